@@ -1,0 +1,21 @@
+//! Instants, durations, rates and sizes, parsed and printed with their units.
+//!
+//! Time is an argument everywhere in Fairwire, so it has a type of its own: an [`Instant`]
+//! is a number of nanoseconds since the run began. A run is a simulation or the life of a
+//! socket endpoint; instants of two runs have nothing to do with each other.
+//!
+//! Everything here is an integer, so that the same input gives the same bits everywhere.
+//! `FromStr` reads what `Display` prints (`"300ms"`, `"2 Mbit/s"`, `"500 B"`); a bare number is
+//! refused, because a number without a unit is how experiments go wrong.
+
+mod ecn;
+mod parse;
+mod rate;
+mod size;
+mod time;
+
+pub use ecn::Ecn;
+pub use parse::ParseUnitError;
+pub use rate::Rate;
+pub use size::Size;
+pub use time::{Duration, Instant};

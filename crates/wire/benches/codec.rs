@@ -1,0 +1,97 @@
+//! How long a head takes: a `DataAck` with an Ack Vector, decoded and encoded (aim: both together
+//! below 100 ns), and what the checksum of a payload costs.
+
+use std::hint::black_box;
+
+use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
+use fairwire_wire::checksum::{PseudoHeader, Sum};
+use fairwire_wire::{
+    AckCell, CellState, DccpOption, Encoder, HeadBuf, Kind, Packet, Ports, Seq, SeqNo,
+};
+
+const CELLS: [AckCell; 5] = [
+    AckCell::new(CellState::Received, 3),
+    AckCell::new(CellState::NotReceived, 1),
+    AckCell::new(CellState::Received, 64),
+    AckCell::new(CellState::Marked, 1),
+    AckCell::new(CellState::Received, 20),
+];
+
+/// Nothing is known when this is compiled: cells and numbers come as if from a connection.
+#[inline(never)]
+fn encode(buf: &mut HeadBuf, seq: Seq, cells: &[AckCell]) -> usize {
+    let ports = Ports {
+        source: 5001,
+        destination: 5002,
+    };
+    let kind = Kind::DataAck {
+        ack: SeqNo::Long(seq),
+    };
+    let mut encoder = Encoder::new(buf, ports, SeqNo::Long(seq), &kind, 0, 0);
+    let fits = encoder.ack_vector(cells.iter().copied()).is_ok()
+        && encoder
+            .option(&DccpOption::ElapsedTime(seq.short()))
+            .is_ok();
+    assert!(fits);
+    encoder.finish().len()
+}
+
+/// Reads everything: header, each option, each cell.
+#[inline(never)]
+fn decode(head: &[u8]) -> u64 {
+    let packet = Packet::decode(head).expect("it was encoded here");
+    let mut told = packet.ack().map_or(0, |ack| u64::from(ack.short()));
+    for option in packet.options {
+        match option.decode() {
+            Ok(DccpOption::AckVector { cells, .. }) => told += cells.packets(),
+            Ok(DccpOption::ElapsedTime(elapsed)) => told += u64::from(elapsed),
+            _ => {}
+        }
+    }
+    told
+}
+
+fn heads(c: &mut Criterion) {
+    let mut group = c.benchmark_group("DataAck with Ack Vector");
+    let mut buf = HeadBuf::new();
+    let mut seq = Seq::new(1 << 47);
+    group.bench_function("encode", |b| {
+        b.iter(|| {
+            seq = seq.next();
+            encode(black_box(&mut buf), black_box(seq), black_box(&CELLS))
+        });
+    });
+    encode(&mut buf, seq, &CELLS);
+    group.bench_function("decode", |b| b.iter(|| decode(black_box(buf.as_slice()))));
+    group.bench_function("encode and decode", |b| {
+        b.iter(|| {
+            seq = seq.next();
+            encode(black_box(&mut buf), black_box(seq), black_box(&CELLS));
+            decode(black_box(buf.as_slice()))
+        });
+    });
+    let pseudo = PseudoHeader::v4([10, 0, 0, 1].into(), [10, 0, 0, 2].into());
+    group.bench_function("verify checksum", |b| {
+        let packet = Packet::decode(buf.as_slice()).expect("it was encoded here");
+        b.iter(|| packet.verify_checksum(pseudo, black_box(buf.as_slice()), Sum::EMPTY, 0));
+    });
+    group.finish();
+}
+
+fn payload(c: &mut Criterion) {
+    let mut group = c.benchmark_group("payload");
+    for len in [160, 1200, 9000] {
+        group.throughput(Throughput::Bytes(len as u64));
+        group.bench_function(format!("sum of {len} bytes"), |b| {
+            b.iter_batched_ref(
+                || vec![0xA5; len],
+                |payload| Sum::of(black_box(payload)),
+                BatchSize::SmallInput,
+            );
+        });
+    }
+    group.finish();
+}
+
+criterion_group!(benches, heads, payload);
+criterion_main!(benches);

@@ -1,0 +1,216 @@
+//! The Internet checksum over parts: pseudo-header, head, covered payload (RFC 4340, section 9).
+//!
+//! A [`Sum`] is taken of each part where it lies and the sums are joined, so that a payload is
+//! read once and never copied. Odd lengths are handled: a part that starts at an odd offset has
+//! its bytes counted in the other half of each word.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use crate::DecodeError;
+use crate::header::at;
+
+/// The IP protocol number of DCCP.
+pub const IP_PROTOCOL: u8 = 33;
+
+/// The one's complement sum of some bytes, and how many they were.
+///
+/// The sum is zero only if every byte is; any other multiple of 65535 stands as 65535.
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
+pub struct Sum {
+    value: u16,
+    len: usize,
+}
+
+impl Sum {
+    /// The sum of no bytes.
+    pub const EMPTY: Self = Self { value: 0, len: 0 };
+
+    /// The sum of `bytes`.
+    #[inline]
+    pub fn of(bytes: &[u8]) -> Self {
+        Self {
+            value: fold(sum_words(bytes)),
+            len: bytes.len(),
+        }
+    }
+
+    /// The sum of `len` zero bytes.
+    pub const fn zeros(len: usize) -> Self {
+        Self { value: 0, len }
+    }
+
+    /// The sum of these bytes with those of `next` behind them.
+    #[inline]
+    pub fn then(self, next: Self) -> Self {
+        let value = if self.len.is_multiple_of(2) {
+            next.value
+        } else {
+            next.value.swap_bytes()
+        };
+        Self {
+            value: fold(u64::from(self.value) + u64::from(value)),
+            len: self.len.saturating_add(next.len),
+        }
+    }
+
+    /// The folded sum, padded with a zero byte if the length is odd.
+    pub const fn value(self) -> u16 {
+        self.value
+    }
+
+    /// How many bytes were summed.
+    pub const fn len(self) -> usize {
+        self.len
+    }
+
+    /// Were there no bytes?
+    pub const fn is_empty(self) -> bool {
+        self.len == 0
+    }
+}
+
+/// Sum of the big-endian words of `bytes`, not folded.
+#[inline]
+fn sum_words(bytes: &[u8]) -> u64 {
+    // Words are added in the machine's order, 32 bits at a time: the sum only has its bytes
+    // swapped by that (RFC 1071, section 2B), which is undone at the end. Two sums side by side
+    // are what the compiler turns into vectors. 64 bits cannot overflow below 2^33 bytes.
+    let (blocks, tail) = bytes.as_chunks::<8>();
+    let mut last = [0; 8];
+    last[..tail.len()].copy_from_slice(tail);
+    let (mut first, mut second) = (0u64, 0u64);
+    for block in blocks.iter().chain([&last]) {
+        let pair = u64::from_ne_bytes(*block);
+        first += pair & 0xFFFF_FFFF;
+        second += pair >> 32;
+    }
+    u64::from(u16::from_be(fold(first + second)))
+}
+
+/// Adds the carries back in until 16 bits are left.
+#[inline]
+const fn fold(mut sum: u64) -> u16 {
+    sum = (sum & 0xFFFF_FFFF) + (sum >> 32);
+    sum = (sum & 0xFFFF) + ((sum >> 16) & 0xFFFF) + (sum >> 32);
+    sum = (sum & 0xFFFF) + (sum >> 16);
+    let [.., high, low] = ((sum & 0xFFFF) + (sum >> 16)).to_be_bytes();
+    u16::from_be_bytes([high, low])
+}
+
+/// What the checksum takes from the IP header, except for the length (RFC 4340, section 9.1).
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub struct PseudoHeader {
+    sum: u16,
+}
+
+impl PseudoHeader {
+    /// The pseudo-header of a DCCP packet between two IPv4 addresses.
+    pub fn v4(source: Ipv4Addr, destination: Ipv4Addr) -> Self {
+        Self::of_protocol(&source.octets(), &destination.octets(), IP_PROTOCOL)
+    }
+
+    /// The pseudo-header of a DCCP packet between two IPv6 addresses.
+    pub fn v6(source: Ipv6Addr, destination: Ipv6Addr) -> Self {
+        Self::of_protocol(&source.octets(), &destination.octets(), IP_PROTOCOL)
+    }
+
+    /// The pseudo-header between two addresses of one family, `None` for a mix.
+    pub fn new(source: IpAddr, destination: IpAddr) -> Option<Self> {
+        Self::with_protocol(source, destination, IP_PROTOCOL)
+    }
+
+    /// The same for another protocol that sums like TCP.
+    pub(crate) fn with_protocol(source: IpAddr, destination: IpAddr, protocol: u8) -> Option<Self> {
+        match (source, destination) {
+            (IpAddr::V4(source), IpAddr::V4(destination)) => Some(Self::of_protocol(
+                &source.octets(),
+                &destination.octets(),
+                protocol,
+            )),
+            (IpAddr::V6(source), IpAddr::V6(destination)) => Some(Self::of_protocol(
+                &source.octets(),
+                &destination.octets(),
+                protocol,
+            )),
+            _ => None,
+        }
+    }
+
+    /// RFC 4340, 9.1: addresses and protocol number; where the zero bytes stand between them
+    /// differs between IPv4 and IPv6, and the sum does not see it.
+    fn of_protocol(source: &[u8], destination: &[u8], protocol: u8) -> Self {
+        let addresses = sum_words(source) + sum_words(destination);
+        Self {
+            sum: fold(addresses + u64::from(protocol)),
+        }
+    }
+
+    /// The sum of this pseudo-header, its length field with the length of `packet`, and `packet`.
+    pub(crate) fn total(self, packet: Sum) -> u16 {
+        self.with_length(packet.len, packet)
+    }
+
+    /// RFC 4340, 9.1: the length is 16 bits over IPv4 and 32 over IPv6; one of 16 bits sums alike
+    /// in both. It is the whole packet's, of which `summed` may be only a part.
+    #[inline]
+    fn with_length(self, packet_len: usize, summed: Sum) -> u16 {
+        let length = fold(packet_len as u64);
+        fold(u64::from(self.sum) + u64::from(length) + u64::from(summed.value))
+    }
+}
+
+/// How many bytes of a payload of `payload_len` bytes the checksum covers, if `CsCov` is `cscov`
+/// (RFC 4340, section 9.2). More than `payload_len` means that the packet is invalid.
+#[inline]
+pub const fn coverage(cscov: u8, payload_len: usize) -> usize {
+    match (cscov & 0x0F) as usize {
+        0 => payload_len,
+        words => (words - 1) * 4,
+    }
+}
+
+/// The Checksum field of a packet with this `head`, whose Checksum field is taken as zero
+/// whatever it holds.
+///
+/// `covered` is the sum of the first [`coverage`] bytes of the payload, `payload_len` the whole
+/// payload's length, which is part of the pseudo-header.
+#[inline]
+pub fn compute(pseudo: PseudoHeader, head: &[u8], covered: Sum, payload_len: usize) -> u16 {
+    let packet_len = head.len().saturating_add(payload_len);
+    let total = pseudo.with_length(packet_len, Sum::of(head).then(covered));
+    // Taking the field out of a one's complement sum is adding its complement.
+    !fold(u64::from(total) + u64::from(!field(head)))
+}
+
+/// Checks the Checksum field of a received packet; arguments as for [`compute`].
+///
+/// # Errors
+/// [`DecodeError::Checksum`]; the packet is to be ignored then (RFC 4340, section 9.1).
+#[inline]
+pub fn verify(
+    pseudo: PseudoHeader,
+    head: &[u8],
+    covered: Sum,
+    payload_len: usize,
+) -> Result<(), DecodeError> {
+    let packet_len = head.len().saturating_add(payload_len);
+    // All ones is zero in one's complement, so both forms of a zero checksum pass.
+    if pseudo.with_length(packet_len, Sum::of(head).then(covered)) == u16::MAX {
+        return Ok(());
+    }
+    Err(DecodeError::Checksum {
+        found: field(head),
+        expected: compute(pseudo, head, covered, payload_len),
+    })
+}
+
+#[inline]
+fn field(head: &[u8]) -> u16 {
+    match head.get(at::CHECKSUM..at::CHECKSUM + 2) {
+        Some(&[high, low]) => u16::from_be_bytes([high, low]),
+        _ => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests;

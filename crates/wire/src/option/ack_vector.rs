@@ -1,0 +1,122 @@
+//! The cells of an Ack Vector (RFC 4340, section 11.4).
+
+use std::fmt;
+
+/// What became of the packets of a cell.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+#[repr(u8)]
+pub enum CellState {
+    /// Received without a mark.
+    Received = 0,
+    /// Received with Congestion Experienced.
+    Marked = 1,
+    /// Reserved; a vector with such a cell is not to be trusted.
+    Reserved = 2,
+    /// Not yet received.
+    NotReceived = 3,
+}
+
+/// One byte of an Ack Vector: a state and how many consecutive packets are in it.
+#[derive(Clone, Copy, Eq, Hash, PartialEq)]
+pub struct AckCell(u8);
+
+impl AckCell {
+    /// The longest run of one cell.
+    pub const MAX_RUN: u8 = 64;
+
+    /// A cell of `run` packets in `state`; the run is held between 1 and [`Self::MAX_RUN`].
+    pub const fn new(state: CellState, run: u8) -> Self {
+        let run = if run < 1 {
+            1
+        } else if run > Self::MAX_RUN {
+            Self::MAX_RUN
+        } else {
+            run
+        };
+        // RFC 4340, 11.4: run length 0 is one packet, 63 is 64 of them.
+        Self((state as u8) << 6 | (run - 1))
+    }
+
+    /// The cell that this byte is; every byte is one.
+    pub const fn from_byte(byte: u8) -> Self {
+        Self(byte)
+    }
+
+    /// The byte on the wire.
+    pub const fn byte(self) -> u8 {
+        self.0
+    }
+
+    /// What became of its packets.
+    pub const fn state(self) -> CellState {
+        match self.0 >> 6 {
+            0 => CellState::Received,
+            1 => CellState::Marked,
+            2 => CellState::Reserved,
+            _ => CellState::NotReceived,
+        }
+    }
+
+    /// How many packets it stands for, 1 to 64.
+    pub const fn run(self) -> u8 {
+        (self.0 & 0x3F) + 1
+    }
+}
+
+impl fmt::Debug for AckCell {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?} x {}", self.state(), self.run())
+    }
+}
+
+/// The cells of one Ack Vector option. The first covers the packet named by the Acknowledgement
+/// Number, or follows the last cell of the option before; later cells cover older packets.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct AckCells<'a>(pub &'a [u8]);
+
+impl<'a> AckCells<'a> {
+    /// The cells, newest packet first.
+    #[inline]
+    pub fn iter(self) -> impl ExactSizeIterator<Item = AckCell> + use<'a> {
+        self.0.iter().map(|&byte| AckCell(byte))
+    }
+
+    /// How many packets all cells together stand for.
+    pub fn packets(self) -> u64 {
+        self.iter().map(|cell| u64::from(cell.run())).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{AckCell, AckCells, CellState};
+
+    /// RFC 4340, 11.4, the example: 0, 192, 3, 64, 5 below acknowledgement number 100.
+    #[test]
+    fn the_example_of_the_rfc() {
+        let cells = AckCells(&[0, 192, 3, 64, 5]);
+        let told: Vec<_> = cells.iter().map(|c| (c.state(), c.run())).collect();
+        assert_eq!(
+            told,
+            [
+                (CellState::Received, 1),
+                (CellState::NotReceived, 1),
+                (CellState::Received, 4),
+                (CellState::Marked, 1),
+                (CellState::Received, 6),
+            ]
+        );
+        assert_eq!(cells.packets(), 13, "packets 100 down to 88");
+    }
+
+    /// Every byte is a cell, and what a cell says gives the same byte.
+    #[test]
+    fn every_byte_is_a_cell() {
+        for byte in 0..=255 {
+            let cell = AckCell::from_byte(byte);
+            assert_eq!(AckCell::new(cell.state(), cell.run()).byte(), byte);
+        }
+        assert_eq!(AckCell::new(CellState::Received, 0).run(), 1);
+        assert_eq!(AckCell::new(CellState::Received, 65).run(), 64);
+    }
+}

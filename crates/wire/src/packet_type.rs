@@ -1,0 +1,151 @@
+//! The packet types and what follows from each.
+
+use std::fmt;
+
+/// A packet type (RFC 4340, section 5.1, and RFC 5596, section 2.2.1).
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+#[repr(u8)]
+pub enum PacketType {
+    /// A client asks for a connection.
+    Request = 0,
+    /// A server grants it.
+    Response = 1,
+    /// Application data.
+    Data = 2,
+    /// Acknowledgement.
+    Ack = 3,
+    /// Application data with an acknowledgement.
+    DataAck = 4,
+    /// The server asks the client to close.
+    CloseReq = 5,
+    /// The connection ends; the receiver of this answers with a Reset.
+    Close = 6,
+    /// The connection is gone.
+    Reset = 7,
+    /// Are we still in step?
+    Sync = 8,
+    /// We are.
+    SyncAck = 9,
+    /// A server behind a NAT opens the way for a client (RFC 5596).
+    Listen = 10,
+}
+
+impl PacketType {
+    /// Every type, in the order of the numbers.
+    pub const ALL: [Self; 11] = [
+        Self::Request,
+        Self::Response,
+        Self::Data,
+        Self::Ack,
+        Self::DataAck,
+        Self::CloseReq,
+        Self::Close,
+        Self::Reset,
+        Self::Sync,
+        Self::SyncAck,
+        Self::Listen,
+    ];
+
+    /// The type with this number; the reserved numbers 11 to 15 have none.
+    pub const fn from_number(number: u8) -> Option<Self> {
+        if (number as usize) < Self::ALL.len() {
+            Some(Self::ALL[number as usize])
+        } else {
+            None
+        }
+    }
+
+    /// The number on the wire.
+    pub const fn number(self) -> u8 {
+        self as u8
+    }
+
+    /// Does this type carry an Acknowledgement Number (RFC 4340, section 5.1)?
+    pub const fn has_ack(self) -> bool {
+        !matches!(self, Self::Request | Self::Data | Self::Listen)
+    }
+
+    /// Does this type carry a Service Code?
+    pub const fn has_service(self) -> bool {
+        matches!(self, Self::Request | Self::Response | Self::Listen)
+    }
+
+    /// May this type use 24-bit sequence numbers (RFC 4340, section 5.1)?
+    pub const fn may_be_short(self) -> bool {
+        matches!(self, Self::Data | Self::Ack | Self::DataAck)
+    }
+
+    /// Is this a data packet in the sense of RFC 4340, section 7.7: one whose payload is the
+    /// application's, and which does not count as NDP?
+    ///
+    /// An empty payload is a datagram of length zero on Data and `DataAck`, and no datagram on
+    /// Request and Response (section 5.4). On the other types the payload is padding, on a Reset
+    /// an error text.
+    pub const fn carries_data(self) -> bool {
+        matches!(
+            self,
+            Self::Request | Self::Response | Self::Data | Self::DataAck
+        )
+    }
+
+    /// Bytes of the fixed part of the header, before any options; `short` says that sequence
+    /// numbers have 24 bits (X = 0).
+    pub const fn header_len(self, short: bool) -> usize {
+        let (generic, ack) = if short { (12, 4) } else { (16, 8) };
+        let ack = if self.has_ack() { ack } else { 0 };
+        let own = if self.has_service() || matches!(self, Self::Reset) {
+            4
+        } else {
+            0
+        };
+        generic + ack + own
+    }
+}
+
+impl fmt::Display for PacketType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Request => "Request",
+            Self::Response => "Response",
+            Self::Data => "Data",
+            Self::Ack => "Ack",
+            Self::DataAck => "DataAck",
+            Self::CloseReq => "CloseReq",
+            Self::Close => "Close",
+            Self::Reset => "Reset",
+            Self::Sync => "Sync",
+            Self::SyncAck => "SyncAck",
+            Self::Listen => "Listen",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::PacketType;
+
+    /// Numbers and types agree, and 11 to 15 stay reserved.
+    #[test]
+    fn numbers_are_the_registry_s() {
+        for number in 0..=10 {
+            let packet_type = PacketType::from_number(number).unwrap();
+            assert_eq!(packet_type.number(), number);
+        }
+        for number in 11..=255 {
+            assert_eq!(PacketType::from_number(number), None, "{number}");
+        }
+    }
+
+    /// RFC 4340, 5.1 to 5.7, and RFC 5596, 2.2.1: the fixed header lengths.
+    #[test]
+    fn header_lengths() {
+        let long: Vec<_> = PacketType::ALL
+            .iter()
+            .map(|t| t.header_len(false))
+            .collect();
+        assert_eq!(long, [20, 28, 16, 24, 24, 24, 24, 28, 24, 24, 20]);
+        assert_eq!(PacketType::Data.header_len(true), 12);
+        assert_eq!(PacketType::Ack.header_len(true), 16);
+        assert_eq!(PacketType::DataAck.header_len(true), 16);
+    }
+}

@@ -1,0 +1,197 @@
+//! Service Codes and their written forms.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// What a client wants to talk to: a 32-bit code beside the port (RFC 4340, section 8.1.2, and
+/// RFC 5595).
+///
+/// Printed as `SC:fdpz` where its bytes allow, else as `SC=1717858426`; both are read back, and
+/// `SC=x6664707A` too.
+#[derive(Clone, Copy, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct ServiceCode(pub u32);
+
+impl ServiceCode {
+    /// No meaningful code (RFC 5595, section 2.4): allowed, but applications should have one.
+    pub const NONE: Self = Self(0);
+    /// The code that no Request may carry (RFC 4340, section 8.1.2).
+    pub const INVALID: Self = Self(u32::MAX);
+
+    /// The code of four ASCII characters; shorter names are padded with spaces on the right.
+    pub const fn from_bytes(name: [u8; 4]) -> Self {
+        Self(u32::from_be_bytes(name))
+    }
+
+    /// May a Request carry this code?
+    pub const fn is_valid(self) -> bool {
+        self.0 != Self::INVALID.0
+    }
+
+    /// Is this code in the range for private use, first byte `?` (RFC 5595, section 2.3)?
+    pub const fn is_private(self) -> bool {
+        self.0 >> 24 == b'?' as u32
+    }
+}
+
+/// The characters of the `SC:` form (RFC 4340, section 8.1.2).
+const fn is_name_byte(byte: u8) -> bool {
+    matches!(byte, 42..=43 | 45..=57 | 63..=90 | 95 | 97..=122)
+}
+
+impl fmt::Display for ServiceCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let bytes = self.0.to_be_bytes();
+        let name = str::from_utf8(&bytes).map(|name| name.trim_end_matches(' '));
+        match name {
+            Ok(name) if !name.is_empty() && name.bytes().all(is_name_byte) => {
+                f.pad(&format!("SC:{name}"))
+            }
+            _ => f.pad(&format!("SC={}", self.0)),
+        }
+    }
+}
+
+impl fmt::Debug for ServiceCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// A text that is not a Service Code.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum ParseServiceCodeError {
+    /// It starts with neither `SC:` nor `SC=`.
+    Prefix {
+        /// What was read.
+        text: String,
+    },
+    /// After `SC:` come one to four letters, digits or characters of `-_+.*/?@`.
+    Name {
+        /// What came.
+        name: String,
+    },
+    /// After `SC=` comes a decimal number, or `x` and a hexadecimal one, up to 4294967294.
+    Number {
+        /// What came.
+        number: String,
+    },
+}
+
+impl fmt::Display for ParseServiceCodeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Prefix { text } => write!(
+                f,
+                "'{text}' is not a service code: write SC:name, SC=number or SC=xhex"
+            ),
+            Self::Name { name } => write!(
+                f,
+                "'{name}' is not a service name: one to four letters, digits or any of -_+.*/?@"
+            ),
+            Self::Number { number } => write!(
+                f,
+                "'{number}' is not a service number: 0 to 4294967294, or x0 to xfffffffe"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for ParseServiceCodeError {}
+
+impl FromStr for ServiceCode {
+    type Err = ParseServiceCodeError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if let Some(name) = text.strip_prefix("SC:") {
+            return from_name(name).ok_or_else(|| ParseServiceCodeError::Name {
+                name: name.to_owned(),
+            });
+        }
+        if let Some(number) = text.strip_prefix("SC=") {
+            return from_digits(number).ok_or_else(|| ParseServiceCodeError::Number {
+                number: number.to_owned(),
+            });
+        }
+        Err(ParseServiceCodeError::Prefix {
+            text: text.to_owned(),
+        })
+    }
+}
+
+fn from_name(name: &str) -> Option<ServiceCode> {
+    let name = name.as_bytes();
+    if name.is_empty() || !name.iter().copied().all(is_name_byte) {
+        return None;
+    }
+    let mut padded = [b' '; 4];
+    padded.get_mut(..name.len())?.copy_from_slice(name);
+    Some(ServiceCode::from_bytes(padded))
+}
+
+fn from_digits(number: &str) -> Option<ServiceCode> {
+    let (digits, radix) = match number.strip_prefix(['x', 'X']) {
+        Some(hex) => (hex, 16),
+        None => (number, 10),
+    };
+    if !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return None; // `from_str_radix` would take a sign.
+    }
+    let code = ServiceCode(u32::from_str_radix(digits, radix).ok()?);
+    // RFC 4340, 8.1.2: values above 4294967294 are illegal in every form.
+    code.is_valid().then_some(code)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ParseServiceCodeError, ServiceCode};
+
+    /// RFC 4340, 8.1.2: the three ways to write the same code.
+    #[test]
+    fn three_forms_of_one_code() {
+        let code = ServiceCode(1_717_858_426);
+        for text in ["SC:fdpz", "SC=1717858426", "SC=x6664707A", "SC=X6664707a"] {
+            assert_eq!(text.parse(), Ok(code), "{text}");
+        }
+        assert_eq!(code.to_string(), "SC:fdpz");
+        assert_eq!("SC:AB".parse(), Ok(ServiceCode::from_bytes(*b"AB  ")));
+    }
+
+    /// What is printed is read back, whatever the bytes.
+    #[test]
+    fn printed_codes_are_read_back() {
+        let tabs = 0x4142_0909;
+        for code in [
+            0,
+            42,
+            tabs,
+            0x2020_2020,
+            0x4120_4220,
+            0x5254_5041,
+            u32::MAX - 1,
+        ] {
+            let code = ServiceCode(code);
+            assert_eq!(code.to_string().parse(), Ok(code), "{code}");
+        }
+        assert_eq!(ServiceCode(42).to_string(), "SC=42");
+        assert_eq!(ServiceCode(0x4120_4220).to_string(), "SC=1092633120");
+    }
+
+    /// Anything else is refused with the part that is wrong, the invalid code included.
+    #[test]
+    fn other_texts_are_refused() {
+        for text in ["", "42", "sc:DISC"] {
+            let error = text.parse::<ServiceCode>().expect_err(text);
+            assert!(matches!(error, ParseServiceCodeError::Prefix { .. }));
+        }
+        for text in ["SC:", "SC:fives", "SC:a b", "SC:né"] {
+            let error = text.parse::<ServiceCode>().expect_err(text);
+            assert!(matches!(error, ParseServiceCodeError::Name { .. }));
+        }
+        for text in ["SC=", "SC=x", "SC=+1", "SC=4294967295", "SC=xffffffff"] {
+            let error = text.parse::<ServiceCode>().expect_err(text);
+            assert!(matches!(error, ParseServiceCodeError::Number { .. }));
+        }
+        assert!(!ServiceCode::INVALID.is_valid());
+        assert!(ServiceCode::from_bytes(*b"?abc").is_private());
+    }
+}
