@@ -1,0 +1,131 @@
+//! The seam between a protocol and its congestion control.
+
+use std::fmt;
+
+use fairwire_units::{Duration, Instant};
+
+/// What the caller has in the network and what it would like to add.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Flight {
+    /// Data packets sent and not yet known to have left the network (the pipe of RFC 4341, section 5).
+    pub packets: u32,
+    /// Their bytes, counted as the caller counts sizes.
+    pub bytes: u64,
+    /// Datagrams queued behind the permit: zero says that the application is the limit.
+    pub waiting: u32,
+}
+
+/// May the next packet leave?
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Permit {
+    /// Yes.
+    Now,
+    /// Not before this moment: ask again then.
+    At(Instant),
+    /// Not before the next feedback or timeout.
+    AwaitFeedback,
+}
+
+/// How the network said that it is congested.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Signal {
+    /// Packets were lost.
+    Lost,
+    /// Packets arrived with a congestion mark (RFC 3168).
+    Marked,
+}
+
+/// Congestion found by one piece of feedback.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Congestion {
+    /// Lost if any packet was, else marked.
+    pub signal: Signal,
+    /// When the newest of the packets concerned was sent: what was sent before the last cut cannot ask for another.
+    pub newest_sent: Instant,
+    /// How many packets were lost or marked.
+    pub packets: u32,
+}
+
+/// What a TFRC receiver reports (RFC 5348, section 3.2.2).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TfrcReport {
+    /// The rate at which the receiver got data since its last report, in bytes per second.
+    pub x_recv: f64,
+    /// The loss event rate, 0.0 to 1.0.
+    pub p: f64,
+    /// Does it tell of a loss event that no earlier report told of? A rise of `p` is noticed by
+    /// the controller itself (RFC 5348, section 4.3).
+    pub new_loss: bool,
+    /// When the newest packet that the receiver had seen was sent: where the interval ends that
+    /// the report covers (`t_new` of RFC 5348, section 8.2.1). `None` lets the controller estimate it.
+    pub covers_until: Option<Instant>,
+}
+
+/// All that one acknowledgement, mark, report or expired timer says. A new signal is a new field.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Feedback {
+    /// A new round-trip sample, the time that the peer held the packet already subtracted.
+    pub rtt: Option<Duration>,
+    /// Data packets acknowledged for the first time, marked ones included.
+    pub newly_acked: u32,
+    /// Their bytes.
+    pub newly_acked_bytes: u64,
+    /// Losses and marks found now.
+    pub congestion: Option<Congestion>,
+    /// The caller's retransmission timeout expired: nothing came back for that long.
+    pub timeout: bool,
+    /// What a TFRC receiver reported.
+    pub tfrc: Option<TfrcReport>,
+}
+
+/// What a controller would show on its instruments. `None` is "this controller has no such thing".
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Gauges {
+    /// Congestion window, packets.
+    pub cwnd_packets: Option<f64>,
+    /// Slow-start threshold, packets; infinite at first.
+    pub ssthresh_packets: Option<f64>,
+    /// The rate that may be sent, bytes per second.
+    pub rate_bytes_per_s: Option<f64>,
+    /// Loss event rate, 0.0 to 1.0.
+    pub p: Option<f64>,
+    /// The receive rate last reported, bytes per second.
+    pub x_recv_bytes_per_s: Option<f64>,
+    /// Smoothed round-trip time, where the controller keeps one.
+    pub srtt: Option<Duration>,
+    /// Window cuts or rate cuts so far.
+    pub cuts: u64,
+    /// Timeouts so far (retransmission or nofeedback timer).
+    pub timeouts: u64,
+}
+
+/// A congestion controller: a window or a rate.
+///
+/// The order of calls: ask [`permit`](Self::permit) before each packet; after each packet that
+/// left, call [`on_sent`](Self::on_sent) with the flight that includes it and with what still
+/// waits; hand every acknowledgement to [`on_feedback`](Self::on_feedback) with the flight that
+/// remains after it. `size` is the packet's size as the caller counts sizes, in bytes.
+pub trait Controller: fmt::Debug + Send {
+    /// May a packet of `size` bytes leave now?
+    fn permit(&self, now: Instant, flight: Flight, size: u32) -> Permit;
+
+    /// A packet of `size` bytes left; `flight` includes it.
+    fn on_sent(&mut self, now: Instant, flight: Flight, size: u32);
+
+    /// News from the peer, or of its silence; `flight` is what remains.
+    fn on_feedback(&mut self, now: Instant, flight: Flight, feedback: &Feedback);
+
+    /// When this controller wants to be woken, if it keeps a timer of its own.
+    fn next_timeout(&self) -> Option<Instant> {
+        None
+    }
+
+    /// The timer of [`next_timeout`](Self::next_timeout) has come.
+    fn handle_timeout(&mut self, _now: Instant, _flight: Flight) {}
+
+    /// The path changed or the connection was idle so long that its past says nothing: start afresh.
+    fn reset(&mut self, now: Instant);
+
+    /// The instruments.
+    fn gauges(&self) -> Gauges;
+}

@@ -1,0 +1,77 @@
+//! Window laws: by how much a congestion window grows and what a cut leaves of it.
+//!
+//! A law answers questions about numbers and keeps no time of its own; when to ask it (slow
+//! start, once per round trip, idleness, timeouts) is decided by
+//! [`Windowed`](crate::Windowed), once for all laws. A new law is one small file here.
+
+mod newreno;
+mod threshold;
+
+use std::fmt;
+
+use fairwire_units::{Duration, Instant};
+
+use crate::{Flight, Signal};
+
+pub use newreno::NewReno;
+pub use threshold::ThresholdWindow;
+
+/// What a law may look at when it decides.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Window {
+    /// The time of the event.
+    pub now: Instant,
+    /// Congestion window, packets; for a cut, the part of it that the cut counts from.
+    pub cwnd: f64,
+    /// Slow-start threshold, packets; may be infinite.
+    pub ssthresh: f64,
+    /// What is in the network.
+    pub flight: Flight,
+    /// The round-trip sample that came with this event.
+    pub rtt: Option<Duration>,
+    /// Smoothed round-trip time.
+    pub srtt: Option<Duration>,
+    /// The shortest round trip seen.
+    pub min_rtt: Option<Duration>,
+}
+
+impl Window {
+    /// Is the window still below the slow-start threshold?
+    pub fn in_slow_start(&self) -> bool {
+        self.cwnd < self.ssthresh
+    }
+}
+
+/// The arithmetic of a congestion window.
+///
+/// All windows are in packets. The caller rounds what [`cut`](Self::cut) and
+/// [`after_timeout`](Self::after_timeout) return as its protocol asks and keeps it at or above the
+/// minimum, so a law returns the plain value of its formula.
+pub trait WindowLaw: fmt::Debug + Send {
+    /// What congestion avoidance adds to the window for `acked` packets, counted as the
+    /// protocol's [`Growth`](crate::Growth) says (a TCP counts acknowledgements).
+    fn increase(&mut self, window: &Window, acked: f64) -> f64;
+
+    /// The window after a loss or a mark.
+    fn cut(&mut self, window: &Window, signal: Signal) -> f64;
+
+    /// The slow-start threshold after a timeout; the window itself becomes one packet.
+    ///
+    /// Half the window, as in RFC 5681, section 3.1, and RFC 4341, section 5, unless a law differs.
+    fn after_timeout(&mut self, window: &Window) -> f64 {
+        window.cwnd / 2.0
+    }
+
+    /// What slow start adds, given that the protocol's growth proposes `growth` packets.
+    fn slow_start(&mut self, _window: &Window, growth: f64) -> f64 {
+        growth
+    }
+
+    /// Where this law starts its slow-start threshold, if it has an opinion; packets.
+    fn initial_ssthresh(&self) -> Option<f64> {
+        None
+    }
+
+    /// Forget the past: the path changed.
+    fn reset(&mut self) {}
+}

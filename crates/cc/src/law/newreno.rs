@@ -1,0 +1,18 @@
+//! The standard law: one packet per round trip up, half the window down (RFC 5681, section 3.1).
+
+use super::{Window, WindowLaw};
+use crate::Signal;
+
+/// Additive increase by one packet per window, multiplicative decrease by half.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct NewReno;
+
+impl WindowLaw for NewReno {
+    fn increase(&mut self, window: &Window, acked: f64) -> f64 {
+        acked / window.cwnd
+    }
+
+    fn cut(&mut self, window: &Window, _signal: Signal) -> f64 {
+        window.cwnd / 2.0
+    }
+}

@@ -1,0 +1,58 @@
+//! TCP-like TW: the standard increase with a high slow-start threshold and a small cut.
+//!
+//! Proposed for long-delay links by Nor, Hassan and Ghazali ("Enhancing DCCP Congestion Control
+//! Mechanism for Long Delay Link"): start with a threshold (T) of 200 packets instead of the
+//! simulator's 20 and drop (W) 5 % of the window instead of half on a congestion event.
+
+use super::{Window, WindowLaw};
+use crate::Signal;
+
+/// [`NewReno`](super::NewReno)'s increase with the initial threshold and the cuts as parameters.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ThresholdWindow {
+    /// Where slow start ends at first, packets.
+    pub initial_ssthresh: f64,
+    /// The fraction of the window that a congestion event in congestion avoidance takes, 0.0 to 1.0.
+    pub cut: f64,
+    /// The fraction that one in slow start takes, 0.0 to 1.0. The paper speaks of congestion
+    /// avoidance alone, so its proposal leaves this at one half.
+    pub slow_start_cut: f64,
+}
+
+impl ThresholdWindow {
+    /// The paper's proposal: 200 packets, 5 %.
+    pub const PAPER: Self = Self {
+        initial_ssthresh: 200.0,
+        cut: 0.05,
+        slow_start_cut: 0.5,
+    };
+
+    /// A threshold of `initial_ssthresh` packets and a cut of `cut` (0.05 is five per cent) in
+    /// congestion avoidance; slow start keeps its half.
+    pub const fn new(initial_ssthresh: f64, cut: f64) -> Self {
+        Self {
+            initial_ssthresh,
+            cut,
+            slow_start_cut: 0.5,
+        }
+    }
+}
+
+impl WindowLaw for ThresholdWindow {
+    fn increase(&mut self, window: &Window, acked: f64) -> f64 {
+        acked / window.cwnd
+    }
+
+    fn cut(&mut self, window: &Window, _signal: Signal) -> f64 {
+        let fraction = if window.in_slow_start() {
+            self.slow_start_cut
+        } else {
+            self.cut
+        };
+        window.cwnd * (1.0 - fraction)
+    }
+
+    fn initial_ssthresh(&self) -> Option<f64> {
+        Some(self.initial_ssthresh)
+    }
+}

@@ -1,0 +1,21 @@
+//! Congestion control that knows neither DCCP nor TCP.
+//!
+//! A [`Controller`] owns a window or a rate and nothing else: its caller owns sequence numbers,
+//! loss detection and the packets in flight, and tells it what happened through [`Feedback`].
+//! So one law serves the DCCP halves and the simulated TCPs alike.
+
+mod controller;
+mod law;
+mod pacer;
+mod rtt;
+mod windowed;
+
+pub mod tfrc;
+
+pub use controller::{
+    Congestion, Controller, Feedback, Flight, Gauges, Permit, Signal, TfrcReport,
+};
+pub use law::{NewReno, ThresholdWindow, Window, WindowLaw};
+pub use pacer::Pacer;
+pub use rtt::{RtoConfig, RttEstimator};
+pub use windowed::{CutFrom, Growth, IdleRule, Windowed, rfc3390_window, rfc6928_window};

@@ -1,0 +1,230 @@
+//! The average loss interval and the loss event rate (RFC 5348, sections 5.4 and 5.5).
+
+/// How many closed loss intervals count: `n` of RFC 5348, section 5.4.
+pub const INTERVALS: usize = 8;
+
+/// RFC 5348, 5.4: the weights for n = 8, newest first.
+const WEIGHTS: [f64; INTERVALS] = [1.0, 1.0, 1.0, 1.0, 0.8, 0.6, 0.4, 0.2];
+
+/// RFC 5348, 5.5: a long loss-free time discounts older intervals no further than this.
+const THRESHOLD: f64 = 0.25;
+
+/// The lengths of the current loss interval and of the eight before it, and their weighted mean.
+///
+/// Lengths are in packets, at least one. Empty before the first loss event.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LossAverage {
+    /// `I_0` to `I_n`.
+    lengths: [f64; INTERVALS + 1],
+    /// `DF_0` to `DF_n`; `DF_0` is always 1.
+    discounts: [f64; INTERVALS + 1],
+    known: usize,
+    discounting: bool,
+}
+
+impl LossAverage {
+    /// No loss event yet; `discounting` switches history discounting (RFC 5348, section 5.5).
+    pub const fn new(discounting: bool) -> Self {
+        Self {
+            lengths: [1.0; INTERVALS + 1],
+            discounts: [1.0; INTERVALS + 1],
+            known: 0,
+            discounting,
+        }
+    }
+
+    /// Was there no loss event yet?
+    pub const fn is_empty(&self) -> bool {
+        self.known == 0
+    }
+
+    /// How many intervals are known, the current one included: nine at most.
+    pub const fn known(&self) -> usize {
+        self.known
+    }
+
+    /// A loss event begins: the current interval is closed with the length it has, and a new one
+    /// of one packet begins.
+    pub fn begin(&mut self) {
+        if self.known > 0 {
+            // RFC 5348, 5.5: what the closing interval took from the older ones stays taken.
+            let discount = self.general_discount();
+            for i in (1..=INTERVALS).rev() {
+                self.discounts[i] = if i == 1 {
+                    1.0
+                } else {
+                    self.discounts[i - 1] * discount
+                };
+                self.lengths[i] = self.lengths[i - 1];
+            }
+        }
+        self.lengths[0] = 1.0;
+        self.known = (self.known + 1).min(INTERVALS + 1);
+    }
+
+    /// The first loss event begins, after an interval that counts as `first` packets
+    /// (RFC 5348, section 6.3.1).
+    pub fn begin_first(&mut self, first: f64) {
+        *self = Self::new(self.discounting);
+        self.known = 1;
+        self.set(0, first);
+        self.begin();
+    }
+
+    /// Interval `index` (0 is the current one, 1 the one before it) has this length. An index
+    /// that was not known becomes known, if all before it are; beyond that it is ignored.
+    pub fn set(&mut self, index: usize, length: f64) {
+        if index <= self.known && index <= INTERVALS {
+            // NaN becomes 1, too.
+            self.lengths[index] = length.max(1.0);
+            self.known = self.known.max(index + 1);
+        }
+    }
+
+    /// The loss event rate: 0 before the first loss event, at most 1.
+    pub fn p(&self) -> f64 {
+        let Some(closed) = self.known.checked_sub(1) else {
+            return 0.0;
+        };
+        let discount = self.general_discount();
+        let (mut total, mut weight) = (self.lengths[0] * WEIGHTS[0], WEIGHTS[0]);
+        for (i, w) in WEIGHTS.iter().enumerate().take(closed).skip(1) {
+            let w = w * self.discounts[i] * discount;
+            total += self.lengths[i] * w;
+            weight += w;
+        }
+        let with_current = weight / total;
+        // RFC 5348, 5.4: the current interval counts only where it makes the average longer.
+        let p = self
+            .closed_mean()
+            .map_or(with_current, |mean| with_current.min(1.0 / mean));
+        p.min(1.0)
+    }
+
+    /// The mean of the closed intervals, discounted by what earlier events discounted.
+    fn closed_mean(&self) -> Option<f64> {
+        let closed = self.known.checked_sub(1).filter(|&closed| closed > 0)?;
+        let (mut total, mut weight) = (0.0, 0.0);
+        for i in 1..=closed {
+            let w = WEIGHTS[i - 1] * self.discounts[i];
+            total += self.lengths[i] * w;
+            weight += w;
+        }
+        Some(total / weight)
+    }
+
+    /// `DF` of RFC 5348, 5.5: below 1 while the current interval is longer than twice the mean.
+    fn general_discount(&self) -> f64 {
+        let current = self.lengths[0];
+        match self.closed_mean() {
+            Some(mean) if self.discounting && current > 2.0 * mean => {
+                (2.0 * mean / current).max(THRESHOLD)
+            }
+            _ => 1.0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::LossAverage;
+
+    fn history(discounting: bool, lengths: &[f64]) -> LossAverage {
+        let mut average = LossAverage::new(discounting);
+        for (index, &length) in lengths.iter().enumerate() {
+            average.set(index, length);
+        }
+        average
+    }
+
+    fn mean(average: &LossAverage) -> f64 {
+        1.0 / average.p()
+    }
+
+    /// RFC 5348, 5.4: eight closed intervals weigh 1, 1, 1, 1, 0.8, 0.6, 0.4, 0.2; a short current
+    /// interval does not count.
+    #[test]
+    fn weights_of_eight_closed_intervals() {
+        let average = history(
+            false,
+            &[1.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0],
+        );
+        // (10+20+30+40 + 0.8*50 + 0.6*60 + 0.4*70 + 0.2*80) / 6 = 220 / 6
+        assert!((mean(&average) - 220.0 / 6.0).abs() < 1e-9);
+    }
+
+    /// RFC 5348, 5.4: a current interval long enough to raise the mean takes the newest weight and
+    /// pushes the oldest interval out.
+    #[test]
+    fn a_long_current_interval_counts() {
+        let average = history(
+            false,
+            &[100.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0],
+        );
+        // (100+10+20+30 + 0.8*40 + 0.6*50 + 0.4*60 + 0.2*70) / 6 = 260 / 6
+        assert!((mean(&average) - 260.0 / 6.0).abs() < 1e-9);
+    }
+
+    /// Before the first loss p is zero; then the seed is the interval before, and the longer of
+    /// the two counts.
+    #[test]
+    fn the_first_loss_seeds_the_history() {
+        let mut average = LossAverage::new(true);
+        assert_eq!(average.p(), 0.0);
+        average.begin_first(40.0);
+        assert_eq!(average.known(), 2);
+        assert!((mean(&average) - 40.0).abs() < 1e-9);
+        average.set(0, 60.0);
+        assert!((mean(&average) - 60.0).abs() < 1e-9);
+    }
+
+    /// RFC 5348, 5.5: with two closed intervals of 10 and 30 (mean 20), a current one of 80 gives
+    /// DF = 2*20/80 = 0.5, so p = (1 + 0.5) / (80 + 0.5*10).
+    #[test]
+    fn a_long_current_interval_discounts_older_ones() {
+        let average = history(true, &[80.0, 10.0, 30.0]);
+        assert!((average.p() - 1.5 / 85.0).abs() < 1e-12);
+        let plain = history(false, &[80.0, 10.0, 30.0]);
+        assert!((plain.p() - 2.0 / 90.0).abs() < 1e-12);
+        assert!(average.p() < plain.p());
+    }
+
+    /// RFC 5348, 5.5: the discount of a closed interval stays with the ones before it, and is
+    /// never below the threshold.
+    #[test]
+    fn discounts_stay_after_the_next_event() {
+        let mut average = history(true, &[80.0, 10.0, 30.0]);
+        average.begin();
+        // I = 1, 80, 10, 30 with DF = 1, 1, 0.5, 0.5:
+        // p = (1 + 0.5 + 0.5) / (80 + 0.5*10 + 0.5*30) = 2 / 100.
+        assert!((average.p() - 0.02).abs() < 1e-12);
+        let long = history(true, &[1e6, 10.0, 10.0]);
+        // DF is held at 0.25: p = 1.25 / (1e6 + 2.5).
+        assert!((long.p() - 1.25 / (1e6 + 2.5)).abs() < 1e-15);
+    }
+
+    /// At the edge of twice the mean nothing is discounted; just beyond, a little is.
+    #[test]
+    fn discounting_starts_beyond_twice_the_mean() {
+        let at = history(true, &[40.0, 20.0, 20.0]);
+        assert_eq!(at.p(), history(false, &[40.0, 20.0, 20.0]).p());
+        let beyond = history(true, &[41.0, 20.0, 20.0]);
+        assert!(beyond.p() < history(false, &[41.0, 20.0, 20.0]).p());
+    }
+
+    /// Nine intervals are kept; zero and NaN count as one packet; gaps in the list are refused.
+    #[test]
+    fn the_history_is_bounded() {
+        let mut average = LossAverage::new(true);
+        average.set(3, 10.0);
+        assert!(average.is_empty(), "intervals 0 to 2 are not known");
+        for _ in 0..20 {
+            average.begin();
+        }
+        assert_eq!(average.known(), 9);
+        average.set(9, 10.0);
+        average.set(0, f64::NAN);
+        average.set(1, 0.0);
+        assert_eq!(average.p(), 1.0);
+    }
+}

@@ -1,0 +1,264 @@
+//! From packets that arrived to loss intervals (RFC 5348, sections 5.1 to 5.3).
+//!
+//! Packets are taken in order of sequence number: one behind a hole waits until the hole is
+//! filled, or until three packets came after it. What is decided stays decided: a packet that
+//! comes later than that is counted as lost (RFC 5348, 5.1, lets a receiver do better).
+
+mod grouping;
+mod interval;
+
+#[cfg(test)]
+mod tests;
+
+pub use grouping::{ByTime, Grouping};
+pub use interval::SeenInterval;
+
+use super::LossAverage;
+use interval::{Closed, Open};
+
+/// Packets that must come after a hole before it counts as a loss (RFC 5348, section 5.1).
+const NDUPACK: usize = 3;
+
+/// A packet that arrived.
+#[derive(Clone, Copy, Debug)]
+pub struct Seen<S> {
+    /// Its sequence number, on a line that does not wrap.
+    pub seq: u64,
+    /// What the grouping needs to know of it.
+    pub stamp: S,
+    /// Does it carry data? Packets that do not take part in the sequence, but not in the length of
+    /// loss intervals, and neither their loss nor a mark on them is congestion of the data.
+    pub is_data: bool,
+    /// Did it carry a congestion mark?
+    pub marked: bool,
+    /// How many packets just before it carry no data, as far as the sender says so.
+    pub quiet_before: u64,
+}
+
+/// Loss detection, loss events and loss intervals of one flow, in bounded memory.
+#[derive(Clone, Debug)]
+pub struct LossHistory<G: Grouping> {
+    grouping: G,
+    /// The newest packet that is decided; so are all before it.
+    edge: u64,
+    edge_stamp: Option<G::Stamp>,
+    /// Packets beyond a hole, in order of sequence number; the first `waiting_len` count.
+    waiting: [Option<Seen<G::Stamp>>; NDUPACK],
+    waiting_len: usize,
+    /// Where the current loss event began.
+    event: Option<G::Stamp>,
+    open: Open,
+    closed: Closed,
+    average: LossAverage,
+    events: u64,
+}
+
+impl<G: Grouping> LossHistory<G> {
+    /// A history of the packets that come after number `before`.
+    pub fn new(grouping: G, before: u64, discounting: bool) -> Self {
+        Self {
+            grouping,
+            edge: before,
+            edge_stamp: None,
+            waiting: [None; NDUPACK],
+            waiting_len: 0,
+            event: None,
+            open: Open::new(before.saturating_add(1)),
+            closed: Closed::new(),
+            average: LossAverage::new(discounting),
+            events: 0,
+        }
+    }
+
+    /// A packet arrived. `first_length` is asked, at the first loss event alone, for the length
+    /// that the interval before it shall count as (RFC 5348, section 6.3.1); it is told how many
+    /// data packets that interval really has.
+    ///
+    /// Returns whether new loss events began.
+    pub fn receive(&mut self, packet: Seen<G::Stamp>, first_length: impl Fn(u64) -> f64) -> bool {
+        let events = self.events;
+        if packet.seq > self.edge && self.insert(packet) {
+            self.settle(&first_length);
+            if self.events > 0 {
+                self.average.set(0, self.open.data_length(self.edge) as f64);
+            }
+        }
+        self.events != events
+    }
+
+    /// The loss event rate now, 0 before the first loss event.
+    pub fn p(&self) -> f64 {
+        self.average.p()
+    }
+
+    /// Loss events so far.
+    pub const fn events(&self) -> u64 {
+        self.events
+    }
+
+    /// The newest packet that belongs to an interval; what came after it is not decided yet.
+    pub const fn edge(&self) -> u64 {
+        self.edge
+    }
+
+    /// How losses are told apart.
+    pub const fn grouping(&self) -> &G {
+        &self.grouping
+    }
+
+    /// How losses are told apart, to be adjusted, as when the round-trip time is known better.
+    pub const fn grouping_mut(&mut self) -> &mut G {
+        &mut self.grouping
+    }
+
+    /// The intervals, newest first: the current one and up to [`Self::MAX_INTERVALS`] - 1 closed
+    /// ones.
+    pub fn intervals(&self) -> impl Iterator<Item = SeenInterval> {
+        let current = self.open.seen(self.edge, self.events > 0);
+        std::iter::once(current).chain(self.closed.newest_first())
+    }
+
+    /// The most intervals that are kept.
+    pub const MAX_INTERVALS: usize = Closed::MAX + 1;
+
+    /// Puts `packet` in its place among those that wait; `false` if it is there already.
+    fn insert(&mut self, packet: Seen<G::Stamp>) -> bool {
+        // Fewer than NDUPACK wait between two arrivals: the third settles the first hole.
+        debug_assert!(self.waiting_len < NDUPACK, "a settled hole was left behind");
+        let mut place = self.waiting_len;
+        for (i, waiting) in self.waiting[..self.waiting_len]
+            .iter()
+            .flatten()
+            .enumerate()
+        {
+            if waiting.seq == packet.seq {
+                return false;
+            }
+            if waiting.seq > packet.seq {
+                place = i;
+                break;
+            }
+        }
+        self.waiting[place..].rotate_right(1);
+        self.waiting[place] = Some(packet);
+        self.waiting_len += 1;
+        true
+    }
+
+    /// Decides what can be decided.
+    fn settle(&mut self, first_length: &impl Fn(u64) -> f64) {
+        while let Some(next) = self.waiting[0] {
+            let in_order = next.seq == self.edge + 1;
+            // RFC 5348, 5.1: three packets beyond the hole make it a loss.
+            let lost = self.waiting_len >= NDUPACK;
+            // RFC 5348, 5.1: a mark is congestion at once, and what is missing before it is taken
+            // as lost with it.
+            let marked = || self.waiting.iter().flatten().any(|w| w.marked && w.is_data);
+            if !in_order && !lost && !marked() {
+                return;
+            }
+            self.waiting[0] = None;
+            self.waiting.rotate_left(1);
+            self.waiting_len -= 1;
+            self.take(next, first_length);
+        }
+    }
+
+    /// The hole before `packet`, if any, is lost, and `packet` is the new edge.
+    fn take(&mut self, packet: Seen<G::Stamp>, first_length: &impl Fn(u64) -> f64) {
+        let missing = packet.seq - self.edge - 1;
+        let quiet = packet.quiet_before.min(missing);
+        let hole = Hole {
+            before: self.edge,
+            before_stamp: self.edge_stamp.unwrap_or(packet.stamp),
+            after_stamp: packet.stamp,
+            span: missing + 1,
+        };
+        // RFC 4342, 6.1: a missing packet is taken for data unless a count says otherwise.
+        self.lose(hole, missing - quiet, first_length);
+        self.open.non_data += quiet;
+        if !packet.is_data {
+            self.open.non_data += 1;
+        } else if packet.marked {
+            // RFC 5348, 5.2: the time of a marked packet is its own.
+            if self.is_separate(packet.stamp) {
+                self.begin(packet.seq, packet.stamp, first_length);
+            }
+            self.open.newest_loss = Some(packet.seq);
+        }
+        self.edge = packet.seq;
+        self.edge_stamp = Some(packet.stamp);
+    }
+
+    /// The first `count` packets of `hole` are lost.
+    fn lose(&mut self, hole: Hole<G::Stamp>, count: u64, first_length: &impl Fn(u64) -> f64) {
+        let mut nth = 1;
+        while nth <= count {
+            // Nominal arrivals rise along the hole, so the first packet of a new event is found
+            // by halving.
+            let (mut low, mut high) = (nth, count + 1);
+            while low < high {
+                let middle = low + (high - low) / 2;
+                if self.is_separate(self.stamp_in(&hole, middle)) {
+                    high = middle;
+                } else {
+                    low = middle + 1;
+                }
+            }
+            if low > nth {
+                self.open.newest_loss = Some(hole.before + low - 1);
+            }
+            if low <= count {
+                let (seq, stamp) = (hole.before + low, self.stamp_in(&hole, low));
+                self.begin(seq, stamp, first_length);
+                self.open.newest_loss = Some(seq);
+            }
+            nth = low + 1;
+        }
+    }
+
+    fn stamp_in(&self, hole: &Hole<G::Stamp>, nth: u64) -> G::Stamp {
+        self.grouping
+            .lost(hole.before_stamp, hole.after_stamp, nth, hole.span)
+    }
+
+    fn is_separate(&self, loss: G::Stamp) -> bool {
+        self.event
+            .is_none_or(|event| self.grouping.is_separate(event, loss))
+    }
+
+    /// A loss event begins with packet `seq`.
+    fn begin(&mut self, seq: u64, stamp: G::Stamp, first_length: &impl Fn(u64) -> f64) {
+        let mut closed = self.open.seen(seq - 1, self.events > 0);
+        if self.events == 0 {
+            let length = first_length(self.open.data_packets(seq - 1)).max(1.0);
+            self.average.begin_first(length);
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "at least 1, and the cast saturates"
+            )]
+            {
+                // Reported in whole packets: the nearest, so that a short one, too, stays as
+                // close to the target rate as it can.
+                closed.data_length = (length + 0.5) as u64;
+            }
+        } else {
+            self.average.set(0, closed.data_length as f64);
+            self.average.begin();
+        }
+        self.closed.push(closed);
+        self.open = Open::new(seq);
+        self.event = Some(stamp);
+        self.events += 1;
+    }
+}
+
+/// Missing packets: those after `before`, up to but not including the one `span` steps after it.
+#[derive(Clone, Copy)]
+struct Hole<S> {
+    before: u64,
+    before_stamp: S,
+    after_stamp: S,
+    span: u64,
+}

@@ -1,0 +1,104 @@
+//! Loss intervals: the one that grows and those that are over.
+
+/// A loss interval as the receiver sees it (RFC 5348, section 5.3; RFC 4342, section 6.1.1).
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct SeenInterval {
+    /// The sequence number it begins with.
+    pub first: u64,
+    /// Sequence numbers in its lossy part, from the first to the last loss or mark; zero in the
+    /// interval before the first loss.
+    pub loss_length: u64,
+    /// Sequence numbers in its lossless part.
+    pub lossless_length: u64,
+    /// Data packets in it, at least one; zero before the first loss event, and what the first
+    /// interval counts as after it.
+    pub data_length: u64,
+}
+
+/// The interval that the newest packets belong to.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Open {
+    first: u64,
+    /// The end of its lossy part.
+    pub(super) newest_loss: Option<u64>,
+    /// Packets in it that carry no data.
+    pub(super) non_data: u64,
+}
+
+impl Open {
+    pub(super) const fn new(first: u64) -> Self {
+        Self {
+            first,
+            newest_loss: None,
+            non_data: 0,
+        }
+    }
+
+    /// Data packets in it if it ends with packet `last`.
+    pub(super) const fn data_packets(&self, last: u64) -> u64 {
+        self.sequence_length(last).saturating_sub(self.non_data)
+    }
+
+    /// What it counts as if it ends with packet `last`.
+    pub(super) fn data_length(&self, last: u64) -> u64 {
+        // RFC 4342, 6.1.1: at least one, however many of its packets carry no data.
+        self.data_packets(last).max(1)
+    }
+
+    /// The interval if it ends with packet `last`.
+    pub(super) fn seen(&self, last: u64, after_a_loss: bool) -> SeenInterval {
+        let loss_length = self
+            .newest_loss
+            .map_or(0, |newest| newest.saturating_add(1) - self.first);
+        SeenInterval {
+            first: self.first,
+            loss_length,
+            lossless_length: self.sequence_length(last).saturating_sub(loss_length),
+            // RFC 4342, 6.1.1: zero until the first loss event.
+            data_length: if after_a_loss {
+                self.data_length(last)
+            } else {
+                0
+            },
+        }
+    }
+
+    const fn sequence_length(&self, last: u64) -> u64 {
+        last.saturating_add(1).saturating_sub(self.first)
+    }
+}
+
+/// The intervals that are over, the newest ones.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Closed {
+    /// Newest first.
+    intervals: [SeenInterval; Self::MAX],
+    len: usize,
+}
+
+impl Closed {
+    /// With the current one, as many as a Loss Intervals option holds (RFC 4342, section 8.6.1).
+    pub(super) const MAX: usize = 27;
+
+    pub(super) const fn new() -> Self {
+        Self {
+            intervals: [SeenInterval {
+                first: 0,
+                loss_length: 0,
+                lossless_length: 0,
+                data_length: 0,
+            }; Self::MAX],
+            len: 0,
+        }
+    }
+
+    pub(super) fn push(&mut self, interval: SeenInterval) {
+        self.intervals.rotate_right(1);
+        self.intervals[0] = interval;
+        self.len = (self.len + 1).min(Self::MAX);
+    }
+
+    pub(super) fn newest_first(&self) -> impl Iterator<Item = SeenInterval> {
+        self.intervals[..self.len].iter().copied()
+    }
+}

@@ -1,0 +1,283 @@
+use fairwire_units::{Duration, Instant};
+use proptest::prelude::*;
+
+use super::{ByTime, LossHistory, Seen, SeenInterval};
+
+const R: Duration = Duration::from_millis(100);
+/// What the interval before the first loss counts as in these tests.
+const FIRST: u32 = 50;
+
+/// A data packet, numbered from 1, that arrives at `seq` times 10 ms.
+fn packet(seq: u64) -> Seen<Instant> {
+    Seen {
+        seq,
+        stamp: Instant::from_nanos(seq * 10_000_000),
+        is_data: true,
+        marked: false,
+        quiet_before: 0,
+    }
+}
+
+fn history() -> LossHistory<ByTime> {
+    LossHistory::new(ByTime { rtt: R }, 0, false)
+}
+
+/// Feeds packets; returns the numbers of those at which loss events were found.
+fn feed(
+    history: &mut LossHistory<ByTime>,
+    packets: impl IntoIterator<Item = Seen<Instant>>,
+) -> Vec<u64> {
+    let packets = packets.into_iter();
+    packets
+        .filter_map(|p| history.receive(p, |_| f64::from(FIRST)).then_some(p.seq))
+        .collect()
+}
+
+fn feed_all(history: &mut LossHistory<ByTime>, seqs: impl IntoIterator<Item = u64>) -> Vec<u64> {
+    feed(history, seqs.into_iter().map(packet))
+}
+
+fn newest(history: &LossHistory<ByTime>) -> SeenInterval {
+    history.intervals().next().expect("there is always one")
+}
+
+/// RFC 5348, 5.1: a hole is a loss once three packets came after it, not before.
+#[test]
+fn three_later_packets_make_a_loss() {
+    let mut history = history();
+    assert!(feed_all(&mut history, [1, 2, 4, 5]).is_empty());
+    assert_eq!(history.edge(), 2, "the hole is not decided");
+    assert_eq!(feed_all(&mut history, [6]), [6]);
+    assert_eq!((history.edge(), history.events()), (6, 1));
+}
+
+/// RFC 5348, 5.1: a packet that comes within three of its turn fills its hole; one that comes
+/// later, or twice, changes nothing.
+#[test]
+fn reordering_by_less_than_three_is_no_loss() {
+    let mut history = history();
+    assert!(feed_all(&mut history, [1, 3, 4, 2, 5, 7, 6, 6, 8, 8]).is_empty());
+    assert_eq!(history.edge(), 8);
+    assert_eq!(history.p(), 0.0);
+    assert_eq!(feed_all(&mut history, [10, 11, 12, 9, 13]), [12]);
+    assert_eq!(history.events(), 1, "9 came too late");
+}
+
+/// RFC 5348, 5.1, the example: n-1 arrives, then n+1, then a marked n+2: one event that begins
+/// with the missing n.
+#[test]
+fn a_mark_is_congestion_at_once() {
+    let mut history = history();
+    assert!(feed_all(&mut history, [1, 2, 4]).is_empty());
+    let mark = Seen {
+        marked: true,
+        ..packet(5)
+    };
+    assert_eq!(feed(&mut history, [mark]), [5]);
+    assert_eq!(history.events(), 1);
+    let interval = newest(&history);
+    assert_eq!(
+        (
+            interval.first,
+            interval.loss_length,
+            interval.lossless_length
+        ),
+        (3, 3, 0)
+    );
+}
+
+/// RFC 5348, 5.3: an interval of a single marked packet has length one.
+#[test]
+fn a_lone_mark_is_an_interval_of_one() {
+    let mut history = history();
+    feed_all(&mut history, 1..10);
+    feed(
+        &mut history,
+        [Seen {
+            marked: true,
+            ..packet(10)
+        }],
+    );
+    assert_eq!(newest(&history).data_length, 1);
+}
+
+/// RFC 5348, 5.2: losses whose nominal arrivals are at most one round trip after the first are one
+/// event; beyond that a new one begins. Intervals run from loss to loss (section 5.3).
+#[test]
+fn events_are_a_round_trip_apart() {
+    let mut history = history();
+    // Packets come every 10 ms, R is 100 ms: 20 and 30 are one event, 31 begins the next.
+    let lost = [20, 25, 30, 31];
+    let found = feed_all(&mut history, (1..=60).filter(|seq| !lost.contains(seq)));
+    // 31 is decided together with 30: 32, 33 and 34 are the three packets after the hole.
+    assert_eq!(found, [23, 34]);
+    let told: Vec<_> = history
+        .intervals()
+        .map(|i| (i.first, i.loss_length, i.lossless_length, i.data_length))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            (31, 1, 29, 30),
+            (20, 11, 0, 11),
+            (1, 0, 19, u64::from(FIRST))
+        ]
+    );
+    // I = 30, 11, 50 with equal weights: the current one counts: p = 2 / (30 + 11), against
+    // 2 / (11 + 50) for the closed ones alone.
+    assert!((history.p() - 2.0 / 61.0).abs() < 1e-12);
+}
+
+/// RFC 5348, 5.2: within one long hole nominal arrivals are interpolated, and each round trip of
+/// it is a loss event.
+#[test]
+fn a_long_hole_is_several_events() {
+    let mut history = history();
+    // 21 to 50 are lost: nominally at 210 to 500 ms. Events begin at 21, 32 (320 > 310) and 43.
+    feed_all(&mut history, (1..=20).chain(51..=60));
+    let starts: Vec<_> = history.intervals().map(|i| i.first).collect();
+    assert_eq!(starts, [43, 32, 21, 1]);
+    assert_eq!(newest(&history).loss_length, 8, "43 to 50");
+}
+
+/// RFC 4342, 6.1: lost packets that carry no data, as the packet after them tells, are no loss;
+/// without such a count every lost packet is taken for data.
+#[test]
+fn packets_without_data_are_no_loss() {
+    let mut history = history();
+    let told = |quiet_before| Seen {
+        quiet_before,
+        ..packet(13)
+    };
+    let rest = || (14..=20).map(packet);
+    let start: Vec<_> = (1..=10).map(packet).collect();
+    // 11 and 12 are missing.
+    assert!(
+        feed(
+            &mut history,
+            start.iter().copied().chain([told(2)]).chain(rest())
+        )
+        .is_empty()
+    );
+    assert_eq!(history.events(), 0);
+
+    let mut history = self::history();
+    feed(
+        &mut history,
+        start.into_iter().chain([told(1)]).chain(rest()),
+    );
+    assert_eq!(history.events(), 1);
+    let interval = newest(&history);
+    // 11 was data, 12 was not: the lossy part ends with 11, and 12 does not count.
+    assert_eq!(
+        (
+            interval.first,
+            interval.loss_length,
+            interval.lossless_length
+        ),
+        (11, 1, 9)
+    );
+    assert_eq!(interval.data_length, 9);
+}
+
+/// RFC 4342, 6.1.1: received packets without data count in the sequence, not as data, and a mark
+/// on one is no congestion of the data.
+#[test]
+fn received_packets_without_data_do_not_count() {
+    let mut history = history();
+    feed_all(&mut history, [1, 2, 4, 5, 6]);
+    let ack = |seq| Seen {
+        is_data: false,
+        marked: true,
+        ..packet(seq)
+    };
+    assert!(feed(&mut history, [ack(7), ack(8), packet(9)]).is_empty());
+    let interval = newest(&history);
+    assert_eq!((interval.loss_length, interval.lossless_length), (1, 6));
+    assert_eq!(interval.data_length, 5, "3, 4, 5, 6 and 9");
+}
+
+/// RFC 5348, 6.3.1: the first interval is told in whole packets, the nearest to what it counts as.
+#[test]
+fn the_first_interval_is_rounded() {
+    for (counts_as, told) in [(0.3, 1), (4.49, 4), (4.5, 5), (4.85, 5), (1e300, u64::MAX)] {
+        let mut history = history();
+        for seq in 2..=4 {
+            history.receive(packet(seq), |_| counts_as);
+        }
+        let oldest = history.intervals().last().expect("the null interval");
+        assert_eq!(oldest.data_length, told, "{counts_as}");
+    }
+}
+
+/// RFC 5348, 6.3.1: whoever gives the first interval its length learns that nothing came before a
+/// loss of the first packet.
+#[test]
+fn the_first_packet_may_be_lost() {
+    let mut history = history();
+    let mut asked = None;
+    for seq in 2..=4 {
+        let before = std::cell::Cell::new(None);
+        history.receive(packet(seq), |data| {
+            before.set(Some(data));
+            2.0
+        });
+        asked = asked.or(before.get());
+    }
+    assert_eq!(asked, Some(0));
+    let oldest = history.intervals().last().expect("the null interval");
+    assert_eq!(
+        (
+            oldest.loss_length,
+            oldest.lossless_length,
+            oldest.data_length
+        ),
+        (0, 0, 2)
+    );
+}
+
+/// Only the newest 28 intervals are kept.
+#[test]
+fn memory_is_bounded() {
+    let mut history = history();
+    feed_all(&mut history, (1..=2_000).filter(|seq| seq % 20 != 0));
+    assert_eq!(history.events(), 99);
+    assert_eq!(
+        history.intervals().count(),
+        LossHistory::<ByTime>::MAX_INTERVALS
+    );
+    assert!((history.p() - 0.05).abs() < 1e-9);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Whatever is lost, marked, doubled or reordered, intervals are adjacent, end at the edge, and
+    /// are never longer than what was sent; p stays between 0 and 1.
+    #[test]
+    fn intervals_tile_the_sequence(
+        steps in prop::collection::vec((0u64..6, 0u64..4, 0u8..20, 0u64..3), 1..200),
+    ) {
+        let mut history = history();
+        let mut seq = 4u64;
+        for (ahead, back, kind, quiet_before) in steps {
+            seq += ahead;
+            let packet = Seen {
+                is_data: kind % 5 != 1,
+                marked: kind == 0,
+                quiet_before,
+                ..packet(seq - back)
+            };
+            history.receive(packet, |_| f64::from(FIRST));
+            let mut end = history.edge() + 1;
+            for interval in history.intervals() {
+                let length = interval.loss_length + interval.lossless_length;
+                prop_assert_eq!(interval.first + length, end, "{:?}", interval);
+                prop_assert!(interval.data_length <= length.max(1) || interval.loss_length == 0);
+                end = interval.first;
+            }
+            prop_assert!((0.0..=1.0).contains(&history.p()));
+            prop_assert!(history.edge() <= seq);
+        }
+    }
+}

@@ -1,0 +1,426 @@
+//! The sender: from feedback to the allowed rate (RFC 5348, section 4).
+
+mod data_limited;
+mod limits;
+mod schedule;
+mod segment;
+
+#[cfg(test)]
+mod tests;
+
+pub use segment::SegmentSize;
+
+use fairwire_units::{Duration, Instant};
+
+use self::data_limited::DataLimited;
+use self::limits::RecvSet;
+use self::schedule::Schedule;
+use self::segment::Segments;
+use super::Equation;
+use crate::{Controller, Feedback, Flight, Gauges, Permit, TfrcReport};
+
+/// The longest time between two packets, `t_mbi`, in seconds (RFC 5348, section 4.3).
+const T_MBI: f64 = 64.0;
+/// Weight of the past in the round-trip averages, `q` and `q2` (RFC 5348, sections 4.3 and 4.5).
+const Q: f64 = 0.9;
+/// The nofeedback timer before there is a round-trip sample (RFC 5348, section 4.2).
+const FIRST_TIMEOUT: Duration = Duration::from_secs(2);
+/// The shortest round trip believed.
+const MIN_RTT: Duration = Duration::from_micros(1);
+
+/// What can be set of a [`Sender`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TfrcConfig {
+    /// The constants of the throughput equation.
+    pub equation: Equation,
+    /// The segment size `s`.
+    pub segment: SegmentSize,
+    /// The largest packet that may be sent, bytes, counted as sizes are counted.
+    pub max_segment: u32,
+    /// Reduce oscillations (RFC 5348, section 4.5)?
+    pub oscillation_reduction: bool,
+    /// The grain of the timer that sends packets, `t_gran` (RFC 5348, section 8.3). A nofeedback
+    /// timer shorter than four of these would only measure the grain: it is not set shorter.
+    pub granularity: Duration,
+    /// No rate is higher, bytes per second.
+    pub max_rate: f64,
+}
+
+impl Default for TfrcConfig {
+    fn default() -> Self {
+        Self {
+            equation: Equation::RFC5348,
+            segment: SegmentSize::Mean,
+            max_segment: 1_460,
+            oscillation_reduction: true,
+            granularity: Duration::from_millis(1),
+            max_rate: 125e9,
+        }
+    }
+}
+
+/// The TFRC sender: a rate from receive rate, loss event rate and round-trip time.
+#[derive(Clone, Debug)]
+pub struct Sender {
+    config: TfrcConfig,
+    segments: Segments,
+    schedule: Schedule,
+    limited: DataLimited,
+    received: RecvSet,
+    rtt: Option<RoundTrip>,
+    /// `X`, bytes per second; 0 until the first packet leaves.
+    x: f64,
+    /// `X_Bps`, what the equation allows; infinite before the first loss event.
+    x_bps: f64,
+    p: f64,
+    /// The receive rate last reported.
+    x_recv: f64,
+    /// `tld`: when the rate was last doubled in slow start.
+    last_doubled: Option<Instant>,
+    nofeedback: Option<Instant>,
+    /// Was nothing sent since the nofeedback timer was set?
+    idle: bool,
+    started: bool,
+    /// Has a report come?
+    heard: bool,
+    cuts: u64,
+    timeouts: u64,
+}
+
+/// The round-trip averages, seconds.
+#[derive(Clone, Copy, Debug)]
+struct RoundTrip {
+    /// `R`.
+    mean: Duration,
+    /// `R_sqmean`, in square roots of seconds.
+    mean_sqrt: f64,
+    /// The square root of `R_sample`.
+    latest_sqrt: f64,
+}
+
+impl Sender {
+    /// A sender that has sent nothing and knows nothing of the path. A round trip that is known,
+    /// as from a handshake, comes as [`Feedback::rtt`] before the first packet.
+    pub fn new(config: TfrcConfig) -> Self {
+        Self {
+            config,
+            segments: Segments::new(config.segment, config.max_segment),
+            schedule: Schedule::new(),
+            limited: DataLimited::new(),
+            received: RecvSet::new(),
+            rtt: None,
+            x: 0.0,
+            x_bps: f64::INFINITY,
+            p: 0.0,
+            x_recv: 0.0,
+            last_doubled: None,
+            nofeedback: None,
+            idle: true,
+            started: false,
+            heard: false,
+            cuts: 0,
+            timeouts: 0,
+        }
+    }
+
+    /// The segment size `s` now, bytes, at least 1.
+    pub fn segment_size(&self) -> f64 {
+        self.segments.size()
+    }
+
+    /// The smoothed round-trip time `R`.
+    pub fn rtt(&self) -> Option<Duration> {
+        self.rtt.map(|rtt| rtt.mean)
+    }
+
+    /// The rate in force, `X_inst`, bytes per second (RFC 5348, section 4.5). Before the first
+    /// packet it is what that would start with.
+    pub fn rate_bytes_per_s(&self) -> f64 {
+        let x = if self.started {
+            self.x
+        } else {
+            self.first_rate()
+        };
+        let x = match self.rtt {
+            Some(rtt) if self.config.oscillation_reduction && self.heard => {
+                x * rtt.mean_sqrt / rtt.latest_sqrt
+            }
+            _ => x,
+        };
+        self.bounded(x)
+    }
+
+    /// `s / t_mbi`, the least that is ever allowed.
+    fn min_rate(&self) -> f64 {
+        self.segment_size() / T_MBI
+    }
+
+    fn bounded(&self, rate: f64) -> f64 {
+        // The order matters: the floor holds even where the configured cap is below it.
+        rate.min(self.config.max_rate).max(self.min_rate())
+    }
+
+    /// The rate to start with: one packet per second while the path is unknown, then
+    /// `initial_rate` (RFC 5348, section 4.2).
+    fn first_rate(&self) -> f64 {
+        self.initial_rate().unwrap_or_else(|| self.segment_size())
+    }
+
+    /// `initial_rate = W_init / R`, which is also the `recover_rate` of RFC 5348, section 4.4.
+    fn initial_rate(&self) -> Option<f64> {
+        let rtt = self.rtt?.mean.as_secs_f64();
+        Some(self.segments.initial_window() / rtt)
+    }
+
+    /// The time between two packets at the rate in force: `t_ipi` (RFC 5348, section 4.6).
+    fn interval(&self) -> Duration {
+        let seconds = self.segment_size() / self.rate_bytes_per_s();
+        Duration::from_secs_f64(seconds).max(Duration::from_nanos(1))
+    }
+
+    /// When the next packet may leave, `t_delta` before its nominal time.
+    fn next_departure(&self) -> Instant {
+        let interval = self.interval();
+        let Some(nominal) = self.schedule.next(interval) else {
+            return Instant::START;
+        };
+        // RFC 5348, 8.3: at most one packet early, and by less than a round trip.
+        let rtt = self.rtt.map_or(Duration::ZERO, |rtt| rtt.mean);
+        let early = interval.min(self.config.granularity).min(rtt) / 2;
+        nominal.saturating_before(early)
+    }
+
+    /// `RTO = max(4R, 2s/X)` (RFC 5348, section 4.3, step 3), and two seconds before there is an R.
+    fn timeout(&self) -> Duration {
+        let two_packets = Duration::from_secs_f64(2.0 * self.segment_size() / self.bounded(self.x));
+        let floor = match self.rtt {
+            Some(rtt) => rtt.mean.max(self.config.granularity) * 4,
+            None => FIRST_TIMEOUT,
+        };
+        floor.max(two_packets)
+    }
+
+    fn set_timer(&mut self, now: Instant) {
+        self.nofeedback = Some(now + self.timeout());
+        self.idle = true;
+    }
+
+    /// RFC 5348, 4.3, steps 1 and 2, and 4.5: a round-trip sample.
+    fn on_rtt_sample(&mut self, sample: Duration, replaces: bool) {
+        let sample = sample.max(MIN_RTT).min(Duration::from_secs_f64(T_MBI));
+        let sqrt = f64::sqrt(sample.as_secs_f64());
+        self.rtt = Some(match self.rtt {
+            Some(old) if !replaces => RoundTrip {
+                mean: (old.mean.mul_f64(Q) + sample.mul_f64(1.0 - Q)).max(MIN_RTT),
+                mean_sqrt: Q * old.mean_sqrt + (1.0 - Q) * sqrt,
+                latest_sqrt: sqrt,
+            },
+            _ => RoundTrip {
+                mean: sample,
+                mean_sqrt: sqrt,
+                latest_sqrt: sqrt,
+            },
+        });
+    }
+
+    /// The round-trip time is known for the first time: the initial rate replaces one packet per
+    /// second (RFC 5348, section 4.2).
+    fn leave_first_rate(&mut self, now: Instant) {
+        self.x = self.bounded(self.first_rate());
+        self.last_doubled = Some(now);
+    }
+
+    fn on_report(&mut self, now: Instant, sample: Option<Duration>, report: TfrcReport) {
+        let had_rtt = self.rtt.is_some();
+        if let Some(sample) = sample {
+            self.on_rtt_sample(sample, !self.heard);
+        }
+        let Some(rtt) = self.rtt() else {
+            // Without a round-trip time a report only says that the peer lives.
+            self.set_timer(now);
+            return;
+        };
+        self.heard = true;
+        let p = if report.p.is_nan() {
+            1.0
+        } else {
+            report.p.clamp(0.0, 1.0)
+        };
+        let reported = if report.x_recv > 0.0 {
+            report.x_recv.min(self.config.max_rate)
+        } else {
+            0.0
+        };
+        let worse = report.new_loss || p > self.p;
+        let (x, x_recv) = (self.x, reported * self.segments.recv_scale());
+        self.p = p;
+        self.x_recv = reported;
+        if p > 0.0 {
+            self.x_bps = self.config.equation.rate(self.segment_size(), rtt, p);
+        }
+        if worse {
+            self.segments.on_loss_event();
+        }
+        let covers_until = report
+            .covers_until
+            .unwrap_or_else(|| now.saturating_before(rtt));
+        let was_limited = self.limited.covers(covers_until, rtt);
+        // RFC 5348, 4.3: a receive rate of zero is the first report's and no sign of a pause.
+        let limit = if was_limited && reported > 0.0 {
+            self.received.limit_of_pause(now, x_recv, worse)
+        } else {
+            self.received.update(now, x_recv, rtt);
+            2.0 * self.received.max()
+        };
+        if had_rtt || p > 0.0 {
+            self.apply(now, rtt, limit);
+        } else {
+            // RFC 5348, 4.2: the first report that brings a round-trip time.
+            self.leave_first_rate(now);
+        }
+        if worse && self.x < x {
+            self.cuts += 1;
+        }
+        self.set_timer(now);
+    }
+
+    /// The last part of RFC 5348, section 4.3, step 4.
+    fn apply(&mut self, now: Instant, rtt: Duration, recv_limit: f64) {
+        if self.p > 0.0 {
+            self.x = self.bounded(self.x_bps.min(recv_limit));
+        } else if self
+            .last_doubled
+            .is_none_or(|doubled| now.saturating_since(doubled) >= rtt)
+        {
+            let doubled = (2.0 * self.x).min(recv_limit);
+            self.x = self.bounded(doubled.max(self.first_rate()));
+            self.last_doubled = Some(now);
+        }
+    }
+
+    /// RFC 5348, 4.4, step 1. Returns whether anything changed.
+    fn on_nofeedback(&mut self, now: Instant) -> bool {
+        let x_recv = self.received.max();
+        let Some((rtt, recover_rate)) = self.rtt().zip(self.initial_rate()) else {
+            if self.idle {
+                return false;
+            }
+            self.x = self.bounded(self.x / 2.0);
+            return true;
+        };
+        let below = if self.p > 0.0 {
+            x_recv < recover_rate
+        } else {
+            self.x < 2.0 * recover_rate
+        };
+        if self.idle && below {
+            // An idle time alone takes no more than it may regain at once.
+            return false;
+        }
+        if self.p == 0.0 {
+            self.x = self.bounded(self.x / 2.0);
+            return true;
+        }
+        // Half of what limited the rate: twice the receive rate, or the equation.
+        let timer_limit = if self.x_bps > 2.0 * x_recv {
+            x_recv
+        } else {
+            self.x_bps / 2.0
+        };
+        let timer_limit = timer_limit.max(self.min_rate());
+        self.received.replace(now, timer_limit / 2.0);
+        self.apply(now, rtt, timer_limit);
+        true
+    }
+
+    fn start(&mut self, now: Instant) {
+        self.started = true;
+        self.x = self.bounded(self.first_rate());
+        self.last_doubled = self.rtt.map(|_| now);
+        self.received.start(now);
+    }
+}
+
+impl Controller for Sender {
+    fn permit(&self, now: Instant, _flight: Flight, _size: u32) -> Permit {
+        let at = self.next_departure();
+        if at <= now {
+            Permit::Now
+        } else {
+            Permit::At(at)
+        }
+    }
+
+    fn on_sent(&mut self, now: Instant, _flight: Flight, size: u32) {
+        // At the interval by which it was permitted: its size may change that.
+        let rtt = self.rtt().unwrap_or(Duration::ZERO);
+        self.schedule.on_sent(now, self.interval(), rtt);
+        let grew = self.segments.on_sent(size);
+        if !self.started {
+            self.start(now);
+        } else if !self.heard && grew && self.timeouts == 0 {
+            // RFC 5348, 4.2: the initial rate goes by the largest packet of the first round trip.
+            self.x = self.bounded(self.first_rate());
+        }
+        if self.nofeedback.is_none() {
+            self.set_timer(now);
+        }
+        self.idle = false;
+        // RFC 5348, 8.2.1: all that was allowed is sent. What still waits does not tell: a queue
+        // that the unused allowance is about to drain is not limited by the rate.
+        if self.next_departure() > now {
+            self.limited.on_all_sent(now, rtt);
+        }
+    }
+
+    fn on_feedback(&mut self, now: Instant, _flight: Flight, feedback: &Feedback) {
+        if let Some(report) = feedback.tfrc {
+            self.on_report(now, feedback.rtt, report);
+        } else if let (Some(sample), None) = (feedback.rtt, self.rtt) {
+            self.on_rtt_sample(sample, true);
+            if self.started {
+                self.leave_first_rate(now);
+            }
+        }
+    }
+
+    fn next_timeout(&self) -> Option<Instant> {
+        self.nofeedback
+    }
+
+    fn handle_timeout(&mut self, now: Instant, _flight: Flight) {
+        if self.nofeedback.is_none_or(|at| now < at) {
+            return;
+        }
+        let changed = self.on_nofeedback(now);
+        if changed {
+            self.timeouts += 1;
+            self.set_timer(now);
+        } else {
+            // Idle, and at the rate that idle time leaves: nothing changes before the next packet,
+            // which sets the timer again.
+            self.nofeedback = None;
+        }
+    }
+
+    fn reset(&mut self, _now: Instant) {
+        *self = Self {
+            segments: self.segments,
+            cuts: self.cuts,
+            timeouts: self.timeouts,
+            ..Self::new(self.config)
+        };
+    }
+
+    fn gauges(&self) -> Gauges {
+        Gauges {
+            rate_bytes_per_s: Some(self.rate_bytes_per_s()),
+            p: Some(self.p),
+            x_recv_bytes_per_s: Some(self.x_recv),
+            srtt: self.rtt(),
+            cuts: self.cuts,
+            timeouts: self.timeouts,
+            ..Gauges::default()
+        }
+    }
+}

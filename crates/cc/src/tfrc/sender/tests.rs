@@ -1,0 +1,428 @@
+use fairwire_units::{Duration, Instant};
+use proptest::prelude::*;
+
+use super::{SegmentSize, Sender, TfrcConfig};
+use crate::tfrc::Equation;
+use crate::{Controller, Feedback, Flight, Permit, TfrcReport};
+
+mod pipe;
+
+/// Bytes of every packet: `s`.
+const S: u32 = 1_000;
+/// `R` in milliseconds.
+const R: u64 = 100;
+
+fn ms(ms: u64) -> Duration {
+    Duration::from_millis(ms)
+}
+
+fn at(ms: u64) -> Instant {
+    Instant::from_nanos(ms * 1_000_000)
+}
+
+fn plain() -> TfrcConfig {
+    TfrcConfig {
+        oscillation_reduction: false,
+        ..TfrcConfig::default()
+    }
+}
+
+/// More waits: the controller is the limit.
+const GREEDY: Flight = Flight {
+    packets: 0,
+    bytes: 0,
+    waiting: 1,
+};
+/// Nothing waits: the application is.
+const MODEST: Flight = Flight {
+    waiting: 0,
+    ..GREEDY
+};
+
+/// A sender that knows R = 100 ms and sent its first packet at one second.
+fn started() -> Sender {
+    let mut sender = Sender::new(plain());
+    let rtt = Feedback {
+        rtt: Some(ms(R)),
+        ..Feedback::default()
+    };
+    sender.on_feedback(at(990), MODEST, &rtt);
+    sender.on_sent(at(1_000), GREEDY, S);
+    sender
+}
+
+/// Sends all that is allowed at this moment; the controller is the limit then.
+fn fill(sender: &mut Sender, now_ms: u64) {
+    while sender.permit(at(now_ms), GREEDY, S) == Permit::Now {
+        sender.on_sent(at(now_ms), GREEDY, S);
+    }
+}
+
+/// A report with a sample of 100 ms, about what was sent until 100 ms ago.
+fn report(sender: &mut Sender, now_ms: u64, x_recv: f64, p: f64) {
+    let feedback = Feedback {
+        rtt: Some(ms(R)),
+        tfrc: Some(TfrcReport {
+            x_recv,
+            p,
+            new_loss: false,
+            covers_until: Some(at(now_ms - R)),
+        }),
+        ..Feedback::default()
+    };
+    sender.on_feedback(at(now_ms), GREEDY, &feedback);
+}
+
+#[track_caller]
+fn assert_rate(sender: &Sender, expected: f64) {
+    let got = sender.rate_bytes_per_s();
+    assert!((got / expected - 1.0).abs() < 1e-9, "{got}, not {expected}");
+}
+
+fn by_equation(p: f64) -> f64 {
+    Equation::RFC5348.rate(f64::from(S), ms(R), p)
+}
+
+/// RFC 5348, 4.2: without a round-trip time one packet leaves per second; the nofeedback timer
+/// first expires after two seconds and halves that.
+#[test]
+fn one_packet_per_second_on_an_unknown_path() {
+    let mut sender = Sender::new(plain());
+    assert_eq!(sender.permit(at(5), GREEDY, S), Permit::Now);
+    sender.on_sent(at(5), GREEDY, S);
+    assert_eq!(sender.permit(at(5), GREEDY, S), Permit::At(at(1_005)));
+    assert_eq!(sender.next_timeout(), Some(at(2_005)));
+    sender.on_sent(at(1_005), GREEDY, S);
+    sender.handle_timeout(at(2_005), GREEDY);
+    assert_rate(&sender, 500.0);
+    // 2s/X is four seconds now.
+    assert_eq!(sender.next_timeout(), Some(at(6_005)));
+    // Nothing left since: an idle sender is not punished before it knows the path.
+    sender.handle_timeout(at(6_005), MODEST);
+    assert_rate(&sender, 500.0);
+    assert_eq!(sender.next_timeout(), None, "until the next packet");
+    sender.on_sent(at(9_000), MODEST, S);
+    assert!(sender.next_timeout().is_some());
+}
+
+/// RFC 5348, 4.2: the first report brings the round-trip time and with it `W_init / R`.
+#[test]
+fn the_first_report_gives_the_initial_rate() {
+    let mut sender = Sender::new(plain());
+    sender.on_sent(at(0), GREEDY, S);
+    report(&mut sender, 100, 0.0, 0.0);
+    // W_init = min(4 * 1000, max(2 * 1000, 4380)) = 4000 bytes per 100 ms.
+    assert_rate(&sender, 40_000.0);
+    assert_eq!(sender.next_timeout(), Some(at(500)), "4R");
+}
+
+/// RFC 5348, 4.3: slow start doubles the rate once per round trip, unlimited by the receive rate
+/// for the first two, then to at most twice what was received.
+#[test]
+fn slow_start_follows_the_receive_rate() {
+    let mut sender = started();
+    assert_rate(&sender, 40_000.0);
+    report(&mut sender, 1_100, 0.0, 0.0);
+    assert_rate(&sender, 80_000.0);
+    fill(&mut sender, 1_100);
+    report(&mut sender, 1_150, 40_000.0, 0.0);
+    assert_rate(&sender, 80_000.0);
+    report(&mut sender, 1_200, 40_000.0, 0.0);
+    assert_rate(&sender, 160_000.0);
+    // Infinity is older than two round trips now; 2 * 60000 is the limit.
+    fill(&mut sender, 1_201);
+    report(&mut sender, 1_301, 60_000.0, 0.0);
+    assert_rate(&sender, 120_000.0);
+    // Less than the initial rate is never the limit in slow start.
+    fill(&mut sender, 1_450);
+    report(&mut sender, 1_600, 10.0, 0.0);
+    assert_rate(&sender, 40_000.0);
+    assert_eq!(sender.gauges().x_recv_bytes_per_s, Some(10.0));
+}
+
+/// RFC 5348, 4.3: with losses the equation gives the rate, at most twice the receive rate, and
+/// never less than one packet in 64 seconds.
+#[test]
+fn congestion_avoidance_follows_the_equation() {
+    let mut sender = started();
+    report(&mut sender, 1_100, 0.0, 0.0);
+    fill(&mut sender, 1_100);
+    report(&mut sender, 1_200, 40_000.0, 0.01);
+    assert_rate(&sender, by_equation(0.01));
+    fill(&mut sender, 1_250);
+    report(&mut sender, 1_350, 20_000.0, 0.01);
+    fill(&mut sender, 1_600);
+    report(&mut sender, 1_700, 20_000.0, 0.01);
+    assert_rate(&sender, 40_000.0);
+    fill(&mut sender, 2_600);
+    report(&mut sender, 2_700, 0.0, 0.01);
+    assert_rate(&sender, f64::from(S) / 64.0);
+}
+
+/// RFC 5348, 4.3: reports about an interval in which the application was the limit lower nothing,
+/// unless they tell of a loss.
+#[test]
+fn data_limited_intervals_are_no_limit() {
+    let mut sender = started();
+    report(&mut sender, 1_100, 0.0, 0.0);
+    fill(&mut sender, 1_150);
+    report(&mut sender, 1_250, 100_000.0, 0.0001);
+    report(&mut sender, 1_301, 100_000.0, 0.0001);
+    assert_rate(&sender, 200_000.0);
+    // The application stops for two seconds and then sends a packet now and then.
+    sender.on_sent(at(3_300), MODEST, S);
+    report(&mut sender, 3_400, 10_000.0, 0.0001);
+    assert_rate(&sender, 200_000.0);
+    // A loss event: entries halve, 50000; the new one counts 0.85 * 10000; no doubling.
+    sender.on_sent(at(3_450), MODEST, S);
+    report(&mut sender, 3_550, 10_000.0, 0.0002);
+    assert_rate(&sender, 50_000.0);
+    assert_eq!(sender.gauges().cuts, 1);
+}
+
+/// RFC 5348, 4.4: in slow start the nofeedback timer halves the rate of a sender that sends.
+#[test]
+fn silence_in_slow_start_halves_the_rate() {
+    let mut sender = started();
+    report(&mut sender, 1_100, 0.0, 0.0);
+    assert_rate(&sender, 80_000.0);
+    fill(&mut sender, 1_150);
+    sender.handle_timeout(at(1_499), GREEDY);
+    assert_rate(&sender, 80_000.0);
+    sender.handle_timeout(at(1_500), GREEDY);
+    assert_rate(&sender, 40_000.0);
+    assert_eq!(sender.gauges().timeouts, 1);
+    assert_eq!(sender.next_timeout(), Some(at(1_900)));
+}
+
+/// RFC 5348, 4.4: limited by the receive rate, the limit is halved, and the rate can double again
+/// from there; limited by the equation, half of that becomes the limit.
+#[test]
+fn silence_with_losses_halves_what_was_the_limit() {
+    let mut sender = started();
+    report(&mut sender, 1_100, 0.0, 0.0);
+    fill(&mut sender, 1_250);
+    report(&mut sender, 1_350, 20_000.0, 0.001);
+    assert_rate(&sender, 40_000.0);
+    fill(&mut sender, 1_400);
+    sender.handle_timeout(at(1_750), GREEDY);
+    assert_rate(&sender, 20_000.0);
+    fill(&mut sender, 1_800);
+    sender.handle_timeout(at(2_150), GREEDY);
+    assert_rate(&sender, 10_000.0);
+
+    let mut sender = started();
+    report(&mut sender, 1_100, 0.0, 0.0);
+    fill(&mut sender, 1_250);
+    report(&mut sender, 1_350, 500_000.0, 0.01);
+    assert_rate(&sender, by_equation(0.01));
+    fill(&mut sender, 1_400);
+    sender.handle_timeout(at(1_750), GREEDY);
+    assert_rate(&sender, by_equation(0.01) / 2.0);
+}
+
+/// RFC 5348, 4.4, and RFC 4342, 5.1: idle time brings the rate down to no less than the initial
+/// rate, and a sender that was below it stays where it was.
+#[test]
+fn idle_time_keeps_the_initial_rate() {
+    let mut sender = started();
+    report(&mut sender, 1_100, 0.0, 0.0);
+    fill(&mut sender, 1_150);
+    report(&mut sender, 1_250, 400_000.0, 0.001);
+    report(&mut sender, 1_350, 400_000.0, 0.001);
+    assert_rate(&sender, by_equation(0.001));
+    let mut expiries = 0;
+    while let Some(at) = sender.next_timeout() {
+        sender.handle_timeout(at, MODEST);
+        expiries += 1;
+        assert!(expiries < 20, "the timer of an idle sender ends");
+    }
+    let rate = sender.rate_bytes_per_s();
+    assert!((40_000.0..80_000.0).contains(&rate), "{rate}");
+
+    let mut sender = started();
+    report(&mut sender, 1_100, 0.0, 0.0);
+    fill(&mut sender, 1_150);
+    report(&mut sender, 1_250, 5_000.0, 0.001);
+    report(&mut sender, 1_350, 5_000.0, 0.001);
+    sender.handle_timeout(at(1_750), MODEST);
+    assert_rate(&sender, 10_000.0);
+    assert_eq!(sender.next_timeout(), None);
+}
+
+/// RFC 5348, 4.5: a sample above the average lowers the rate in force by the ratio of the roots.
+#[test]
+fn a_longer_round_trip_lowers_the_rate_in_force() {
+    let mut sender = Sender::new(TfrcConfig::default());
+    sender.on_sent(at(0), GREEDY, S);
+    report(&mut sender, 100, 0.0, 0.0);
+    assert_rate(&sender, 40_000.0);
+    let slow = Feedback {
+        rtt: Some(ms(200)),
+        tfrc: Some(TfrcReport {
+            x_recv: 40_000.0,
+            p: 0.0,
+            new_loss: false,
+            covers_until: Some(at(0)),
+        }),
+        ..Feedback::default()
+    };
+    sender.on_feedback(at(150), GREEDY, &slow);
+    // R = 110 ms: too early to double. sqrt(0.1) weighs 0.9, sqrt(0.2) 0.1.
+    let ratio = 0.9 * f64::sqrt(0.5) + 0.1;
+    assert_rate(&sender, 40_000.0 * ratio);
+    assert_eq!(sender.rtt(), Some(ms(110)));
+}
+
+/// RFC 5348, 4.6 and 8.3: packets leave one interval apart, at most half a grain early; a rate
+/// that rises counts for the packet that waits already.
+#[test]
+fn packets_are_paced() {
+    let mut sender = started();
+    // 25 ms apart; early by min(25, 1, 100) / 2 ms.
+    assert_eq!(
+        sender.permit(at(1_001), GREEDY, S),
+        Permit::At(Instant::from_nanos(1_024_500_000))
+    );
+    report(&mut sender, 1_010, 0.0, 0.0);
+    report(&mut sender, 1_100, 0.0, 0.0);
+    assert_rate(&sender, 80_000.0);
+    // 12.5 ms apart now; a round trip is eight packets, and the first left at 1000 ms.
+    let mut burst = 0;
+    while sender.permit(at(1_100), GREEDY, S) == Permit::Now {
+        sender.on_sent(at(1_100), GREEDY, S);
+        burst += 1;
+    }
+    assert_eq!(burst, 8);
+}
+
+/// RFC 5348, 4.2: the initial rate is four packets per round trip for small ones, even where the
+/// path would take larger ones.
+#[test]
+fn small_packets_start_with_four_per_round_trip() {
+    let mut sender = Sender::new(plain());
+    sender.on_feedback(
+        at(0),
+        MODEST,
+        &Feedback {
+            rtt: Some(ms(R)),
+            ..Feedback::default()
+        },
+    );
+    sender.on_sent(at(1), GREEDY, 80);
+    assert_rate(&sender, 3_200.0);
+    assert_eq!(sender.segment_size(), 80.0);
+}
+
+/// With a fixed segment size the equation counts packets, so small packets are not held back by a
+/// receive rate that is counted in bytes.
+#[test]
+fn a_fixed_segment_size_counts_packets() {
+    let mut sender = Sender::new(TfrcConfig {
+        segment: SegmentSize::Fixed(1_460),
+        ..plain()
+    });
+    sender.on_sent(at(1_000), GREEDY, 146);
+    report(&mut sender, 1_100, 0.0, 0.0);
+    while sender.permit(at(1_250), GREEDY, 146) == Permit::Now {
+        sender.on_sent(at(1_250), GREEDY, 146);
+    }
+    report(&mut sender, 1_350, 14_600.0, 1e-6);
+    // 14600 B/s are 100 packets per second, and twice that is allowed.
+    assert_rate(&sender, 200.0 * 1_460.0);
+}
+
+/// A reset forgets the path and keeps the counters.
+#[test]
+fn a_reset_starts_afresh() {
+    let mut sender = started();
+    report(&mut sender, 1_100, 0.0, 0.5);
+    sender.reset(at(2_000));
+    assert_eq!(sender.gauges().p, Some(0.0));
+    assert_eq!(sender.rtt(), None);
+    assert_eq!(sender.permit(at(2_000), GREEDY, S), Permit::Now);
+    sender.on_sent(at(2_000), GREEDY, S);
+    assert_rate(&sender, f64::from(S));
+}
+
+fn wild_rate() -> impl Strategy<Value = f64> {
+    prop_oneof![
+        Just(0.0),
+        Just(f64::from(u32::MAX)),
+        Just(f64::NAN),
+        Just(f64::INFINITY),
+        Just(-1.0),
+        Just(1e-300),
+        0.0..1e7f64,
+    ]
+}
+
+fn wild_p() -> impl Strategy<Value = f64> {
+    prop_oneof![
+        Just(0.0),
+        Just(1.0),
+        Just(f64::NAN),
+        Just(2.0),
+        Just(-1.0),
+        Just(1.0 / f64::from(u32::MAX)),
+        0.0..1.0f64,
+    ]
+}
+
+fn wild_rtt() -> impl Strategy<Value = Option<Duration>> {
+    prop_oneof![
+        Just(None),
+        Just(Some(Duration::ZERO)),
+        Just(Some(Duration::MAX)),
+        (1u64..2_000_000_000).prop_map(|ns| Some(Duration::from_nanos(ns))),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Whatever a peer reports, the rate stays finite, at most the cap and at least a packet in 64
+    /// seconds, and there is always a moment at which the next packet may leave.
+    #[test]
+    fn hostile_reports_leave_the_rate_sane(
+        steps in prop::collection::vec(
+            (0u64..3_000_000_000, wild_rate(), wild_p(), wild_rtt(), any::<bool>(), 0u32..1_500),
+            1..60,
+        ),
+        segment in prop_oneof![
+            Just(SegmentSize::Mean),
+            Just(SegmentSize::Mps),
+            Just(SegmentSize::Fixed(0)),
+        ],
+    ) {
+        let config = TfrcConfig { segment, ..TfrcConfig::default() };
+        let mut sender = Sender::new(config);
+        let mut now = Instant::START;
+        for (ns, x_recv, p, rtt, flag, size) in steps {
+            now += Duration::from_nanos(ns);
+            let flight = if flag { GREEDY } else { MODEST };
+            if sender.next_timeout().is_some_and(|at| at <= now) {
+                sender.handle_timeout(now, flight);
+            }
+            if sender.permit(now, flight, size) == Permit::Now {
+                sender.on_sent(now, flight, size);
+            }
+            let tfrc = TfrcReport {
+                x_recv,
+                p,
+                new_loss: flag,
+                covers_until: flag.then_some(Instant::START),
+            };
+            let feedback = Feedback { rtt, tfrc: Some(tfrc), ..Feedback::default() };
+            sender.on_feedback(now, flight, &feedback);
+            let rate = sender.rate_bytes_per_s();
+            let least = sender.segment_size() / 64.0;
+            prop_assert!(rate.is_finite());
+            prop_assert!((least..=config.max_rate).contains(&rate), "{}", rate);
+            if let Permit::At(at) = sender.permit(now, flight, size) {
+                // The interval is at most 64 s, rounded.
+                prop_assert!(at > now && at <= now + Duration::from_secs(65), "{} at {}", at, now);
+            }
+        }
+    }
+}

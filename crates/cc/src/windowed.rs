@@ -1,0 +1,349 @@
+//! A congestion window around a law: everything that all window laws share, once.
+//!
+//! Slow start, one cut per round trip, timeouts, and what becomes of a window that is not used
+//! are here; by how much the window moves is the [`WindowLaw`]'s answer, and what an
+//! acknowledgement counts for is [`Growth`]'s.
+
+mod growth;
+mod idle;
+mod initial;
+#[cfg(test)]
+mod tests;
+
+use fairwire_units::{Duration, Instant};
+
+use crate::law::{Window, WindowLaw};
+use crate::{
+    Congestion, Controller, Feedback, Flight, Gauges, Permit, RtoConfig, RttEstimator, Signal,
+};
+
+pub use growth::Growth;
+pub use idle::IdleRule;
+pub use initial::{rfc3390_window, rfc6928_window};
+
+/// The smallest slow-start threshold, packets (RFC 5681, section 3.1; RFC 4341, section 5).
+const MIN_SSTHRESH: f64 = 2.0;
+
+/// No window is larger unless asked for: a power of two far above any path's.
+const MAX_CWND: f64 = (1_u64 << 30) as f64;
+
+/// What a cut counts from.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum CutFrom {
+    /// The congestion window (RFC 4341, section 5).
+    #[default]
+    Window,
+    /// What is outstanding, if that is less (RFC 5681, section 3.1). The caller's flight then
+    /// has to include the packets that were just found lost.
+    Flight,
+}
+
+/// A congestion window, grown and cut by `L`; all windows are in packets.
+#[derive(Clone, Debug)]
+pub struct Windowed<L> {
+    law: L,
+    growth: Growth,
+    cut_from: CutFrom,
+    idle: IdleRule,
+    initial_window: f64,
+    initial_ssthresh: f64,
+    max_cwnd: f64,
+
+    cwnd: f64,
+    ssthresh: f64,
+    /// Growth not yet worth a whole packet.
+    credit: f64,
+    rtt: RttEstimator,
+    last_cut: Option<Instant>,
+    last_sent: Option<Instant>,
+    /// When the window was last filled to the brim.
+    last_full: Option<Instant>,
+    /// Has nothing been acknowledged since the last timeout?
+    silent: bool,
+    cuts: u64,
+    timeouts: u64,
+}
+
+impl<L: WindowLaw> Windowed<L> {
+    /// A window of `initial_window` packets with TCP's growth and the law's own slow-start
+    /// threshold, or an infinite one.
+    pub fn new(law: L, initial_window: f64) -> Self {
+        let initial_window = at_least(1.0, initial_window).min(MAX_CWND);
+        let initial_ssthresh = at_least(
+            MIN_SSTHRESH,
+            law.initial_ssthresh().unwrap_or(f64::INFINITY),
+        );
+        Self {
+            law,
+            growth: Growth::Tcp,
+            cut_from: CutFrom::default(),
+            idle: IdleRule::default(),
+            initial_window,
+            initial_ssthresh,
+            max_cwnd: MAX_CWND,
+            cwnd: initial_window,
+            ssthresh: initial_ssthresh,
+            credit: 0.0,
+            rtt: RttEstimator::new(RtoConfig::TCP),
+            last_cut: None,
+            last_sent: None,
+            last_full: None,
+            silent: false,
+            cuts: 0,
+            timeouts: 0,
+        }
+    }
+
+    /// What an acknowledgement counts for.
+    #[must_use]
+    pub fn with_growth(self, growth: Growth) -> Self {
+        Self { growth, ..self }
+    }
+
+    /// What a cut counts from.
+    #[must_use]
+    pub fn with_cut_from(self, cut_from: CutFrom) -> Self {
+        Self { cut_from, ..self }
+    }
+
+    /// What becomes of an idle window.
+    #[must_use]
+    pub fn with_idle(self, idle: IdleRule) -> Self {
+        Self { idle, ..self }
+    }
+
+    /// Where slow start ends at first, packets (at least two); overrides the law's own value.
+    #[must_use]
+    pub fn with_initial_ssthresh(mut self, packets: f64) -> Self {
+        self.initial_ssthresh = at_least(MIN_SSTHRESH, packets);
+        self.ssthresh = self.initial_ssthresh;
+        self
+    }
+
+    /// The largest window, packets (at least one).
+    #[must_use]
+    pub fn with_max_cwnd(mut self, packets: f64) -> Self {
+        self.max_cwnd = at_least(1.0, packets).min(MAX_CWND);
+        self.initial_window = self.initial_window.min(self.max_cwnd);
+        self.cwnd = self.initial_window;
+        self
+    }
+
+    /// The timeout after which silence counts as idleness.
+    #[must_use]
+    pub fn with_rto(self, rto: RtoConfig) -> Self {
+        let rtt = RttEstimator::new(rto);
+        Self { rtt, ..self }
+    }
+
+    /// The law.
+    pub fn law(&self) -> &L {
+        &self.law
+    }
+
+    fn window(&self, now: Instant, cwnd: f64, flight: Flight, rtt: Option<Duration>) -> Window {
+        Window {
+            now,
+            cwnd,
+            ssthresh: self.ssthresh,
+            flight,
+            rtt,
+            srtt: self.rtt.srtt(),
+            min_rtt: self.rtt.min_rtt(),
+        }
+    }
+
+    /// The window that a cut counts from.
+    fn window_to_cut(&self, now: Instant, flight: Flight) -> Window {
+        let in_use = match self.cut_from {
+            CutFrom::Window => self.cwnd,
+            CutFrom::Flight => self.cwnd.min(f64::from(flight.packets)).max(1.0),
+        };
+        self.window(now, in_use, flight, None)
+    }
+
+    /// Reduces the window, unless what is lost or marked was sent before the last reduction.
+    fn cut(&mut self, now: Instant, flight: Flight, congestion: Congestion) -> bool {
+        if self
+            .last_cut
+            .is_some_and(|cut| congestion.newest_sent < cut)
+        {
+            // RFC 4341, 5: one congestion event. A packet sent at the very moment of the cut is
+            // of the next one: acknowledgements are handled before they free new packets.
+            return false;
+        }
+        let window = self.window_to_cut(now, flight);
+        // RFC 4341, 5: the window keeps one packet at least, the threshold two.
+        let left = self.law.cut(&window, congestion.signal);
+        let left = self.rounded(left);
+        self.cwnd = at_least(1.0, left);
+        self.ssthresh = at_least(MIN_SSTHRESH, left);
+        self.credit = 0.0;
+        self.last_cut = Some(now);
+        self.cuts += 1;
+        true
+    }
+
+    /// Nothing came back for a whole timeout: start again from one packet.
+    fn time_out(&mut self, now: Instant, flight: Flight) {
+        if !self.silent || self.growth.every_timeout_counts() {
+            let window = self.window_to_cut(now, flight);
+            let left = self.law.after_timeout(&window);
+            let left = self.rounded(left);
+            self.ssthresh = at_least(MIN_SSTHRESH, left);
+        }
+        self.cwnd = 1.0;
+        self.credit = 0.0;
+        self.silent = true;
+        self.last_cut = Some(now);
+        self.timeouts += 1;
+    }
+
+    /// What a law left, in the protocol's grain: CCID 2 counts whole packets and rounds down
+    /// (RFC 4341, 5), TCP counts bytes. No cut raises the window.
+    fn rounded(&self, left: f64) -> f64 {
+        let left = left.min(self.cwnd);
+        if self.growth.is_whole() {
+            whole(left)
+        } else {
+            left
+        }
+    }
+
+    fn grow(&mut self, now: Instant, flight: Flight, feedback: &Feedback) {
+        let marked = feedback
+            .congestion
+            .filter(|congestion| congestion.signal == Signal::Marked)
+            .map_or(0, |congestion| congestion.packets);
+        // RFC 4341, 5: a marked packet earns nothing.
+        let acked = feedback.newly_acked.saturating_sub(marked);
+        if acked == 0 || !self.was_used(now, flight, feedback) {
+            return;
+        }
+        let window = self.window(now, self.cwnd, flight, feedback.rtt);
+        let step = if window.in_slow_start() {
+            let growth = self.growth.in_slow_start(acked);
+            self.law.slow_start(&window, growth)
+        } else {
+            let acked = self.growth.in_avoidance(acked);
+            self.law.increase(&window, acked)
+        };
+        debug_assert!(step.is_finite(), "{:?} grew by {step}", self.law);
+        let step = self.payable(step);
+        self.cwnd = at_least(1.0, self.cwnd + step).min(self.max_cwnd);
+    }
+
+    /// How much of `step` moves the window now; the rest is kept where windows are whole packets.
+    fn payable(&mut self, step: f64) -> f64 {
+        if !self.growth.is_whole() {
+            return step;
+        }
+        self.credit += step;
+        let paid = whole(self.credit);
+        self.credit -= paid;
+        paid
+    }
+
+    /// Was the window the limit when the packets acknowledged now were in flight? One that was
+    /// not used says nothing about the network, so it must not grow (RFC 4341, 5.1; RFC 7661).
+    fn was_used(&self, now: Instant, flight: Flight, feedback: &Feedback) -> bool {
+        let lost = feedback
+            .congestion
+            .filter(|congestion| congestion.signal == Signal::Lost)
+            .map_or(0, |congestion| congestion.packets);
+        let before = flight
+            .packets
+            .saturating_add(feedback.newly_acked)
+            .saturating_add(lost);
+        let recently_full = || {
+            let (Some(full), Some(srtt)) = (self.last_full, self.rtt.srtt()) else {
+                return false;
+            };
+            now.saturating_since(full) <= srtt
+        };
+        flight.waiting > 0 || f64::from(before) >= self.cwnd.floor() || recently_full()
+    }
+}
+
+impl<L: WindowLaw> Controller for Windowed<L> {
+    fn permit(&self, _now: Instant, flight: Flight, _size: u32) -> Permit {
+        // RFC 4341, 5: nothing leaves while the pipe holds cwnd packets.
+        if f64::from(flight.packets) < self.cwnd.floor() {
+            Permit::Now
+        } else {
+            Permit::AwaitFeedback
+        }
+    }
+
+    fn on_sent(&mut self, now: Instant, flight: Flight, _size: u32) {
+        if let Some(last) = self.last_sent
+            && flight.packets <= 1
+        {
+            // The first packet after a pause; nothing else is in flight.
+            let idle = now.saturating_since(last);
+            (self.cwnd, self.ssthresh) = self.idle.apply(
+                (self.cwnd, self.ssthresh),
+                self.initial_window,
+                idle,
+                self.rtt.rto(),
+            );
+        }
+        self.last_sent = Some(now);
+        if f64::from(flight.packets) >= self.cwnd.floor() {
+            self.last_full = Some(now);
+        }
+    }
+
+    fn on_feedback(&mut self, now: Instant, flight: Flight, feedback: &Feedback) {
+        if let Some(rtt) = feedback.rtt {
+            self.rtt.on_sample(rtt);
+        }
+        if feedback.timeout {
+            self.time_out(now, flight);
+            return;
+        }
+        if feedback.newly_acked > 0 {
+            self.silent = false;
+        }
+        let was_cut = feedback
+            .congestion
+            .is_some_and(|congestion| self.cut(now, flight, congestion));
+        if !was_cut {
+            self.grow(now, flight, feedback);
+        }
+    }
+
+    fn reset(&mut self, _now: Instant) {
+        self.law.reset();
+        self.cwnd = self.initial_window;
+        self.ssthresh = self.initial_ssthresh;
+        self.credit = 0.0;
+        self.rtt.reset();
+        self.last_cut = None;
+        self.last_sent = None;
+        self.last_full = None;
+        self.silent = false;
+    }
+
+    fn gauges(&self) -> Gauges {
+        Gauges {
+            cwnd_packets: Some(self.cwnd),
+            ssthresh_packets: Some(self.ssthresh),
+            srtt: self.rtt.srtt(),
+            cuts: self.cuts,
+            timeouts: self.timeouts,
+            ..Gauges::default()
+        }
+    }
+}
+
+/// `value` rounded down, forgiving what binary fractions lack: a cut of 5 % leaves 19 of 20 packets,
+/// and 49 increases of a 49th are a packet.
+fn whole(value: f64) -> f64 {
+    (value + 1e-9).floor()
+}
+
+/// The larger one; `bound` if `value` is not a number.
+fn at_least(bound: f64, value: f64) -> f64 {
+    value.max(bound)
+}

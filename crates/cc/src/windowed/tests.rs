@@ -1,0 +1,332 @@
+//! The window around the laws.
+
+use fairwire_units::{Duration, Instant};
+
+use super::{CutFrom, Growth, IdleRule, Windowed};
+use crate::law::{NewReno, ThresholdWindow};
+use crate::{Congestion, Controller, Feedback, Flight, Permit, Signal};
+
+/// Three losses of one round trip cut the window once; the fourth, of the next, cuts again.
+#[test]
+fn one_cut_per_round_trip() {
+    let mut cc = Windowed::new(NewReno, 16.0);
+    for sent in [10, 11, 12] {
+        cc.on_feedback(
+            ms(100),
+            Flight::default(),
+            &loss_of_packet_sent_at(ms(sent)),
+        );
+    }
+    assert_eq!(cwnd(&cc), 8.0);
+    cc.on_feedback(ms(200), Flight::default(), &loss_of_packet_sent_at(ms(99)));
+    assert_eq!(cwnd(&cc), 8.0, "sent just before the cut");
+    cc.on_feedback(ms(200), Flight::default(), &loss_of_packet_sent_at(ms(100)));
+    assert_eq!(
+        cwnd(&cc),
+        4.0,
+        "sent because of the acknowledgement that cut"
+    );
+    assert_eq!(cc.gauges().cuts, 2);
+}
+
+/// A mark cuts like a loss, and shares the round trip with one (RFC 4341, section 5).
+#[test]
+fn a_mark_cuts_like_a_loss() {
+    let mut cc = Windowed::new(NewReno, 16.0);
+    cc.on_feedback(ms(100), Flight::default(), &mark_of_packet_sent_at(ms(10)));
+    cc.on_feedback(ms(101), Flight::default(), &loss_of_packet_sent_at(ms(11)));
+    assert_eq!(cwnd(&cc), 8.0);
+}
+
+/// RFC 4341, section 5: halves are rounded down; the window stops at one, the threshold at two.
+#[test]
+fn cuts_are_rounded_down_to_their_floors() {
+    let mut cc = Windowed::new(NewReno, 7.0).with_growth(Growth::CCID2);
+    let mut seen = Vec::new();
+    for round in 1..=4 {
+        cc.on_feedback(
+            ms(100 * round),
+            Flight::default(),
+            &loss_of_packet_sent_at(ms(100 * round)),
+        );
+        seen.push((cwnd(&cc), cc.gauges().ssthresh_packets.unwrap()));
+    }
+    assert_eq!(seen, [(3.0, 3.0), (1.0, 2.0), (1.0, 2.0), (1.0, 2.0)]);
+
+    let mut tcp = Windowed::new(NewReno, 7.0);
+    tcp.on_feedback(ms(100), full(7), &loss_of_packet_sent_at(ms(10)));
+    assert_eq!(cwnd(&tcp), 3.5, "a TCP counts bytes");
+}
+
+/// RFC 5681, section 3.1, equation 4: a TCP halves what is outstanding, not an unused window.
+#[test]
+fn a_tcp_halves_what_is_outstanding() {
+    let mut cc = Windowed::new(NewReno, 64.0).with_cut_from(CutFrom::Flight);
+    cc.on_feedback(ms(100), full(20), &loss_of_packet_sent_at(ms(10)));
+    assert_eq!(cwnd(&cc), 10.0);
+}
+
+/// A timeout leaves one packet and half as threshold; TCP's second in a row changes the threshold
+/// no more (RFC 5681, section 3.1), CCID 2's does (RFC 4341, section 5).
+#[test]
+fn a_timeout_starts_again_from_one() {
+    for (growth, second) in [(Growth::Tcp, 8.0), (Growth::CCID2, 2.0)] {
+        let mut cc = Windowed::new(NewReno, 16.0).with_growth(growth);
+        cc.on_feedback(ms(100), full(16), &timeout());
+        assert_eq!((cwnd(&cc), ssthresh(&cc)), (1.0, 8.0), "{growth:?}");
+        cc.on_feedback(ms(150), full(1), &loss_of_packet_sent_at(ms(99)));
+        assert_eq!(
+            ssthresh(&cc),
+            8.0,
+            "a loss from before the timeout says nothing new"
+        );
+        cc.on_feedback(ms(300), full(1), &timeout());
+        assert_eq!((cwnd(&cc), ssthresh(&cc)), (1.0, second), "{growth:?}");
+        assert_eq!(cc.gauges().timeouts, 2);
+    }
+}
+
+/// RFC 5681, section 3.1: one packet per acknowledgement doubles the window each round trip, then
+/// it grows by one packet per round trip; an acknowledgement of two packets counts once.
+#[test]
+fn tcp_growth() {
+    let mut cc = Windowed::new(NewReno, 2.0).with_initial_ssthresh(8.0);
+    for expected in [4.0, 8.0] {
+        acknowledge_a_window(&mut cc, 1);
+        assert_eq!(cwnd(&cc), expected);
+    }
+    acknowledge_a_window(&mut cc, 1);
+    // Eight steps of 1/cwnd, each a little smaller than 1/8.
+    assert!((8.9..9.0).contains(&cwnd(&cc)), "{}", cwnd(&cc));
+
+    let mut delayed = Windowed::new(NewReno, 4.0);
+    acknowledge_a_window(&mut delayed, 2);
+    assert_eq!(cwnd(&delayed), 6.0, "half as many acknowledgements");
+    let mut counted = Windowed::new(NewReno, 4.0).with_growth(Growth::ByteCounting { limit: 2 });
+    acknowledge_a_window(&mut counted, 2);
+    assert_eq!(cwnd(&counted), 8.0, "RFC 3465 makes up for them");
+}
+
+/// RFC 4341, section 5: one packet per two acknowledged in slow start, at most half the Ack Ratio
+/// per acknowledgement, and exactly one packet per window in congestion avoidance.
+#[test]
+fn ccid2_growth() {
+    let mut cc = Windowed::new(NewReno, 4.0)
+        .with_growth(Growth::CCID2)
+        .with_initial_ssthresh(6.0);
+    cc.on_feedback(ms(100), full(4), &acks(1));
+    assert_eq!(cwnd(&cc), 4.0, "half a packet is kept");
+    cc.on_feedback(ms(100), full(4), &acks(1));
+    assert_eq!(cwnd(&cc), 5.0);
+    cc.on_feedback(ms(100), full(5), &acks(5));
+    assert_eq!(
+        cwnd(&cc),
+        6.0,
+        "an acknowledgement of five counts for the ratio's two"
+    );
+    for window in 6..60_u32 {
+        for _ in 1..window {
+            cc.on_feedback(ms(200), full(window), &acks(1));
+            assert_eq!(cwnd(&cc), f64::from(window), "not before the whole window");
+        }
+        cc.on_feedback(ms(200), full(window), &acks(1));
+        assert_eq!(cwnd(&cc), f64::from(window + 1));
+    }
+}
+
+/// RFC 4341, section 5: a mark of the round trip already answered cuts nothing, and earns nothing.
+#[test]
+fn marked_packets_earn_no_growth() {
+    let mut cc = Windowed::new(NewReno, 4.0).with_initial_ssthresh(2.0);
+    cc.on_feedback(ms(100), full(4), &mark_of_packet_sent_at(ms(10)));
+    assert_eq!(cwnd(&cc), 2.0);
+    cc.on_feedback(ms(101), full(2), &mark_of_packet_sent_at(ms(11)));
+    assert_eq!(cwnd(&cc), 2.0);
+    cc.on_feedback(ms(102), full(2), &acks(1));
+    assert_eq!(cwnd(&cc), 2.5);
+}
+
+/// RFC 4341, 5.1: a window that the application does not fill stays as it is, and one that it
+/// filled within the last round trip grows.
+#[test]
+fn an_unused_window_does_not_grow() {
+    let small = Flight {
+        packets: 3,
+        bytes: 1_500,
+        waiting: 0,
+    };
+    let mut cc = Windowed::new(NewReno, 10.0);
+    let ack = Feedback {
+        rtt: Some(Duration::from_millis(50)),
+        ..acks(1)
+    };
+    cc.on_feedback(ms(100), small, &ack);
+    assert_eq!(cwnd(&cc), 10.0, "four of ten");
+    cc.on_sent(
+        ms(200),
+        Flight {
+            packets: 10,
+            bytes: 5_000,
+            waiting: 0,
+        },
+        500,
+    );
+    cc.on_feedback(ms(250), small, &ack);
+    assert_eq!(cwnd(&cc), 11.0, "full one round trip ago");
+    cc.on_feedback(ms(260), small, &ack);
+    assert_eq!(cwnd(&cc), 11.0, "longer ago");
+    cc.on_feedback(
+        ms(300),
+        Flight {
+            waiting: 1,
+            ..small
+        },
+        &ack,
+    );
+    assert_eq!(cwnd(&cc), 12.0, "held back");
+}
+
+/// After silence longer than the timeout: the initial window, a half per timeout, or nothing; just
+/// within the timeout nothing changes (RFC 5681, section 4.1; RFC 2861, section 3.1).
+#[test]
+fn an_idle_window_shrinks_by_its_rule() {
+    // The timeout without samples is one second.
+    for (idle_ms, rule, expected) in [
+        (1_000, IdleRule::Restart, (32.0, 16.0)),
+        (1_001, IdleRule::Restart, (4.0, 16.0)),
+        (1_000, IdleRule::Halve, (32.0, 16.0)),
+        (1_001, IdleRule::Halve, (16.0, 24.0)),
+        (2_001, IdleRule::Halve, (8.0, 24.0)),
+        (3_600_000, IdleRule::Halve, (1.0, 24.0)),
+        (3_600_000, IdleRule::Keep, (32.0, 16.0)),
+    ] {
+        let mut cc = Windowed::new(NewReno, 4.0).with_idle(rule);
+        (cc.cwnd, cc.ssthresh) = (32.0, 16.0);
+        cc.on_sent(ms(10), full(1), 500);
+        cc.on_sent(ms(10 + idle_ms), full(1), 500);
+        assert_eq!(
+            (cwnd(&cc), ssthresh(&cc)),
+            expected,
+            "{rule:?} after {idle_ms} ms"
+        );
+    }
+}
+
+/// The window is the limit: floor(cwnd) packets leave and no more, and one always may.
+#[test]
+fn the_permit_counts_whole_packets() {
+    let mut cc = Windowed::new(NewReno, 3.9);
+    assert_eq!(cc.permit(ms(0), full(2), 500), Permit::Now);
+    assert_eq!(cc.permit(ms(0), full(3), 500), Permit::AwaitFeedback);
+    cc.on_feedback(ms(1), full(3), &timeout());
+    assert_eq!(cc.permit(ms(1), full(0), 500), Permit::Now);
+    assert_eq!(cc.permit(ms(1), full(1), 500), Permit::AwaitFeedback);
+}
+
+/// The long-delay paper's law: slow start up to 200 packets, 5 % off in congestion avoidance, half
+/// in slow start; any law's threshold can be set.
+#[test]
+fn the_threshold_window_of_the_paper() {
+    let mut cc = Windowed::new(ThresholdWindow::PAPER, 400.0).with_growth(Growth::CCID2);
+    assert_eq!(ssthresh(&cc), 200.0);
+    cc.on_feedback(ms(100), full(400), &loss_of_packet_sent_at(ms(10)));
+    assert_eq!((cwnd(&cc), ssthresh(&cc)), (380.0, 380.0));
+
+    let mut slow_start = Windowed::new(ThresholdWindow::PAPER, 100.0);
+    slow_start.on_feedback(ms(100), full(100), &loss_of_packet_sent_at(ms(10)));
+    assert_eq!(cwnd(&slow_start), 50.0);
+
+    assert_eq!(
+        ssthresh(&Windowed::new(NewReno, 4.0).with_initial_ssthresh(20.0)),
+        20.0
+    );
+    assert_eq!(
+        ssthresh(&Windowed::new(ThresholdWindow::PAPER, 4.0).with_initial_ssthresh(0.0)),
+        2.0
+    );
+}
+
+/// A reset returns to the first state and remembers how often it cut.
+#[test]
+fn a_reset_forgets_the_path() {
+    let mut cc = Windowed::new(ThresholdWindow::new(50.0, 0.25), 4.0);
+    acknowledge_a_window(&mut cc, 1);
+    cc.on_feedback(ms(100), full(8), &loss_of_packet_sent_at(ms(10)));
+    cc.reset(ms(200));
+    assert_eq!((cwnd(&cc), ssthresh(&cc)), (4.0, 50.0));
+    assert_eq!(cc.gauges().srtt, None);
+    assert_eq!(cc.gauges().cuts, 1);
+}
+
+fn ms(ms: u64) -> Instant {
+    Instant::START + Duration::from_millis(ms)
+}
+
+fn cwnd(cc: &impl Controller) -> f64 {
+    cc.gauges().cwnd_packets.unwrap()
+}
+
+fn ssthresh(cc: &impl Controller) -> f64 {
+    cc.gauges().ssthresh_packets.unwrap()
+}
+
+/// A flight that the window holds back.
+fn full(packets: u32) -> Flight {
+    Flight {
+        packets,
+        bytes: u64::from(packets) * 500,
+        waiting: 1,
+    }
+}
+
+fn acks(newly_acked: u32) -> Feedback {
+    Feedback {
+        newly_acked,
+        newly_acked_bytes: u64::from(newly_acked) * 500,
+        ..Feedback::default()
+    }
+}
+
+fn timeout() -> Feedback {
+    Feedback {
+        timeout: true,
+        ..Feedback::default()
+    }
+}
+
+fn loss_of_packet_sent_at(newest_sent: Instant) -> Feedback {
+    let congestion = Congestion {
+        signal: Signal::Lost,
+        newest_sent,
+        packets: 1,
+    };
+    Feedback {
+        congestion: Some(congestion),
+        ..Feedback::default()
+    }
+}
+
+fn mark_of_packet_sent_at(newest_sent: Instant) -> Feedback {
+    let congestion = Congestion {
+        signal: Signal::Marked,
+        newest_sent,
+        packets: 1,
+    };
+    Feedback {
+        congestion: Some(congestion),
+        ..acks(1)
+    }
+}
+
+/// Acknowledges all of the present window, `each` packets at a time.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "small whole windows"
+)]
+fn acknowledge_a_window(cc: &mut impl Controller, each: u32) {
+    let window = cwnd(cc) as u32;
+    for _ in 0..window / each {
+        cc.on_feedback(ms(100), full(window), &acks(each));
+    }
+}

@@ -1,0 +1,42 @@
+//! Fairness.
+
+/// Jain's fairness index, `(sum x)^2 / (n sum x^2)`: 1 if all get the same, 1/n if one gets
+/// everything (Jain, Chiu, Hawe 1984). `None` if there is nothing to share out.
+pub fn jain(shares: &[f64]) -> Option<f64> {
+    let sum: f64 = shares.iter().sum();
+    let squares: f64 = shares.iter().map(|x| x * x).sum();
+    let index = sum * sum / (shares.len() as f64 * squares);
+    index.is_finite().then_some(index)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::jain;
+
+    /// Equal shares give 1 and, of ten, eight equal and two empty give 0.8: with k of n equal the
+    /// index is k/n.
+    #[test]
+    fn published_properties() {
+        assert_eq!(jain(&[3.0; 5]), Some(1.0));
+        let mut ten = [2.0; 10];
+        ten[8..].fill(0.0);
+        assert_eq!(jain(&ten), Some(0.8));
+        assert_eq!(jain(&[1.0, 0.0, 0.0, 0.0]), Some(0.25));
+    }
+
+    /// 300 kbit/s against 1.7 Mbit/s is 4 / (2 * 2.98) = 0.671; the unit does not matter.
+    #[test]
+    fn by_hand() {
+        let index = jain(&[0.3, 1.7]).expect("two shares");
+        assert!((index - 4.0 / 5.96).abs() < 1e-15, "{index}");
+        let scaled = jain(&[300.0, 1700.0]).expect("two shares");
+        assert!((index - scaled).abs() < 1e-15, "{scaled}");
+    }
+
+    /// Nothing to share has no index.
+    #[test]
+    fn nothing_to_share() {
+        assert_eq!(jain(&[]), None);
+        assert_eq!(jain(&[0.0, 0.0]), None);
+    }
+}

@@ -1,0 +1,130 @@
+//! One number for all that happened on the wires.
+//!
+//! The digest covers what an observer on the wire sees: at each departure, drop and delivery the
+//! time, the link, the flow, the length, the ECN field and the fate. It covers no handle and
+//! nothing internal: each link's departures, deliveries and drops are digested on their own, each
+//! in the order of time, so that the order in which the simulator works through what happens at
+//! one moment in several places cannot show.
+//!
+//! Each is the XXH3-128 of records of 24 bytes, little-endian: time in ns (8), link (4), flow
+//! (4), length in bytes (4), ECN (1), fate (1), zero (2). The whole is the XXH3-128 of all of
+//! these, by link: departures, deliveries, drops; at the end the drops at nodes. A test pins it.
+
+use std::fmt;
+
+use fairwire_units::Instant;
+use xxhash_rust::xxh3::Xxh3;
+
+use crate::observer::{DropReason, Observer, Place, Sighting};
+
+/// The fate byte of a drop is this plus the reason.
+const DROPPED: u8 = 16;
+const DEPARTED: u8 = 1;
+const DELIVERED: u8 = 2;
+
+/// An observer that digests what it sees.
+#[derive(Default)]
+pub struct Digest {
+    links: Vec<LinkDigest>,
+    nodes: Xxh3,
+    records: u64,
+}
+
+#[derive(Clone, Default)]
+struct LinkDigest {
+    departures: Xxh3,
+    deliveries: Xxh3,
+    drops: Xxh3,
+}
+
+/// What a [`Digest`] came to; prints as 32 hexadecimal digits.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct DigestValue(pub u128);
+
+impl Digest {
+    /// A digest of nothing yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The digest of everything seen so far.
+    pub fn value(&self) -> DigestValue {
+        let mut whole = Xxh3::new();
+        for link in &self.links {
+            for part in [&link.departures, &link.deliveries, &link.drops] {
+                whole.update(&part.digest128().to_le_bytes());
+            }
+        }
+        whole.update(&self.nodes.digest128().to_le_bytes());
+        DigestValue(whole.digest128())
+    }
+
+    /// How many departures, deliveries and drops it saw.
+    pub fn records(&self) -> u64 {
+        self.records
+    }
+
+    fn link<S>(&mut self, seen: &Sighting<'_, S>) -> Option<&mut LinkDigest> {
+        self.records += 1;
+        let Place::Link(id) = seen.place else {
+            return None;
+        };
+        let index = id.0 as usize;
+        if index >= self.links.len() {
+            self.links.resize_with(index + 1, LinkDigest::default);
+        }
+        self.links.get_mut(index)
+    }
+}
+
+impl<S> Observer<S> for Digest {
+    fn departed(&mut self, seen: &Sighting<'_, S>) {
+        if let Some(link) = self.link(seen) {
+            link.departures.update(&record(seen, DEPARTED));
+        }
+    }
+
+    fn delivered(&mut self, seen: &Sighting<'_, S>) {
+        if let Some(link) = self.link(seen) {
+            link.deliveries.update(&record(seen, DELIVERED));
+        }
+    }
+
+    fn dropped(&mut self, seen: &Sighting<'_, S>, reason: DropReason) {
+        let record = record(seen, DROPPED + reason as u8);
+        match self.link(seen) {
+            Some(link) => link.drops.update(&record),
+            None => self.nodes.update(&record),
+        }
+    }
+}
+
+fn record<S>(seen: &Sighting<'_, S>, fate: u8) -> [u8; 24] {
+    let place = match seen.place {
+        Place::Link(link) => link.0,
+        Place::Node(node) => node.0,
+    };
+    let mut bytes = [0; 24];
+    bytes[..8].copy_from_slice(&Instant::as_nanos(seen.at).to_le_bytes());
+    bytes[8..12].copy_from_slice(&place.to_le_bytes());
+    bytes[12..16].copy_from_slice(&seen.packet.flow.0.to_le_bytes());
+    bytes[16..20].copy_from_slice(&seen.packet.wire_len.to_le_bytes());
+    bytes[20] = seen.packet.ecn.bits();
+    bytes[21] = fate;
+    bytes
+}
+
+impl fmt::Debug for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Digest({} of {} records)", self.value(), self.records)
+    }
+}
+
+impl fmt::Display for DigestValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:032x}", self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests;

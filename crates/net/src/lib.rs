@@ -1,0 +1,36 @@
+//! A deterministic packet network: links, queues, loss, taps.
+//!
+//! It moves opaque packets between [`Agent`]s and knows no protocol. The same seed gives the
+//! same events in the same order on every machine.
+//!
+//! 1. Build a [`Topology`]: nodes, and one-directional links described by [`LinkSpec`] (or the
+//!    shapes [`Topology::chain`] and [`Topology::dumbbell`]).
+//! 2. Make a [`Network`] of it, with the [`Agent`]s' store and an [`Observer`] (`()` for none).
+//! 3. Place the agents, then [`Network::run_until`] a moment; ask, change, run on.
+//!
+//! Time is integer nanoseconds. A packet costs one event per hop. Whatever is random draws from
+//! a [`Stream`], which has a name, so that a new one moves nobody else's luck. [`Digest`] turns
+//! what an observer on the wires sees into one number that two equal runs share.
+
+mod agent;
+mod digest;
+mod link;
+mod loss;
+mod network;
+mod observer;
+mod queue;
+mod routing;
+mod schedule;
+mod streams;
+mod topology;
+mod transmitter;
+
+pub use agent::{Agent, FlowId, Handle, NodeId, Packet, Release};
+pub use digest::{Digest, DigestValue};
+pub use link::{LinkId, LinkSpec, LinkStats};
+pub use loss::{Bernoulli, Loss, Nth, Verdict, nth};
+pub use network::Network;
+pub use observer::{DropReason, Observer, Place, Sighting};
+pub use queue::{Admission, Backlog, DropTail, Next, Queue, Queued};
+pub use streams::{Stream, Streams};
+pub use topology::{Access, Chain, Dumbbell, Side, Topology, Towards};

@@ -1,0 +1,331 @@
+//! One direction of a wire with the queue in front of it.
+//!
+//! A packet costs a link one event, its arrival at the far end. Everything before that (when the
+//! transmitter took it, when the last bit left, what the queue decided) follows from what came
+//! earlier, so it is settled when the link is next looked at: at each packet that comes and at
+//! each that arrives, and in the order of time. Nothing can be missed in between, because only
+//! what comes to the queue can change what the queue does.
+//!
+//! At one moment, what leaves leaves before what comes is judged.
+
+use std::collections::VecDeque;
+
+use fairwire_units::{Duration, Ecn, Instant, Rate};
+
+use crate::observer::{DropReason, Observer, Place, Sighting};
+use crate::queue::{Admission, Backlog, DropTail, Next, Queue, Queued};
+use crate::schedule::Key;
+use crate::transmitter::Transmitter;
+use crate::{Loss, NodeId, Packet, Release, Verdict};
+
+/// A link: one direction between two nodes.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct LinkId(pub u32);
+
+/// How a link is made: its rate, its delay, its queue and what it loses.
+#[derive(Debug)]
+pub struct LinkSpec {
+    rate: Rate,
+    delay: Duration,
+    framing: u32,
+    queue: Box<dyn Queue>,
+    losses: Vec<Box<dyn Loss>>,
+}
+
+impl LinkSpec {
+    /// A link that sends `rate` and takes `delay` from end to end; it loses nothing, and everyone
+    /// may wait for it.
+    pub fn new(rate: Rate, delay: Duration) -> Self {
+        Self {
+            rate,
+            delay,
+            framing: 0,
+            queue: Box::new(DropTail::unlimited()),
+            losses: Vec::new(),
+        }
+    }
+
+    /// Bytes the link adds to each packet on the wire. They take time; they are no part of a
+    /// packet's length anywhere else.
+    pub fn framing(mut self, bytes: u32) -> Self {
+        self.framing = bytes;
+        self
+    }
+
+    /// The discipline of its queue.
+    pub fn queue(mut self, queue: impl Queue + 'static) -> Self {
+        self.queue = Box::new(queue);
+        self
+    }
+
+    /// Adds a loss model. Several are asked in the order they were added, until one drops.
+    pub fn loss(mut self, loss: impl Loss + 'static) -> Self {
+        self.losses.push(Box::new(loss));
+        self
+    }
+}
+
+/// What a link did so far.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct LinkStats {
+    /// Packets that came to its queue.
+    pub offered_packets: u64,
+    /// Packets its queue dropped.
+    pub queue_drops: u64,
+    /// Packets its loss models dropped.
+    pub wire_drops: u64,
+    /// Packets its loss models marked.
+    pub wire_marks: u64,
+    /// Packets that came to its far end.
+    pub delivered_packets: u64,
+    /// Their bytes as IP packets, without framing.
+    pub delivered_bytes: u64,
+    /// The most packets that ever waited, the one in transmission not counted.
+    pub peak_waiting: u32,
+}
+
+/// Who a link talks to while it works.
+#[derive(Debug)]
+pub(crate) struct World<S, O> {
+    pub(crate) store: S,
+    pub(crate) observer: O,
+}
+
+impl<S: Release, O: Observer<S>> World<S, O> {
+    pub(crate) fn drop_packet(
+        &mut self,
+        at: Instant,
+        place: Place,
+        packet: &Packet,
+        why: DropReason,
+    ) {
+        let seen = Sighting {
+            at,
+            place,
+            packet,
+            store: &self.store,
+        };
+        self.observer.dropped(&seen, why);
+        self.store.release(packet.handle);
+    }
+}
+
+/// A packet the transmitter took.
+#[derive(Debug)]
+struct InFlight {
+    departs: Instant,
+    arrives: Key,
+    packet: Packet,
+    lost: Option<DropReason>,
+}
+
+/// A link at work.
+#[derive(Debug)]
+pub(crate) struct Link {
+    place: Place,
+    pub(crate) to: NodeId,
+    transmitter: Transmitter,
+    delay: Duration,
+    framing: u32,
+    queue: Box<dyn Queue>,
+    losses: Vec<Box<dyn Loss>>,
+    /// How many packets the queue holds.
+    waiting: u32,
+    /// The length of the packet the transmitter took last.
+    transmitting: u32,
+    flight: VecDeque<InFlight>,
+    /// How many of the flight's departures the observer knows of.
+    told: usize,
+    pub(crate) stats: LinkStats,
+}
+
+impl Link {
+    pub(crate) fn new(id: LinkId, to: NodeId, spec: LinkSpec) -> Self {
+        Self {
+            place: Place::Link(id),
+            to,
+            transmitter: Transmitter::new(spec.rate),
+            delay: spec.delay,
+            framing: spec.framing,
+            queue: spec.queue,
+            losses: spec.losses,
+            waiting: 0,
+            transmitting: 0,
+            flight: VecDeque::new(),
+            told: 0,
+            stats: LinkStats::default(),
+        }
+    }
+
+    /// When the next packet arrives at the far end.
+    #[inline]
+    pub(crate) fn next_arrival(&self) -> Key {
+        self.flight.front().map_or(Key::NEVER, |next| next.arrives)
+    }
+
+    /// Adds a loss model behind those there are.
+    pub(crate) fn add_loss(&mut self, loss: Box<dyn Loss>) {
+        self.losses.push(loss);
+    }
+
+    /// How much waits.
+    pub(crate) fn backlog(&self) -> Backlog {
+        self.queue.backlog()
+    }
+
+    /// A packet comes to the queue. True if it changed when the next packet arrives.
+    pub(crate) fn offer<S: Release, O: Observer<S>>(
+        &mut self,
+        now: Instant,
+        ticket: u64,
+        packet: Packet,
+        world: &mut World<S, O>,
+    ) -> bool {
+        self.settle(now, world);
+        self.stats.offered_packets += 1;
+        let idle = self.transmitter.free_at() <= now;
+        let arriving = Queued {
+            packet,
+            entered: now,
+            ticket,
+        };
+        let transmitting = (!idle).then_some(self.transmitting);
+        let admission = self.queue.enqueue(now, arriving, transmitting);
+        self.waiting += 1;
+        if let Admission::Dropped(gone, why) = admission {
+            self.discard(now, &gone.packet, why, world);
+            if gone.ticket == ticket {
+                return false;
+            }
+        }
+        if O::WATCHES {
+            let seen = Sighting {
+                at: now,
+                place: self.place,
+                packet: &packet,
+                store: &world.store,
+            };
+            world.observer.entered(&seen);
+        }
+        let was_silent = self.flight.is_empty();
+        if idle {
+            self.transmitter.silent_until(now);
+            self.settle(now, world);
+        }
+        self.stats.peak_waiting = self.stats.peak_waiting.max(self.waiting);
+        was_silent && !self.flight.is_empty()
+    }
+
+    /// The packet whose moment has come, unless it was lost on the way.
+    pub(crate) fn deliver<S: Release, O: Observer<S>>(
+        &mut self,
+        now: Instant,
+        world: &mut World<S, O>,
+    ) -> Option<Packet> {
+        self.settle(now, world);
+        let arrived = self.flight.pop_front()?;
+        self.told = self.told.saturating_sub(1);
+        if let Some(why) = arrived.lost {
+            self.stats.wire_drops += 1;
+            world.drop_packet(now, self.place, &arrived.packet, why);
+            return None;
+        }
+        self.stats.delivered_packets += 1;
+        self.stats.delivered_bytes += u64::from(arrived.packet.wire_len);
+        if O::WATCHES {
+            let seen = Sighting {
+                at: now,
+                place: self.place,
+                packet: &arrived.packet,
+                store: &world.store,
+            };
+            world.observer.delivered(&seen);
+        }
+        Some(arrived.packet)
+    }
+
+    /// Lets happen what has happened by `now`: the transmitter takes what waits, one by one, and
+    /// the observer is told what left.
+    #[inline]
+    pub(crate) fn settle<S: Release, O: Observer<S>>(
+        &mut self,
+        now: Instant,
+        world: &mut World<S, O>,
+    ) {
+        while self.waiting > 0 && self.transmitter.free_at() <= now {
+            let start = self.transmitter.free_at();
+            match self.queue.dequeue(start) {
+                Next::Send(next) => {
+                    self.waiting -= 1;
+                    self.transmit(start, next);
+                }
+                Next::Drop(gone, why) => self.discard(start, &gone.packet, why, world),
+                Next::Empty => {
+                    debug_assert!(false, "a queue in which something waits gave nothing");
+                    self.waiting = 0;
+                }
+            }
+        }
+        if O::WATCHES {
+            self.tell(now, world);
+        }
+    }
+
+    /// The transmitter takes a packet, and its fate on the wire is decided.
+    fn transmit(&mut self, start: Instant, next: Queued) {
+        let mut packet = next.packet;
+        let mut lost = None;
+        for loss in &mut self.losses {
+            match loss.verdict(start, &packet) {
+                Verdict::Pass => {}
+                Verdict::Mark if packet.ecn.is_capable() => {
+                    packet.ecn = Ecn::Ce;
+                    self.stats.wire_marks += 1;
+                }
+                Verdict::Mark => lost = Some(DropReason::Signal),
+                Verdict::Drop => lost = Some(DropReason::Lost),
+            }
+            if lost.is_some() {
+                break;
+            }
+        }
+        self.transmitting = packet.wire_len;
+        let on_wire = u64::from(packet.wire_len) + u64::from(self.framing);
+        let departs = self.transmitter.send(on_wire);
+        self.flight.push_back(InFlight {
+            departs,
+            arrives: Key {
+                at: departs + self.delay,
+                ticket: next.ticket,
+            },
+            packet,
+            lost,
+        });
+    }
+
+    fn discard<S: Release, O: Observer<S>>(
+        &mut self,
+        at: Instant,
+        packet: &Packet,
+        why: DropReason,
+        world: &mut World<S, O>,
+    ) {
+        self.waiting -= 1;
+        self.stats.queue_drops += 1;
+        world.drop_packet(at, self.place, packet, why);
+    }
+
+    fn tell<S, O: Observer<S>>(&mut self, now: Instant, world: &mut World<S, O>) {
+        while let Some(next) = self.flight.get(self.told)
+            && next.departs <= now
+        {
+            self.told += 1;
+            world.observer.departed(&Sighting {
+                at: next.departs,
+                place: self.place,
+                packet: &next.packet,
+                store: &world.store,
+            });
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! Losing exactly what one means.
+
+use fairwire_units::Instant;
+
+use super::{Loss, Verdict};
+use crate::{FlowId, Packet};
+
+/// Gives `verdict` to the packets with these numbers, counted from 1 in the order in which they
+/// go on the wire: `nth([14, 26, 28], Verdict::Drop)`.
+pub fn nth(numbers: impl IntoIterator<Item = u64>, verdict: Verdict) -> Nth {
+    let mut numbers: Vec<u64> = numbers.into_iter().collect();
+    numbers.sort_unstable();
+    numbers.dedup();
+    Nth {
+        numbers,
+        verdict,
+        flow: None,
+        seen: 0,
+        next: 0,
+    }
+}
+
+/// A rule by number; see [`nth`].
+#[derive(Clone, Debug)]
+pub struct Nth {
+    numbers: Vec<u64>,
+    verdict: Verdict,
+    flow: Option<FlowId>,
+    seen: u64,
+    next: usize,
+}
+
+impl Nth {
+    /// Counts and touches the packets of `flow` only.
+    pub fn of(mut self, flow: FlowId) -> Self {
+        self.flow = Some(flow);
+        self
+    }
+}
+
+impl Loss for Nth {
+    fn verdict(&mut self, _now: Instant, packet: &Packet) -> Verdict {
+        if self.flow.is_some_and(|flow| flow != packet.flow) {
+            return Verdict::Pass;
+        }
+        self.seen += 1;
+        // Packet numbers start at 1: a rule for packet 0 never applies.
+        while self.numbers.get(self.next).is_some_and(|n| *n < self.seen) {
+            self.next += 1;
+        }
+        if self.numbers.get(self.next) == Some(&self.seen) {
+            self.verdict
+        } else {
+            Verdict::Pass
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! First in, first out; who finds the queue full is dropped.
+
+use std::collections::VecDeque;
+
+use fairwire_units::{Instant, Size};
+
+use super::{Admission, Backlog, Next, Queue, Queued};
+use crate::DropReason;
+
+/// The FIFO with a limit, in packets or in bytes.
+///
+/// The limit bounds what *waits*: with `packets(20)` twenty packets wait while a twenty-first is
+/// being transmitted, and a packet that comes to an idle link starts at once even where the
+/// limit is zero. With [`DropTail::counting_transmission`] the packet in transmission counts,
+/// so that `packets(20)` holds twenty in all.
+///
+/// The second form is what `DropTail` of ns-2 amounts to: its queue does not hold the packet in
+/// transmission, but it refuses a packet that would make the queue as long as its `limit_`, one
+/// earlier than the name says, so nineteen wait behind the one on the wire.
+#[derive(Debug)]
+pub struct DropTail {
+    limit: Limit,
+    counts_transmission: bool,
+    waiting: VecDeque<Queued>,
+    bytes: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Limit {
+    Packets(u64),
+    Bytes(u64),
+}
+
+impl DropTail {
+    /// At most `packets` packets wait.
+    pub fn packets(packets: u32) -> Self {
+        Self::new(Limit::Packets(u64::from(packets)))
+    }
+
+    /// At most `size` waits, counted as IP packets without the link's framing.
+    pub fn bytes(size: Size) -> Self {
+        Self::new(Limit::Bytes(size.bytes()))
+    }
+
+    /// Everyone may wait.
+    pub fn unlimited() -> Self {
+        Self::new(Limit::Bytes(u64::MAX))
+    }
+
+    /// Counts the packet in transmission against the limit.
+    pub fn counting_transmission(mut self) -> Self {
+        self.counts_transmission = true;
+        self
+    }
+
+    fn new(limit: Limit) -> Self {
+        Self {
+            limit,
+            counts_transmission: false,
+            waiting: VecDeque::new(),
+            bytes: 0,
+        }
+    }
+
+    fn has_room(&self, arriving: u32, transmitting: Option<u32>) -> bool {
+        let on_wire = transmitting.filter(|_| self.counts_transmission);
+        match self.limit {
+            Limit::Packets(limit) => {
+                let held = self.waiting.len() as u64 + u64::from(on_wire.is_some());
+                held < limit || transmitting.is_none()
+            }
+            Limit::Bytes(limit) => {
+                let held = self.bytes + u64::from(on_wire.unwrap_or(0));
+                held.saturating_add(u64::from(arriving)) <= limit || transmitting.is_none()
+            }
+        }
+    }
+}
+
+impl Queue for DropTail {
+    fn enqueue(&mut self, _now: Instant, arriving: Queued, transmitting: Option<u32>) -> Admission {
+        if !self.has_room(arriving.packet.wire_len, transmitting) {
+            return Admission::Dropped(arriving, DropReason::QueueFull);
+        }
+        self.bytes += u64::from(arriving.packet.wire_len);
+        self.waiting.push_back(arriving);
+        Admission::Accepted
+    }
+
+    fn dequeue(&mut self, _now: Instant) -> Next {
+        match self.waiting.pop_front() {
+            Some(next) => {
+                self.bytes -= u64::from(next.packet.wire_len);
+                Next::Send(next)
+            }
+            None => Next::Empty,
+        }
+    }
+
+    fn backlog(&self) -> Backlog {
+        Backlog {
+            packets: u32::try_from(self.waiting.len()).unwrap_or(u32::MAX),
+            bytes: self.bytes,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Admission, DropTail, Queue, Queued};
+    use crate::{Backlog, FlowId, Handle, NodeId, Packet};
+    use fairwire_units::{Ecn, Instant, Size};
+
+    fn arriving(wire_len: u32) -> Queued {
+        Queued {
+            packet: Packet {
+                source: NodeId(0),
+                destination: NodeId(1),
+                flow: FlowId(0),
+                wire_len,
+                ecn: Ecn::NotEct,
+                handle: Handle(0),
+            },
+            entered: Instant::START,
+            ticket: 0,
+        }
+    }
+
+    /// How many of ten packets of 100 bytes find room behind one of 100 bytes in transmission.
+    fn admitted(mut queue: DropTail) -> usize {
+        (0..10)
+            .map(|_| queue.enqueue(Instant::START, arriving(100), Some(100)))
+            .filter(|admission| matches!(admission, Admission::Accepted))
+            .count()
+    }
+
+    /// The limit is what waits, or what waits and is being transmitted: the two readings differ
+    /// by one packet.
+    #[test]
+    fn packets_just_inside_and_outside() {
+        assert_eq!(admitted(DropTail::packets(4)), 4);
+        assert_eq!(admitted(DropTail::packets(4).counting_transmission()), 3);
+        assert_eq!(admitted(DropTail::packets(0)), 0);
+        assert_eq!(admitted(DropTail::unlimited()), 10);
+    }
+
+    /// In bytes a packet fits if all of it does: 400 hold four, 399 hold three.
+    #[test]
+    fn bytes_just_inside_and_outside() {
+        assert_eq!(admitted(DropTail::bytes(Size::new(400))), 4);
+        assert_eq!(admitted(DropTail::bytes(Size::new(399))), 3);
+        let counting = DropTail::bytes(Size::new(400)).counting_transmission();
+        assert_eq!(admitted(counting), 3);
+    }
+
+    /// A smaller packet may still fit where a larger one was refused, and room comes back.
+    #[test]
+    fn room_comes_back() {
+        let mut queue = DropTail::bytes(Size::new(250));
+        for (len, fits) in [(100, true), (100, true), (100, false), (50, true)] {
+            let admission = queue.enqueue(Instant::START, arriving(len), Some(100));
+            assert_eq!(matches!(admission, Admission::Accepted), fits, "{len}");
+        }
+        let backlog = Backlog {
+            packets: 3,
+            bytes: 250,
+        };
+        assert_eq!(queue.backlog(), backlog);
+        queue.dequeue(Instant::START);
+        assert_eq!(queue.backlog().bytes, 150);
+        let admission = queue.enqueue(Instant::START, arriving(100), Some(100));
+        assert!(matches!(admission, Admission::Accepted));
+    }
+
+    /// A packet that comes to an idle link is never refused: it does not wait.
+    #[test]
+    fn an_idle_link_takes_anything() {
+        for mut queue in [DropTail::packets(0), DropTail::bytes(Size::new(10))] {
+            let admission = queue.enqueue(Instant::START, arriving(100), None);
+            assert!(matches!(admission, Admission::Accepted));
+        }
+    }
+}

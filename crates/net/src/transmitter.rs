@@ -1,0 +1,149 @@
+//! Exact serialisation: when the last bit of each packet leaves.
+//!
+//! A packet rarely takes a whole number of nanoseconds, so the fraction left over is carried
+//! from one packet to the next for as long as they follow each other without a gap: the
+//! long-run rate is exact at any rate. Moments shown to the outside are rounded up.
+
+use fairwire_units::{Instant, Rate};
+
+/// What turns packets into bits on a wire, one after the other.
+#[derive(Debug)]
+pub(crate) struct Transmitter {
+    rate: u64,
+    /// The last bit of everything taken so far leaves at `free_ns + fraction / rate` ns.
+    free_ns: u64,
+    fraction: u64,
+    /// The last size asked for and what it takes: most packets are as long as the one before.
+    known: Serialisation,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Serialisation {
+    bytes: u64,
+    ns: u64,
+    fraction: u64,
+}
+
+impl Transmitter {
+    /// A transmitter that has never sent anything. At rate zero nothing ever leaves.
+    pub(crate) fn new(rate: Rate) -> Self {
+        Self {
+            rate: rate.bits_per_s(),
+            free_ns: 0,
+            fraction: 0,
+            known: Serialisation {
+                bytes: 0,
+                ns: 0,
+                fraction: 0,
+            },
+        }
+    }
+
+    /// When the transmitter can take the next packet.
+    #[inline]
+    pub(crate) fn free_at(&self) -> Instant {
+        Instant::from_nanos(self.free_ns.saturating_add(u64::from(self.fraction > 0)))
+    }
+
+    /// The wire was silent until `now`: what was carried is void.
+    #[inline]
+    pub(crate) fn silent_until(&mut self, now: Instant) {
+        debug_assert!(self.free_at() <= now, "the wire was not silent");
+        self.free_ns = now.as_nanos();
+        self.fraction = 0;
+    }
+
+    /// Takes `bytes` bytes as soon as it can; returns when the last bit leaves.
+    #[inline]
+    pub(crate) fn send(&mut self, bytes: u64) -> Instant {
+        if self.rate == 0 {
+            self.free_ns = u64::MAX;
+            return Instant::MAX;
+        }
+        if self.known.bytes != bytes {
+            self.known = serialisation(self.rate, bytes);
+        }
+        self.free_ns = self.free_ns.saturating_add(self.known.ns);
+        // Both are below `rate`; compare without adding, so that no rate is too large.
+        let room = self.rate - self.fraction;
+        if self.known.fraction >= room {
+            self.free_ns = self.free_ns.saturating_add(1);
+            self.fraction = self.known.fraction - room;
+        } else {
+            self.fraction += self.known.fraction;
+        }
+        self.free_at()
+    }
+}
+
+/// How long `bytes` bytes take at `rate` bits per second: whole nanoseconds, and `rate`ths of one.
+fn serialisation(rate: u64, bytes: u64) -> Serialisation {
+    let bit_ns = u128::from(bytes) * 8_000_000_000;
+    let rate = u128::from(rate);
+    Serialisation {
+        bytes,
+        ns: u64::try_from(bit_ns / rate).unwrap_or(u64::MAX),
+        fraction: u64::try_from(bit_ns % rate).unwrap_or(0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Transmitter;
+    use fairwire_units::{Instant, Rate};
+
+    /// At 3 bit/s a byte takes 2 2/3 s: three bytes take exactly eight seconds, and each
+    /// departure is the exact one rounded up.
+    #[test]
+    fn the_remainder_is_carried() {
+        let mut wire = Transmitter::new(Rate::from_bits_per_s(3));
+        let leaves: Vec<u64> = (0..3).map(|_| wire.send(1).as_nanos()).collect();
+        assert_eq!(leaves, [2_666_666_667, 5_333_333_334, 8_000_000_000]);
+    }
+
+    /// At 1.5 Mbit/s, 1,000,000 packets of 1,000 bytes take exactly 8e9 / 1.5e6 seconds.
+    #[test]
+    fn the_long_run_rate_is_exact() {
+        let mut wire = Transmitter::new(Rate::from_bits_per_s(1_500_000));
+        let last = (0..1_000_000).map(|_| wire.send(1_000)).last();
+        // 8e9 bits / 1.5e6 bit/s = 5333.333... s, rounded up to a nanosecond.
+        assert_eq!(last, Some(Instant::from_nanos(5_333_333_333_334)));
+    }
+
+    /// Sizes that alternate are as exact as equal ones: 3 x (1 + 2 + 3) bytes at 7 bit/s.
+    #[test]
+    fn mixed_sizes_add_up() {
+        let mut wire = Transmitter::new(Rate::from_bits_per_s(7));
+        for bytes in [1, 2, 3, 3, 2, 1, 2, 1, 3] {
+            wire.send(bytes);
+        }
+        let exact = (18u64 * 8 * 1_000_000_000).div_ceil(7);
+        assert_eq!(wire.free_at(), Instant::from_nanos(exact));
+    }
+
+    /// A gap ends the carrying: the next packet starts at a whole nanosecond.
+    #[test]
+    fn silence_clears_the_remainder() {
+        let mut wire = Transmitter::new(Rate::from_bits_per_s(3));
+        wire.send(1);
+        wire.silent_until(Instant::from_nanos(10_000_000_000));
+        assert_eq!(wire.send(1), Instant::from_nanos(12_666_666_667));
+    }
+
+    /// The extremes neither panic nor wrap: nothing leaves at rate zero, and the fastest rate
+    /// there is takes less than a nanosecond a packet.
+    #[test]
+    fn extremes_saturate() {
+        let mut stopped = Transmitter::new(Rate::ZERO);
+        assert_eq!(stopped.send(1), Instant::MAX);
+        assert_eq!(stopped.send(1), Instant::MAX);
+        let mut fast = Transmitter::new(Rate::from_bits_per_s(u64::MAX));
+        assert_eq!(fast.send(1_500), Instant::from_nanos(1));
+        for _ in 0..1_000 {
+            fast.send(1_500);
+        }
+        assert_eq!(fast.free_at(), Instant::from_nanos(1));
+        let mut slow = Transmitter::new(Rate::from_bits_per_s(1));
+        assert_eq!(slow.send(u64::MAX), Instant::MAX);
+    }
+}

@@ -1,0 +1,6 @@
+//! The network as its users see it: through agents, observers and results.
+
+mod behaviour;
+mod disciplines;
+mod support;
+mod theory;

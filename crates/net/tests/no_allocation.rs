@@ -1,0 +1,132 @@
+//! In the steady state a packet costs no allocation, and neither do timers that move.
+//!
+//! A binary of its own, because the allocator counts for the entire process.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use fairwire_net::{
+    Agent, Bernoulli, Digest, DropTail, FlowId, Handle, LinkSpec, Network, NodeId, Packet, Release,
+    Streams, Topology,
+};
+use fairwire_units::{Duration, Ecn, Instant, Rate};
+
+struct Counting;
+
+static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
+
+// SAFETY: every call is passed on to the system's allocator with the arguments it came with, so
+// its guarantees hold for ours; counting touches no memory that is handed out.
+#[expect(
+    unsafe_code,
+    reason = "an allocator can be written in no other way, and only a test uses it"
+)]
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: our caller's promises about the layout are the system's.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: the pointer came from `alloc` above, that is from the system, with this layout.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: as for `dealloc`, and our caller's promises about the size are the system's.
+        unsafe { System.realloc(pointer, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// What is alive, and nothing else.
+struct Count(i64);
+
+impl Release for Count {
+    fn release(&mut self, _handle: Handle) {
+        self.0 -= 1;
+    }
+}
+
+/// Sends a burst each time its timer rings, and moves the timer with each packet it gets.
+struct Busy {
+    me: NodeId,
+    peer: NodeId,
+    next: Instant,
+    owed: u32,
+}
+
+impl Agent for Busy {
+    type Store = Count;
+
+    fn handle_packet(&mut self, _now: Instant, _packet: Packet, store: &mut Count) {
+        store.0 -= 1;
+        self.next += Duration::from_nanos(1);
+    }
+
+    fn poll_transmit(&mut self, _now: Instant, store: &mut Count) -> Option<Packet> {
+        self.owed = self.owed.checked_sub(1)?;
+        store.0 += 1;
+        Some(Packet {
+            source: self.me,
+            destination: self.peer,
+            flow: FlowId(self.me.0),
+            wire_len: 1_000,
+            ecn: Ecn::Ect0,
+            handle: Handle(0),
+        })
+    }
+
+    fn next_timeout(&self) -> Option<Instant> {
+        Some(self.next)
+    }
+
+    fn handle_timeout(&mut self, now: Instant, _store: &mut Count) {
+        self.owed = 12;
+        self.next = now + Duration::from_millis(10);
+    }
+}
+
+/// After a second of warming up, ten more seconds over a lossy bottleneck with a digest on allocate
+/// nothing, and no handle is leaked.
+#[test]
+fn the_steady_state_allocates_nothing() {
+    let streams = Streams::new(1);
+    let middle = |name: &str| {
+        LinkSpec::new(Rate::from_bits_per_s(15_000_000), Duration::from_millis(50))
+            .queue(DropTail::packets(20))
+            .loss(Bernoulli::new(0.01, streams.stream(name)))
+    };
+    let access = |_| LinkSpec::new(Rate::from_bits_per_s(100_000_000), Duration::from_millis(1));
+    let mut topology = Topology::new();
+    let dumbbell = topology.dumbbell(2, (middle("forward"), middle("backward")), access);
+    let mut net = Network::new(topology, Count(0), Digest::new());
+    for (left, right) in dumbbell.left.iter().zip(&dumbbell.right) {
+        for (me, peer) in [(*left, *right), (*right, *left)] {
+            let next = Instant::START;
+            net.place(
+                me,
+                Busy {
+                    me,
+                    peer,
+                    next,
+                    owed: 0,
+                },
+            );
+        }
+    }
+    net.run_until(Instant::START + Duration::from_secs(1));
+    let (hops, allocations) = (net.packet_hops(), ALLOCATIONS.load(Ordering::Relaxed));
+    net.run_until(Instant::START + Duration::from_secs(11));
+    let allocated = ALLOCATIONS.load(Ordering::Relaxed) - allocations;
+    assert!(net.packet_hops() - hops > 90_000, "{}", net.packet_hops());
+    assert!(net.link_stats(dumbbell.forward).queue_drops > 1_000);
+    assert!(net.link_stats(dumbbell.forward).wire_drops > 100);
+    assert_eq!(allocated, 0);
+    // 50 ms of 15 Mbit/s in each direction are 94 packets; the queues and access links hold less.
+    assert!((0..400).contains(&net.store().0), "{} alive", net.store().0);
+}

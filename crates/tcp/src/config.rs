@@ -1,0 +1,165 @@
+//! What a simulated TCP may be told.
+
+use fairwire_cc::{CutFrom, RtoConfig, WindowLaw, Windowed, rfc3390_window};
+use fairwire_units::Duration;
+
+use crate::recovery::RecoveryKind;
+use crate::segment::{IPV4_HEADER, TCP_HEADER};
+
+/// The largest window that a header can announce: a full field, scaled by 14 bits (RFC 7323, 2.3).
+const LARGEST_WINDOW: u32 = 65_535 << 14;
+
+/// How acknowledgements are delayed (RFC 5681, section 4.2).
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct DelayedAcks {
+    /// One acknowledgement for so many segments in order; the RFC asks for two.
+    pub every: u32,
+    /// The longest wait for the next of them; the RFC allows 500 ms.
+    pub wait: Duration,
+}
+
+impl Default for DelayedAcks {
+    fn default() -> Self {
+        Self {
+            every: 2,
+            wait: Duration::from_millis(200),
+        }
+    }
+}
+
+/// Where the data comes from.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Source {
+    /// There is always more.
+    Greedy,
+    /// So many bytes, all there from the start.
+    Finite(u64),
+    /// What the application hands to [`Sender::write`](crate::Sender::write).
+    Written,
+}
+
+/// One connection's parameters; both sides get the same.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Config {
+    /// A full segment's length as an IPv4 packet, bytes (at least 41).
+    pub wire_size: u32,
+    /// The initial window, full segments; `None` is RFC 3390's for the segment size.
+    pub initial_window: Option<f64>,
+    /// The receiver's window, full segments; `None` is the largest there is.
+    ///
+    /// Simulators of the ns-2 family have a window of 20 packets that papers seldom mention.
+    pub receive_window: Option<u32>,
+    /// How the receiver delays acknowledgements; `None` acknowledges each segment.
+    pub delayed_acks: Option<DelayedAcks>,
+    /// Open with SYN, SYN-ACK and ACK, which also gives the first round-trip sample. Without it
+    /// data leaves at once, as one-way simulated agents do.
+    pub handshake: bool,
+    /// What to send again and when.
+    pub recovery: RecoveryKind,
+    /// Send a new segment on each of the first two duplicate acknowledgements (RFC 3042)?
+    pub limited_transmit: bool,
+    /// How many segments may leave on the acknowledgement that ends a recovery (RFC 6582,
+    /// section 6); at least one.
+    pub max_burst: u32,
+    /// The retransmission timeout's parameters.
+    pub rto: RtoConfig,
+    /// Keep [`Traced`](crate::Traced) events for [`Sender::poll_event`](crate::Sender::poll_event)?
+    pub trace: bool,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            wire_size: 1_500,
+            initial_window: None,
+            receive_window: None,
+            delayed_acks: Some(DelayedAcks::default()),
+            handshake: true,
+            recovery: RecoveryKind::default(),
+            limited_transmit: true,
+            max_burst: 4,
+            rto: RtoConfig::TCP,
+            trace: false,
+        }
+    }
+}
+
+impl Config {
+    /// The setting of the ns-2 family's one-way agents: no handshake, every segment acknowledged,
+    /// an initial window of two packets and a receive window of 20.
+    pub fn one_way(wire_size: u32) -> Self {
+        Self {
+            wire_size,
+            initial_window: Some(2.0),
+            receive_window: Some(20),
+            delayed_acks: None,
+            handshake: false,
+            ..Self::default()
+        }
+    }
+
+    /// A full segment's payload, bytes.
+    pub fn mss(&self) -> u32 {
+        self.wire_size
+            .saturating_sub(IPV4_HEADER + TCP_HEADER)
+            .max(1)
+    }
+
+    /// `law` in TCP's setting: growth per acknowledgement, cuts from what is outstanding
+    /// (RFC 5681, section 3.1), this configuration's initial window and timeout.
+    pub fn window<L: WindowLaw>(&self, law: L) -> Windowed<L> {
+        let initial = self
+            .initial_window
+            .unwrap_or_else(|| rfc3390_window(self.mss()));
+        Windowed::new(law, initial)
+            .with_cut_from(CutFrom::Flight)
+            .with_rto(self.rto)
+    }
+
+    /// The receiver's window, bytes.
+    pub(crate) fn window_bytes(&self) -> u32 {
+        self.receive_window.map_or(LARGEST_WINDOW, |packets| {
+            packets
+                .max(1)
+                .saturating_mul(self.mss())
+                .min(LARGEST_WINDOW)
+        })
+    }
+
+    /// The scale with which the window fits its field.
+    pub(crate) fn window_shift(&self) -> u8 {
+        (0..14)
+            .find(|shift| u16::try_from(self.window_bytes() >> shift).is_ok())
+            .unwrap_or(14)
+    }
+
+    /// The segment size as a SYN announces it.
+    pub(crate) fn mss_field(&self) -> u16 {
+        u16::try_from(self.mss()).unwrap_or(u16::MAX)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Config;
+
+    /// The window of 20 packets of 1,000 bytes needs no scale; the largest one needs 14 bits.
+    #[test]
+    fn windows_fit_their_field() {
+        let one_way = Config::one_way(1_040);
+        assert_eq!(one_way.mss(), 1_000);
+        assert_eq!(
+            (one_way.window_bytes(), one_way.window_shift()),
+            (20_000, 0)
+        );
+        let large = Config::default();
+        assert_eq!(large.window_bytes() >> large.window_shift(), 65_535);
+        let absurd = Config {
+            wire_size: 0,
+            receive_window: Some(u32::MAX),
+            ..large
+        };
+        assert_eq!(absurd.mss(), 1);
+        assert_eq!(absurd.window_bytes(), large.window_bytes());
+    }
+}

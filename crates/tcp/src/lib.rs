@@ -1,0 +1,33 @@
+//! TCP as a simulated peer for DCCP.
+//!
+//! A [`Sender`] and a [`Receiver`] move data one way. Neither does any I/O or reads a clock: both
+//! take the time as an argument and hand out [`TcpSegment`]s, which are values with the sizes of
+//! real headers (IPv4 and TCP) and all that is needed to build them; payloads are lengths.
+//!
+//! The calls have the shape of a network agent: after `handle_segment` or `handle_timeout`, drain
+//! `poll_transmit` until it returns `None`, then ask `next_timeout`.
+//!
+//! The congestion window is a [`Controller`](fairwire_cc::Controller)'s; what to send again and
+//! when is [`RecoveryKind`]'s. [`Config::window`] puts a window law into TCP's setting.
+//!
+//! # What is left out
+//!
+//! There is no FIN (a connection whose data is acknowledged falls silent), no ECN, no timestamps
+//! (one segment per round trip is timed), no Nagle delay, no zero window (the receiving application
+//! reads at once) and no giving up.
+
+mod config;
+mod event;
+mod receiver;
+mod recovery;
+mod segment;
+mod sender;
+mod stats;
+
+pub use config::{Config, DelayedAcks, Source};
+pub use event::{Event, Traced};
+pub use receiver::Receiver;
+pub use recovery::{PartialAckTimer, RecoveryKind};
+pub use segment::{Flags, IPV4_HEADER, TCP_HEADER, TcpSegment};
+pub use sender::Sender;
+pub use stats::{ReceiverStats, SenderStats};

@@ -1,0 +1,137 @@
+//! The side that takes data and acknowledges it.
+
+mod reassembly;
+#[cfg(test)]
+mod tests;
+
+use fairwire_units::Instant;
+
+use crate::config::Config;
+use crate::segment::{Flags, TcpSegment};
+use crate::stats::ReceiverStats;
+use reassembly::{Arrival, Reassembly};
+
+/// A receiver whose application reads at once.
+#[derive(Debug)]
+pub struct Receiver {
+    config: Config,
+    reassembly: Reassembly,
+    open: bool,
+    syn_ack_due: bool,
+    /// Acknowledgements that have to leave now, one each.
+    due: u32,
+    /// Segments in order that share a delayed acknowledgement so far.
+    unacknowledged: u32,
+    delayed_until: Option<Instant>,
+    stats: ReceiverStats,
+}
+
+impl Receiver {
+    /// A receiver that waits for a SYN, or for data if the configuration has no handshake.
+    pub fn new(config: Config) -> Self {
+        Self {
+            config,
+            reassembly: Reassembly::new(config.window_bytes()),
+            open: !config.handshake,
+            syn_ack_due: false,
+            due: 0,
+            unacknowledged: 0,
+            delayed_until: None,
+            stats: ReceiverStats::default(),
+        }
+    }
+
+    /// A segment arrived.
+    pub fn handle_segment(&mut self, now: Instant, segment: &TcpSegment) {
+        if segment.flags.syn {
+            // A repeated SYN says that our answer was lost.
+            self.open = true;
+            self.syn_ack_due = true;
+            return;
+        }
+        if !self.open || segment.len == 0 {
+            return;
+        }
+        self.stats.segments += 1;
+        match self.reassembly.insert(segment.seq, segment.end()) {
+            Arrival::InOrder { filled_gap } => self.acknowledge_in_order(now, filled_gap),
+            // RFC 5681, 4.2: what is not in order is acknowledged at once.
+            Arrival::OutOfOrder => {
+                self.stats.out_of_order += 1;
+                self.acknowledge_at_once();
+            }
+            Arrival::Duplicate => {
+                self.stats.duplicates += 1;
+                self.acknowledge_at_once();
+            }
+            Arrival::BeyondWindow => {
+                self.stats.beyond_window += 1;
+                self.acknowledge_at_once();
+            }
+        }
+        self.stats.bytes_delivered = self.reassembly.next() - Reassembly::FIRST;
+    }
+
+    /// The next acknowledgement to send, if there is one now.
+    pub fn poll_transmit(&mut self, _now: Instant) -> Option<TcpSegment> {
+        if self.syn_ack_due {
+            self.syn_ack_due = false;
+            return Some(self.acknowledgement(true));
+        }
+        self.due = self.due.checked_sub(1)?;
+        self.stats.acks_sent += 1;
+        Some(self.acknowledgement(false))
+    }
+
+    /// When to call [`handle_timeout`](Self::handle_timeout), if ever.
+    pub fn next_timeout(&self) -> Option<Instant> {
+        self.delayed_until
+    }
+
+    /// The moment of [`next_timeout`](Self::next_timeout) has come.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        if self.delayed_until.is_some_and(|until| until <= now) {
+            self.acknowledge_at_once();
+        }
+    }
+
+    /// The counters.
+    pub fn stats(&self) -> ReceiverStats {
+        self.stats
+    }
+
+    fn acknowledge_in_order(&mut self, now: Instant, filled_gap: bool) {
+        let Some(delayed) = self.config.delayed_acks else {
+            return self.acknowledge_at_once();
+        };
+        self.unacknowledged += 1;
+        // RFC 5681, 4.2: at least every second segment, and at once if a gap was filled.
+        if filled_gap || self.unacknowledged >= delayed.every {
+            self.acknowledge_at_once();
+        } else if self.delayed_until.is_none() {
+            self.delayed_until = Some(now + delayed.wait);
+        }
+    }
+
+    fn acknowledge_at_once(&mut self) {
+        self.due = self.due.saturating_add(1);
+        self.unacknowledged = 0;
+        self.delayed_until = None;
+    }
+
+    fn acknowledgement(&self, syn: bool) -> TcpSegment {
+        TcpSegment {
+            seq: u64::from(!syn),
+            ack: self.reassembly.next(),
+            flags: Flags {
+                syn,
+                ack: true,
+                psh: false,
+            },
+            window: self.config.window_bytes(),
+            window_shift: self.config.window_shift(),
+            mss: self.config.mss_field(),
+            len: 0,
+        }
+    }
+}

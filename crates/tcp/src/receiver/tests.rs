@@ -1,0 +1,113 @@
+//! When acknowledgements leave.
+
+use fairwire_units::{Duration, Instant};
+
+use super::Receiver;
+use crate::config::{Config, DelayedAcks};
+use crate::segment::{Flags, TcpSegment};
+
+/// Without delay every segment has its acknowledgement.
+#[test]
+fn each_segment_is_acknowledged() {
+    let mut receiver = Receiver::new(Config::one_way(140));
+    assert_eq!(acks_after(&mut receiver, ms(0), 0), [101]);
+    assert_eq!(acks_after(&mut receiver, ms(1), 1), [201]);
+    assert_eq!(receiver.next_timeout(), None);
+    assert_eq!(receiver.stats().bytes_delivered, 200);
+}
+
+/// RFC 5681, 4.2: every second segment, or after the wait.
+#[test]
+fn delayed_acknowledgements_pair_or_wait() {
+    let mut receiver = delaying();
+    assert_eq!(acks_after(&mut receiver, ms(0), 0), []);
+    assert_eq!(acks_after(&mut receiver, ms(1), 1), [201]);
+    assert_eq!(receiver.next_timeout(), None);
+    assert_eq!(acks_after(&mut receiver, ms(10), 2), []);
+    assert_eq!(receiver.next_timeout(), Some(ms(210)));
+    receiver.handle_timeout(ms(209));
+    assert_eq!(drain(&mut receiver), []);
+    receiver.handle_timeout(ms(210));
+    assert_eq!(drain(&mut receiver), [301]);
+}
+
+/// RFC 5681, 4.2: what is out of order, fills a gap or was there already is acknowledged at once.
+#[test]
+fn disorder_is_acknowledged_at_once() {
+    let mut receiver = delaying();
+    assert_eq!(acks_after(&mut receiver, ms(0), 1), [1]);
+    assert_eq!(acks_after(&mut receiver, ms(1), 3), [1]);
+    assert_eq!(
+        acks_after(&mut receiver, ms(2), 0),
+        [201],
+        "shortens the gap"
+    );
+    assert_eq!(acks_after(&mut receiver, ms(3), 2), [401], "fills it");
+    assert_eq!(acks_after(&mut receiver, ms(4), 2), [401], "again");
+    assert_eq!(
+        acks_after(&mut receiver, ms(5), 4),
+        [],
+        "in order once more"
+    );
+    let stats = receiver.stats();
+    assert_eq!(
+        (stats.segments, stats.out_of_order, stats.duplicates),
+        (6, 2, 1)
+    );
+    assert_eq!(stats.bytes_delivered, 500);
+}
+
+/// A SYN is answered each time it comes, and data before it is not taken.
+#[test]
+fn a_syn_is_answered() {
+    let mut receiver = Receiver::new(Config {
+        wire_size: 140,
+        ..Config::default()
+    });
+    assert_eq!(acks_after(&mut receiver, ms(0), 0), []);
+    assert_eq!(receiver.stats().segments, 0);
+    let syn = TcpSegment {
+        flags: Flags {
+            syn: true,
+            ..Flags::default()
+        },
+        ..TcpSegment::default()
+    };
+    for _ in 0..2 {
+        receiver.handle_segment(ms(1), &syn);
+        let answer = receiver.poll_transmit(ms(1)).unwrap();
+        assert!(answer.flags.syn);
+        assert!(answer.flags.ack);
+        assert_eq!(answer.ack, 1);
+        assert_eq!(answer.mss, 100);
+    }
+    assert_eq!(receiver.poll_transmit(ms(1)), None);
+}
+
+fn ms(ms: u64) -> Instant {
+    Instant::START + Duration::from_millis(ms)
+}
+
+fn delaying() -> Receiver {
+    Receiver::new(Config {
+        delayed_acks: Some(DelayedAcks::default()),
+        ..Config::one_way(140)
+    })
+}
+
+/// The `index`th segment of 100 bytes arrives; which numbers are acknowledged?
+fn acks_after(receiver: &mut Receiver, now: Instant, index: u64) -> Vec<u64> {
+    let segment = TcpSegment {
+        seq: 1 + index * 100,
+        len: 100,
+        ..TcpSegment::default()
+    };
+    receiver.handle_segment(now, &segment);
+    drain(receiver)
+}
+
+fn drain(receiver: &mut Receiver) -> Vec<u64> {
+    std::iter::from_fn(|| receiver.poll_transmit(ms(0)))
+        .map(|ack| ack.ack)
+        .collect()
+}

@@ -1,0 +1,270 @@
+//! The side that has data.
+//!
+//! [`input`] reads acknowledgements, [`output`] decides what leaves, [`timeout`] answers silence,
+//! [`outstanding`] remembers what was sent.
+
+mod input;
+mod output;
+mod outstanding;
+#[cfg(test)]
+mod tests;
+mod timeout;
+
+use fairwire_cc::{Controller, Flight, RttEstimator};
+use fairwire_units::Instant;
+
+use crate::config::{Config, Source};
+use crate::event::{Event, Trace, Traced};
+use crate::recovery::{Recovery, Sequence};
+use crate::segment::TcpSegment;
+use crate::stats::SenderStats;
+use outstanding::Outstanding;
+
+/// The number of the first byte of data; the SYN has the one before.
+const FIRST: u64 = 1;
+
+/// A TCP sender.
+#[derive(Debug)]
+pub struct Sender {
+    config: Config,
+    controller: Box<dyn Controller>,
+    start: Instant,
+    phase: Phase,
+    /// A full segment's payload, as both sides agreed.
+    mss: u32,
+
+    una: u64,
+    outstanding: Outstanding,
+    /// The number after the last byte that the application has handed over.
+    stream_end: u64,
+    peer_window: u32,
+
+    recovery: Recovery,
+    duplicates: u32,
+    /// The first outstanding segment has to leave again, whatever the window says.
+    again: bool,
+    /// Segments that left on the first duplicate acknowledgements (RFC 3042).
+    limited_sent: u32,
+    /// What may still leave on the acknowledgement that ended a recovery.
+    burst_left: Option<u32>,
+    /// The connection request was lost: so many segments outstanding until the first acknowledgement.
+    flight_limit: Option<u32>,
+    /// Did something wait for the controller when `poll_transmit` was last drained?
+    held: bool,
+    paced_until: Option<Instant>,
+    ack_due: bool,
+
+    rtt: RttEstimator,
+    timed: Option<Timed>,
+    retransmit_at: Option<Instant>,
+
+    trace: Trace,
+    stats: SenderStats,
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Phase {
+    Closed,
+    SynDue { again: bool },
+    SynSent { at: Instant, again: bool },
+    Established,
+}
+
+/// The segment whose round trip is being measured.
+#[derive(Clone, Copy, Debug)]
+struct Timed {
+    /// Measured when this number is acknowledged.
+    end: u64,
+    sent_at: Instant,
+}
+
+impl Sender {
+    /// A sender that opens its connection at `start` and sends what `source` has.
+    ///
+    /// `controller` is usually [`Config::window`] around a law.
+    pub fn new(
+        config: Config,
+        controller: Box<dyn Controller>,
+        source: Source,
+        start: Instant,
+    ) -> Self {
+        let stream_end = match source {
+            Source::Greedy => u64::MAX,
+            Source::Finite(bytes) => FIRST.saturating_add(bytes),
+            Source::Written => FIRST,
+        };
+        Self {
+            config,
+            controller,
+            start,
+            phase: Phase::Closed,
+            mss: config.mss(),
+            una: FIRST,
+            outstanding: Outstanding::new(FIRST),
+            stream_end,
+            peer_window: config.window_bytes(),
+            recovery: Recovery::new(config.recovery),
+            duplicates: 0,
+            again: false,
+            limited_sent: 0,
+            burst_left: None,
+            flight_limit: None,
+            held: false,
+            paced_until: None,
+            ack_due: false,
+            rtt: RttEstimator::new(config.rto),
+            timed: None,
+            retransmit_at: None,
+            trace: Trace::new(config.trace),
+            stats: SenderStats::default(),
+        }
+    }
+
+    /// The application has `bytes` more to send.
+    pub fn write(&mut self, bytes: u64) {
+        self.stream_end = self.stream_end.saturating_add(bytes);
+    }
+
+    /// Is everything acknowledged that the application has handed over?
+    pub fn is_done(&self) -> bool {
+        self.una == self.stream_end
+    }
+
+    /// A segment arrived.
+    pub fn handle_segment(&mut self, now: Instant, segment: &TcpSegment) {
+        match self.phase {
+            Phase::SynSent { at, again } if segment.flags.syn && segment.flags.ack => {
+                self.establish(now, segment, (!again).then_some(at));
+            }
+            // Our answer to the SYN-ACK was lost.
+            Phase::Established if segment.flags.syn => self.ack_due = true,
+            Phase::Established if segment.flags.ack => self.handle_ack(now, segment),
+            _ => self.stats.discarded += 1,
+        }
+    }
+
+    /// The next segment to send, if there is one now.
+    pub fn poll_transmit(&mut self, now: Instant) -> Option<TcpSegment> {
+        if self.phase == Phase::Closed && now >= self.start {
+            self.phase = if self.config.handshake {
+                Phase::SynDue { again: false }
+            } else {
+                Phase::Established
+            };
+        }
+        match self.phase {
+            Phase::SynDue { again } => Some(self.send_syn(now, again)),
+            Phase::Established => self.poll_established(now),
+            Phase::Closed | Phase::SynSent { .. } => None,
+        }
+    }
+
+    /// When to call [`handle_timeout`](Self::handle_timeout), if ever.
+    pub fn next_timeout(&self) -> Option<Instant> {
+        if self.phase == Phase::Closed {
+            return Some(self.start);
+        }
+        [
+            self.retransmit_at,
+            self.paced_until,
+            self.controller.next_timeout(),
+        ]
+        .into_iter()
+        .flatten()
+        .min()
+    }
+
+    /// The moment of [`next_timeout`](Self::next_timeout) has come.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        if self.retransmit_at.is_some_and(|at| at <= now) {
+            self.time_out(now);
+        }
+        if self.paced_until.is_some_and(|at| at <= now) {
+            self.paced_until = None;
+        }
+        if self.controller.next_timeout().is_some_and(|at| at <= now) {
+            let flight = self.flight();
+            self.controller.handle_timeout(now, flight);
+        }
+    }
+
+    /// The oldest event not yet read, if the configuration asks for events.
+    pub fn poll_event(&mut self) -> Option<Traced> {
+        self.trace.pop()
+    }
+
+    /// Counters and instruments.
+    pub fn stats(&self) -> SenderStats {
+        let gauges = self.controller.gauges();
+        SenderStats {
+            cwnd_packets: gauges.cwnd_packets,
+            ssthresh_packets: gauges.ssthresh_packets,
+            outstanding: self.outstanding.in_flight(),
+            srtt: self.rtt.srtt(),
+            rto: self.rtt.rto(),
+            ..self.stats
+        }
+    }
+
+    /// What the window counts: outstanding segments, less those that duplicate acknowledgements show
+    /// to have left the network.
+    fn flight(&self) -> Flight {
+        let left = if self.recovery.is_active() {
+            self.recovery.inflation()
+        } else if self.config.limited_transmit && self.outstanding.nothing_to_repeat() {
+            // RFC 3042: the first two let a new segment leave each.
+            i64::from(self.duplicates.min(2))
+        } else {
+            0
+        };
+        let packets = i64::from(self.outstanding.in_flight()).saturating_sub(left);
+        Flight {
+            packets: u32::try_from(packets.max(0)).unwrap_or(u32::MAX),
+            bytes: self.outstanding.bytes_in_flight(),
+            waiting: if self.held { self.waiting() } else { 0 },
+        }
+    }
+
+    /// All that is outstanding (`FlightSize` in RFC 5681), without what left on duplicates (RFC 3042).
+    fn flight_size(&self) -> Flight {
+        Flight {
+            packets: self
+                .outstanding
+                .in_flight()
+                .saturating_sub(self.limited_sent),
+            ..self.flight()
+        }
+    }
+
+    /// Segments that could leave if the window allowed, at least one.
+    fn waiting(&self) -> u32 {
+        let sendable = self.send_limit().saturating_sub(self.outstanding.max());
+        u32::try_from(sendable / u64::from(self.mss))
+            .unwrap_or(u32::MAX)
+            .max(1)
+    }
+
+    /// The number up to which application and receiver let data leave.
+    fn send_limit(&self) -> u64 {
+        let window = self.una.saturating_add(u64::from(self.peer_window));
+        window.min(self.stream_end)
+    }
+
+    fn sequence(&self) -> Sequence {
+        Sequence {
+            una: self.una,
+            max: self.outstanding.max(),
+        }
+    }
+
+    fn record(&mut self, at: Instant, event: Event) {
+        if self.trace.is_on() {
+            self.trace.push(Traced {
+                at,
+                event,
+                cwnd_packets: self.controller.gauges().cwnd_packets,
+                outstanding: self.outstanding.in_flight(),
+            });
+        }
+    }
+}

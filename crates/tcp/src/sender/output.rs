@@ -1,0 +1,147 @@
+//! What leaves, and when.
+
+use fairwire_cc::Permit;
+use fairwire_units::Instant;
+
+use super::outstanding::Sent;
+use super::{Phase, Sender, Timed};
+use crate::event::Event;
+use crate::segment::{Flags, IPV4_HEADER, TCP_HEADER, TcpSegment};
+
+impl Sender {
+    pub(super) fn send_syn(&mut self, now: Instant, again: bool) -> TcpSegment {
+        self.phase = Phase::SynSent { at: now, again };
+        self.retransmit_at = Some(now + self.rtt.rto());
+        TcpSegment {
+            seq: 0,
+            flags: Flags {
+                syn: true,
+                ..Flags::default()
+            },
+            ..self.header()
+        }
+    }
+
+    pub(super) fn poll_established(&mut self, now: Instant) -> Option<TcpSegment> {
+        if self.ack_due {
+            self.ack_due = false;
+            return Some(TcpSegment {
+                seq: self.outstanding.max(),
+                ..self.header()
+            });
+        }
+        if self.again {
+            self.again = false;
+            let first = self.outstanding.repeat_first(now)?;
+            return Some(self.send_again(now, first));
+        }
+        let Some(next) = self.next_segment(now) else {
+            self.held = false;
+            return None;
+        };
+        self.held = true;
+        if !self.is_permitted(now, next.len) {
+            return None;
+        }
+        if let Some(left) = &mut self.burst_left {
+            *left -= 1;
+        }
+        if let Some(repeated) = self.outstanding.repeat_next(now) {
+            return Some(self.send_again(now, repeated));
+        }
+        Some(self.send_new(now, next))
+    }
+
+    /// What would leave next, new or repeated.
+    fn next_segment(&self, now: Instant) -> Option<Sent> {
+        if let Some(repeat) = self.outstanding.next_to_repeat() {
+            return Some(repeat);
+        }
+        let seq = self.outstanding.max();
+        let unsent = self.stream_end.saturating_sub(seq);
+        let len = u32::try_from(unsent).unwrap_or(u32::MAX).min(self.mss);
+        let fits = seq.saturating_add(u64::from(len)) <= self.send_limit();
+        (len > 0 && fits).then_some(Sent {
+            seq,
+            len,
+            left_at: now,
+        })
+    }
+
+    fn is_permitted(&mut self, now: Instant, len: u32) -> bool {
+        let stopped = self.burst_left == Some(0)
+            || self
+                .flight_limit
+                .is_some_and(|limit| self.outstanding.in_flight() >= limit)
+            || self.paced_until.is_some_and(|until| now < until);
+        if stopped {
+            return false;
+        }
+        let size = wire_len(len);
+        match self.controller.permit(now, self.flight(), size) {
+            Permit::Now => true,
+            Permit::At(then) => {
+                self.paced_until = Some(then);
+                false
+            }
+            Permit::AwaitFeedback => false,
+        }
+    }
+
+    fn send_new(&mut self, now: Instant, segment: Sent) -> TcpSegment {
+        self.outstanding.push(segment);
+        if (1..=2).contains(&self.duplicates) && !self.recovery.is_active() {
+            self.limited_sent += 1;
+        }
+        if self.timed.is_none() && !self.recovery.is_active() {
+            self.timed = Some(Timed {
+                end: segment.end(),
+                sent_at: now,
+            });
+        }
+        self.sent(now, segment, false)
+    }
+
+    fn send_again(&mut self, now: Instant, segment: Sent) -> TcpSegment {
+        self.stats.segments_retransmitted += 1;
+        // RFC 6298, 3: what was sent twice, or waits behind it, measures nothing (Karn's rule).
+        self.timed = None;
+        self.sent(now, segment, true)
+    }
+
+    fn sent(&mut self, now: Instant, segment: Sent, again: bool) -> TcpSegment {
+        // RFC 6298, 5.1: the timer runs while data is outstanding.
+        if self.retransmit_at.is_none() {
+            self.retransmit_at = Some(now + self.rtt.rto());
+        }
+        self.stats.segments_sent += 1;
+        self.stats.bytes_sent = self.stats.bytes_sent.saturating_add(u64::from(segment.len));
+        let flight = self.flight();
+        self.controller.on_sent(now, flight, wire_len(segment.len));
+        let Sent { seq, len, .. } = segment;
+        self.record(now, Event::Sent { seq, len, again });
+        let mut header = self.header();
+        header.flags.psh = segment.end() == self.stream_end;
+        TcpSegment { seq, len, ..header }
+    }
+
+    /// What all our segments have in common.
+    fn header(&self) -> TcpSegment {
+        TcpSegment {
+            seq: 0,
+            ack: super::FIRST,
+            flags: Flags {
+                ack: true,
+                ..Flags::default()
+            },
+            window: self.config.window_bytes(),
+            window_shift: self.config.window_shift(),
+            mss: self.config.mss_field(),
+            len: 0,
+        }
+    }
+}
+
+fn wire_len(len: u32) -> u32 {
+    len.saturating_add(IPV4_HEADER + TCP_HEADER)
+}

@@ -1,0 +1,273 @@
+//! The sender against hand-made acknowledgements.
+
+use fairwire_cc::NewReno;
+use fairwire_units::{Duration, Instant};
+
+use super::Sender;
+use crate::config::{Config, Source};
+use crate::event::Event;
+use crate::segment::{Flags, TcpSegment};
+
+/// SYN, SYN-ACK, ACK, data; the handshake is the first round-trip sample.
+#[test]
+fn the_handshake_measures_the_first_round_trip() {
+    let mut sender = sender(handshaking(), Source::Finite(150));
+    assert_eq!(sender.next_timeout(), Some(ms(10)));
+    assert_eq!(sender.poll_transmit(ms(9)), None, "not yet");
+    let syn = sender.poll_transmit(ms(10)).unwrap();
+    assert!(syn.flags.syn);
+    assert!(!syn.flags.ack);
+    assert_eq!((syn.seq, syn.wire_len()), (0, 48));
+    assert_eq!(sender.poll_transmit(ms(10)), None);
+    sender.handle_segment(ms(60), &syn_ack());
+    let sent = drain(&mut sender, ms(60));
+    assert_eq!(sent, [(1, 0), (1, 100), (101, 50)], "the last one is short");
+    assert_eq!(sender.stats().srtt, Some(Duration::from_millis(50)));
+    sender.handle_segment(ms(110), &ack(151));
+    assert!(sender.is_done());
+    assert_eq!(sender.next_timeout(), None, "nothing is outstanding");
+    assert_eq!(sender.stats().bytes_acked, 150);
+}
+
+/// A SYN is repeated with back-off; after that data starts with one segment and three seconds
+/// (RFC 5681, 3.1; RFC 6298, 5.7), and a repeated SYN is no sample.
+#[test]
+fn a_lost_syn_makes_the_start_careful() {
+    let mut sender = sender(handshaking(), Source::Greedy);
+    assert_eq!(drain(&mut sender, ms(10)), [(0, 0)]);
+    for (at, next) in [(1_010, 3_010), (3_010, 7_010)] {
+        assert_eq!(sender.next_timeout(), Some(ms(at)));
+        sender.handle_timeout(ms(at));
+        assert_eq!(drain(&mut sender, ms(at)), [(0, 0)]);
+        assert_eq!(sender.next_timeout(), Some(ms(next)));
+    }
+    sender.handle_segment(ms(3_060), &syn_ack());
+    assert_eq!(drain(&mut sender, ms(3_060)), [(1, 0), (1, 100)]);
+    assert_eq!(sender.stats().srtt, None);
+    assert_eq!(sender.next_timeout(), Some(ms(6_060)));
+    sender.handle_segment(ms(3_110), &ack(101));
+    assert!(
+        drain(&mut sender, ms(3_110)).len() > 1,
+        "then it goes on as usual"
+    );
+}
+
+/// A repeated SYN-ACK says that our acknowledgement was lost.
+#[test]
+fn a_repeated_syn_ack_is_answered() {
+    let mut sender = sender(handshaking(), Source::Written);
+    drain(&mut sender, ms(10));
+    for at in [60, 1_060] {
+        sender.handle_segment(ms(at), &syn_ack());
+        assert_eq!(drain(&mut sender, ms(at)), [(1, 0)]);
+    }
+    sender.write(100);
+    assert_eq!(drain(&mut sender, ms(2_000)), [(1, 100)]);
+}
+
+/// RFC 6298, 5.4 to 5.6: the first outstanding segment again, the timeout doubled, until a
+/// segment that was sent once is acknowledged; all of it within slow start (RFC 5681, 3.1).
+#[test]
+fn timeouts_back_off_until_a_sample() {
+    let mut sender = sender(plain(), Source::Greedy);
+    assert_eq!(drain(&mut sender, ms(10)), [(1, 100), (101, 100)]);
+    for (at, next) in [(1_010, 3_010), (3_010, 7_010), (7_010, 15_010)] {
+        sender.handle_timeout(ms(at));
+        assert_eq!(drain(&mut sender, ms(at)), [(1, 100)]);
+        assert_eq!(sender.next_timeout(), Some(ms(next)));
+        assert_eq!(sender.stats().cwnd_packets, Some(1.0));
+    }
+    sender.handle_segment(ms(7_060), &ack(101));
+    assert_eq!(drain(&mut sender, ms(7_060)), [(101, 100), (201, 100)]);
+    assert_eq!(sender.stats().srtt, None, "Karn: it was sent four times");
+    assert_eq!(sender.stats().rto, Duration::from_secs(8));
+    sender.handle_segment(ms(7_110), &ack(301));
+    assert_eq!(sender.stats().srtt, Some(Duration::from_millis(50)));
+    assert_eq!(sender.stats().rto, Duration::from_secs(1));
+}
+
+/// An acknowledgement that jumps over what a timeout had given up on spares its repetition.
+#[test]
+fn what_had_arrived_is_not_repeated() {
+    let mut sender = sender(plain(), Source::Greedy);
+    drain(&mut sender, ms(10));
+    sender.handle_timeout(ms(1_010));
+    assert_eq!(drain(&mut sender, ms(1_010)), [(1, 100)]);
+    sender.handle_segment(ms(1_060), &ack(201));
+    assert_eq!(drain(&mut sender, ms(1_060)), [(201, 100), (301, 100)]);
+    assert_eq!(sender.stats().segments_retransmitted, 1);
+}
+
+/// Not a byte leaves beyond the window that the receiver announced, and what the window holds back is
+/// no reason to grow.
+#[test]
+fn the_receivers_window_is_the_limit() {
+    let mut sender = sender(plain(), Source::Greedy);
+    let mut end = 1;
+    for index in 0..500 {
+        let acknowledged = 1 + 100 * index;
+        let now = ms(10 + 50 * index);
+        if index > 0 {
+            sender.handle_segment(now, &ack(acknowledged));
+        }
+        for (seq, len) in drain(&mut sender, now) {
+            end = seq + u64::from(len);
+        }
+        assert!(end <= acknowledged + 2_000, "20 segments of 100 bytes");
+    }
+    let stats = sender.stats();
+    // The round trip in which it was last full still counts, and slow start doubles in one.
+    assert!(stats.cwnd_packets.unwrap() <= 40.0, "{stats:?}");
+    assert_eq!(stats.outstanding, 20, "and all of it is used");
+}
+
+/// RFC 5681, section 2: a changed window, data, or nothing outstanding make no duplicate.
+#[test]
+fn only_true_duplicates_count() {
+    let mut sender = sender(plain(), Source::Finite(200));
+    drain(&mut sender, ms(10));
+    sender.handle_segment(
+        ms(50),
+        &TcpSegment {
+            window: 1_000,
+            ..ack(1)
+        },
+    );
+    sender.handle_segment(
+        ms(51),
+        &TcpSegment {
+            window: 1_000,
+            len: 10,
+            ..ack(1)
+        },
+    );
+    sender.handle_segment(
+        ms(52),
+        &TcpSegment {
+            window: 1_000,
+            ..ack(0)
+        },
+    );
+    assert_eq!(sender.stats().duplicate_acks, 0);
+    sender.handle_segment(
+        ms(53),
+        &TcpSegment {
+            window: 1_000,
+            ..ack(1)
+        },
+    );
+    assert_eq!(sender.stats().duplicate_acks, 1);
+    sender.handle_segment(ms(60), &ack(201));
+    sender.handle_segment(ms(61), &ack(201));
+    assert_eq!(sender.stats().duplicate_acks, 1, "all is acknowledged");
+}
+
+/// Acknowledgements of what was never sent, data and stray flags change nothing.
+#[test]
+fn nonsense_is_counted_and_ignored() {
+    let mut sender = sender(plain(), Source::Greedy);
+    let before = drain(&mut sender, ms(10)).len();
+    for nonsense in [ack(202), ack(u64::MAX), TcpSegment::default()] {
+        sender.handle_segment(ms(20), &nonsense);
+    }
+    assert_eq!(sender.stats().discarded, 3);
+    assert_eq!(sender.stats().outstanding as usize, before);
+    assert_eq!(drain(&mut sender, ms(20)), []);
+}
+
+/// RFC 6582, section 6: the acknowledgement that ends a recovery lets at most `max_burst` segments
+/// leave, even if the window has room for more.
+#[test]
+fn the_end_of_a_recovery_is_no_burst() {
+    let config = Config {
+        initial_window: Some(16.0),
+        limited_transmit: false,
+        max_burst: 3,
+        trace: true,
+        ..plain()
+    };
+    let mut sender = sender(config, Source::Greedy);
+    assert_eq!(drain(&mut sender, ms(10)).len(), 16);
+    for _ in 0..3 {
+        sender.handle_segment(ms(60), &ack(1));
+    }
+    assert_eq!(drain(&mut sender, ms(60)), [(1, 100)]);
+    // All further duplicates were lost on their way; the window is eight.
+    sender.handle_segment(ms(110), &ack(1_601));
+    assert_eq!(drain(&mut sender, ms(110)).len(), 3);
+    sender.handle_segment(ms(160), &ack(1_701));
+    assert_eq!(
+        drain(&mut sender, ms(160)).len(),
+        6,
+        "the next one fills the window"
+    );
+    let events: Vec<_> = std::iter::from_fn(|| sender.poll_event())
+        .map(|traced| traced.event)
+        .filter(|event| !matches!(event, Event::Sent { .. } | Event::Acked { .. }))
+        .collect();
+    let duplicate = |count| Event::DuplicateAck { count };
+    assert_eq!(
+        events,
+        [
+            duplicate(1),
+            duplicate(2),
+            Event::RecoveryBegan { recover: 1_601 },
+            duplicate(3),
+            Event::RecoveryEnded,
+        ]
+    );
+}
+
+fn ms(ms: u64) -> Instant {
+    Instant::START + Duration::from_millis(ms)
+}
+
+/// Segments of 100 bytes, no handshake, two at first, a receive window of 20.
+fn plain() -> Config {
+    Config::one_way(140)
+}
+
+fn handshaking() -> Config {
+    Config {
+        handshake: true,
+        ..plain()
+    }
+}
+
+/// A sender that starts at 10 ms.
+fn sender(config: Config, source: Source) -> Sender {
+    Sender::new(config, Box::new(config.window(NewReno)), source, ms(10))
+}
+
+/// Number and length of all that leaves now.
+fn drain(sender: &mut Sender, now: Instant) -> Vec<(u64, u32)> {
+    std::iter::from_fn(|| sender.poll_transmit(now))
+        .map(|segment| (segment.seq, segment.len))
+        .collect()
+}
+
+fn ack(ack: u64) -> TcpSegment {
+    TcpSegment {
+        seq: 1,
+        ack,
+        flags: Flags {
+            ack: true,
+            ..Flags::default()
+        },
+        window: 2_000,
+        ..TcpSegment::default()
+    }
+}
+
+fn syn_ack() -> TcpSegment {
+    TcpSegment {
+        seq: 0,
+        flags: Flags {
+            syn: true,
+            ack: true,
+            psh: false,
+        },
+        mss: 100,
+        ..ack(1)
+    }
+}

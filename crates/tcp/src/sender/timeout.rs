@@ -1,0 +1,50 @@
+//! The retransmission timer expired (RFC 6298, section 5; RFC 5681, section 3.1).
+
+use fairwire_cc::Feedback;
+use fairwire_units::Instant;
+
+use super::{Phase, Sender};
+use crate::event::Event;
+
+impl Sender {
+    pub(super) fn time_out(&mut self, now: Instant) {
+        self.retransmit_at = None;
+        match self.phase {
+            Phase::SynSent { .. } => {
+                self.phase = Phase::SynDue { again: true };
+                self.back_off(now);
+            }
+            Phase::Established if !self.outstanding.is_empty() => {
+                self.time_out_data(now);
+                self.retransmit_at = Some(now + self.rtt.rto());
+            }
+            Phase::Closed | Phase::SynDue { .. } | Phase::Established => {}
+        }
+    }
+
+    /// All that is outstanding counts as lost and is sent again from the front, window by window.
+    fn time_out_data(&mut self, now: Instant) {
+        let flight = self.flight_size();
+        self.recovery.on_timeout(self.sequence());
+        self.outstanding.give_up();
+        self.duplicates = 0;
+        self.limited_sent = 0;
+        self.again = false;
+        self.burst_left = None;
+        self.paced_until = None;
+        self.timed = None;
+        let feedback = Feedback {
+            timeout: true,
+            ..Feedback::default()
+        };
+        self.controller.on_feedback(now, flight, &feedback);
+        self.back_off(now);
+    }
+
+    fn back_off(&mut self, now: Instant) {
+        self.rtt.back_off();
+        self.stats.timeouts += 1;
+        let rto = self.rtt.rto();
+        self.record(now, Event::TimedOut { rto });
+    }
+}

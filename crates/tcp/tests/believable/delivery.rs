@@ -1,0 +1,43 @@
+//! Everything arrives, whatever is lost.
+
+use fairwire_cc::NewReno;
+use fairwire_tcp::{Config, Receiver, Sender, Source};
+use fairwire_units::{Duration, Instant, Rate};
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{Rng, SeedableRng};
+
+use crate::path::{Path, Run};
+
+/// A transfer of 150 kB ends with each byte delivered once, though a quarter of all segments is lost: SYN,
+/// data and acknowledgements alike.
+#[test]
+fn every_byte_arrives_through_heavy_loss() {
+    for seed in 0..50 {
+        let config = Config::default();
+        let mut random = ChaCha8Rng::seed_from_u64(seed);
+        let path = Path {
+            rate: Some(Rate::from_bits_per_s(2_000_000)),
+            delay: Duration::from_millis(20),
+            buffer: 10,
+            drop: Box::new(move |_| random.next_u32() % 4 == 0),
+        };
+        let controller = Box::new(config.window(NewReno));
+        let source = Source::Finite(150_000);
+        let sender = Sender::new(config, controller, source, Instant::START);
+        let mut run = Run::new(sender, Receiver::new(config), path);
+        // A segment takes at most two or three timeouts of at most a minute.
+        run.until(Instant::START + Duration::from_secs(10_000));
+        assert!(
+            run.sender.is_done(),
+            "seed {seed}: {:?}",
+            run.sender.stats()
+        );
+        assert_eq!(run.receiver.stats().bytes_delivered, 150_000, "seed {seed}");
+        assert_eq!(run.sender.stats().bytes_acked, 150_000, "seed {seed}");
+        assert_eq!(
+            run.sender.next_timeout(),
+            None,
+            "seed {seed}: it falls silent"
+        );
+    }
+}
