@@ -1,0 +1,252 @@
+//! What a receiver remembers of the packets that arrived: runs of equal states, newest first.
+
+use std::collections::VecDeque;
+
+use fairwire_wire::{AckCell, CellState, Seq};
+
+/// Cells a history takes at most when written: two full options. It then still fits into an Ack
+/// of 576 bytes. The oldest packets are forgotten beyond it.
+pub(super) const MAX_CELLS: usize = 2 * 253;
+
+/// Packets one cell covers at most.
+const CELL: u64 = AckCell::MAX_RUN as u64;
+
+/// Consecutive packets in one state.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+struct Run {
+    state: CellState,
+    /// At least one, at most what all cells together cover.
+    packets: u32,
+}
+
+impl Run {
+    fn cells(self) -> usize {
+        self.packets.div_ceil(u32::from(AckCell::MAX_RUN)) as usize
+    }
+}
+
+/// How a packet stood to those that came before it.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Order {
+    /// The one after the newest.
+    Next,
+    /// Newer, with a gap before it.
+    AfterGap,
+    /// Older, and news: it was missing, or is marked now.
+    Late,
+    /// Nothing new: a duplicate, or older than what is remembered.
+    Old,
+}
+
+/// The states of the packets from the newest back to the oldest remembered.
+#[derive(Clone, Debug)]
+pub(super) struct History {
+    newest: Option<Seq>,
+    /// Newest first; empty only before the first packet.
+    runs: VecDeque<Run>,
+    /// Their cells together, at most [`MAX_CELLS`].
+    cells: usize,
+}
+
+impl History {
+    /// A history that begins with packet `first`, or with the first one shown to it; older ones
+    /// are never spoken of.
+    pub(super) fn new(first: Option<Seq>) -> Self {
+        Self {
+            newest: first.map(Seq::prev),
+            runs: VecDeque::new(),
+            cells: 0,
+        }
+    }
+
+    /// The newest packet received; the one before the first as long as there is none.
+    pub(super) fn newest(&self) -> Option<Seq> {
+        self.newest
+    }
+
+    /// How many packets are remembered.
+    pub(super) fn packets(&self) -> u64 {
+        self.runs.iter().map(|run| u64::from(run.packets)).sum()
+    }
+
+    /// Takes note of a packet.
+    pub(super) fn note(&mut self, seq: Seq, marked: bool) -> Order {
+        let state = if marked {
+            CellState::Marked
+        } else {
+            CellState::Received
+        };
+        let newest = self.newest.unwrap_or(seq.prev());
+        if seq.is_after(newest) {
+            let gap = newest.distance(seq) - 1;
+            self.newest = Some(seq);
+            self.push_newest(CellState::NotReceived, gap);
+            self.push_newest(state, 1);
+            self.forget_excess();
+            if gap == 0 {
+                Order::Next
+            } else {
+                Order::AfterGap
+            }
+        } else {
+            self.note_old(seq.distance(newest), state)
+        }
+    }
+
+    /// Forgets all packets up to `seq`, except the newest one, which every vector begins with.
+    pub(super) fn forget_up_to(&mut self, seq: Seq) {
+        let Some(newest) = self.newest.filter(|&newest| !seq.is_after(newest)) else {
+            return;
+        };
+        let keep = seq.distance(newest).max(1);
+        let mut excess = self.packets().saturating_sub(keep);
+        while excess > 0
+            && let Some(last) = self.runs.pop_back()
+        {
+            self.cells -= last.cells();
+            let drop = excess.min(u64::from(last.packets));
+            excess -= drop;
+            let left = u64::from(last.packets) - drop;
+            self.push_oldest(last.state, left);
+        }
+    }
+
+    /// The cells that speak of packet `from` and older ones.
+    pub(super) fn cells_from(&self, from: Seq) -> impl Iterator<Item = AckCell> + '_ {
+        let mut skip = match self.newest {
+            Some(newest) if !from.is_after(newest) => from.distance(newest),
+            _ => 0,
+        };
+        self.runs.iter().flat_map(move |run| {
+            let hidden = skip.min(u64::from(run.packets));
+            skip -= hidden;
+            split(run.state, u64::from(run.packets) - hidden)
+        })
+    }
+
+    /// Cells of the whole history.
+    pub(super) fn cell_count(&self) -> usize {
+        self.cells
+    }
+
+    /// Bytes that the runs take.
+    pub(super) fn state_len(&self) -> usize {
+        self.runs.len() * size_of::<Run>()
+    }
+
+    /// RFC 4340, 11.4.1, the receiver's table: a packet once received stays so; of the states 0
+    /// and 1 we keep 1, so that no mark is lost.
+    fn note_old(&mut self, back: u64, state: CellState) -> Order {
+        let mut newer = 0;
+        let Some(index) = self.runs.iter().position(|run| {
+            let holds = back < newer + u64::from(run.packets);
+            if !holds {
+                newer += u64::from(run.packets);
+            }
+            holds
+        }) else {
+            // RFC 4340, 11.4.1: what was discarded is not taken up again.
+            return Order::Old;
+        };
+        let old = self.runs[index];
+        let changes = match old.state {
+            CellState::NotReceived => true,
+            CellState::Received => state == CellState::Marked,
+            CellState::Marked | CellState::Reserved => false,
+        };
+        if !changes {
+            return Order::Old;
+        }
+        // The run splits into what is newer, the packet, and what is older.
+        let before = back - newer;
+        let after = u64::from(old.packets) - before - 1;
+        self.cells -= old.cells();
+        self.runs.remove(index);
+        for (state, packets) in [(old.state, after), (state, 1), (old.state, before)] {
+            self.insert(index, state, packets);
+        }
+        self.join(index + 3);
+        self.forget_excess();
+        Order::Late
+    }
+
+    /// Joins the runs around the last split: those at `end` and the four before it.
+    fn join(&mut self, end: usize) {
+        let end = end.min(self.runs.len().saturating_sub(1));
+        for index in (end.saturating_sub(4)..end).rev() {
+            let (newer, older) = (self.runs[index], self.runs[index + 1]);
+            if newer.state == older.state {
+                self.cells -= newer.cells() + older.cells();
+                let joined = Run {
+                    state: newer.state,
+                    packets: newer.packets + older.packets,
+                };
+                self.runs[index] = joined;
+                self.runs.remove(index + 1);
+                self.cells += joined.cells();
+            }
+        }
+    }
+
+    fn insert(&mut self, index: usize, state: CellState, packets: u64) {
+        if let Some(run) = run(state, packets) {
+            self.cells += run.cells();
+            self.runs.insert(index, run);
+        }
+    }
+
+    fn push_newest(&mut self, state: CellState, packets: u64) {
+        let Some(new) = run(state, packets) else {
+            return;
+        };
+        match self.runs.front_mut() {
+            Some(front) if front.state == state => {
+                self.cells -= front.cells();
+                front.packets = front.packets.saturating_add(new.packets);
+                self.cells += front.cells();
+            }
+            _ => {
+                self.cells += new.cells();
+                self.runs.push_front(new);
+            }
+        }
+    }
+
+    fn push_oldest(&mut self, state: CellState, packets: u64) {
+        if let Some(run) = run(state, packets) {
+            self.cells += run.cells();
+            self.runs.push_back(run);
+        }
+    }
+
+    /// Drops the oldest cells until the rest fits.
+    fn forget_excess(&mut self) {
+        while self.cells > MAX_CELLS
+            && let Some(last) = self.runs.pop_back()
+        {
+            let excess = self.cells - MAX_CELLS;
+            self.cells -= last.cells();
+            let left = last.cells().saturating_sub(excess) as u64 * CELL;
+            self.push_oldest(last.state, left.min(u64::from(last.packets)));
+        }
+    }
+}
+
+/// A run of `packets`, if there are any; more than a history covers are cut off.
+fn run(state: CellState, packets: u64) -> Option<Run> {
+    let most = MAX_CELLS as u64 * CELL;
+    let packets = u32::try_from(packets.min(most)).ok()?;
+    (packets > 0).then_some(Run { state, packets })
+}
+
+/// The cells of `packets` packets in one state.
+fn split(state: CellState, packets: u64) -> impl Iterator<Item = AckCell> {
+    let full = packets / CELL;
+    let rest = u8::try_from(packets % CELL).unwrap_or(0);
+    (0..full)
+        .map(move |_| AckCell::new(state, AckCell::MAX_RUN))
+        .chain((rest > 0).then(|| AckCell::new(state, rest)))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,142 @@
+use super::{History, MAX_CELLS, Order};
+use fairwire_wire::{CellState, Seq};
+
+/// The cells, newest first, as (state, run).
+fn cells(history: &History) -> Vec<(u8, u8)> {
+    let newest = history.newest().unwrap();
+    history
+        .cells_from(newest)
+        .map(|cell| (cell.state() as u8, cell.run()))
+        .collect()
+}
+
+fn seq(number: u64) -> Seq {
+    Seq::new(number)
+}
+
+/// Packets 0 to 10 in the manner of RFC 4340, Appendix A: 1 marked, 6 and 8 and 9 missing.
+fn example() -> History {
+    let mut history = History::new(Some(seq(0)));
+    for number in [0, 1, 2, 3, 4, 5, 7, 10] {
+        history.note(seq(number), number == 1);
+    }
+    history
+}
+
+/// RFC 4340, Appendix A.1 in our own numbers: arrivals at the head, in a hole, and twice.
+#[test]
+fn arrivals_change_the_cells_they_concern() {
+    let mut history = example();
+    let before = [(0, 1), (3, 2), (0, 1), (3, 1), (0, 4), (1, 1), (0, 1)];
+    assert_eq!(cells(&history), before);
+    assert_eq!(history.note(seq(4), false), Order::Old, "a duplicate");
+    assert_eq!(cells(&history), before);
+
+    assert_eq!(history.note(seq(11), true), Order::Next);
+    assert_eq!(cells(&history)[..2], [(1, 1), (0, 1)]);
+    assert_eq!(history.note(seq(13), false), Order::AfterGap);
+    assert_eq!(cells(&history)[..4], [(0, 1), (3, 1), (1, 1), (0, 1)]);
+    assert_eq!(
+        history.note(seq(8), false),
+        Order::Late,
+        "the older half of a hole"
+    );
+    assert_eq!(
+        cells(&history)[4..],
+        [(3, 1), (0, 2), (3, 1), (0, 4), (1, 1), (0, 1)]
+    );
+    assert_eq!(
+        history.note(seq(6), false),
+        Order::Late,
+        "joins its neighbours"
+    );
+    assert_eq!(cells(&history)[4..], [(3, 1), (0, 7), (1, 1), (0, 1)]);
+    assert_eq!(history.cell_count(), cells(&history).len());
+}
+
+/// RFC 4340, 11.4.1: every cell of the receiver's table.
+#[test]
+fn states_combine_as_the_table_says() {
+    for (stored, received, result) in [
+        (Some(false), false, 0),
+        (Some(false), true, 1),
+        (Some(true), false, 1),
+        (Some(true), true, 1),
+        (None, false, 0),
+        (None, true, 1),
+    ] {
+        let mut history = History::new(Some(seq(1)));
+        history.note(seq(1), false);
+        if let Some(marked) = stored {
+            history.note(seq(2), marked);
+        }
+        history.note(seq(3), false);
+        history.note(seq(2), received);
+        let states: Vec<_> = history
+            .cells_from(seq(3))
+            .flat_map(|cell| std::iter::repeat_n(cell.state() as u8, cell.run().into()))
+            .collect();
+        assert_eq!(states, [0, result, 0], "{stored:?} then {received}");
+    }
+}
+
+/// RFC 4340, Appendix A.3: what the sender knows is dropped, in the middle of a run too; the
+/// newest packet stays, since each vector begins with it.
+#[test]
+fn known_packets_are_forgotten() {
+    let mut history = example();
+    history.forget_up_to(seq(3));
+    assert_eq!(cells(&history), [(0, 1), (3, 2), (0, 1), (3, 1), (0, 2)]);
+    assert_eq!(
+        history.note(seq(2), true),
+        Order::Old,
+        "discarded is discarded"
+    );
+    assert_eq!(history.note(seq(6), false), Order::Late, "still remembered");
+    history.forget_up_to(seq(10));
+    assert_eq!(cells(&history), [(0, 1)]);
+    history.forget_up_to(seq(11));
+    assert_eq!(cells(&history), [(0, 1)], "not beyond what arrived");
+}
+
+/// The bound, just inside and just outside: the oldest packet goes when one cell too many comes.
+#[test]
+fn the_oldest_is_forgotten_beyond_the_bound() {
+    let mut history = History::new(Some(seq(0)));
+    let mut number = 0;
+    while history.cell_count() < MAX_CELLS {
+        // Every second packet is marked, so that no two share a cell.
+        history.note(seq(number), number % 2 == 1);
+        number += 1;
+    }
+    assert_eq!(
+        history.packets(),
+        MAX_CELLS as u64,
+        "packet 0 is the last cell"
+    );
+    assert_eq!(history.note(seq(0), true), Order::Late, "still known");
+    history.note(seq(number), number % 2 == 1);
+    assert!(history.cell_count() <= MAX_CELLS);
+    assert_eq!(history.note(seq(0), true), Order::Old, "forgotten");
+
+    // A hole as wide as the Sequence Window may be leaves the newest packet and what fits.
+    history.note(seq(1 << 46), false);
+    assert_eq!(history.cell_count(), MAX_CELLS);
+    assert_eq!(cells(&history)[..2], [(0, 1), (3, 64)]);
+    assert!(history.state_len() < 100, "one run, however long");
+}
+
+/// A long clean run is one run in memory and one cell per 64 packets on the wire.
+#[test]
+fn clean_runs_are_cheap() {
+    let mut history = History::new(None);
+    for number in 100..=100 + 64 * 3 {
+        history.note(seq(number), false);
+    }
+    assert_eq!(cells(&history), [(0, 64), (0, 64), (0, 64), (0, 1)]);
+    assert!(
+        history
+            .cells_from(seq(105))
+            .eq([fairwire_wire::AckCell::new(CellState::Received, 6)])
+    );
+}

@@ -1,0 +1,199 @@
+//! The receiving half of CCID 2: when to acknowledge, and with what.
+
+use fairwire_units::{Duration, Ecn, Instant};
+use fairwire_wire::{DccpOption, Encoder, NoRoom, Seq};
+
+use super::history::{History, Order};
+use super::records::Records;
+use crate::half::{AckDue, Arrival, Rx};
+
+/// An acknowledgement waits no longer for more packets (RFC 4340, section 11.3).
+const ACK_DELAY: Duration = Duration::from_millis(200);
+
+/// The Ack Ratio of a new connection (RFC 4340, section 11.3).
+const DEFAULT_ACK_RATIO: u16 = 2;
+
+/// The round-trip time where none is known (RFC 4340, section 3.4).
+const DEFAULT_RTT: Duration = Duration::from_millis(200);
+
+/// Units of Elapsed Time (RFC 4340, section 13.2).
+const ELAPSED_UNIT: Duration = Duration::from_micros(10);
+
+/// A shorter delay is not worth an Elapsed Time option.
+const WORTH_TELLING: Duration = Duration::from_micros(100);
+
+/// Data bytes of one option at most, and bytes of type and length.
+const OPTION_DATA: usize = 253;
+const OPTION_HEAD: usize = 2;
+
+/// Receives data for a CCID 2 sender.
+#[derive(Clone, Debug)]
+pub(crate) struct Receiver {
+    history: History,
+    records: Records,
+    /// When the newest packet arrived.
+    newest_at: Instant,
+    ack_ratio: u16,
+    rtt: Duration,
+    /// Data packets since the last acknowledgement.
+    unacknowledged: u32,
+    /// When the oldest of them arrived.
+    waiting_since: Instant,
+    /// Does a loss or mark call for an acknowledgement at once?
+    urgent: bool,
+    /// When a mark last did so.
+    last_mark: Option<Instant>,
+}
+
+impl Receiver {
+    /// A receiver for the peer's packets from sequence number `first` on, or from the first one
+    /// shown to it; older ones are ignored.
+    pub(crate) fn new(first: Option<Seq>) -> Self {
+        Self {
+            history: History::new(first),
+            records: Records::default(),
+            newest_at: Instant::START,
+            ack_ratio: DEFAULT_ACK_RATIO,
+            rtt: DEFAULT_RTT,
+            unacknowledged: 0,
+            waiting_since: Instant::START,
+            urgent: false,
+            last_mark: None,
+        }
+    }
+
+    /// RFC 4340, 11.3: a mark is answered at once, but not more often than once per round trip.
+    fn hurries_for_mark(&mut self, now: Instant) -> bool {
+        let recent = self
+            .last_mark
+            .is_some_and(|last| now.saturating_since(last) < self.rtt);
+        if !recent {
+            self.last_mark = Some(now);
+        }
+        !recent
+    }
+
+    /// The Elapsed Time to report with an acknowledgement of `ackno`, if it is worth it.
+    fn elapsed(&self, now: Instant, ackno: Seq) -> Option<u32> {
+        if Some(ackno) != self.history.newest() {
+            return None;
+        }
+        let elapsed = now.saturating_since(self.newest_at);
+        if elapsed < WORTH_TELLING {
+            return None;
+        }
+        // RFC 4340, 13.2: never more than the true time, so it is rounded down.
+        let units = elapsed.as_nanos() / ELAPSED_UNIT.as_nanos();
+        Some(u32::try_from(units).unwrap_or(u32::MAX))
+    }
+
+    fn write(&self, now: Instant, ackno: Seq, encoder: &mut Encoder<'_>) -> Result<(), NoRoom> {
+        encoder.ack_vector(self.history.cells_from(ackno))?;
+        match self.elapsed(now, ackno) {
+            Some(units) => encoder.option(&DccpOption::ElapsedTime(units)),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Rx for Receiver {
+    fn on_packet(&mut self, now: Instant, arrival: Arrival) {
+        let marked = arrival.ecn == Ecn::Ce;
+        let order = self.history.note(arrival.seq, marked);
+        match order {
+            Order::Next | Order::AfterGap => self.newest_at = now,
+            Order::Late => self.records.on_late(arrival.seq),
+            // Nothing that the sender does not know or will not be told already.
+            Order::Old => return,
+        }
+        if arrival.data.is_none() {
+            // Acknowledgements are not acknowledged for their own sake.
+            return;
+        }
+        if self.unacknowledged == 0 {
+            self.waiting_since = now;
+        }
+        self.unacknowledged = self.unacknowledged.saturating_add(1);
+        // RFC 4340, 11.3: what hints at loss is reported at once.
+        self.urgent |= order != Order::Next;
+        self.urgent |= marked && self.hurries_for_mark(now);
+    }
+
+    fn on_acknowledged(&mut self, ackno: Seq) {
+        if let Some(covered) = self.records.acknowledge(ackno) {
+            self.history.forget_up_to(covered);
+        }
+    }
+
+    fn set_ack_ratio(&mut self, ratio: u16) {
+        // RFC 4340, 11.3: zero says that the sender does not care. CCID 2's acknowledgements are
+        // paced by its data all the same (RFC 4341, 6).
+        self.ack_ratio = if ratio == 0 { DEFAULT_ACK_RATIO } else { ratio };
+    }
+
+    fn set_rtt_hint(&mut self, rtt: Duration) {
+        self.rtt = rtt;
+    }
+
+    fn ack_due(&self, _now: Instant) -> AckDue {
+        if self.unacknowledged == 0 {
+            AckDue::No
+        } else if self.urgent || self.unacknowledged >= u32::from(self.ack_ratio) {
+            AckDue::Now
+        } else {
+            AckDue::At(self.waiting_since + ACK_DELAY)
+        }
+    }
+
+    fn options_len(&self, now: Instant) -> usize {
+        let cells = self.history.cell_count();
+        let vectors = cells + cells.div_ceil(OPTION_DATA) * OPTION_HEAD;
+        let elapsed = self
+            .history
+            .newest()
+            .and_then(|newest| self.elapsed(now, newest));
+        let elapsed = match elapsed {
+            None => 0,
+            Some(0..=0xFFFF) => OPTION_HEAD + 2,
+            Some(_) => OPTION_HEAD + 4,
+        };
+        vectors + elapsed
+    }
+
+    fn write_options(
+        &mut self,
+        now: Instant,
+        seq: Seq,
+        ackno: Seq,
+        encoder: &mut Encoder<'_>,
+    ) -> Result<(), NoRoom> {
+        if self
+            .history
+            .newest()
+            .is_none_or(|newest| ackno.is_after(newest))
+        {
+            // The connection acknowledges a packet that was not shown to us: it did arrive.
+            self.history.note(ackno, false);
+            self.newest_at = now;
+        }
+        let mark = encoder.mark();
+        self.write(now, ackno, encoder)
+            .inspect_err(|_| encoder.truncate(mark))?;
+        self.records.push(seq, ackno);
+        self.unacknowledged = 0;
+        self.urgent = false;
+        Ok(())
+    }
+
+    fn state_len(&self) -> usize {
+        self.history.state_len() + self.records.state_len()
+    }
+
+    fn loss_events(&self) -> u64 {
+        // CCID 2 receivers report packets, not events.
+        0
+    }
+}
+
+#[cfg(test)]
+mod tests;

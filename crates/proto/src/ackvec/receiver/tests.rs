@@ -1,0 +1,228 @@
+use super::{ACK_DELAY, Receiver};
+use crate::ackvec::history::MAX_CELLS;
+use crate::ackvec::records::MAX_RECORDS;
+use crate::ackvec::tests::{ack, at, data, seq, told_by};
+use crate::half::{AckDue, Arrival, Rx};
+use fairwire_units::{Duration, Ecn};
+use fairwire_wire::{CellState, DccpOption, Packet};
+
+fn elapsed(receiver: &mut Receiver, ms: u64, ours: u64, ackno: u64) -> Option<u32> {
+    let head = ack(seq(ours), seq(ackno), |encoder| {
+        receiver
+            .write_options(at(ms), seq(ours), seq(ackno), encoder)
+            .unwrap();
+    });
+    let packet = Packet::decode(&head).unwrap();
+    packet.options.iter().find_map(|raw| match raw.decode() {
+        Ok(DccpOption::ElapsedTime(units)) => Some(units),
+        _ => None,
+    })
+}
+
+fn pure_ack(number: u64) -> Arrival {
+    Arrival {
+        data: None,
+        ..data(number)
+    }
+}
+
+/// RFC 4340, 11.3: an acknowledgement for every Ack Ratio data packets, or after 200 ms.
+#[test]
+fn acknowledgements_follow_the_ratio_and_the_timer() {
+    let mut receiver = Receiver::new(Some(seq(1)));
+    assert_eq!(receiver.ack_due(at(0)), AckDue::No);
+    receiver.on_packet(at(10), data(1));
+    assert_eq!(receiver.ack_due(at(10)), AckDue::At(at(10) + ACK_DELAY));
+    receiver.on_packet(at(20), data(2));
+    assert_eq!(receiver.ack_due(at(20)), AckDue::Now);
+    told_by(&mut receiver, at(20), 1, 2);
+    assert_eq!(receiver.ack_due(at(20)), AckDue::No);
+    for (ratio, packets) in [(1, 1), (3, 3), (0, 2)] {
+        receiver.set_ack_ratio(ratio);
+        for packet in 1..=packets {
+            let number = receiver.history.newest().unwrap().get() + 1;
+            receiver.on_packet(at(30), data(number));
+            let due = receiver.ack_due(at(30)) == AckDue::Now;
+            assert_eq!(due, packet == packets, "ratio {ratio}, packet {packet}");
+        }
+        let newest = receiver.history.newest().unwrap().get();
+        told_by(&mut receiver, at(30), 10 + u64::from(ratio), newest);
+    }
+}
+
+/// Acknowledgements alone are not acknowledged, not even after a gap.
+#[test]
+fn acknowledgements_call_for_none() {
+    let mut receiver = Receiver::new(Some(seq(1)));
+    for number in [1, 2, 5] {
+        receiver.on_packet(at(0), pure_ack(number));
+        assert_eq!(receiver.ack_due(at(0)), AckDue::No, "packet {number}");
+    }
+}
+
+/// RFC 4340, 11.3: a gap, a late packet and a mark are reported at once, marks once a round trip.
+#[test]
+fn hints_of_congestion_are_reported_at_once() {
+    let mut receiver = Receiver::new(Some(seq(1)));
+    receiver.set_rtt_hint(Duration::from_millis(100));
+    let marked = |number| Arrival {
+        ecn: Ecn::Ce,
+        ..data(number)
+    };
+    for (ms, arrival, due, why) in [
+        (0, data(1), false, "in order"),
+        (1, data(3), true, "after a gap"),
+        (2, data(2), true, "late"),
+        (3, marked(4), true, "marked"),
+        (4, marked(5), false, "marked again within the round trip"),
+        (102, marked(6), false, "and just before its end"),
+        (103, marked(7), true, "marked in the next"),
+    ] {
+        receiver.on_packet(at(ms), arrival);
+        assert_eq!(receiver.ack_due(at(ms)) == AckDue::Now, due, "{why}");
+        let newest = receiver.history.newest().unwrap().get();
+        told_by(&mut receiver, at(ms), 100 + ms, newest);
+    }
+}
+
+/// A duplicate is nothing new: no acknowledgement, and no state.
+#[test]
+fn duplicates_change_nothing() {
+    let mut receiver = Receiver::new(Some(seq(1)));
+    receiver.on_packet(at(0), data(1));
+    told_by(&mut receiver, at(0), 1, 1);
+    receiver.on_packet(at(1), data(1));
+    receiver.on_packet(at(1), data(0));
+    assert_eq!(receiver.ack_due(at(1)), AckDue::No);
+}
+
+/// RFC 4340, 13.2: the time that the acknowledged packet was held, never more, in 10 us.
+#[test]
+fn elapsed_time_is_never_overstated() {
+    let mut receiver = Receiver::new(Some(seq(1)));
+    receiver.on_packet(at(0), data(1));
+    assert_eq!(elapsed(&mut receiver, 0, 1, 1), None, "at once");
+    let mut receiver = Receiver::new(Some(seq(1)));
+    receiver.on_packet(at(0), data(1));
+    assert_eq!(elapsed(&mut receiver, 150, 1, 1), Some(15_000));
+    receiver.on_packet(at(200), data(2));
+    assert_eq!(
+        elapsed(&mut receiver, 210, 2, 2),
+        Some(1_000),
+        "since the newest"
+    );
+    receiver.on_packet(at(220), data(1));
+    assert_eq!(
+        elapsed(&mut receiver, 1_200, 3, 2),
+        Some(100_000),
+        "four bytes, older copies do not matter"
+    );
+    assert_eq!(
+        elapsed(&mut receiver, 1_300, 4, 1),
+        None,
+        "unknown for an older packet"
+    );
+}
+
+/// RFC 4340, 11.4.2: what an acknowledged packet of ours told is not told again; packets of ours
+/// that were never acknowledged free nothing.
+#[test]
+fn acknowledged_vectors_are_not_repeated() {
+    let mut receiver = Receiver::new(Some(seq(1)));
+    for number in 1..=4 {
+        receiver.on_packet(at(0), data(number));
+    }
+    assert_eq!(told_by(&mut receiver, at(0), 50, 4).len(), 4);
+    for number in 5..=6 {
+        receiver.on_packet(at(0), data(number));
+    }
+    assert_eq!(told_by(&mut receiver, at(0), 52, 6).len(), 6);
+    receiver.on_acknowledged(seq(51));
+    receiver.on_acknowledged(seq(53));
+    assert_eq!(
+        told_by(&mut receiver, at(0), 54, 6).len(),
+        6,
+        "51 and 53 told nothing"
+    );
+    receiver.on_acknowledged(seq(50));
+    assert_eq!(
+        told_by(&mut receiver, at(0), 55, 6).len(),
+        2,
+        "5 and 6 are left"
+    );
+    receiver.on_acknowledged(seq(55));
+    assert_eq!(
+        told_by(&mut receiver, at(0), 56, 6).len(),
+        1,
+        "the newest is always told"
+    );
+    receiver.on_acknowledged(seq(52));
+    assert_eq!(
+        told_by(&mut receiver, at(0), 57, 6).len(),
+        1,
+        "an older one changes nothing"
+    );
+}
+
+/// RFC 4340, A.3: a packet that arrives after a vector called it missing is told although that
+/// vector is acknowledged.
+#[test]
+fn late_packets_survive_older_acknowledgements() {
+    let mut receiver = Receiver::new(Some(seq(1)));
+    for number in [1, 2, 4, 5] {
+        receiver.on_packet(at(0), data(number));
+    }
+    told_by(&mut receiver, at(0), 50, 5);
+    receiver.on_packet(at(1), data(3));
+    receiver.on_acknowledged(seq(50));
+    let told = told_by(&mut receiver, at(1), 51, 5);
+    assert_eq!(told.last(), Some(&(3, CellState::Received)));
+    assert_eq!(told.len(), 3, "1 and 2 are known");
+    receiver.on_acknowledged(seq(51));
+    assert_eq!(told_by(&mut receiver, at(1), 52, 5).len(), 1);
+}
+
+/// State is bounded when the peer never acknowledges, with the worst pattern of losses too, and
+/// the vector always fits into an Ack.
+#[test]
+fn state_is_bounded_when_never_acknowledged() {
+    let mut receiver = Receiver::new(Some(seq(0)));
+    let bound = (MAX_CELLS + 8) * 8 + MAX_RECORDS * 8;
+    for number in 0..20_000 {
+        if number % 2 == 0 {
+            receiver.on_packet(at(number), data(number));
+            told_by(&mut receiver, at(number), number, number);
+        }
+        assert!(
+            receiver.state_len() <= bound,
+            "{} bytes",
+            receiver.state_len()
+        );
+        assert!(receiver.options_len(at(number)) <= MAX_CELLS + 4 + 6);
+    }
+}
+
+/// What does not fit is not written at all and stays due.
+#[test]
+fn no_room_leaves_the_feedback_due() {
+    let mut receiver = Receiver::new(Some(seq(1)));
+    for number in [1, 3, 5] {
+        receiver.on_packet(at(0), data(number));
+    }
+    let needed = receiver.options_len(at(5));
+    for (room, fits) in [(needed - 1, false), (needed, true)] {
+        ack(seq(1), seq(5), |encoder| {
+            while encoder.room() > room {
+                encoder.option(&DccpOption::Padding).unwrap();
+            }
+            let before = encoder.options_len();
+            let wrote = receiver.write_options(at(5), seq(1), seq(5), encoder);
+            assert_eq!(wrote.is_ok(), fits, "{room} bytes");
+            assert_eq!(
+                encoder.options_len() - before,
+                if fits { needed } else { 0 }
+            );
+        });
+        assert_eq!(receiver.ack_due(at(5)) == AckDue::No, fits);
+    }
+}

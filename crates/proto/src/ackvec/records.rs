@@ -1,0 +1,111 @@
+//! Which packet of ours told what: so that its acknowledgement lets us forget (RFC 4340, 11.4.2).
+
+use std::collections::VecDeque;
+
+use fairwire_wire::Seq;
+
+/// Packets of ours remembered at most: a round trip's worth of acknowledgements on a fast path.
+/// An acknowledgement of an older one frees nothing, the next one does.
+pub(super) const MAX_RECORDS: usize = 4_096;
+
+/// A packet of ours, and the newest of the peer's packets that its vector spoke of. Both are the
+/// low halves of sequence numbers; a record never gets old enough for that to be ambiguous.
+#[derive(Clone, Copy, Debug)]
+struct Record {
+    ours: u32,
+    covered: u32,
+}
+
+/// A packet that arrived after vectors had reported it missing.
+#[derive(Clone, Copy, Debug)]
+struct Late {
+    /// The oldest such packet.
+    seq: Seq,
+    /// The newest packet of ours that did not know of it.
+    untold_until: Seq,
+}
+
+/// The log of vectors sent and not yet known to have arrived.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Records {
+    /// Oldest first.
+    log: VecDeque<Record>,
+    newest: Option<(Seq, Seq)>,
+    late: Option<Late>,
+}
+
+impl Records {
+    /// Our packet `ours` carries a vector that begins at `covered`.
+    pub(super) fn push(&mut self, ours: Seq, covered: Seq) {
+        if self.log.len() == MAX_RECORDS {
+            self.log.pop_front();
+        }
+        self.log.push_back(Record {
+            ours: low(ours),
+            covered: low(covered),
+        });
+        self.newest = Some((ours, covered));
+    }
+
+    /// Packet `seq` of the peer arrived after it had been reported missing.
+    ///
+    /// RFC 4340, A.3: an acknowledgement of an earlier vector must not make us forget it.
+    pub(super) fn on_late(&mut self, seq: Seq) {
+        let Some((ours, _)) = self.newest.filter(|_| !self.log.is_empty()) else {
+            return;
+        };
+        let oldest = self.late.map_or(seq, |late| Seq::min(late.seq, seq));
+        self.late = Some(Late {
+            seq: oldest,
+            untold_until: ours,
+        });
+    }
+
+    /// The peer acknowledged our packet `ours`: up to where may its packets be forgotten?
+    pub(super) fn acknowledge(&mut self, ours: Seq) -> Option<Seq> {
+        let (newest, newest_covered) = self.newest?;
+        if ours.is_after(newest) {
+            return None;
+        }
+        let back = low_distance(low(ours), low(newest));
+        if u64::from(back) != ours.distance(newest) {
+            return None;
+        }
+        // The log is in order of sending, so the distance to the newest falls along it.
+        let index = self
+            .log
+            .partition_point(|record| low_distance(record.ours, low(newest)) > back);
+        let record = *self
+            .log
+            .get(index)
+            .filter(|record| record.ours == low(ours))?;
+        self.log.drain(..=index);
+        let covered =
+            newest_covered.sub(u64::from(low_distance(record.covered, low(newest_covered))));
+        let Some(late) = self.late else {
+            return Some(covered);
+        };
+        if ours.is_after(late.untold_until) {
+            self.late = None;
+            return Some(covered);
+        }
+        Some(Seq::min(covered, late.seq.prev()))
+    }
+
+    /// Bytes that the log takes.
+    pub(super) fn state_len(&self) -> usize {
+        self.log.len() * size_of::<Record>()
+    }
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "the low half is what is wanted"
+)]
+fn low(seq: Seq) -> u32 {
+    seq.get() as u32
+}
+
+fn low_distance(from: u32, to: u32) -> u32 {
+    to.wrapping_sub(from)
+}

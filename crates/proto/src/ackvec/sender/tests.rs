@@ -1,0 +1,483 @@
+use super::Sender;
+use crate::ackvec::tests::{ack, at, seq};
+use crate::config::{Ccid2Config, Law};
+use crate::event::{DatagramId, Fate};
+use crate::half::{Sent, Told, Tx};
+use fairwire_cc::Permit;
+use fairwire_units::Duration;
+use fairwire_wire::{AckCell, CellState, DccpOption, Packet};
+
+const RECEIVED: CellState = CellState::Received;
+const MARKED: CellState = CellState::Marked;
+const MISSING: CellState = CellState::NotReceived;
+
+fn config(window: f64, ssthresh: f64) -> Ccid2Config {
+    Ccid2Config {
+        initial_window: Some(window),
+        initial_ssthresh: Some(ssthresh),
+        ..Ccid2Config::default()
+    }
+}
+
+/// A sender in congestion avoidance with a window of `packets`.
+fn steady(packets: f64) -> Sender {
+    Sender::new(at(0), &config(packets, 2.0), 1_000, None)
+}
+
+fn send(sender: &mut Sender, ms: u64, numbers: std::ops::RangeInclusive<u64>) {
+    for number in numbers {
+        let sent = Sent {
+            seq: seq(number),
+            data: Some(1_000),
+            id: Some(DatagramId(number)),
+        };
+        sender.on_sent(at(ms), sent, 10);
+    }
+}
+
+fn send_without_data(sender: &mut Sender, ms: u64, number: u64) {
+    let sent = Sent {
+        seq: seq(number),
+        data: None,
+        id: None,
+    };
+    sender.on_sent(at(ms), sent, 10);
+}
+
+/// An Ack of `ackno` with these cells; what it told.
+fn hear(sender: &mut Sender, ms: u64, ackno: u64, cells: &[(CellState, u8)]) -> Told {
+    hear_after(sender, ms, ackno, cells, None)
+}
+
+fn hear_after(
+    sender: &mut Sender,
+    ms: u64,
+    ackno: u64,
+    cells: &[(CellState, u8)],
+    elapsed: Option<u32>,
+) -> Told {
+    let head = ack(seq(900_000), seq(ackno), |encoder| {
+        let cells = cells.iter().map(|&(state, run)| AckCell::new(state, run));
+        encoder.ack_vector(cells).unwrap();
+        if let Some(units) = elapsed {
+            encoder.option(&DccpOption::ElapsedTime(units)).unwrap();
+        }
+    });
+    let packet = Packet::decode(&head).unwrap();
+    let mut told = Told::default();
+    sender.on_ack(at(ms), &packet, seq(ackno), 10, &mut told);
+    told
+}
+
+fn fates(told: &Told) -> Vec<(u64, Fate)> {
+    let named = |&(id, fate): &(Option<DatagramId>, Fate)| (id.expect("a datagram").0, fate);
+    told.fates.iter().map(named).collect()
+}
+
+fn cwnd(sender: &Sender) -> f64 {
+    sender.gauges().cwnd_packets.unwrap()
+}
+
+/// RFC 4341, 5: the pipe grows by each data packet, shrinks by each acknowledged once, and
+/// holds the window closed when full.
+#[test]
+fn the_pipe_counts_data_packets_once() {
+    let mut sender = steady(3.0);
+    send(&mut sender, 0, 1..=2);
+    send_without_data(&mut sender, 0, 3);
+    assert_eq!(sender.flight().packets, 2, "only data");
+    assert_eq!(sender.permit(at(0), 1, 1_000), Permit::Now);
+    send(&mut sender, 0, 4..=4);
+    assert_eq!(sender.permit(at(0), 1, 1_000), Permit::AwaitFeedback);
+    let told = hear(&mut sender, 100, 3, &[(RECEIVED, 3)]);
+    assert_eq!(
+        fates(&told),
+        [(1, Fate::Acknowledged), (2, Fate::Acknowledged)]
+    );
+    assert!(told.progress);
+    assert_eq!((sender.flight().packets, sender.flight().bytes), (1, 1_000));
+    for _ in 0..3 {
+        let again = hear(&mut sender, 101, 3, &[(RECEIVED, 3)]);
+        assert_eq!(fates(&again), [], "a duplicate");
+        assert!(!again.progress);
+        assert_eq!(sender.flight().packets, 1);
+    }
+}
+
+/// RFC 4341, 5: three losses of one window are one congestion event; one sent after the cut is
+/// the next.
+#[test]
+fn three_losses_of_one_window_cut_once() {
+    let mut sender = steady(16.0);
+    send(&mut sender, 0, 1..=16);
+    // 4, 6 and 9 are missing and found out one after the other.
+    hear(&mut sender, 100, 3, &[(RECEIVED, 3)]);
+    let told = hear(
+        &mut sender,
+        101,
+        8,
+        &[(RECEIVED, 2), (MISSING, 1), (RECEIVED, 1), (MISSING, 1)],
+    );
+    assert_eq!(
+        fates(&told),
+        [
+            (4, Fate::Lost),
+            (5, Fate::Acknowledged),
+            (7, Fate::Acknowledged),
+            (8, Fate::Acknowledged)
+        ]
+    );
+    assert_eq!(cwnd(&sender), 8.0);
+    send(&mut sender, 102, 17..=18);
+    let told = hear(
+        &mut sender,
+        103,
+        12,
+        &[(RECEIVED, 3), (MISSING, 1), (RECEIVED, 2), (MISSING, 1)],
+    );
+    let lost = |told: &Told| -> Vec<u64> {
+        let lost = fates(told)
+            .into_iter()
+            .filter(|&(_, fate)| fate == Fate::Lost);
+        lost.map(|(id, _)| id).collect()
+    };
+    assert_eq!(lost(&told), [6, 9]);
+    assert_eq!(cwnd(&sender), 8.0, "sent before the cut");
+    assert_eq!(sender.gauges().cuts, 1);
+    // 17 was sent after the cut.
+    send(&mut sender, 104, 19..=22);
+    let told = hear(
+        &mut sender,
+        205,
+        20,
+        &[(RECEIVED, 3), (MISSING, 1), (RECEIVED, 4)],
+    );
+    assert_eq!(lost(&told), [17]);
+    assert_eq!(cwnd(&sender), 4.0, "the next event");
+    assert_eq!(sender.gauges().cuts, 2);
+}
+
+/// RFC 4341, 5: a packet is lost when three later ones have arrived, not when two have; packets
+/// without data count among the three.
+#[test]
+fn three_later_arrivals_make_a_loss() {
+    for third_has_data in [true, false] {
+        let mut sender = steady(8.0);
+        send(&mut sender, 0, 1..=3);
+        if third_has_data {
+            send(&mut sender, 0, 4..=4);
+        } else {
+            send_without_data(&mut sender, 0, 4);
+        }
+        let two = hear(&mut sender, 100, 3, &[(RECEIVED, 2), (MISSING, 1)]);
+        assert!(!fates(&two).contains(&(1, Fate::Lost)));
+        // The vector now begins later, as if 2 and 3 were known to be known.
+        let three = hear(&mut sender, 101, 4, &[(RECEIVED, 1)]);
+        assert_eq!(fates(&three)[0], (1, Fate::Lost), "data: {third_has_data}");
+        assert_eq!(sender.flight().packets, 0);
+    }
+}
+
+/// RFC 4341, 5: a packet acknowledged after it was declared lost changes nothing more.
+#[test]
+fn a_late_acknowledgement_changes_nothing() {
+    let mut sender = steady(8.0);
+    send(&mut sender, 0, 1..=6);
+    hear(&mut sender, 100, 4, &[(RECEIVED, 3), (MISSING, 1)]);
+    assert_eq!(cwnd(&sender), 4.0);
+    let before = sender.flight();
+    let late = hear(&mut sender, 110, 4, &[(RECEIVED, 4)]);
+    assert_eq!(fates(&late), []);
+    assert_eq!(sender.flight(), before);
+    assert_eq!(cwnd(&sender), 4.0);
+}
+
+/// RFC 4341, 5: a mark cuts as a loss does, once per window; a mark seen with a cut behind it
+/// earns no growth.
+#[test]
+fn marks_cut_once() {
+    let mut sender = steady(8.0);
+    send(&mut sender, 0, 1..=8);
+    let told = hear(&mut sender, 100, 2, &[(MARKED, 1), (RECEIVED, 1)]);
+    assert_eq!(fates(&told), [(1, Fate::Acknowledged), (2, Fate::Marked)]);
+    assert_eq!(cwnd(&sender), 4.0);
+    let told = hear(
+        &mut sender,
+        101,
+        4,
+        &[(MARKED, 2), (MARKED, 1), (RECEIVED, 1)],
+    );
+    assert_eq!(fates(&told), [(3, Fate::Marked), (4, Fate::Marked)]);
+    assert_eq!((cwnd(&sender), sender.gauges().cuts), (4.0, 1));
+    // The state first told stays (RFC 4340, 11.4.1).
+    assert_eq!(fates(&hear(&mut sender, 102, 4, &[(RECEIVED, 4)])), []);
+}
+
+/// RFC 4341, 5: a timeout loses all that is in flight, leaves one packet of window, backs off,
+/// and late acknowledgements of those packets change nothing.
+#[test]
+fn a_timeout_empties_the_pipe_and_backs_off() {
+    let mut sender = steady(8.0);
+    sender.on_rtt_sample(at(0), Duration::from_millis(20));
+    send(&mut sender, 0, 1..=4);
+    // 20 ms and four times half of it make 60 ms: below the minimum.
+    assert_eq!(sender.next_timeout(), Some(at(200)));
+    let mut told = Told::default();
+    sender.handle_timeout(at(199), 5, &mut told);
+    assert_eq!(fates(&told), [], "not yet");
+    sender.handle_timeout(at(200), 5, &mut told);
+    assert_eq!(fates(&told), [1, 2, 3, 4].map(|id| (id, Fate::Lost)));
+    assert_eq!((sender.flight().packets, cwnd(&sender)), (0, 1.0));
+    assert_eq!(sender.next_timeout(), None, "nothing in flight");
+    let late = hear(&mut sender, 210, 4, &[(RECEIVED, 4)]);
+    assert_eq!(fates(&late), []);
+    assert!(!late.progress);
+    assert_eq!((sender.flight().packets, cwnd(&sender)), (0, 1.0));
+
+    send(&mut sender, 220, 5..=6);
+    assert_eq!(sender.next_timeout(), Some(at(220 + 400)), "doubled");
+    sender.handle_timeout(at(620), 5, &mut Told::default());
+    send(&mut sender, 620, 7..=8);
+    assert_eq!(sender.next_timeout(), Some(at(620 + 800)), "and again");
+    hear(&mut sender, 640, 8, &[(RECEIVED, 2)]);
+    send(&mut sender, 640, 9..=10);
+    assert_eq!(sender.next_timeout(), Some(at(840)), "a sample ends it");
+    assert_eq!(sender.gauges().timeouts, 2);
+}
+
+/// The timer starts anew with progress and runs only while something is in flight; the minimum is
+/// a setting.
+#[test]
+fn the_timer_follows_progress() {
+    let mut config = config(8.0, 2.0);
+    config.min_rto = Duration::from_secs(1);
+    let mut sender = Sender::new(at(0), &config, 1_000, None);
+    assert_eq!(sender.next_timeout(), None);
+    send(&mut sender, 0, 1..=2);
+    send(&mut sender, 500, 3..=3);
+    let deadline = sender.next_timeout();
+    assert_eq!(deadline, Some(at(1_000)), "not moved by more data");
+    hear(&mut sender, 600, 1, &[(RECEIVED, 1)]);
+    // The sample of 600 ms and four times half of it.
+    assert_eq!(sender.next_timeout(), Some(at(600 + 1_800)));
+    hear(&mut sender, 700, 3, &[(RECEIVED, 3)]);
+    assert_eq!(sender.next_timeout(), None);
+}
+
+/// RFC 4340, 11.3: a receiver may hold the acknowledgement of a single packet for 200 ms; that
+/// is no timeout, though the samples, less the elapsed time, are far shorter.
+#[test]
+fn a_delayed_acknowledgement_is_no_timeout() {
+    let mut sender = steady(8.0);
+    for number in 1..=20 {
+        let sent = number * 1_000;
+        send(&mut sender, sent, number..=number);
+        assert!(
+            sender.next_timeout() > Some(at(sent + 220)),
+            "packet {number}"
+        );
+        let alone = [(RECEIVED, 1)];
+        let told = hear_after(&mut sender, sent + 220, number, &alone, Some(20_000));
+        assert_eq!(fates(&told), [(number, Fate::Acknowledged)]);
+    }
+    assert_eq!(sender.srtt(), Some(Duration::from_millis(20)));
+    // The packet after it brings the timer forward, but never into the past.
+    for (later, deadline) in [(100, 300), (390, 400)] {
+        let mut sender = steady(8.0);
+        sender.on_rtt_sample(at(0), Duration::from_millis(20));
+        send(&mut sender, 0, 1..=1);
+        assert_eq!(sender.next_timeout(), Some(at(400)));
+        send(&mut sender, later, 2..=2);
+        assert_eq!(sender.next_timeout(), Some(at(deadline)));
+    }
+}
+
+/// RFC 4341, 5: one sample per window, the peer's delay subtracted (RFC 4340, 13.2).
+#[test]
+fn one_round_trip_sample_per_window() {
+    let mut sender = steady(8.0);
+    send(&mut sender, 0, 1..=4);
+    hear_after(&mut sender, 150, 2, &[(RECEIVED, 2)], Some(5_000));
+    assert_eq!(
+        sender.srtt(),
+        Some(Duration::from_millis(100)),
+        "150 ms less 50 ms"
+    );
+    hear(&mut sender, 900, 4, &[(RECEIVED, 4)]);
+    assert_eq!(
+        sender.srtt(),
+        Some(Duration::from_millis(100)),
+        "the same window"
+    );
+    send(&mut sender, 900, 5..=5);
+    hear(&mut sender, 1_080, 5, &[(RECEIVED, 1)]);
+    assert_eq!(
+        sender.srtt(),
+        Some(Duration::from_millis(110)),
+        "7/8 of 100 and 1/8 of 180"
+    );
+}
+
+/// An elapsed time as long as the round trip or longer cannot be true and is not subtracted.
+#[test]
+fn an_impossible_elapsed_time_is_ignored() {
+    for (units, expected) in [(9_999, 10), (10_000, 100_000), (u32::MAX, 100_000)] {
+        let mut sender = steady(8.0);
+        send(&mut sender, 0, 1..=1);
+        hear_after(&mut sender, 100, 1, &[(RECEIVED, 1)], Some(units));
+        assert_eq!(
+            sender.srtt(),
+            Some(Duration::from_micros(expected)),
+            "{units}"
+        );
+    }
+}
+
+/// RFC 4340, 11.4: what was never sent is not acknowledged, a vector with a reserved state is not
+/// believed, and runs beyond the first packet reach nothing.
+#[test]
+fn lies_are_ignored() {
+    let mut sender = steady(8.0);
+    assert_eq!(
+        fates(&hear(&mut sender, 0, 1, &[(RECEIVED, 1)])),
+        [],
+        "nothing was sent"
+    );
+    send(&mut sender, 0, 1_000..=1_003);
+    assert_eq!(fates(&hear(&mut sender, 50, 1_004, &[(RECEIVED, 5)])), []);
+    let reserved = [(RECEIVED, 1), (CellState::Reserved, 1)];
+    assert_eq!(fates(&hear(&mut sender, 50, 1_003, &reserved)), []);
+    assert_eq!(sender.flight().packets, 4);
+    assert_eq!(cwnd(&sender), 8.0);
+    let long = vec![(RECEIVED, 64); 500];
+    assert_eq!(fates(&hear(&mut sender, 50, 1_003, &long)).len(), 4);
+    assert_eq!(sender.flight().packets, 0);
+}
+
+/// RFC 4341, 5: slow start adds one packet for two acknowledged, and at most half the Ack Ratio
+/// per acknowledgement; congestion avoidance one per window.
+#[test]
+fn windows_grow_as_the_profile_says() {
+    let mut sender = Sender::new(at(0), &config(4.0, 100.0), 1_000, None);
+    send(&mut sender, 0, 1..=4);
+    hear(&mut sender, 100, 2, &[(RECEIVED, 2)]);
+    assert_eq!(cwnd(&sender), 5.0);
+    send(&mut sender, 100, 5..=7);
+    hear(&mut sender, 200, 6, &[(RECEIVED, 6)]);
+    assert_eq!(cwnd(&sender), 6.0, "four packets, but one acknowledgement");
+
+    let mut sender = steady(4.0);
+    send(&mut sender, 0, 1..=4);
+    hear(&mut sender, 100, 2, &[(RECEIVED, 2)]);
+    assert_eq!(cwnd(&sender), 4.0);
+    hear(&mut sender, 101, 4, &[(RECEIVED, 4)]);
+    assert_eq!(cwnd(&sender), 5.0, "a whole window");
+}
+
+/// The initial window is RFC 3390's unless set; the law's cut is the configured one.
+#[test]
+fn the_configuration_reaches_the_controller() {
+    for (size, window) in [(500, 4.0), (1_424, 3.0), (9_000, 2.0)] {
+        let sender = Sender::new(at(0), &Ccid2Config::default(), size, None);
+        assert_eq!(cwnd(&sender), window, "{size} B");
+        assert_eq!(sender.gauges().ssthresh_packets, Some(f64::INFINITY));
+    }
+    let mut config = config(100.0, 50.0);
+    config.law = Law::ThresholdWindow { cut: 0.05 };
+    let mut sender = Sender::new(at(0), &config, 500, None);
+    assert_eq!(sender.gauges().ssthresh_packets, Some(50.0));
+    send(&mut sender, 0, 1..=4);
+    hear(&mut sender, 100, 4, &[(RECEIVED, 3), (MISSING, 1)]);
+    assert_eq!(cwnd(&sender), 95.0);
+}
+
+/// RFC 4341, 6.2: the receiver's acknowledgements are acknowledged once per window of data.
+#[test]
+fn acknowledgements_are_acknowledged_once_per_window() {
+    let mut sender = steady(4.0);
+    send(&mut sender, 0, 1..=8);
+    hear(&mut sender, 100, 3, &[(RECEIVED, 3)]);
+    assert!(!sender.wants_ack_of_ack());
+    hear(&mut sender, 101, 5, &[(RECEIVED, 5)]);
+    assert!(sender.wants_ack_of_ack());
+    sender.on_feedback_acknowledged(at(102));
+    assert!(!sender.wants_ack_of_ack());
+}
+
+/// RFC 4341, 6.1.2: an Ack Ratio of two; of one while the window stays below three, but not for
+/// a moment's small window, and never from four on.
+#[test]
+fn the_ack_ratio_follows_small_windows() {
+    let mut sender = steady(2.0);
+    let mut number = 0;
+    for report in 1..=40 {
+        number += 1;
+        send(&mut sender, report * 100, number..=number);
+        hear(&mut sender, report * 100 + 50, number, &[(RECEIVED, 1)]);
+        let window = cwnd(&sender);
+        let ratio = sender.wanted_ack_ratio().unwrap();
+        if window <= 2.0 && report >= 4 {
+            assert_eq!(ratio, 1, "report {report}");
+        }
+        if report < 4 || window >= 4.0 {
+            assert_eq!(ratio, 2, "report {report}, window {window}");
+        }
+        // One packet at a time with data waiting: the window grows by one per window of reports.
+    }
+    assert!(cwnd(&sender) >= 4.0, "the test reached both sides");
+}
+
+/// The rate is the window over the round-trip time, once that is known.
+#[test]
+fn the_allowed_rate_is_window_over_round_trip() {
+    let mut sender = steady(10.0);
+    assert_eq!(sender.allowed_rate(), None);
+    sender.on_rtt_sample(at(0), Duration::from_millis(100));
+    assert_eq!(sender.allowed_rate().unwrap().bytes_per_s(), 100_000.0);
+    assert_eq!(sender.packets_per_rtt(), 10);
+}
+
+/// At the end every datagram in flight has been sent and no more is known.
+#[test]
+fn the_end_leaves_nothing_without_a_fate() {
+    let mut sender = steady(8.0);
+    send(&mut sender, 0, 1..=3);
+    hear(&mut sender, 100, 2, &[(RECEIVED, 1), (MISSING, 1)]);
+    let mut told = Told::default();
+    sender.finish(&mut told);
+    assert_eq!(fates(&told), [(1, Fate::Sent), (3, Fate::Sent)]);
+    assert_eq!(sender.flight().packets, 0);
+    assert_eq!(sender.next_timeout(), None);
+}
+
+/// Numbers wrap within a window: losses, arrivals and samples are found on both sides of zero.
+#[test]
+fn the_circle_of_numbers_closes() {
+    let wrap = 1_u64 << 48;
+    let mut sender = steady(16.0);
+    send(&mut sender, 0, wrap - 4..=wrap + 4);
+    let cells = [(RECEIVED, 4), (MISSING, 1), (RECEIVED, 2), (MISSING, 2)];
+    let told = hear(&mut sender, 100, wrap + 4, &cells);
+    let lost: Vec<_> = fates(&told)
+        .into_iter()
+        .filter(|&(_, fate)| fate == Fate::Lost)
+        .map(|(id, _)| id)
+        .collect();
+    assert_eq!(lost, [wrap - 4, wrap - 3, wrap]);
+    assert_eq!(fates(&told).len(), 9);
+    assert_eq!(sender.srtt(), Some(Duration::from_millis(100)));
+    assert_eq!(sender.flight().packets, 0);
+}
+
+/// Packets without data leave no state behind, however many are sent and never acknowledged.
+#[test]
+fn packets_without_data_leave_no_state() {
+    let mut sender = steady(8.0);
+    send(&mut sender, 0, 1..=1);
+    for number in 2..10_000 {
+        send_without_data(&mut sender, 1, number);
+    }
+    assert_eq!(sender.pipe.kept(), 1);
+    hear(&mut sender, 100, 9_999, &[(RECEIVED, 3), (MISSING, 1)]);
+    assert_eq!(sender.pipe.kept(), 0, "and they count as later arrivals");
+}

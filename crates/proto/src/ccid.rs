@@ -1,0 +1,97 @@
+//! The congestion controls that a connection can run: a table.
+//!
+//! A CCID is a row: its number, the dialect in which feedback is spoken (Ack Vectors or TFRC
+//! options), and the controller. Experiments get numbers from 248 to 254 (RFC 4340, section 19.5).
+
+use fairwire_units::{Duration, Instant};
+use fairwire_wire::{Seq, option_type};
+
+use crate::ackvec;
+use crate::config::Config;
+use crate::half::{Rx, Tx};
+use crate::tfrc::{TfrcRx, TfrcTx};
+
+/// What a half is made from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Setup<'a> {
+    /// The connection's configuration.
+    pub config: &'a Config,
+    /// The largest datagram, bytes.
+    pub max_datagram: u32,
+    /// A round trip, if the handshake measured one.
+    pub rtt: Option<Duration>,
+    /// The first packet of the peer's that feedback is about.
+    pub first: Seq,
+    /// Does the peer send Loss Event Rates (RFC 4342, section 8.4)?
+    pub loss_event_rate: bool,
+}
+
+/// One congestion control.
+#[derive(Debug)]
+pub(crate) struct Ccid {
+    /// Its number on the wire.
+    pub(crate) number: u8,
+    /// Makes the half that sends data.
+    pub(crate) sender: fn(Instant, Setup<'_>) -> Box<dyn Tx>,
+    /// Makes the half that receives data.
+    pub(crate) receiver: fn(Instant, Setup<'_>) -> Box<dyn Rx>,
+    /// Option types that its sending half reads.
+    read_by_sender: &'static [u8],
+    /// Option types that its receiving half reads.
+    read_by_receiver: &'static [u8],
+}
+
+const ROWS: &[Ccid] = &[
+    // RFC 4341: TCP-like.
+    Ccid {
+        number: 2,
+        sender: |now, setup| {
+            let config = &setup.config.ccid2;
+            Box::new(ackvec::Sender::new(
+                now,
+                config,
+                setup.max_datagram,
+                setup.rtt,
+            ))
+        },
+        receiver: |_, setup| Box::new(ackvec::Receiver::new(Some(setup.first))),
+        read_by_sender: &[option_type::ACK_VECTOR_0, option_type::ACK_VECTOR_1],
+        read_by_receiver: &[],
+    },
+    // RFC 4342: TFRC.
+    Ccid {
+        number: 3,
+        sender: |now, setup| {
+            let config = &setup.config.ccid3;
+            let (mps, rtt) = (setup.max_datagram, setup.rtt);
+            Box::new(TfrcTx::new(config, mps, rtt, now, setup.loss_event_rate))
+        },
+        receiver: |now, setup| {
+            let newest = setup.first.prev();
+            Box::new(TfrcRx::new(&setup.config.ccid3, setup.rtt, now, newest))
+        },
+        read_by_sender: &[
+            option_type::LOSS_EVENT_RATE,
+            option_type::LOSS_INTERVALS,
+            option_type::RECEIVE_RATE,
+        ],
+        read_by_receiver: &[],
+    },
+];
+
+/// The row of CCID `number`.
+pub(crate) fn row(number: u8) -> Option<&'static Ccid> {
+    ROWS.iter().find(|row| row.number == number)
+}
+
+impl Ccid {
+    /// Does its sending half understand options of this type?
+    pub(crate) fn sender_reads(&self, option_type: u8) -> bool {
+        self.read_by_sender.contains(&option_type)
+    }
+
+    /// Does its receiving half understand options of this type?
+    pub(crate) fn receiver_reads(&self, option_type: u8) -> bool {
+        self.read_by_receiver.contains(&option_type)
+    }
+}

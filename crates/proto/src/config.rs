@@ -1,0 +1,231 @@
+//! What can be set, and what it is when nobody sets it.
+
+use fairwire_units::Duration;
+
+/// What an [`Endpoint`](crate::Endpoint) as a whole may do.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct EndpointConfig {
+    /// Connections at most, closed ones counted until they are released, those in TIMEWAIT not.
+    pub max_connections: usize,
+    /// Half-open incoming connections at most; further Requests get Reset 9, Too Busy.
+    pub max_half_open: usize,
+    /// Resets and answers to packets of no connection, per second, at most (RFC 4340, 8.1.3 allows 1,024).
+    pub max_resets_per_s: u32,
+    /// Answer packets for ports that nobody here has bound? False on a host's raw socket that is not exclusive.
+    pub answer_unbound_ports: bool,
+}
+
+impl Default for EndpointConfig {
+    fn default() -> Self {
+        Self {
+            max_connections: 65_536,
+            max_half_open: 1_024,
+            max_resets_per_s: 1_024,
+            answer_unbound_ports: true,
+        }
+    }
+}
+
+/// What one connection does; a listener's is cloned for each it accepts.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Config {
+    /// CCIDs for the data we send, best first (feature 1, located here).
+    pub send_ccids: Vec<u8>,
+    /// CCIDs for the data we receive, best first.
+    pub receive_ccids: Vec<u8>,
+    /// Send data as ECT(0) and answer marks? False also tells the peer that we cannot read marks (RFC 4340, 12.1).
+    pub ecn: bool,
+    /// What waits to be sent.
+    pub send_queue: QueueLimits,
+    /// What waits to be read: datagrams at most. The newest are dropped beyond it.
+    pub receive_queue_packets: usize,
+    /// What waits to be read: bytes at most.
+    pub receive_queue_bytes: usize,
+    /// Give up on a Request after this long.
+    pub connect_timeout: Duration,
+    /// Give up on a silent peer after this long while something is outstanding or keep-alive is on.
+    pub idle_timeout: Duration,
+    /// Send a Sync when nothing was sent for this long; `None` never does. Holds NAT bindings.
+    pub keep_alive: Option<Duration>,
+    /// How long `close` lets the send queue drain before it sends the Close.
+    pub linger: Duration,
+    /// Sequence Window asked for in the handshake (RFC 4340, 7.5.2).
+    pub sequence_window: u64,
+    /// How far it may be doubled.
+    pub max_sequence_window: u64,
+    /// The largest IP packet that the path takes, bytes.
+    pub path_mtu: u16,
+    /// Report what became of each datagram?
+    pub report_fates: bool,
+    /// Checksum coverage of data packets (`CsCov`, RFC 4340, 9.2): 0 covers everything.
+    pub checksum_coverage: u8,
+    /// CCID 2's parameters.
+    pub ccid2: Ccid2Config,
+    /// CCID 3's parameters.
+    pub ccid3: Ccid3Config,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            send_ccids: vec![2, 3],
+            receive_ccids: vec![2, 3],
+            ecn: true,
+            send_queue: QueueLimits::default(),
+            receive_queue_packets: 4_096,
+            receive_queue_bytes: 4 << 20,
+            connect_timeout: Duration::from_secs(10),
+            idle_timeout: Duration::from_secs(30),
+            keep_alive: None,
+            linger: Duration::from_secs(5),
+            sequence_window: 1_024,
+            max_sequence_window: 1 << 20,
+            path_mtu: 1_500,
+            report_fates: false,
+            checksum_coverage: 0,
+            ccid2: Ccid2Config::default(),
+            ccid3: Ccid3Config::default(),
+        }
+    }
+}
+
+impl Config {
+    /// What is wrong with it, if something is.
+    pub(crate) fn check(&self) -> Result<(), &'static str> {
+        let mut ccids = self.send_ccids.iter().chain(&self.receive_ccids);
+        if self.send_ccids.is_empty() || self.receive_ccids.is_empty() {
+            return Err("a connection needs a CCID for each direction: 2 or 3");
+        }
+        if ccids.any(|&ccid| crate::ccid::row(ccid).is_none()) {
+            return Err("there is no such CCID: use 2 or 3");
+        }
+        if self.path_mtu < crate::connection::MIN_PATH_MTU {
+            return Err("the path MTU is too small: use at least 256 bytes");
+        }
+        if self.send_queue.packets == 0 {
+            return Err("the send queue needs room for at least one datagram");
+        }
+        if self.checksum_coverage > 15 {
+            return Err("checksum coverage is 0 for everything, or 1 to 15");
+        }
+        Ok(())
+    }
+}
+
+/// The bounds of the send queue. Datagrams die in queues: each bound says how.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct QueueLimits {
+    /// Datagrams at most.
+    pub packets: usize,
+    /// Bytes at most.
+    pub bytes: usize,
+    /// A datagram that has waited longer expires; `None` lets it wait.
+    pub age: Option<Duration>,
+    /// What happens when one more does not fit.
+    pub policy: QueuePolicy,
+}
+
+impl Default for QueueLimits {
+    fn default() -> Self {
+        Self {
+            packets: 256,
+            bytes: 1 << 20,
+            age: None,
+            policy: QueuePolicy::BackPressure,
+        }
+    }
+}
+
+/// What a full send queue does.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum QueuePolicy {
+    /// Refuse the new datagram: the application waits.
+    BackPressure,
+    /// Drop the oldest for it: the newest data is worth most.
+    DropOldest,
+}
+
+/// Parameters of CCID 2 (RFC 4341).
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Ccid2Config {
+    /// The window law.
+    pub law: Law,
+    /// First slow-start threshold, packets; `None` is unlimited.
+    pub initial_ssthresh: Option<f64>,
+    /// First window, packets; `None` follows RFC 3390 by the packet size.
+    pub initial_window: Option<f64>,
+    /// Retransmission timeout at least.
+    pub min_rto: Duration,
+}
+
+impl Default for Ccid2Config {
+    fn default() -> Self {
+        Self {
+            law: Law::NewReno,
+            initial_ssthresh: None,
+            initial_window: None,
+            min_rto: Duration::from_millis(200),
+        }
+    }
+}
+
+/// How a window grows and shrinks.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Law {
+    /// One packet more per round trip, half on congestion (RFC 5681).
+    NewReno,
+    /// One packet more per round trip; `cut` of the window (0.0 to 1.0) goes on congestion.
+    ThresholdWindow {
+        /// The fraction of the window that a congestion event takes.
+        cut: f64,
+    },
+}
+
+/// Parameters of CCID 3 (RFC 4342, RFC 5348).
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Ccid3Config {
+    /// The segment size s of the equation.
+    pub segment: Segment,
+    /// Packets acknowledged by one TCP acknowledgement, b of the equation.
+    pub b: f64,
+    /// TCP's retransmission timeout in the equation, in round trips (4 in RFC 5348, section 3.1).
+    pub t_rto_rtts: f64,
+    /// Reduce oscillations by the square root of the round-trip time (RFC 5348, section 4.5)?
+    pub oscillation_reduction: bool,
+    /// Weigh recent losses less after a long loss-free time (RFC 5348, section 5.5)?
+    pub history_discounting: bool,
+    /// The send timer's grain: what a paced burst may make up for (RFC 5348, section 4.6).
+    pub granularity: Duration,
+}
+
+impl Default for Ccid3Config {
+    fn default() -> Self {
+        Self {
+            segment: Segment::Mean,
+            b: 1.0,
+            t_rto_rtts: 4.0,
+            oscillation_reduction: true,
+            history_discounting: true,
+            granularity: Duration::from_millis(1),
+        }
+    }
+}
+
+/// Which segment size the throughput equation takes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Segment {
+    /// The mean size of the packets sent.
+    Mean,
+    /// The largest packet that may be sent.
+    Mps,
+    /// This many bytes.
+    Fixed(u32),
+}

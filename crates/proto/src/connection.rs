@@ -1,0 +1,266 @@
+//! One connection: a struct, and a file for each of its concerns.
+//!
+//! - [`sequence`]: which numbers are valid; [`sync`]: asking the peer about those that are not.
+//! - [`receive`]: a packet's way through steps 4 to 16 of RFC 4340, section 8.5; [`options`]: what
+//!   its options do.
+//! - [`handshake`] and [`closing`]: how it begins and ends.
+//! - [`transmit`]: what leaves next; [`packet`]: how it is written; [`mod@seal`]: its checksum.
+//! - [`queue`] and [`receive_queue`]: what waits on either side; [`arrivals`]: what is missing;
+//!   [`application`]: the calls that fill and empty them.
+//! - [`clock`]: every timer; [`backoff`]: retransmission; [`liveness`]: silence.
+//! - [`features`]: what negotiation agreed; [`window`]: the Sequence Window to ask for.
+//! - [`timestamp`], [`size`]: what their names say.
+//!
+//! A connection never sends by itself: it is asked, and it tells the endpoint through its
+//! [`Context`] what happened.
+
+mod application;
+mod arrivals;
+mod backoff;
+mod clock;
+mod closing;
+mod features;
+mod handshake;
+mod liveness;
+mod options;
+mod packet;
+mod queue;
+mod receive;
+mod receive_queue;
+mod seal;
+mod sequence;
+mod size;
+mod sync;
+mod timestamp;
+mod transmit;
+mod window;
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use fairwire_units::{Duration, Instant};
+use fairwire_wire::{Seq, ServiceCode};
+
+use crate::config::Config;
+use crate::endpoint::{ConnectionId, Flow, Replies};
+use crate::event::{ConnectionEvent, Event};
+use crate::feature::{Negotiation, Role};
+use crate::half::{Rx, Told, Tx};
+use crate::stats::Stats;
+use backoff::Backoff;
+use features::Agreed;
+use liveness::Liveness;
+use queue::SendQueue;
+use receive_queue::ReceiveQueue;
+use sequence::Sequence;
+use sync::Syncs;
+use timestamp::Timestamps;
+use window::WindowWatch;
+
+pub(crate) use seal::{seal, verify};
+pub(crate) use size::{MIN_PATH_MTU, Sizes};
+
+/// RFC 4340, 3.4: the round-trip time while none is known.
+const DEFAULT_RTT: Duration = Duration::from_millis(200);
+
+/// The states of RFC 4340, section 8.4, in its order, which comparisons rely on. LISTEN is a
+/// listener, TIMEWAIT a name in a table of the endpoint.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub(crate) enum State {
+    Closed,
+    Request,
+    Respond,
+    PartOpen,
+    Open,
+    CloseReq,
+    Closing,
+}
+
+/// What a connection needs while it works: the time, and where to put what it has to say.
+#[derive(Debug)]
+pub(crate) struct Context<'a> {
+    pub(crate) now: Instant,
+    pub(crate) events: &'a mut VecDeque<ConnectionEvent>,
+    pub(crate) replies: &'a mut Replies,
+    /// Fates on their way from a half to the events; empty between calls.
+    pub(crate) told: &'a mut Told,
+}
+
+/// Packets that must leave, whatever the application does.
+#[derive(Debug, Default)]
+struct Due {
+    /// The Request, Response, `CloseReq` or Close of the state.
+    handshake: bool,
+    /// An Ack that completes or confirms the handshake.
+    ack: bool,
+}
+
+/// How a connection began, which its first packet decides.
+#[derive(Debug)]
+pub(crate) struct Origin {
+    pub(crate) id: ConnectionId,
+    pub(crate) flow: Flow,
+    pub(crate) role: Role,
+    pub(crate) service: ServiceCode,
+    pub(crate) iss: Seq,
+    pub(crate) timestamp_offset: u32,
+    pub(crate) config: Arc<Config>,
+}
+
+/// A DCCP connection.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    pub(crate) id: ConnectionId,
+    pub(crate) flow: Flow,
+    role: Role,
+    state: State,
+    service: ServiceCode,
+    config: Arc<Config>,
+    sizes: Sizes,
+    sequence: Sequence,
+    negotiation: Negotiation,
+    agreed: Agreed,
+    tx: Option<Box<dyn Tx>>,
+    rx: Option<Box<dyn Rx>>,
+    queue: SendQueue,
+    received: ReceiveQueue,
+    timestamps: Timestamps,
+    window: WindowWatch,
+    syncs: Syncs,
+    liveness: Liveness,
+    due: Due,
+    /// Retransmission of the packet that the state repeats.
+    retry: Backoff,
+    /// When the state gives up.
+    deadline: Option<Instant>,
+    /// The application asked to close: until when the queue may drain.
+    drain_until: Option<Instant>,
+    /// When the controller permits the next datagram.
+    pace_at: Option<Instant>,
+    /// An Ack has just left; whoever still wants one now waits until then.
+    ack_floor: Option<Instant>,
+    /// Packets without data sent in a row, the last ones (RFC 4340, section 7.7).
+    ndp_run: u64,
+    /// The last Request or Response sent, for a round-trip sample.
+    handshake_sent: Option<(Seq, Instant)>,
+    /// The first number sent in OPEN by a server: until it is acknowledged, the client may still
+    /// be in PARTOPEN.
+    confirm_from: Option<Seq>,
+    /// The first number of the peer's after the handshake: what feedback is about.
+    peer_from: Seq,
+    /// The connection's own estimate of the round trip.
+    rtt: Option<Duration>,
+    /// Init Cookie options as they came, to be echoed in PARTOPEN.
+    cookies: Vec<u8>,
+    /// Was the data of a Request or Response passed on?
+    took_handshake_data: bool,
+    /// Does the application know of this connection?
+    announced: bool,
+    /// Over: must the flow stay in TIMEWAIT? Set once, taken by the endpoint.
+    ended: Option<bool>,
+    stats: Stats,
+}
+
+impl Connection {
+    /// A connection that has sent nothing yet.
+    fn new(now: Instant, origin: Origin, state: State) -> Self {
+        let config = origin.config;
+        let negotiation = Negotiation::new(origin.role, &config);
+        Self {
+            id: origin.id,
+            flow: origin.flow,
+            role: origin.role,
+            state,
+            service: origin.service,
+            sizes: Sizes::new(&origin.flow.path, config.path_mtu),
+            sequence: Sequence::new(origin.iss),
+            agreed: Agreed::of(&negotiation),
+            negotiation,
+            tx: None,
+            rx: None,
+            queue: SendQueue::new(config.send_queue),
+            received: ReceiveQueue::new(&config),
+            timestamps: Timestamps::new(origin.timestamp_offset),
+            window: WindowWatch::new(config.sequence_window, config.max_sequence_window),
+            syncs: Syncs::new(),
+            liveness: Liveness::new(now, &config),
+            due: Due::default(),
+            retry: Backoff::new(handshake::FIRST_RETRY),
+            deadline: None,
+            drain_until: None,
+            pace_at: None,
+            ack_floor: None,
+            ndp_run: 0,
+            handshake_sent: None,
+            confirm_from: None,
+            peer_from: Seq::ZERO,
+            rtt: None,
+            cookies: Vec::new(),
+            took_handshake_data: false,
+            announced: origin.role == Role::Client,
+            ended: None,
+            stats: Stats::default(),
+            config,
+        }
+    }
+
+    /// The Sequence Windows in force: ours, the peer's.
+    #[cfg(test)]
+    pub(crate) fn windows(&self) -> (u64, u64) {
+        (self.sequence.local_window, self.sequence.remote_window)
+    }
+
+    /// Uses up numbers as if their packets had been lost.
+    #[cfg(test)]
+    pub(crate) fn skip(&mut self, numbers: u64) {
+        for _ in 0..numbers {
+            self.sequence.next_sent();
+        }
+    }
+
+    pub(crate) fn state(&self) -> State {
+        self.state
+    }
+
+    /// Does the application know of it, so that it will release it?
+    pub(crate) fn is_announced(&self) -> bool {
+        self.announced
+    }
+
+    /// If it is over and the endpoint has not seen it yet: must its flow stay in TIMEWAIT?
+    pub(crate) fn take_ended(&mut self) -> Option<bool> {
+        self.ended.take()
+    }
+
+    /// The best round-trip time there is.
+    fn rtt(&self) -> Duration {
+        let measured = self.tx.as_ref().and_then(|tx| tx.srtt()).or(self.rtt);
+        measured.unwrap_or(DEFAULT_RTT)
+    }
+
+    /// Datagrams in the send queue, as the controllers count them.
+    fn waiting(&self) -> u32 {
+        u32::try_from(self.queue.len()).unwrap_or(u32::MAX)
+    }
+
+    fn emit(&self, ctx: &mut Context<'_>, event: Event) {
+        if self.announced {
+            ctx.events.push_back((self.id, event));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Connection;
+
+    /// A hundred thousand connections fit into a few hundred megabytes.
+    #[test]
+    fn not_too_large() {
+        assert!(
+            size_of::<Connection>() <= 4_096,
+            "{}",
+            size_of::<Connection>()
+        );
+    }
+}

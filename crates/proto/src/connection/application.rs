@@ -1,0 +1,118 @@
+//! The application's calls.
+
+use fairwire_units::{Duration, Rate};
+
+use super::{Connection, Context, State};
+use crate::endpoint::SendError;
+use crate::event::{DatagramId, Event, Fate, Received};
+use crate::payload::Payload;
+use crate::stats::Stats;
+
+impl Connection {
+    /// Queues a datagram.
+    pub(crate) fn send(
+        &mut self,
+        ctx: &mut Context<'_>,
+        payload: Payload,
+    ) -> Result<DatagramId, SendError> {
+        let open = matches!(self.state, State::Request | State::PartOpen | State::Open);
+        if !open || self.drain_until.is_some() {
+            return Err(SendError::Closed);
+        }
+        let (size, max) = (payload.len(), self.max_datagram());
+        // RFC 4340, 14: what exceeds the maximum packet size is refused.
+        if size > max {
+            return Err(SendError::TooLarge { size, max });
+        }
+        self.expire_queued(ctx);
+        while let Some(id) = self.queue.displace(size) {
+            self.never_sent(ctx, id, Fate::Refused);
+        }
+        self.queue.push(ctx.now, payload).ok_or(SendError::Full)
+    }
+
+    /// Is it over?
+    pub(crate) fn is_closed(&self) -> bool {
+        self.state == State::Closed
+    }
+
+    /// How long the queue may drain after a close.
+    pub(crate) fn linger(&self) -> Duration {
+        self.config.linger
+    }
+
+    /// A packet of this flow had a wrong checksum.
+    pub(crate) fn count_checksum_error(&mut self) {
+        self.stats.checksum_errors += 1;
+    }
+
+    /// The next datagram received.
+    pub(crate) fn recv(&mut self) -> Option<Received> {
+        self.received.pop()
+    }
+
+    /// The largest datagram that is taken.
+    pub(crate) fn max_datagram(&self) -> usize {
+        self.sizes.max_datagram()
+    }
+
+    /// Would a datagram of `size` bytes be taken?
+    pub(crate) fn can_send(&self, size: usize) -> bool {
+        let open = matches!(self.state, State::Request | State::PartOpen | State::Open);
+        open && self.drain_until.is_none()
+            && size <= self.max_datagram()
+            && self.queue.has_room(size)
+    }
+
+    /// Drops what has waited too long.
+    pub(super) fn expire_queued(&mut self, ctx: &mut Context<'_>) {
+        let mut expired = false;
+        while let Some(id) = self.queue.pop_expired(ctx.now) {
+            self.never_sent(ctx, id, Fate::Expired);
+            expired = true;
+        }
+        if expired {
+            self.announce_room(ctx);
+        }
+    }
+
+    /// Tells somebody who was refused that there is room again.
+    pub(super) fn announce_room(&mut self, ctx: &mut Context<'_>) {
+        if self.queue.take_writable() {
+            self.emit(ctx, Event::Writable);
+        }
+    }
+
+    /// Counters and gauges.
+    pub(crate) fn stats(&self) -> Stats {
+        let mut stats = self.stats;
+        stats.receive_drops += self.received.drops;
+        stats.queued_packets = self.queue.len();
+        stats.queued_bytes = self.queue.bytes();
+        stats.sequence_window = self.sequence.local_window;
+        stats.srtt = self.rtt;
+        if let Some(tx) = &self.tx {
+            stats.flight_packets = tx.flight().packets;
+            stats.srtt = tx.srtt().or(self.rtt);
+            stats.gauges = tx.gauges();
+            stats.allowed_rate = tx.allowed_rate().or_else(|| self.window_rate());
+        }
+        if let Some(rx) = &self.rx {
+            stats.loss_events_seen = rx.loss_events();
+            stats.ack_vector_state = rx.state_len();
+        }
+        stats
+    }
+
+    /// Window over round-trip time, in bytes of the packets sent so far.
+    fn window_rate(&self) -> Option<Rate> {
+        let tx = self.tx.as_ref()?;
+        let (cwnd, srtt) = (tx.gauges().cwnd_packets?, tx.srtt()?);
+        let size = match self.stats.data_sent {
+            0 => self.max_datagram() as f64,
+            sent => self.stats.bytes_sent as f64 / sent as f64,
+        };
+        let seconds = srtt.as_secs_f64();
+        (seconds > 0.0).then(|| Rate::from_bytes_per_s(cwnd * size / seconds))
+    }
+}

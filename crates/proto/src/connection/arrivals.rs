@@ -1,0 +1,141 @@
+//! Which of the peer's packets have come, and which are missing.
+//!
+//! Tells copies apart, and counts the data packets that did not arrive.
+
+use fairwire_wire::Seq;
+
+/// How far behind the newest packet a copy is still recognised.
+const REMEMBERED: u64 = 1_024;
+
+const WORDS: usize = (REMEMBERED / 64) as usize;
+
+/// The packets that have come.
+#[derive(Debug, Default)]
+pub(super) struct Arrivals {
+    /// Greatest number seen.
+    newest: Option<Seq>,
+    /// A bit for each of the last [`REMEMBERED`] numbers, by number.
+    seen: [u64; WORDS],
+    /// Data packets missing and not yet told.
+    missing: u64,
+    /// Packets counted as missing and told, but arrived since.
+    late: u64,
+    /// Does the peer send NDP Counts?
+    counts: bool,
+}
+
+impl Arrivals {
+    /// A valid packet with number `seq` arrived; `ndp_count` is its NDP Count, zero if it has
+    /// none. False if it is a copy of one that came before.
+    pub(super) fn note(&mut self, seq: Seq, is_data: bool, ndp_count: u64) -> bool {
+        self.counts |= ndp_count > 0;
+        let newest = *self.newest.get_or_insert(seq.prev());
+        if seq.is_after(newest) {
+            self.advance(newest, seq);
+            let gap = newest.distance(seq) - 1;
+            // RFC 4340, 7.7.1: the NDP Count says how many of the packets just before this one
+            // were no data; with it off, each missing packet passes for data.
+            let missing = gap.saturating_sub(ndp_count);
+            let late = missing.min(self.late);
+            self.late -= late;
+            self.missing += missing - late;
+            return true;
+        }
+        let (word, bit) = place(seq);
+        if seq.distance(newest) < REMEMBERED {
+            if self.seen[word] & bit != 0 {
+                return false;
+            }
+            self.seen[word] |= bit;
+        }
+        // It was counted as missing, unless an NDP Count knew better.
+        if is_data || !self.counts {
+            if self.missing > 0 {
+                self.missing -= 1;
+            } else {
+                self.late += 1;
+            }
+        }
+        true
+    }
+
+    /// One that arrived was dropped all the same.
+    pub(super) fn dropped(&mut self) {
+        self.missing += 1;
+    }
+
+    /// How many are missing since it was asked last.
+    pub(super) fn take_missing(&mut self) -> u64 {
+        std::mem::take(&mut self.missing)
+    }
+
+    fn advance(&mut self, newest: Seq, seq: Seq) {
+        let steps = newest.distance(seq);
+        if steps >= REMEMBERED {
+            self.seen = [0; WORDS];
+        } else {
+            for step in 1..steps {
+                let (word, bit) = place(newest.add(step));
+                self.seen[word] &= !bit;
+            }
+        }
+        let (word, bit) = place(seq);
+        self.seen[word] |= bit;
+        self.newest = Some(seq);
+    }
+}
+
+/// The word and the bit of a number.
+fn place(seq: Seq) -> (usize, u64) {
+    let at = seq.get() % REMEMBERED;
+    // Below 1,024: no platform's `usize` is smaller.
+    ((at / 64) as usize, 1 << (at % 64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Arrivals, REMEMBERED, Seq};
+
+    /// A copy is told from the original, near and far, before and behind the wrap.
+    #[test]
+    fn copies_are_recognised() {
+        for base in [5_000, (1 << 48) - 3] {
+            let mut arrivals = Arrivals::default();
+            let at = |n| Seq::new(base).add(n);
+            for n in [0, 1, 5, 3] {
+                assert!(arrivals.note(at(n), true, 0), "{n}");
+                assert!(!arrivals.note(at(n), true, 0), "{n} again");
+            }
+            assert!(arrivals.note(at(REMEMBERED), true, 0));
+            assert!(!arrivals.note(at(1), true, 0), "just remembered");
+            assert!(arrivals.note(at(2), true, 0), "never came");
+            assert!(arrivals.note(at(3 * REMEMBERED), true, 0));
+            assert!(arrivals.note(at(2 * REMEMBERED + 1), true, 0));
+        }
+    }
+
+    /// What is missing is told once; a copy makes up for nothing.
+    #[test]
+    fn missing_is_told_once() {
+        let mut arrivals = Arrivals::default();
+        for seq in [1, 5, 5, 5] {
+            arrivals.note(Seq::new(seq), true, 0);
+        }
+        assert_eq!(arrivals.take_missing(), 3);
+        assert_eq!(arrivals.take_missing(), 0);
+    }
+
+    /// A late acknowledgement was counted as lost data without NDP Counts, and is not with them.
+    #[test]
+    fn late_acknowledgements() {
+        for (ndp_count, missing, then) in [(0, 2, 0), (1, 1, 1)] {
+            let mut arrivals = Arrivals::default();
+            arrivals.note(Seq::new(1), true, 0);
+            arrivals.note(Seq::new(4), true, ndp_count);
+            assert_eq!(arrivals.take_missing(), missing);
+            arrivals.note(Seq::new(3), false, 0);
+            arrivals.note(Seq::new(6), true, 0);
+            assert_eq!(arrivals.take_missing(), then);
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! Every timer of a connection, and what happens when it goes off.
+
+use fairwire_units::Instant;
+use fairwire_wire::ResetCode;
+
+use super::{Connection, Context, State};
+use crate::event::CloseReason;
+use crate::half::AckDue;
+
+/// The earlier of the two.
+fn sooner(a: Option<Instant>, b: Option<Instant>) -> Option<Instant> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (a, b) => a.or(b),
+    }
+}
+
+impl Connection {
+    /// When to call [`Self::handle_timeout`]; valid once everything that may leave has left.
+    pub(crate) fn next_timeout(&self, now: Instant) -> Option<Instant> {
+        if self.state == State::Closed {
+            return None;
+        }
+        let mut at = sooner(self.retry.at(), self.deadline);
+        at = sooner(at, self.queue.next_expiry());
+        at = sooner(
+            at,
+            self.drain_until.filter(|_| self.state < State::CloseReq),
+        );
+        if matches!(self.state, State::PartOpen | State::Open) {
+            at = sooner(at, self.liveness.gives_up_at());
+            at = sooner(at, self.pace_at);
+            at = sooner(at, self.tx.as_ref().and_then(|tx| tx.next_timeout()));
+            at = sooner(at, self.ack_wanted_at(now));
+        }
+        if self.state == State::Open {
+            at = sooner(at, self.liveness.speaks_at());
+        }
+        at
+    }
+
+    /// When an Ack should leave of its own.
+    fn ack_wanted_at(&self, now: Instant) -> Option<Instant> {
+        let feedback = match self.rx.as_ref()?.ack_due(now) {
+            AckDue::No => None,
+            AckDue::Now => self.ack_floor,
+            AckDue::At(at) => Some(at),
+        };
+        let acknowledges = self.tx.as_ref().is_some_and(|tx| tx.wants_ack_of_ack());
+        let at = sooner(feedback, self.agreed.due);
+        let at = sooner(at, self.ack_floor.filter(|_| acknowledges));
+        at.map(|at| self.ack_floor.map_or(at, |floor| at.max(floor)))
+    }
+
+    /// Handles every timer that has gone off.
+    pub(crate) fn handle_timeout(&mut self, ctx: &mut Context<'_>) {
+        let now = ctx.now;
+        if self.state == State::Closed {
+            return;
+        }
+        if self.deadline.is_some_and(|at| at <= now) {
+            return self.give_up(ctx);
+        }
+        let drained = self.drain_until.is_some_and(|at| at <= now);
+        if drained && self.state == State::Request {
+            return self.abort(ctx);
+        }
+        let silent = self.liveness.gives_up_at().is_some_and(|at| at <= now);
+        if silent && matches!(self.state, State::PartOpen | State::Open) {
+            let reason = CloseReason::IdleTimeout;
+            return self.reset(ctx, ResetCode::Aborted, [0; 3], reason);
+        }
+        if self.retry.expired(now) {
+            match self.state {
+                // RFC 4340, 8.1.5: another Ack.
+                State::PartOpen => self.due.ack = true,
+                State::Request | State::CloseReq | State::Closing => self.due.handshake = true,
+                // RFC 4340, 8.1.3: a Response is never repeated by a timer.
+                State::Closed | State::Respond | State::Open => {}
+            }
+        }
+        self.expire_queued(ctx);
+        let waiting = self.waiting();
+        if let Some(tx) = &mut self.tx
+            && tx.next_timeout().is_some_and(|at| at <= now)
+        {
+            tx.handle_timeout(now, waiting, ctx.told);
+            self.settle_told(ctx);
+        }
+    }
+}

@@ -1,0 +1,228 @@
+//! How a connection ends (RFC 4340, section 8.3).
+
+use fairwire_units::{Duration, Instant};
+use fairwire_wire::{HeadBuf, Kind, PacketType, ResetCode, Seq};
+
+use super::backoff::Backoff;
+use super::{Connection, Context, State};
+use crate::endpoint::Reset;
+use crate::event::{CloseReason, DatagramId, Event, Fate};
+use crate::feature::{Fatal, Role};
+use crate::half::Told;
+use crate::transmit::Transmit;
+
+/// How long an unanswered Close or `CloseReq` is repeated.
+const GIVE_UP: Duration = Duration::from_secs(20);
+
+impl Connection {
+    /// The application closes: the queue may drain until `until`.
+    pub(crate) fn close(&mut self, ctx: &mut Context<'_>, until: Instant) {
+        if self.state == State::Closed {
+            return;
+        }
+        let until = self.drain_until.map_or(until, |earlier| earlier.min(until));
+        self.drain_until = Some(until);
+        if self.state == State::Request && (self.queue.is_empty() || until <= ctx.now) {
+            self.abort(ctx);
+        }
+    }
+
+    /// The application resets: at once, with what is queued.
+    pub(crate) fn abort(&mut self, ctx: &mut Context<'_>) {
+        self.reset(ctx, ResetCode::Aborted, [0; 3], CloseReason::Aborted);
+    }
+
+    /// Nothing waits for the handshake to send data after `discard`; the queue is dropped.
+    pub(crate) fn discard(&mut self, ctx: &mut Context<'_>) {
+        self.refuse_queued(ctx);
+        self.close(ctx, ctx.now);
+    }
+
+    /// Begins to close once everything has left that may.
+    pub(super) fn begin_closing_if_drained(&mut self, ctx: &mut Context<'_>) {
+        let Some(until) = self.drain_until else {
+            return;
+        };
+        let open = matches!(self.state, State::PartOpen | State::Open);
+        if open && (self.queue.is_empty() || until <= ctx.now) {
+            self.begin_closing(ctx);
+        }
+    }
+
+    fn begin_closing(&mut self, ctx: &mut Context<'_>) {
+        self.refuse_queued(ctx);
+        // RFC 4340, 8.3: a server asks the client to close, which then holds TIMEWAIT.
+        self.state = match self.role {
+            Role::Server => State::CloseReq,
+            Role::Client => State::Closing,
+        };
+        self.start_close_retry(ctx.now);
+    }
+
+    fn start_close_retry(&mut self, now: Instant) {
+        self.due.handshake = true;
+        // RFC 4340, 8.3: two round trips, then less often.
+        self.retry = Backoff::new(self.rtt() * 2);
+        self.deadline = Some(now + GIVE_UP);
+    }
+
+    /// The `CloseReq` or Close of the state.
+    pub(super) fn transmit_close(
+        &mut self,
+        ctx: &mut Context<'_>,
+        head: &mut HeadBuf,
+    ) -> Option<Transmit> {
+        if !std::mem::take(&mut self.due.handshake) {
+            return None;
+        }
+        self.retry.start(ctx.now);
+        let ack = self.sequence.acknowledgeable.into();
+        let kind = match self.state {
+            State::CloseReq => Kind::CloseReq { ack },
+            _ => Kind::Close { ack },
+        };
+        Some(self.send_plain(ctx, head, &kind))
+    }
+
+    /// Step 13: the server asks us to close.
+    pub(super) fn on_close_req(&mut self, ctx: &mut Context<'_>) {
+        if self.state < State::CloseReq {
+            self.refuse_queued(ctx);
+            self.state = State::Closing;
+            self.start_close_retry(ctx.now);
+        }
+    }
+
+    /// Step 14: the peer closes; we answer and are done.
+    pub(super) fn on_close(&mut self, ctx: &mut Context<'_>) {
+        self.reset(ctx, ResetCode::Closed, [0; 3], CloseReason::Closed);
+    }
+
+    /// Step 9: the peer's Reset ends the connection, and its flow waits.
+    pub(super) fn on_reset(&mut self, ctx: &mut Context<'_>, code: ResetCode, data: [u8; 3]) {
+        let reason = match code.effective() {
+            ResetCode::Closed => CloseReason::Closed,
+            code => CloseReason::Reset { code, data },
+        };
+        self.end(ctx, reason, true);
+    }
+
+    /// What the peer sent cannot be borne.
+    pub(super) fn fail(&mut self, ctx: &mut Context<'_>, Fatal { code, data }: Fatal) {
+        self.reset(ctx, code, data, CloseReason::PeerError { code, data });
+    }
+
+    /// Sends a Reset and ends the connection.
+    pub(super) fn reset(
+        &mut self,
+        ctx: &mut Context<'_>,
+        code: ResetCode,
+        data: [u8; 3],
+        reason: CloseReason,
+    ) {
+        if self.state == State::Closed {
+            return;
+        }
+        let unheard = self.state == State::Request && self.sequence.heard_at.is_none();
+        // A Request that was never sent needs no Reset.
+        if !(unheard && self.stats.packets_sent == 0) {
+            let ndp = self.agreed.ndp;
+            ctx.replies.end(Reset {
+                flow: self.flow,
+                seq: self.sequence.next_sent(),
+                // RFC 4340, 8.1.1: in REQUEST there is no number to acknowledge.
+                ack: if unheard {
+                    Seq::ZERO
+                } else {
+                    self.sequence.acknowledgeable
+                },
+                code,
+                data,
+                ndp_count: if ndp { self.ndp_run } else { 0 },
+                connection: Some(self.id),
+            });
+            self.stats.packets_sent += 1;
+        }
+        self.end(ctx, reason, false);
+    }
+
+    /// The connection is over: every datagram gets its fate, the application its reason.
+    pub(super) fn end(&mut self, ctx: &mut Context<'_>, reason: CloseReason, time_wait: bool) {
+        if let Some(tx) = &mut self.tx {
+            tx.finish(ctx.told);
+        }
+        self.settle_told(ctx);
+        self.refuse_queued(ctx);
+        self.state = State::Closed;
+        self.ended = Some(time_wait);
+        self.emit(ctx, Event::Closed { reason });
+    }
+
+    /// A timer of the state ran out.
+    pub(super) fn give_up(&mut self, ctx: &mut Context<'_>) {
+        let reason = match self.state {
+            // RFC 4340, 8.1.1: the Reset cleans up what a Request may have left behind.
+            State::Request => CloseReason::ConnectTimeout,
+            State::CloseReq | State::Closing => CloseReason::CloseTimeout,
+            // RFC 4340, 8.1.3 and 8.1.5: the handshake was never completed.
+            _ => CloseReason::IdleTimeout,
+        };
+        self.reset(ctx, ResetCode::Aborted, [0; 3], reason);
+    }
+
+    /// Turns what a half has told into counters and events.
+    pub(super) fn settle_told(&mut self, ctx: &mut Context<'_>) {
+        let report = self.config.report_fates && self.announced;
+        for (id, fate) in ctx.told.fates.drain(..) {
+            match fate {
+                Fate::Acknowledged => self.stats.acknowledged += 1,
+                Fate::Marked => {
+                    self.stats.acknowledged += 1;
+                    self.stats.marked += 1;
+                }
+                Fate::Lost => self.stats.lost += 1,
+                Fate::Expired | Fate::Refused | Fate::Sent => {}
+            }
+            if let Some(id) = id
+                && report
+            {
+                ctx.events.push_back((self.id, Event::Fate { id, fate }));
+            }
+        }
+        *ctx.told = Told {
+            fates: std::mem::take(&mut ctx.told.fates),
+            progress: false,
+        };
+    }
+
+    /// Datagrams that never leave.
+    pub(super) fn never_sent(&mut self, ctx: &mut Context<'_>, id: DatagramId, fate: Fate) {
+        match fate {
+            Fate::Expired => self.stats.expired += 1,
+            _ => self.stats.refused += 1,
+        }
+        if self.config.report_fates {
+            self.emit(ctx, Event::Fate { id, fate });
+        }
+    }
+
+    /// The whole queue is refused.
+    pub(super) fn refuse_queued(&mut self, ctx: &mut Context<'_>) {
+        while let Some(datagram) = self.queue.pop() {
+            self.never_sent(ctx, datagram.id, Fate::Refused);
+        }
+    }
+
+    /// Is this type in this state one that step 7 answers with a Sync?
+    pub(super) fn is_unexpected(&self, packet_type: PacketType, seq: Seq) -> bool {
+        let open = self.state >= State::Open;
+        let new = open && !seq.is_before(self.sequence.osr);
+        match packet_type {
+            PacketType::Request => self.role == Role::Client || new,
+            PacketType::Response => self.role == Role::Server || new,
+            PacketType::CloseReq => self.role == Role::Server,
+            PacketType::Data => self.state == State::Respond,
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! What negotiation agreed, as the connection uses it.
+
+use fairwire_units::{Duration, Instant};
+use fairwire_wire::feature::Feature;
+
+use super::{Connection, Context, State};
+use crate::ccid::{self, Ccid, Setup};
+use crate::feature::{Handled, Location, Negotiation};
+
+/// Answers that every packet needs, kept at hand.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent yes-or-no features of one negotiation"
+)]
+#[derive(Debug)]
+pub(super) struct Agreed {
+    /// May data leave?
+    pub(super) may_send: bool,
+    /// May data be taken?
+    pub(super) may_take: bool,
+    /// Can the peer read marks (RFC 4340, section 12.1)?
+    pub(super) ect: bool,
+    /// Do our packets carry NDP Counts?
+    pub(super) ndp: bool,
+    /// The CCID of our data.
+    pub(super) send: Option<&'static Ccid>,
+    /// The CCID of the peer's data.
+    pub(super) receive: Option<&'static Ccid>,
+    /// When a packet is wanted for negotiation.
+    pub(super) due: Option<Instant>,
+}
+
+impl Agreed {
+    pub(super) fn of(negotiation: &Negotiation) -> Self {
+        let row = |location| negotiation.ccid(location).and_then(ccid::row);
+        Self {
+            may_send: negotiation.may_send_data(),
+            may_take: negotiation.may_take_data(),
+            ect: !negotiation.is_on(Feature::EcnIncapable, Location::Remote),
+            ndp: negotiation.is_on(Feature::SendNdpCount, Location::Local),
+            send: row(Location::Local),
+            receive: row(Location::Remote),
+            due: None,
+        }
+    }
+}
+
+impl Connection {
+    /// Reads anew what negotiation says; after every option of it and whenever it was asked for
+    /// something or wrote something.
+    pub(super) fn refresh_agreed(&mut self) {
+        // RFC 8311, 6: data is ECT(0), unless we were told not to speak ECN or the peer cannot.
+        let due = self.negotiation.next_timeout(self.rtt());
+        self.agreed = Agreed {
+            due,
+            ..Agreed::of(&self.negotiation)
+        };
+        self.agreed.ect &= self.config.ecn;
+    }
+
+    /// Only the time of the next packet for negotiation may have changed.
+    pub(super) fn refresh_negotiation_time(&mut self) {
+        self.agreed.due = self.negotiation.next_timeout(self.rtt());
+    }
+
+    /// A value came into force.
+    pub(super) fn apply(&mut self, ctx: &mut Context<'_>, handled: Handled) {
+        let Handled::Agreed {
+            feature,
+            location,
+            value,
+        } = handled
+        else {
+            return;
+        };
+        match (feature, location) {
+            (Feature::SequenceWindow, Location::Local) => self.sequence.local_window = value,
+            (Feature::SequenceWindow, Location::Remote) => self.sequence.remote_window = value,
+            (Feature::AckRatio, Location::Remote) => {
+                if let Some(rx) = &mut self.rx {
+                    rx.set_ack_ratio(u16::try_from(value).unwrap_or(u16::MAX));
+                }
+            }
+            _ => {}
+        }
+        self.refresh_agreed();
+        if feature == Feature::Ccid && self.state >= State::PartOpen {
+            self.make_halves(ctx);
+        }
+    }
+
+    /// Makes the halves that the CCIDs in force ask for, where they are not there yet.
+    pub(super) fn make_halves(&mut self, ctx: &mut Context<'_>) {
+        let setup = Setup {
+            config: &self.config,
+            max_datagram: u32::try_from(self.sizes.max_datagram()).unwrap_or(u32::MAX),
+            rtt: self.rtt,
+            first: self.peer_from,
+            loss_event_rate: self
+                .negotiation
+                .is_on(Feature::SendLossEventRate, Location::Remote),
+        };
+        if let Some(row) = self.agreed.send
+            && self.stats.send_ccid != Some(row.number)
+        {
+            if let Some(mut old) = self.tx.replace((row.sender)(ctx.now, setup)) {
+                old.finish(ctx.told);
+            }
+            self.stats.send_ccid = Some(row.number);
+        }
+        if let Some(row) = self.agreed.receive
+            && self.stats.receive_ccid != Some(row.number)
+        {
+            let mut rx = (row.receiver)(ctx.now, setup);
+            let ratio = self
+                .negotiation
+                .current(Feature::AckRatio, Location::Remote);
+            rx.set_ack_ratio(u16::try_from(ratio).unwrap_or(u16::MAX));
+            self.rx = Some(rx);
+            self.stats.receive_ccid = Some(row.number);
+        }
+        self.settle_told(ctx);
+        if let Some(rtt) = self.rtt {
+            self.tell_rtt(ctx.now, rtt);
+        }
+    }
+
+    /// The connection measured a round trip by itself.
+    pub(super) fn measured(&mut self, now: Instant, rtt: Duration) {
+        self.rtt = Some(rtt);
+        self.tell_rtt(now, rtt);
+    }
+
+    fn tell_rtt(&mut self, now: Instant, rtt: Duration) {
+        if let Some(tx) = &mut self.tx {
+            tx.on_rtt_sample(now, rtt);
+        }
+        if let Some(rx) = &mut self.rx {
+            rx.set_rtt_hint(rtt);
+        }
+    }
+
+    /// Asks for what the traffic needs: a Sequence Window wide enough, and the Ack Ratio that
+    /// the controller wants.
+    pub(super) fn adapt_features(&mut self, now: Instant) {
+        let Some(tx) = &self.tx else {
+            return;
+        };
+        let (expected, ratio) = (tx.packets_per_rtt(), tx.wanted_ack_ratio());
+        let (gss, gar) = (self.sequence.gss, self.sequence.gar);
+        let mut asked = false;
+        if let Some(window) = self.window.widen(now, self.rtt(), gss, gar, expected) {
+            let (feature, here) = (Feature::SequenceWindow, Location::Local);
+            asked |= self.negotiation.request_change(feature, here, window);
+        }
+        // RFC 4341, 6.1.2: the ratio is not changed more than once a round trip; an earlier wish
+        // must have been granted before, which takes one.
+        if let Some(ratio) = ratio
+            && u64::from(ratio) != self.negotiation.current(Feature::AckRatio, Location::Local)
+            && self
+                .negotiation
+                .is_settled(Feature::AckRatio, Location::Local)
+        {
+            let (feature, here) = (Feature::AckRatio, Location::Local);
+            asked |= self
+                .negotiation
+                .request_change(feature, here, u64::from(ratio));
+        }
+        if asked {
+            self.refresh_negotiation_time();
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! How a connection begins (RFC 4340, section 8.1).
+
+use fairwire_units::{Duration, Instant};
+use fairwire_wire::{DccpOption, Encoder, HeadBuf, Kind, Packet, PacketType, ResetCode, Seq};
+
+use super::backoff::Backoff;
+use super::{Connection, Context, Origin, State};
+use crate::endpoint::TWO_MSL;
+use crate::event::{CloseReason, Event};
+use crate::feature::Role;
+use crate::transmit::Transmit;
+
+/// RFC 4340, 8.1.1: the first Request is repeated after a second.
+pub(super) const FIRST_RETRY: Duration = Duration::from_secs(1);
+
+/// RFC 4340, 8.1.5: the first Ack is repeated after about 200 ms.
+const PARTOPEN_RETRY: Duration = Duration::from_millis(200);
+
+/// RFC 4340, 8.1.3 and 8.1.5: how long either side waits for the other to complete the handshake.
+fn four_msl() -> Duration {
+    TWO_MSL * 2
+}
+
+impl Connection {
+    /// A client that is about to send its Request.
+    pub(crate) fn connect(now: Instant, origin: Origin) -> Self {
+        let mut this = Self::new(now, origin, State::Request);
+        this.due.handshake = true;
+        this.deadline = Some(now + this.config.connect_timeout);
+        this.refresh_agreed();
+        this
+    }
+
+    /// A server that is about to handle the Request with number `isr` (step 3).
+    pub(crate) fn respond(now: Instant, origin: Origin, isr: Seq) -> Self {
+        let mut this = Self::new(now, origin, State::Respond);
+        this.sequence.begin_receiving(isr);
+        this.deadline = Some(now + four_msl());
+        this.refresh_agreed();
+        this
+    }
+
+    /// The Request, again if need be: one number higher, all else the same (section 8.1.1).
+    pub(super) fn transmit_request(
+        &mut self,
+        ctx: &mut Context<'_>,
+        head: &mut HeadBuf,
+    ) -> Option<Transmit> {
+        if !std::mem::take(&mut self.due.handshake) {
+            return None;
+        }
+        self.retry.start(ctx.now);
+        let service = self.service;
+        Some(self.send_handshake(ctx, head, &Kind::Request { service }))
+    }
+
+    /// Step 11: each valid Request in RESPOND is answered.
+    pub(super) fn on_request(&mut self) {
+        self.due.handshake = true;
+        self.peer_from = self.sequence.acknowledgeable.next();
+    }
+
+    /// The Response; sent for each valid Request, never by a timer (section 8.1.3).
+    pub(super) fn transmit_response(
+        &mut self,
+        ctx: &mut Context<'_>,
+        head: &mut HeadBuf,
+    ) -> Option<Transmit> {
+        if !std::mem::take(&mut self.due.handshake) {
+            return None;
+        }
+        let kind = Kind::Response {
+            ack: self.sequence.acknowledgeable.into(),
+            service: self.service,
+        };
+        Some(self.send_handshake(ctx, head, &kind))
+    }
+
+    fn send_handshake(
+        &mut self,
+        ctx: &mut Context<'_>,
+        head: &mut HeadBuf,
+        kind: &Kind,
+    ) -> Transmit {
+        let packet_type = kind.packet_type();
+        let stamp = self.timestamps.stamp(ctx.now);
+        let mut encoder = self.start(head, kind, (0, 0), 0);
+        self.write_negotiation(ctx.now, packet_type, &mut encoder);
+        let written = encoder.option(&stamp);
+        debug_assert!(written.is_ok(), "negotiation leaves room for a timestamp");
+        self.write_echo(ctx.now, &mut encoder);
+        self.handshake_sent = Some((self.next_seq(), ctx.now));
+        self.finish(ctx, encoder, packet_type)
+    }
+
+    /// Step 4: in REQUEST only a Response or a Reset that acknowledges one of our Requests counts,
+    /// and that is asked before anything in the packet is acted upon. False drops the packet.
+    pub(super) fn begin_receiving(
+        &mut self,
+        ctx: &mut Context<'_>,
+        packet: &Packet<'_>,
+        seq: Seq,
+        ack: Option<Seq>,
+    ) -> bool {
+        let acknowledges = ack.is_some_and(|ack| self.sequence.is_ack_valid(ack));
+        match packet.kind {
+            Kind::Response { service, .. } if acknowledges => {
+                // RFC 4340, 5.3: the Service Code is that of the Request; another server's
+                // Response is not ours.
+                if service != self.service {
+                    return false;
+                }
+                self.sequence.begin_receiving(seq);
+                true
+            }
+            Kind::Reset { .. } if acknowledges => {
+                // Step 6 wants a Reset to be newer than all that came before it.
+                self.sequence.begin_receiving(seq.prev());
+                true
+            }
+            // A Reset for something else is not answered: see `Replies::answer`.
+            _ => {
+                let data = [packet.packet_type().number(), 0, 0];
+                let (path, code) = (self.flow.path, ResetCode::PacketError);
+                ctx.replies.answer(ctx.now, path, packet, code, data);
+                false
+            }
+        }
+    }
+
+    /// Step 10: the Response has arrived.
+    pub(super) fn enter_partopen(&mut self, ctx: &mut Context<'_>) {
+        self.state = State::PartOpen;
+        self.due.ack = true;
+        self.retry = Backoff::new(PARTOPEN_RETRY);
+        self.deadline = Some(ctx.now + four_msl());
+        self.peer_from = self.sequence.acknowledgeable;
+        self.make_halves(ctx);
+        self.emit(ctx, Event::Connected);
+    }
+
+    /// Steps 11 and 12: the handshake is complete with packet `seq` of the peer's.
+    pub(super) fn enter_open(&mut self, ctx: &mut Context<'_>, seq: Seq) {
+        self.sequence.osr = seq;
+        self.state = State::Open;
+        self.retry = Backoff::new(FIRST_RETRY);
+        self.deadline = None;
+        self.cookies = Vec::new();
+        self.negotiation.on_open();
+        self.refresh_agreed();
+        if self.role == Role::Server {
+            self.make_halves(ctx);
+            self.announced = true;
+            let port = self.flow.local_port;
+            self.emit(ctx, Event::Accepted { port });
+            if !self.received.is_empty() {
+                self.emit(ctx, Event::Readable);
+            }
+            // The client stays in PARTOPEN until it hears something from OPEN.
+            self.confirm_from = Some(self.next_seq());
+            self.due.ack = true;
+        }
+    }
+
+    /// A valid packet acknowledged `ack`: a round-trip sample, if it answers the last packet of
+    /// the handshake; and a server learns from it whether the client knows that all is open.
+    pub(super) fn on_handshake_ack(&mut self, now: Instant, packet_type: PacketType, ack: Seq) {
+        if let Some((seq, sent)) = self.handshake_sent
+            && seq == ack
+        {
+            self.handshake_sent = None;
+            self.measured(now, now.saturating_since(sent));
+        }
+        if let Some(from) = self.confirm_from {
+            if !ack.is_before(from) {
+                self.confirm_from = None;
+            } else if packet_type == PacketType::Ack && self.state == State::Open {
+                self.due.ack = true;
+            }
+        }
+    }
+
+    /// Init Cookies of a Response are kept as they came (section 8.1.4).
+    pub(super) fn keep_cookie(&mut self, data: &[u8]) {
+        // An Ack with all of them must fit into one head; a server whose cookies do not gets
+        // none back and refuses us, as it would if they were lost.
+        let room = fairwire_wire::MAX_HEAD / 2;
+        if self.cookies.len() + data.len() < room
+            && let Ok(len) = u8::try_from(data.len())
+        {
+            self.cookies.push(len);
+            self.cookies.extend_from_slice(data);
+        }
+    }
+
+    /// RFC 4340, 8.1.4: every packet of PARTOPEN carries the same cookies in the same order.
+    pub(super) fn write_cookies(&self, encoder: &mut Encoder<'_>) {
+        let mut rest = self.cookies.as_slice();
+        while let Some((&len, behind)) = rest.split_first()
+            && let Some((cookie, behind)) = behind.split_at_checked(usize::from(len))
+        {
+            let written = encoder.option(&DccpOption::InitCookie(cookie));
+            debug_assert!(written.is_ok(), "cookies kept fit into half a head");
+            rest = behind;
+        }
+    }
+
+    /// The network says that nobody is there (RFC 4340, section 14.1; RFC 5927): believed only
+    /// while nothing else was heard, and only about a Request that we sent. `seq` is its number,
+    /// if the quote was long enough to tell.
+    pub(crate) fn on_unreachable(&mut self, ctx: &mut Context<'_>, seq: Option<Seq>) {
+        let ours = seq.is_none_or(|seq| seq.in_window(self.sequence.iss, self.sequence.gss));
+        if self.state == State::Request && ours {
+            self.end(ctx, CloseReason::Unreachable, false);
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! What the options of a valid packet do (RFC 4340, section 5.8; step 8 of section 8.5).
+
+use fairwire_wire::{DccpOption, Packet, PacketType, RawOption, ResetCode, Seq, option_type};
+
+use super::{Connection, Context, State};
+use crate::feature::{Fatal, Handled};
+
+/// Reset 6 for an option that had to be processed and was not (RFC 4340, section 5.8.2).
+fn mandatory_error(option: RawOption<'_>) -> Fatal {
+    Fatal {
+        code: ResetCode::MandatoryError,
+        data: option.blame(),
+    }
+}
+
+/// Reset 5 for a Mandatory with nothing, or another Mandatory, behind it.
+const MANDATORY_ALONE: Fatal = Fatal {
+    code: ResetCode::OptionError,
+    data: [option_type::MANDATORY, 0, 0],
+};
+
+impl Connection {
+    /// Processes the options in order. Gives the NDP Count, if there is one.
+    ///
+    /// # Errors
+    /// The connection is to be reset.
+    pub(super) fn process_options(
+        &mut self,
+        ctx: &mut Context<'_>,
+        packet: &Packet<'_>,
+        seq: Seq,
+        ack: Option<Seq>,
+    ) -> Result<Option<u64>, Fatal> {
+        let packet_type = packet.packet_type();
+        let (gsr, gss) = (self.sequence.gsr, self.sequence.gss);
+        self.negotiation
+            .begin_packet(packet_type, seq, ack, gsr, gss);
+        let mut ndp_count = None;
+        let mut mandatory = false;
+        let mut options = packet.options.iter();
+        for raw in options.by_ref() {
+            if raw.option_type == option_type::PADDING {
+                // RFC 4340, 5.8.2: Mandatory Padding is two bytes of Padding.
+                mandatory = false;
+                continue;
+            }
+            // RFC 4340, 5.8: some options are ignored on Data, Mandatory among them, so that
+            // whoever guesses one number cannot do much.
+            if option_type::ignored_on(raw.option_type, packet_type) {
+                if mandatory {
+                    return Err(mandatory_error(raw));
+                }
+                continue;
+            }
+            if raw.option_type == option_type::MANDATORY {
+                if mandatory {
+                    return Err(MANDATORY_ALONE);
+                }
+                mandatory = true;
+                continue;
+            }
+            let processed = match raw.decode() {
+                Ok(DccpOption::NdpCount(count)) => {
+                    ndp_count = Some(count);
+                    true
+                }
+                Ok(option) => {
+                    self.process_option(ctx, packet_type, seq, raw, &option, mandatory)?
+                }
+                // RFC 4340, 5.8: an invalid value is ignored.
+                Err(_) => false,
+            };
+            if mandatory && !processed {
+                return Err(mandatory_error(raw));
+            }
+            mandatory = false;
+        }
+        if !mandatory {
+            return Ok(ndp_count);
+        }
+        // The option behind Mandatory is missing, or its length makes no sense.
+        Err(match *options.remainder() {
+            [] => MANDATORY_ALONE,
+            [option_type, ..] => mandatory_error(RawOption {
+                option_type,
+                data: &[],
+            }),
+        })
+    }
+
+    /// Processes one option; false if it was not understood or not acted upon.
+    fn process_option(
+        &mut self,
+        ctx: &mut Context<'_>,
+        packet_type: PacketType,
+        seq: Seq,
+        raw: RawOption<'_>,
+        option: &DccpOption<'_>,
+        mandatory: bool,
+    ) -> Result<bool, Fatal> {
+        match *option {
+            DccpOption::ChangeL { .. }
+            | DccpOption::ConfirmL { .. }
+            | DccpOption::ChangeR { .. }
+            | DccpOption::ConfirmR { .. } => {
+                // Whether a Mandatory one was understood is asked in there.
+                let handled = self.negotiation.handle(option, mandatory)?;
+                if handled != Handled::Ignored {
+                    self.refresh_agreed();
+                    self.apply(ctx, handled);
+                }
+                Ok(true)
+            }
+            DccpOption::Timestamp(value) => {
+                self.timestamps.received(ctx.now, seq, value);
+                Ok(true)
+            }
+            DccpOption::TimestampEcho { timestamp, elapsed } => {
+                // The acknowledgement of the handshake gives a better sample, if it comes.
+                let trip = self.timestamps.round_trip(ctx.now, timestamp, elapsed);
+                if let Some(trip) = trip
+                    && self.rtt.is_none()
+                {
+                    self.measured(ctx.now, trip);
+                }
+                Ok(true)
+            }
+            DccpOption::InitCookie(cookie) => {
+                // RFC 4340, 8.1.4: a client echoes those of the Response; anywhere else they are
+                // ignored.
+                let wanted = self.state == State::Request && packet_type == PacketType::Response;
+                if wanted {
+                    self.keep_cookie(cookie);
+                }
+                Ok(wanted)
+            }
+            // The sending half reads it where it wants it.
+            DccpOption::ElapsedTime(_) => Ok(true),
+            // RFC 4340, 10.3: before the CCIDs are agreed, what is theirs is not understood.
+            _ => {
+                let by_sender = self
+                    .agreed
+                    .send
+                    .is_some_and(|ccid| ccid.sender_reads(raw.option_type));
+                let receiver = self.agreed.receive;
+                let by_receiver = receiver.is_some_and(|ccid| ccid.receiver_reads(raw.option_type));
+                Ok(by_sender || by_receiver)
+            }
+        }
+    }
+}

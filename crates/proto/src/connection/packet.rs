@@ -1,0 +1,184 @@
+//! Writing one packet, and all that follows from its having left.
+
+use fairwire_units::Instant;
+use fairwire_wire::{DccpOption, Encoder, HeadBuf, Kind, PacketType, Seq};
+
+use super::{Connection, Context, State, seal};
+use crate::event::{DatagramId, Fate};
+use crate::half::{AckDue, Sent};
+use crate::payload::Payload;
+use crate::transmit::Transmit;
+
+/// A packet whose head is written.
+pub(super) struct Written {
+    pub(super) seq: Seq,
+    pub(super) packet_type: PacketType,
+    pub(super) payload: Payload,
+    pub(super) id: Option<DatagramId>,
+}
+
+impl Connection {
+    /// The number of the packet that is written next. It is used up by [`Self::sent`].
+    pub(super) fn next_seq(&self) -> Seq {
+        self.sequence.gss.next()
+    }
+
+    /// Starts a head that leaves room for `payload` bytes behind it.
+    pub(super) fn start<'h>(
+        &self,
+        head: &'h mut HeadBuf,
+        kind: &Kind,
+        (ccval, cscov): (u8, u8),
+        payload: usize,
+    ) -> Encoder<'h> {
+        let (ports, seq) = (self.flow.ports(), self.next_seq());
+        Encoder::new(head, ports, seq.into(), kind, ccval, cscov)
+            .limit(self.sizes.head_limit(payload))
+    }
+
+    /// A packet without data and without anything to negotiate or to report.
+    pub(super) fn send_plain(
+        &mut self,
+        ctx: &mut Context<'_>,
+        head: &mut HeadBuf,
+        kind: &Kind,
+    ) -> Transmit {
+        let mut encoder = self.start(head, kind, (0, 0), 0);
+        self.write_cookies(&mut encoder);
+        self.write_ndp(kind.packet_type(), &mut encoder);
+        self.finish(ctx, encoder, kind.packet_type())
+    }
+
+    /// Finishes a packet without data.
+    pub(super) fn finish(
+        &mut self,
+        ctx: &mut Context<'_>,
+        encoder: Encoder<'_>,
+        packet_type: PacketType,
+    ) -> Transmit {
+        seal(encoder, &self.flow.path, &Payload::EMPTY, 0);
+        let seq = self.next_seq();
+        let written = Written {
+            seq,
+            packet_type,
+            payload: Payload::EMPTY,
+            id: None,
+        };
+        self.sent(ctx, written)
+    }
+
+    /// Writes the NDP Count, if one is due. It fits: it is written before everything else that
+    /// could fill the head, and room is kept for it.
+    pub(super) fn write_ndp(&self, packet_type: PacketType, encoder: &mut Encoder<'_>) {
+        // RFC 4340, 7.7: behind a packet without data. On Data it is always there, zero if need
+        // be, so that all Data packets have heads of one length.
+        let always = packet_type == PacketType::Data;
+        if self.agreed.ndp && (always || self.ndp_run > 0) {
+            let written = encoder.option(&DccpOption::NdpCount(self.ndp_run));
+            debug_assert!(written.is_ok(), "room for an NDP Count is kept");
+        }
+    }
+
+    /// Writes what negotiation has to say, if it fits; otherwise it stays due.
+    pub(super) fn write_negotiation(
+        &mut self,
+        now: Instant,
+        packet_type: PacketType,
+        encoder: &mut Encoder<'_>,
+    ) {
+        let repeats = self.state <= State::PartOpen;
+        if !repeats && self.agreed.due.is_none_or(|at| at > now) {
+            return;
+        }
+        let (seq, rtt) = (self.next_seq(), self.rtt());
+        let written = self.negotiation.write(now, seq, packet_type, rtt, encoder);
+        if written.is_ok() {
+            self.refresh_negotiation_time();
+        }
+    }
+
+    /// Writes the echo of a timestamp, if one is owed and fits.
+    pub(super) fn write_echo(&mut self, now: Instant, encoder: &mut Encoder<'_>) {
+        if let Some(echo) = self.timestamps.echo(now)
+            && encoder.option(&echo).is_ok()
+        {
+            self.timestamps.echoed();
+        }
+    }
+
+    /// Writes the feedback of the receiving half, if it has any; false if it does not fit.
+    pub(super) fn write_feedback(&mut self, now: Instant, encoder: &mut Encoder<'_>) -> bool {
+        let (seq, ack) = (self.next_seq(), self.sequence.acknowledgeable);
+        match &mut self.rx {
+            Some(rx) if rx.options_len(now) > 0 => rx.write_options(now, seq, ack, encoder).is_ok(),
+            _ => true,
+        }
+    }
+
+    /// Is feedback due in this packet at the latest?
+    pub(super) fn feedback_due(&self, now: Instant) -> AckDue {
+        self.rx.as_ref().map_or(AckDue::No, |rx| rx.ack_due(now))
+    }
+
+    /// Takes note of a packet that leaves now.
+    pub(super) fn sent(&mut self, ctx: &mut Context<'_>, written: Written) -> Transmit {
+        let Written {
+            seq,
+            packet_type,
+            payload,
+            id,
+        } = written;
+        let assigned = self.sequence.next_sent();
+        debug_assert_eq!(assigned, seq, "one number per packet");
+        let now = ctx.now;
+        self.stats.packets_sent += 1;
+        let is_data = matches!(packet_type, PacketType::Data | PacketType::DataAck);
+        if is_data {
+            self.stats.data_sent += 1;
+            self.stats.bytes_sent += payload.len() as u64;
+        }
+        if packet_type == PacketType::Sync {
+            self.stats.syncs_sent += 1;
+        }
+        // RFC 4340, 7.7: Request and Response count as data packets.
+        self.ndp_run = if packet_type.carries_data() {
+            0
+        } else {
+            self.ndp_run.saturating_add(1)
+        };
+        let negotiates = self.agreed.due.is_some() && packet_type == PacketType::Ack;
+        let wants_answer = is_data
+            || negotiates
+            || packet_type == PacketType::Sync
+            || self.state == State::PartOpen;
+        self.liveness.on_sent(now, wants_answer);
+        let waiting = self.waiting();
+        if let Some(tx) = &mut self.tx {
+            let data = is_data.then(|| u32::try_from(payload.len()).unwrap_or(u32::MAX));
+            tx.on_sent(now, Sent { seq, data, id }, waiting);
+            if matches!(packet_type, PacketType::Ack | PacketType::DataAck) {
+                tx.on_feedback_acknowledged(now);
+            }
+            if let Some(id) = id
+                && !tx.acknowledges_packets()
+            {
+                ctx.told.fates.push((Some(id), Fate::Sent));
+                self.settle_told(ctx);
+            }
+        }
+        if self.state == State::PartOpen {
+            // RFC 4340, 8.1.5: the timer starts anew with every packet.
+            self.retry.start(now);
+        }
+        self.adapt_features(now);
+        Transmit {
+            path: self.flow.path,
+            ecn: self.ecn_of(is_data),
+            // RFC 4340, 14.2: the handshake does not depend on a known path MTU.
+            dont_fragment: !matches!(packet_type, PacketType::Request | PacketType::Response),
+            payload,
+            connection: Some(self.id),
+            id,
+        }
+    }
+}

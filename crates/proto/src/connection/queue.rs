@@ -1,0 +1,215 @@
+//! The send queue: bounded by packets, bytes and age.
+//!
+//! Every datagram taken leaves it in exactly one way: popped to be sent, expired, pushed out by
+//! a newer one, or discarded with the rest.
+
+use std::collections::VecDeque;
+
+use fairwire_units::{Duration, Instant};
+
+use crate::config::{QueueLimits, QueuePolicy};
+use crate::event::DatagramId;
+use crate::payload::Payload;
+
+/// One datagram that waits.
+#[derive(Debug)]
+pub(crate) struct Queued {
+    pub(crate) id: DatagramId,
+    pub(crate) payload: Payload,
+    since: Instant,
+}
+
+/// What waits to be sent, oldest first.
+#[derive(Debug)]
+pub(crate) struct SendQueue {
+    limits: QueueLimits,
+    waiting: VecDeque<Queued>,
+    bytes: usize,
+    next_id: u64,
+    /// Was a datagram refused, so that somebody waits for room?
+    refused: bool,
+}
+
+impl SendQueue {
+    pub(crate) fn new(limits: QueueLimits) -> Self {
+        Self {
+            limits,
+            waiting: VecDeque::new(),
+            bytes: 0,
+            next_id: 0,
+            refused: false,
+        }
+    }
+
+    /// Would a datagram of `size` bytes fit? One always fits an empty queue, or a byte limit
+    /// below the packet size would stop everything.
+    pub(crate) fn has_room(&self, size: usize) -> bool {
+        self.waiting.is_empty()
+            || (self.waiting.len() < self.limits.packets
+                && self.bytes.saturating_add(size) <= self.limits.bytes)
+    }
+
+    /// Makes room for a datagram of `size` bytes by dropping the oldest, one at a time, if that
+    /// is the policy and there is none. Call it until it gives `None`.
+    pub(crate) fn displace(&mut self, size: usize) -> Option<DatagramId> {
+        let drops = self.limits.policy == QueuePolicy::DropOldest;
+        if !drops || self.has_room(size) {
+            return None;
+        }
+        self.pop().map(|oldest| oldest.id)
+    }
+
+    /// Takes a datagram, or refuses it for want of room.
+    pub(crate) fn push(&mut self, now: Instant, payload: Payload) -> Option<DatagramId> {
+        if !self.has_room(payload.len()) {
+            self.refused = true;
+            return None;
+        }
+        let id = DatagramId(self.next_id);
+        self.next_id += 1;
+        self.bytes += payload.len();
+        self.waiting.push_back(Queued {
+            id,
+            payload,
+            since: now,
+        });
+        Some(id)
+    }
+
+    /// The oldest, taken out.
+    pub(crate) fn pop(&mut self) -> Option<Queued> {
+        let oldest = self.waiting.pop_front()?;
+        self.bytes -= oldest.payload.len();
+        Some(oldest)
+    }
+
+    /// Size of the oldest in bytes.
+    pub(crate) fn front_len(&self) -> Option<usize> {
+        self.waiting.front().map(|oldest| oldest.payload.len())
+    }
+
+    /// Takes out the oldest if it has waited longer than it may.
+    pub(crate) fn pop_expired(&mut self, now: Instant) -> Option<DatagramId> {
+        let age = self.limits.age?;
+        let oldest = self.waiting.front()?;
+        if now.saturating_since(oldest.since) <= age {
+            return None;
+        }
+        self.pop().map(|expired| expired.id)
+    }
+
+    /// When the oldest will have waited too long.
+    pub(crate) fn next_expiry(&self) -> Option<Instant> {
+        let age = self.limits.age?;
+        let oldest = self.waiting.front()?;
+        Some(oldest.since + age + Duration::from_nanos(1))
+    }
+
+    /// Somebody was refused and there is room now: said once.
+    pub(crate) fn take_writable(&mut self) -> bool {
+        self.refused
+            && self.waiting.len() < self.limits.packets
+            && self.bytes < self.limits.bytes
+            && std::mem::take(&mut self.refused)
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.waiting.len()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{DatagramId, Payload, QueueLimits, QueuePolicy, SendQueue};
+    use fairwire_units::{Duration, Instant};
+
+    fn synthetic(len: u32) -> Payload {
+        Payload::Synthetic { len, tag: 0 }
+    }
+
+    fn queue(packets: usize, bytes: usize, policy: QueuePolicy) -> SendQueue {
+        SendQueue::new(QueueLimits {
+            packets,
+            bytes,
+            age: Some(Duration::from_millis(10)),
+            policy,
+        })
+    }
+
+    fn push(queue: &mut SendQueue, len: u32) -> (Option<DatagramId>, Vec<u64>) {
+        let size = synthetic(len).len();
+        let dropped = std::iter::from_fn(|| queue.displace(size))
+            .map(|id| id.0)
+            .collect();
+        (queue.push(Instant::START, synthetic(len)), dropped)
+    }
+
+    /// The last packet and the last byte still fit, one more does not.
+    #[test]
+    fn bounds_just_inside_and_outside() {
+        let mut by_packets = queue(2, 1_000, QueuePolicy::BackPressure);
+        assert!(push(&mut by_packets, 1).0.is_some());
+        assert!(push(&mut by_packets, 0).0.is_some());
+        assert_eq!(push(&mut by_packets, 0).0, None);
+        let mut by_bytes = queue(10, 100, QueuePolicy::BackPressure);
+        assert!(push(&mut by_bytes, 60).0.is_some());
+        assert_eq!(push(&mut by_bytes, 41).0, None);
+        assert!(push(&mut by_bytes, 40).0.is_some());
+        assert_eq!(by_bytes.bytes(), 100);
+    }
+
+    /// Dropping the oldest makes exactly as much room as the new one needs, and ids count up.
+    #[test]
+    fn the_oldest_makes_room() {
+        let mut queue = queue(10, 100, QueuePolicy::DropOldest);
+        for _ in 0..5 {
+            push(&mut queue, 20);
+        }
+        assert_eq!(push(&mut queue, 30), (Some(DatagramId(5)), vec![0, 1]));
+        assert_eq!(queue.bytes(), 90);
+    }
+
+    /// One datagram larger than the byte limit still passes, alone.
+    #[test]
+    fn an_empty_queue_takes_anything() {
+        let mut queue = queue(10, 100, QueuePolicy::BackPressure);
+        assert!(push(&mut queue, 500).0.is_some());
+        assert_eq!(push(&mut queue, 0).0, None);
+    }
+
+    /// At its age limit a datagram still waits; a nanosecond later it has expired.
+    #[test]
+    fn expires_just_after_its_age() {
+        let mut queue = queue(10, 100, QueuePolicy::BackPressure);
+        push(&mut queue, 1);
+        let at = Instant::START + Duration::from_millis(10);
+        assert_eq!(queue.pop_expired(at), None);
+        let next = queue.next_expiry().unwrap();
+        assert_eq!(next, at + Duration::from_nanos(1));
+        assert_eq!(queue.pop_expired(next), Some(DatagramId(0)));
+        assert_eq!(queue.next_expiry(), None);
+    }
+
+    /// Room is announced once, and only to somebody who was refused.
+    #[test]
+    fn writable_once_after_a_refusal() {
+        let mut queue = queue(1, 100, QueuePolicy::BackPressure);
+        push(&mut queue, 1);
+        queue.pop();
+        assert!(!queue.take_writable());
+        push(&mut queue, 1);
+        push(&mut queue, 1);
+        assert!(!queue.take_writable());
+        queue.pop();
+        assert!(queue.take_writable());
+        assert!(!queue.take_writable());
+    }
+}

@@ -1,0 +1,188 @@
+//! A packet's way through steps 4 to 16 of RFC 4340, section 8.5, in that order.
+
+use fairwire_units::Ecn;
+use fairwire_wire::{Kind, Packet, PacketType, Seq};
+
+use super::sequence::Verdict;
+use super::{Connection, Context, State};
+use crate::event::Event;
+use crate::half::Arrival;
+use crate::payload::Payload;
+
+impl Connection {
+    /// Handles a packet of this flow whose checksum holds.
+    pub(crate) fn handle_packet(
+        &mut self,
+        ctx: &mut Context<'_>,
+        packet: &Packet<'_>,
+        payload: Payload,
+        ecn: Ecn,
+    ) {
+        let packet_type = packet.packet_type();
+        // Step 6, first: 24-bit numbers are never agreed to here. RFC 5596, 2.2.2: a Listen means
+        // nothing to a connection.
+        let Some(seq) = packet.seq.long() else {
+            self.stats.discarded += 1;
+            return;
+        };
+        if self.state == State::Closed || packet_type == PacketType::Listen {
+            self.stats.discarded += 1;
+            return;
+        }
+        let ack = packet.ack().map(|ack| ack.extend(self.sequence.gss));
+        // Step 4.
+        if self.state == State::Request && !self.begin_receiving(ctx, packet, seq, ack) {
+            self.stats.discarded += 1;
+            return;
+        }
+        // Steps 5 and 6.
+        let active = self.is_active(ctx);
+        match self.sequence.check(packet_type, seq, ack, active) {
+            Verdict::Valid => {}
+            verdict => {
+                self.stats.discarded += 1;
+                if let Verdict::Sync(ackno) = verdict {
+                    self.syncs.ask(ctx.now, ackno);
+                }
+                return;
+            }
+        }
+        self.sequence.accept(packet_type, seq, ack);
+        self.sequence.heard_at = Some(ctx.now);
+        self.liveness.on_heard();
+        self.ack_floor = None;
+        // Step 7.
+        if self.is_unexpected(packet_type, seq) {
+            self.stats.discarded += 1;
+            self.syncs.ask(ctx.now, seq);
+            return;
+        }
+        self.stats.packets_received += 1;
+        self.process(ctx, packet, (seq, ack), payload, ecn);
+    }
+
+    /// Has a valid packet come within the last three round trips (section 7.5.3)?
+    fn is_active(&self, ctx: &Context<'_>) -> bool {
+        let heard = self.sequence.heard_at;
+        heard.is_some_and(|at| ctx.now.saturating_since(at) <= self.rtt() * 3)
+    }
+
+    /// Steps 8 to 16, for a packet that belongs here.
+    fn process(
+        &mut self,
+        ctx: &mut Context<'_>,
+        packet: &Packet<'_>,
+        (seq, ack): (Seq, Option<Seq>),
+        payload: Payload,
+        ecn: Ecn,
+    ) {
+        let packet_type = packet.packet_type();
+        // Step 8.
+        let ndp_count = match self.process_options(ctx, packet, seq, ack) {
+            Ok(ndp_count) => ndp_count,
+            Err(fatal) => return self.fail(ctx, fatal),
+        };
+        self.sequence.acknowledgeable = Seq::max(self.sequence.acknowledgeable, seq);
+        // Steps 9 to 12.
+        match (self.state, packet.kind) {
+            (_, Kind::Reset { code, data, .. }) => return self.on_reset(ctx, code, data),
+            (State::Request, _) => self.enter_partopen(ctx),
+            (State::Respond, Kind::Request { .. }) => self.on_request(),
+            (State::PartOpen, Kind::Response { .. }) => self.due.ack = true,
+            (State::PartOpen, Kind::Sync { .. }) => {}
+            (State::Respond | State::PartOpen, _) => self.enter_open(ctx, seq),
+            _ => {}
+        }
+        let is_new = self.feed_halves(ctx, packet, (seq, ack), ndp_count, &payload, ecn);
+        // Steps 13 to 15.
+        match packet_type {
+            PacketType::CloseReq => self.on_close_req(ctx),
+            PacketType::Close => return self.on_close(ctx),
+            PacketType::Sync => self.syncs.answer(ctx.now, seq),
+            _ => {}
+        }
+        // Step 16. RFC 4340, 7: numbers tell copies made by the network.
+        if is_new {
+            self.take_data(ctx, packet_type, payload, ecn);
+        }
+    }
+
+    /// Shows the packet to both halves: what it reports of our data, and what it is itself. False
+    /// if it is a copy.
+    fn feed_halves(
+        &mut self,
+        ctx: &mut Context<'_>,
+        packet: &Packet<'_>,
+        (seq, ack): (Seq, Option<Seq>),
+        ndp_count: Option<u64>,
+        payload: &Payload,
+        ecn: Ecn,
+    ) -> bool {
+        let packet_type = packet.packet_type();
+        let is_data = matches!(packet_type, PacketType::Data | PacketType::DataAck);
+        let count = ndp_count.unwrap_or(0);
+        let is_new = self.received.on_packet(seq, is_data, count);
+        self.stats.duplicates += u64::from(!is_new);
+        let syncs = matches!(packet_type, PacketType::Sync | PacketType::SyncAck);
+        // RFC 4340, 5.7: that a Sync names a packet does not mean that it was processed.
+        if let Some(ack) = ack
+            && !syncs
+        {
+            self.on_handshake_ack(ctx.now, packet_type, ack);
+            if let Some(rx) = &mut self.rx {
+                rx.on_acknowledged(ack);
+            }
+            let waiting = self.waiting();
+            if let Some(tx) = &mut self.tx {
+                tx.on_ack(ctx.now, packet, ack, waiting, ctx.told);
+                self.settle_told(ctx);
+            }
+        }
+        if let Some(rx) = &mut self.rx
+            && is_new
+        {
+            let arrival = Arrival {
+                seq,
+                data: is_data.then(|| u32::try_from(payload.len()).unwrap_or(u32::MAX)),
+                ecn,
+                ccval: packet.ccval,
+                ndp_count,
+            };
+            rx.on_packet(ctx.now, arrival);
+        }
+        is_new
+    }
+
+    /// Passes application data on.
+    fn take_data(
+        &mut self,
+        ctx: &mut Context<'_>,
+        packet_type: PacketType,
+        payload: Payload,
+        ecn: Ecn,
+    ) {
+        match packet_type {
+            PacketType::Data | PacketType::DataAck => {}
+            // RFC 4340, 5.4: without bytes these carry no datagram; 8.1.3 and step 16: the data
+            // of one of them at most is passed on.
+            PacketType::Request | PacketType::Response if !payload.is_empty() => {
+                if std::mem::replace(&mut self.took_handshake_data, true) {
+                    return;
+                }
+            }
+            // RFC 4340, 5.4 to 5.7: anything behind the others is padding.
+            _ => return,
+        }
+        // RFC 4340, 12.1: who cannot read marks takes no data before the peer knows.
+        if !self.agreed.may_take {
+            self.stats.receive_drops += 1;
+            return;
+        }
+        self.stats.data_received += 1;
+        self.stats.bytes_received += payload.len() as u64;
+        self.stats.marks_received += u64::from(ecn == Ecn::Ce);
+        if self.received.push(ctx.now, payload, ecn) {
+            self.emit(ctx, Event::Readable);
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! The last step of every head: the checksum that its path asks for.
+
+use fairwire_wire::checksum::{PseudoHeader, Sum, coverage};
+use fairwire_wire::{DecodeError, Encoder, Packet};
+
+use crate::payload::Payload;
+use crate::transmit::{Encapsulation, Path};
+
+/// Finishes a head of ours that goes before `payload`.
+pub(crate) fn seal(encoder: Encoder<'_>, path: &Path, payload: &Payload, cscov: u8) {
+    let pseudo = match path.encapsulation {
+        // RFC 6773, 3.3: the UDP checksum does the work, ours is zero.
+        Encapsulation::Udp => None,
+        Encapsulation::Native => PseudoHeader::new(path.local.ip(), path.remote.ip()),
+    };
+    match pseudo {
+        None => encoder.finish(),
+        Some(pseudo) => {
+            let len = payload.len();
+            encoder.finish_with_checksum(pseudo, covered(payload, cscov), len)
+        }
+    };
+}
+
+/// Checks a packet that arrived along `path`.
+pub(crate) fn verify(
+    packet: &Packet<'_>,
+    path: &Path,
+    head: &[u8],
+    payload: &Payload,
+) -> Result<(), DecodeError> {
+    match path.encapsulation {
+        // RFC 6773, 3.3: the field is ignored on receipt.
+        Encapsulation::Udp => Ok(()),
+        Encapsulation::Native => {
+            let Some(pseudo) = PseudoHeader::new(path.remote.ip(), path.local.ip()) else {
+                return Ok(());
+            };
+            packet.verify_checksum(pseudo, head, covered(payload, packet.cscov), payload.len())
+        }
+    }
+}
+
+/// The sum of what the checksum covers of `payload`.
+fn covered(payload: &Payload, cscov: u8) -> Sum {
+    let len = coverage(cscov, payload.len());
+    match payload {
+        Payload::Bytes(bytes) => Sum::of(&bytes[..len.min(bytes.len())]),
+        Payload::Synthetic { .. } => Sum::zeros(len),
+    }
+}

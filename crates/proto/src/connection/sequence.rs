@@ -1,0 +1,266 @@
+//! Sequence-number validity (RFC 4340, section 7.5, and steps 5 and 6 of section 8.5).
+//!
+//! Answers one question: does this packet belong here? It holds no timers and sends nothing;
+//! [`sync`](super::sync) reacts to its verdicts.
+
+use fairwire_units::Instant;
+use fairwire_wire::{PacketType, Seq};
+
+/// The window of a new connection, both ways (RFC 4340, section 7.5.2).
+const INITIAL_WINDOW: u64 = 100;
+
+/// How far from the initial number the windows are still cut off at it. Beyond, numbers may have
+/// wrapped; no window is a quarter as wide.
+const YOUNG: u64 = 1 << 46;
+
+/// What to do with a packet, going by its numbers.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Verdict {
+    /// It belongs here.
+    Valid,
+    /// It does not; ask the peer with a Sync that acknowledges this number.
+    Sync(Seq),
+    /// It does not, and asking would only make it worse.
+    Ignore,
+}
+
+/// The sequence variables of one connection, named as in RFC 4340, section 7.1.
+#[derive(Clone, Debug)]
+pub(crate) struct Sequence {
+    /// Initial number sent.
+    pub(crate) iss: Seq,
+    /// Initial number received.
+    pub(crate) isr: Seq,
+    /// Greatest number sent.
+    pub(crate) gss: Seq,
+    /// Greatest number received on a sequence-valid packet.
+    pub(crate) gsr: Seq,
+    /// Greatest acknowledgement received, Syncs apart.
+    pub(crate) gar: Seq,
+    /// First number received in OPEN.
+    pub(crate) osr: Seq,
+    /// What we acknowledge: the greatest number on an acknowledgeable packet (section 7.4). It
+    /// differs from `gsr` only after packets of a wrong type.
+    pub(crate) acknowledgeable: Seq,
+    /// Sequence Window of our numbers, W'.
+    pub(crate) local_window: u64,
+    /// Sequence Window of the peer's numbers, W.
+    pub(crate) remote_window: u64,
+    /// When the last valid packet came.
+    pub(crate) heard_at: Option<Instant>,
+    young_sent: bool,
+    young_received: bool,
+}
+
+impl Sequence {
+    /// Nothing sent, nothing received; the first packet sent gets number `iss`.
+    pub(crate) fn new(iss: Seq) -> Self {
+        Self {
+            iss,
+            isr: Seq::ZERO,
+            gss: iss.prev(),
+            gsr: Seq::ZERO,
+            gar: iss,
+            osr: Seq::ZERO,
+            acknowledgeable: Seq::ZERO,
+            local_window: INITIAL_WINDOW,
+            remote_window: INITIAL_WINDOW,
+            heard_at: None,
+            young_sent: true,
+            young_received: true,
+        }
+    }
+
+    /// The peer's first packet has number `isr` (steps 3 and 4 of section 8.5).
+    pub(crate) fn begin_receiving(&mut self, isr: Seq) {
+        self.isr = isr;
+        self.gsr = isr;
+        self.acknowledgeable = isr;
+    }
+
+    /// The number of the next packet sent.
+    pub(crate) fn next_sent(&mut self) -> Seq {
+        self.gss = self.gss.next();
+        if self.iss.distance(self.gss) >= YOUNG {
+            self.young_sent = false;
+        }
+        self.gss
+    }
+
+    /// Lowest valid number received.
+    pub(crate) fn swl(&self) -> Seq {
+        let low = self.gsr.next().sub(self.remote_window / 4);
+        // RFC 4340, 7.5.1: cut off at ISR, at the beginning of the connection only.
+        if self.young_received {
+            Seq::max(low, self.isr)
+        } else {
+            low
+        }
+    }
+
+    /// Highest valid number received.
+    pub(crate) fn swh(&self) -> Seq {
+        self.gsr.add(self.remote_window - self.remote_window / 4)
+    }
+
+    /// Lowest valid acknowledgement number.
+    pub(crate) fn awl(&self) -> Seq {
+        let low = self.gss.next().sub(self.local_window);
+        // RFC 4340, 7.5.1: as for SWL.
+        if self.young_sent {
+            Seq::max(low, self.iss)
+        } else {
+            low
+        }
+    }
+
+    /// Is `ack` a number that the peer may acknowledge now?
+    pub(crate) fn is_ack_valid(&self, ack: Seq) -> bool {
+        ack.in_window(self.awl(), self.gss)
+    }
+
+    /// The verdict of section 7.5.3. `active` says that a valid packet came within the last three
+    /// round trips.
+    pub(crate) fn check(
+        &self,
+        packet_type: PacketType,
+        seq: Seq,
+        ack: Option<Seq>,
+        active: bool,
+    ) -> Verdict {
+        let (swl, swh) = (self.swl(), self.swh());
+        if matches!(packet_type, PacketType::Sync | PacketType::SyncAck) {
+            let ack_valid = ack.is_some_and(|ack| self.is_ack_valid(ack));
+            // RFC 4340, 7.5.3: these two exist to cross the window's high end, but not while
+            // everything is well.
+            let seq_valid = if active {
+                seq.in_window(swl, swh)
+            } else {
+                !seq.is_before(swl)
+            };
+            return if ack_valid && seq_valid {
+                Verdict::Valid
+            } else {
+                // RFC 4340, 7.5.4: an answer would make two confused ends talk for ever.
+                Verdict::Ignore
+            };
+        }
+        let ends = matches!(
+            packet_type,
+            PacketType::CloseReq | PacketType::Close | PacketType::Reset
+        );
+        // RFC 4340, 7.5.3: what ends a connection is newer than all that came before.
+        let (seq_low, ack_low) = if ends {
+            (self.gsr.next(), self.gar)
+        } else {
+            (swl, self.awl())
+        };
+        let seq_valid = seq.in_window(seq_low, swh);
+        if seq_valid && ack.is_none_or(|ack| ack.in_window(ack_low, self.gss)) {
+            Verdict::Valid
+        } else if packet_type == PacketType::Reset {
+            // RFC 4340, 7.5.4: the Sync tells what a proper Reset must carry.
+            Verdict::Sync(self.acknowledgeable)
+        } else {
+            Verdict::Sync(seq)
+        }
+    }
+
+    /// Takes in the numbers of a valid packet (the updates of steps 5 and 6).
+    pub(crate) fn accept(&mut self, packet_type: PacketType, seq: Seq, ack: Option<Seq>) {
+        self.gsr = Seq::max(self.gsr, seq);
+        if self.isr.distance(self.gsr) >= YOUNG {
+            self.young_received = false;
+        }
+        if packet_type != PacketType::Sync
+            && let Some(ack) = ack
+        {
+            self.gar = Seq::max(self.gar, ack);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Seq, Sequence, Verdict};
+    use fairwire_wire::PacketType;
+
+    fn mid_connection(gss: u64, gsr: u64) -> Sequence {
+        let mut s = Sequence::new(Seq::new(gss).sub(1 << 47));
+        s.begin_receiving(Seq::new(gsr).sub(1 << 47));
+        s.gss = Seq::new(gss).prev();
+        s.next_sent();
+        s.gar = s.gss.sub(10);
+        s.accept(PacketType::Data, Seq::new(gsr).sub(1), None);
+        s.accept(PacketType::Data, Seq::new(gsr), None);
+        s
+    }
+
+    /// RFC 4340, 7.5.1: a quarter of the window behind GSR, three quarters ahead, both ends
+    /// valid, also where the numbers wrap.
+    #[test]
+    fn windows_just_inside_and_outside() {
+        for gsr in [1 << 40, 3, (1 << 48) - 2] {
+            let s = mid_connection(1 << 30, gsr);
+            let gsr = Seq::new(gsr);
+            let verdict = |seq| s.check(PacketType::Data, seq, None, true);
+            assert_eq!(verdict(gsr.sub(24)), Verdict::Valid);
+            assert_eq!(verdict(gsr.sub(25)), Verdict::Sync(gsr.sub(25)));
+            assert_eq!(verdict(gsr.add(75)), Verdict::Valid);
+            assert_eq!(verdict(gsr.add(76)), Verdict::Sync(gsr.add(76)));
+            let ack = |ack| s.check(PacketType::Ack, gsr, Some(ack), true);
+            assert_eq!(ack(s.gss), Verdict::Valid);
+            assert_eq!(ack(s.gss.next()), Verdict::Sync(gsr));
+            assert_eq!(ack(s.gss.sub(99)), Verdict::Valid);
+            assert_eq!(ack(s.gss.sub(100)), Verdict::Sync(gsr));
+        }
+    }
+
+    /// RFC 4340, 7.5.3: Close, `CloseReq` and Reset must be new and acknowledge nothing old; an
+    /// invalid Reset is answered with what we have received (7.5.4).
+    #[test]
+    fn endings_must_be_new() {
+        let s = mid_connection(1 << 30, 500);
+        for packet_type in [PacketType::Close, PacketType::CloseReq] {
+            let verdict = |seq, ack| s.check(packet_type, seq, Some(ack), true);
+            assert_eq!(verdict(s.gsr.next(), s.gar), Verdict::Valid);
+            assert_eq!(verdict(s.gsr, s.gar), Verdict::Sync(s.gsr));
+            let early = verdict(s.gsr.next(), s.gar.prev());
+            assert_eq!(early, Verdict::Sync(s.gsr.next()));
+        }
+        let far = s.gsr.add(1_000);
+        let reset = s.check(PacketType::Reset, far, Some(s.gar), true);
+        assert_eq!(reset, Verdict::Sync(s.acknowledgeable));
+    }
+
+    /// RFC 4340, 7.5.3 and 7.5.4: a Sync may leap ahead, but not while the connection is active;
+    /// an invalid one is never answered.
+    #[test]
+    fn syncs_leap_only_when_quiet() {
+        let s = mid_connection(1 << 30, 500);
+        let far = s.gsr.add(1 << 40);
+        for packet_type in [PacketType::Sync, PacketType::SyncAck] {
+            let check = |seq, ack, active| s.check(packet_type, seq, Some(ack), active);
+            assert_eq!(check(far, s.gss, false), Verdict::Valid);
+            assert_eq!(check(far, s.gss, true), Verdict::Ignore);
+            assert_eq!(check(s.gsr, s.gss, true), Verdict::Valid);
+            assert_eq!(check(s.swl().prev(), s.gss, false), Verdict::Ignore);
+            assert_eq!(check(s.gsr, s.gss.next(), false), Verdict::Ignore);
+        }
+    }
+
+    /// RFC 4340, 7.5.1: at first nothing before the initial numbers is valid; after a wrap they
+    /// mean nothing any more.
+    #[test]
+    fn initial_numbers_bound_the_windows_at_first_only() {
+        let mut s = Sequence::new(Seq::new(5));
+        s.begin_receiving(Seq::new(1_000));
+        s.next_sent();
+        assert_eq!(s.swl(), Seq::new(1_000));
+        assert_eq!(s.awl(), Seq::new(5));
+        s.accept(PacketType::Data, Seq::new(1_010), None);
+        assert_eq!(s.swl(), Seq::new(1_000));
+        let old = mid_connection(1 << 20, 1_010);
+        assert_eq!(old.swl(), Seq::new(1_011 - 25));
+    }
+}

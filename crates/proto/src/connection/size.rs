@@ -1,0 +1,75 @@
+//! How large packets may be (RFC 4340, section 14).
+
+use std::net::IpAddr;
+
+use fairwire_wire::{MAX_HEAD, PacketType};
+
+use crate::transmit::{Encapsulation, Path};
+
+/// Bytes of options that every datagram leaves room for beside its `DataAck` header, so that one
+/// that was accepted never fails later: NDP Count and a modest Ack Vector or TFRC report. What is
+/// longer leaves on an Ack of its own.
+const OPTION_ROOM: usize = 40;
+
+/// The smallest path MTU that leaves room for data.
+pub(crate) const MIN_PATH_MTU: u16 = 256;
+
+/// Sizes that follow from the path.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sizes {
+    /// Bytes of DCCP that an IP packet takes.
+    available: usize,
+}
+
+impl Sizes {
+    /// For IP packets of at most `path_mtu` bytes.
+    pub(crate) fn new(path: &Path, path_mtu: u16) -> Self {
+        let ip = match path.remote.ip() {
+            IpAddr::V4(_) => 20,
+            IpAddr::V6(_) => 40,
+        };
+        // RFC 6773, 3.7: encapsulation takes its share.
+        let udp = match path.encapsulation {
+            Encapsulation::Native => 0,
+            Encapsulation::Udp => 8,
+        };
+        let mtu = usize::from(path_mtu.max(MIN_PATH_MTU));
+        Self {
+            available: mtu - ip - udp,
+        }
+    }
+
+    /// The largest datagram that is taken.
+    pub(crate) fn max_datagram(self) -> usize {
+        self.available - PacketType::DataAck.header_len(false) - OPTION_ROOM
+    }
+
+    /// Bytes of head that fit before a payload of `payload` bytes.
+    pub(crate) fn head_limit(self, payload: usize) -> usize {
+        self.available.saturating_sub(payload).min(MAX_HEAD)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Encapsulation, OPTION_ROOM, Path, Sizes};
+
+    /// RFC 4340, 14, and RFC 6773, 3.7: the IP packet, its headers counted, stays within the MTU.
+    #[test]
+    fn a_largest_datagram_fills_the_path() {
+        for (local, ip) in [("192.0.2.1:1", 20), ("[2001:db8::1]:1", 40)] {
+            for (encapsulation, udp) in [(Encapsulation::Native, 0), (Encapsulation::Udp, 8)] {
+                let local = local.parse().unwrap();
+                let path = Path {
+                    encapsulation,
+                    local,
+                    remote: local,
+                };
+                let sizes = Sizes::new(&path, 1_500);
+                let largest = sizes.max_datagram();
+                assert_eq!(ip + udp + 24 + OPTION_ROOM + largest, 1_500);
+                assert_eq!(sizes.head_limit(largest), 24 + OPTION_ROOM);
+            }
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! Timestamps: ours, and the echoes of the peer's (RFC 4340, section 13).
+
+use fairwire_units::{Duration, Instant};
+use fairwire_wire::{DccpOption, Seq};
+
+/// The unit of timestamps and elapsed times.
+const TICK_NS: u64 = 10_000;
+
+/// A timestamp of the peer's that awaits its echo.
+#[derive(Clone, Copy, Debug)]
+struct Owed {
+    value: u32,
+    seq: Seq,
+    since: Instant,
+}
+
+/// The timestamps of one connection.
+#[derive(Debug)]
+pub(crate) struct Timestamps {
+    /// Hides our clock.
+    offset: u32,
+    /// When we sent the first one; echoes of earlier ones are made up.
+    first: Option<Instant>,
+    owed: Option<Owed>,
+}
+
+impl Timestamps {
+    pub(crate) fn new(offset: u32) -> Self {
+        Self {
+            offset,
+            first: None,
+            owed: None,
+        }
+    }
+
+    /// The option to send now.
+    pub(crate) fn stamp(&mut self, now: Instant) -> DccpOption<'static> {
+        self.first.get_or_insert(now);
+        DccpOption::Timestamp(self.value(now))
+    }
+
+    /// The peer sent a timestamp. Of several only the newest is echoed (section 13.3).
+    pub(crate) fn received(&mut self, now: Instant, seq: Seq, value: u32) {
+        if self.owed.is_none_or(|owed| !seq.is_before(owed.seq)) {
+            self.owed = Some(Owed {
+                value,
+                seq,
+                since: now,
+            });
+        }
+    }
+
+    /// The echo that is owed, if one is.
+    pub(crate) fn echo(&self, now: Instant) -> Option<DccpOption<'static>> {
+        let Owed { value, since, .. } = self.owed?;
+        // RFC 4340, 13.2 and 13.3: rounded down, never overstated; the smallest form, so a time
+        // of zero is left out.
+        let elapsed = ticks(now.saturating_since(since));
+        Some(DccpOption::TimestampEcho {
+            timestamp: value,
+            elapsed: (elapsed > 0).then_some(elapsed),
+        })
+    }
+
+    /// The echo was sent.
+    pub(crate) fn echoed(&mut self) {
+        self.owed = None;
+    }
+
+    /// The round trip that an echo of ours tells, or `None` if it cannot be true.
+    pub(crate) fn round_trip(
+        &self,
+        now: Instant,
+        echoed: u32,
+        elapsed: Option<u32>,
+    ) -> Option<Duration> {
+        let age = now.saturating_since(self.first?);
+        let ago = self.value(now).wrapping_sub(echoed);
+        let trip = ago.checked_sub(elapsed.unwrap_or(0))?;
+        let trip = Duration::from_nanos(u64::from(trip) * TICK_NS);
+        (trip <= age + Duration::from_nanos(TICK_NS)).then_some(trip)
+    }
+
+    fn value(&self, now: Instant) -> u32 {
+        // RFC 4340, 13.1: 32 bits, which wrap.
+        let ticks = (now.as_nanos() / TICK_NS) % (1 << 32);
+        self.offset
+            .wrapping_add(u32::try_from(ticks).unwrap_or_default())
+    }
+}
+
+/// A time in units of ten microseconds, as much as fits.
+fn ticks(time: Duration) -> u32 {
+    u32::try_from(time.as_nanos() / TICK_NS).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Duration, Instant, Timestamps};
+    use fairwire_wire::{DccpOption, Seq};
+
+    fn ms(ms: u64) -> Instant {
+        Instant::START + Duration::from_millis(ms)
+    }
+
+    /// RFC 4340, 13.3: the newest timestamp is echoed, once, with the time it was held.
+    #[test]
+    fn echoes_the_newest_once() {
+        let mut stamps = Timestamps::new(0);
+        stamps.received(ms(5), Seq::new(8), 80);
+        stamps.received(ms(6), Seq::new(7), 70);
+        let echo = DccpOption::TimestampEcho {
+            timestamp: 80,
+            elapsed: Some(200),
+        };
+        assert_eq!(stamps.echo(ms(7)), Some(echo));
+        stamps.echoed();
+        assert_eq!(stamps.echo(ms(8)), None);
+    }
+
+    /// A round trip is the time since the stamp less the time it was held, across the wrap of
+    /// the clock; what would be negative or older than the connection is no sample.
+    #[test]
+    fn round_trips_are_believable_or_dropped() {
+        let mut stamps = Timestamps::new(u32::MAX - 100);
+        let DccpOption::Timestamp(sent) = stamps.stamp(ms(1)) else {
+            panic!("a timestamp");
+        };
+        let trip = stamps.round_trip(ms(11), sent, Some(400));
+        assert_eq!(trip, Some(Duration::from_millis(6)));
+        assert_eq!(stamps.round_trip(ms(11), sent, Some(1_001)), None);
+        assert_eq!(stamps.round_trip(ms(11), sent.wrapping_sub(5), None), None);
+        assert_eq!(
+            stamps.round_trip(ms(11), sent.wrapping_add(5_000), None),
+            None
+        );
+    }
+}

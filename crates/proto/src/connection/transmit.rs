@@ -1,0 +1,189 @@
+//! What leaves next.
+//!
+//! Answers and the handshake first, then feedback that is due, then data as the controller
+//! permits. In one direction of bulk every Data packet has a head of the same length: whatever
+//! would lengthen it leaves on an Ack of its own. Where data flows both ways, feedback rides on
+//! `DataAck`s.
+
+use fairwire_cc::Permit;
+use fairwire_units::{Duration, Instant};
+use fairwire_wire::checksum::coverage;
+use fairwire_wire::{HeadBuf, Kind, PacketType};
+
+use super::packet::Written;
+use super::{Connection, Context, State, seal};
+use crate::half::AckDue;
+use crate::transmit::Transmit;
+
+/// How long whoever still wants an Ack after one has left has to wait for another: a guard
+/// against sending for ever at one moment.
+const ACK_AGAIN: Duration = Duration::from_millis(1);
+
+impl Connection {
+    /// The next packet, if there is one to send now.
+    pub(crate) fn poll_transmit(
+        &mut self,
+        ctx: &mut Context<'_>,
+        head: &mut HeadBuf,
+    ) -> Option<Transmit> {
+        self.pace_at = None;
+        self.expire_queued(ctx);
+        self.begin_closing_if_drained(ctx);
+        match self.state {
+            State::Closed => None,
+            State::Request => self.transmit_request(ctx, head),
+            State::Respond => self
+                .transmit_response(ctx, head)
+                .or_else(|| self.transmit_sync(ctx, head)),
+            State::PartOpen | State::Open => self
+                .transmit_sync(ctx, head)
+                .or_else(|| self.transmit_open(ctx, head)),
+            State::CloseReq | State::Closing => self
+                .transmit_sync(ctx, head)
+                .or_else(|| self.transmit_close(ctx, head)),
+        }
+    }
+
+    fn transmit_open(&mut self, ctx: &mut Context<'_>, head: &mut HeadBuf) -> Option<Transmit> {
+        if self.due.ack {
+            return Some(self.send_ack(ctx, head));
+        }
+        let now = ctx.now;
+        let floor_passed = self.ack_floor.is_none_or(|floor| floor <= now);
+        let feedback = self.feedback_due(now);
+        let overdue = floor_passed && is_due(feedback, now);
+        let data = self.is_data_permitted(now);
+        if data
+            && (self.state == State::PartOpen || feedback != AckDue::No)
+            && let Some(transmit) = self.send_data_ack(ctx, head, overdue)
+        {
+            return Some(transmit);
+        }
+        let negotiates = self.agreed.due.is_some_and(|at| at <= now);
+        let acknowledges = self.tx.as_ref().is_some_and(|tx| tx.wants_ack_of_ack());
+        // An echo alone is not worth a packet, or two ends could echo each other for ever; before
+        // data it is, for there it may not ride.
+        let echoes = data && self.timestamps.echo(now).is_some();
+        if overdue || (floor_passed && (negotiates || acknowledges || echoes)) {
+            self.ack_floor = Some(now + ACK_AGAIN);
+            return Some(self.send_ack(ctx, head));
+        }
+        if data && self.state == State::Open {
+            return self.send_data(ctx, head);
+        }
+        self.transmit_keep_alive(ctx, head)
+    }
+
+    /// An Ack with everything that there is to say.
+    fn send_ack(&mut self, ctx: &mut Context<'_>, head: &mut HeadBuf) -> Transmit {
+        self.due.ack = false;
+        let ack = self.sequence.acknowledgeable.into();
+        let kind = Kind::Ack { ack };
+        let mut encoder = self.start(head, &kind, (0, 0), 0);
+        self.write_cookies(&mut encoder);
+        self.write_ndp(PacketType::Ack, &mut encoder);
+        self.write_negotiation(ctx.now, PacketType::Ack, &mut encoder);
+        self.write_echo(ctx.now, &mut encoder);
+        self.write_feedback(ctx.now, &mut encoder);
+        self.finish(ctx, encoder, PacketType::Ack)
+    }
+
+    /// Data with feedback. `None`, and nothing sent, if the feedback does not fit although it
+    /// must leave now, or if without it plain Data would do.
+    fn send_data_ack(
+        &mut self,
+        ctx: &mut Context<'_>,
+        head: &mut HeadBuf,
+        overdue: bool,
+    ) -> Option<Transmit> {
+        let size = self.queue.front_len()?;
+        let ack = self.sequence.acknowledgeable.into();
+        let kind = Kind::DataAck { ack };
+        let (ccval, cscov) = self.data_fields(ctx.now, size);
+        let mut encoder = self.start(head, &kind, (ccval, cscov), size);
+        self.write_ndp(PacketType::DataAck, &mut encoder);
+        let fits = self.write_feedback(ctx.now, &mut encoder);
+        if !fits && (overdue || self.state == State::Open) {
+            return None;
+        }
+        self.write_negotiation(ctx.now, PacketType::DataAck, &mut encoder);
+        self.write_echo(ctx.now, &mut encoder);
+        self.finish_data(ctx, encoder, PacketType::DataAck, cscov)
+    }
+
+    fn send_data(&mut self, ctx: &mut Context<'_>, head: &mut HeadBuf) -> Option<Transmit> {
+        let size = self.queue.front_len()?;
+        let (ccval, cscov) = self.data_fields(ctx.now, size);
+        let mut encoder = self.start(head, &Kind::Data, (ccval, cscov), size);
+        self.write_ndp(PacketType::Data, &mut encoder);
+        self.finish_data(ctx, encoder, PacketType::Data, cscov)
+    }
+
+    fn finish_data(
+        &mut self,
+        ctx: &mut Context<'_>,
+        encoder: fairwire_wire::Encoder<'_>,
+        packet_type: PacketType,
+        cscov: u8,
+    ) -> Option<Transmit> {
+        let datagram = self.queue.pop()?;
+        seal(encoder, &self.flow.path, &datagram.payload, cscov);
+        let written = Written {
+            seq: self.next_seq(),
+            packet_type,
+            payload: datagram.payload,
+            id: Some(datagram.id),
+        };
+        let transmit = self.sent(ctx, written);
+        self.announce_room(ctx);
+        Some(transmit)
+    }
+
+    /// `CCVal` and `CsCov` of a data packet of `size` bytes.
+    fn data_fields(&mut self, now: Instant, size: usize) -> (u8, u8) {
+        let ccval = self.tx.as_mut().map_or(0, |tx| tx.ccval(now));
+        let wanted = self.config.checksum_coverage & 0x0F;
+        // RFC 4340, 9.2: coverage beyond the data would make the packet invalid.
+        let fits = coverage(wanted, size) <= size;
+        (ccval, if fits { wanted } else { 0 })
+    }
+
+    /// May the datagram at the head of the queue leave now? If a moment is known from which it
+    /// may, notes it.
+    fn is_data_permitted(&mut self, now: Instant) -> bool {
+        let Some(size) = self.queue.front_len() else {
+            return false;
+        };
+        // RFC 4340, 8.1.4: with an Init Cookie to echo there is no room for data.
+        if !self.agreed.may_send || !self.cookies.is_empty() {
+            return false;
+        }
+        let waiting = self.waiting();
+        let Some(tx) = &self.tx else {
+            return false;
+        };
+        // RFC 4340, 7.5.2: never persistently more than the window in a round trip. Below half
+        // of it, a burst of loss leaves the rest valid.
+        if u64::from(tx.flight().packets) >= self.sequence.local_window / 2 {
+            return false;
+        }
+        match tx.permit(now, waiting, u32::try_from(size).unwrap_or(u32::MAX)) {
+            Permit::Now => true,
+            Permit::At(at) if at <= now => true,
+            Permit::At(at) => {
+                self.pace_at = Some(at);
+                false
+            }
+            Permit::AwaitFeedback => false,
+        }
+    }
+}
+
+/// Must feedback leave now?
+fn is_due(feedback: AckDue, now: Instant) -> bool {
+    match feedback {
+        AckDue::No => false,
+        AckDue::Now => true,
+        AckDue::At(at) => at <= now,
+    }
+}

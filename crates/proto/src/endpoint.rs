@@ -1,0 +1,310 @@
+//! All connections and listeners of one host, behind one set of calls.
+//!
+//! - [`input`]: packets and ICMP errors; [`output`]: packets that leave, and timers.
+//! - [`flow`]: what tells connections apart; [`table`]: finding them.
+//! - [`listener`]: the state LISTEN; [`time_wait`]: the state TIMEWAIT.
+//! - [`reply`]: Resets; [`secret`]: everything unpredictable; [`timers`]: who is next.
+
+mod error;
+mod flow;
+mod input;
+mod listener;
+mod output;
+mod ports;
+mod reply;
+mod secret;
+mod table;
+mod time_wait;
+mod timers;
+
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::Arc;
+
+use fairwire_units::Instant;
+use fairwire_wire::ServiceCode;
+use slab::Slab;
+
+use crate::config::{Config, EndpointConfig};
+use crate::connection::{Connection, Origin};
+use crate::event::{ConnectionEvent, DatagramId, Event, Received};
+use crate::feature::Role;
+use crate::half::Told;
+use crate::payload::Payload;
+use crate::stats::{EndpointStats, Stats};
+use crate::transmit::Path;
+use listener::Listeners;
+use secret::Secret;
+use table::Table;
+use time_wait::TimeWait;
+use timers::Timers;
+
+pub use error::{ConnectError, ListenError, SendError};
+pub(crate) use flow::Flow;
+pub(crate) use reply::{Replies, Reset};
+pub(crate) use time_wait::TWO_MSL;
+
+/// The name of a connection at its endpoint; never used twice.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct ConnectionId(pub u64);
+
+impl ConnectionId {
+    /// The `count`th connection of an endpoint, in `slot`.
+    fn new(count: u32, slot: usize) -> Self {
+        let slot = u32::try_from(slot).unwrap_or(u32::MAX);
+        Self(u64::from(count) << 32 | u64::from(slot))
+    }
+
+    fn slot(self) -> usize {
+        (self.0 & 0xFFFF_FFFF) as usize
+    }
+}
+
+/// A DCCP endpoint.
+#[derive(Debug)]
+pub struct Endpoint {
+    config: EndpointConfig,
+    secret: Secret,
+    listeners: Listeners,
+    connections: Slab<Connection>,
+    /// Connections begun so far: half of the next one's name.
+    count: u32,
+    table: Table,
+    time_wait: TimeWait,
+    timers: Timers,
+    /// Slots that may have something to send, in turn.
+    ready: VecDeque<usize>,
+    /// Which slots stand in there.
+    is_ready: Vec<bool>,
+    /// Slots in REQUEST, for ICMP errors that name no port.
+    connecting: BTreeSet<usize>,
+    /// Connections in RESPOND.
+    half_open: usize,
+    replies: Replies,
+    events: VecDeque<ConnectionEvent>,
+    told: Told,
+    stats: EndpointStats,
+}
+
+impl Endpoint {
+    /// An endpoint without connections. `secret` must be unguessable: initial sequence numbers
+    /// are a keyed hash of the connection's addresses and the time (RFC 4340, section 7.2), and it
+    /// is all the randomness that there is.
+    pub fn new(config: EndpointConfig, secret: [u8; 32]) -> Self {
+        let secret = Secret::new(secret);
+        Self {
+            listeners: Listeners::default(),
+            connections: Slab::new(),
+            count: 0,
+            table: Table::new(secret.lookup()),
+            time_wait: TimeWait::default(),
+            timers: Timers::default(),
+            ready: VecDeque::new(),
+            is_ready: Vec::new(),
+            connecting: BTreeSet::new(),
+            half_open: 0,
+            replies: Replies::new(config.max_resets_per_s),
+            events: VecDeque::new(),
+            told: Told::default(),
+            stats: EndpointStats::default(),
+            config,
+            secret,
+        }
+    }
+
+    /// Listens on DCCP port `port` for the given service codes; each connection accepted gets a clone of `config`.
+    ///
+    /// # Errors
+    /// See [`ListenError`].
+    pub fn listen(
+        &mut self,
+        port: u16,
+        services: &[ServiceCode],
+        config: Config,
+    ) -> Result<(), ListenError> {
+        config
+            .check()
+            .map_err(|what| ListenError::Config { what })?;
+        self.listeners.add(port, services, config)
+    }
+
+    /// Stops listening; connections already accepted go on.
+    pub fn unlisten(&mut self, port: u16) {
+        self.listeners.remove(port);
+    }
+
+    /// Begins a connection from DCCP port `local_port` (or a free one) to `remote_port` along `path`.
+    ///
+    /// # Errors
+    /// See [`ConnectError`].
+    pub fn connect(
+        &mut self,
+        now: Instant,
+        path: Path,
+        local_port: Option<u16>,
+        remote_port: u16,
+        service: ServiceCode,
+        config: Config,
+    ) -> Result<ConnectionId, ConnectError> {
+        config
+            .check()
+            .map_err(|what| ConnectError::Config { what })?;
+        path.check().map_err(|what| ConnectError::Config { what })?;
+        if !service.is_valid() {
+            return Err(ConnectError::InvalidService);
+        }
+        if self.connections.len() >= self.config.max_connections {
+            return Err(ConnectError::TooManyConnections);
+        }
+        let flow = self.free_flow(now, path, local_port, remote_port)?;
+        let origin = self.origin(now, flow, Role::Client, service, Arc::new(config));
+        let id = origin.id;
+        let slot = self.add(Connection::connect(now, origin));
+        self.connecting.insert(slot);
+        self.with(now, slot, |_, _| {});
+        Ok(id)
+    }
+
+    /// All that a connection on `flow` starts from.
+    fn origin(
+        &mut self,
+        now: Instant,
+        flow: Flow,
+        role: Role,
+        service: ServiceCode,
+        config: Arc<Config>,
+    ) -> Origin {
+        self.count = self.count.wrapping_add(1);
+        Origin {
+            id: ConnectionId::new(self.count, self.connections.vacant_key()),
+            flow,
+            role,
+            service,
+            iss: self.secret.initial_sequence(now, &flow),
+            timestamp_offset: self.secret.timestamp_offset(&flow),
+            config,
+        }
+    }
+
+    /// Takes a connection in.
+    fn add(&mut self, connection: Connection) -> usize {
+        let flow = connection.flow;
+        let slot = self.connections.insert(connection);
+        self.table.insert(flow, slot);
+        slot
+    }
+
+    fn get(&self, id: ConnectionId) -> Option<&Connection> {
+        self.connections.get(id.slot()).filter(|c| c.id == id)
+    }
+
+    /// The next event, with the connection it is about.
+    pub fn poll_event(&mut self) -> Option<(ConnectionId, Event)> {
+        self.events.pop_front()
+    }
+
+    /// Queues a datagram; its id names it in [`Event::Fate`].
+    ///
+    /// # Errors
+    /// See [`SendError`]; the payload is dropped then, so keep a clone (cheap for `Bytes`) to try again.
+    pub fn send(
+        &mut self,
+        now: Instant,
+        id: ConnectionId,
+        payload: Payload,
+    ) -> Result<DatagramId, SendError> {
+        let mut sent = Err(SendError::Closed);
+        if self.get(id).is_some() {
+            self.with(now, id.slot(), |connection, ctx| {
+                sent = connection.send(ctx, payload);
+            });
+        }
+        sent
+    }
+
+    /// The next datagram received.
+    pub fn recv(&mut self, id: ConnectionId) -> Option<Received> {
+        let connection = self.connections.get_mut(id.slot())?;
+        if connection.id == id {
+            connection.recv()
+        } else {
+            None
+        }
+    }
+
+    /// Sends what is queued for at most `linger`, then closes; the event `Closed` ends it.
+    pub fn close(&mut self, now: Instant, id: ConnectionId) {
+        self.act(now, id, |connection, ctx| {
+            let until = now + connection.linger();
+            connection.close(ctx, until);
+        });
+    }
+
+    /// Discards the queue and closes (the last handle was dropped).
+    pub fn discard(&mut self, now: Instant, id: ConnectionId) {
+        self.act(now, id, Connection::discard);
+    }
+
+    /// Resets the connection at once (Reset 2, Aborted).
+    pub fn abort(&mut self, now: Instant, id: ConnectionId) {
+        self.act(now, id, Connection::abort);
+    }
+
+    fn act(
+        &mut self,
+        now: Instant,
+        id: ConnectionId,
+        act: impl FnOnce(&mut Connection, &mut crate::connection::Context<'_>),
+    ) {
+        if self.get(id).is_some() {
+            self.with(now, id.slot(), act);
+        }
+    }
+
+    /// Forgets a closed connection: its unread data and statistics. Call it once after `Closed`.
+    ///
+    /// A connection that is not closed stays.
+    pub fn release(&mut self, id: ConnectionId) {
+        if self.get(id).is_some_and(Connection::is_closed) {
+            self.connections.remove(id.slot());
+        }
+    }
+
+    /// The largest datagram that `send` takes; keeps room for options, so that an accepted one never fails later.
+    pub fn max_datagram_size(&self, id: ConnectionId) -> Option<usize> {
+        self.get(id).map(Connection::max_datagram)
+    }
+
+    /// Has the send queue room for a datagram of `size` bytes?
+    pub fn can_send(&self, id: ConnectionId, size: usize) -> bool {
+        self.get(id)
+            .is_some_and(|connection| connection.can_send(size))
+    }
+
+    /// Counters and gauges of a connection.
+    pub fn stats(&self, id: ConnectionId) -> Option<Stats> {
+        self.get(id).map(Connection::stats)
+    }
+
+    /// Counters of the endpoint itself.
+    pub fn endpoint_stats(&self) -> EndpointStats {
+        EndpointStats {
+            resets_sent: self.replies.sent,
+            connections: self
+                .connections
+                .iter()
+                .filter(|(_, c)| !c.is_closed())
+                .count(),
+            time_wait: self.time_wait.len(),
+            ..self.stats
+        }
+    }
+
+    /// DCCP ports and path of a connection: local port, remote port, path.
+    pub fn addresses(&self, id: ConnectionId) -> Option<(u16, u16, Path)> {
+        let flow = self.get(id)?.flow;
+        Some((flow.local_port, flow.remote_port, flow.path))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,191 @@
+//! Packets and ICMP errors that arrive (RFC 4340, section 8.5, steps 1 to 3).
+
+use fairwire_units::{Ecn, Instant};
+use fairwire_wire::{Kind, Packet, ResetCode, Seq};
+
+use super::Endpoint;
+use super::flow::Flow;
+use crate::connection::{Connection, State, verify};
+use crate::feature::Role;
+use crate::payload::Payload;
+use crate::transmit::{IcmpError, IcmpQuote, Meta, Path};
+
+impl Endpoint {
+    /// A datagram arrived: `head` is the DCCP header with its options, `payload` the rest.
+    pub fn handle_datagram(&mut self, now: Instant, meta: Meta, head: &[u8], payload: Payload) {
+        // Step 1. What fails here is not answered.
+        let Ok(packet) = Packet::decode_head(head, payload.len()) else {
+            self.stats.malformed += 1;
+            return;
+        };
+        let Some(payload) = whole_payload(&packet, head, payload) else {
+            self.stats.malformed += 1;
+            return;
+        };
+        let checked = verify(&packet, &meta.path, head, &payload);
+        let flow = Flow::of_received(meta.path, &packet);
+        // Step 2.
+        let slot = self.table.find(&flow);
+        if checked.is_err() {
+            self.stats.checksum_errors += 1;
+            if let Some(connection) = slot.and_then(|slot| self.connections.get_mut(slot)) {
+                connection.count_checksum_error();
+            }
+            return;
+        }
+        match slot {
+            Some(slot) => self.deliver(now, slot, &packet, payload, meta.ecn),
+            None => self.handle_stray(now, meta, &packet, payload, flow),
+        }
+    }
+
+    fn deliver(
+        &mut self,
+        now: Instant,
+        slot: usize,
+        packet: &Packet<'_>,
+        payload: Payload,
+        ecn: Ecn,
+    ) {
+        self.with(now, slot, |connection, ctx| {
+            connection.handle_packet(ctx, packet, payload, ecn);
+        });
+    }
+
+    /// A packet that belongs to no connection.
+    fn handle_stray(
+        &mut self,
+        now: Instant,
+        meta: Meta,
+        packet: &Packet<'_>,
+        payload: Payload,
+        flow: Flow,
+    ) {
+        let waits =
+            !self.time_wait.is_empty() && self.time_wait.contains(now, self.secret.name(&flow));
+        let listener = self.listeners.at(flow.local_port);
+        let answered = self.config.answer_unbound_ports || waits || listener.is_some();
+        let refusal = match (packet.kind, listener) {
+            // RFC 5596, 2.2.2: a Listen to anybody but a client in REQUEST means nothing.
+            (Kind::Listen { .. }, _) => return,
+            // Step 2: TIMEWAIT.
+            _ if waits => ResetCode::NoConnection,
+            (Kind::Request { service }, Some(listener)) => {
+                if !listener.offers(service) {
+                    ResetCode::BadServiceCode
+                } else if self.is_busy() {
+                    self.stats.refused += 1;
+                    ResetCode::TooBusy
+                } else {
+                    // Step 3.
+                    return self.accept(now, meta, packet, payload, flow);
+                }
+            }
+            // RFC 4340, 8.1.3: nobody listens there.
+            (Kind::Request { .. }, None) => {
+                self.stats.unmatched += 1;
+                ResetCode::ConnectionRefused
+            }
+            _ => {
+                self.stats.unmatched += 1;
+                ResetCode::NoConnection
+            }
+        };
+        if answered {
+            self.replies.answer(now, meta.path, packet, refusal, [0; 3]);
+        }
+    }
+
+    /// Has the endpoint as many connections, or half of connections, as it may?
+    fn is_busy(&self) -> bool {
+        self.connections.len() >= self.config.max_connections
+            || self.half_open >= self.config.max_half_open
+    }
+
+    fn accept(
+        &mut self,
+        now: Instant,
+        meta: Meta,
+        packet: &Packet<'_>,
+        payload: Payload,
+        flow: Flow,
+    ) {
+        let (Kind::Request { service }, Some(isr)) = (packet.kind, packet.seq.long()) else {
+            return;
+        };
+        let Some(listener) = self.listeners.at(flow.local_port) else {
+            return;
+        };
+        let config = listener.config.clone();
+        let origin = self.origin(now, flow, Role::Server, service, config);
+        let connection = Connection::respond(now, origin, isr);
+        let slot = self.add(connection);
+        self.half_open += 1;
+        self.deliver(now, slot, packet, payload, meta.ecn);
+    }
+
+    /// An ICMP error arrived about a packet of ours along `path`.
+    pub fn handle_icmp(&mut self, now: Instant, path: Path, quote: IcmpQuote<'_>) {
+        // Path MTU discovery is not done, and data never exceeds the configured path MTU: a
+        // "too big" changes nothing, whoever sent it.
+        if quote.error != IcmpError::Unreachable {
+            return;
+        }
+        let Some(&[s0, s1, d0, d1]) = quote.head.first_chunk() else {
+            // RFC 6773, 3.6: only the UDP path is known; every attempt along it has failed.
+            let attempts: Vec<usize> = self.connecting.iter().copied().collect();
+            for slot in attempts {
+                if self
+                    .connections
+                    .get(slot)
+                    .is_some_and(|c| c.flow.path == path)
+                {
+                    self.with(now, slot, |connection, ctx| {
+                        connection.on_unreachable(ctx, None);
+                    });
+                }
+            }
+            return;
+        };
+        let flow = Flow {
+            path,
+            local_port: u16::from_be_bytes([s0, s1]),
+            remote_port: u16::from_be_bytes([d0, d1]),
+        };
+        // RFC 4340, 14.1: sixteen bytes include the number, fewer do not.
+        let seq = quote.head.first_chunk::<16>().map(|head| {
+            let number = head[10..]
+                .iter()
+                .fold(0, |n, &byte| n << 8 | u64::from(byte));
+            Seq::new(number)
+        });
+        if let Some(slot) = self.table.find(&flow) {
+            self.with(now, slot, |connection, ctx| {
+                connection.on_unreachable(ctx, seq);
+            });
+        }
+    }
+
+    /// Takes note that a connection may have left REQUEST or RESPOND.
+    pub(super) fn note_state(&mut self, slot: usize, before: State, after: State) {
+        if before == after {
+            return;
+        }
+        if before == State::Respond {
+            self.half_open -= 1;
+        }
+        if before == State::Request {
+            self.connecting.remove(&slot);
+        }
+    }
+}
+
+/// The payload with whatever of it came at the end of `head`; `None` if both hold some.
+fn whole_payload(packet: &Packet<'_>, head: &[u8], payload: Payload) -> Option<Payload> {
+    let rest = head.get(packet.data_offset..).unwrap_or_default();
+    match (rest, payload.is_empty()) {
+        ([], _) => Some(payload),
+        (rest, true) => Some(Payload::from(rest.to_vec())),
+        (_, false) => None,
+    }
+}

@@ -1,0 +1,59 @@
+//! Ports that accept connections: the state LISTEN.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use fairwire_wire::ServiceCode;
+
+use super::error::ListenError;
+use crate::config::Config;
+
+/// One port.
+#[derive(Debug)]
+pub(super) struct Listener {
+    services: Vec<ServiceCode>,
+    /// What its connections do. Shared, and never written to.
+    pub(super) config: Arc<Config>,
+}
+
+impl Listener {
+    /// Does it offer this service?
+    pub(super) fn offers(&self, service: ServiceCode) -> bool {
+        // RFC 4340, 8.1.2: the invalid code is refused, whoever asks.
+        service.is_valid() && self.services.contains(&service)
+    }
+}
+
+/// All listening ports.
+#[derive(Debug, Default)]
+pub(super) struct Listeners(BTreeMap<u16, Listener>);
+
+impl Listeners {
+    pub(super) fn add(
+        &mut self,
+        port: u16,
+        services: &[ServiceCode],
+        config: Config,
+    ) -> Result<(), ListenError> {
+        if services.is_empty() || services.iter().any(|service| !service.is_valid()) {
+            return Err(ListenError::InvalidService);
+        }
+        if self.0.contains_key(&port) {
+            return Err(ListenError::PortInUse { port });
+        }
+        let listener = Listener {
+            services: services.to_vec(),
+            config: Arc::new(config),
+        };
+        self.0.insert(port, listener);
+        Ok(())
+    }
+
+    pub(super) fn remove(&mut self, port: u16) {
+        self.0.remove(&port);
+    }
+
+    pub(super) fn at(&self, port: u16) -> Option<&Listener> {
+        self.0.get(&port)
+    }
+}

@@ -1,0 +1,58 @@
+//! Choosing the local port of a connection.
+
+use fairwire_units::Instant;
+
+use super::Endpoint;
+use super::error::ConnectError;
+use super::flow::Flow;
+use crate::transmit::Path;
+
+/// The dynamic ports (RFC 6335, section 6).
+const FIRST: u16 = 49_152;
+const COUNT: u16 = u16::MAX - FIRST + 1;
+
+impl Endpoint {
+    /// The flow of a new connection, with `local_port` or with one that is free.
+    pub(super) fn free_flow(
+        &mut self,
+        now: Instant,
+        path: Path,
+        local_port: Option<u16>,
+        remote_port: u16,
+    ) -> Result<Flow, ConnectError> {
+        let mut flow = Flow {
+            path,
+            local_port: local_port.unwrap_or(0),
+            remote_port,
+        };
+        if local_port.is_some() {
+            let free = self.is_free(now, &flow);
+            return if free {
+                Ok(flow)
+            } else {
+                Err(ConnectError::NoPort)
+            };
+        }
+        // RFC 6056, 3.3.3: towards each peer ports are taken in turn from a start that only we
+        // can tell.
+        let start = self
+            .secret
+            .port_offset(&flow)
+            .wrapping_add((self.count & 0xFFFF) as u16);
+        for turn in 0..COUNT {
+            flow.local_port = FIRST + start.wrapping_add(turn) % COUNT;
+            let listens = self.listeners.at(flow.local_port).is_some();
+            if !listens && self.is_free(now, &flow) {
+                return Ok(flow);
+            }
+        }
+        Err(ConnectError::NoPort)
+    }
+
+    /// RFC 4340, 8.3: while a flow is in TIMEWAIT, no connection may begin on it.
+    fn is_free(&mut self, now: Instant, flow: &Flow) -> bool {
+        let waits =
+            !self.time_wait.is_empty() && self.time_wait.contains(now, self.secret.name(flow));
+        !waits && !self.table.contains(flow)
+    }
+}

@@ -1,0 +1,122 @@
+//! Packets that leave outside of any live connection: answers to strangers, and the Reset with
+//! which a connection ends.
+
+use std::collections::VecDeque;
+
+use fairwire_units::{Ecn, Instant};
+use fairwire_wire::{DccpOption, Encoder, HeadBuf, Kind, Packet, Ports, ResetCode, Seq};
+
+use super::ConnectionId;
+use super::flow::Flow;
+use crate::connection::seal;
+use crate::payload::Payload;
+use crate::rate_limit::RateLimit;
+use crate::transmit::{Path, Transmit};
+
+/// A Reset about to leave.
+#[derive(Debug)]
+pub(crate) struct Reset {
+    pub(crate) flow: Flow,
+    pub(crate) seq: Seq,
+    pub(crate) ack: Seq,
+    pub(crate) code: ResetCode,
+    pub(crate) data: [u8; 3],
+    /// The NDP Count to carry, zero for none.
+    pub(crate) ndp_count: u64,
+    /// The connection that it ends, if there was one.
+    pub(crate) connection: Option<ConnectionId>,
+}
+
+/// Resets waiting to leave.
+#[derive(Debug)]
+pub(crate) struct Replies {
+    waiting: VecDeque<Reset>,
+    limit: RateLimit,
+    /// Sent without a connection.
+    pub(crate) sent: u64,
+}
+
+impl Replies {
+    /// At most `per_s` answers to strangers a second.
+    pub(crate) fn new(per_s: u32) -> Self {
+        Self {
+            waiting: VecDeque::new(),
+            limit: RateLimit::per_second(per_s, (per_s / 16).max(1)),
+            sent: 0,
+        }
+    }
+
+    /// Ends a connection; never limited, for each ends once.
+    pub(crate) fn end(&mut self, reset: Reset) {
+        self.waiting.push_back(reset);
+    }
+
+    /// Answers a packet of a flow that we know no sequence numbers of.
+    pub(crate) fn answer(
+        &mut self,
+        now: Instant,
+        path: Path,
+        packet: &Packet<'_>,
+        code: ResetCode,
+        data: [u8; 3],
+    ) {
+        let is_reset = matches!(packet.kind, Kind::Reset { .. });
+        // RFC 4340, 8.5, steps 2 and 3: Resets are never answered, or two ends could go on for
+        // ever; 8.1.3: at a limited rate.
+        if is_reset || !self.limit.allow(now) {
+            return;
+        }
+        // RFC 4340, 8.3.1: the numbers come from the packet; of short ones the upper bits are zero.
+        let seq = match packet.ack() {
+            Some(ack) if packet.is_short() => Seq::new(u64::from(ack.short())).next(),
+            Some(ack) => ack.extend(Seq::ZERO).next(),
+            None => Seq::ZERO,
+        };
+        let seq = if packet.is_short() {
+            Seq::new(u64::from(seq.short()))
+        } else {
+            seq
+        };
+        let ack = match packet.seq.long() {
+            Some(seq) => seq,
+            None => Seq::new(u64::from(packet.seq.short())),
+        };
+        self.sent += 1;
+        self.waiting.push_back(Reset {
+            flow: Flow::of_received(path, packet),
+            seq,
+            ack,
+            code,
+            data,
+            ndp_count: 0,
+            connection: None,
+        });
+    }
+
+    /// The next one, encoded.
+    pub(crate) fn poll_transmit(&mut self, head: &mut HeadBuf) -> Option<Transmit> {
+        let reset = self.waiting.pop_front()?;
+        let ports: Ports = reset.flow.ports();
+        let kind = Kind::Reset {
+            ack: reset.ack.into(),
+            code: reset.code,
+            data: reset.data,
+        };
+        let mut encoder = Encoder::new(head, ports, reset.seq.into(), &kind, 0, 0);
+        if reset.ndp_count > 0 {
+            let option = DccpOption::NdpCount(reset.ndp_count);
+            let written = encoder.option(&option);
+            debug_assert!(written.is_ok(), "an empty head has room");
+        }
+        seal(encoder, &reset.flow.path, &Payload::EMPTY, 0);
+        Some(Transmit {
+            path: reset.flow.path,
+            ecn: Ecn::NotEct,
+            // RFC 4340, 14.2: Resets may be fragmented.
+            dont_fragment: false,
+            payload: Payload::EMPTY,
+            connection: reset.connection,
+            id: None,
+        })
+    }
+}

@@ -1,0 +1,141 @@
+//! Everything unpredictable, from one secret.
+//!
+//! The protocol draws no randomness. What must be hard to guess is a keyed hash of something
+//! public, each purpose with a key of its own.
+
+use std::hash::{BuildHasher, Hash, Hasher};
+
+use fairwire_units::Instant;
+use fairwire_wire::Seq;
+use siphasher::sip::{SipHasher13, SipHasher24};
+use siphasher::sip128::{Hasher128, SipHasher13 as Sip128};
+
+use super::flow::Flow;
+
+/// Keys for each purpose.
+#[derive(Clone)]
+pub(crate) struct Secret {
+    sequence: (u64, u64),
+    timestamp: (u64, u64),
+    port: (u64, u64),
+    time_wait: (u64, u64),
+    lookup: (u64, u64),
+    /// Lets a test begin near a wrap.
+    #[cfg(test)]
+    pub(super) first: Option<Seq>,
+}
+
+impl Secret {
+    /// Derives the keys from `secret`.
+    pub(crate) fn new(secret: [u8; 32]) -> Self {
+        let word = |at: usize| {
+            let bytes = secret[at..].first_chunk().copied().unwrap_or_default();
+            u64::from_be_bytes(bytes)
+        };
+        let (left, right) = ((word(0), word(8)), (word(16), word(24)));
+        let key = |purpose: u64| (sip(left, &purpose), sip(right, &purpose));
+        Self {
+            sequence: key(1),
+            timestamp: key(2),
+            port: key(3),
+            time_wait: key(4),
+            lookup: key(5),
+            #[cfg(test)]
+            first: None,
+        }
+    }
+
+    /// The first sequence number that we send on `flow`.
+    ///
+    /// RFC 4340, 7.2: each flow has a number space of its own that cannot be told from outside
+    /// (the hash), and a later connection of the same flow starts behind the earlier (the clock,
+    /// eight million numbers a second, more than any connection sends; it wraps after 417 days).
+    /// We never send 24-bit numbers, so the low bits need no clock of their own.
+    pub(crate) fn initial_sequence(&self, now: Instant, flow: &Flow) -> Seq {
+        #[cfg(test)]
+        if let Some(first) = self.first {
+            return first;
+        }
+        Seq::new(sip(self.sequence, flow).wrapping_add(now.as_nanos() >> 7))
+    }
+
+    /// Where the timestamps of `flow` start: they must not tell our clock.
+    pub(crate) fn timestamp_offset(&self, flow: &Flow) -> u32 {
+        (sip(self.timestamp, flow) >> 32) as u32
+    }
+
+    /// Where the search for a free local port of `flow` starts (RFC 6056, section 3.3.3).
+    pub(crate) fn port_offset(&self, flow: &Flow) -> u16 {
+        (sip(self.port, flow) >> 48) as u16
+    }
+
+    /// A name for `flow` of 128 bits, which nobody outside can make collide.
+    pub(crate) fn name(&self, flow: &Flow) -> [u64; 2] {
+        let mut hasher = Sip128::new_with_keys(self.time_wait.0, self.time_wait.1);
+        flow.hash(&mut hasher);
+        let hash = hasher.finish128();
+        [hash.h1, hash.h2]
+    }
+
+    /// The hasher of the connection table.
+    pub(crate) fn lookup(&self) -> KeyedHash {
+        KeyedHash(self.lookup)
+    }
+}
+
+impl std::fmt::Debug for Secret {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Secret")
+    }
+}
+
+fn sip(key: (u64, u64), value: &impl Hash) -> u64 {
+    let mut hasher = SipHasher24::new_with_keys(key.0, key.1);
+    value.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// A keyed hash for tables that attackers fill.
+#[derive(Clone)]
+pub(crate) struct KeyedHash((u64, u64));
+
+impl BuildHasher for KeyedHash {
+    type Hasher = SipHasher13;
+    fn build_hasher(&self) -> SipHasher13 {
+        SipHasher13::new_with_keys(self.0.0, self.0.1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Flow, Secret};
+    use crate::transmit::{Encapsulation, Path};
+    use fairwire_units::{Duration, Instant};
+
+    fn flow(local_port: u16) -> Flow {
+        Flow {
+            path: Path {
+                encapsulation: Encapsulation::Native,
+                local: "192.0.2.1:0".parse().unwrap(),
+                remote: "192.0.2.2:0".parse().unwrap(),
+            },
+            local_port,
+            remote_port: 5001,
+        }
+    }
+
+    /// RFC 4340, 7.2: flows have unrelated initial numbers, and on one flow they move forward
+    /// with the clock, by more than a connection could have sent.
+    #[test]
+    fn initial_numbers_are_apart_and_move_on() {
+        let secret = Secret::new([7; 32]);
+        let now = Instant::START + Duration::from_secs(5);
+        let first = secret.initial_sequence(now, &flow(1));
+        assert!(first.delta(secret.initial_sequence(now, &flow(2))).abs() > 1 << 30);
+        let second = now + Duration::from_secs(1);
+        let ahead = first.distance(secret.initial_sequence(second, &flow(1)));
+        assert!((7_000_000..8_000_000).contains(&ahead), "{ahead}");
+        let other = Secret::new([8; 32]).initial_sequence(now, &flow(1));
+        assert_ne!(first, other);
+    }
+}

@@ -1,0 +1,62 @@
+//! Which connection a packet belongs to.
+
+use std::net::IpAddr;
+
+#[expect(
+    clippy::disallowed_types,
+    reason = "it is only looked up, never walked, so its order cannot show"
+)]
+type Map<K, V, S> = std::collections::HashMap<K, V, S>;
+
+use super::flow::Flow;
+use super::secret::KeyedHash;
+
+/// Slots of connections by flow. The hash is keyed: nobody outside can fill one bucket.
+#[derive(Debug)]
+pub(super) struct Table {
+    slots: Map<Flow, usize, KeyedHash>,
+    /// Flows begun on a socket that is bound to every address.
+    open_ended: usize,
+}
+
+impl Table {
+    pub(super) fn new(hash: KeyedHash) -> Self {
+        Self {
+            slots: Map::with_hasher(hash),
+            open_ended: 0,
+        }
+    }
+
+    /// Is `flow` taken?
+    pub(super) fn contains(&self, flow: &Flow) -> bool {
+        self.slots.contains_key(flow)
+    }
+
+    pub(super) fn insert(&mut self, flow: Flow, slot: usize) {
+        let before = self.slots.insert(flow, slot);
+        debug_assert!(before.is_none(), "a flow has one connection");
+        self.open_ended += usize::from(is_open_ended(&flow));
+    }
+
+    pub(super) fn remove(&mut self, flow: &Flow) {
+        if self.slots.remove(flow).is_some() {
+            self.open_ended -= usize::from(is_open_ended(flow));
+        }
+    }
+
+    /// The connection of a packet that arrived on `flow`.
+    pub(super) fn find(&self, flow: &Flow) -> Option<usize> {
+        let exact = self.slots.get(flow).copied();
+        if exact.is_some() || self.open_ended == 0 {
+            return exact;
+        }
+        self.slots.get(&flow.with_any_local()).copied()
+    }
+}
+
+fn is_open_ended(flow: &Flow) -> bool {
+    match flow.path.local.ip() {
+        IpAddr::V4(ip) => ip.is_unspecified(),
+        IpAddr::V6(ip) => ip.is_unspecified(),
+    }
+}

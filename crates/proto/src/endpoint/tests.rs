@@ -1,0 +1,86 @@
+//! Two endpoints on a virtual clock, and packets made by hand.
+
+#![expect(
+    clippy::field_reassign_with_default,
+    reason = "a test names what it changes, a line each"
+)]
+#![expect(
+    clippy::cast_possible_truncation,
+    reason = "the numbers of tests are small"
+)]
+
+mod pair;
+
+mod closing;
+mod handshake;
+mod hostile;
+mod kernel;
+mod liveness;
+mod options;
+mod paths;
+mod sync;
+mod transfer;
+
+use fairwire_units::Ecn;
+use fairwire_wire::{Encoder, HeadBuf, Kind, PacketType, Ports, ResetCode, Seq, SeqNo};
+
+use crate::connection::seal;
+use crate::{Payload, Transmit};
+use pair::{Pair, SERVICE, Wire};
+
+/// A packet of this type that acknowledges `ack`, where it can.
+fn kind_of(packet_type: PacketType, ack: SeqNo) -> Kind {
+    let service = SERVICE;
+    match packet_type {
+        PacketType::Request => Kind::Request { service },
+        PacketType::Response => Kind::Response { ack, service },
+        PacketType::Data => Kind::Data,
+        PacketType::Ack => Kind::Ack { ack },
+        PacketType::DataAck => Kind::DataAck { ack },
+        PacketType::CloseReq => Kind::CloseReq { ack },
+        PacketType::Close => Kind::Close { ack },
+        PacketType::Reset => Kind::Reset {
+            ack,
+            code: ResetCode::Aborted,
+            data: [0; 3],
+        },
+        PacketType::Sync => Kind::Sync { ack },
+        PacketType::SyncAck => Kind::SyncAck { ack },
+        PacketType::Listen => Kind::Listen { service },
+    }
+}
+
+/// A packet from side `from`, made from nothing.
+fn forged(pair: &Pair, from: usize, ports: Ports, seq: Seq, kind: &Kind) -> Wire {
+    let mut head = HeadBuf::new();
+    let path = pair.path(from);
+    let encoder = Encoder::new(&mut head, ports, seq.into(), kind, 0, 0);
+    seal(encoder, &path, &Payload::EMPTY, 0);
+    let transmit = Transmit {
+        path,
+        ecn: Ecn::NotEct,
+        dont_fragment: true,
+        payload: Payload::EMPTY,
+        connection: None,
+        id: None,
+    };
+    Wire {
+        at: pair.now,
+        from,
+        head: head.as_slice().to_vec(),
+        transmit,
+    }
+}
+
+/// Gives a packet that was tampered with a true checksum.
+fn reseal(wire: &mut Wire, path: &crate::Path) {
+    use fairwire_wire::checksum::{PseudoHeader, Sum, compute};
+    let pseudo = PseudoHeader::new(path.local.ip(), path.remote.ip()).expect("one family");
+    let payload = &wire.transmit.payload;
+    let covered = match payload {
+        Payload::Bytes(bytes) => Sum::of(bytes),
+        Payload::Synthetic { len, .. } => Sum::zeros(*len as usize),
+    };
+    let sum = compute(pseudo, &wire.head, covered, payload.len());
+    wire.head[6..8].copy_from_slice(&sum.to_be_bytes());
+}

@@ -1,0 +1,269 @@
+//! How connections end.
+
+use fairwire_units::Duration;
+use fairwire_wire::{Kind, PacketType, ResetCode};
+
+use super::pair::{Dice, Fault, Pair, data, ms};
+use crate::{CloseReason, Config, ConnectError, Event, Fate, SendError};
+
+const CLOSED: Event = Event::Closed {
+    reason: CloseReason::Closed,
+};
+
+fn reason(pair: &Pair, side: usize) -> Option<CloseReason> {
+    pair.told(side).into_iter().find_map(|event| match event {
+        Event::Closed { reason } => Some(reason),
+        _ => None,
+    })
+}
+
+/// RFC 4340, 8.3: a client's Close is answered with a Reset, and the client waits.
+#[test]
+fn a_client_closes() {
+    let mut pair = Pair::new();
+    let (client, _) = pair.open(Config::default(), Config::default());
+    pair.ends[0].close(pair.now, client);
+    pair.run_for(ms(200));
+    assert_eq!(pair.types(0).last(), Some(&PacketType::Close));
+    assert_eq!(pair.types(1).last(), Some(&PacketType::Reset));
+    for side in 0..2 {
+        assert_eq!(pair.told(side).last(), Some(&CLOSED), "side {side}");
+    }
+    assert_eq!(pair.ends[0].endpoint_stats().time_wait, 1);
+    assert_eq!(pair.ends[1].endpoint_stats().time_wait, 0);
+    assert_eq!(pair.next(), None, "TIMEWAIT keeps nobody awake");
+}
+
+/// RFC 4340, 8.3: a server asks with a `CloseReq`, so that the client waits for it.
+#[test]
+fn a_server_closes() {
+    let mut pair = Pair::new();
+    let (_, server) = pair.open(Config::default(), Config::default());
+    pair.log.clear();
+    pair.ends[1].close(pair.now, server);
+    pair.run_for(ms(200));
+    let types: Vec<_> = pair.log.iter().map(super::Wire::packet_type).collect();
+    assert_eq!(
+        types,
+        [PacketType::CloseReq, PacketType::Close, PacketType::Reset]
+    );
+    for side in 0..2 {
+        assert_eq!(pair.told(side).last(), Some(&CLOSED), "side {side}");
+    }
+    assert_eq!(pair.ends[0].endpoint_stats().time_wait, 1);
+    assert_eq!(pair.ends[1].endpoint_stats().time_wait, 0);
+}
+
+/// Both closing handshakes end under heavy loss, whoever begins; so do crossed ones.
+#[test]
+fn closing_ends_under_loss() {
+    for seed in 0..90 {
+        let mut pair = Pair::new();
+        let (client, server) = pair.open(Config::default(), Config::default());
+        let mut dice = Dice::new(seed);
+        pair.rule(move |_| dice.chance(400).then_some(Fault::Lose));
+        if seed % 3 != 1 {
+            pair.ends[0].close(pair.now, client);
+        }
+        if seed % 3 != 0 {
+            pair.ends[1].close(pair.now, server);
+        }
+        pair.run_for(Duration::from_secs(60));
+        for side in 0..2 {
+            let ended = reason(&pair, side).unwrap_or_else(|| panic!("seed {seed} side {side}"));
+            let good = match ended {
+                CloseReason::Closed | CloseReason::CloseTimeout => true,
+                // The other end was gone when the question came again.
+                CloseReason::Reset { code, .. } => code == ResetCode::NoConnection,
+                _ => false,
+            };
+            assert!(good, "seed {seed} side {side}: {ended:?}");
+            assert_eq!(pair.ends[side].endpoint_stats().connections, 0);
+        }
+    }
+}
+
+/// RFC 4340, 8.3: an unanswered Close is repeated, first after two round trips and then less and
+/// less often; after 20 seconds the connection is reset and forgotten.
+#[test]
+fn an_unanswered_close_backs_off_and_ends() {
+    let mut pair = Pair::new();
+    let (client, _) = pair.open(Config::default(), Config::default());
+    pair.rule(|_| Some(Fault::Lose));
+    pair.log.clear();
+    let start = pair.now;
+    pair.ends[0].close(pair.now, client);
+    pair.run_for(Duration::from_secs(30));
+    let at: Vec<_> = pair
+        .log
+        .iter()
+        .map(|w| (w.at - start).as_millis())
+        .collect();
+    assert_eq!(at, [0, 80, 240, 560, 1_200, 2_480, 5_040, 10_160, 20_000]);
+    assert_eq!(reason(&pair, 0), Some(CloseReason::CloseTimeout));
+    let last = pair.log.last().and_then(super::Wire::reset);
+    assert_eq!(last, Some((ResetCode::Aborted, [0; 3])));
+}
+
+/// `close` lets the queue drain for as long as it may linger and not longer; what is left then
+/// is refused.
+#[test]
+fn close_drains_for_the_linger_time() {
+    for linger in [5_000, 150] {
+        let mut pair = Pair::new();
+        let mut config = Config::default();
+        config.linger = ms(linger);
+        config.report_fates = true;
+        config.ccid2.initial_window = Some(2.0);
+        config.ccid2.initial_ssthresh = Some(2.0);
+        let (client, server) = pair.open(config, Config::default());
+        for _ in 0..40 {
+            pair.ends[0].send(pair.now, client, data(100)).unwrap();
+        }
+        pair.ends[0].close(pair.now, client);
+        let late = pair.ends[0].send(pair.now, client, data(1));
+        assert_eq!(late, Err(SendError::Closed));
+        pair.run_for(ms(6_000));
+        let got = std::iter::from_fn(|| pair.ends[1].recv(server)).count();
+        let refused = pair.told(0).into_iter().filter(|event| {
+            matches!(
+                event,
+                Event::Fate {
+                    fate: Fate::Refused,
+                    ..
+                }
+            )
+        });
+        let refused = refused.count();
+        assert_eq!(got + refused, 40);
+        if linger > 1_000 {
+            assert_eq!(got, 40);
+        } else {
+            // Four round trips, the window 2 packets at first and one more in each.
+            assert!((2..=20).contains(&got), "{got}");
+        }
+        assert_eq!(reason(&pair, 0), Some(CloseReason::Closed));
+    }
+}
+
+/// A peer that acknowledges nothing cannot hold a closing connection (adversarial: resource
+/// exhaustion): linger and the Close's 20 seconds bound it.
+#[test]
+fn a_silent_peer_does_not_hold_a_close() {
+    let mut pair = Pair::new();
+    let (_, server) = pair.open(Config::default(), Config::default());
+    for _ in 0..100 {
+        pair.ends[1].send(pair.now, server, data(1_000)).unwrap();
+    }
+    pair.rule(|_| Some(Fault::Lose));
+    pair.ends[1].close(pair.now, server);
+    pair.run_for(Duration::from_secs(26));
+    assert_eq!(reason(&pair, 1), Some(CloseReason::CloseTimeout));
+    assert_eq!(pair.ends[1].endpoint_stats().connections, 0);
+}
+
+/// Dropping a handle refuses what is queued and closes at once.
+#[test]
+fn discard_refuses_the_queue() {
+    let mut pair = Pair::new();
+    let mut config = Config::default();
+    config.report_fates = true;
+    config.ccid2.initial_window = Some(2.0);
+    let (client, _) = pair.open(config, Config::default());
+    for _ in 0..10 {
+        pair.ends[0].send(pair.now, client, data(100)).unwrap();
+    }
+    pair.drain();
+    pair.ends[0].discard(pair.now, client);
+    pair.drain();
+    let refused = Fate::Refused;
+    let fates = pair.told(0).into_iter();
+    let fates = fates.filter(|e| matches!(e, Event::Fate { fate, .. } if *fate == refused));
+    assert_eq!(fates.count(), 8);
+    assert_eq!(pair.types(0).last(), Some(&PacketType::Close));
+    pair.run_for(ms(100));
+    assert_eq!(reason(&pair, 0), Some(CloseReason::Closed));
+}
+
+/// An abort is a Reset 2; the peer learns the code.
+#[test]
+fn abort_resets() {
+    let mut pair = Pair::new();
+    let (client, _) = pair.open(Config::default(), Config::default());
+    pair.ends[0].abort(pair.now, client);
+    pair.run_for(ms(100));
+    assert_eq!(reason(&pair, 0), Some(CloseReason::Aborted));
+    let code = ResetCode::Aborted;
+    let data = [0; 3];
+    assert_eq!(reason(&pair, 1), Some(CloseReason::Reset { code, data }));
+    assert_eq!(pair.ends[1].endpoint_stats().time_wait, 1);
+}
+
+/// What was received before the end can be read after it, until the connection is released.
+#[test]
+fn unread_data_outlives_the_connection() {
+    let mut pair = Pair::new();
+    let (client, server) = pair.open(Config::default(), Config::default());
+    pair.ends[0].send(pair.now, client, data(77)).unwrap();
+    pair.ends[0].close(pair.now, client);
+    pair.run_for(ms(500));
+    assert_eq!(reason(&pair, 1), Some(CloseReason::Closed));
+    assert_eq!(pair.ends[1].recv(server).map(|r| r.payload.len()), Some(77));
+    assert_eq!(pair.ends[1].stats(server).map(|s| s.data_received), Some(1));
+    pair.ends[1].release(server);
+    assert_eq!(pair.ends[1].stats(server), None);
+    pair.ends[0].release(client);
+    let again = pair.connect_only(Config::default());
+    assert_ne!(again, client, "names are not used twice");
+    pair.ends[0].release(again);
+    assert!(pair.ends[0].stats(again).is_some(), "not closed yet");
+}
+
+/// RFC 4340, 8.5, step 2, and 8.3: in TIMEWAIT anything but a Reset is answered with Reset 3, and
+/// no connection begins on that flow until two segment lifetimes have passed.
+#[test]
+fn time_wait_keeps_the_flow() {
+    let mut pair = Pair::new();
+    let (client, _) = pair.open(Config::default(), Config::default());
+    let (port, _, path) = pair.ends[0].addresses(client).unwrap();
+    pair.ends[0].close(pair.now, client);
+    pair.run_for(ms(500));
+    for (packet_type, answers) in [(PacketType::Data, 1), (PacketType::Reset, 0)] {
+        let kind = |ack| super::kind_of(packet_type, ack);
+        let got = pair.inject(1, 1, kind, |_| {});
+        assert_eq!(got.len(), answers, "{packet_type}");
+        for answer in got {
+            assert_eq!(answer.reset(), Some((ResetCode::NoConnection, [0; 3])));
+        }
+    }
+    let again = |pair: &mut Pair| {
+        let (now, service) = (pair.now, super::SERVICE);
+        let config = Config::default();
+        pair.ends[0].connect(now, path, Some(port), super::pair::PORT, service, config)
+    };
+    assert_eq!(again(&mut pair), Err(ConnectError::NoPort));
+    pair.run_for(Duration::from_secs(271));
+    assert!(again(&mut pair).is_ok());
+}
+
+/// RFC 4340, 8.3: only a server may ask to close; one that is asked says Sync and goes on.
+#[test]
+fn a_server_is_not_asked_to_close() {
+    let mut pair = Pair::new();
+    pair.open(Config::default(), Config::default());
+    let answers = pair.inject(0, 1, |ack| Kind::CloseReq { ack }, |_| {});
+    let types: Vec<_> = answers.iter().map(super::Wire::packet_type).collect();
+    assert_eq!(types, [PacketType::Sync]);
+    assert_eq!(reason(&pair, 1), None);
+}
+
+/// RFC 4340, 8.3: data and acknowledgements that cross a `CloseReq` or Close are still taken.
+#[test]
+fn crossing_data_is_taken() {
+    let mut pair = Pair::new();
+    let (client, server) = pair.open(Config::default(), Config::default());
+    pair.ends[0].send(pair.now, client, data(5)).unwrap();
+    pair.ends[1].close(pair.now, server);
+    pair.run_for(ms(300));
+    assert_eq!(pair.ends[1].recv(server).map(|r| r.payload.len()), Some(5));
+}

@@ -1,0 +1,409 @@
+//! How connections begin.
+
+use fairwire_units::{Duration, Instant};
+use fairwire_wire::{DccpOption, Kind, PacketType, ResetCode, Seq, ServiceCode};
+
+use super::pair::{Dice, Fault, PORT, Pair, SERVICE, data, ms};
+use crate::{CloseReason, Config, ConnectError, Event, IcmpError, IcmpQuote, ListenError};
+
+fn closed(reason: CloseReason) -> Event {
+    Event::Closed { reason }
+}
+
+fn refused(code: ResetCode) -> Event {
+    let data = [0; 3];
+    closed(CloseReason::Reset { code, data })
+}
+
+/// RFC 4340, 8.1: Request, Response, Ack; both ends open after one and a half round trips.
+#[test]
+fn three_packets_open_both_ends() {
+    let mut pair = Pair::new();
+    let (client, server) = pair.open(Config::default(), Config::default());
+    assert_eq!(pair.types(0)[..2], [PacketType::Request, PacketType::Ack]);
+    assert_eq!(pair.types(1)[0], PacketType::Response);
+    assert!(pair.told(0).contains(&Event::Connected));
+    assert!(pair.told(1).contains(&Event::Accepted { port: PORT }));
+    let stats = pair.ends[0].stats(client).unwrap();
+    assert_eq!((stats.send_ccid, stats.receive_ccid), (Some(2), Some(2)));
+    assert_eq!(stats.srtt, Some(ms(40)));
+    let stats = pair.ends[1].stats(server).unwrap();
+    assert_eq!((stats.send_ccid, stats.receive_ccid), (Some(2), Some(2)));
+    assert_eq!(stats.sequence_window, 1_024);
+}
+
+/// RFC 4340, 8.1.1: an unanswered Request is repeated after 1, 2 and 4 seconds with the next
+/// number and the same service; after ten seconds a Reset cleans up, acknowledging nothing.
+#[test]
+fn requests_back_off_and_end_with_a_reset() {
+    let mut pair = Pair::new();
+    pair.rule(|wire| (wire.from == 0).then_some(Fault::Lose));
+    let start = pair.now;
+    pair.connect(Config::default(), Config::default());
+    pair.run_for(ms(60_000));
+    let at: Vec<_> = pair
+        .log
+        .iter()
+        .map(|w| (w.at - start).as_millis())
+        .collect();
+    assert_eq!(at, [0, 1_000, 3_000, 7_000, 10_000]);
+    let first = pair.log[0].packet().seq.long().unwrap();
+    for (i, wire) in pair.log[..4].iter().enumerate() {
+        let packet = wire.packet();
+        assert_eq!(packet.seq.long(), Some(first.add(i as u64)));
+        assert_eq!(packet.kind, Kind::Request { service: SERVICE });
+    }
+    let reset = Kind::Reset {
+        ack: Seq::ZERO.into(),
+        code: ResetCode::Aborted,
+        data: [0; 3],
+    };
+    assert_eq!(pair.log[4].packet().kind, reset);
+    assert_eq!(pair.told(0), [closed(CloseReason::ConnectTimeout)]);
+}
+
+/// Whichever packet of the handshake is lost, it completes.
+#[test]
+fn completes_whatever_is_lost() {
+    for lost in 0..4 {
+        let mut pair = Pair::new();
+        let mut count = 0;
+        pair.rule(move |_| {
+            count += 1;
+            (count == lost + 1).then_some(Fault::Lose)
+        });
+        let client = pair.connect(Config::default(), Config::default());
+        pair.run_for(ms(4_000));
+        let server = pair.server.unwrap_or_else(|| panic!("packet {lost}"));
+        pair.ends[0].send(pair.now, client, data(10)).unwrap();
+        pair.ends[1].send(pair.now, server, data(10)).unwrap();
+        pair.run_for(ms(500));
+        assert!(pair.ends[0].recv(client).is_some(), "packet {lost}");
+        assert!(pair.ends[1].recv(server).is_some(), "packet {lost}");
+        let connected = pair
+            .told(0)
+            .iter()
+            .filter(|&e| *e == Event::Connected)
+            .count();
+        assert_eq!(connected, 1);
+    }
+}
+
+/// Under 40 % loss, copies and reordering, an attempt opens or fails in time, and what opens
+/// carries data.
+#[test]
+fn survives_a_terrible_path() {
+    let mut opened = 0;
+    for seed in 0..60 {
+        let mut pair = Pair::new();
+        let mut dice = Dice::new(seed);
+        pair.rule(move |_| match dice.next() >> 60 {
+            0..6 => Some(Fault::Lose),
+            6..8 => Some(Fault::Copy),
+            8..10 => Some(Fault::Delay(ms(300))),
+            _ => None,
+        });
+        let client = pair.connect(Config::default(), Config::default());
+        pair.run_for(ms(11_000));
+        let connected = pair.told(0).contains(&Event::Connected);
+        if !connected {
+            assert_eq!(
+                pair.told(0),
+                [closed(CloseReason::ConnectTimeout)],
+                "seed {seed}"
+            );
+            continue;
+        }
+        opened += 1;
+        for _ in 0..20 {
+            let _full = pair.ends[0].send(pair.now, client, data(10));
+            pair.run_for(ms(300));
+        }
+        let server = pair.server.unwrap_or_else(|| panic!("seed {seed}"));
+        assert!(pair.ends[1].recv(server).is_some(), "seed {seed}");
+    }
+    assert!(opened > 40, "{opened}");
+}
+
+/// RFC 4340, 8.1.3: a port without a listener, a service not offered, the invalid service, and
+/// a full server refuse each with its own code; the client hears it at once.
+#[test]
+fn refusals_have_their_codes() {
+    let mut pair = Pair::new();
+    pair.connect_only(Config::default());
+    pair.run_for(ms(100));
+    assert_eq!(pair.told(0), [refused(ResetCode::ConnectionRefused)]);
+
+    let mut pair = Pair::new();
+    let other = ServiceCode(43);
+    pair.ends[1]
+        .listen(PORT, &[other], Config::default())
+        .unwrap();
+    pair.connect_only(Config::default());
+    pair.run_for(ms(100));
+    assert_eq!(pair.told(0), [refused(ResetCode::BadServiceCode)]);
+
+    let mut pair = Pair::new();
+    pair.ends[1].config.max_half_open = 0;
+    pair.connect(Config::default(), Config::default());
+    pair.run_for(ms(100));
+    assert_eq!(pair.told(0), [refused(ResetCode::TooBusy)]);
+    assert_eq!(pair.ends[1].endpoint_stats().refused, 1);
+}
+
+/// The half-open limit is met exactly, and completed handshakes free it.
+#[test]
+fn half_open_limit_just_inside_and_outside() {
+    let mut pair = Pair::new();
+    pair.ends[1].config.max_half_open = 2;
+    pair.ends[1]
+        .listen(PORT, &[SERVICE], Config::default())
+        .unwrap();
+    pair.rule(|wire| (wire.packet_type() == PacketType::Ack).then_some(Fault::Lose));
+    for _ in 0..3 {
+        pair.connect_only(Config::default());
+    }
+    pair.run_for(ms(100));
+    let refusals = pair
+        .told(0)
+        .into_iter()
+        .filter(|e| *e == refused(ResetCode::TooBusy));
+    assert_eq!(refusals.count(), 1);
+    pair.rule(|_| None);
+    pair.run_for(ms(5_000));
+    pair.connect_only(Config::default());
+    pair.run_for(ms(100));
+    let connected = pair.told(0).into_iter().filter(|e| *e == Event::Connected);
+    assert_eq!(connected.count(), 3);
+    assert_eq!(pair.ends[1].half_open, 0);
+}
+
+/// RFC 4340, 8.1.3: a client that vanishes leaves a half-open connection for four segment
+/// lifetimes, which the server then resets; nobody ever hears of it.
+#[test]
+fn half_open_connections_end() {
+    let mut pair = Pair::new();
+    pair.rule(|wire| (wire.packet_type() != PacketType::Request).then_some(Fault::Lose));
+    pair.connect(Config::default(), Config::default());
+    pair.run_for(Duration::from_secs(470));
+    assert_eq!(pair.ends[1].endpoint_stats().connections, 1);
+    pair.run_for(Duration::from_secs(30));
+    assert_eq!(pair.ends[1].endpoint_stats().connections, 0);
+    let last = pair.log.iter().rev().find(|wire| wire.from == 1);
+    assert_eq!(
+        last.and_then(super::Wire::reset),
+        Some((ResetCode::Aborted, [0; 3]))
+    );
+    assert_eq!(pair.told(1), []);
+}
+
+/// RFC 4340, 8.5, step 4 (adversarial: REQUEST termination): in REQUEST a packet that does not
+/// acknowledge our Request changes nothing, whatever its type.
+#[test]
+fn blind_packets_do_not_end_an_attempt() {
+    for packet_type in PacketType::ALL {
+        let mut pair = Pair::new();
+        pair.rule(|wire| (wire.from == 0).then_some(Fault::Lose));
+        pair.connect(Config::default(), Config::default());
+        let request = pair.log[0].packet();
+        let (ports, iss) = (request.ports.swapped(), request.seq.long().unwrap());
+        for ack in [iss.next(), iss.prev(), iss.add(1 << 40)] {
+            let before = pair.log.len();
+            let kind = super::kind_of(packet_type, ack.into());
+            let wire = super::forged(&pair, 1, ports, Seq::new(77), &kind);
+            pair.deliver(0, &wire);
+            pair.drain();
+            let answers: Vec<_> = pair.log[before..].iter().map(super::Wire::reset).collect();
+            if packet_type == PacketType::Reset {
+                assert_eq!(answers, [], "a Reset is not answered");
+            } else if packet_type != PacketType::Listen {
+                let error = (ResetCode::PacketError, [packet_type.number(), 0, 0]);
+                assert_eq!(answers, [Some(error)], "{packet_type}");
+            }
+        }
+        assert_eq!(pair.told(0), [], "{packet_type}");
+        pair.rule(|_| None);
+        pair.run_for(ms(2_000));
+        assert!(pair.told(0).contains(&Event::Connected), "{packet_type}");
+    }
+}
+
+/// RFC 4340, 5.3: the Response carries the Request's Service Code; another one is not ours.
+#[test]
+fn a_response_for_another_service_is_dropped() {
+    let mut pair = Pair::new();
+    pair.connect(Config::default(), Config::default());
+    let request = pair.log[0].packet();
+    let kind = Kind::Response {
+        ack: request.seq,
+        service: ServiceCode(1),
+    };
+    let wire = super::forged(&pair, 1, request.ports.swapped(), Seq::new(5), &kind);
+    assert!(pair.answers_to(&wire).is_empty());
+    assert_eq!(pair.told(0), []);
+}
+
+/// RFC 4340, 8.1.4: the client echoes the Init Cookies of the Response, in order, on each packet
+/// until the server has heard it, and sends no data meanwhile.
+#[test]
+fn init_cookies_are_echoed() {
+    let mut pair = Pair::new();
+    let client = pair.connect_only(Config::default());
+    let request = pair.log[0].packet();
+    let kind = Kind::Response {
+        ack: request.seq,
+        service: SERVICE,
+    };
+    let ports = request.ports.swapped();
+    let mut wire = super::forged(&pair, 1, ports, Seq::new(5), &kind);
+    let mut head = fairwire_wire::HeadBuf::new();
+    let cookies = [
+        DccpOption::InitCookie(&[1; 100]),
+        DccpOption::InitCookie(&[2; 50]),
+    ];
+    let mut encoder =
+        fairwire_wire::Encoder::new(&mut head, ports, Seq::new(5).into(), &kind, 0, 0);
+    for cookie in cookies {
+        encoder.option(&cookie).unwrap();
+    }
+    crate::connection::seal(encoder, &pair.path(1), &crate::Payload::EMPTY, 0);
+    wire.head = head.as_slice().to_vec();
+    pair.rule(|_| Some(Fault::Lose));
+    let mut answers = pair.answers_to(&wire);
+    pair.ends[0].send(pair.now, client, data(10)).unwrap();
+    let before = pair.log.len();
+    pair.run_for(ms(1_500));
+    answers.extend(pair.log[before..].iter().filter(|w| w.from == 0).cloned());
+    assert!(answers.len() >= 3, "the first Ack and its repetitions");
+    for answer in answers {
+        assert_eq!(answer.packet_type(), PacketType::Ack);
+        let options = answer
+            .packet()
+            .options
+            .iter()
+            .map(|raw| raw.decode().unwrap());
+        let echoed: Vec<_> = options
+            .filter(|option| matches!(option, DccpOption::InitCookie(_)))
+            .collect();
+        assert_eq!(echoed, cookies);
+    }
+}
+
+/// RFC 4340, 8.1.3: each Request in RESPOND gets a Response with the next number; the data of one
+/// Request at most reaches the application.
+#[test]
+fn repeated_requests_get_new_responses() {
+    let mut pair = Pair::new();
+    pair.rule(|wire| (wire.from == 1).then_some(Fault::Lose));
+    pair.connect(Config::default(), Config::default());
+    pair.run_for(ms(25));
+    let kind = |_| Kind::Request { service: SERVICE };
+    for ahead in [1, 2] {
+        let wire = pair.forge(0, ahead, kind, |_| {}, data(7));
+        assert_eq!(pair.answers_to(&wire).len(), 1);
+    }
+    let seqs: Vec<_> = pair
+        .log
+        .iter()
+        .filter(|w| w.from == 1)
+        .map(|w| w.packet().seq)
+        .collect();
+    let first = seqs[0].long().unwrap();
+    assert_eq!(seqs, [0, 1, 2].map(|n| first.add(n).into()));
+    pair.inject(0, 3, |ack| Kind::Ack { ack }, |_| {});
+    let server = pair.server.unwrap();
+    assert_eq!(
+        pair.told(1),
+        [Event::Accepted { port: PORT }, Event::Readable]
+    );
+    assert_eq!(pair.ends[1].recv(server).map(|r| r.payload.len()), Some(7));
+    assert!(pair.ends[1].recv(server).is_none());
+}
+
+/// RFC 5927 and RFC 4340, 14.1: "unreachable" ends an attempt if it is about our Request, and
+/// never an open connection; short quotes are read as far as they go.
+#[test]
+fn unreachable_ends_an_attempt_only() {
+    let unreachable = |head: &[u8]| {
+        let mut pair = Pair::new();
+        pair.rule(|_| Some(Fault::Lose));
+        pair.connect(Config::default(), Config::default());
+        let mut quote = pair.log[0].head.clone();
+        for (byte, new) in quote.iter_mut().zip(head) {
+            *byte ^= new;
+        }
+        quote.truncate(head.len());
+        let error = IcmpError::Unreachable;
+        let quote = IcmpQuote {
+            error,
+            head: &quote,
+        };
+        pair.ends[0].handle_icmp(pair.now, pair.path(0), quote);
+        pair.drain();
+        pair.told(0) == [closed(CloseReason::Unreachable)]
+    };
+    for len in [0, 1, 2, 3, 4, 8, 15, 16, 20] {
+        assert!(unreachable(&vec![0; len]), "{len} bytes");
+    }
+    let mut other_port = [0; 8];
+    other_port[3] = 1;
+    assert!(!unreachable(&other_port));
+    let mut other_number = [0; 16];
+    other_number[12] = 1;
+    assert!(!unreachable(&other_number));
+
+    let mut pair = Pair::new();
+    let (client, _) = pair.open(Config::default(), Config::default());
+    for error in [IcmpError::Unreachable, IcmpError::TooBig { mtu: 68 }] {
+        let quote = IcmpQuote { error, head: &[] };
+        pair.ends[0].handle_icmp(pair.now, pair.path(0), quote);
+        let head = &pair.log[0].head.clone();
+        let quote = IcmpQuote { error, head };
+        pair.ends[0].handle_icmp(pair.now, pair.path(0), quote);
+    }
+    pair.drain();
+    assert!(
+        !pair
+            .told(0)
+            .iter()
+            .any(|e| matches!(e, Event::Closed { .. }))
+    );
+    assert_eq!(
+        pair.ends[0].max_datagram_size(client),
+        Some(1_500 - 20 - 64)
+    );
+}
+
+/// What cannot work is refused at once, with what would.
+#[test]
+fn impossible_wishes_are_refused() {
+    let mut pair = Pair::new();
+    let path = pair.path(0);
+    let end = &mut pair.ends[0];
+    assert_eq!(
+        end.listen(1, &[], Config::default()),
+        Err(ListenError::InvalidService)
+    );
+    let invalid = [ServiceCode::INVALID];
+    assert_eq!(
+        end.listen(1, &invalid, Config::default()),
+        Err(ListenError::InvalidService)
+    );
+    end.listen(1, &[SERVICE], Config::default()).unwrap();
+    let again = end.listen(1, &[SERVICE], Config::default());
+    assert_eq!(again, Err(ListenError::PortInUse { port: 1 }));
+    let now = Instant::START;
+    let config = Config {
+        send_ccids: vec![4],
+        ..Config::default()
+    };
+    let unknown = end.connect(now, path, None, PORT, SERVICE, config);
+    assert!(matches!(unknown, Err(ConnectError::Config { .. })));
+    let service = ServiceCode::INVALID;
+    let invalid = end.connect(now, path, None, PORT, service, Config::default());
+    assert_eq!(invalid, Err(ConnectError::InvalidService));
+    end.connect(now, path, Some(9), PORT, SERVICE, Config::default())
+        .unwrap();
+    let taken = end.connect(now, path, Some(9), PORT, SERVICE, Config::default());
+    assert_eq!(taken, Err(ConnectError::NoPort));
+}

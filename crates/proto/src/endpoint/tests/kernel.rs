@@ -1,0 +1,124 @@
+//! The Linux kernel's first packet, as captured, checksum and all.
+
+use fairwire_units::{Ecn, Instant};
+use fairwire_wire::{DccpOption, HeadBuf, Kind, Packet, PacketType, Ports};
+
+use super::SERVICE;
+use crate::{Config, Encapsulation, Endpoint, EndpointConfig, Event, Meta, Path, Payload};
+
+const CCID2: &str = "e68413890e006d200100364a728b3d3b0000002a000029060008c8c82004010222040102\
+    0120040200012004040101220406010120040601";
+
+const CCID3: &str = "840413891300025c0100dac932d517c20000002a290600193b5b2004010322040103012\
+    0040200012004040120050500002204060020040600200407010122040701012204c001012004c001";
+
+fn bytes(hex: &str) -> Vec<u8> {
+    let digits: Vec<_> = hex.chars().filter_map(|c| c.to_digit(16)).collect();
+    digits
+        .chunks(2)
+        .map(|pair| (pair[0] * 16 + pair[1]) as u8)
+        .collect()
+}
+
+/// A kernel's Request, of either CCID, is granted: each of its Changes is answered as the
+/// features' rules say, and the connection opens with the CCID it insisted on.
+#[test]
+fn a_kernel_s_request_is_granted() {
+    for (ccid, hex) in [(2, CCID2), (3, CCID3)] {
+        let mut head = bytes(hex);
+        head.truncate(usize::from(head[4]) * 4);
+        let now = Instant::START;
+        let mut end = Endpoint::new(EndpointConfig::default(), [3; 32]);
+        end.listen(5_001, &[SERVICE], Config::default()).unwrap();
+        let path = Path {
+            encapsulation: Encapsulation::Native,
+            local: ([10, 0, 3, 2], 0).into(),
+            remote: ([10, 0, 1, 2], 0).into(),
+        };
+        let meta = Meta {
+            path,
+            ecn: Ecn::NotEct,
+        };
+        end.handle_datagram(now, meta, &head, Payload::EMPTY);
+        assert_eq!(end.endpoint_stats().checksum_errors, 0);
+        let mut out = HeadBuf::new();
+        end.poll_transmit(now, &mut out).expect("a Response");
+        let response = Packet::decode(out.as_slice()).unwrap();
+        assert_eq!(response.packet_type(), PacketType::Response);
+        let options: Vec<_> = response
+            .options
+            .iter()
+            .map(|raw| raw.decode().unwrap())
+            .collect();
+        let confirmed = |wanted: &DccpOption<'_>| {
+            options.iter().any(|option| match (option, wanted) {
+                (
+                    DccpOption::ConfirmL {
+                        feature: f,
+                        value: v,
+                    },
+                    DccpOption::ConfirmL { feature, value },
+                )
+                | (
+                    DccpOption::ConfirmR {
+                        feature: f,
+                        value: v,
+                    },
+                    DccpOption::ConfirmR { feature, value },
+                ) => f == feature && v[0] == value[0],
+                _ => false,
+            })
+        };
+        let value = &[ccid];
+        assert!(
+            confirmed(&DccpOption::ConfirmR { feature: 1, value }),
+            "{options:?}"
+        );
+        assert!(
+            confirmed(&DccpOption::ConfirmL { feature: 1, value }),
+            "{options:?}"
+        );
+        let value = &[0];
+        assert!(
+            confirmed(&DccpOption::ConfirmR { feature: 2, value }),
+            "{options:?}"
+        );
+        let value = &[1];
+        assert!(
+            confirmed(&DccpOption::ConfirmR { feature: 4, value }),
+            "{options:?}"
+        );
+        let echoes = options
+            .iter()
+            .any(|o| matches!(o, DccpOption::TimestampEcho { .. }));
+        assert!(echoes, "{options:?}");
+
+        let request = Packet::decode(&head).unwrap();
+        let Ports {
+            source,
+            destination,
+        } = request.ports;
+        let ports = Ports {
+            source,
+            destination,
+        };
+        let seq = request.seq.long().unwrap().next();
+        let kind = Kind::Ack { ack: response.seq };
+        let mut ack = HeadBuf::new();
+        let encoder = fairwire_wire::Encoder::new(&mut ack, ports, seq.into(), &kind, 0, 0);
+        let back = Path {
+            local: path.remote,
+            remote: path.local,
+            ..path
+        };
+        crate::connection::seal(encoder, &back, &Payload::EMPTY, 0);
+        end.handle_datagram(now, meta, ack.as_slice(), Payload::EMPTY);
+        let (id, event) = end.poll_event().unwrap();
+        assert_eq!(event, Event::Accepted { port: 5_001 });
+        let stats = end.stats(id).unwrap();
+        assert_eq!(
+            (stats.send_ccid, stats.receive_ccid),
+            (Some(ccid), Some(ccid))
+        );
+    }
+}

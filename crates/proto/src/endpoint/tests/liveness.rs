@@ -1,0 +1,162 @@
+//! Silence, and applications that do not read.
+
+use fairwire_units::Duration;
+use fairwire_wire::PacketType;
+
+use super::pair::{Fault, Pair, data, ms};
+use crate::{CloseReason, Config, Event, QueuePolicy, SendError};
+
+fn reason(pair: &Pair, side: usize) -> Option<CloseReason> {
+    pair.told(side).into_iter().find_map(|event| match event {
+        Event::Closed { reason } => Some(reason),
+        _ => None,
+    })
+}
+
+/// A peer that falls silent while data is unanswered is given up after the idle timeout, counted
+/// from the first unanswered packet, and not a moment earlier.
+#[test]
+fn a_silent_peer_is_given_up_while_data_waits() {
+    let mut pair = Pair::new();
+    let mut config = Config::default();
+    config.idle_timeout = Duration::from_secs(10);
+    let (client, _) = pair.open(config, Config::default());
+    pair.rule(|_| Some(Fault::Lose));
+    pair.ends[0].send(pair.now, client, data(1)).unwrap();
+    pair.run_for(ms(9_999));
+    assert_eq!(reason(&pair, 0), None);
+    pair.run_for(ms(1));
+    assert_eq!(reason(&pair, 0), Some(CloseReason::IdleTimeout));
+}
+
+/// With nothing outstanding and no keep-alive, silence may last as long as it likes.
+#[test]
+fn an_idle_connection_stays() {
+    let mut pair = Pair::new();
+    let (client, server) = pair.open(Config::default(), Config::default());
+    pair.ends[0].send(pair.now, client, data(1)).unwrap();
+    pair.run_for(ms(2_000));
+    let sent = pair.log.len();
+    pair.run_for(Duration::from_secs(3_600));
+    assert_eq!(pair.log.len(), sent, "nobody has anything to say");
+    pair.ends[1].send(pair.now, server, data(2)).unwrap();
+    pair.run_for(ms(500));
+    assert!(pair.ends[0].recv(client).is_some());
+}
+
+/// A keep-alive says Sync after exactly so much silence, is answered, and notices a peer that is
+/// gone.
+#[test]
+fn keep_alive_speaks_and_notices() {
+    let mut pair = Pair::new();
+    let mut config = Config::default();
+    config.keep_alive = Some(Duration::from_secs(5));
+    config.idle_timeout = Duration::from_secs(12);
+    let (_, _) = pair.open(config, Config::default());
+    let last = pair.log.iter().rev().find(|w| w.from == 0).unwrap().at;
+    pair.log.clear();
+    pair.run_for(Duration::from_secs(21));
+    let syncs: Vec<_> = pair.log.iter().filter(|w| w.from == 0).collect();
+    assert!(syncs.iter().all(|w| w.packet_type() == PacketType::Sync));
+    let at: Vec<_> = syncs.iter().map(|w| (w.at - last).as_millis()).collect();
+    assert_eq!(at, [5_000, 10_000, 15_000, 20_000]);
+    let answers = pair.types(1);
+    assert_eq!(answers, [PacketType::SyncAck; 4]);
+    pair.rule(|_| Some(Fault::Lose));
+    pair.run_for(Duration::from_secs(30));
+    assert_eq!(reason(&pair, 0), Some(CloseReason::IdleTimeout));
+}
+
+/// An application that does not read loses the newest beyond its bound, all of it counted, while
+/// acknowledgements, feedback and the end of the connection are processed (L4).
+#[test]
+fn a_reader_that_stops_stops_nothing_else() {
+    let mut pair = Pair::new();
+    let mut config = Config::default();
+    config.receive_queue_packets = 10;
+    let (client, server) = pair.open(Config::default(), config);
+    for _ in 0..50 {
+        pair.ends[0].send(pair.now, client, data(100)).unwrap();
+        pair.ends[1].send(pair.now, server, data(100)).unwrap();
+        pair.run_for(ms(50));
+    }
+    pair.run_for(ms(500));
+    let stats = pair.ends[0].stats(client).unwrap();
+    assert_eq!((stats.acknowledged, stats.lost), (50, 0));
+    let stats = pair.ends[1].stats(server).unwrap();
+    assert_eq!((stats.acknowledged, stats.receive_drops), (50, 40));
+    let read = |pair: &mut Pair| -> Vec<u64> {
+        std::iter::from_fn(|| pair.ends[1].recv(server))
+            .map(|r| r.lost_before)
+            .collect()
+    };
+    assert_eq!(read(&mut pair), [0; 10]);
+    pair.ends[0].send(pair.now, client, data(100)).unwrap();
+    pair.run_for(ms(500));
+    assert_eq!(read(&mut pair), [40]);
+    let readable = pair
+        .told(1)
+        .into_iter()
+        .filter(|e| *e == Event::Readable)
+        .count();
+    assert_eq!(readable, 2, "once each time the queue was empty");
+    pair.ends[0].close(pair.now, client);
+    pair.run_for(ms(500));
+    assert_eq!(reason(&pair, 1), Some(CloseReason::Closed));
+}
+
+/// A full send queue says so, and announces room once; dropping the oldest never refuses.
+#[test]
+fn a_full_send_queue_says_so() {
+    let mut pair = Pair::new();
+    let mut config = Config::default();
+    config.send_queue.packets = 3;
+    let client = pair.connect(config, Config::default());
+    for _ in 0..3 {
+        assert!(pair.ends[0].can_send(client, 9));
+        pair.ends[0].send(pair.now, client, data(9)).unwrap();
+    }
+    assert!(!pair.ends[0].can_send(client, 9));
+    assert_eq!(
+        pair.ends[0].send(pair.now, client, data(9)),
+        Err(SendError::Full)
+    );
+    pair.run_for(ms(500));
+    let writable = pair
+        .told(0)
+        .into_iter()
+        .filter(|e| *e == Event::Writable)
+        .count();
+    assert_eq!(writable, 1);
+
+    let mut pair = Pair::new();
+    let mut config = Config::default();
+    config.send_queue.packets = 3;
+    config.send_queue.policy = QueuePolicy::DropOldest;
+    let client = pair.connect(config, Config::default());
+    for len in 1..=9 {
+        pair.ends[0].send(pair.now, client, data(len)).unwrap();
+    }
+    pair.run_for(ms(500));
+    let server = pair.server.unwrap();
+    let got = std::iter::from_fn(|| pair.ends[1].recv(server)).map(|r| r.payload.len());
+    assert_eq!(got.collect::<Vec<_>>(), [7, 8, 9]);
+    assert_eq!(pair.ends[0].stats(client).map(|s| s.refused), Some(6));
+}
+
+/// A datagram too old expires by the clock alone, and not before its time.
+#[test]
+fn datagrams_expire_by_the_clock() {
+    let mut pair = Pair::new();
+    let mut config = Config::default();
+    config.send_queue.age = Some(ms(100));
+    config.report_fates = true;
+    pair.rule(|_| Some(Fault::Lose));
+    let client = pair.connect(config, Config::default());
+    pair.ends[0].send(pair.now, client, data(1)).unwrap();
+    pair.run_for(ms(100));
+    assert_eq!(pair.told(0), []);
+    pair.run_for(Duration::from_nanos(1));
+    assert_eq!(pair.told(0).len(), 1);
+    assert_eq!(pair.ends[0].stats(client).map(|s| s.expired), Some(1));
+}

@@ -1,0 +1,323 @@
+//! What options do, and what they must not.
+
+use fairwire_units::Ecn;
+use fairwire_wire::feature::Feature;
+use fairwire_wire::{DccpOption, Encoder, Kind, PacketType, ResetCode, SeqNo};
+
+use super::Wire;
+use super::pair::{Pair, SERVICE, data, ms};
+use crate::{Config, Event};
+
+/// An option's type and data.
+type Raw = (u8, &'static [u8]);
+
+fn ack(ack: SeqNo) -> Kind {
+    Kind::Ack { ack }
+}
+
+fn opened() -> Pair {
+    let mut pair = Pair::new();
+    pair.open(Config::default(), Config::default());
+    pair
+}
+
+fn options_of(wire: &Wire) -> Vec<DccpOption<'_>> {
+    wire.packet()
+        .options
+        .iter()
+        .filter_map(|raw| raw.decode().ok())
+        .collect()
+}
+
+fn put(encoder: &mut Encoder<'_>, options: &[Raw]) {
+    for (option_type, data) in options {
+        encoder.raw_option(*option_type, data).unwrap();
+    }
+}
+
+/// RFC 4340, 5.8.2: Mandatory before what is not understood is Reset 6 with the option's type and
+/// two bytes of its data; Mandatory alone or doubled is Reset 5; before Padding it is nothing.
+#[test]
+fn mandatory() {
+    let six = |data| Some((ResetCode::MandatoryError, data));
+    let five = |data| Some((ResetCode::OptionError, data));
+    let cases: [(&[Raw], _); 8] = [
+        (&[(1, &[]), (99, &[7, 8, 9])], six([99, 7, 8])),
+        (&[(1, &[]), (99, &[7])], six([99, 7, 0])),
+        (&[(1, &[]), (3, &[])], six([3, 0, 0])),
+        // A known option with a value that it cannot have.
+        (&[(1, &[]), (41, &[5, 6])], six([41, 5, 6])),
+        // Known and not acted upon.
+        (&[(1, &[]), (2, &[])], six([2, 0, 0])),
+        (&[(1, &[]), (1, &[]), (41, &[0; 4])], five([1, 0, 0])),
+        (&[(1, &[]), (0, &[]), (99, &[7])], None),
+        (&[(1, &[]), (41, &[0; 4])], None),
+    ];
+    for (options, expected) in cases {
+        let mut pair = opened();
+        let answers = pair.inject(0, 1, ack, |encoder| put(encoder, options));
+        assert_eq!(
+            answers.first().and_then(Wire::reset),
+            expected,
+            "{options:?}"
+        );
+        let closed = pair
+            .told(1)
+            .iter()
+            .any(|e| matches!(e, Event::Closed { .. }));
+        assert_eq!(closed, expected.is_some(), "{options:?}");
+    }
+}
+
+/// RFC 4340, 5.8.2: Mandatory as the very last byte is Reset 5.
+#[test]
+fn mandatory_at_the_end() {
+    let mut pair = opened();
+    let answers = pair.inject(0, 1, ack, |encoder| {
+        put(encoder, &[(0, &[]), (0, &[]), (0, &[]), (1, &[])]);
+    });
+    let error = (ResetCode::OptionError, [1, 0, 0]);
+    assert_eq!(answers.first().and_then(Wire::reset), Some(error));
+}
+
+/// RFC 4340, 5.8 and 5.8.2: on Data, Mandatory and all negotiation are ignored.
+#[test]
+fn data_carries_no_dangerous_options() {
+    let mut pair = opened();
+    let answers = pair.inject(
+        0,
+        1,
+        |_| Kind::Data,
+        |encoder| {
+            put(
+                encoder,
+                &[
+                    (1, &[]),
+                    (99, &[7]),
+                    (1, &[]),
+                    (1, &[]),
+                    (32, &[3, 0, 0, 0, 0, 0, 40]),
+                ],
+            );
+        },
+    );
+    assert!(answers.iter().all(|w| w.reset().is_none()));
+    let connection = &pair.ends[1].connections[0];
+    assert_eq!(connection.windows().1, 1_024, "the Change did nothing");
+}
+
+/// RFC 4340, 5.8 and 15: options unknown, of wrong length, or running out of the head are ignored
+/// and the packet counts; what came before them was processed.
+#[test]
+fn odd_options_are_ignored() {
+    let cases: [&[Raw]; 7] = [
+        &[(99, &[1, 2, 3])],
+        &[(37, &[])],
+        &[(37, &[0; 7])],
+        &[(41, &[0; 3])],
+        &[(43, &[0; 3])],
+        &[(38, &[])],
+        &[(17, &[]), (200, &[1])],
+    ];
+    for options in cases {
+        let mut pair = opened();
+        let received = |pair: &Pair| pair.ends[1].connections[0].stats().packets_received;
+        let before = received(&pair);
+        let answers = pair.inject(0, 1, ack, |encoder| put(encoder, options));
+        assert!(answers.is_empty(), "{options:?}");
+        assert_eq!(received(&pair), before + 1, "{options:?}");
+    }
+    // A length beyond the end: the Timestamp before it is echoed, the one after it is not read.
+    let mut pair = opened();
+    let mut wire = pair.forge(
+        0,
+        1,
+        |ack| Kind::Sync { ack },
+        |encoder| put(encoder, &[(41, &[0, 0, 0, 9]), (41, &[0; 4])]),
+        crate::Payload::EMPTY,
+    );
+    let at = wire.head.len() - 6;
+    wire.head[at - 1..].fill(200);
+    let path = pair.path(0);
+    super::reseal(&mut wire, &path);
+    assert_eq!(pair.answers_to(&wire)[0].packet_type(), PacketType::SyncAck);
+}
+
+/// RFC 4340, 13.1 and 13.3: a Timestamp is echoed on the next packet that leaves, with the time
+/// it was held; it calls for no packet of its own.
+#[test]
+fn timestamps_are_echoed() {
+    let mut pair = opened();
+    let server = pair.server.unwrap();
+    let answers = pair.inject(0, 1, ack, |encoder| {
+        encoder.option(&DccpOption::Timestamp(1_234)).unwrap();
+    });
+    assert!(answers.is_empty());
+    pair.log.clear();
+    pair.run_for(ms(10));
+    pair.ends[1].send(pair.now, server, data(5)).unwrap();
+    pair.drain();
+    let echo = DccpOption::TimestampEcho {
+        timestamp: 1_234,
+        elapsed: Some(1_000),
+    };
+    let echoes: usize = pair
+        .log
+        .iter()
+        .map(|w| options_of(w).iter().filter(|o| **o == echo).count())
+        .sum();
+    assert_eq!(echoes, 1);
+    pair.run_for(ms(5_000));
+    let later = pair.log.iter().flat_map(options_of);
+    assert_eq!(
+        later
+            .filter(|o| matches!(o, DccpOption::TimestampEcho { .. }))
+            .count(),
+        1
+    );
+}
+
+/// RFC 4340, 7.7: with the feature on, a packet behind others without data says how many they
+/// were, in as few bytes as it takes.
+#[test]
+fn ndp_counts() {
+    let mut pair = Pair::new();
+    let mut ccid3 = Config::default();
+    ccid3.send_ccids = vec![3];
+    ccid3.receive_ccids = vec![3];
+    let (client, server) = pair.open(ccid3.clone(), ccid3);
+    pair.bottleneck = Some((ms(2), 20));
+    pair.saturate_both([client, server], 100, ms(3_000));
+    for side in 0..2 {
+        let mut run = 0;
+        let mut seen = 0;
+        for wire in pair.log.iter().filter(|w| w.from == side) {
+            let packet_type = wire.packet_type();
+            let count = options_of(wire)
+                .into_iter()
+                .find_map(|option| match option {
+                    DccpOption::NdpCount(count) => Some(count),
+                    _ => None,
+                });
+            let negotiated = seen > 0 || count.is_some();
+            if negotiated && run > 0 {
+                assert_eq!(count, Some(run), "{packet_type}");
+                seen += 1;
+            } else {
+                assert_eq!(count.unwrap_or(0), 0);
+            }
+            run = if packet_type.carries_data() {
+                0
+            } else {
+                run + 1
+            };
+        }
+        assert!(seen > 10, "side {side}: {seen}");
+    }
+}
+
+/// RFC 4340, 12.1: who cannot read marks says so with Mandatory; the peer then sends nothing that
+/// could be marked, and neither does it.
+#[test]
+fn ecn_incapable() {
+    for blind in [0, 1] {
+        let mut pair = Pair::new();
+        let config = |ecn| Config {
+            ecn,
+            ..Config::default()
+        };
+        let (client, server) = pair.open(config(blind != 0), config(blind != 1));
+        let change = DccpOption::ChangeL {
+            feature: Feature::EcnIncapable.number(),
+            value: &[1],
+        };
+        let announced = pair.log.iter().filter(|w| w.from == blind).any(|wire| {
+            let options = options_of(wire);
+            options
+                .windows(2)
+                .any(|pair| pair == [DccpOption::Mandatory, change])
+        });
+        assert!(announced, "side {blind}");
+        pair.ends[0].send(pair.now, client, data(1)).unwrap();
+        pair.ends[1].send(pair.now, server, data(1)).unwrap();
+        pair.run_for(ms(500));
+        assert!(pair.log.iter().all(|w| w.transmit.ecn == Ecn::NotEct));
+        assert!(pair.ends[0].recv(client).is_some());
+        assert!(pair.ends[1].recv(server).is_some());
+    }
+}
+
+/// RFC 8311, 6: data packets are ECT(0), all others are not; handshake packets may be fragmented.
+#[test]
+fn ecn_and_fragmentation() {
+    let mut pair = opened();
+    let client = pair.events[0][0].1;
+    for _ in 0..20 {
+        pair.ends[0].send(pair.now, client, data(100)).unwrap();
+    }
+    pair.run_for(ms(500));
+    pair.ends[0].close(pair.now, client);
+    pair.run_for(ms(500));
+    for wire in &pair.log {
+        let packet_type = wire.packet_type();
+        let is_data = matches!(packet_type, PacketType::Data | PacketType::DataAck);
+        assert_eq!(wire.transmit.ecn == Ecn::Ect0, is_data, "{packet_type}");
+        let handshake = [PacketType::Request, PacketType::Response, PacketType::Reset];
+        let fragmentable = handshake.contains(&packet_type);
+        assert_eq!(!wire.transmit.dont_fragment, fragmentable, "{packet_type}");
+    }
+}
+
+/// RFC 4340, 5.4 to 5.7: what stands behind an Ack, a Sync or a Close is padding, not data.
+#[test]
+fn padding_is_not_data() {
+    let kinds = [ack, |ack| Kind::Sync { ack }, |ack| Kind::Close { ack }];
+    for kind in kinds {
+        let mut pair = opened();
+        let server = pair.server.unwrap();
+        let wire = pair.forge(0, 1, kind, |_| {}, data(500));
+        pair.answers_to(&wire);
+        assert!(pair.ends[1].recv(server).is_none());
+    }
+}
+
+/// A thousand Changes of unknown features, and options that fill the head, get bounded answers.
+#[test]
+fn floods_of_options_are_bounded() {
+    for round in 0..20u8 {
+        let mut pair = opened();
+        let answers = pair.inject(0, 1, ack, |encoder| {
+            for i in 0..u8::MAX {
+                let feature = i.wrapping_mul(round);
+                let value = &[1];
+                if encoder
+                    .option(&DccpOption::ChangeL { feature, value })
+                    .is_err()
+                {
+                    break;
+                }
+            }
+        });
+        pair.run_for(ms(1_000));
+        assert!(answers.len() <= 1);
+        assert!(
+            answers
+                .iter()
+                .all(|w| w.head.len() <= fairwire_wire::MAX_HEAD)
+        );
+    }
+}
+
+/// A Service Code is echoed in the Response (RFC 4340, 5.3).
+#[test]
+fn the_response_names_the_service() {
+    let pair = opened();
+    let response = pair
+        .log
+        .iter()
+        .find(|w| w.packet_type() == PacketType::Response);
+    assert_eq!(
+        response.and_then(|w| w.packet().kind.service()),
+        Some(SERVICE)
+    );
+}

@@ -1,0 +1,339 @@
+//! Going out of step and coming back; packets that do not belong.
+
+use fairwire_units::Duration;
+use fairwire_wire::{DccpOption, Kind, PacketType, ResetCode, Seq};
+
+use super::pair::{Dice, Fault, PORT, Pair, SERVICE, data, ms};
+use super::{Wire, kind_of};
+use crate::connection::State;
+use crate::{Config, Event};
+
+/// RFC 4340, 7.5.4: a burst of loss longer than the window costs a Sync and a `SyncAck`, no more,
+/// and data flows again.
+#[test]
+fn a_burst_beyond_the_window_is_survived() {
+    for side in [0, 1] {
+        let mut pair = Pair::new();
+        let mut config = Config::default();
+        config.sequence_window = 100;
+        config.max_sequence_window = 100;
+        config.idle_timeout = Duration::from_secs(600);
+        let (client, server) = pair.open(config.clone(), config);
+        let ids = [client, server];
+        pair.rule(move |wire| (wire.from == side).then_some(Fault::Lose));
+        pair.ends[side].connections[ids[side].slot()].skip(200);
+        pair.ends[side].send(pair.now, ids[side], data(1)).unwrap();
+        pair.run_for(ms(2_000));
+        pair.rule(|_| None);
+        for _ in 0..10 {
+            pair.ends[side].send(pair.now, ids[side], data(1)).unwrap();
+            pair.run_for(ms(700));
+        }
+        assert!(
+            pair.types(1 - side).contains(&PacketType::Sync),
+            "side {side}"
+        );
+        assert!(
+            pair.types(side).contains(&PacketType::SyncAck),
+            "side {side}"
+        );
+        let got = std::iter::from_fn(|| pair.ends[1 - side].recv(ids[1 - side])).count();
+        assert!(got >= 8, "{got} of 10");
+        assert!(
+            !pair
+                .told(side)
+                .iter()
+                .any(|e| matches!(e, Event::Closed { .. }))
+        );
+    }
+}
+
+/// RFC 4340, 7.5.4: however many invalid packets come, at most eight Syncs a second leave, for
+/// wrong numbers (step 6) and wrong types (step 7) alike.
+#[test]
+fn syncs_are_rationed() {
+    for (ahead, packet_type) in [(1 << 30, PacketType::Ack), (1, PacketType::Response)] {
+        let mut pair = Pair::new();
+        pair.open(Config::default(), Config::default());
+        let mut syncs = 0;
+        for i in 0..2_000 {
+            let wire = pair.forge(
+                0,
+                ahead + i % 50,
+                |ack| kind_of(packet_type, ack),
+                |_| {},
+                data(0),
+            );
+            let answers = pair.answers_to(&wire);
+            assert!(answers.iter().all(|w| w.packet_type() == PacketType::Sync));
+            syncs += answers.len();
+            pair.now += ms(1);
+        }
+        assert!(
+            (8..=17).contains(&syncs),
+            "{syncs} in two seconds, {packet_type}"
+        );
+    }
+}
+
+/// RFC 4340, 7.5.4: an invalid Sync is met with silence, an invalid Reset with a Sync that
+/// acknowledges what we have, any other packet with one that acknowledges it.
+#[test]
+fn invalid_packets_get_their_answers() {
+    for packet_type in PacketType::ALL {
+        let mut pair = Pair::new();
+        pair.open(Config::default(), Config::default());
+        let (last, _) = pair.last_of(0);
+        let gsr = last.next();
+        pair.inject(0, 1, |ack| Kind::Ack { ack }, |_| {});
+        let answers = pair.inject(
+            0,
+            5_000,
+            |ack| kind_of(packet_type, ack),
+            |encoder| {
+                // Options of invalid packets are never processed: this one would reset.
+                encoder.option(&DccpOption::Mandatory).unwrap();
+            },
+        );
+        let silent = [PacketType::Sync, PacketType::SyncAck, PacketType::Listen];
+        let acks: Vec<_> = answers.iter().map(|w| w.packet().kind).collect();
+        if silent.contains(&packet_type) {
+            assert_eq!(acks, [], "{packet_type}");
+        } else {
+            let ack = if packet_type == PacketType::Reset {
+                gsr
+            } else {
+                last.add(5_000)
+            };
+            assert_eq!(acks, [Kind::Sync { ack: ack.into() }], "{packet_type}");
+        }
+    }
+}
+
+/// A packet with 24-bit numbers, which were never agreed to, is ignored (RFC 4340, 7.6.1).
+#[test]
+fn short_numbers_are_ignored() {
+    let mut pair = Pair::new();
+    let (_, server) = pair.open(Config::default(), Config::default());
+    let (seq, ports) = pair.last_of(0);
+    let mut head = fairwire_wire::HeadBuf::new();
+    let short = fairwire_wire::SeqNo::Short(seq.next().short());
+    let encoder = fairwire_wire::Encoder::new(&mut head, ports, short, &Kind::Data, 0, 0);
+    crate::connection::seal(encoder, &pair.path(0), &data(9), 0);
+    let mut wire = pair.forge(0, 1, |_| Kind::Data, |_| {}, data(9));
+    wire.head = head.as_slice().to_vec();
+    assert!(pair.answers_to(&wire).is_empty());
+    assert!(pair.ends[1].recv(server).is_none());
+}
+
+/// RFC 4340, 3.1: numbers wrap at 2^48, at both ends, in the middle of a transfer.
+#[test]
+fn numbers_wrap() {
+    for before in [0, 1, 50, 1_000] {
+        let mut pair = Pair::new();
+        for end in &mut pair.ends {
+            end.secret.first = Some(Seq::MAX.sub(before));
+        }
+        let (client, server) = pair.open(Config::default(), Config::default());
+        pair.bottleneck = Some((ms(1), 30));
+        pair.saturate_both([client, server], 300, ms(5_000));
+        for (side, id) in [(0, client), (1, server)] {
+            let stats = pair.ends[side].stats(id).unwrap();
+            assert!(stats.data_received > 2_000, "{before} {side}: {stats:?}");
+            assert_eq!(
+                (stats.discarded, stats.syncs_sent),
+                (0, 0),
+                "{before} {side}"
+            );
+        }
+    }
+}
+
+/// Step 2: a packet for nobody gets Reset 3 with numbers of its own, a Reset gets silence.
+#[test]
+fn strangers_are_reset() {
+    let mut pair = Pair::new();
+    pair.open(Config::default(), Config::default());
+    let (_, mut ports) = pair.last_of(0);
+    ports.source ^= 1;
+    for packet_type in PacketType::ALL {
+        let kind = kind_of(packet_type, Seq::new(1_000).into());
+        let wire = super::forged(&pair, 0, ports, Seq::new(7), &kind);
+        if packet_type == PacketType::Request {
+            continue;
+        }
+        let answers = pair.answers_to(&wire);
+        if matches!(packet_type, PacketType::Reset | PacketType::Listen) {
+            assert!(answers.is_empty(), "{packet_type}");
+            continue;
+        }
+        let packet = answers[0].packet();
+        let seq = if packet_type.has_ack() { 1_001 } else { 0 };
+        assert_eq!(packet.seq, Seq::new(seq).into(), "{packet_type}");
+        let kind = Kind::Reset {
+            ack: Seq::new(7).into(),
+            code: ResetCode::NoConnection,
+            data: [0; 3],
+        };
+        assert_eq!(packet.kind, kind, "{packet_type}");
+    }
+    pair.ends[1].config.answer_unbound_ports = false;
+    ports.destination ^= 1;
+    let kind = Kind::Data;
+    let wire = super::forged(&pair, 0, ports, Seq::new(7), &kind);
+    assert!(pair.answers_to(&wire).is_empty(), "not our port");
+}
+
+/// Two endpoints that know nothing of each other stop talking after one packet each, whatever
+/// the first one was (no reset storm).
+#[test]
+fn no_reset_storm() {
+    let mut dice = Dice::new(11);
+    for _ in 0..500 {
+        let mut pair = Pair::new();
+        let packet_type = PacketType::ALL[(dice.next() % 11) as usize];
+        let kind = kind_of(packet_type, Seq::new(dice.next()).into());
+        let ports = fairwire_wire::Ports {
+            source: 1,
+            destination: 2,
+        };
+        let wire = super::forged(&pair, 0, ports, Seq::new(dice.next()), &kind);
+        pair.deliver(1, &wire);
+        pair.run_for(ms(5_000));
+        assert!(pair.log.len() <= 1, "{packet_type}: {:?}", pair.types(0));
+    }
+}
+
+/// Resets to strangers are rationed (RFC 4340, 8.1.3).
+#[test]
+fn resets_are_rationed() {
+    let mut pair = Pair::new();
+    let ports = fairwire_wire::Ports {
+        source: 1,
+        destination: 2,
+    };
+    pair.record = false;
+    let wire = super::forged(&pair, 0, ports, Seq::new(1), &Kind::Data);
+    for _ in 0..10_000 {
+        pair.deliver(1, &wire);
+        pair.now += Duration::from_micros(100);
+    }
+    let sent = pair.ends[1].endpoint_stats().resets_sent;
+    assert!((1_000..=1_100).contains(&sent), "{sent} in a second");
+}
+
+/// A peer that was restarted knows nothing: its Reset, made from our numbers, ends the
+/// connection, and a new one can begin.
+#[test]
+fn a_restarted_peer_resets() {
+    let mut pair = Pair::new();
+    let (client, _) = pair.open(Config::default(), Config::default());
+    pair.ends[1] = crate::Endpoint::new(crate::EndpointConfig::default(), [9; 32]);
+    pair.ends[1]
+        .listen(PORT, &[SERVICE], Config::default())
+        .unwrap();
+    for _ in 0..5 {
+        let _closed = pair.ends[0].send(pair.now, client, data(10));
+        pair.run_for(ms(300));
+    }
+    let closed = pair.told(0).into_iter().find_map(|event| match event {
+        Event::Closed { reason } => Some(reason),
+        _ => None,
+    });
+    let code = ResetCode::NoConnection;
+    let data = [0; 3];
+    assert_eq!(closed, Some(crate::CloseReason::Reset { code, data }));
+    pair.connect_only(Config::default());
+    pair.run_for(ms(200));
+    assert_eq!(pair.ends[1].endpoint_stats().connections, 1);
+}
+
+/// What a packet of each type does in each state.
+#[test]
+fn every_type_in_every_state() {
+    use PacketType as T;
+    use State as S;
+    // After the packet: the state, and what was answered at once.
+    let expected = |state: S, packet_type: T, is_server: bool| -> (S, Option<T>) {
+        match (state, packet_type) {
+            (_, T::Listen) => (state, None),
+            (S::Request | S::PartOpen, T::Response) => (S::PartOpen, Some(T::Ack)),
+            (_, T::Reset) => (S::Closed, None),
+            (S::Request, _) => (S::Request, Some(T::Reset)),
+            (S::Respond, T::Request) => (S::Respond, Some(T::Response)),
+            (S::Respond, T::Response | T::CloseReq | T::Data) => (S::Respond, Some(T::Sync)),
+            (S::Respond, T::Close) => (S::Closed, Some(T::Reset)),
+            (S::Respond, T::Sync) => (S::Open, Some(T::SyncAck)),
+            (S::Respond, _) => (S::Open, Some(T::Ack)),
+            (S::PartOpen, T::Request) => (S::PartOpen, Some(T::Sync)),
+            (S::PartOpen, T::Sync) => (S::PartOpen, Some(T::SyncAck)),
+            (S::PartOpen, T::CloseReq) => (S::Closing, Some(T::Close)),
+            (_, T::Close) => (S::Closed, Some(T::Reset)),
+            (S::PartOpen, _) => (S::Open, None),
+            (_, T::Request | T::Response) => (state, Some(T::Sync)),
+            (_, T::CloseReq) if is_server => (state, Some(T::Sync)),
+            (S::Open, T::CloseReq) => (S::Closing, Some(T::Close)),
+            (_, T::Sync) => (state, Some(T::SyncAck)),
+            _ => (state, None),
+        }
+    };
+    let client_states = [S::Request, S::PartOpen, S::Open, S::Closing];
+    let server_states = [S::Respond, S::Open, S::CloseReq];
+    let ends = client_states
+        .map(|s| (0, s))
+        .into_iter()
+        .chain(server_states.map(|s| (1, s)));
+    for (side, state) in ends {
+        for packet_type in T::ALL {
+            let name = format!("{packet_type} to side {side} in {state:?}");
+            let mut pair = Pair::new();
+            let slot = reach(&mut pair, side, state);
+            let before = pair.ends[side].connections[slot].state();
+            assert_eq!(before, state, "{name}");
+            let wire = pair.forge(
+                1 - side,
+                1,
+                |ack| kind_of(packet_type, ack),
+                |_| {},
+                data(0),
+            );
+            let answers = pair.answers_to(&wire);
+            let (after, answer) = expected(state, packet_type, side == 1);
+            let connection = pair.ends[side].connections.get(slot);
+            let got = connection.map_or(S::Closed, crate::connection::Connection::state);
+            assert_eq!(got, after, "{name}");
+            let first = answers.first().map(Wire::packet_type);
+            // Delayed acknowledgements are no answer to this packet.
+            assert_eq!(first, answer, "{name}");
+        }
+    }
+}
+
+/// Brings one end into a state; gives its slot.
+fn reach(pair: &mut Pair, side: usize, state: State) -> usize {
+    let lost = |wire: &Wire| match wire.packet_type() {
+        PacketType::Close | PacketType::CloseReq => Some(Fault::Lose),
+        _ => None,
+    };
+    pair.rule(lost);
+    match state {
+        State::Request => {
+            pair.connect(Config::default(), Config::default());
+            pair.run_for(ms(21));
+            // The Response left, which the forged packets follow, but has not arrived.
+        }
+        State::Respond | State::PartOpen => {
+            pair.rule(|wire| (wire.packet_type() == PacketType::Ack).then_some(Fault::Lose));
+            pair.connect(Config::default(), Config::default());
+            pair.run_for(ms(45));
+        }
+        _ => {
+            let (client, server) = pair.open(Config::default(), Config::default());
+            if state > State::Open {
+                pair.ends[side].close(pair.now, [client, server][side]);
+                pair.drain();
+            }
+        }
+    }
+    0
+}

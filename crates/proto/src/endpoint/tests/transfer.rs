@@ -1,0 +1,190 @@
+//! Data in one direction and in both.
+
+use fairwire_units::Ecn;
+use fairwire_wire::PacketType;
+
+use super::pair::{Dice, Fault, Pair, Wire, data, ms};
+use crate::{Config, Encapsulation, Event, Fate};
+
+/// Only these CCIDs, both ways.
+fn ccids(send: u8, receive: u8) -> (Config, Config) {
+    let config = |send, receive| Config {
+        send_ccids: vec![send],
+        receive_ccids: vec![receive],
+        ..Config::default()
+    };
+    (config(send, receive), config(receive, send))
+}
+
+/// Datagrams arrive, in order, the empty one too (RFC 4340, 5.4).
+#[test]
+fn datagrams_arrive() {
+    let mut pair = Pair::new();
+    let (client, server) = pair.open(Config::default(), Config::default());
+    for len in [0, 1, 1_000] {
+        pair.ends[0].send(pair.now, client, data(len)).unwrap();
+    }
+    pair.run_for(ms(200));
+    let got: Vec<_> = std::iter::from_fn(|| pair.ends[1].recv(server))
+        .map(|r| (r.payload.len(), r.lost_before, r.ecn))
+        .collect();
+    let (ecn, none) = (Ecn::Ect0, 0);
+    assert_eq!(got, [(0, none, ecn), (1, none, ecn), (1_000, none, ecn)]);
+}
+
+/// RFC 4340, 7: what the network copies is passed on once, and what it delays is not lost.
+#[test]
+fn copies_are_passed_on_once() {
+    let mut pair = Pair::new();
+    let (client, server) = pair.open(Config::default(), Config::default());
+    let mut dice = Dice::new(21);
+    pair.rule(move |_| match dice.next() % 3 {
+        0 => Some(Fault::Copy),
+        1 => Some(Fault::Delay(ms(5))),
+        _ => None,
+    });
+    for _ in 0..500 {
+        pair.ends[0].send(pair.now, client, data(10)).unwrap();
+        pair.run_for(ms(4));
+    }
+    pair.run_for(ms(1_000));
+    let got: Vec<_> = std::iter::from_fn(|| pair.ends[1].recv(server)).collect();
+    assert_eq!(got.len(), 500);
+    let stats = pair.ends[1].stats(server).unwrap();
+    assert!(stats.duplicates > 100, "{stats:?}");
+    let lost: u64 = got.iter().map(|r| r.lost_before).sum();
+    // What is overtaken passes for lost until it comes, and is taken off the next gap: what stays
+    // is as much as is overtaken at one time, two datagrams with their Acks, not the hundreds.
+    assert!(lost <= 5, "{lost}");
+}
+
+/// Each pair of CCIDs carries data both ways under 1 % loss, and nothing goes out of step.
+#[test]
+fn every_pair_of_ccids_carries_data() {
+    for (send, receive) in [(2, 2), (2, 3), (3, 2), (3, 3)] {
+        let mut pair = Pair::new();
+        pair.record = false;
+        let (client, server) = ccids(send, receive);
+        let (client, server) = pair.open(client, server);
+        let mut dice = Dice::new(7);
+        pair.rule(move |_| dice.chance(10).then_some(Fault::Lose));
+        pair.bottleneck = Some((ms(2), 30));
+        pair.saturate_both([client, server], 500, ms(20_000));
+        for (side, id) in [(0, client), (1, server)] {
+            let stats = pair.ends[side].stats(id).unwrap();
+            let name = format!("{send}/{receive} side {side}: {stats:?}");
+            // The square-root law gives about 12 packets a round trip at 1 %, so 300 a second at
+            // 40 ms; half of that bears the queue's delay and a TFRC start.
+            assert!(stats.data_received > 3_000, "{name}");
+            assert_eq!(stats.syncs_sent, 0, "{name}");
+            assert_eq!(stats.discarded, 0, "{name}");
+            assert!(stats.ack_vector_state < 8_192, "{name}");
+        }
+    }
+}
+
+/// RFC 4340, 7.5.2: the Sequence Window follows what is in flight, so that 100,000 packets with
+/// 2,000 of them in flight never go out of step.
+#[test]
+fn a_wide_flight_stays_in_step() {
+    let mut pair = Pair::along(Encapsulation::Udp, ms(500));
+    pair.record = false;
+    let mut config = Config::default();
+    config.send_queue.packets = 100_000;
+    config.send_queue.bytes = 1 << 30;
+    config.ccid2.initial_ssthresh = Some(2_000.0);
+    let client = pair.connect(config.clone(), config);
+    pair.run_for(ms(3_000));
+    let server = pair.server.unwrap();
+    let mut peak = 0;
+    for _ in 0..400 {
+        pair.saturate(0, client, 500, ms(250));
+        let stats = pair.ends[0].stats(client).unwrap();
+        peak = peak.max(stats.flight_packets);
+        if stats.data_sent > 100_000 {
+            break;
+        }
+    }
+    let stats = pair.ends[0].stats(client).unwrap();
+    assert!(peak >= 2_000, "{peak}");
+    assert!(stats.data_sent > 100_000);
+    for (side, id) in [(0, client), (1, server)] {
+        let stats = pair.ends[side].stats(id).unwrap();
+        assert_eq!((stats.syncs_sent, stats.discarded), (0, 0), "side {side}");
+    }
+}
+
+/// In one direction of bulk all Data packets have heads of one length; what would lengthen one
+/// leaves on an Ack.
+#[test]
+fn one_way_bulk_has_heads_of_one_length() {
+    for ccid in [2, 3] {
+        let mut pair = Pair::new();
+        let (client, server) = ccids(ccid, ccid);
+        let (client, _) = pair.open(client, server);
+        pair.bottleneck = Some((ms(1), 50));
+        pair.saturate(0, client, 1_000, ms(5_000));
+        let data = |wire: &&Wire| wire.packet_type() == PacketType::Data;
+        let heads: Vec<_> = pair.log.iter().filter(data).map(|w| w.head.len()).collect();
+        assert!(heads.len() > 500, "{}", heads.len());
+        assert!(heads.iter().all(|&len| len == heads[0]), "CCID {ccid}");
+        let piggybacked = pair
+            .types(0)
+            .iter()
+            .filter(|&&t| t == PacketType::DataAck)
+            .count();
+        assert!(piggybacked < 10, "{piggybacked} outside of PARTOPEN");
+    }
+}
+
+/// Each datagram gets one fate, whatever becomes of it.
+#[test]
+fn each_datagram_has_one_fate() {
+    for ccid in [2, 3] {
+        let mut pair = Pair::new();
+        let (mut client, server) = ccids(ccid, ccid);
+        client.report_fates = true;
+        client.send_queue.age = Some(ms(30));
+        client.send_queue.policy = crate::QueuePolicy::DropOldest;
+        client.send_queue.packets = 20;
+        let (client, _) = pair.open(client, server);
+        let mut dice = Dice::new(3);
+        pair.rule(move |_| match dice.next() >> 58 {
+            0..4 => Some(Fault::Lose),
+            4..6 => Some(Fault::Mark),
+            6..8 => Some(Fault::Copy),
+            8..10 => Some(Fault::Delay(ms(15))),
+            _ => None,
+        });
+        let mut given = Vec::new();
+        for round in 0..300 {
+            for _ in 0..round % 40 {
+                given.push(pair.ends[0].send(pair.now, client, data(300)).unwrap());
+            }
+            pair.run_for(ms(7));
+        }
+        pair.ends[0].close(pair.now, client);
+        pair.run_for(ms(30_000));
+        let mut fates: Vec<_> = pair
+            .told(0)
+            .into_iter()
+            .filter_map(|event| match event {
+                Event::Fate { id, fate } => Some((id, fate)),
+                _ => None,
+            })
+            .collect();
+        let count = |wanted| fates.iter().filter(|&&(_, fate)| fate == wanted).count();
+        assert!(count(Fate::Expired) > 0, "CCID {ccid}");
+        assert!(count(Fate::Refused) > 0, "CCID {ccid}");
+        let arrived = if ccid == 2 {
+            Fate::Acknowledged
+        } else {
+            Fate::Sent
+        };
+        assert!(count(arrived) > 0, "CCID {ccid}");
+        assert_eq!(count(Fate::Lost) > 0, ccid == 2);
+        fates.sort_by_key(|&(id, _)| id);
+        let ids: Vec<_> = fates.iter().map(|&(id, _)| id).collect();
+        assert_eq!(ids, given, "CCID {ccid}");
+    }
+}

@@ -1,0 +1,108 @@
+//! What the application learns.
+
+use fairwire_units::{Ecn, Instant};
+use fairwire_wire::ResetCode;
+
+use crate::endpoint::ConnectionId;
+use crate::payload::Payload;
+
+/// The name of one datagram given to `send`; counts up from zero within a connection.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct DatagramId(pub u64);
+
+/// What became of a datagram. Each id gets one fate, once.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+#[non_exhaustive]
+pub enum Fate {
+    /// It waited in the send queue longer than its age limit and never left.
+    Expired,
+    /// It never left: a newer datagram pushed it out, or the connection ended before its turn.
+    Refused,
+    /// It left, and nothing more will be known: the CCID does not acknowledge packets one by
+    /// one, or the connection ended first.
+    Sent,
+    /// It arrived.
+    Acknowledged,
+    /// It arrived with a congestion mark.
+    Marked,
+    /// The peer reported it missing, or nothing came back.
+    Lost,
+}
+
+/// Why a connection is over.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum CloseReason {
+    /// Both sides agreed: the closing handshake ended, whoever began it.
+    Closed,
+    /// The peer reset the connection.
+    Reset {
+        /// Why, in its words.
+        code: ResetCode,
+        /// The three data bytes of the Reset (RFC 4340, section 5.6).
+        data: [u8; 3],
+    },
+    /// We reset it because of what the peer sent.
+    PeerError {
+        /// What we told it.
+        code: ResetCode,
+        /// The three data bytes that went with it.
+        data: [u8; 3],
+    },
+    /// Nobody answered within the connect timeout.
+    ConnectTimeout,
+    /// The network says that nobody is there.
+    Unreachable,
+    /// The peer fell silent for longer than the idle timeout.
+    IdleTimeout,
+    /// The peer did not answer our Close.
+    CloseTimeout,
+    /// The application aborted it.
+    Aborted,
+}
+
+/// Something the application may want to act on.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Event {
+    /// A connection that we asked for is open.
+    Connected,
+    /// A listener has a new open connection: this event's connection id is new.
+    Accepted {
+        /// The DCCP port it came to.
+        port: u16,
+    },
+    /// Data waits in the receive queue, which was empty.
+    Readable,
+    /// The send queue, which had refused a datagram, has room again.
+    Writable,
+    /// What became of a datagram; only where `Config::report_fates` asks for it.
+    Fate {
+        /// Which one.
+        id: DatagramId,
+        /// What became of it.
+        fate: Fate,
+    },
+    /// The connection is over; data already received can still be read.
+    Closed {
+        /// Why.
+        reason: CloseReason,
+    },
+}
+
+/// One datagram received.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Received {
+    /// Its data; may be empty (RFC 4340, section 5.4).
+    pub payload: Payload,
+    /// The ECN field it arrived with.
+    pub ecn: Ecn,
+    /// When it arrived.
+    pub at: Instant,
+    /// Data packets of the peer that are missing between the last one handed out and this one,
+    /// those dropped from a full receive queue included.
+    pub lost_before: u64,
+}
+
+/// An event and the connection it is about.
+pub(crate) type ConnectionEvent = (ConnectionId, Event);

@@ -1,0 +1,248 @@
+//! Feature negotiation (RFC 4340, section 6), without packets or timers of its own.
+//!
+//! [`Negotiation`] is one connection's whole negotiation: for every feature the value in force at
+//! both locations, what we want instead, which Changes wait for a Confirm and which Confirms are
+//! owed. It promises bounded state and bounded work whatever the peer sends, and never a
+//! Confirm without a Change.
+//!
+//! # Calls, in order
+//! 1. For each valid packet: [`Negotiation::begin_packet`], then [`Negotiation::handle`] for each
+//!    Change and Confirm in it. An [`Handled::Agreed`] says which value is in force now.
+//! 2. For each packet to send: [`Negotiation::write`] writes what is due into its options.
+//! 3. [`Negotiation::next_timeout`] says when a packet is wanted just for negotiation.
+//! 4. When the handshake is over: [`Negotiation::on_open`].
+//!
+//! # Map
+//! - [`slot`]: one feature at one location, its state and what we would accept.
+//! - [`wishes`]: what a [`Config`] asks for, and what follows from the CCIDs agreed on.
+//! - [`receive`]: Changes and Confirms that arrive.
+//! - [`send`]: Changes and Confirms to write, retransmission and back-off.
+
+mod receive;
+mod send;
+mod slot;
+mod wishes;
+
+#[cfg(test)]
+mod tests;
+
+use fairwire_units::{Duration, Instant};
+use fairwire_wire::feature::{Feature, Rule};
+use fairwire_wire::{PacketType, ResetCode, Seq};
+
+use crate::config::Config;
+use send::Schedule;
+use slot::{Offer, Slot, State};
+
+/// Which end of the connection we are: the server's preferences come first (RFC 4340, 6.3.1).
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Role {
+    /// We sent the Request.
+    Client,
+    /// We answered it.
+    Server,
+}
+
+/// Where a feature is located (RFC 4340, section 6): each feature exists twice.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Location {
+    /// At our end: we send its "L" options. CCID/Local is the CCID of the data we send.
+    Local,
+    /// At the peer's end: we send its "R" options.
+    Remote,
+}
+
+impl Location {
+    const BOTH: [Self; 2] = [Self::Local, Self::Remote];
+
+    /// The other end.
+    pub(crate) const fn other(self) -> Self {
+        match self {
+            Self::Local => Self::Remote,
+            Self::Remote => Self::Local,
+        }
+    }
+}
+
+/// What became of a Change or Confirm.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Handled {
+    /// Nothing: reordered, unexpected, or on a packet where it does not count.
+    Ignored,
+    /// It was taken in; no value changed by agreement.
+    Noted,
+    /// Both ends agree on this value (again).
+    Agreed {
+        /// The feature.
+        feature: Feature,
+        /// Where it is located.
+        location: Location,
+        /// The value in force from now on.
+        value: u64,
+    },
+}
+
+/// The connection must be reset.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct Fatal {
+    /// Option Error or Mandatory Error.
+    pub code: ResetCode,
+    /// The Reset's three data bytes: option type and the first two of its data (RFC 4340, 5.6).
+    pub data: [u8; 3],
+}
+
+/// The packet whose options are being handled.
+#[derive(Clone, Copy, Debug)]
+struct Arriving {
+    packet_type: PacketType,
+    seq: Seq,
+    ackno: Option<Seq>,
+    /// Did it bring a Change or Confirm in order? Then its number becomes FGSR.
+    negotiates: bool,
+}
+
+/// One connection's feature negotiation.
+#[derive(Clone, Debug)]
+pub(crate) struct Negotiation {
+    role: Role,
+    /// By [`Location`], then by [`slot::KNOWN`].
+    slots: [[Slot; slot::KNOWN.len()]; 2],
+    /// Unknown features whose Change is to be answered with an empty Confirm, by [`Location`].
+    unknown: [send::UnknownFeatures; 2],
+    arriving: Option<Arriving>,
+    /// Greatest sequence number received with a Change or Confirm (RFC 4340, 6.6.4).
+    fgsr: Option<Seq>,
+    /// Greatest sequence number sent with a new Change (RFC 4340, 6.6.4).
+    fgss: Option<Seq>,
+    schedule: Schedule,
+    /// Must marks be readable here before data is taken (RFC 4340, 12.1)?
+    ecn: bool,
+    /// Is the handshake over? Then CCIDs stay as they are.
+    open: bool,
+}
+
+impl Negotiation {
+    /// The negotiation with which a connection begins; its first packet carries what
+    /// [`Config`] asks for.
+    pub(crate) fn new(role: Role, config: &Config) -> Self {
+        let mut this = Self {
+            role,
+            slots: Location::BOTH.map(|_| slot::KNOWN.map(Slot::initial)),
+            unknown: Default::default(),
+            arriving: None,
+            fgsr: None,
+            fgss: None,
+            schedule: Schedule::default(),
+            ecn: config.ecn,
+            open: false,
+        };
+        this.wish_from(config);
+        this
+    }
+
+    /// The value in force.
+    pub(crate) fn current(&self, feature: Feature, location: Location) -> u64 {
+        self.slot(feature, location)
+            .map_or(feature.initial(), |slot| slot.value)
+    }
+
+    /// The value in force of a feature that is a yes or no.
+    pub(crate) fn is_on(&self, feature: Feature, location: Location) -> bool {
+        self.current(feature, location) != 0
+    }
+
+    /// Is no Change of ours for this feature outstanding or about to be sent?
+    pub(crate) fn is_settled(&self, feature: Feature, location: Location) -> bool {
+        self.slot(feature, location)
+            .is_none_or(|slot| slot.state == State::Stable)
+    }
+
+    /// The CCID of the data sent from `location`, once agreed.
+    pub(crate) fn ccid(&self, location: Location) -> Option<u8> {
+        if !self.is_settled(Feature::Ccid, location) {
+            return None;
+        }
+        u8::try_from(self.current(Feature::Ccid, location)).ok()
+    }
+
+    /// May we send data? Not before its CCID is agreed, and with CCID 2 not before the peer
+    /// agreed to send Ack Vectors (RFC 4341, section 4).
+    pub(crate) fn may_send_data(&self) -> bool {
+        match self.ccid(Location::Local) {
+            None => false,
+            Some(2) => self.is_on(Feature::SendAckVector, Location::Remote),
+            Some(_) => true,
+        }
+    }
+
+    /// May data be taken from the peer? Without ECN not before it confirmed to know so (RFC 4340,
+    /// section 12.1).
+    pub(crate) fn may_take_data(&self) -> bool {
+        self.ecn || self.is_on(Feature::EcnIncapable, Location::Local)
+    }
+
+    /// Asks for another value, in mid-connection too. False if that is impossible: a value out of
+    /// range, a non-negotiable feature of the peer's, or the CCID of an open connection.
+    ///
+    /// A value that is in force or asked for already sends nothing.
+    pub(crate) fn request_change(
+        &mut self,
+        feature: Feature,
+        location: Location,
+        value: u64,
+    ) -> bool {
+        let impossible = !feature.values().contains(&value)
+            || (feature.rule() == Rule::NonNegotiable && location == Location::Remote)
+            || (feature == Feature::Ccid && self.open);
+        if impossible {
+            return false;
+        }
+        let Some(slot) = self.slot_mut(feature, location) else {
+            return false;
+        };
+        slot.pinned = true;
+        slot.refused = false;
+        let offer = match slot.offer {
+            Offer::Value(_) => Offer::Value(value),
+            Offer::List(list) => {
+                // Values of server-priority features are bytes, as `values` just proved.
+                Offer::List(list.with_first(u8::try_from(value).unwrap_or(u8::MAX)))
+            }
+        };
+        slot.want(offer, value);
+        true
+    }
+
+    /// The handshake is over: the first packet after the Response arrived, or the server's first
+    /// packet after the Request. Answers are no longer repeated, and the CCIDs are fixed from
+    /// now on.
+    pub(crate) fn on_open(&mut self) {
+        self.open = true;
+        self.forget_told();
+        self.refresh();
+    }
+
+    /// When a packet is wanted just for negotiation, if it is; a moment past means at once.
+    ///
+    /// A packet that leaves anyway and carries what is due moves it.
+    pub(crate) fn next_timeout(&self, rtt: Duration) -> Option<Instant> {
+        let owes = self.slots().any(Slot::owes_news)
+            || self.unknown.iter().any(|unknown| !unknown.is_empty());
+        let waits = self.slots().any(|slot| slot.state == State::Changing);
+        self.schedule.next(owes, waits, rtt)
+    }
+
+    fn slot(&self, feature: Feature, location: Location) -> Option<&Slot> {
+        let index = slot::index(feature)?;
+        Some(&self.slots[location as usize][index])
+    }
+
+    fn slot_mut(&mut self, feature: Feature, location: Location) -> Option<&mut Slot> {
+        let index = slot::index(feature)?;
+        Some(&mut self.slots[location as usize][index])
+    }
+
+    fn slots(&self) -> impl Iterator<Item = &Slot> {
+        self.slots.iter().flatten()
+    }
+}

@@ -1,0 +1,327 @@
+//! Changes and Confirms that arrive (RFC 4340, sections 6.6.2 to 6.6.9).
+
+use fairwire_wire::feature::{Confirmed, Feature, Rule, is_at_receiver, is_ccid_specific};
+use fairwire_wire::{DccpOption, PacketType, ResetCode, Seq};
+
+use super::slot::{Offer, State};
+use super::{Arriving, Fatal, Handled, Location, Negotiation, Role};
+
+/// The largest Sequence Window (RFC 4340, section 7.5.2): how far FGSR and FGSS may lag behind.
+const W_MAX: u64 = (1 << 46) - 1;
+
+/// CCID 3's own features are the only CCID-specific ones known.
+const CCID_WITH_FEATURES: u8 = 3;
+
+/// A Change or Confirm, with everything that its handling needs.
+#[derive(Clone, Copy, Debug)]
+struct Incoming<'a> {
+    option_type: u8,
+    number: u8,
+    location: Location,
+    value: &'a [u8],
+    mandatory: bool,
+}
+
+impl Incoming<'_> {
+    fn fatal(self, code: ResetCode) -> Fatal {
+        let first = self.value.first().copied().unwrap_or(0);
+        Fatal {
+            code,
+            data: [self.option_type, self.number, first],
+        }
+    }
+
+    /// RFC 4340, 6.6.9: what fails after Mandatory resets the connection.
+    fn mandatory_error(self) -> Fatal {
+        self.fatal(ResetCode::MandatoryError)
+    }
+
+    /// RFC 4340, 6.6.8: an invalid Confirm resets the connection.
+    fn option_error(self) -> Fatal {
+        self.fatal(ResetCode::OptionError)
+    }
+}
+
+impl Negotiation {
+    /// Begins with the options of a valid packet. `gsr` already counts it; `gss` is the greatest
+    /// sequence number sent. Call it for every valid packet, with or without options.
+    pub(crate) fn begin_packet(
+        &mut self,
+        packet_type: PacketType,
+        seq: Seq,
+        ackno: Option<Seq>,
+        gsr: Seq,
+        gss: Seq,
+    ) {
+        self.commit_fgsr();
+        // RFC 4340, 6.6.4 with erratum 974: on a long connection both would seem to lie ahead
+        // once half a circle has passed, and everything would be ignored.
+        if self.fgsr.is_some_and(|fgsr| fgsr.is_after(gsr)) {
+            self.fgsr = Some(gsr.sub(W_MAX));
+        }
+        if self.fgss.is_some_and(|fgss| fgss.is_after(gss)) {
+            self.fgss = Some(gss.sub(W_MAX));
+        }
+        self.arriving = Some(Arriving {
+            packet_type,
+            seq,
+            ackno,
+            negotiates: false,
+        });
+    }
+
+    /// Handles a Change or Confirm of the packet last begun; `mandatory` says that Mandatory came
+    /// just before it. Any other option is ignored.
+    ///
+    /// # Errors
+    /// The connection is to be reset.
+    pub(crate) fn handle(
+        &mut self,
+        option: &DccpOption<'_>,
+        mandatory: bool,
+    ) -> Result<Handled, Fatal> {
+        // The peer is the location of its own "L" options.
+        let (location, is_change, number, value) = match *option {
+            DccpOption::ChangeL { feature, value } => (Location::Remote, true, feature, value),
+            DccpOption::ChangeR { feature, value } => (Location::Local, true, feature, value),
+            DccpOption::ConfirmL { feature, value } => (Location::Remote, false, feature, value),
+            DccpOption::ConfirmR { feature, value } => (Location::Local, false, feature, value),
+            _ => return Ok(Handled::Ignored),
+        };
+        if !self.is_in_order() {
+            return Ok(Handled::Ignored);
+        }
+        let incoming = Incoming {
+            option_type: option.option_type(),
+            number,
+            location,
+            value,
+            mandatory,
+        };
+        let handled = match self.known(number, location) {
+            None => self.handle_unknown(incoming, is_change),
+            Some(feature) if is_change => self.handle_change(feature, incoming),
+            Some(feature) => self.handle_confirm(feature, incoming),
+        }?;
+        if handled != Handled::Ignored {
+            self.refresh();
+        }
+        Ok(handled)
+    }
+
+    /// May the options of this packet count? Marks it as one that negotiates if so.
+    fn is_in_order(&mut self) -> bool {
+        let fgsr = self.fgsr;
+        let Some(arriving) = &mut self.arriving else {
+            return false;
+        };
+        // RFC 4340, 6: negotiation options on Data are ignored.
+        if arriving.packet_type == PacketType::Data {
+            return false;
+        }
+        // RFC 4340, 6.6.4: in strictly increasing order only. Distances up to half a circle are
+        // ahead; `fgsr` is never further behind, see `begin_packet`.
+        if fgsr.is_some_and(|fgsr| !arriving.seq.is_after(fgsr)) {
+            return false;
+        }
+        arriving.negotiates = true;
+        true
+    }
+
+    fn commit_fgsr(&mut self) {
+        if let Some(arriving) = self.arriving.take()
+            && arriving.negotiates
+        {
+            self.fgsr = Some(arriving.seq);
+        }
+    }
+
+    /// The feature with this number, if it means something to us at that location.
+    fn known(&self, number: u8, location: Location) -> Option<Feature> {
+        let feature = Feature::from_number(number)?;
+        self.slot(feature, location)?;
+        if is_ccid_specific(number) {
+            // RFC 4340, 10.3: features from 192 up are located at the receiver of the data whose
+            // CCID they belong to.
+            let sender = if is_at_receiver(number) {
+                location.other()
+            } else {
+                location
+            };
+            let in_force = self.current(Feature::Ccid, sender) == u64::from(CCID_WITH_FEATURES);
+            if !in_force && self.expected_ccid(sender) != Some(CCID_WITH_FEATURES) {
+                return None;
+            }
+        }
+        Some(feature)
+    }
+
+    fn handle_unknown(
+        &mut self,
+        incoming: Incoming<'_>,
+        is_change: bool,
+    ) -> Result<Handled, Fatal> {
+        if !is_change {
+            // RFC 4340, 6.6.7: nobody asked; ignored.
+            return Ok(Handled::Ignored);
+        }
+        if incoming.mandatory {
+            return Err(incoming.mandatory_error());
+        }
+        self.unknown[incoming.location as usize].owe(incoming.number);
+        self.note_handshake();
+        Ok(Handled::Noted)
+    }
+
+    fn handle_change(
+        &mut self,
+        feature: Feature,
+        incoming: Incoming<'_>,
+    ) -> Result<Handled, Fatal> {
+        let location = incoming.location;
+        let role = self.role;
+        let Some(slot) = self.slot_mut(feature, location) else {
+            return Ok(Handled::Ignored);
+        };
+        if slot.state == State::Unstable {
+            return Ok(Handled::Ignored);
+        }
+        let chosen = match feature.rule() {
+            // RFC 4340, 6.3.2: the location alone proposes values, any valid one is taken.
+            Rule::NonNegotiable if location == Location::Remote => {
+                feature.decode_value(incoming.value).map(Some).ok()
+            }
+            Rule::NonNegotiable => None,
+            Rule::ServerPriority => feature
+                .decode_list(incoming.value)
+                .ok()
+                .map(|theirs| reconcile(role, slot.offer.list(), theirs).map(u64::from)),
+        };
+        if incoming.mandatory && chosen.flatten().is_none() {
+            // RFC 4340, 6.6.9: invalid, or nothing in common.
+            return Err(incoming.mandatory_error());
+        }
+        let handled = match chosen {
+            // RFC 4340, 6.6.8: an invalid Change gets an empty Confirm, and changes nothing.
+            None => {
+                slot.owe_empty();
+                Handled::Noted
+            }
+            // RFC 4340, 6.3.1: nothing in common leaves the value as it was.
+            Some(None) => {
+                slot.owe_value();
+                // A necessity is not given up: the Mandatory Change that is still to be sent, or
+                // sent again, then ends the connection.
+                let asked = slot.state != State::Stable;
+                if asked && !(slot.mandatory && slot.value != slot.best()) {
+                    slot.state = State::Stable;
+                    slot.refused = true;
+                }
+                Handled::Noted
+            }
+            Some(Some(value)) => {
+                slot.value = value;
+                slot.owe_value();
+                // RFC 4340, 6.6.6: a Change that crosses ours is its answer.
+                slot.state = State::Stable;
+                slot.refused = value != slot.best();
+                Handled::Agreed {
+                    feature,
+                    location,
+                    value,
+                }
+            }
+        };
+        self.note_handshake();
+        Ok(handled)
+    }
+
+    fn handle_confirm(
+        &mut self,
+        feature: Feature,
+        incoming: Incoming<'_>,
+    ) -> Result<Handled, Fatal> {
+        let location = incoming.location;
+        // RFC 4340, 6.6.4: a Confirm has to acknowledge the newest Change.
+        let ackno = self.arriving.and_then(|arriving| arriving.ackno);
+        let answers = match (ackno, self.fgss) {
+            (Some(ackno), Some(fgss)) => !ackno.is_before(fgss),
+            _ => false,
+        };
+        if !answers {
+            return Ok(Handled::Ignored);
+        }
+        if feature.rule() == Rule::NonNegotiable && location == Location::Remote {
+            // RFC 4340, 6.6.8: Confirm L exists for no non-negotiable feature.
+            return Err(incoming.option_error());
+        }
+        let role = self.role;
+        // RFC 4340, 6.6.8: what belongs to no negotiation under way is ignored, even if invalid.
+        let Some(slot) = self
+            .slot_mut(feature, location)
+            .filter(|slot| slot.state == State::Changing)
+        else {
+            return Ok(Handled::Ignored);
+        };
+        let confirmed = feature
+            .decode_confirm(incoming.value)
+            .map_err(|_| incoming.option_error())?;
+        let Confirmed::Value { value, preferences } = confirmed else {
+            if feature.is_required() {
+                // RFC 4340, 6.6.7: every DCCP understands these.
+                return Err(incoming.option_error());
+            }
+            slot.state = State::Stable;
+            slot.refused = true;
+            return Ok(Handled::Noted);
+        };
+        let expected = match &slot.offer {
+            Offer::Value(ours) => *ours,
+            Offer::List(list) => {
+                let ours = list.as_slice();
+                let shared = if preferences.is_empty() {
+                    // RFC 4340, 6.2: the list may be left out; the value must suit ours then.
+                    ours.iter().copied().find(|&ours| u64::from(ours) == value)
+                } else {
+                    reconcile(role, ours, preferences)
+                };
+                shared.map_or(slot.value, u64::from)
+            }
+        };
+        if value != expected {
+            // RFC 4340, 6.6.8: the wrong choice, given both lists.
+            return Err(incoming.option_error());
+        }
+        slot.value = value;
+        slot.state = State::Stable;
+        slot.refused = value != slot.best();
+        Ok(Handled::Agreed {
+            feature,
+            location,
+            value,
+        })
+    }
+
+    /// Answers to a handshake packet are repeated until the handshake is over: the packet with
+    /// them may be lost, and a copy of what they answer does not call for them again.
+    fn note_handshake(&mut self) {
+        let on_handshake = self.arriving.is_some_and(|arriving| {
+            matches!(
+                arriving.packet_type,
+                PacketType::Request | PacketType::Response
+            )
+        });
+        if on_handshake && !self.open {
+            self.schedule.repeat_answers = true;
+        }
+    }
+}
+
+/// RFC 4340, 6.3.1: the first entry of the server's list that the client's has too.
+fn reconcile(role: Role, ours: &[u8], theirs: &[u8]) -> Option<u8> {
+    let (server, client) = match role {
+        Role::Server => (ours, theirs),
+        Role::Client => (theirs, ours),
+    };
+    server.iter().copied().find(|value| client.contains(value))
+}

@@ -1,0 +1,299 @@
+//! Changes and Confirms to write, and when (RFC 4340, sections 6.6.1 and 6.6.3).
+
+use fairwire_units::{Duration, Instant};
+use fairwire_wire::feature::Feature;
+use fairwire_wire::{DccpOption, Encoder, NoRoom, PacketType, Seq};
+
+use super::slot::{Answer, KNOWN, Offer, Slot, State};
+use super::{Location, Negotiation};
+
+/// The first interval between two transmissions of a Change at least; two round trips if they are longer.
+const FIRST_INTERVAL: Duration = Duration::from_millis(200);
+
+/// The longest interval (RFC 4340, section 6.6.3).
+const LONGEST_INTERVAL: Duration = Duration::from_secs(64);
+
+/// Bytes of type, length and feature number.
+const OPTION_HEAD: usize = 3;
+
+/// When negotiation may and must be heard.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Schedule {
+    /// When an option of ours last left.
+    last_written: Option<Instant>,
+    /// When Changes without an answer are sent again, and after which interval.
+    again: Option<(Instant, Duration)>,
+    /// Are Confirms repeated on each packet, as in RESPOND and PARTOPEN? A server that only
+    /// remembers what one packet said (the Linux kernel) gets them with whichever reaches it first.
+    pub(super) repeat_answers: bool,
+}
+
+impl Schedule {
+    /// When a packet is wanted just for negotiation: `owes` something unsaid, `waits` for an answer.
+    pub(super) fn next(&self, owes: bool, waits: bool, rtt: Duration) -> Option<Instant> {
+        // RFC 4340, 6.6.1: at most one packet for negotiation per round trip.
+        let earliest = self.last_written.map_or(Instant::START, |last| last + rtt);
+        let again = self.again.filter(|_| waits).map(|(at, _)| at.max(earliest));
+        if owes { Some(earliest) } else { again }
+    }
+
+    fn is_again(&self, now: Instant) -> bool {
+        self.again.is_none_or(|(at, _)| at <= now)
+    }
+
+    fn on_written(&mut self, now: Instant, rtt: Duration, handshake: bool, wrote: Wrote) {
+        let first = FIRST_INTERVAL.max(rtt * 2);
+        self.last_written = Some(now);
+        if wrote.new_change || (wrote.change && handshake) {
+            self.again = Some((now + first, first));
+        } else if wrote.change {
+            // RFC 4340, 6.6.3: exponential back-off.
+            let last = self.again.map_or(first, |(_, interval)| interval);
+            let next = (last * 2).min(LONGEST_INTERVAL).max(first);
+            self.again = Some((now + next, next));
+        }
+    }
+}
+
+/// What one packet says.
+#[derive(Clone, Copy, Debug, Default)]
+struct Wrote {
+    confirm: bool,
+    change: bool,
+    new_change: bool,
+}
+
+/// Which unknown features owe the peer an empty Confirm: a bit each, so that no list grows.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct UnknownFeatures([u64; 4]);
+
+impl UnknownFeatures {
+    pub(super) fn owe(&mut self, number: u8) {
+        self.0[usize::from(number / 64)] |= 1 << (number % 64);
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0 == [0; 4]
+    }
+
+    /// Takes the smallest number owed.
+    fn take(&mut self) -> Option<u8> {
+        let (index, word) = self
+            .0
+            .iter_mut()
+            .enumerate()
+            .find(|(_, word)| **word != 0)?;
+        let bit = word.trailing_zeros();
+        *word &= *word - 1;
+        u8::try_from(index * 64 + bit as usize).ok()
+    }
+}
+
+/// Which of our options a packet type can carry.
+#[derive(Clone, Copy, Debug)]
+struct Carries {
+    changes: bool,
+    confirms: bool,
+    /// Part of the handshake: every open Change goes with it, whatever the timer says.
+    handshake: bool,
+}
+
+impl Carries {
+    fn of(packet_type: PacketType) -> Self {
+        let handshake = matches!(packet_type, PacketType::Request | PacketType::Response);
+        let later = matches!(
+            packet_type,
+            PacketType::Ack | PacketType::DataAck | PacketType::SyncAck
+        );
+        Self {
+            // RFC 4340, 6: never on Data. The packets that end a connection have no use for it.
+            changes: handshake || later || packet_type == PacketType::Sync,
+            // RFC 4340, 6.6.1: only beside an Acknowledgement Number. A Sync's may name a packet
+            // that was never processed, and the peer would then ignore the Confirm.
+            confirms: later || packet_type == PacketType::Response,
+            handshake,
+        }
+    }
+}
+
+impl Negotiation {
+    /// Writes what is due into a packet of ours with sequence number `seq`. Confirms and Changes
+    /// stand in the order of the feature numbers, so that a CCID comes before what depends on it.
+    ///
+    /// `rtt` is the round-trip time, or a guess (0.2 s in RFC 4340, section 3.4).
+    ///
+    /// # Errors
+    /// [`NoRoom`] if not everything fits; then nothing was written and all is still due. (Empty
+    /// Confirms of unknown features are written as far as they fit.)
+    pub(crate) fn write(
+        &mut self,
+        now: Instant,
+        seq: Seq,
+        packet_type: PacketType,
+        rtt: Duration,
+        encoder: &mut Encoder<'_>,
+    ) -> Result<(), NoRoom> {
+        let carries = Carries::of(packet_type);
+        let again = self.sends_again(now, carries);
+        let mark = encoder.mark();
+        let mut wrote = self
+            .encode(carries, again, encoder)
+            .inspect_err(|_| encoder.truncate(mark))?;
+        wrote.confirm |= carries.confirms && self.write_unknown(encoder);
+        if wrote.confirm || wrote.change {
+            self.on_written(now, seq, rtt, carries, wrote);
+        }
+        Ok(())
+    }
+
+    /// Do Changes that wait for an answer leave (again) now?
+    ///
+    /// A new Change takes the others along: it moves FGSS, and a Confirm of an older Change would
+    /// then be ignored (RFC 4340, section 6.6.4).
+    fn sends_again(&self, now: Instant, carries: Carries) -> bool {
+        let new = || {
+            self.slots()
+                .any(|slot| matches!(slot.state, State::Wanting | State::Unstable))
+        };
+        carries.handshake || self.schedule.is_again(now) || new()
+    }
+
+    fn encode(
+        &self,
+        carries: Carries,
+        again: bool,
+        encoder: &mut Encoder<'_>,
+    ) -> Result<Wrote, NoRoom> {
+        let mut wrote = Wrote::default();
+        for (index, feature) in KNOWN.into_iter().enumerate() {
+            for location in Location::BOTH {
+                let slot = &self.slots[location as usize][index];
+                if carries.confirms && slot.owed.is_some() {
+                    write_confirm(slot, feature, location, encoder)?;
+                    wrote.confirm = true;
+                }
+            }
+            for location in Location::BOTH {
+                let slot = &self.slots[location as usize][index];
+                if carries.changes && sends_change(slot, again) {
+                    write_change(slot, feature, location, encoder)?;
+                    wrote.change = true;
+                    wrote.new_change |= slot.state != State::Changing;
+                }
+            }
+        }
+        Ok(wrote)
+    }
+
+    /// Writes empty Confirms while there is room; says whether there were any.
+    fn write_unknown(&mut self, encoder: &mut Encoder<'_>) -> bool {
+        let mut wrote = false;
+        for location in Location::BOTH {
+            let unknown = &mut self.unknown[location as usize];
+            while encoder.room() >= OPTION_HEAD
+                && let Some(number) = unknown.take()
+            {
+                wrote |= encoder.option(&confirm(number, location, &[])).is_ok();
+            }
+        }
+        wrote
+    }
+
+    fn on_written(
+        &mut self,
+        now: Instant,
+        seq: Seq,
+        rtt: Duration,
+        carries: Carries,
+        wrote: Wrote,
+    ) {
+        self.schedule.on_written(now, rtt, carries.handshake, wrote);
+        for slot in self.slots.iter_mut().flatten() {
+            if carries.changes && matches!(slot.state, State::Wanting | State::Unstable) {
+                slot.state = State::Changing;
+            }
+            if let Some(owed) = &mut slot.owed {
+                owed.told |= carries.confirms;
+            }
+        }
+        if wrote.new_change {
+            // RFC 4340, 6.6.4: retransmissions do not move FGSS.
+            self.fgss = Some(seq);
+        }
+        if !self.schedule.repeat_answers {
+            self.forget_told();
+        }
+    }
+
+    /// Answers that were given are given once; from now on this holds for repeated ones too.
+    pub(super) fn forget_told(&mut self) {
+        self.schedule.repeat_answers = false;
+        for slot in self.slots.iter_mut().flatten() {
+            slot.owed = slot.owed.filter(|owed| !owed.told);
+        }
+    }
+}
+
+fn sends_change(slot: &Slot, again: bool) -> bool {
+    match slot.state {
+        State::Stable => false,
+        State::Wanting | State::Unstable => true,
+        State::Changing => again,
+    }
+}
+
+fn write_change(
+    slot: &Slot,
+    feature: Feature,
+    location: Location,
+    encoder: &mut Encoder<'_>,
+) -> Result<(), NoRoom> {
+    if slot.mandatory {
+        encoder.option(&DccpOption::Mandatory)?;
+    }
+    let number = feature.number();
+    let encoded;
+    let value = match &slot.offer {
+        Offer::List(list) => list.as_slice(),
+        Offer::Value(value) => {
+            encoded = feature.encode_value(*value);
+            encoded.as_slice()
+        }
+    };
+    encoder.option(&match location {
+        Location::Local => DccpOption::ChangeL {
+            feature: number,
+            value,
+        },
+        Location::Remote => DccpOption::ChangeR {
+            feature: number,
+            value,
+        },
+    })
+}
+
+/// RFC 4340, 6.2 and 6.3: the value in force, then for server-priority features our list.
+fn write_confirm(
+    slot: &Slot,
+    feature: Feature,
+    location: Location,
+    encoder: &mut Encoder<'_>,
+) -> Result<(), NoRoom> {
+    let Some(Answer::Value(value, offer)) = slot.owed.map(|owed| owed.answer) else {
+        return encoder.option(&confirm(feature.number(), location, &[]));
+    };
+    let value = feature.encode_value(value);
+    let (value, list) = (value.as_slice(), offer.list());
+    let mut data = [0; 8 + super::slot::MAX_PREFERENCES];
+    data[..value.len()].copy_from_slice(value);
+    let len = value.len() + list.len();
+    data[value.len()..len].copy_from_slice(list);
+    encoder.option(&confirm(feature.number(), location, &data[..len]))
+}
+
+fn confirm(feature: u8, location: Location, value: &[u8]) -> DccpOption<'_> {
+    match location {
+        Location::Local => DccpOption::ConfirmL { feature, value },
+        Location::Remote => DccpOption::ConfirmR { feature, value },
+    }
+}

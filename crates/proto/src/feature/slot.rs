@@ -1,0 +1,215 @@
+//! One feature at one location.
+
+use fairwire_wire::feature::{Feature, Rule};
+
+/// The features that take part: those of RFC 4340 and CCID 3's own (RFC 4342, section 8.4).
+///
+/// Any other number, and these where their CCID is not in use, counts as unknown.
+pub(super) const KNOWN: [Feature; 10] = [
+    Feature::Ccid,
+    Feature::AllowShortSeqnos,
+    Feature::SequenceWindow,
+    Feature::EcnIncapable,
+    Feature::AckRatio,
+    Feature::SendAckVector,
+    Feature::SendNdpCount,
+    Feature::MinimumChecksumCoverage,
+    Feature::CheckDataChecksum,
+    Feature::SendLossEventRate,
+];
+
+/// Where a feature stands in [`KNOWN`], if it does.
+pub(super) fn index(feature: Feature) -> Option<usize> {
+    KNOWN.iter().position(|&known| known == feature)
+}
+
+/// Values one preference list of ours holds at most; what a longer one names last is left out.
+pub(super) const MAX_PREFERENCES: usize = 8;
+
+/// A preference list of ours, best first, each value once, never empty.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) struct List {
+    values: [u8; MAX_PREFERENCES],
+    len: u8,
+}
+
+impl List {
+    /// The distinct values of `values`, as many as fit; `default` if there are none.
+    pub(super) fn new(values: &[u8], default: u8) -> Self {
+        let mut list = Self {
+            values: [0; MAX_PREFERENCES],
+            len: 0,
+        };
+        for &value in values {
+            list.push(value);
+        }
+        if list.len == 0 {
+            list.push(default);
+        }
+        list
+    }
+
+    /// This list with `first` at its head.
+    pub(super) fn with_first(self, first: u8) -> Self {
+        let mut list = Self::new(&[first], first);
+        for &value in self.as_slice() {
+            list.push(value);
+        }
+        list
+    }
+
+    fn push(&mut self, value: u8) {
+        let len = usize::from(self.len);
+        if len < MAX_PREFERENCES && !self.as_slice().contains(&value) {
+            self.values[len] = value;
+            self.len += 1;
+        }
+    }
+
+    /// The values, best first.
+    pub(super) fn as_slice(&self) -> &[u8] {
+        &self.values[..usize::from(self.len)]
+    }
+}
+
+/// What we would have the feature be.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Offer {
+    /// Server-priority: these, best first.
+    List(List),
+    /// Non-negotiable and ours: this.
+    Value(u64),
+}
+
+/// The states of RFC 4340, section 6.6.2.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum State {
+    /// STABLE: the value is agreed.
+    Stable,
+    /// STABLE still, but a Change leaves with the next packet that can carry it.
+    Wanting,
+    /// CHANGING: a Change was sent, an answer is awaited.
+    Changing,
+    /// UNSTABLE: CHANGING, and the offer has changed since the Change was sent.
+    Unstable,
+}
+
+/// A Confirm that the peer's Change calls for.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Answer {
+    /// The value agreed on, and our list as it was then: both have to be of one moment, or the
+    /// peer would find the choice wrong.
+    Value(u64, Offer),
+    /// Empty: the Change was invalid.
+    Empty,
+}
+
+/// A Confirm that is owed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Owed {
+    pub(super) answer: Answer,
+    /// Was it sent at least once? (In PARTOPEN it is repeated.)
+    pub(super) told: bool,
+}
+
+/// One feature at one location.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Slot {
+    pub(super) state: State,
+    /// The value in force.
+    pub(super) value: u64,
+    pub(super) offer: Offer,
+    /// Does our Change carry Mandatory?
+    pub(super) mandatory: bool,
+    /// Did the peer answer our Change with something else than our first choice? Then we do not ask again.
+    pub(super) refused: bool,
+    /// Did the connection itself set the offer, so that it no longer follows the CCIDs?
+    pub(super) pinned: bool,
+    /// The Confirm that is owed.
+    pub(super) owed: Option<Owed>,
+}
+
+impl Offer {
+    /// The preference list; empty for a non-negotiable feature.
+    pub(super) fn list(&self) -> &[u8] {
+        match self {
+            Self::List(list) => list.as_slice(),
+            Self::Value(_) => &[],
+        }
+    }
+}
+
+impl Slot {
+    /// A feature at its initial value, which we want to keep.
+    pub(super) fn initial(feature: Feature) -> Self {
+        let value = feature.initial();
+        let offer = match feature.rule() {
+            Rule::NonNegotiable => Offer::Value(value),
+            // Initial values of server-priority features are single bytes.
+            Rule::ServerPriority => {
+                let value = u8::try_from(value).unwrap_or(0);
+                Offer::List(List::new(&[value], value))
+            }
+        };
+        Self {
+            state: State::Stable,
+            value,
+            offer,
+            mandatory: false,
+            refused: false,
+            pinned: false,
+            owed: None,
+        }
+    }
+
+    /// Makes `offer` what we would have; asks for it unless its best, `value`, is in force.
+    pub(super) fn want(&mut self, offer: Offer, value: u64) {
+        let same = self.offer == offer;
+        self.offer = offer;
+        self.state = match self.state {
+            State::Stable | State::Wanting if self.value == value => State::Stable,
+            State::Stable | State::Wanting => State::Wanting,
+            // RFC 4340, 6.6.5: another preference list while CHANGING.
+            State::Changing | State::Unstable if !same => State::Unstable,
+            state => state,
+        };
+    }
+
+    /// Makes `list` what we would accept, without asking for it.
+    pub(super) fn accept(&mut self, list: List) {
+        if self.state == State::Stable {
+            self.offer = Offer::List(list);
+        }
+    }
+
+    /// Our first choice.
+    pub(super) fn best(&self) -> u64 {
+        match &self.offer {
+            Offer::List(list) => u64::from(list.values[0]),
+            Offer::Value(value) => *value,
+        }
+    }
+
+    /// Owes the peer a Confirm of the value in force.
+    pub(super) fn owe_value(&mut self) {
+        self.owe(Answer::Value(self.value, self.offer));
+    }
+
+    /// Owes the peer an empty Confirm.
+    pub(super) fn owe_empty(&mut self) {
+        self.owe(Answer::Empty);
+    }
+
+    fn owe(&mut self, answer: Answer) {
+        self.owed = Some(Owed {
+            answer,
+            told: false,
+        });
+    }
+
+    /// Is there anything here that no packet has said yet?
+    pub(super) fn owes_news(&self) -> bool {
+        matches!(self.state, State::Wanting | State::Unstable)
+            || self.owed.is_some_and(|owed| !owed.told)
+    }
+}

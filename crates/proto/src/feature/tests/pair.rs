@@ -1,0 +1,410 @@
+//! Two of ours.
+
+use super::*;
+
+fn assert_agreed(client: &End, server: &End, what: &str) {
+    for feature in crate::feature::slot::KNOWN {
+        for location in Location::BOTH {
+            let (ours, theirs) = (
+                client.current(feature, location),
+                server.current(feature, location.other()),
+            );
+            assert_eq!(
+                ours, theirs,
+                "{what}: {feature} at the client's {location:?}"
+            );
+            for end in [client, server] {
+                assert!(
+                    end.negotiation.is_settled(feature, location),
+                    "{what}: {feature} at {location:?} is open"
+                );
+            }
+        }
+    }
+}
+
+/// RFC 4340, 6: one handshake settles everything, for every pair of CCIDs, and both ends then
+/// hold the same values.
+#[test]
+fn a_handshake_settles_everything() {
+    let lists: [&[u8]; 4] = [&[2], &[3], &[2, 3], &[3, 2]];
+    for client_send in lists {
+        for client_receive in lists {
+            for server_list in [&[2, 3][..], &[3, 2]] {
+                let what = format!("{client_send:?} {client_receive:?} against {server_list:?}");
+                let mut client = End::new(Role::Client, &config(client_send, client_receive));
+                let mut server = End::new(Role::Server, &config(server_list, server_list));
+                shake_hands(&mut client, &mut server);
+                // What the server wanted beyond its Response was confirmed by the Ack; what the
+                // client wanted beyond its Request needs one more exchange.
+                for round in 1..4 {
+                    let ack = client.send(at(1_000 * round), PacketType::Ack);
+                    server.receive(&ack).unwrap();
+                    let ack = server.send(at(1_000 * round + 50), PacketType::Ack);
+                    client.receive(&ack).unwrap();
+                }
+                assert_agreed(&client, &server, &what);
+                for (location, list) in [
+                    (Location::Local, client_send),
+                    (Location::Remote, client_receive),
+                ] {
+                    // RFC 4340, 6.3.1: the server's first entry that the client has, too.
+                    let expected = server_list.iter().find(|ccid| list.contains(ccid)).unwrap();
+                    let ccid = client.negotiation.ccid(location);
+                    assert_eq!(ccid, Some(*expected), "{what}");
+                    let vectors = client.current(Feature::SendAckVector, location.other());
+                    assert_eq!(
+                        vectors == 1,
+                        *expected == 2,
+                        "{what}: Ack Vectors of CCID 2"
+                    );
+                    let rates = client.current(Feature::SendLossEventRate, location.other());
+                    assert_eq!(
+                        rates == 1,
+                        *expected == 3,
+                        "{what}: Loss Event Rates of CCID 3"
+                    );
+                }
+                assert!(client.negotiation.may_send_data(), "{what}");
+                assert!(server.negotiation.may_send_data(), "{what}");
+            }
+        }
+    }
+}
+
+/// With equal preferences the Response already lets the client send, and the Ack the server.
+#[test]
+fn data_may_flow_after_one_handshake() {
+    for ccid in [2, 3] {
+        let config = config(&[ccid], &[ccid]);
+        let mut client = End::new(Role::Client, &config);
+        let mut server = End::new(Role::Server, &config);
+        assert!(!client.negotiation.may_send_data(), "nothing is agreed yet");
+        shake_hands(&mut client, &mut server);
+        assert!(client.negotiation.may_send_data(), "CCID {ccid}");
+        assert!(server.negotiation.may_send_data(), "CCID {ccid}");
+        assert_eq!(
+            client.current(Feature::SequenceWindow, Location::Local),
+            1_024
+        );
+        assert_eq!(
+            server.current(Feature::SequenceWindow, Location::Remote),
+            1_024
+        );
+    }
+}
+
+/// RFC 4340, 10: CCIDs without a common one, where 2 does not suit, end with Mandatory Error.
+#[test]
+fn no_common_ccid_is_a_mandatory_error() {
+    let mut client = End::new(Role::Client, &config(&[3], &[3]));
+    let mut server = End::new(Role::Server, &config(&[2], &[2]));
+    let request = client.send(at(0), PacketType::Request);
+    let fatal = server.receive(&request).unwrap_err();
+    assert_eq!(fatal.code, ResetCode::MandatoryError);
+    assert_eq!(fatal.data, [32, 1, 3], "Change L, CCID, 3");
+
+    // The other way round it is the Ack Vectors of CCID 2 that the server cannot give.
+    let mut client = End::new(Role::Client, &config(&[2], &[2]));
+    let mut server = End::new(Role::Server, &config(&[3], &[3]));
+    let request = client.send(at(0), PacketType::Request);
+    let fatal = server.receive(&request).unwrap_err();
+    assert_eq!(fatal.code, ResetCode::MandatoryError);
+
+    // A client that says nothing of CCIDs has 2; the server insists on another.
+    let mut server = End::new(Role::Server, &config(&[3], &[3]));
+    server
+        .receive_options(PacketType::Request, Seq::new(500), None, Options::default())
+        .unwrap();
+    let response = server.send(at(50), PacketType::Response);
+    let insists = [
+        DccpOption::Mandatory,
+        DccpOption::ChangeL {
+            feature: 1,
+            value: &[3],
+        },
+        DccpOption::Mandatory,
+        DccpOption::ChangeR {
+            feature: 1,
+            value: &[3],
+        },
+    ];
+    assert_eq!(options(&response)[..4], insists);
+}
+
+/// RFC 4340, 12.1: who cannot read marks insists on saying so and takes no data before.
+#[test]
+fn ecn_incapability_is_confirmed_before_data() {
+    let blind = Config {
+        ecn: false,
+        ..Config::default()
+    };
+    let mut client = End::new(Role::Client, &blind);
+    let mut server = End::new(Role::Server, &Config::default());
+    let request = client.send(at(0), PacketType::Request);
+    let told = options(&request);
+    let change = DccpOption::ChangeL {
+        feature: 4,
+        value: &[1],
+    };
+    let place = told.iter().position(|&option| option == change).unwrap();
+    assert_eq!(told[place - 1], DccpOption::Mandatory);
+    assert!(!client.negotiation.may_take_data());
+    server.receive(&request).unwrap();
+    assert_eq!(server.current(Feature::EcnIncapable, Location::Remote), 1);
+    let response = server.send(at(50), PacketType::Response);
+    client.receive(&response).unwrap();
+    assert!(client.negotiation.may_take_data());
+}
+
+/// RFC 4340, 6.6.3: a Change whose packet or answer was lost comes again, the same, with
+/// intervals that double and are never below a round trip.
+#[test]
+fn lost_changes_come_again_with_back_off() {
+    let (mut client, mut server) = open_pair();
+    assert!(
+        client
+            .negotiation
+            .request_change(Feature::SequenceWindow, Location::Local, 2_048)
+    );
+    let mut now = client.negotiation.next_timeout(RTT).unwrap();
+    assert!(
+        now <= at(100) + RTT,
+        "not later than a round trip after the Ack"
+    );
+    let first = client.send(now, PacketType::Ack);
+    let mut last_gap = Duration::ZERO;
+    for _ in 0..12 {
+        let next = client.negotiation.next_timeout(RTT).unwrap();
+        let gap = next - now;
+        assert!(gap >= RTT, "{gap} is below a round trip");
+        let doubled = (last_gap * 2).min(Duration::from_secs(64));
+        assert!(gap >= doubled, "{gap} after {last_gap}");
+        let quiet = Instant::from_nanos(next.as_nanos() - 1);
+        assert_eq!(
+            options(&client.send(quiet, PacketType::Ack)),
+            [],
+            "too early"
+        );
+        let again = client.send(next, PacketType::Ack);
+        assert_eq!(options(&again), options(&first), "identical contents");
+        (now, last_gap) = (next, gap);
+        server.receive(&again).unwrap();
+    }
+    assert_eq!(
+        server.current(Feature::SequenceWindow, Location::Remote),
+        2_048
+    );
+    assert_eq!(
+        client.current(Feature::SequenceWindow, Location::Local),
+        1_024,
+        "not before the Confirm"
+    );
+    let answer = server.send(now, PacketType::Ack);
+    assert_eq!(options(&answer).len(), 1, "one Confirm for all the Changes");
+    client.receive(&answer).unwrap();
+    assert_eq!(
+        client.current(Feature::SequenceWindow, Location::Local),
+        2_048
+    );
+    assert_eq!(
+        client.negotiation.next_timeout(RTT),
+        None,
+        "silence when all is settled"
+    );
+    assert_eq!(
+        options(&server.send(now, PacketType::Ack)),
+        [],
+        "a Confirm is not repeated"
+    );
+}
+
+/// RFC 4340, 6 and 6.6.1: nothing on Data, no Confirm on a packet without Acknowledgement Number.
+#[test]
+fn packet_types_carry_what_they_may() {
+    let (mut client, mut server) = open_pair();
+    client
+        .negotiation
+        .request_change(Feature::AckRatio, Location::Local, 1);
+    assert_eq!(options(&client.send(at(900), PacketType::Data)), []);
+    let change = client.send(at(901), PacketType::DataAck);
+    assert_eq!(options(&change).len(), 1);
+    let packet = Packet::decode(&change).unwrap();
+    let on_data = server
+        .receive_options(PacketType::Data, server.gsr.next(), None, packet.options)
+        .unwrap();
+    assert_eq!(on_data, [Handled::Ignored], "RFC 4340, 6: ignored on Data");
+    server
+        .receive(&change)
+        .unwrap_or_else(|fatal| panic!("{fatal:?}"));
+    assert_eq!(options(&server.send(at(902), PacketType::Data)), []);
+    assert_eq!(options(&server.send(at(902), PacketType::Sync)), []);
+    let confirm = server.send(at(902), PacketType::SyncAck);
+    assert_eq!(
+        options(&confirm),
+        [DccpOption::ConfirmR {
+            feature: 5,
+            value: &[0, 1],
+        }]
+    );
+}
+
+/// RFC 4340, 6.6.5: an offer that changes while its Change is out makes older answers worthless;
+/// the newest offer is what is agreed on in the end.
+#[test]
+fn an_unstable_feature_ends_with_the_newest_offer() {
+    let (mut client, mut server) = open_pair();
+    let window = |end: &End| end.current(Feature::SequenceWindow, Location::Local);
+    client
+        .negotiation
+        .request_change(Feature::SequenceWindow, Location::Local, 2_048);
+    let first = client.send(at(1_000), PacketType::Ack);
+    client
+        .negotiation
+        .request_change(Feature::SequenceWindow, Location::Local, 4_096);
+    server.receive(&first).unwrap();
+    let stale = server.send(at(1_010), PacketType::Ack);
+    assert_eq!(
+        client.receive(&stale).unwrap(),
+        [Handled::Ignored],
+        "UNSTABLE"
+    );
+    let second = client.send(at(1_020), PacketType::Ack);
+    client
+        .receive(&server.send(at(1_030), PacketType::Ack))
+        .unwrap();
+    assert_eq!(window(&client), 1_024);
+    server.receive(&second).unwrap();
+    client
+        .receive(&server.send(at(1_040), PacketType::Ack))
+        .unwrap();
+    assert_eq!(window(&client), 4_096);
+    assert_eq!(
+        server.current(Feature::SequenceWindow, Location::Remote),
+        4_096
+    );
+}
+
+/// RFC 4340, 6.6.6: Changes that cross are each other's answers.
+#[test]
+fn crossing_changes_settle_each_other() {
+    let (mut client, mut server) = open_pair();
+    client
+        .negotiation
+        .request_change(Feature::SendNdpCount, Location::Local, 1);
+    server
+        .negotiation
+        .request_change(Feature::SendNdpCount, Location::Remote, 1);
+    let from_client = client.send(at(1_000), PacketType::Ack);
+    let from_server = server.send(at(1_000), PacketType::Ack);
+    client.receive(&from_server).unwrap();
+    server.receive(&from_client).unwrap();
+    assert!(
+        client
+            .negotiation
+            .is_settled(Feature::SendNdpCount, Location::Local)
+    );
+    assert!(
+        server
+            .negotiation
+            .is_settled(Feature::SendNdpCount, Location::Remote)
+    );
+    let from_client = client.send(at(1_100), PacketType::Ack);
+    let from_server = server.send(at(1_100), PacketType::Ack);
+    client.receive(&from_server).unwrap();
+    server.receive(&from_client).unwrap();
+    assert_agreed(&client, &server, "crossed");
+    assert_eq!(client.current(Feature::SendNdpCount, Location::Local), 1);
+}
+
+/// A CCID stays what it is once the connection is open: a Change gets a Confirm of the value in
+/// force with a list of just that, a Mandatory one a Reset.
+#[test]
+fn the_ccid_of_an_open_connection_stays() {
+    let (mut client, mut server) = open_pair();
+    assert!(
+        !client
+            .negotiation
+            .request_change(Feature::Ccid, Location::Local, 3)
+    );
+    let change = [34, 4, 1, 3];
+    server.receive_bytes(&change).unwrap();
+    assert_eq!(server.negotiation.ccid(Location::Local), Some(2));
+    assert_eq!(
+        options(&server.send(at(1_000), PacketType::Ack)),
+        [DccpOption::ConfirmL {
+            feature: 1,
+            value: &[2, 2],
+        }]
+    );
+    let fatal = server.receive_bytes(&[1, 34, 4, 1, 3]).unwrap_err();
+    assert_eq!(
+        (fatal.code, fatal.data),
+        (ResetCode::MandatoryError, [34, 1, 3])
+    );
+}
+
+/// What cannot be asked for is refused here, not on the wire.
+#[test]
+fn impossible_requests_are_refused() {
+    let (mut client, _) = open_pair();
+    let ask = |client: &mut End, feature, location, value| {
+        client.negotiation.request_change(feature, location, value)
+    };
+    for (value, possible) in [
+        (31, false),
+        (32, true),
+        ((1 << 46) - 1, true),
+        (1 << 46, false),
+    ] {
+        let taken = ask(&mut client, Feature::SequenceWindow, Location::Local, value);
+        assert_eq!(taken, possible, "Sequence Window {value}");
+    }
+    assert!(
+        !ask(&mut client, Feature::AckRatio, Location::Remote, 3),
+        "it is the peer's"
+    );
+    assert!(
+        !ask(&mut client, Feature::SendRttEstimate, Location::Local, 1),
+        "not offered"
+    );
+}
+
+/// A retransmitted Request carries everything again, at once; so does the second Response.
+#[test]
+fn handshake_packets_repeat_everything() {
+    let mut client = End::new(Role::Client, &Config::default());
+    let mut server = End::new(Role::Server, &Config::default());
+    let first = client.send(at(0), PacketType::Request);
+    let second = client.send(at(1), PacketType::Request);
+    assert_eq!(options(&first), options(&second));
+    server.receive(&first).unwrap();
+    let lost = server.send(at(10), PacketType::Response);
+    server.receive(&second).unwrap();
+    let response = server.send(at(11), PacketType::Response);
+    assert_eq!(options(&lost), options(&response));
+    client.receive(&response).unwrap();
+    assert!(client.negotiation.may_send_data());
+}
+
+/// A copy of the Request, which the network made, is reordered and changes nothing; but a Response
+/// sent because of it says all that the first one said, for that one may be lost.
+#[test]
+fn a_copied_request_gets_the_whole_response() {
+    let mut client = End::new(Role::Client, &Config::default());
+    let mut server = End::new(Role::Server, &Config::default());
+    let request = client.send(at(0), PacketType::Request);
+    server.receive(&request).unwrap();
+    let lost = server.send(at(10), PacketType::Response);
+    let handled = server.receive(&request).unwrap();
+    assert!(handled.iter().all(|&handled| handled == Handled::Ignored));
+    let response = server.send(at(11), PacketType::Response);
+    assert_eq!(options(&lost), options(&response));
+    client.receive(&response).unwrap();
+    assert!(client.negotiation.may_send_data());
+    server
+        .receive(&client.send(at(20), PacketType::Ack))
+        .unwrap();
+    server.negotiation.on_open();
+    assert_eq!(options(&server.send(at(900), PacketType::Ack)), []);
+}

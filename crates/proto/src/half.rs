@@ -1,0 +1,172 @@
+//! The seam between a connection and the two halves it owns.
+//!
+//! A connection owns sequence space, windows, timers of the handshake and the order of options.
+//! A [`Tx`] owns what depends on the CCID of the data we send: which packets are in flight,
+//! what the peer's feedback says of them, and the controller. An [`Rx`] owns what depends on
+//! the CCID of the peer's data: when feedback is due and which options it carries. Each is made
+//! from its CCID's row after negotiation and can be replaced while the connection is open.
+
+use std::fmt;
+
+use fairwire_cc::{Flight, Gauges, Permit};
+use fairwire_units::{Duration, Ecn, Instant, Rate};
+use fairwire_wire::{Encoder, NoRoom, Packet, Seq};
+
+use crate::event::{DatagramId, Fate};
+
+/// A packet that we sent, as the sending half sees it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sent {
+    /// Its sequence number.
+    pub seq: Seq,
+    /// Application bytes, or `None` if it is not a data packet: those take no part in the pipe
+    /// (RFC 4341, section 5) but use up sequence numbers that Ack Vectors cover.
+    pub data: Option<u32>,
+    /// The application's datagram in it.
+    pub id: Option<DatagramId>,
+}
+
+/// A packet that arrived, valid and with its options processed, as the receiving half sees it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arrival {
+    /// Its sequence number.
+    pub seq: Seq,
+    /// Application bytes, or `None` if it is not a data packet: those call for no feedback
+    /// (RFC 4340, section 11.1), or two ends would acknowledge each other for ever.
+    pub data: Option<u32>,
+    /// Its ECN field.
+    pub ecn: Ecn,
+    /// Its window counter or other CCID-defined value (RFC 4342, section 8.1).
+    pub ccval: u8,
+    /// Its NDP Count option, if there was one (RFC 4340, section 7.7).
+    pub ndp_count: Option<u64>,
+}
+
+/// When a receiving half wants its options sent.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum AckDue {
+    /// Nothing to say that is not said already.
+    No,
+    /// At this moment at the latest; earlier if a data packet leaves anyway.
+    At(Instant),
+    /// Now.
+    Now,
+}
+
+/// What feedback told about our datagrams; the connection turns it into events and counters.
+#[derive(Debug, Default)]
+pub(crate) struct Told {
+    /// Fates, in order of sequence number.
+    pub fates: Vec<(Option<DatagramId>, Fate)>,
+    /// Did the feedback make the peer look alive and our data acknowledged: was anything new in it?
+    pub progress: bool,
+}
+
+/// The sending half: controller, packets in flight, and the reading of the peer's feedback.
+pub(crate) trait Tx: fmt::Debug + Send {
+    /// What is in the network; `waiting` is the caller's to fill.
+    fn flight(&self) -> Flight;
+
+    /// May a datagram of `size` application bytes leave now, with `waiting` in the queue behind the permit?
+    fn permit(&self, now: Instant, waiting: u32, size: u32) -> Permit;
+
+    /// The `CCVal` field of the next data packet (RFC 4342, section 8.1), zero where the CCID has none.
+    fn ccval(&mut self, now: Instant) -> u8;
+
+    /// A packet left; `waiting` is how many datagrams the queue still holds behind it. Of the last
+    /// packet before the controller refused or the queue ran empty this says who is the limit:
+    /// more than zero, the controller; zero, the application.
+    fn on_sent(&mut self, now: Instant, sent: Sent, waiting: u32);
+
+    /// Does feedback tell what became of each packet? Where it does not, the fate of a datagram
+    /// is [`Fate::Sent`] as soon as it left.
+    fn acknowledges_packets(&self) -> bool {
+        true
+    }
+
+    /// A valid packet with an acknowledgement number arrived; `packet.options` holds its feedback.
+    /// `handshake_rtt` style samples come through [`Tx::on_rtt_sample`].
+    fn on_ack(
+        &mut self,
+        now: Instant,
+        packet: &Packet<'_>,
+        ackno: Seq,
+        waiting: u32,
+        told: &mut Told,
+    );
+
+    /// The connection measured a round trip of its own (handshake, Timestamp Echo).
+    fn on_rtt_sample(&mut self, now: Instant, rtt: Duration);
+
+    /// The moment to call [`Tx::handle_timeout`].
+    fn next_timeout(&self) -> Option<Instant>;
+
+    /// The timer has come (retransmission or nofeedback).
+    fn handle_timeout(&mut self, now: Instant, waiting: u32, told: &mut Told);
+
+    /// Does the peer's feedback need an acknowledgement from us (RFC 4341, section 6.2)? Cleared
+    /// by the next packet of ours that carries one, through [`Tx::on_feedback_acknowledged`].
+    fn wants_ack_of_ack(&self) -> bool;
+
+    /// A packet with an acknowledgement number left, so the peer's feedback is acknowledged.
+    fn on_feedback_acknowledged(&mut self, now: Instant);
+
+    /// The Ack Ratio that the peer should use, if this CCID cares (RFC 4341, section 6.1).
+    fn wanted_ack_ratio(&self) -> Option<u16>;
+
+    /// Packets per round trip that the Sequence Window must have room for (RFC 4340, section 7.5.2).
+    fn packets_per_rtt(&self) -> u64;
+
+    /// Smoothed round-trip time, once there is one.
+    fn srtt(&self) -> Option<Duration>;
+
+    /// What the application may send now.
+    fn allowed_rate(&self) -> Option<Rate>;
+
+    /// The controller's instruments.
+    fn gauges(&self) -> Gauges;
+
+    /// The connection ends: every datagram in flight gets the fate [`Fate::Sent`].
+    fn finish(&mut self, told: &mut Told);
+}
+
+/// The receiving half: what we tell the peer about its data.
+pub(crate) trait Rx: fmt::Debug + Send {
+    /// A valid packet arrived.
+    fn on_packet(&mut self, now: Instant, arrival: Arrival);
+
+    /// The peer acknowledged our packet `ackno`: what that one told need not be told again
+    /// (RFC 4340, 11.4.2 and Appendix A).
+    fn on_acknowledged(&mut self, ackno: Seq);
+
+    /// The peer set its Ack Ratio (RFC 4340, section 11.3).
+    fn set_ack_ratio(&mut self, ratio: u16);
+
+    /// The connection has a round-trip estimate of its own for this direction.
+    fn set_rtt_hint(&mut self, rtt: Duration);
+
+    /// When feedback is due.
+    fn ack_due(&self, now: Instant) -> AckDue;
+
+    /// Bytes of options that [`Rx::write_options`] would like to write now.
+    fn options_len(&self, now: Instant) -> usize;
+
+    /// Writes the feedback options of a packet of ours with sequence number `seq` that
+    /// acknowledges `ackno`, and takes the feedback as given.
+    ///
+    /// # Errors
+    /// [`NoRoom`] if they do not fit; then nothing was written and the feedback is still due.
+    fn write_options(
+        &mut self,
+        now: Instant,
+        seq: Seq,
+        ackno: Seq,
+        encoder: &mut Encoder<'_>,
+    ) -> Result<(), NoRoom>;
+
+    /// Bytes of history held, for statistics; bounded by construction.
+    fn state_len(&self) -> usize;
+
+    /// Loss events seen so far.
+    fn loss_events(&self) -> u64;
+}

@@ -1,0 +1,35 @@
+//! The DCCP endpoint and connection as state machines without I/O (RFC 4340).
+//!
+//! An [`Endpoint`] takes datagrams, ICMP errors and the time, and gives back packets to send,
+//! events and the moment to wake it. It draws no randomness, opens no socket and reads no
+//! clock, so one implementation serves sockets, the simulator and a fuzzer.
+//!
+//! # Run loop
+//! 1. Change something: [`Endpoint::handle_datagram`], [`Endpoint::handle_timeout`], or a call
+//!    of the application such as [`Endpoint::send`].
+//! 2. Drain [`Endpoint::poll_transmit`] until `None`, sending each packet.
+//! 3. Drain [`Endpoint::poll_event`] until `None`.
+//! 4. Sleep until [`Endpoint::next_timeout`] or the next datagram, and begin again.
+
+mod ackvec;
+mod ccid;
+mod config;
+mod connection;
+mod endpoint;
+mod event;
+mod feature;
+mod half;
+mod payload;
+mod rate_limit;
+mod stats;
+mod tfrc;
+mod transmit;
+
+pub use config::{
+    Ccid2Config, Ccid3Config, Config, EndpointConfig, Law, QueueLimits, QueuePolicy, Segment,
+};
+pub use endpoint::{ConnectError, ConnectionId, Endpoint, ListenError, SendError};
+pub use event::{CloseReason, DatagramId, Event, Fate, Received};
+pub use payload::Payload;
+pub use stats::{EndpointStats, Stats};
+pub use transmit::{Encapsulation, IcmpError, IcmpQuote, Meta, Path, Transmit};

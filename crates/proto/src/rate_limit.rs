@@ -1,0 +1,73 @@
+//! How often something may happen.
+
+use fairwire_units::{Duration, Instant};
+
+/// Lets at most `burst` things through at once and one per `interval` in the long run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RateLimit {
+    interval: Duration,
+    slack: Duration,
+    /// When the next one would be due if they came evenly.
+    due: Instant,
+}
+
+impl RateLimit {
+    /// At most `per_s` a second, and `burst` of them at once (at least one).
+    pub(crate) fn per_second(per_s: u32, burst: u32) -> Self {
+        let interval = match per_s {
+            0 => Duration::MAX,
+            rate => Duration::from_nanos(1_000_000_000 / u64::from(rate)),
+        };
+        Self {
+            interval,
+            slack: interval * u64::from(burst.saturating_sub(1)),
+            due: Instant::START,
+        }
+    }
+
+    /// May it happen now? If so, it counts as having happened.
+    pub(crate) fn allow(&mut self, now: Instant) -> bool {
+        if self.interval == Duration::MAX || now < self.due.saturating_before(self.slack) {
+            return false;
+        }
+        self.due = self.due.max(now) + self.interval;
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::RateLimit;
+    use fairwire_units::{Duration, Instant};
+
+    fn ms(ms: u64) -> Instant {
+        Instant::START + Duration::from_millis(ms)
+    }
+
+    /// Eight a second without a burst are one every 125 ms, not earlier.
+    #[test]
+    fn evenly_spaced_without_a_burst() {
+        let mut limit = RateLimit::per_second(8, 1);
+        assert!(limit.allow(ms(1_000)));
+        assert!(!limit.allow(ms(1_124)));
+        assert!(limit.allow(ms(1_125)));
+    }
+
+    /// A burst is let through once; afterwards the rate holds, and idle time fills it again.
+    #[test]
+    fn a_burst_and_then_the_rate() {
+        let mut limit = RateLimit::per_second(10, 3);
+        let passed = (0..10).filter(|_| limit.allow(ms(500))).count();
+        assert_eq!(passed, 3);
+        assert!(!limit.allow(ms(599)));
+        assert!(limit.allow(ms(600)));
+        let passed = (0..10).filter(|_| limit.allow(ms(5_000))).count();
+        assert_eq!(passed, 3);
+    }
+
+    /// A rate of zero lets nothing through.
+    #[test]
+    fn zero_is_never() {
+        assert!(!RateLimit::per_second(0, 5).allow(ms(10)));
+    }
+}

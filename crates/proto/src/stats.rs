@@ -1,0 +1,86 @@
+//! Counters and gauges.
+
+use fairwire_cc::Gauges;
+use fairwire_units::{Duration, Rate};
+
+/// What one connection did and sees.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Stats {
+    /// Packets sent, of every type.
+    pub packets_sent: u64,
+    /// Data and `DataAck` packets sent.
+    pub data_sent: u64,
+    /// Application bytes sent.
+    pub bytes_sent: u64,
+    /// Packets received and found valid, of every type.
+    pub packets_received: u64,
+    /// Data and `DataAck` packets received.
+    pub data_received: u64,
+    /// Packets that came again, made by the network; their data is not passed on twice.
+    pub duplicates: u64,
+    /// Application bytes received.
+    pub bytes_received: u64,
+    /// Data packets received with a congestion mark.
+    pub marks_received: u64,
+    /// Data packets dropped because the application did not read.
+    pub receive_drops: u64,
+    /// Our data packets that the peer acknowledged (CCIDs that do so).
+    pub acknowledged: u64,
+    /// Our data packets known lost (CCIDs that acknowledge each packet).
+    pub lost: u64,
+    /// Our data packets acknowledged with a mark.
+    pub marked: u64,
+    /// Loss events that our receiver saw in the peer's data (CCID 3).
+    pub loss_events_seen: u64,
+    /// Datagrams that expired in the send queue.
+    pub expired: u64,
+    /// Datagrams pushed out of the send queue or discarded with it.
+    pub refused: u64,
+    /// Datagrams waiting in the send queue.
+    pub queued_packets: usize,
+    /// Their bytes.
+    pub queued_bytes: usize,
+    /// Data packets in flight.
+    pub flight_packets: u32,
+    /// Sync packets sent.
+    pub syncs_sent: u64,
+    /// Packets discarded as not belonging here (RFC 4340, section 7.5).
+    pub discarded: u64,
+    /// Packets whose checksum did not hold.
+    pub checksum_errors: u64,
+    /// Smoothed round-trip time.
+    pub srtt: Option<Duration>,
+    /// What the controller shows.
+    pub gauges: Gauges,
+    /// What the application may send now, estimated: the rate, or window over round-trip time.
+    pub allowed_rate: Option<Rate>,
+    /// CCID of the data we send, once agreed.
+    pub send_ccid: Option<u8>,
+    /// CCID of the data we receive, once agreed.
+    pub receive_ccid: Option<u8>,
+    /// The confirmed Sequence Window of our direction.
+    pub sequence_window: u64,
+    /// Bytes of Ack Vector history that we hold about the peer's packets.
+    pub ack_vector_state: usize,
+}
+
+/// What an endpoint did with packets that belong to no connection.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct EndpointStats {
+    /// Packets that could not be decoded.
+    pub malformed: u64,
+    /// Packets whose checksum did not hold.
+    pub checksum_errors: u64,
+    /// Packets for no connection and no listener.
+    pub unmatched: u64,
+    /// Resets sent without a connection.
+    pub resets_sent: u64,
+    /// Requests refused because of a limit.
+    pub refused: u64,
+    /// Connections now, half-open ones included.
+    pub connections: usize,
+    /// Connections in TIMEWAIT now.
+    pub time_wait: usize,
+}

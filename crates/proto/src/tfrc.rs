@@ -1,0 +1,20 @@
+//! The TFRC dialect, CCID 3 (RFC 4342 with RFC 5348).
+//!
+//! [`TfrcTx`] reads the feedback for our data and feeds the rate controller of `fairwire-cc`;
+//! [`TfrcRx`] watches the peer's data and writes feedback. Both hold bounded state. No packet is
+//! acknowledged by itself here, so the fate of a datagram that left is
+//! [`Fate::Sent`](crate::Fate::Sent).
+
+mod rx;
+mod tx;
+
+#[cfg(test)]
+mod tests;
+
+pub(crate) use rx::TfrcRx;
+pub(crate) use tx::TfrcTx;
+
+use fairwire_units::Duration;
+
+/// The round-trip time while none is known (RFC 4340, section 3.4).
+const DEFAULT_RTT: Duration = Duration::from_millis(200);

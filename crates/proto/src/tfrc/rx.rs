@@ -1,0 +1,325 @@
+//! The receiving half of CCID 3.
+
+mod clock;
+mod grouping;
+mod numbers;
+
+#[cfg(test)]
+mod tests;
+
+use fairwire_cc::tfrc::{Equation, LossHistory, ReceiveRate, Seen, SeenInterval};
+use fairwire_units::{Duration, Ecn, Instant};
+use fairwire_wire::{DccpOption, Encoder, LossInterval, NO_LOSS, NoRoom, Seq};
+
+use self::clock::CounterClock;
+use self::grouping::ByCounter;
+use self::numbers::Numbers;
+use super::DEFAULT_RTT;
+use crate::config::Ccid3Config;
+use crate::half::{AckDue, Arrival, Rx};
+
+/// Intervals in a report: those that count, the current one and eight before it (RFC 4342,
+/// section 8.6.1, asks for no fewer; the sender has no use for more).
+const REPORTED: usize = fairwire_cc::tfrc::INTERVALS + 1;
+/// Packets a report may leave out of every interval: NDUPACK (RFC 4342, section 8.6.1).
+const MAX_SKIP: u64 = 3;
+/// How far the window counter has moved when feedback is due: a round trip (RFC 4342, 10.3).
+const ROUND_TRIP: u64 = 4;
+/// Weight of the past in the mean packet size.
+const SIZE_WEIGHT: f64 = 0.9;
+
+/// The receiving half of CCID 3: what arrived, as rates and loss intervals.
+#[derive(Debug)]
+pub(crate) struct TfrcRx {
+    equation: Equation,
+    numbers: Numbers,
+    history: LossHistory<ByCounter>,
+    clock: CounterClock,
+    rate: ReceiveRate,
+    rtt_hint: Option<Duration>,
+    /// Mean size of the data packets, bytes.
+    mean_size: Option<f64>,
+    /// The largest receive rate so far, bytes per second.
+    max_rate: f64,
+    /// When the packet with the greatest sequence number arrived.
+    newest_at: Instant,
+    /// Is feedback due at once?
+    due: bool,
+    /// Has data arrived since the last feedback?
+    fresh: bool,
+    last: Option<LastFeedback>,
+}
+
+/// The feedback given last.
+#[derive(Clone, Copy, Debug)]
+struct LastFeedback {
+    at: Instant,
+    /// The greatest window counter then: `last_counter` of RFC 4342, section 10.3.
+    counter: u64,
+}
+
+impl TfrcRx {
+    /// A half that watches the packets after number `newest`, the greatest one received when it is
+    /// made. `rtt` is a round trip measured in the handshake.
+    pub(crate) fn new(
+        config: &Ccid3Config,
+        rtt: Option<Duration>,
+        now: Instant,
+        newest: Seq,
+    ) -> Self {
+        let numbers = Numbers::new(newest);
+        Self {
+            equation: super::tx::equation(config),
+            history: LossHistory::new(ByCounter, numbers.newest(), config.history_discounting),
+            numbers,
+            clock: CounterClock::new(),
+            rate: ReceiveRate::new(),
+            rtt_hint: rtt,
+            mean_size: None,
+            max_rate: 0.0,
+            newest_at: now,
+            due: false,
+            fresh: false,
+            last: None,
+        }
+    }
+
+    /// The round-trip time as the window counters tell it, else what the connection measured.
+    fn rtt(&self) -> Duration {
+        self.clock.rtt().or(self.rtt_hint).unwrap_or(DEFAULT_RTT)
+    }
+
+    fn on_data(&mut self, now: Instant, size: u32) {
+        let sample = f64::from(size);
+        self.mean_size = Some(self.mean_size.map_or(sample, |mean| {
+            SIZE_WEIGHT * mean + (1.0 - SIZE_WEIGHT) * sample
+        }));
+        self.rate.on_data(now, size, self.rtt());
+        self.fresh = true;
+        // RFC 5348, 6.3: the first data packet is answered at once. RFC 4342, 10.3: so is one
+        // whose counter is a round trip beyond that of the last feedback.
+        self.due |= self
+            .last
+            .is_none_or(|last| self.clock.newest() >= last.counter.saturating_add(ROUND_TRIP));
+    }
+
+    /// The receive rate to report, whole bytes per second.
+    fn receive_rate(&self) -> u32 {
+        if self.last.is_none() {
+            // RFC 5348, 6.3: the first feedback reports zero.
+            return 0;
+        }
+        whole(self.rate.bytes_per_s(self.rtt()))
+    }
+
+    /// The newest intervals as they are reported with `ackno`, and how many packets to skip.
+    fn intervals(&self, ackno: Seq) -> (u8, impl Iterator<Item = LossInterval>) {
+        let acknowledged = self.numbers.line(ackno);
+        let edge = self.history.edge();
+        // RFC 4342, 6.1: packets not decided yet are in no interval, but no more than three may
+        // be left out; a longer hole counts as received until it is known to be lost.
+        let pending = acknowledged.saturating_sub(edge);
+        let skip = pending.min(MAX_SKIP);
+        let ahead = edge.saturating_sub(acknowledged);
+        let intervals = self.history.intervals().take(REPORTED).enumerate();
+        let intervals = intervals.map(move |(i, mut interval)| {
+            if i == 0 {
+                interval.lossless_length += pending - skip;
+                interval.lossless_length = interval.lossless_length.saturating_sub(ahead);
+            }
+            encoded(interval)
+        });
+        (skip as u8, intervals)
+    }
+
+    /// Time since the acknowledged packet came, in units of 10 microseconds.
+    fn elapsed(&self, now: Instant, ackno: Seq) -> u32 {
+        if self.numbers.line(ackno) != self.numbers.newest() {
+            return 0;
+        }
+        // RFC 4340, 13.2: rounded down, so that it is never overstated.
+        let units = now.saturating_since(self.newest_at).as_micros() / 10;
+        u32::try_from(units).unwrap_or(u32::MAX)
+    }
+
+    fn write(
+        &self,
+        now: Instant,
+        ackno: Seq,
+        receive_rate: u32,
+        encoder: &mut Encoder<'_>,
+    ) -> Result<(), NoRoom> {
+        // RFC 4342, 8.2 to 8.6: each of these belongs on every required acknowledgement; the loss
+        // event rate is sent whether or not feature 192 asks for it.
+        encoder.option(&DccpOption::ElapsedTime(self.elapsed(now, ackno)))?;
+        encoder.option(&DccpOption::ReceiveRate(receive_rate))?;
+        encoder.option(&DccpOption::LossEventRate(inverse(self.history.p())))?;
+        let (skip, intervals) = self.intervals(ackno);
+        encoder.loss_intervals(skip, intervals)
+    }
+}
+
+impl Rx for TfrcRx {
+    fn on_packet(&mut self, now: Instant, arrival: Arrival) {
+        let (seq, is_newest) = self.numbers.arrived(arrival.seq);
+        if is_newest {
+            self.newest_at = now;
+        }
+        let counter = match arrival.data {
+            Some(_) => self.clock.on_data(now, arrival.ccval, is_newest),
+            None => self.clock.newest(),
+        };
+        if let Some(size) = arrival.data {
+            self.on_data(now, size);
+        }
+        let first = FirstInterval {
+            equation: self.equation,
+            rtt: self.rtt(),
+            size: self.mean_size.unwrap_or(1.0).max(1.0),
+            rate: self.max_rate,
+            rate_now: &self.rate,
+        };
+        let packet = Seen {
+            seq,
+            stamp: counter,
+            is_data: arrival.data.is_some(),
+            marked: arrival.ecn == Ecn::Ce,
+            quiet_before: arrival.ndp_count.unwrap_or(0),
+        };
+        // RFC 4342, 10.3: a new loss event is told at once.
+        self.due |= self.history.receive(packet, |data| first.length(data));
+    }
+
+    fn on_acknowledged(&mut self, _ackno: Seq) {
+        // RFC 4342, 6.3: the state is bounded without it.
+    }
+
+    fn set_ack_ratio(&mut self, _ratio: u16) {
+        // RFC 4342, 6.2: feedback comes once per round trip, whatever the Ack Ratio.
+    }
+
+    fn set_rtt_hint(&mut self, rtt: Duration) {
+        self.rtt_hint = Some(rtt);
+    }
+
+    fn ack_due(&self, now: Instant) -> AckDue {
+        if self.due {
+            return AckDue::Now;
+        }
+        match self.last.filter(|_| self.fresh) {
+            // RFC 4342, 10.3: a timer for data that no later packet pushes out, well before the
+            // peer's nofeedback timer, and late enough to leave the common case to the counters.
+            Some(last) => match last.at + self.rtt() * 2 {
+                at if at <= now => AckDue::Now,
+                at => AckDue::At(at),
+            },
+            None => AckDue::No,
+        }
+    }
+
+    fn options_len(&self, now: Instant) -> usize {
+        if self.ack_due(now) != AckDue::Now {
+            return 0;
+        }
+        let elapsed = now.saturating_since(self.newest_at).as_micros() / 10;
+        let elapsed_len = if elapsed > u64::from(u16::MAX) { 6 } else { 4 };
+        let intervals = self.history.intervals().take(REPORTED).count();
+        elapsed_len + 6 + 6 + 3 + intervals * LossInterval::LEN
+    }
+
+    fn write_options(
+        &mut self,
+        now: Instant,
+        _seq: Seq,
+        ackno: Seq,
+        encoder: &mut Encoder<'_>,
+    ) -> Result<(), NoRoom> {
+        if self.ack_due(now) != AckDue::Now {
+            return Ok(());
+        }
+        let receive_rate = self.receive_rate();
+        let mark = encoder.mark();
+        if let Err(no_room) = self.write(now, ackno, receive_rate, encoder) {
+            encoder.truncate(mark);
+            return Err(no_room);
+        }
+        self.max_rate = self.max_rate.max(f64::from(receive_rate));
+        self.last = Some(LastFeedback {
+            at: now,
+            counter: self.clock.newest(),
+        });
+        self.due = false;
+        self.fresh = false;
+        Ok(())
+    }
+
+    fn state_len(&self) -> usize {
+        size_of::<Self>()
+    }
+
+    fn loss_events(&self) -> u64 {
+        self.history.events()
+    }
+}
+
+/// What the interval before the first loss counts as (RFC 5348, section 6.3.1).
+struct FirstInterval<'a> {
+    equation: Equation,
+    rtt: Duration,
+    size: f64,
+    /// The largest receive rate reported.
+    rate: f64,
+    rate_now: &'a ReceiveRate,
+}
+
+impl FirstInterval<'_> {
+    /// The length that makes the equation give the rate reached so far, where `data` data packets
+    /// really came before the loss.
+    fn length(&self, data: u64) -> f64 {
+        // RFC 5348, 6.3.1: half a packet per round trip at least; that much, too, if the very
+        // first data packet is lost or marked, as TCP would then wait for its timer.
+        let least = 0.5 * self.size / self.rtt.max(Duration::from_micros(1)).as_secs_f64();
+        let target = if data == 0 {
+            least
+        } else {
+            self.rate
+                .max(self.rate_now.bytes_per_s(self.rtt))
+                .max(least)
+        };
+        1.0 / self.equation.loss_rate(self.size, self.rtt, target)
+    }
+}
+
+/// An interval in the form of the option; lengths beyond their fields become the largest there.
+fn encoded(interval: SeenInterval) -> LossInterval {
+    let length = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
+    LossInterval {
+        lossless_length: length(interval.lossless_length),
+        // RFC 8311, 6: there are no nonces any more.
+        ecn_nonce: false,
+        loss_length: length(interval.loss_length),
+        data_length: length(interval.data_length),
+    }
+}
+
+/// The Loss Event Rate option: packets per loss interval, rounded up (RFC 4342, section 8.5).
+fn inverse(p: f64) -> u32 {
+    if p > 0.0 {
+        // A quotient a hair above a whole number is that number: rounding of the arithmetic is no
+        // reason to round up.
+        whole(f64::ceil(1.0 / p - 1e-6)).clamp(1, NO_LOSS - 1)
+    } else {
+        NO_LOSS
+    }
+}
+
+/// The nearest whole number in the range of a word.
+fn whole(number: f64) -> u32 {
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "the cast saturates, and NaN becomes zero"
+    )]
+    let word = (number + 0.5) as u32;
+    word
+}

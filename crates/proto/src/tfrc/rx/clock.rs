@@ -1,0 +1,126 @@
+//! Time as the peer's window counters tell it (RFC 4342, section 8.1).
+
+use fairwire_units::{Duration, Instant};
+
+/// Steps between the two packets of a round-trip sample: `D` = 4, which RFC 4342, 8.1, prefers.
+const STEPS: u64 = 4;
+/// First arrivals kept: more than `STEPS`, a power of two.
+const KEPT: usize = 8;
+/// The counter of the first packet lies beyond this, so that older ones have room below.
+const BASE: u64 = 1 << 20;
+
+/// Follows the window counter beyond its four bits and takes the round-trip time from it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct CounterClock {
+    newest: Option<u64>,
+    /// `T(I)`: counter and arrival of the first packet with each counter value.
+    firsts: [Option<(u64, Instant)>; KEPT],
+    rtt: Option<Duration>,
+}
+
+impl CounterClock {
+    pub(super) const fn new() -> Self {
+        Self {
+            newest: None,
+            firsts: [None; KEPT],
+            rtt: None,
+        }
+    }
+
+    /// The greatest counter so far.
+    pub(super) fn newest(&self) -> u64 {
+        self.newest.unwrap_or(BASE)
+    }
+
+    /// The round-trip time, once four steps in a row were seen.
+    pub(super) const fn rtt(&self) -> Option<Duration> {
+        self.rtt
+    }
+
+    /// A data packet arrived with this `CCVal`; `is_newest` says that no later packet came before
+    /// it. Returns its counter.
+    pub(super) fn on_data(&mut self, now: Instant, ccval: u8, is_newest: bool) -> u64 {
+        let ccval = u64::from(ccval & 15);
+        let Some(newest) = self.newest else {
+            return self.advance(now, BASE + ccval);
+        };
+        if is_newest {
+            // A later packet's counter is the same or ahead.
+            let ahead = (16 + ccval - newest % 16) % 16;
+            if ahead == 0 {
+                return newest;
+            }
+            return self.advance(now, newest.saturating_add(ahead));
+        }
+        newest.saturating_sub((16 + newest % 16 - ccval) % 16)
+    }
+
+    fn advance(&mut self, now: Instant, counter: u64) -> u64 {
+        self.newest = Some(counter);
+        self.firsts[place(counter)] = Some((counter, now));
+        let earlier = counter - STEPS;
+        if let Some((_, at)) = self.firsts[place(earlier)].filter(|(of, _)| *of == earlier) {
+            let sample = now.saturating_since(at);
+            // The weight is that of the sender's average (RFC 5348, 4.3).
+            self.rtt = Some(match self.rtt {
+                Some(rtt) => rtt.mul_f64(0.9) + sample.mul_f64(0.1),
+                None => sample,
+            });
+        }
+        counter
+    }
+}
+
+fn place(counter: u64) -> usize {
+    usize::try_from(counter % KEPT as u64).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::CounterClock;
+    use fairwire_units::{Duration, Instant};
+
+    fn at(ms: u64) -> Instant {
+        Instant::from_nanos(ms * 1_000_000)
+    }
+
+    /// RFC 4342, 8.1, the example: the first packets with counters K and K+4 are one round trip
+    /// apart; a late packet with K+3 changes nothing.
+    #[test]
+    fn the_example_of_the_rfc() {
+        let mut clock = CounterClock::new();
+        for (ms, ccval, newest) in [
+            (10, 15, true),
+            (12, 15, true),
+            (40, 0, true),
+            (80, 2, true),
+            (110, 3, true),
+            (111, 2, false),
+            (112, 3, true),
+        ] {
+            clock.on_data(at(ms), ccval, newest);
+        }
+        assert_eq!(clock.rtt(), Some(Duration::from_millis(100)));
+    }
+
+    /// The counter goes on across its wrap; packets overtaken lie behind.
+    #[test]
+    fn counters_unwrap() {
+        let mut clock = CounterClock::new();
+        let first = clock.on_data(at(0), 13, true);
+        assert_eq!(clock.on_data(at(1), 2, true), first + 5);
+        assert_eq!(clock.on_data(at(2), 15, false), first + 2);
+        assert_eq!(clock.newest(), first + 5);
+        assert_eq!(clock.on_data(at(3), 2, true), first + 5);
+    }
+
+    /// Jumps of five, as of a slow sender, are no sample.
+    #[test]
+    fn jumps_are_no_sample() {
+        let mut clock = CounterClock::new();
+        for i in 0..20 {
+            clock.on_data(at(i * 1_000), (i * 5 % 16) as u8, true);
+        }
+        assert_eq!(clock.rtt(), None);
+    }
+}

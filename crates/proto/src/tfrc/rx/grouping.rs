@@ -1,0 +1,26 @@
+//! Which losses are one loss event, by window counters (RFC 4342, section 10.2).
+
+use fairwire_cc::tfrc::Grouping;
+
+/// Counters further apart than a round trip, which is four steps, are of different events.
+const ROUND_TRIP: u64 = 4;
+
+/// Losses are one event while the window counter moves on by no more than four.
+///
+/// A lost packet counts as its predecessor among those that arrived, a marked one by itself.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) struct ByCounter;
+
+impl Grouping for ByCounter {
+    type Stamp = u64;
+
+    fn lost(&self, before: u64, _after: u64, _nth: u64, _span: u64) -> u64 {
+        before
+    }
+
+    fn is_separate(&self, event: u64, loss: u64) -> bool {
+        // Counters arrive unwrapped, so the RFC's search for a packet S that lies between is
+        // contained in this comparison.
+        loss.saturating_sub(event) > ROUND_TRIP
+    }
+}

@@ -1,0 +1,345 @@
+use fairwire_units::{Duration, Ecn, Instant};
+use fairwire_wire::{
+    DccpOption, Encoder, HeadBuf, Kind, LossInterval, NO_LOSS, Packet, Ports, Seq,
+};
+
+use super::TfrcRx;
+use crate::config::Ccid3Config;
+use crate::half::{AckDue, Arrival, Rx};
+
+const R: Duration = Duration::from_millis(100);
+const SIZE: u32 = 1_000;
+
+fn at(ms: u64) -> Instant {
+    Instant::from_nanos(ms * 1_000_000)
+}
+
+/// A half whose first packet is number 0.
+fn half() -> TfrcRx {
+    let config = Ccid3Config {
+        history_discounting: false,
+        ..Ccid3Config::default()
+    };
+    TfrcRx::new(&config, Some(R), at(0), Seq::ZERO.prev())
+}
+
+fn data(seq: u64, ccval: u8) -> Arrival {
+    Arrival {
+        seq: Seq::new(seq),
+        data: Some(SIZE),
+        ecn: Ecn::Ect0,
+        ccval,
+        ndp_count: None,
+    }
+}
+
+fn non_data(seq: u64) -> Arrival {
+    Arrival {
+        data: None,
+        ..data(seq, 0)
+    }
+}
+
+/// The options of one feedback packet.
+#[derive(Debug, Default)]
+struct Told {
+    bytes: Vec<u8>,
+    rate: u32,
+    inverse: u32,
+    elapsed: u32,
+    skip: u8,
+    intervals: Vec<LossInterval>,
+}
+
+/// Writes feedback that acknowledges `ackno` and reads it back.
+fn feedback(rx: &mut TfrcRx, now: Instant, ackno: u64) -> Told {
+    let mut buf = HeadBuf::new();
+    let ack = Seq::new(ackno);
+    let kind = Kind::Ack { ack: ack.into() };
+    let ports = Ports {
+        source: 1,
+        destination: 2,
+    };
+    let mut encoder = Encoder::new(&mut buf, ports, Seq::ZERO.into(), &kind, 0, 0);
+    let announced = rx.options_len(now);
+    rx.write_options(now, Seq::ZERO, ack, &mut encoder)
+        .expect("there is room");
+    assert_eq!(
+        encoder.options_len(),
+        announced,
+        "the announced length is kept"
+    );
+    let packet = Packet::decode(encoder.finish().as_slice()).expect("we wrote it");
+    let mut told = Told {
+        bytes: packet.options.as_bytes().to_vec(),
+        ..Told::default()
+    };
+    for option in packet.options {
+        match option.decode().expect("we wrote it") {
+            DccpOption::ReceiveRate(rate) => told.rate = rate,
+            DccpOption::LossEventRate(inverse) => told.inverse = inverse,
+            DccpOption::ElapsedTime(units) => told.elapsed = units,
+            DccpOption::LossIntervals { skip, intervals } => {
+                told.skip = skip;
+                told.intervals = intervals.iter().collect();
+            }
+            DccpOption::Padding => {}
+            other => panic!("{other:?}"),
+        }
+    }
+    told
+}
+
+/// RFC 5348, 6.3: the first data packet is answered at once, with a receive rate of zero and no
+/// loss; RFC 4342, 6.1.1: the first interval has no data length yet.
+#[test]
+fn the_first_packet_is_answered_at_once() {
+    let mut rx = half();
+    assert_eq!(rx.ack_due(at(1)), AckDue::No);
+    rx.on_packet(at(5), non_data(0));
+    assert_eq!(
+        rx.ack_due(at(6)),
+        AckDue::No,
+        "acknowledgements need no feedback"
+    );
+    rx.on_packet(at(10), data(1, 0));
+    assert_eq!(rx.ack_due(at(10)), AckDue::Now);
+    let told = feedback(&mut rx, at(12), 1);
+    assert_eq!((told.rate, told.inverse, told.skip), (0, NO_LOSS, 0));
+    assert_eq!(told.elapsed, 200, "two milliseconds");
+    let first = LossInterval {
+        lossless_length: 2,
+        ..LossInterval::default()
+    };
+    assert_eq!(told.intervals, [first]);
+    assert_eq!(rx.ack_due(at(13)), AckDue::No);
+    assert_eq!(rx.options_len(at(13)), 0);
+}
+
+/// RFC 4342, 10.3: feedback when the window counter has moved by four since the last one, across
+/// its wrap; before that a timer waits for data that nothing pushes out.
+#[test]
+fn feedback_once_per_round_trip() {
+    let mut rx = half();
+    rx.on_packet(at(10), data(0, 14));
+    feedback(&mut rx, at(10), 0);
+    rx.on_packet(at(40), data(1, 15));
+    rx.on_packet(at(90), data(2, 1));
+    assert_eq!(
+        rx.ack_due(at(90)),
+        AckDue::At(at(210)),
+        "two round trips after the last"
+    );
+    rx.on_packet(at(110), data(3, 2));
+    assert_eq!(rx.ack_due(at(110)), AckDue::Now);
+    // Three packets within the last round trip.
+    assert_eq!(feedback(&mut rx, at(110), 3).rate, 30_000);
+    rx.on_packet(at(130), data(4, 2));
+    assert_eq!(rx.ack_due(at(309)), AckDue::At(at(310)));
+    assert_eq!(rx.ack_due(at(310)), AckDue::Now);
+    let told = feedback(&mut rx, at(310), 4);
+    assert!(
+        told.rate > 0,
+        "the rate up to the last packet, not of the silence after it"
+    );
+    assert_eq!(rx.ack_due(at(900)), AckDue::No, "nothing new");
+}
+
+/// RFC 4342, 10.3, and RFC 5348, 6.1: a new loss event is told at once, a further loss of the same
+/// event is not; a mark likewise.
+#[test]
+fn loss_events_are_told_at_once() {
+    let mut rx = half();
+    for seq in [0, 1, 3, 4] {
+        rx.on_packet(at(10 + seq), data(seq, 0));
+    }
+    feedback(&mut rx, at(14), 4);
+    rx.on_packet(at(15), data(5, 0));
+    assert_eq!(rx.ack_due(at(15)), AckDue::Now, "2 is lost");
+    assert_eq!(rx.loss_events(), 1);
+    let told = feedback(&mut rx, at(15), 5);
+    assert_eq!(told.intervals[0].loss_length, 1);
+    assert!(told.inverse >= 1 && told.inverse < NO_LOSS);
+    // 6 is lost within the same round trip.
+    for seq in 7..=9 {
+        rx.on_packet(at(10 + seq), data(seq, 1));
+    }
+    assert!(matches!(rx.ack_due(at(19)), AckDue::At(_)));
+    let marked = Arrival {
+        ecn: Ecn::Ce,
+        ..data(10, 3)
+    };
+    rx.on_packet(at(60), marked);
+    assert!(
+        matches!(rx.ack_due(at(60)), AckDue::At(_)),
+        "three quarters later: the same event"
+    );
+    let marked = Arrival {
+        ecn: Ecn::Ce,
+        ..data(11, 5)
+    };
+    rx.on_packet(at(61), marked);
+    assert_eq!(
+        rx.ack_due(at(61)),
+        AckDue::Now,
+        "more than a round trip later"
+    );
+    assert_eq!(rx.loss_events(), 2);
+}
+
+/// RFC 4342, 8.6.2: the example's packets give the example's option, but for the nonces, which are
+/// no more, and the length that the first interval counts as.
+#[test]
+fn the_example_of_the_rfc() {
+    let mut rx = half();
+    let lost = [10, 19, 20, 21, 23, 32, 43];
+    let without_data = [12, 25, 26, 27, 40];
+    for seq in (0..=44).filter(|seq| !lost.contains(seq)) {
+        // What arrives before each interval's first loss is five quarters of a round trip later
+        // than what arrives before that of the one before.
+        let ccval = match seq {
+            0..=9 => 0,
+            10..=23 => 5,
+            24..=31 => 10,
+            _ => 11,
+        };
+        let arrival = if without_data.contains(&seq) {
+            non_data(seq)
+        } else {
+            data(seq, ccval)
+        };
+        rx.on_packet(at(100 + seq), arrival);
+    }
+    let told = feedback(&mut rx, at(150), 44);
+    let option = told.bytes.windows(39).find(|w| w.starts_with(&[193, 39]));
+    let option = option.expect("a Loss Intervals option of four intervals");
+    assert_eq!(
+        option[..36],
+        [
+            193, 39, 2, 0, 0, 10, 0, 0, 1, 0, 0, 10, 0, 0, 8, 0, 0, 5, 0, 0, 10, 0, 0, 8, 0, 0, 1,
+            0, 0, 8, 0, 0, 10, 0, 0, 0,
+        ]
+    );
+}
+
+/// RFC 4342, 8.6.1: no more than three packets are left out of every interval, however long the
+/// hole that is not decided yet.
+#[test]
+fn at_most_three_packets_are_skipped() {
+    let mut rx = half();
+    for seq in [0, 1, 2, 13, 14] {
+        rx.on_packet(at(seq), data(seq, 0));
+    }
+    let told = feedback(&mut rx, at(20), 14);
+    assert_eq!(told.skip, 3);
+    assert_eq!(
+        told.intervals[0].lossless_length, 12,
+        "0 to 2, and 3 to 11 for now"
+    );
+    rx.on_packet(at(21), data(15, 0));
+    let told = feedback(&mut rx, at(22), 15);
+    assert_eq!(
+        (told.skip, told.intervals[0].loss_length),
+        (0, 10),
+        "3 to 12 are lost"
+    );
+}
+
+/// RFC 4342, 6.1: where NDP Counts tell that a lost packet carried no data, it is no loss.
+#[test]
+fn lost_acknowledgements_are_no_loss() {
+    let mut rx = half();
+    rx.on_packet(at(0), data(0, 0));
+    let after = Arrival {
+        ndp_count: Some(2),
+        ..data(3, 0)
+    };
+    rx.on_packet(at(1), after);
+    for seq in 4..10 {
+        rx.on_packet(at(seq), data(seq, 0));
+    }
+    assert_eq!(rx.loss_events(), 0);
+    assert_eq!(feedback(&mut rx, at(20), 9).inverse, NO_LOSS);
+}
+
+/// RFC 5348, 6.3.1: after the first loss the first interval counts as what makes the equation give
+/// the rate received so far, within 5 % of it.
+#[test]
+fn the_first_interval_matches_the_receive_rate() {
+    let mut rx = half();
+    let mut seq = 0;
+    // A packet every 4 ms: 250 kB/s, the counter moves every 25 ms.
+    while seq < 200 {
+        if seq != 180 {
+            let ccval = (seq * 4 / 25 % 16) as u8;
+            rx.on_packet(at(seq * 4), data(seq, ccval));
+        }
+        if rx.ack_due(at(seq * 4)) == AckDue::Now {
+            let told = feedback(&mut rx, at(seq * 4), seq);
+            if rx.loss_events() > 0 {
+                let first = told.intervals.last().expect("the first");
+                let p = 1.0 / f64::from(first.data_length);
+                let rtt = rx.rtt();
+                let rate = fairwire_cc::tfrc::Equation::RFC5348.rate(1_000.0, rtt, p);
+                assert!((rate / 250_000.0 - 1.0).abs() < 0.05, "{rate} at {rtt}");
+                return;
+            }
+        }
+        seq += 1;
+    }
+    panic!("the loss was not found");
+}
+
+/// RFC 5348, 6.3.1: if the very first data packet is lost, half a packet per round trip is allowed.
+#[test]
+fn a_lost_first_packet_means_half_a_packet_per_round_trip() {
+    let mut rx = half();
+    rx.on_packet(at(0), non_data(0));
+    for seq in 2..=4 {
+        rx.on_packet(at(seq), data(seq, 0));
+    }
+    let told = feedback(&mut rx, at(5), 4);
+    // f(p) = 2 of RFC 5348, 8.1, holds at p = 1 / 4.85: five whole packets.
+    assert_eq!(told.inverse, 5);
+    let null = told.intervals.last().expect("the null interval");
+    assert_eq!(null.data_length, 5);
+}
+
+/// RFC 4342, 8.6.1: nine intervals are told as soon as there are nine, and no more.
+#[test]
+fn nine_intervals_are_told() {
+    let mut rx = half();
+    for seq in (0..400u64).filter(|seq| seq % 20 != 7) {
+        let ccval = (seq / 4 % 16) as u8;
+        rx.on_packet(at(seq * 6), data(seq, ccval));
+    }
+    assert!(rx.loss_events() > 9);
+    let told = feedback(&mut rx, at(2_400), 399);
+    assert_eq!(told.intervals.len(), 9);
+    assert!(
+        told.intervals
+            .iter()
+            .all(|i| i.data_length == 20 || *i == told.intervals[0])
+    );
+    assert_eq!(told.inverse, 20);
+}
+
+/// Feedback that does not fit is written not at all and stays due.
+#[test]
+fn feedback_without_room_stays_due() {
+    let mut rx = half();
+    rx.on_packet(at(0), data(0, 0));
+    let mut buf = HeadBuf::new();
+    let ack = Seq::ZERO.into();
+    let ports = Ports {
+        source: 1,
+        destination: 2,
+    };
+    let kind = Kind::DataAck { ack };
+    let mut encoder = Encoder::new(&mut buf, ports, ack, &kind, 0, 0).limit(24 + 24);
+    assert!(rx.options_len(at(1)) > 24);
+    let written = rx.write_options(at(1), Seq::ZERO, Seq::ZERO, &mut encoder);
+    assert!(written.is_err());
+    assert_eq!(encoder.options_len(), 0);
+    assert_eq!(rx.ack_due(at(1)), AckDue::Now);
+}

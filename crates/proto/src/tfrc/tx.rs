@@ -1,0 +1,252 @@
+//! The sending half of CCID 3.
+
+mod counter;
+mod report;
+mod reported;
+mod sent;
+
+#[cfg(test)]
+mod tests;
+
+use fairwire_cc::tfrc::{Equation, SegmentSize, Sender, TfrcConfig};
+use fairwire_cc::{Controller, Feedback, Flight, Gauges, Permit, TfrcReport};
+use fairwire_units::{Duration, Instant, Rate};
+use fairwire_wire::{Packet, Seq, SeqNo};
+
+use self::counter::WindowCounter;
+use self::report::Report;
+use self::reported::ReportedIntervals;
+use self::sent::SentPackets;
+use super::DEFAULT_RTT;
+use crate::config::{Ccid3Config, Segment};
+use crate::half::{Sent, Told, Tx};
+
+/// The sending half of CCID 3: window counters out, feedback in, a rate between them.
+#[derive(Debug)]
+pub(crate) struct TfrcTx {
+    controller: Sender,
+    counter: WindowCounter,
+    sent: SentPackets,
+    intervals: ReportedIntervals,
+    /// Do reports without Loss Intervals count (feature 192 is on)?
+    loss_event_rate: bool,
+    /// Sequence and acknowledgement number of the newest feedback.
+    newest_feedback: Option<(SeqNo, Seq)>,
+}
+
+impl TfrcTx {
+    /// A half that has sent nothing. `mps` is the largest datagram in bytes, `rtt` a round trip
+    /// measured in the handshake, `loss_event_rate` whether the peer agreed to send Loss Event
+    /// Rate options (RFC 4342, section 8.4): then those with Receive Rate suffice as feedback.
+    pub(crate) fn new(
+        config: &Ccid3Config,
+        mps: u32,
+        rtt: Option<Duration>,
+        now: Instant,
+        loss_event_rate: bool,
+    ) -> Self {
+        let mut half = Self {
+            controller: Sender::new(controller_config(config, mps)),
+            counter: WindowCounter::new(),
+            sent: SentPackets::new(),
+            intervals: ReportedIntervals::new(config.history_discounting),
+            loss_event_rate,
+            newest_feedback: None,
+        };
+        if let Some(rtt) = rtt {
+            half.on_rtt_sample(now, rtt);
+        }
+        half
+    }
+
+    fn flight_with(&self, waiting: u32) -> Flight {
+        Flight {
+            waiting,
+            ..self.sent.flight()
+        }
+    }
+
+    /// Is feedback on a packet with number `seq` news? A copy, or one overtaken by newer
+    /// feedback, is not.
+    fn is_news(&self, seq: SeqNo, ackno: Seq) -> bool {
+        self.newest_feedback
+            .is_none_or(|(newest, acked)| follows(seq, newest) && !ackno.is_before(acked))
+    }
+
+    /// The loss event rate that `report` tells of, and whether it tells of new events; `None` if
+    /// it is not feedback.
+    fn loss(&mut self, report: &Report, ackno: Seq) -> Option<(f64, bool)> {
+        if let Some(intervals) = report.intervals.as_ref()
+            && let Some(told) = self.intervals.observe(ackno, intervals)
+        {
+            return Some(told);
+        }
+        // RFC 4342, 6, asks for Loss Intervals. Where Loss Event Rate was negotiated that option
+        // serves as well: the Linux kernel sends no other.
+        let rate = report.loss_event_rate.filter(|_| self.loss_event_rate)?;
+        Some((rate, false))
+    }
+}
+
+impl Tx for TfrcTx {
+    fn flight(&self) -> Flight {
+        self.sent.flight()
+    }
+
+    fn permit(&self, now: Instant, waiting: u32, size: u32) -> Permit {
+        self.controller.permit(now, self.flight_with(waiting), size)
+    }
+
+    fn ccval(&mut self, now: Instant) -> u8 {
+        let rtt = self.controller.rtt().unwrap_or(DEFAULT_RTT);
+        self.counter.next(now, rtt)
+    }
+
+    fn on_sent(&mut self, now: Instant, sent: Sent, waiting: u32) {
+        self.sent
+            .push(sent.seq, now, sent.data, self.counter.value());
+        if let Some(size) = sent.data {
+            let flight = self.flight_with(waiting);
+            self.controller.on_sent(now, flight, size);
+        }
+    }
+
+    fn acknowledges_packets(&self) -> bool {
+        // RFC 4342, 6: feedback tells rates and intervals, not what became of each packet.
+        false
+    }
+
+    fn on_ack(
+        &mut self,
+        now: Instant,
+        packet: &Packet<'_>,
+        ackno: Seq,
+        waiting: u32,
+        told: &mut Told,
+    ) {
+        told.progress |= self.sent.acknowledge(ackno);
+        let acked = self.sent.acknowledged(ackno);
+        if let Some(acked) = acked {
+            self.counter.on_acknowledged(acked.counter);
+        }
+        let report = Report::read(packet.options);
+        let Some(x_recv) = report.receive_rate else {
+            return;
+        };
+        if !self.is_news(packet.seq, ackno) {
+            return;
+        }
+        let Some((p, new_loss)) = self.loss(&report, ackno) else {
+            return;
+        };
+        self.newest_feedback = Some((packet.seq, ackno));
+        told.progress = true;
+        let rtt = acked.and_then(|acked| {
+            // A peer cannot have held the packet longer than we waited: then there is no sample.
+            let waited = now.saturating_since(acked.at);
+            (report.elapsed <= waited).then(|| waited - report.elapsed)
+        });
+        let feedback = Feedback {
+            rtt,
+            tfrc: Some(TfrcReport {
+                x_recv: f64::from(x_recv),
+                p,
+                new_loss,
+                covers_until: acked.map(|acked| acked.at),
+            }),
+            ..Feedback::default()
+        };
+        let flight = self.flight_with(waiting);
+        self.controller.on_feedback(now, flight, &feedback);
+    }
+
+    fn on_rtt_sample(&mut self, now: Instant, rtt: Duration) {
+        let feedback = Feedback {
+            rtt: Some(rtt),
+            ..Feedback::default()
+        };
+        self.controller
+            .on_feedback(now, self.sent.flight(), &feedback);
+    }
+
+    fn next_timeout(&self) -> Option<Instant> {
+        self.controller.next_timeout()
+    }
+
+    fn handle_timeout(&mut self, now: Instant, waiting: u32, _told: &mut Told) {
+        let flight = self.flight_with(waiting);
+        self.controller.handle_timeout(now, flight);
+    }
+
+    fn wants_ack_of_ack(&self) -> bool {
+        // RFC 4342, 6.3: only Ack Vectors and Data Dropped need it; CCID 3 sends neither here.
+        false
+    }
+
+    fn on_feedback_acknowledged(&mut self, _now: Instant) {}
+
+    fn wanted_ack_ratio(&self) -> Option<u16> {
+        // RFC 4342, 6.2: feedback comes once per round trip, whatever the Ack Ratio.
+        None
+    }
+
+    fn packets_per_rtt(&self) -> u64 {
+        let rtt = self.controller.rtt().unwrap_or(DEFAULT_RTT).as_secs_f64();
+        let packets = self.controller.rate_bytes_per_s() * rtt / self.controller.segment_size();
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "not negative, and the cast saturates"
+        )]
+        let packets = (packets + 1.0) as u64;
+        packets
+    }
+
+    fn srtt(&self) -> Option<Duration> {
+        self.controller.rtt()
+    }
+
+    fn allowed_rate(&self) -> Option<Rate> {
+        Some(Rate::from_bytes_per_s(self.controller.rate_bytes_per_s()))
+    }
+
+    fn gauges(&self) -> Gauges {
+        self.controller.gauges()
+    }
+
+    fn finish(&mut self, _told: &mut Told) {
+        // Each datagram got its fate when it left.
+    }
+}
+
+/// Is `seq` after `newest`? Where one of them has 24 bits, on that circle.
+fn follows(seq: SeqNo, newest: SeqNo) -> bool {
+    if let (Some(seq), Some(newest)) = (seq.long(), newest.long()) {
+        return seq.is_after(newest);
+    }
+    let ahead = seq.short().wrapping_sub(newest.short()) & 0x00FF_FFFF;
+    ahead != 0 && ahead < 1 << 23
+}
+
+fn controller_config(config: &Ccid3Config, mps: u32) -> TfrcConfig {
+    TfrcConfig {
+        equation: equation(config),
+        segment: match config.segment {
+            Segment::Mean => SegmentSize::Mean,
+            Segment::Mps => SegmentSize::Mps,
+            Segment::Fixed(size) => SegmentSize::Fixed(size),
+        },
+        max_segment: mps,
+        oscillation_reduction: config.oscillation_reduction,
+        granularity: config.granularity,
+        ..TfrcConfig::default()
+    }
+}
+
+/// The throughput equation with the constants that are configured.
+pub(super) fn equation(config: &Ccid3Config) -> Equation {
+    Equation {
+        b: config.b,
+        t_rto_rtts: config.t_rto_rtts,
+    }
+}

@@ -1,0 +1,136 @@
+//! What was sent, to be found by acknowledgement number (RFC 4342, section 10.1).
+
+use std::collections::VecDeque;
+
+use fairwire_cc::Flight;
+use fairwire_units::Instant;
+use fairwire_wire::Seq;
+
+/// Packets remembered at most; beyond that the oldest are taken for gone.
+const MAX: usize = 1 << 17;
+
+/// A packet that left.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SentPacket {
+    seq: Seq,
+    /// When it left.
+    pub at: Instant,
+    /// Its window counter, before the modulus.
+    pub counter: u64,
+    data: Option<u32>,
+}
+
+/// The packets sent after the newest one that was acknowledged, and that one.
+#[derive(Debug)]
+pub(super) struct SentPackets {
+    /// Oldest first.
+    packets: VecDeque<SentPacket>,
+    acknowledged: Option<SentPacket>,
+    flight: Flight,
+}
+
+impl SentPackets {
+    pub(super) const fn new() -> Self {
+        Self {
+            packets: VecDeque::new(),
+            acknowledged: None,
+            flight: Flight {
+                packets: 0,
+                bytes: 0,
+                waiting: 0,
+            },
+        }
+    }
+
+    /// Data packets sent since the newest acknowledged one.
+    pub(super) const fn flight(&self) -> Flight {
+        self.flight
+    }
+
+    pub(super) fn push(&mut self, seq: Seq, at: Instant, data: Option<u32>, counter: u64) {
+        if self.packets.len() == MAX {
+            self.pop();
+        }
+        self.packets.push_back(SentPacket {
+            seq,
+            at,
+            counter,
+            data,
+        });
+        if let Some(size) = data {
+            self.flight.packets += 1;
+            self.flight.bytes += u64::from(size);
+        }
+    }
+
+    /// The peer has seen `ackno`, so that packet and all before it have left the network. Returns
+    /// whether that is news.
+    pub(super) fn acknowledge(&mut self, ackno: Seq) -> bool {
+        let mut news = false;
+        while self
+            .packets
+            .front()
+            .is_some_and(|first| !first.seq.is_after(ackno))
+        {
+            self.acknowledged = self.pop();
+            news = true;
+        }
+        news
+    }
+
+    /// The packet with number `ackno`, if it is the newest one acknowledged.
+    pub(super) fn acknowledged(&self, ackno: Seq) -> Option<SentPacket> {
+        self.acknowledged.filter(|packet| packet.seq == ackno)
+    }
+
+    fn pop(&mut self) -> Option<SentPacket> {
+        let first = self.packets.pop_front()?;
+        if let Some(size) = first.data {
+            self.flight.packets = self.flight.packets.saturating_sub(1);
+            self.flight.bytes = self.flight.bytes.saturating_sub(u64::from(size));
+        }
+        Some(first)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{MAX, SentPackets};
+    use fairwire_units::Instant;
+    use fairwire_wire::Seq;
+
+    fn at(ns: u64) -> Instant {
+        Instant::from_nanos(ns)
+    }
+
+    /// An acknowledgement takes all packets up to its number out of the flight and finds the time
+    /// its own packet left; packets without data are no part of the flight.
+    #[test]
+    fn acknowledgements_clear_the_flight() {
+        let mut sent = SentPackets::new();
+        let first = Seq::MAX;
+        for i in 0..5u64 {
+            let data = (i != 2).then_some(100);
+            sent.push(first.add(i), at(i), data, i);
+        }
+        assert_eq!((sent.flight().packets, sent.flight().bytes), (4, 400));
+        assert!(sent.acknowledge(first.add(3)), "across the wrap");
+        assert_eq!((sent.flight().packets, sent.flight().bytes), (1, 100));
+        assert_eq!(sent.acknowledged(first.add(3)).map(|p| p.at), Some(at(3)));
+        assert!(!sent.acknowledge(first.add(1)), "an old one is no news");
+        assert!(sent.acknowledged(first.add(1)).is_none());
+        assert!(sent.acknowledged(first.add(3)).is_some(), "asked again");
+    }
+
+    /// Without acknowledgements the memory stays bounded.
+    #[test]
+    fn memory_is_bounded() {
+        let mut sent = SentPackets::new();
+        for i in 0..MAX as u64 + 10 {
+            sent.push(Seq::new(i), at(i), Some(1), 0);
+        }
+        assert_eq!(sent.flight().packets as usize, MAX);
+        assert!(sent.acknowledge(Seq::new(MAX as u64 + 9)));
+        assert_eq!(sent.flight().packets, 0);
+    }
+}
