@@ -1,0 +1,188 @@
+//! Golden digests: what a run looked like on the wires when it was last looked at.
+//!
+//! Beside the files of `scenarios/` lies `digests.toml`, with a table per file and cell (papers
+//! have their own, of the runs that their tables are made from). Same scenario, same
+//! seed, same digest, on every machine and in every build; a difference means that results moved.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use fairwire_units::Duration;
+use serde::{Deserialize, Serialize};
+
+use crate::scenario::{Adjust, Cell, ScenarioError, ScenarioFile};
+use crate::sim::{RunError, RunOptions, run};
+
+/// Runs are digested up to this moment, so that a check takes seconds.
+pub const LONGEST: Duration = Duration::from_secs(200);
+
+/// The name of the file.
+pub const FILE: &str = "digests.toml";
+
+/// The digests of one cell.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+pub struct CellDigests {
+    /// How long the runs were.
+    pub duration: String,
+    /// Of the first seed.
+    pub first_seed: String,
+    /// Of the unperturbed run, where there is a difference.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unperturbed: Option<String>,
+}
+
+/// By scenario file (its name without `.toml`), then by cell.
+pub type Golden = BTreeMap<String, BTreeMap<String, CellDigests>>;
+
+/// Why digests cannot be had.
+#[derive(Debug)]
+pub enum DigestError {
+    /// The scenario is wrong.
+    Scenario(ScenarioError),
+    /// A run failed.
+    Run(RunError),
+    /// A file cannot be read or written.
+    File(PathBuf, io::Error),
+    /// The scenario is a paper's.
+    IsPaper(String),
+}
+
+impl std::fmt::Display for DigestError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Scenario(error) => error.fmt(f),
+            Self::Run(error) => error.fmt(f),
+            Self::File(path, error) => write!(f, "{}: {error}", path.display()),
+            Self::IsPaper(name) => write!(
+                f,
+                "a paper's digests are of its quick run: fairwire paper {name} --quick"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for DigestError {}
+
+/// One cell whose digests are not the golden ones.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Moved {
+    /// The cell.
+    pub cell: String,
+    /// What is written, if anything.
+    pub golden: Option<CellDigests>,
+    /// What came out.
+    pub now: CellDigests,
+}
+
+/// Digests of all cells of the scenario at `path`, as they are now.
+///
+/// # Errors
+/// See [`DigestError`].
+pub fn compute(path: &Path) -> Result<BTreeMap<String, CellDigests>, DigestError> {
+    let cells = ScenarioFile::load(path)
+        .and_then(|file| file.cells(&Adjust::default()))
+        .map_err(DigestError::Scenario)?;
+    if let Some(paper) = cells.iter().find_map(|cell| cell.scenario.paper.clone()) {
+        return Err(DigestError::IsPaper(paper));
+    }
+    let mut digests = BTreeMap::new();
+    for cell in cells {
+        digests.insert(cell.name.clone(), of_cell(&cell)?);
+    }
+    Ok(digests)
+}
+
+/// The golden digests beside the scenario at `path`; none if there is no such file.
+///
+/// # Errors
+/// If the file is there and cannot be read.
+pub fn golden(path: &Path) -> Result<BTreeMap<String, CellDigests>, DigestError> {
+    Ok(read(path)?.remove(&stem(path)).unwrap_or_default())
+}
+
+/// Runs the scenario at `path` and lists the cells that are not as written.
+///
+/// # Errors
+/// See [`DigestError`].
+pub fn check(path: &Path) -> Result<Vec<Moved>, DigestError> {
+    let computed = compute(path)?;
+    let golden = golden(path)?;
+    let mut moved = Vec::new();
+    for (cell, now) in computed {
+        let written = golden.get(&cell).cloned();
+        if written.as_ref() != Some(&now) {
+            moved.push(Moved {
+                cell,
+                golden: written,
+                now,
+            });
+        }
+    }
+    Ok(moved)
+}
+
+/// Runs the scenario at `path` and writes its digests beside it. Returns what moved.
+///
+/// # Errors
+/// See [`DigestError`].
+pub fn update(path: &Path) -> Result<Vec<Moved>, DigestError> {
+    let moved = check(path)?;
+    let mut all = read(path)?;
+    let cells = all.entry(stem(path)).or_default();
+    let known = ScenarioFile::load(path).map_err(DigestError::Scenario)?;
+    let names = known.names();
+    cells.retain(|cell, _| names.contains(&cell.as_str()));
+    for cell in &moved {
+        cells.insert(cell.cell.clone(), cell.now.clone());
+    }
+    let file = beside(path);
+    let failed = |error: io::Error| DigestError::File(file.clone(), error);
+    let text = toml::to_string(&all).map_err(|error| failed(io::Error::other(error)))?;
+    let head = "# Golden digests. `fairwire run FILE --update-digests` writes them;\n\
+                # CHANGELOG.md says which results moved and why.\n\n";
+    fs::write(&file, format!("{head}{text}")).map_err(failed)?;
+    Ok(moved)
+}
+
+fn of_cell(cell: &Cell) -> Result<CellDigests, DigestError> {
+    let mut scenario = cell.scenario.clone();
+    scenario.run.duration = scenario.run.duration.min(LONGEST);
+    scenario.measure = crate::scenario::Measure::default();
+    let seed = scenario.run.seed;
+    let digest = |perturbed| {
+        run(&scenario, (seed, perturbed), RunOptions::default())
+            .map(|result| result.digest.to_string())
+            .map_err(DigestError::Run)
+    };
+    Ok(CellDigests {
+        duration: scenario.run.duration.to_string(),
+        first_seed: digest(true)?,
+        unperturbed: if scenario.is_perturbed_only() {
+            Some(digest(false)?)
+        } else {
+            None
+        },
+    })
+}
+
+fn beside(path: &Path) -> PathBuf {
+    path.with_file_name(FILE)
+}
+
+fn stem(path: &Path) -> String {
+    path.file_stem()
+        .map(|stem| stem.to_string_lossy().into_owned())
+        .unwrap_or_default()
+}
+
+fn read(path: &Path) -> Result<Golden, DigestError> {
+    let file = beside(path);
+    let text = match fs::read_to_string(&file) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Golden::new()),
+        Err(error) => return Err(DigestError::File(file, error)),
+    };
+    toml::from_str(&text).map_err(|error| DigestError::File(file, io::Error::other(error)))
+}

@@ -1,0 +1,18 @@
+//! Scenarios, runs and results: experiments as data.
+//!
+//! 1. A [`ScenarioFile`](scenario::ScenarioFile) gives [`Cell`](scenario::Cell)s.
+//! 2. [`campaign::run_cells`] runs them with all their seeds; [`sim::run`] runs one with one.
+//! 3. [`results`] says what comes out: values by cell, seed, subject, window and metric.
+//!
+//! Same scenario, same seed, same bytes: a run uses no thread, reads no clock and draws from
+//! named random streams alone. Seeds run side by side.
+
+pub mod campaign;
+pub mod digests;
+pub mod paper;
+pub mod results;
+pub mod scenario;
+pub mod sim;
+
+/// The quantities in which this crate's interface speaks.
+pub use fairwire_units as units;

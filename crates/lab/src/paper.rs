@@ -1,0 +1,218 @@
+//! Papers as data: scenarios, published tables, claims; and what running them says.
+//!
+//! 1. [`catalogue`] lists the papers that are built in; [`Paper::load`] reads one and checks every
+//!    name in it.
+//! 2. [`Paper::cells`] are run as any cells are ([`campaign`](crate::campaign)).
+//! 3. [`Paper::report`] puts what was measured beside what was printed and judges each claim;
+//!    it is shown as text, CSV or JSON.
+//! 4. [`digests`] tells whether the runs still look as they did.
+//!
+//! Nothing here knows any paper: a new one is a directory under `papers/` and a line in the
+//! catalogue.
+
+mod catalogue;
+mod check;
+mod claim;
+pub mod digests;
+mod error;
+mod export;
+mod manifest;
+mod moment;
+mod names;
+mod published;
+mod quantity;
+#[cfg(test)]
+mod synthetic;
+mod table;
+#[cfg(test)]
+mod tests;
+mod text;
+mod unit;
+mod verdict;
+
+use std::collections::BTreeMap;
+
+use fairwire_units::Duration;
+
+use crate::results::Results;
+use crate::scenario::{Adjust, Cell, ScenarioFile};
+use manifest::{Manifest, TablePlan};
+use names::Names;
+
+pub use catalogue::{Bundle, catalogue};
+pub use check::{Checked, Kind};
+pub use claim::Claim;
+pub use error::PaperError;
+pub use manifest::Part;
+pub use moment::Moment;
+pub use published::Published;
+pub use quantity::Measured;
+pub use table::{Block, Row, Table};
+pub use unit::Unit;
+pub use verdict::{Isolated, Judged, Verdict};
+
+/// The file that a paper begins with.
+const MANIFEST: &str = "paper.toml";
+
+/// Seeds of a quick run.
+pub const QUICK_SEEDS: u32 = 3;
+
+/// A paper, read and checked.
+#[derive(Clone, Debug)]
+pub struct Paper {
+    /// Its name, as on the command line.
+    pub name: String,
+    /// Its title.
+    pub title: String,
+    /// Who wrote it.
+    pub authors: String,
+    /// What it is about, in a line.
+    pub line: String,
+    /// How long its runs take.
+    pub runtime: String,
+    /// Its experiments, in the order of its scenario files.
+    pub cells: Vec<Cell>,
+    /// What it claims.
+    pub claims: Vec<Claim>,
+    tables: Vec<TablePlan>,
+    moments: BTreeMap<String, Moment>,
+    windows: BTreeMap<String, String>,
+    flows: BTreeMap<String, String>,
+}
+
+/// Tables and verdicts.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// How the numbers came about, in a sentence.
+    pub how: String,
+    /// Is something missing, because the run was interrupted?
+    pub partial: bool,
+    /// What was measured beside what was printed.
+    pub tables: Vec<Table>,
+    /// What became of each claim.
+    pub verdicts: Vec<Judged>,
+}
+
+impl Paper {
+    /// Reads `bundle`; `adjust` changes its cells.
+    ///
+    /// # Errors
+    /// The first thing that is wrong in any of its files, or with a cell as adjusted.
+    pub fn load(bundle: &Bundle, adjust: &Adjust) -> Result<Self, PaperError> {
+        let file = bundle.path(MANIFEST);
+        let refuse = |message: String| PaperError::file(&file, message);
+        let manifest: Manifest = toml::from_str(bundle.text(MANIFEST, MANIFEST)?)
+            .map_err(|error| refuse(error.to_string()))?;
+        let mut cells: Vec<Cell> = Vec::new();
+        for scenario in &manifest.scenarios {
+            let text = bundle.text(MANIFEST, scenario)?;
+            for cell in ScenarioFile::parse(&bundle.path(scenario), text)?.cells(adjust)? {
+                if cells.iter().any(|known| known.name == cell.name) {
+                    return Err(refuse(format!(
+                        "the cell '{}' stands in two scenarios",
+                        cell.name
+                    )));
+                }
+                cells.push(cell);
+            }
+        }
+        let mut published = BTreeMap::new();
+        for table in &manifest.published {
+            let rows = published::read(&bundle.path(table), bundle.text(MANIFEST, table)?)?;
+            published.insert(table.clone(), rows);
+        }
+        for (name, moment) in &manifest.moments {
+            if let Some(fault) = moment.fault() {
+                return Err(refuse(format!("moment {name}: {fault}")));
+            }
+        }
+        let names = Names {
+            cells: &cells,
+            moments: &manifest.moments,
+            published: &published,
+        };
+        let tables = manifest
+            .tables
+            .into_iter()
+            .map(|table| table.resolve(&names));
+        let tables = tables.collect::<Result<_, _>>().map_err(refuse)?;
+        let claims = bundle.text(MANIFEST, &manifest.claims)?;
+        let claims = claim::read(&bundle.path(&manifest.claims), claims, &names)?;
+        Ok(Self {
+            name: bundle.name.to_owned(),
+            title: manifest.title,
+            authors: manifest.authors,
+            line: manifest.line,
+            runtime: manifest.runtime,
+            claims,
+            tables,
+            windows: manifest.windows,
+            flows: manifest.flows,
+            moments: manifest.moments,
+            cells,
+        })
+    }
+
+    /// The cells in which nothing is changed but the number of seeds.
+    pub fn adjust(quick: bool, seeds: Option<u32>) -> Adjust {
+        Adjust {
+            seeds: seeds.or(quick.then_some(QUICK_SEEDS)),
+            ..Adjust::default()
+        }
+    }
+
+    /// The golden digests that come with `bundle`.
+    ///
+    /// # Errors
+    /// If their file cannot be read.
+    pub fn golden(bundle: &Bundle) -> Result<digests::Golden, PaperError> {
+        let file = digests::FILE;
+        digests::read(bundle.text(MANIFEST, file)?)
+            .map_err(|error| PaperError::file(&bundle.path(file), error.to_string()))
+    }
+
+    /// Simulated time of all runs that are certain to be needed.
+    pub fn planned(&self) -> Duration {
+        let of_cell = |cell: &Cell| {
+            let scenario = &cell.scenario;
+            let seeds = if scenario.is_random() {
+                scenario.run.seeds
+            } else {
+                1
+            };
+            let runs = u64::from(seeds) + u64::from(scenario.is_perturbed_only());
+            scenario.run.duration * runs
+        };
+        self.cells
+            .iter()
+            .map(of_cell)
+            .fold(Duration::ZERO, |sum, time| sum + time)
+    }
+
+    /// What `results` say.
+    pub fn report(&self, results: &Results) -> Report {
+        let partial = results.partial || results.cells.len() < self.cells.len();
+        Report {
+            how: how(results),
+            partial,
+            tables: self.fill_tables(results),
+            verdicts: self.judge(results),
+        }
+    }
+}
+
+/// How the numbers came about.
+fn how(results: &Results) -> String {
+    let seeds = results.cells.iter().map(|cell| cell.runs.len());
+    let (least, most) = (seeds.clone().min().unwrap_or(0), seeds.max().unwrap_or(0));
+    let seeds = if least == most {
+        format!("{least} seeds")
+    } else {
+        format!("{least} to {most} seeds, as their spread asks")
+    };
+    format!(
+        "Means over {seeds}, with 95 % intervals (Student's t). Nothing in the paper is random: each flow \
+         starts up to one round trip late, drawn for each seed; the unperturbed run stands below each \
+         table. Differences are from the published value."
+    )
+}

@@ -1,0 +1,287 @@
+//! Checks: what must hold for numbers, and how far they may be off.
+
+use serde::Deserialize;
+
+use super::claim::Quantities;
+use super::quantity::{Lens, Measured, Quantity, Written};
+use super::{Names, Unit};
+
+/// A check as it is written in a file: quantities in three ways (`of`; one for each of `cells`; or
+/// one written in place), and what they are held against.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct WrittenCheck {
+    #[serde(default)]
+    what: String,
+    kind: Kind,
+    #[serde(default)]
+    unit: String,
+    #[serde(default)]
+    of: Vec<Written>,
+    #[serde(default)]
+    cells: Vec<String>,
+    flow: Option<String>,
+    link: Option<String>,
+    metric: Option<String>,
+    window: Option<String>,
+    #[serde(default)]
+    expected: Vec<f64>,
+    tolerance: Option<f64>,
+    #[serde(default)]
+    why: String,
+}
+
+/// What a check asks.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// Each value is within `tolerance` of the one expected.
+    Absolute,
+    /// Each is within this share of the one expected.
+    Relative,
+    /// Each is at least the expected one over `tolerance` and at most that times it.
+    Factor,
+    /// All are in `[expected[0], expected[1]]`.
+    Range,
+    /// Each is greater than the one before it.
+    Increasing,
+    /// Each is less than the one before it.
+    Decreasing,
+    /// The least and the greatest are at most `tolerance` apart.
+    Equal,
+}
+
+/// A check whose names exist and whose numbers fit its kind.
+#[derive(Clone, Debug)]
+pub(super) struct Check {
+    what: String,
+    kind: Kind,
+    unit: Unit,
+    pub(super) quantities: Vec<Quantity>,
+    expected: Vec<f64>,
+    tolerance: f64,
+    why: String,
+}
+
+/// What came of a check.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Checked {
+    /// The window that was judged; `None` where the check brings its own.
+    pub window: Option<String>,
+    /// What is looked at, where that needs saying; may be empty.
+    pub what: String,
+    /// What was asked.
+    pub kind: Kind,
+    /// What was measured.
+    pub measured: Vec<Measured>,
+    /// What was expected, in the same unit.
+    pub expected: Vec<f64>,
+    /// How far off is accepted, as the kind counts it.
+    pub tolerance: f64,
+    /// Why so far.
+    pub why: String,
+    /// Does it hold? `None` if a value is missing.
+    pub holds: Option<bool>,
+}
+
+impl WrittenCheck {
+    pub(super) fn resolve(self, names: &Names<'_>) -> Result<Check, String> {
+        let place = Written {
+            flow: self.flow,
+            link: self.link,
+            metric: self.metric,
+            window: self.window,
+            ..Written::default()
+        };
+        let quantities = Quantities {
+            of: self.of,
+            cells: self.cells,
+            place,
+        };
+        let unit = Unit::find(&self.unit).ok_or_else(|| {
+            format!(
+                "unknown unit '{}': write one of {}",
+                self.unit,
+                Unit::names()
+            )
+        })?;
+        let check = Check {
+            what: self.what,
+            kind: self.kind,
+            unit,
+            quantities: quantities.resolve(names, unit)?,
+            expected: self.expected,
+            tolerance: self.tolerance.unwrap_or(0.0),
+            why: self.why,
+        };
+        check.shape(self.tolerance.is_some())?;
+        Ok(check)
+    }
+}
+
+impl Check {
+    /// Are there as many numbers as the kind needs, and a reason for the tolerance?
+    fn shape(&self, has_tolerance: bool) -> Result<(), String> {
+        let (found, wanted) = (self.expected.len(), self.quantities.len());
+        let (numbers, tolerance) = match self.kind {
+            Kind::Absolute | Kind::Relative | Kind::Factor => (wanted, true),
+            Kind::Range => (2, false),
+            Kind::Increasing | Kind::Decreasing => (0, false),
+            Kind::Equal => (0, true),
+        };
+        if found != numbers {
+            return Err(format!(
+                "'expected' has {found} numbers where {numbers} belong"
+            ));
+        }
+        if has_tolerance != tolerance {
+            let has = if tolerance { "needs a" } else { "has no" };
+            return Err(format!("a check of this kind {has} 'tolerance'"));
+        }
+        let compares = matches!(self.kind, Kind::Increasing | Kind::Decreasing | Kind::Equal);
+        if compares && wanted < 2 {
+            return Err("a comparison needs at least two quantities".into());
+        }
+        if (tolerance || self.kind == Kind::Range) && self.why.is_empty() {
+            return Err("a tolerance or range says 'why' it is what it is".into());
+        }
+        Ok(())
+    }
+
+    /// Does it need to be told a window?
+    pub(super) fn needs_window(&self) -> bool {
+        self.quantities.iter().any(Quantity::needs_window)
+    }
+
+    /// What comes of it in `window`.
+    pub(super) fn check(&self, lens: &Lens<'_>, window: Option<&str>) -> Checked {
+        let measured: Vec<Measured> = self
+            .quantities
+            .iter()
+            .map(|quantity| quantity.measure(lens, window.unwrap_or(""), self.unit))
+            .collect();
+        let values: Option<Vec<f64>> = measured.iter().map(Measured::value).collect();
+        Checked {
+            window: window.map(str::to_owned),
+            what: self.what.clone(),
+            kind: self.kind,
+            expected: self.expected.clone(),
+            tolerance: self.tolerance,
+            why: self.why.clone(),
+            holds: values.map(|values| self.kind.holds(&values, &self.expected, self.tolerance)),
+            measured,
+        }
+    }
+}
+
+impl Kind {
+    /// Does it hold for `values`?
+    fn holds(self, values: &[f64], expected: &[f64], tolerance: f64) -> bool {
+        let mut pairs = values.iter().zip(expected);
+        match self {
+            Self::Absolute => pairs.all(|(value, wanted)| (value - wanted).abs() <= tolerance),
+            Self::Relative => {
+                pairs.all(|(value, wanted)| (value - wanted).abs() <= tolerance * wanted.abs())
+            }
+            Self::Factor => pairs.all(|(value, wanted)| {
+                *value >= wanted / tolerance && *value <= wanted * tolerance
+            }),
+            Self::Range => match expected {
+                [low, high] => values.iter().all(|value| low <= value && value <= high),
+                _ => false,
+            },
+            Self::Increasing => values.windows(2).all(|pair| pair[0] < pair[1]),
+            Self::Decreasing => values.windows(2).all(|pair| pair[0] > pair[1]),
+            Self::Equal => {
+                let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+                let greatest = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+                greatest - least <= tolerance
+            }
+        }
+    }
+}
+
+impl Checked {
+    /// Are the two one check in two windows?
+    pub(super) fn asks_the_same(&self, other: &Self) -> bool {
+        (self.kind, &self.what, &self.expected, self.tolerance)
+            == (other.kind, &other.what, &other.expected, other.tolerance)
+            && self
+                .measured
+                .iter()
+                .map(|one| &one.label)
+                .eq(other.measured.iter().map(|one| &one.label))
+    }
+
+    /// What was expected, in words and with its unit.
+    pub fn wanted(&self) -> String {
+        let unit = self
+            .measured
+            .first()
+            .map_or("", |measured| measured.unit.name);
+        let space = if unit.is_empty() { "" } else { " " };
+        let numbers: Vec<String> = self.expected.iter().map(ToString::to_string).collect();
+        let numbers = numbers.join(" / ");
+        let share = (self.tolerance * 1e4 + 0.5).floor() / 1e2;
+        match self.kind {
+            Kind::Absolute if self.tolerance == 0.0 => format!("{numbers}{space}{unit}"),
+            Kind::Absolute => format!("{numbers} ± {}{space}{unit}", self.tolerance),
+            Kind::Relative => format!("{numbers}{space}{unit} ± {share} %"),
+            Kind::Factor => format!(
+                "{numbers}{space}{unit} within a factor of {}",
+                self.tolerance
+            ),
+            Kind::Range => match self.expected.as_slice() {
+                [low, high] => format!("from {low} to {high}{space}{unit}"),
+                _ => String::new(),
+            },
+            Kind::Increasing => "each more than the one before".into(),
+            Kind::Decreasing => "each less than the one before".into(),
+            Kind::Equal => format!("equal within {}{space}{unit}", self.tolerance),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Kind;
+
+    /// Every kind, just inside its bound and just outside.
+    #[test]
+    fn bounds_are_where_they_say() {
+        for (kind, values, expected, tolerance, holds) in [
+            (Kind::Absolute, vec![162.0], vec![160.0], 2.0, true),
+            (Kind::Absolute, vec![162.1], vec![160.0], 2.0, false),
+            (
+                Kind::Relative,
+                vec![103.0, 194.0],
+                vec![100.0, 200.0],
+                0.03,
+                true,
+            ),
+            (
+                Kind::Relative,
+                vec![103.0, 193.9],
+                vec![100.0, 200.0],
+                0.03,
+                false,
+            ),
+            (Kind::Factor, vec![3.0], vec![1.0], 3.0, true),
+            (Kind::Factor, vec![0.3], vec![1.0], 3.0, false),
+            (Kind::Range, vec![1.0, 2.0], vec![1.0, 2.0], 0.0, true),
+            (Kind::Range, vec![1.0, 2.1], vec![1.0, 2.0], 0.0, false),
+            (Kind::Increasing, vec![1.0, 2.0, 3.0], vec![], 0.0, true),
+            (Kind::Increasing, vec![1.0, 1.0], vec![], 0.0, false),
+            (Kind::Decreasing, vec![2.0, 1.0], vec![], 0.0, true),
+            (Kind::Decreasing, vec![1.0, 1.0], vec![], 0.0, false),
+            (Kind::Equal, vec![100.0, 110.0, 105.0], vec![], 10.0, true),
+            (Kind::Equal, vec![100.0, 110.1, 105.0], vec![], 10.0, false),
+        ] {
+            assert_eq!(
+                kind.holds(&values, &expected, tolerance),
+                holds,
+                "{kind:?} {values:?}"
+            );
+        }
+    }
+}

@@ -1,0 +1,261 @@
+//! Claims: what a paper says, in our words, and what would show it.
+//!
+//! A claim holds if all its checks hold, in each window that it is judged in. Which words go with
+//! which outcome is written beside the claim, before anybody knows the outcome.
+
+use serde::Deserialize;
+
+use super::check::{Check, WrittenCheck};
+use super::quantity::{Quantity, Written};
+use super::{Names, PaperError, Unit};
+use crate::results::WHOLE;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    claims: Vec<WrittenClaim>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenClaim {
+    id: String,
+    says: String,
+    place: String,
+    #[serde(default)]
+    windows: Vec<String>,
+    #[serde(default)]
+    checks: Vec<WrittenCheck>,
+    condition: Option<String>,
+    not_testable: Option<String>,
+    contradiction: Option<WrittenContradiction>,
+    #[serde(default)]
+    because: Because,
+    #[serde(default)]
+    isolated_by: Vec<WrittenIsolation>,
+}
+
+/// The words for each outcome.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct Because {
+    /// Everything holds.
+    pub(super) holds: String,
+    /// It holds in some of the windows.
+    pub(super) partly: String,
+    /// It does not hold.
+    pub(super) fails: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenContradiction {
+    says: String,
+    #[serde(default)]
+    must: Vec<WrittenCheck>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenIsolation {
+    says: String,
+    #[serde(default)]
+    unit: String,
+    #[serde(default)]
+    of: Vec<Written>,
+    #[serde(default)]
+    cells: Vec<String>,
+    flow: Option<String>,
+    metric: Option<String>,
+    window: Option<String>,
+}
+
+/// A claim that is ready to be judged.
+#[derive(Clone, Debug)]
+pub struct Claim {
+    /// Its id.
+    pub id: String,
+    /// What the paper says, in our words.
+    pub says: String,
+    /// Where in the paper.
+    pub place: String,
+    pub(super) windows: Vec<String>,
+    pub(super) checks: Vec<Check>,
+    pub(super) condition: Option<String>,
+    pub(super) not_testable: Option<String>,
+    pub(super) contradiction: Option<Contradiction>,
+    pub(super) because: Because,
+    pub(super) isolated_by: Vec<Isolation>,
+}
+
+/// Where the paper is at odds with itself: what its own numbers must fulfil and do not.
+#[derive(Clone, Debug)]
+pub(super) struct Contradiction {
+    pub(super) says: String,
+    pub(super) must: Vec<Check>,
+}
+
+/// Runs that show what a result depends on.
+#[derive(Clone, Debug)]
+pub(super) struct Isolation {
+    pub(super) says: String,
+    pub(super) unit: Unit,
+    pub(super) quantities: Vec<Quantity>,
+}
+
+/// Quantities as a list, or one for each of some cells.
+pub(super) struct Quantities {
+    pub(super) of: Vec<Written>,
+    pub(super) cells: Vec<String>,
+    pub(super) place: Written,
+}
+
+impl Quantities {
+    pub(super) fn resolve(self, names: &Names<'_>, unit: Unit) -> Result<Vec<Quantity>, String> {
+        let written = match (self.of.is_empty(), self.cells.is_empty()) {
+            (false, true) if self.place.is_empty() => self.of,
+            (true, false) => self
+                .cells
+                .iter()
+                .map(|cell| self.place.of_cell(cell))
+                .collect(),
+            _ => return Err("write quantities as 'of', or 'cells' with flow and metric".into()),
+        };
+        let mut quantities = Vec::with_capacity(written.len());
+        for written in written {
+            let quantity = written.resolve(names)?;
+            if quantity.base() != unit.base {
+                let (label, base) = (quantity.label(), quantity.base());
+                return Err(format!("'{label}' is in {base}, not in '{}'", unit.name));
+            }
+            quantities.push(quantity);
+        }
+        Ok(quantities)
+    }
+}
+
+/// Reads the claims in `text`, which messages call `file`.
+pub(super) fn read(file: &str, text: &str, names: &Names<'_>) -> Result<Vec<Claim>, PaperError> {
+    let claims: File =
+        toml::from_str(text).map_err(|error| PaperError::file(file, error.to_string()))?;
+    let mut ready: Vec<Claim> = Vec::with_capacity(claims.claims.len());
+    for written in claims.claims {
+        let id = written.id.clone();
+        let refuse = |message: String| PaperError::file(file, format!("claim {id}: {message}"));
+        if ready.iter().any(|claim| claim.id == id) {
+            return Err(refuse("this id stands twice".into()));
+        }
+        ready.push(written.resolve(names).map_err(refuse)?);
+    }
+    Ok(ready)
+}
+
+impl WrittenClaim {
+    fn resolve(self, names: &Names<'_>) -> Result<Claim, String> {
+        let resolve = |checks: Vec<WrittenCheck>| -> Result<Vec<Check>, String> {
+            checks
+                .into_iter()
+                .map(|check| check.resolve(names))
+                .collect()
+        };
+        let contradiction = match self.contradiction {
+            None => None,
+            Some(written) => Some(Contradiction {
+                says: written.says,
+                must: resolve(written.must)?,
+            }),
+        };
+        let claim = Claim {
+            id: self.id,
+            says: self.says,
+            place: self.place,
+            windows: self.windows,
+            checks: resolve(self.checks)?,
+            condition: self.condition,
+            not_testable: self.not_testable,
+            contradiction,
+            because: self.because,
+            isolated_by: self
+                .isolated_by
+                .into_iter()
+                .map(|isolation| isolation.resolve(names))
+                .collect::<Result<_, _>>()?,
+        };
+        claim.shape(names)?;
+        Ok(claim)
+    }
+}
+
+impl WrittenIsolation {
+    fn resolve(self, names: &Names<'_>) -> Result<Isolation, String> {
+        let unit = Unit::find(&self.unit).ok_or_else(|| {
+            format!(
+                "unknown unit '{}': write one of {}",
+                self.unit,
+                Unit::names()
+            )
+        })?;
+        let quantities = Quantities {
+            of: self.of,
+            cells: self.cells,
+            place: Written {
+                flow: self.flow,
+                metric: self.metric,
+                window: self.window,
+                ..Written::default()
+            },
+        };
+        let quantities = quantities.resolve(names, unit)?;
+        if quantities.iter().any(Quantity::needs_window) {
+            return Err("an isolating run says which 'window' it shows".into());
+        }
+        Ok(Isolation {
+            says: self.says,
+            unit,
+            quantities,
+        })
+    }
+}
+
+impl Claim {
+    /// Can a verdict be reached at all, and does every outcome have its words?
+    fn shape(&self, names: &Names<'_>) -> Result<(), String> {
+        if self.checks.is_empty() {
+            let said = self.not_testable.is_some() || self.contradiction.is_some();
+            return if said {
+                Ok(())
+            } else {
+                Err("it has neither checks nor a reason why it is not testable".into())
+            };
+        }
+        if self.because.holds.is_empty() || self.because.fails.is_empty() {
+            return Err("'because' needs words for 'holds' and 'fails'".into());
+        }
+        let needs_window = self.checks.iter().any(Check::needs_window);
+        if needs_window == self.windows.is_empty() {
+            return Err("'windows' says where it is judged, if its quantities do not".into());
+        }
+        if self.windows.len() > 1 && self.because.partly.is_empty() {
+            return Err("judged in several windows, 'because' needs words for 'partly'".into());
+        }
+        for window in self.windows.iter().filter(|window| *window != WHOLE) {
+            let quantities = self.checks.iter().flat_map(|check| &check.quantities);
+            for cell in quantities
+                .filter(|q| q.needs_window())
+                .flat_map(Quantity::cells)
+            {
+                names.window(cell, window)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The cells that decide about it.
+    pub(super) fn cells(&self) -> Vec<&str> {
+        let quantities = self.checks.iter().flat_map(|check| &check.quantities);
+        let mut cells: Vec<&str> = quantities.flat_map(Quantity::cells).collect();
+        cells.sort_unstable();
+        cells.dedup();
+        cells
+    }
+}

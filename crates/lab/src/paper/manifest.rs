@@ -1,0 +1,220 @@
+//! A paper's own file: what it is called, which scenarios it has, which tables are printed.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use super::quantity::{Quantity, Written};
+use super::{Moment, Names, Unit};
+use crate::results::{Subject, WHOLE};
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Manifest {
+    pub(super) title: String,
+    pub(super) authors: String,
+    pub(super) line: String,
+    pub(super) runtime: String,
+    pub(super) scenarios: Vec<String>,
+    pub(super) claims: String,
+    #[serde(default)]
+    pub(super) published: Vec<String>,
+    #[serde(default)]
+    pub(super) windows: BTreeMap<String, String>,
+    #[serde(default)]
+    pub(super) flows: BTreeMap<String, String>,
+    #[serde(default)]
+    pub(super) moments: BTreeMap<String, Moment>,
+    #[serde(default)]
+    pub(super) tables: Vec<WrittenTable>,
+}
+
+/// A table as it is written: rows are metrics x flows x cells, columns are windows.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct WrittenTable {
+    name: String,
+    title: String,
+    #[serde(default)]
+    about: String,
+    #[serde(default)]
+    part: Part,
+    published: Option<String>,
+    heading: String,
+    #[serde(default)]
+    windows: Vec<String>,
+    cells: Vec<WrittenCell>,
+    flows: Vec<String>,
+    metrics: Vec<WrittenMetric>,
+    #[serde(default = "yes")]
+    unperturbed: bool,
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// Where a table stands in the report.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq)]
+#[serde(rename_all = "kebab-case")]
+pub enum Part {
+    /// Before the verdicts: what the paper printed.
+    #[default]
+    Published,
+    /// After them: what it left out.
+    LeftOut,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenCell {
+    cell: String,
+    label: String,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenMetric {
+    metric: String,
+    unit: String,
+    digits: Option<usize>,
+    /// What the paper calls it, if it has a number for it.
+    published: Option<String>,
+    #[serde(default)]
+    note: String,
+    /// Does it stand among the numbers of the unperturbed run?
+    #[serde(default = "yes")]
+    unperturbed: bool,
+}
+
+/// A table whose names exist.
+#[derive(Clone, Debug)]
+pub(super) struct TablePlan {
+    pub(super) name: String,
+    pub(super) title: String,
+    pub(super) about: String,
+    pub(super) part: Part,
+    pub(super) heading: String,
+    pub(super) windows: Vec<String>,
+    pub(super) blocks: Vec<BlockPlan>,
+}
+
+/// One metric of a table.
+#[derive(Clone, Debug)]
+pub(super) struct BlockPlan {
+    pub(super) metric: String,
+    pub(super) meaning: String,
+    pub(super) unit: Unit,
+    pub(super) unperturbed: bool,
+    pub(super) rows: Vec<RowPlan>,
+}
+
+/// One flow in one cell.
+#[derive(Clone, Debug)]
+pub(super) struct RowPlan {
+    pub(super) cell: String,
+    pub(super) label: String,
+    pub(super) flow: String,
+    pub(super) quantity: Quantity,
+    /// The printed number in the block's unit, and what is odd about it.
+    pub(super) published: Option<(f64, String)>,
+}
+
+impl WrittenTable {
+    pub(super) fn resolve(self, names: &Names<'_>) -> Result<TablePlan, String> {
+        let refuse = |message: String| format!("table {}: {message}", self.name);
+        if let Some(table) = &self.published
+            && !names.published.contains_key(table)
+        {
+            return Err(refuse(format!(
+                "there is no file '{table}' among 'published'"
+            )));
+        }
+        let blocks = self.metrics.iter().map(|metric| self.block(metric, names));
+        let blocks: Vec<BlockPlan> = blocks.collect::<Result<_, _>>().map_err(refuse)?;
+        let windows = if self.windows.is_empty() {
+            vec![WHOLE.to_owned()]
+        } else {
+            self.windows.clone()
+        };
+        for cell in &self.cells {
+            for window in &windows {
+                names.window(&cell.cell, window).map_err(refuse)?;
+            }
+        }
+        Ok(TablePlan {
+            windows,
+            blocks,
+            name: self.name,
+            title: self.title,
+            about: self.about,
+            part: self.part,
+            heading: self.heading,
+        })
+    }
+
+    fn block(&self, metric: &WrittenMetric, names: &Names<'_>) -> Result<BlockPlan, String> {
+        let mut unit = Unit::find(&metric.unit).ok_or_else(|| {
+            format!(
+                "unknown unit '{}': write one of {}",
+                metric.unit,
+                Unit::names()
+            )
+        })?;
+        unit.digits = metric.digits.unwrap_or(unit.digits);
+        let mut rows = Vec::new();
+        for flow in &self.flows {
+            for cell in &self.cells {
+                rows.push(self.row(metric, unit, (flow, cell), names)?);
+            }
+        }
+        let meaning = names.meaning(&metric.metric);
+        let meaning = if metric.note.is_empty() {
+            meaning
+        } else {
+            format!("{meaning} {}", metric.note)
+        };
+        Ok(BlockPlan {
+            metric: metric.metric.clone(),
+            meaning,
+            unit,
+            unperturbed: self.unperturbed && metric.unperturbed,
+            rows,
+        })
+    }
+
+    fn row(
+        &self,
+        metric: &WrittenMetric,
+        unit: Unit,
+        (flow, cell): (&str, &WrittenCell),
+        names: &Names<'_>,
+    ) -> Result<RowPlan, String> {
+        let quantity = Written {
+            cell: Some(cell.cell.clone()),
+            flow: (flow != Subject::All.to_string()).then(|| flow.to_owned()),
+            metric: Some(metric.metric.clone()),
+            ..Written::default()
+        };
+        let quantity = quantity.resolve(names)?;
+        if quantity.base() != unit.base {
+            return Err(format!("'{}' is not in '{}'", metric.metric, unit.name));
+        }
+        let called = metric.published.as_ref().unwrap_or(&metric.metric);
+        let published = self
+            .published
+            .as_ref()
+            .and_then(|table| names.published(table, &cell.cell, flow, called))
+            .map(|number| {
+                let value = number.value * number.unit.scale / unit.scale;
+                (value, number.note.clone())
+            });
+        Ok(RowPlan {
+            cell: cell.cell.clone(),
+            label: cell.label.clone(),
+            flow: flow.to_owned(),
+            quantity,
+            published,
+        })
+    }
+}

@@ -1,0 +1,79 @@
+//! Published numbers: a CSV file per table, by cell, flow and metric.
+
+use serde::Deserialize;
+
+use super::{PaperError, Unit};
+
+/// One published number.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Published {
+    /// The cell that reproduces it.
+    pub cell: String,
+    /// The flow it is about.
+    pub flow: String,
+    /// What the paper measured.
+    pub metric: String,
+    /// How much, in `unit`.
+    pub value: f64,
+    /// Its unit.
+    pub unit: Unit,
+    /// What is odd about it; empty if nothing is.
+    pub note: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Row {
+    cell: String,
+    flow: String,
+    metric: String,
+    value: f64,
+    unit: String,
+    note: String,
+}
+
+/// Reads the CSV `text`, which messages call `file`.
+pub(super) fn read(file: &str, text: &str) -> Result<Vec<Published>, PaperError> {
+    let mut rows = Vec::new();
+    for row in csv::Reader::from_reader(text.as_bytes()).deserialize::<Row>() {
+        let row = row.map_err(|error| PaperError::file(file, error.to_string()))?;
+        let unit = Unit::find(&row.unit).ok_or_else(|| {
+            let message = format!(
+                "unknown unit '{}': write one of {}",
+                row.unit,
+                Unit::names()
+            );
+            PaperError::file(file, message)
+        })?;
+        rows.push(Published {
+            cell: row.cell,
+            flow: row.flow,
+            metric: row.metric,
+            value: row.value,
+            unit,
+            note: row.note,
+        });
+    }
+    Ok(rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::read;
+
+    /// Numbers are read with their units; an unknown unit or a missing column is refused by name.
+    #[test]
+    fn rows_are_read_or_refused() {
+        let head = "cell,flow,metric,value,unit,note\n";
+        let rows = read(
+            "t.csv",
+            &format!("{head}a,b,delay,309.9,ms,\"odd, it is\"\n"),
+        );
+        let rows = rows.expect("reads");
+        assert_eq!((rows[0].value, rows[0].unit.name), (309.9, "ms"));
+        assert_eq!(rows[0].note, "odd, it is");
+        let error = read("t.csv", &format!("{head}a,b,delay,1,furlong,\n")).expect_err("no unit");
+        assert!(error.to_string().contains("furlong"), "{error}");
+        assert!(read("t.csv", "cell,flow\na,b\n").is_err());
+    }
+}

@@ -1,0 +1,70 @@
+//! Quantities over synthetic results.
+
+use std::collections::BTreeMap;
+
+use fairwire_measure::Spread;
+
+use super::{Lens, Measured, Written};
+use crate::paper::synthetic::{paper, results};
+use crate::paper::{Names, Unit};
+
+fn measure(quantity: &str, window: &str, unit: &str, cells: &[(&str, &[(f64, f64)])]) -> Measured {
+    let paper = paper("claims = []").expect("loads");
+    let published = BTreeMap::new();
+    let names = Names {
+        cells: &paper.cells,
+        moments: &paper.moments,
+        published: &published,
+    };
+    let written: Written = toml::from_str(quantity).expect("parses");
+    let quantity = written.resolve(&names).expect("resolves");
+    let results = results(&paper, cells);
+    let lens = Lens {
+        results: &results,
+        moments: &paper.moments,
+    };
+    quantity.measure(&lens, window, Unit::find(unit).expect("a unit"))
+}
+
+const RATIO: &str = r#"ratio = [
+    { cell = "b", flow = "dccp", metric = "throughput" },
+    { cell = "a", flow = "dccp", metric = "throughput" },
+]"#;
+
+/// A value is a mean over seeds in the unit asked for, with its interval and the unperturbed run.
+#[test]
+fn values_are_means_over_seeds() {
+    let quantity = "cell = \"a\"\nflow = \"dccp\"\nmetric = \"throughput\"";
+    let measured = measure(
+        quantity,
+        "late",
+        "kbit/s",
+        &[("a", &[(1.0, 100.0), (1.0, 104.0)])],
+    );
+    let estimate = measured.estimate.expect("two seeds");
+    assert!((estimate.mean - 102.0).abs() < 1e-9);
+    // Student's t for one degree of freedom is 12.706; s / sqrt(2) is 2.
+    let Spread::HalfWidth(half) = estimate.spread else {
+        panic!("two values differ");
+    };
+    assert!((half - 25.41).abs() < 0.01, "{half}");
+    assert_eq!(measured.unperturbed, Some(100.0));
+    assert_eq!(measured.text(), "102.0 ± 25.4");
+}
+
+/// A ratio is taken seed by seed, so what both cells share in a seed cancels; a seed that one of
+/// them does not have is left out.
+#[test]
+fn ratios_are_paired_by_seed() {
+    let cells: &[(&str, &[(f64, f64)])] = &[
+        ("a", &[(100.0, 0.0), (200.0, 0.0)]),
+        ("b", &[(150.0, 0.0), (300.0, 0.0), (900.0, 0.0)]),
+    ];
+    let measured = measure(RATIO, "whole", "", cells);
+    let estimate = measured.estimate.expect("two pairs");
+    assert_eq!((estimate.mean, estimate.count), (1.5, 2));
+    assert_eq!(estimate.spread, Spread::None);
+    let never = measure(RATIO, "late", "", cells);
+    assert_eq!(never.value(), None, "nothing is divided by zero");
+    assert_eq!(never.text(), "no value");
+}

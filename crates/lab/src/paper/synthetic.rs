@@ -1,0 +1,147 @@
+//! Results made by hand, for tests of what papers do with them.
+
+use fairwire_net::DigestValue;
+use fairwire_units::Duration;
+
+use super::{Bundle, Paper};
+use crate::results::{
+    CellResult, Metric, Results, RunResult, Series, SeriesMetric, Subject, Value,
+};
+use crate::scenario::Adjust;
+
+const MANIFEST: &str = r#"
+title = "A paper"
+authors = "Somebody"
+line = "a line"
+runtime = "no time"
+scenarios = ["s.toml"]
+claims = "claims.toml"
+published = ["t.csv"]
+[windows]
+late = "the late part"
+[moments.t_max]
+meaning = "when it is greatest"
+series = "throughput"
+mean_over = "3 s"
+within = 0.01
+[[tables]]
+name = "table"
+title = "Table 1"
+published = "t.csv"
+heading = "what"
+windows = ["whole", "late"]
+cells = [{ cell = "a", label = "first" }, { cell = "b", label = "second" }]
+flows = ["dccp"]
+metrics = [{ metric = "throughput", unit = "kbit/s" }]
+"#;
+
+const SCENARIO: &str = r#"
+title = "two cells"
+[run]
+duration = "20 s"
+[topology]
+kind = "chain"
+links.one = { rate = "1 Mbit/s", delay = "5 ms" }
+[flows.dccp]
+wire = "500 B"
+traffic = "greedy"
+dccp = { ccid = 2 }
+[measure]
+series = "1 s"
+windows.late = { from = "10 s" }
+[cells.a]
+[cells.b]
+"#;
+
+const PUBLISHED: &str = "cell,flow,metric,value,unit,note\n\
+    a,dccp,throughput,100,kbit/s,\nb,dccp,throughput,210,kbit/s,odd\n";
+
+/// The paper above with `claims`.
+pub(super) fn paper(claims: &str) -> Result<Paper, super::PaperError> {
+    paper_with(claims, SCENARIO)
+}
+
+/// The same with a fitted value in cell `b`.
+pub(super) fn fitted_paper(claims: &str) -> Paper {
+    let over = "[cells.b.flows.dccp.dccp]\n\
+        min_rto = { value = \"1 s\", source = \"fitted\", note = \"to b\" }\n";
+    paper_with(claims, &SCENARIO.replace("[cells.b]\n", over)).expect("loads")
+}
+
+fn paper_with(claims: &str, scenario: &str) -> Result<Paper, super::PaperError> {
+    let leak = |text: &str| -> &'static str { String::from(text).leak() };
+    let files = Vec::from([
+        ("paper.toml", MANIFEST),
+        ("s.toml", leak(scenario)),
+        ("claims.toml", leak(claims)),
+        ("t.csv", PUBLISHED),
+    ]);
+    let bundle = Bundle {
+        name: "test",
+        files: files.leak(),
+    };
+    Paper::load(&bundle, &Adjust::default())
+}
+
+/// A run of the flow `dccp` with this throughput, second by second.
+pub(super) fn run_with_throughput(seed: u64, series: &[f64]) -> RunResult {
+    RunResult {
+        seed,
+        perturbed: true,
+        digest: DigestValue(u128::from(seed)),
+        packet_hops: 0,
+        simulated: Duration::from_secs(series.len() as u64),
+        values: Vec::new(),
+        period: Duration::from_secs(1),
+        series: vec![Series {
+            subject: Subject::flow("dccp"),
+            metric: SeriesMetric::Throughput,
+            values: series.to_vec(),
+        }],
+        notes: Vec::new(),
+        captured: None,
+    }
+}
+
+/// Results in which cell `name` has, for seeds 1, 2, ..., these throughputs (kbit/s) over the whole
+/// run and the window `late`; the unperturbed run has the first of them.
+pub(super) fn results(paper: &Paper, cells: &[(&str, &[(f64, f64)])]) -> Results {
+    let cells = cells.iter().map(|(name, throughputs)| {
+        let cell = paper
+            .cells
+            .iter()
+            .find(|cell| cell.name == *name)
+            .expect("a cell");
+        let runs: Vec<RunResult> = (1..)
+            .zip(*throughputs)
+            .map(|(seed, pair)| run(seed, *pair))
+            .collect();
+        CellResult {
+            name: cell.name.clone(),
+            scenario: cell.scenario.clone(),
+            provenance: cell.provenance.clone(),
+            unperturbed: runs.first().cloned(),
+            runs,
+            partial: false,
+        }
+    });
+    Results {
+        name: "test".into(),
+        version: "0",
+        cells: cells.collect(),
+        partial: false,
+    }
+}
+
+fn run(seed: u64, (whole, late): (f64, f64)) -> RunResult {
+    let value = |window: &str, kbit_s: f64| Value {
+        subject: Subject::flow("dccp"),
+        window: window.into(),
+        metric: Metric::Throughput,
+        value: kbit_s * 1e3,
+    };
+    RunResult {
+        values: vec![value("whole", whole), value("late", late)],
+        ..run_with_throughput(seed, &[1.0; 20])
+    }
+}

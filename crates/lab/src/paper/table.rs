@@ -1,0 +1,107 @@
+//! Tables: what was measured beside what the paper printed.
+
+use super::manifest::Part;
+use super::quantity::{Lens, Measured};
+use super::{Paper, Unit};
+use crate::results::Results;
+
+/// A table with its numbers.
+#[derive(Clone, Debug)]
+pub struct Table {
+    /// Its name in files.
+    pub name: String,
+    /// Its heading.
+    pub title: String,
+    /// What is to be seen in it; may be empty.
+    pub about: String,
+    /// Where it stands.
+    pub part: Part,
+    /// What tells rows apart.
+    pub heading: String,
+    /// The windows of its columns.
+    pub windows: Vec<String>,
+    /// One for each metric.
+    pub blocks: Vec<Block>,
+}
+
+/// One metric of a table.
+#[derive(Clone, Debug)]
+pub struct Block {
+    /// Its name.
+    pub metric: String,
+    /// What it is.
+    pub meaning: String,
+    /// The unit of all its numbers.
+    pub unit: Unit,
+    /// Is the unperturbed run shown, too?
+    pub unperturbed: bool,
+    /// Its rows.
+    pub rows: Vec<Row>,
+}
+
+/// One flow in one cell.
+#[derive(Clone, Debug)]
+pub struct Row {
+    /// The cell.
+    pub cell: String,
+    /// What the table calls it.
+    pub label: String,
+    /// The flow.
+    pub flow: String,
+    /// What the paper printed, if it did.
+    pub published: Option<f64>,
+    /// What is odd about that; empty if nothing is.
+    pub note: String,
+    /// What was measured, by window.
+    pub measured: Vec<Measured>,
+}
+
+impl Paper {
+    /// All tables, in the order of the paper's file.
+    pub fn fill_tables(&self, results: &Results) -> Vec<Table> {
+        let lens = Lens {
+            results,
+            moments: &self.moments,
+        };
+        self.tables
+            .iter()
+            .map(|plan| Table {
+                name: plan.name.clone(),
+                title: plan.title.clone(),
+                about: plan.about.clone(),
+                part: plan.part,
+                heading: plan.heading.clone(),
+                windows: plan.windows.clone(),
+                blocks: plan
+                    .blocks
+                    .iter()
+                    .map(|block| Block {
+                        metric: block.metric.clone(),
+                        meaning: block.meaning.clone(),
+                        unit: block.unit,
+                        unperturbed: block.unperturbed,
+                        rows: block
+                            .rows
+                            .iter()
+                            .map(|row| Row {
+                                cell: row.cell.clone(),
+                                label: row.label.clone(),
+                                flow: row.flow.clone(),
+                                published: row.published.as_ref().map(|(value, _)| *value),
+                                note: row
+                                    .published
+                                    .clone()
+                                    .map_or(String::new(), |(_, note)| note),
+                                measured: plan
+                                    .windows
+                                    .iter()
+                                    .map(|window| row.quantity.measure(&lens, window, block.unit))
+                                    .collect(),
+                            })
+                            .collect(),
+                    })
+                    .collect(),
+            })
+            .collect()
+    }
+}

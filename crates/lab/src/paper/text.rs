@@ -1,0 +1,399 @@
+//! A paper's report for people: tables, verdicts, and what the paper left out.
+
+use std::fmt::Write;
+
+use super::check::Checked;
+use super::manifest::Part;
+use super::quantity::Measured;
+use super::table::{Block, Row, Table};
+use super::verdict::{Judged, Verdict};
+use super::{Paper, Report};
+
+/// Lines of prose are at most this long.
+const WIDTH: usize = 110;
+
+impl Paper {
+    /// The report as text.
+    pub fn text(&self, report: &Report) -> String {
+        let mut text = format!("{}\n{}\n\n", self.title, self.authors);
+        prose(&mut text, "", &report.how);
+        if report.partial {
+            prose(
+                &mut text,
+                "",
+                "PARTIAL: the run was interrupted; what is missing shows as 'no value'.",
+            );
+        }
+        for table in report
+            .tables
+            .iter()
+            .filter(|table| table.part == Part::Published)
+        {
+            self.table(&mut text, table);
+        }
+        self.verdicts(&mut text, &report.verdicts);
+        let left_out: Vec<&Table> = report
+            .tables
+            .iter()
+            .filter(|table| table.part == Part::LeftOut)
+            .collect();
+        if !left_out.is_empty() {
+            heading(&mut text, "What the paper left out", '=');
+        }
+        for table in left_out {
+            self.table(&mut text, table);
+        }
+        text
+    }
+
+    fn table(&self, text: &mut String, table: &Table) {
+        heading(text, &table.title, '-');
+        if !table.about.is_empty() {
+            prose(text, "", &table.about);
+        }
+        let published = table
+            .blocks
+            .iter()
+            .any(|block| block.rows.iter().any(|row| row.published.is_some()));
+        let mut notes = Vec::new();
+        for block in &table.blocks {
+            let _ = writeln!(text);
+            let unit = if block.unit.name.is_empty() { "" } else { ", " };
+            let head = format!("{}{unit}{}:", block.metric, block.unit.name);
+            prose(text, "", &format!("{head} {}", block.meaning));
+            let mut lines = vec![self.head(table, published)];
+            lines.extend(
+                block
+                    .rows
+                    .iter()
+                    .map(|row| self.row(row, block, published, &mut notes)),
+            );
+            columns(text, &lines);
+        }
+        self.unperturbed(text, table, published);
+        if !notes.is_empty() {
+            let _ = writeln!(text);
+        }
+        for (number, note) in (1..).zip(&notes) {
+            prose(text, "    ", &format!("[{number}] {note}"));
+        }
+    }
+
+    fn head(&self, table: &Table, published: bool) -> Vec<Cell> {
+        let mut line = vec![Cell::left("flow"), Cell::left(&table.heading)];
+        if published {
+            line.push(Cell::right("published"));
+        }
+        for window in &table.windows {
+            line.push(Cell::right(self.window_heading(window)));
+            if published {
+                line.push(Cell::right(""));
+            }
+        }
+        line
+    }
+
+    fn row(&self, row: &Row, block: &Block, published: bool, notes: &mut Vec<String>) -> Vec<Cell> {
+        let mut line = vec![
+            Cell::left(self.flow_name(&row.flow)),
+            Cell::left(&row.label),
+        ];
+        if published {
+            line.push(Cell::right(printed(row, notes)));
+        }
+        for measured in &row.measured {
+            line.push(Cell::right(plain(measured, block.unit.digits)));
+            if published {
+                line.push(Cell::right(difference(measured, row.published)));
+            }
+        }
+        line
+    }
+
+    /// One line for each row: what the run with nothing random in it says.
+    fn unperturbed(&self, text: &mut String, table: &Table, published: bool) {
+        let blocks = table.blocks.iter().filter(|block| block.unperturbed);
+        let rows: Vec<(&Block, &Row)> = blocks
+            .flat_map(|block| block.rows.iter().map(move |row| (block, row)))
+            .collect();
+        let has = |row: &Row| {
+            row.measured
+                .iter()
+                .any(|measured| measured.unperturbed.is_some())
+        };
+        if !rows.iter().any(|(_, row)| has(row)) {
+            return;
+        }
+        let _ = writeln!(text);
+        prose(
+            text,
+            "",
+            "The unperturbed run (flows start exactly when the paper says, nothing is random):",
+        );
+        let mut head = vec![
+            Cell::left("metric"),
+            Cell::left("flow"),
+            Cell::left(&table.heading),
+        ];
+        if published {
+            head.push(Cell::right("published"));
+        }
+        head.extend(
+            table
+                .windows
+                .iter()
+                .map(|window| Cell::right(self.window_heading(window))),
+        );
+        let mut lines = vec![head];
+        for (block, row) in rows {
+            let digits = block.unit.digits;
+            let mut line = vec![
+                Cell::left(format!("{}{}", block.metric, block.unit.suffix())),
+                Cell::left(self.flow_name(&row.flow)),
+                Cell::left(&row.label),
+            ];
+            if published {
+                let printed = row.published.map(|value| value.to_string());
+                line.push(Cell::right(printed.unwrap_or_else(|| "-".into())));
+            }
+            line.extend(
+                row.measured
+                    .iter()
+                    .map(|measured| match measured.unperturbed {
+                        Some(value) => Cell::right(format!("{value:.digits$}")),
+                        None => Cell::right("no value"),
+                    }),
+            );
+            lines.push(line);
+        }
+        columns(text, &lines);
+    }
+
+    fn verdicts(&self, text: &mut String, verdicts: &[Judged]) {
+        heading(text, "Verdicts", '=');
+        for judged in verdicts {
+            let _ = writeln!(text);
+            let condition = match &judged.verdict {
+                Verdict::Condition(condition) => format!(" ({condition})"),
+                _ => String::new(),
+            };
+            let words = judged.verdict.words();
+            prose(text, "  ", &format!("{}  {words}{condition}", judged.id));
+            prose(
+                text,
+                "    ",
+                &format!("says: {} [{}]", judged.says, judged.place),
+            );
+            let mut last: Option<&Checked> = None;
+            for check in judged.evidence.iter().chain(&judged.printed) {
+                if last.is_none_or(|last| !last.asks_the_same(check)) {
+                    prose(text, "    ", &question(check));
+                }
+                prose(text, "      ", &self.answer(check));
+                last = Some(check);
+            }
+            prose(text, "    ", &format!("why: {}", judged.because));
+            for isolated in &judged.isolated {
+                let figures: Vec<String> = isolated
+                    .measured
+                    .iter()
+                    .map(|measured| format!("{} {}", measured.label, measured.text()))
+                    .collect();
+                let unit = isolated
+                    .measured
+                    .first()
+                    .map_or(String::new(), |one| one.unit.suffix());
+                let figures = figures.join("; ");
+                prose(
+                    text,
+                    "    ",
+                    &format!("run: {} {figures}{unit}", isolated.says),
+                );
+            }
+        }
+        tally(text, verdicts);
+    }
+
+    /// What came of a check in one window.
+    fn answer(&self, check: &Checked) -> String {
+        let holds = match check.holds {
+            Some(true) => "holds",
+            Some(false) => "fails",
+            None => "no value",
+        };
+        let window = check
+            .window
+            .as_deref()
+            .map(|window| format!(", {}", self.window_heading(window)));
+        let figures: Vec<String> = check.measured.iter().map(Measured::text).collect();
+        let unit = check
+            .measured
+            .first()
+            .map_or(String::new(), |one| one.unit.suffix());
+        format!(
+            "{holds}{}: {}{unit}",
+            window.unwrap_or_default(),
+            figures.join(" / ")
+        )
+    }
+
+    /// What a table calls `flow`.
+    fn flow_name(&self, flow: &str) -> String {
+        self.flows
+            .get(flow)
+            .cloned()
+            .unwrap_or_else(|| flow.to_owned())
+    }
+
+    /// What a table calls `window`.
+    pub(super) fn window_heading<'a>(&'a self, window: &'a str) -> &'a str {
+        self.windows.get(window).map_or(window, String::as_str)
+    }
+}
+
+/// What a check asks.
+fn question(check: &Checked) -> String {
+    let what = if check.what.is_empty() { "" } else { ", " };
+    let why = if check.why.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", check.why)
+    };
+    format!("wanted{what}{}: {}{why}", check.what, check.wanted())
+}
+
+/// How many verdicts of each kind there are.
+fn tally(text: &mut String, verdicts: &[Judged]) {
+    let mut counts: Vec<(&str, usize)> = Vec::new();
+    for judged in verdicts {
+        let words = judged.verdict.words();
+        match counts.iter_mut().find(|(known, _)| *known == words) {
+            Some((_, count)) => *count += 1,
+            None => counts.push((words, 1)),
+        }
+    }
+    let counts: Vec<String> = counts
+        .iter()
+        .map(|(words, count)| format!("{count} {words}"))
+        .collect();
+    let _ = writeln!(text);
+    prose(
+        text,
+        "  ",
+        &format!("{} claims: {}", verdicts.len(), counts.join(", ")),
+    );
+}
+
+fn printed(row: &Row, notes: &mut Vec<String>) -> String {
+    let Some(value) = row.published else {
+        return "-".into();
+    };
+    if row.note.is_empty() {
+        return value.to_string();
+    }
+    let known = notes.iter().position(|note| *note == row.note);
+    let number = 1 + known.unwrap_or_else(|| {
+        notes.push(row.note.clone());
+        notes.len() - 1
+    });
+    format!("[{number}] {value}")
+}
+
+/// The number without its unit, which the heading has.
+fn plain(measured: &Measured, digits: usize) -> String {
+    match measured.estimate {
+        None => "no value".into(),
+        Some(estimate) => format!("{estimate:.digits$}"),
+    }
+}
+
+/// How far off the published number it is: in per cent, or as it is where that is zero.
+fn difference(measured: &Measured, published: Option<f64>) -> String {
+    let (Some(value), Some(published)) = (measured.value(), published) else {
+        return String::new();
+    };
+    let digits = measured.unit.digits;
+    if published == 0.0 {
+        return format!("{value:+.digits$}");
+    }
+    let ratio = value / published;
+    if ratio >= 10.0 {
+        return format!("x {ratio:.0}");
+    }
+    format!("{:+.1} %", (ratio - 1.0) * 100.0)
+}
+
+struct Cell {
+    text: String,
+    right: bool,
+}
+
+impl Cell {
+    fn left(text: impl Into<String>) -> Self {
+        Self {
+            text: text.into(),
+            right: false,
+        }
+    }
+
+    fn right(text: impl Into<String>) -> Self {
+        Self {
+            text: text.into(),
+            right: true,
+        }
+    }
+}
+
+/// Lines in columns, as wide as their widest.
+fn columns(text: &mut String, lines: &[Vec<Cell>]) {
+    let count = lines.iter().map(Vec::len).max().unwrap_or(0);
+    let width = |column: usize| {
+        let cells = lines.iter().filter_map(|line| line.get(column));
+        cells
+            .map(|cell| cell.text.chars().count())
+            .max()
+            .unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..count).map(width).collect();
+    for line in lines {
+        let mut out = String::from(" ");
+        for (cell, width) in line.iter().zip(&widths) {
+            let pad = " ".repeat(width - cell.text.chars().count());
+            let (before, after) = if cell.right {
+                (pad.as_str(), "")
+            } else {
+                ("", pad.as_str())
+            };
+            let _ = write!(out, " {before}{}{after}", cell.text);
+            out.push(' ');
+        }
+        let _ = writeln!(text, "{}", out.trim_end());
+    }
+}
+
+fn heading(text: &mut String, title: &str, line: char) {
+    let _ = writeln!(
+        text,
+        "\n{title}\n{}",
+        line.to_string().repeat(title.chars().count())
+    );
+}
+
+/// Words in lines of at most [`WIDTH`] characters; all but the first are set in by two more.
+fn prose(text: &mut String, indent: &str, words: &str) {
+    let mut line = indent.to_owned();
+    let mut is_empty = true;
+    for word in words.split_whitespace() {
+        if !is_empty && line.chars().count() + 1 + word.chars().count() > WIDTH {
+            let _ = writeln!(text, "{line}");
+            line = format!("{indent}  ");
+            is_empty = true;
+        }
+        if !is_empty {
+            line.push(' ');
+        }
+        line.push_str(word);
+        is_empty = false;
+    }
+    let _ = writeln!(text, "{line}");
+}

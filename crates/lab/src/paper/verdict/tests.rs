@@ -1,0 +1,183 @@
+//! Verdicts over synthetic results, and claims that are refused.
+
+use super::{Judged, Verdict};
+use crate::paper::synthetic::{fitted_paper, paper, results};
+
+const CLAIM: &str = r#"
+[[claims]]
+id = "C1"
+place = "Table 1"
+says = "b is twice a"
+windows = ["whole", "late"]
+because = { holds = "it is", partly = "at times", fails = "it is not" }
+[[claims.checks]]
+kind = "relative"
+cells = ["a", "b"]
+flow = "dccp"
+metric = "throughput"
+unit = "kbit/s"
+expected = [100, 200]
+tolerance = 0.05
+why = "five per cent"
+[[claims.isolated_by]]
+says = "look:"
+cells = ["a"]
+flow = "dccp"
+metric = "throughput"
+window = "late"
+unit = "kbit/s"
+"#;
+
+/// Throughputs (whole, late) of cells `a` and `b`, one seed.
+fn judge(claims: &str, a: (f64, f64), b: (f64, f64)) -> Judged {
+    let paper = paper(claims).unwrap_or_else(|error| panic!("{error}"));
+    let results = results(&paper, &[("a", &[a]), ("b", &[b])]);
+    paper.judge(&results).remove(0)
+}
+
+/// The verdict follows from where the checks hold: everywhere, in some windows, nowhere.
+#[test]
+fn verdicts_follow_the_windows() {
+    let both = judge(CLAIM, (100.0, 100.0), (200.0, 209.0));
+    assert_eq!(
+        (both.verdict, both.because.as_str()),
+        (Verdict::Reproduced, "it is")
+    );
+    assert_eq!(both.isolated[0].measured[0].value(), Some(100.0));
+    let late = judge(CLAIM, (100.0, 100.0), (150.0, 209.0));
+    let condition = "measured over: the late part".to_owned();
+    assert_eq!(
+        (late.verdict, late.because.as_str()),
+        (Verdict::Condition(condition), "at times")
+    );
+    let never = judge(CLAIM, (100.0, 90.0), (211.0, 200.0));
+    assert_eq!(
+        (never.verdict, never.because.as_str()),
+        (Verdict::NotReproduced, "it is not")
+    );
+}
+
+/// A claim that holds only because of something unsaid is never plainly reproduced.
+#[test]
+fn conditions_are_said() {
+    let claim = CLAIM.replacen("says =", "condition = \"if so\"\nsays =", 1);
+    let judged = judge(&claim, (100.0, 100.0), (200.0, 200.0));
+    assert_eq!(judged.verdict, Verdict::Condition("if so".into()));
+    assert_eq!(
+        judge(&claim, (1.0, 1.0), (1.0, 1.0)).verdict,
+        Verdict::NotReproduced
+    );
+}
+
+/// What holds with a fitted value is fitted; what does not hold is still not reproduced.
+#[test]
+fn fitted_values_reproduce_nothing() {
+    let paper = fitted_paper(CLAIM);
+    let with = |b| {
+        let results = results(&paper, &[("a", &[(100.0, 100.0)]), ("b", &[(b, b)])]);
+        paper.judge(&results).remove(0).verdict
+    };
+    assert_eq!(with(200.0), Verdict::Fitted);
+    assert_eq!(with(100.0), Verdict::NotReproduced);
+}
+
+/// Where the paper's own numbers do not fulfil what they must, it contradicts itself, whatever
+/// was measured; where they do, the claim is judged as any other.
+#[test]
+fn contradictions_are_computed_from_the_printed_numbers() {
+    let contradiction = |tolerance: u32| {
+        format!(
+            "{CLAIM}[claims.contradiction]\nsays = \"two tables\"\n\
+             [[claims.contradiction.must]]\nkind = \"equal\"\nunit = \"kbit/s\"\n\
+             of = [{{ published = \"t.csv\", cell = \"a\", flow = \"dccp\", metric = \"throughput\" }},\
+                   {{ published = \"t.csv\", cell = \"b\", flow = \"dccp\", metric = \"throughput\" }}]\n\
+             tolerance = {tolerance}\nwhy = \"the same run\"\n"
+        )
+    };
+    let exact = ((100.0, 100.0), (200.0, 200.0));
+    let judged = judge(&contradiction(109), exact.0, exact.1);
+    assert_eq!(
+        (judged.verdict, judged.because.as_str()),
+        (Verdict::Contradiction, "two tables")
+    );
+    assert_eq!(
+        judge(&contradiction(110), exact.0, exact.1).verdict,
+        Verdict::Reproduced
+    );
+}
+
+/// A claim that nothing here can show says why; so does one whose cell was not run.
+#[test]
+fn what_cannot_be_tested_says_why() {
+    let untestable =
+        "[[claims]]\nid = \"C2\"\nplace = \"p\"\nsays = \"s\"\nnot_testable = \"no radio\"\n";
+    let judged = judge(untestable, (1.0, 1.0), (1.0, 1.0));
+    assert_eq!(
+        (judged.verdict, judged.because.as_str()),
+        (Verdict::NotTestable, "no radio")
+    );
+    let paper = paper(CLAIM).expect("loads");
+    let partial = results(&paper, &[("a", &[(100.0, 100.0)])]);
+    let judged = paper.judge(&partial).remove(0);
+    assert_eq!(judged.verdict, Verdict::NotTestable);
+    assert!(judged.because.contains("'b'"), "{}", judged.because);
+}
+
+/// Names that do not exist, units that do not fit and tolerances without a reason are refused when
+/// the paper is loaded, in one line that names file and claim.
+#[test]
+fn mistakes_are_refused_at_load() {
+    for (from, to, hint) in [
+        (
+            "cells = [\"a\", \"b\"]",
+            "cells = [\"a\", \"c\"]",
+            "there is no cell 'c': write one of a, b",
+        ),
+        (
+            "metric = \"throughput\"",
+            "metric = \"speed\"",
+            "there is no metric 'speed'",
+        ),
+        (
+            "flow = \"dccp\"",
+            "flow = \"tcp\"",
+            "there is no flow 'tcp'",
+        ),
+        (
+            "\"late\"]\nbecause",
+            "\"early\"]\nbecause",
+            "there is no window 'early'",
+        ),
+        ("unit = \"kbit/s\"", "unit = \"ms\"", "not in 'ms'"),
+        (
+            "unit = \"kbit/s\"",
+            "unit = \"knots\"",
+            "unknown unit 'knots'",
+        ),
+        (
+            "expected = [100, 200]",
+            "expected = [100]",
+            "1 numbers where 2 belong",
+        ),
+        ("why = \"five per cent\"", "", "says 'why'"),
+        ("partly = \"at times\", ", "", "'partly'"),
+        ("windows = [\"whole\", \"late\"]", "", "'windows'"),
+        ("kind = \"relative\"", "kind = \"roughly\"", "roughly"),
+        ("place =", "palce =", "palce"),
+        ("window = \"late\"", "", "which 'window'"),
+    ] {
+        assert!(CLAIM.contains(from), "{from}");
+        let error = paper(&CLAIM.replacen(from, to, 1))
+            .expect_err(to)
+            .to_string();
+        assert!(error.contains(hint), "{to}: {error}");
+        assert!(error.starts_with("papers/test/claims.toml: "), "{error}");
+    }
+    let twice = format!("{CLAIM}{CLAIM}");
+    assert!(
+        paper(&twice)
+            .expect_err("twice")
+            .to_string()
+            .contains("twice")
+    );
+}

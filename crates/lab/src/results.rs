@@ -1,0 +1,268 @@
+//! What runs come to: values by cell, seed, subject, window and metric.
+//!
+//! `docs/results.md` describes the files written from these.
+
+mod json;
+mod metric;
+mod output;
+mod summary;
+mod table;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use fairwire_net::DigestValue;
+use fairwire_units::Duration;
+use serde::Serialize;
+
+use crate::scenario::{Provenance, Scenario};
+
+pub use json::to_json;
+pub use metric::Metric;
+pub use output::Output;
+pub use summary::{Row, summary};
+pub use table::table;
+
+/// Whom a value is about.
+#[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub enum Subject {
+    /// One direction of a flow: `NAME`, or `NAME/back` for the way back.
+    Flow(String),
+    /// One direction of a link: `NAME`, or `NAME/back` for right to left.
+    Link(String),
+    /// All flows together.
+    All,
+}
+
+impl Subject {
+    /// The flow called `name`.
+    pub fn flow(name: &str) -> Self {
+        Self::Flow(name.to_owned())
+    }
+
+    /// The link called `name`.
+    pub fn link(name: &str) -> Self {
+        Self::Link(name.to_owned())
+    }
+
+    /// `flow`, `link` or `all`.
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Self::Flow(_) => "flow",
+            Self::Link(_) => "link",
+            Self::All => "all",
+        }
+    }
+
+    /// Its name; empty for all.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Flow(name) | Self::Link(name) => name,
+            Self::All => "",
+        }
+    }
+}
+
+impl fmt::Display for Subject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Flow(name) | Self::Link(name) => f.pad(name),
+            Self::All => f.pad("all"),
+        }
+    }
+}
+
+/// The window that every run has.
+pub const WHOLE: &str = "whole";
+
+/// One number.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Value {
+    /// Whom it is about.
+    pub subject: Subject,
+    /// The window of time: `whole`, or one of the scenario's.
+    pub window: String,
+    /// What it is.
+    pub metric: Metric,
+    /// How much, in the metric's unit.
+    pub value: f64,
+}
+
+/// Numbers over time, one per period.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Series {
+    /// Whom they are about.
+    pub subject: Subject,
+    /// What they are.
+    pub metric: SeriesMetric,
+    /// Value `i` belongs to `[i, i + 1)` periods; a gauge is read at the end of that. NaN where
+    /// there is nothing to read.
+    pub values: Vec<f64>,
+}
+
+/// What is kept over time.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SeriesMetric {
+    /// Bits of IP packets delivered per second, bit/s.
+    Throughput,
+    /// Bits of payload delivered per second, bit/s.
+    Goodput,
+    /// Data packets dropped, packets.
+    Dropped,
+    /// Mean one-way delay of data packets that arrived in the period, s.
+    Delay,
+    /// Congestion window, packets.
+    Cwnd,
+    /// Slow-start threshold, packets.
+    Ssthresh,
+    /// The rate that the controller permits, bit/s.
+    Rate,
+    /// Smoothed round-trip time, s.
+    Srtt,
+    /// Loss event rate (TFRC), 0 to 1.
+    LossEventRate,
+    /// Mean queue, packets, the one in transmission included.
+    Queue,
+}
+
+impl SeriesMetric {
+    /// Its name in files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Throughput => "throughput",
+            Self::Goodput => "goodput",
+            Self::Dropped => "dropped",
+            Self::Delay => "delay",
+            Self::Cwnd => "cwnd",
+            Self::Ssthresh => "ssthresh",
+            Self::Rate => "rate",
+            Self::Srtt => "srtt",
+            Self::LossEventRate => "loss_event_rate",
+            Self::Queue => "queue",
+        }
+    }
+
+    /// The unit of its values.
+    pub const fn unit(self) -> &'static str {
+        match self {
+            Self::Throughput | Self::Goodput | Self::Rate => "bit/s",
+            Self::Dropped | Self::Cwnd | Self::Ssthresh | Self::Queue => "packets",
+            Self::Delay | Self::Srtt => "s",
+            Self::LossEventRate => "",
+        }
+    }
+}
+
+/// One run: one cell, one seed.
+#[derive(Clone, Debug)]
+pub struct RunResult {
+    /// Its seed.
+    pub seed: u64,
+    /// Were starts moved at random as the scenario says? False for the unperturbed run.
+    pub perturbed: bool,
+    /// Of everything seen on the wires.
+    pub digest: DigestValue,
+    /// Packets that came to the end of a link, over all links.
+    pub packet_hops: u64,
+    /// Simulated time that was run; less than the scenario's if the run was interrupted.
+    pub simulated: Duration,
+    /// The numbers.
+    pub values: Vec<Value>,
+    /// The period of the series.
+    pub period: Duration,
+    /// Numbers over time.
+    pub series: Vec<Series>,
+    /// What a reader should know: connections that ended early, datagrams refused.
+    pub notes: Vec<String>,
+    /// Packets written to the capture file, by protocol, if there was one.
+    pub captured: Option<Captured>,
+}
+
+/// What a capture file got.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize)]
+pub struct Captured {
+    /// DCCP packets.
+    pub dccp: u64,
+    /// TCP segments.
+    pub tcp: u64,
+    /// UDP datagrams that carry no DCCP.
+    pub udp: u64,
+}
+
+/// All runs of a cell.
+#[derive(Clone, Debug)]
+pub struct CellResult {
+    /// The cell's name.
+    pub name: String,
+    /// What was run.
+    pub scenario: Scenario,
+    /// Where its values come from, by dotted path.
+    pub provenance: BTreeMap<String, Provenance>,
+    /// The runs, by seed.
+    pub runs: Vec<RunResult>,
+    /// The run in which nothing was moved at random, where there is a difference.
+    pub unperturbed: Option<RunResult>,
+    /// True if it was interrupted: fewer runs than wanted.
+    pub partial: bool,
+}
+
+/// The results of a scenario file.
+#[derive(Clone, Debug)]
+pub struct Results {
+    /// The file or paper.
+    pub name: String,
+    /// Version of this program.
+    pub version: &'static str,
+    /// By cell, in the order of the file.
+    pub cells: Vec<CellResult>,
+    /// True if anything is missing because the run was interrupted.
+    pub partial: bool,
+}
+
+impl RunResult {
+    /// One value.
+    pub fn value(&self, subject: &Subject, window: &str, metric: Metric) -> Option<f64> {
+        self.values
+            .iter()
+            .find(|v| v.metric == metric && v.window == window && v.subject == *subject)
+            .map(|v| v.value)
+    }
+
+    /// One series.
+    pub fn series(&self, subject: &Subject, metric: SeriesMetric) -> Option<&[f64]> {
+        self.series
+            .iter()
+            .find(|series| series.metric == metric && series.subject == *subject)
+            .map(|series| series.values.as_slice())
+    }
+}
+
+impl CellResult {
+    /// One value per seed, of the seeds that have it.
+    pub fn samples(&self, subject: &Subject, window: &str, metric: Metric) -> Vec<f64> {
+        self.runs
+            .iter()
+            .filter_map(|run| run.value(subject, window, metric))
+            .collect()
+    }
+
+    /// Which subjects, windows and metrics there are, in order.
+    pub fn keys(&self) -> Vec<(Subject, String, Metric)> {
+        let first = self.runs.first().or(self.unperturbed.as_ref());
+        let values = first.map_or(&[][..], |run| &run.values);
+        values
+            .iter()
+            .map(|v| (v.subject.clone(), v.window.clone(), v.metric))
+            .collect()
+    }
+}
+
+impl Results {
+    /// The cell called `name`.
+    pub fn cell(&self, name: &str) -> Option<&CellResult> {
+        self.cells.iter().find(|cell| cell.name == name)
+    }
+}

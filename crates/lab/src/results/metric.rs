@@ -1,0 +1,86 @@
+//! What can be measured, in which unit, and what exactly it is.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+macro_rules! metrics {
+    ($($variant:ident $name:literal $unit:literal $meaning:literal;)*) => {
+        /// A metric of a flow, a link or of all flows together.
+        #[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize)]
+        #[non_exhaustive]
+        pub enum Metric {
+            $(
+                #[doc = $meaning]
+                #[serde(rename = $name)]
+                $variant,
+            )*
+        }
+
+        impl Metric {
+            /// All metrics, in the order of results.
+            pub const ALL: &'static [Self] = &[$(Self::$variant),*];
+
+            /// Its name in files.
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$variant => $name),* }
+            }
+
+            /// The unit of its values.
+            pub const fn unit(self) -> &'static str {
+                match self { $(Self::$variant => $unit),* }
+            }
+
+            /// What it is, in a sentence.
+            pub const fn meaning(self) -> &'static str {
+                match self { $(Self::$variant => $meaning),* }
+            }
+        }
+    };
+}
+
+metrics! {
+    Throughput "throughput" "bit/s" "Bits of IP packets delivered, headers included, per second of the window.";
+    Goodput "goodput" "bit/s" "Bits of payload delivered to the application, per second of the window; for TCP in order and once.";
+    Sent "sent" "packets" "Data packets that left the sender in the window, repeated ones included.";
+    Delivered "delivered" "packets" "Data packets that reached the receiver in the window.";
+    Dropped "dropped" "packets" "Data packets sent in the window that a queue or a link dropped.";
+    Loss "loss" "%" "Dropped out of sent.";
+    Refused "refused" "packets" "Packets that the application offered in the window and the send queue did not take.";
+    DelayMean "delay_mean" "s" "Mean time from the sender's network interface to the receiver's, of data packets delivered in the window.";
+    DelayMin "delay_min" "s" "The least of these.";
+    DelayP50 "delay_p50" "s" "Their median.";
+    DelayP95 "delay_p95" "s" "Their 95th percentile.";
+    DelayP99 "delay_p99" "s" "Their 99th percentile.";
+    DelayMax "delay_max" "s" "The greatest of them.";
+    AppDelayMean "app_delay_mean" "s" "Mean time from the application's offer to delivery, send queue included.";
+    DelayAllMean "delay_all_mean" "s" "Mean one-way delay over all packets of both directions, acknowledgements included (some papers' tools average so).";
+    JitterRfc3550 "jitter_rfc3550" "s" "Interarrival jitter as RFC 3550, section 6.4.1, at the end of the window.";
+    JitterMean "jitter_mean" "s" "Mean of the absolute difference between the delays of two packets that arrived one after the other.";
+    JitterSpread "jitter_spread" "s" "Standard deviation of the one-way delays.";
+    JitterGap "jitter_gap" "s" "Mean of the absolute difference between two gaps between arrivals that followed each other.";
+    JitterRange "jitter_range" "s" "The greatest delay less the least.";
+    FirstLoss "first_loss" "s" "When the first data packet was dropped, from the beginning of the run.";
+    PeakThroughput "peak_throughput" "bit/s" "The greatest throughput of a period of the series (1 s if none is set).";
+    PeakAt "peak_at" "s" "When the first period with a throughput within 1 % of the peak ended, from the beginning of the run.";
+    CwndMean "cwnd_mean" "packets" "Mean of the congestion window, sampled once per period of the series.";
+    CwndMax "cwnd_max" "packets" "The greatest of these samples.";
+    SrttMean "srtt_mean" "s" "Mean of the sender's smoothed round-trip time, sampled likewise.";
+    Retransmitted "retransmitted" "packets" "Segments sent again in the window (TCP).";
+    Cuts "cuts" "times" "Window or rate cuts in the window.";
+    Timeouts "timeouts" "times" "Retransmission or nofeedback timeouts in the window.";
+    Syncs "syncs" "packets" "Sync packets sent in the window, both sides (DCCP).";
+    AckVectorState "ack_vector_state" "B" "The most bytes of Ack Vector history that the receiver held at a sample (DCCP).";
+    Utilisation "utilisation" "%" "Share of the link's rate used by what it delivered, framing included.";
+    QueueMean "queue_mean" "packets" "Mean number of packets in the queue, the one in transmission included, over time.";
+    QueueMax "queue_max" "packets" "The greatest number of them.";
+    QueueDrops "queue_drops" "packets" "Packets that the queue dropped in the window.";
+    LinkLosses "link_losses" "packets" "Packets that were lost at random on the link in the window.";
+    Jain "jain" "" "Jain's fairness index of the flows' throughputs: 1 if all are equal, 1/n if one has everything.";
+}
+
+impl fmt::Display for Metric {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}

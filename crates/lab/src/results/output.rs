@@ -1,0 +1,227 @@
+//! Results as files, written as cells are finished: what was computed is kept whatever comes.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use fairwire_measure::Spread;
+
+use super::{CellResult, Results, RunResult, summary, to_json};
+
+/// A directory of results.
+#[derive(Debug)]
+pub struct Output {
+    directory: PathBuf,
+    values: csv::Writer<File>,
+    summary: csv::Writer<File>,
+    runs: csv::Writer<File>,
+    series: Option<csv::Writer<File>>,
+}
+
+/// The columns of each file, as `docs/results.md` describes them.
+const VALUES: [&str; 8] = [
+    "cell", "seed", "kind", "of", "window", "metric", "value", "unit",
+];
+const SUMMARY: [&str; 10] = [
+    "cell",
+    "kind",
+    "of",
+    "window",
+    "metric",
+    "unit",
+    "n",
+    "mean",
+    "half_width_95",
+    "unperturbed",
+];
+const RUNS: [&str; 6] = ["cell", "seed", "digest", "packet_hops", "version", "notes"];
+const SERIES: [&str; 8] = [
+    "cell", "seed", "kind", "of", "metric", "time", "value", "unit",
+];
+
+impl Output {
+    /// Makes `directory` if it is not there, and the files in it anew.
+    ///
+    /// # Errors
+    /// If that cannot be done; the error names the file.
+    pub fn create(directory: &Path) -> io::Result<Self> {
+        fs::create_dir_all(directory).map_err(|error| named(directory, &error))?;
+        let open = |name: &str, columns: &[&str]| {
+            let path = directory.join(name);
+            let file = File::create(&path).map_err(|error| named(&path, &error))?;
+            let mut writer = csv::Writer::from_writer(file);
+            writer
+                .write_record(columns)
+                .map_err(|error| into_io(&error))?;
+            writer.flush().map_err(|error| named(&path, &error))?;
+            Ok::<_, io::Error>(writer)
+        };
+        Ok(Self {
+            values: open("results.csv", &VALUES)?,
+            summary: open("summary.csv", &SUMMARY)?,
+            runs: open("runs.csv", &RUNS)?,
+            series: None,
+            directory: directory.to_owned(),
+        })
+    }
+
+    /// Writes a finished cell: rows of the CSV files and its resolved scenario.
+    ///
+    /// # Errors
+    /// If a file cannot be written; the error names it.
+    pub fn cell(&mut self, cell: &CellResult) -> io::Result<()> {
+        for run in cell.runs.iter().chain(&cell.unperturbed) {
+            self.run(cell, run)?;
+        }
+        for row in summary(cell) {
+            let estimate = row.estimate.as_ref();
+            let half = estimate.map(|estimate| match estimate.spread {
+                Spread::None => String::new(),
+                Spread::HalfWidth(half) => half.to_string(),
+            });
+            let record = [
+                cell.name.clone(),
+                row.subject.kind().to_owned(),
+                row.subject.name().to_owned(),
+                row.window.clone(),
+                row.metric.name().to_owned(),
+                row.metric.unit().to_owned(),
+                estimate.map_or(0, |estimate| estimate.count).to_string(),
+                estimate
+                    .map(|estimate| estimate.mean.to_string())
+                    .unwrap_or_default(),
+                half.unwrap_or_default(),
+                row.unperturbed
+                    .map(|value| value.to_string())
+                    .unwrap_or_default(),
+            ];
+            self.summary
+                .write_record(record)
+                .map_err(|error| into_io(&error))?;
+        }
+        for (writer, name) in [
+            (&mut self.values, "results.csv"),
+            (&mut self.summary, "summary.csv"),
+            (&mut self.runs, "runs.csv"),
+        ] {
+            writer
+                .flush()
+                .map_err(|error| named(&self.directory.join(name), &error))?;
+        }
+        if let Some(series) = &mut self.series {
+            let path = self.directory.join("series.csv");
+            series.flush().map_err(|error| named(&path, &error))?;
+        }
+        let text = toml::to_string(&cell.scenario).map_err(io::Error::other)?;
+        self.replace(&format!("{}.toml", cell.name), text.as_bytes())
+    }
+
+    /// Writes `results.json`: everything at once.
+    ///
+    /// # Errors
+    /// If it cannot be written; the error names it.
+    pub fn finish(&mut self, results: &Results) -> io::Result<()> {
+        let mut text = serde_json::to_string_pretty(&to_json(results)).map_err(io::Error::other)?;
+        text.push('\n');
+        self.replace("results.json", text.as_bytes())
+    }
+
+    fn run(&mut self, cell: &CellResult, run: &RunResult) -> io::Result<()> {
+        let seed = if run.perturbed {
+            run.seed.to_string()
+        } else {
+            "unperturbed".to_owned()
+        };
+        let hops = run.packet_hops.to_string();
+        let digest = run.digest.to_string();
+        let notes = run.notes.join("; ");
+        let version = env!("CARGO_PKG_VERSION");
+        self.runs
+            .write_record([&cell.name, &seed, &digest, &hops, version, &notes])
+            .map_err(|error| into_io(&error))?;
+        for value in &run.values {
+            let number = value.value.to_string();
+            self.values
+                .write_record([
+                    cell.name.as_str(),
+                    &seed,
+                    value.subject.kind(),
+                    value.subject.name(),
+                    &value.window,
+                    value.metric.name(),
+                    &number,
+                    value.metric.unit(),
+                ])
+                .map_err(|error| into_io(&error))?;
+        }
+        if cell.scenario.measure.series.is_some() {
+            self.run_series(cell, run, &seed)?;
+        }
+        Ok(())
+    }
+
+    fn run_series(&mut self, cell: &CellResult, run: &RunResult, seed: &str) -> io::Result<()> {
+        if self.series.is_none() {
+            let path = self.directory.join("series.csv");
+            let file = File::create(&path).map_err(|error| named(&path, &error))?;
+            let mut writer = csv::Writer::from_writer(file);
+            writer
+                .write_record(SERIES)
+                .map_err(|error| into_io(&error))?;
+            self.series = Some(writer);
+        }
+        let Some(writer) = &mut self.series else {
+            return Ok(());
+        };
+        for series in &run.series {
+            for (number, value) in (1u64..).zip(&series.values) {
+                let time = (run.period * number).as_secs_f64().to_string();
+                let value = if value.is_nan() {
+                    String::new()
+                } else {
+                    value.to_string()
+                };
+                writer
+                    .write_record([
+                        cell.name.as_str(),
+                        seed,
+                        series.subject.kind(),
+                        series.subject.name(),
+                        series.metric.name(),
+                        &time,
+                        &value,
+                        series.metric.unit(),
+                    ])
+                    .map_err(|error| into_io(&error))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes a file beside its name first, so that the old one stays if the disk is full.
+    pub(crate) fn replace(&self, name: &str, content: &[u8]) -> io::Result<()> {
+        let path = self.directory.join(name);
+        let beside = self.directory.join(format!(".{name}.new"));
+        let write = || {
+            let mut file = File::create(&beside)?;
+            file.write_all(content)?;
+            fs::rename(&beside, &path)
+        };
+        write().map_err(|error| {
+            // The half-written file is of no use; that it cannot be removed is no further news.
+            let _ = fs::remove_file(&beside);
+            named(&path, &error)
+        })
+    }
+}
+
+fn named(path: &Path, error: &io::Error) -> io::Error {
+    io::Error::new(
+        error.kind(),
+        format!("cannot write {}: {error}", path.display()),
+    )
+}
+
+fn into_io(error: &csv::Error) -> io::Error {
+    io::Error::other(format!("cannot write results: {error}"))
+}

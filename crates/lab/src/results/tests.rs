@@ -1,0 +1,138 @@
+//! Results as files and tables, from a run that is known.
+
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+
+use super::{Metric, Output, Results, Subject, WHOLE, table, to_json};
+use crate::campaign::{Campaign, run_cells};
+use crate::scenario::{Adjust, ScenarioFile};
+
+const SCENARIO: &str = r#"
+title = "Two CBR flows"
+[run]
+duration = "3 s"
+seeds = 3
+max_seeds = 3
+[topology]
+kind = "chain"
+links.one = { rate = "1 Mbit/s", delay = "5 ms", queue = "10 packets", loss = "2 %" }
+[flows.fast]
+wire = "500 B"
+traffic = "cbr"
+rate = "0.6 Mbit/s"
+udp = {}
+[flows.slow]
+wire = "500 B"
+traffic = "cbr"
+rate = "0.2 Mbit/s"
+udp = {}
+[measure]
+series = "1 s"
+windows.late = { from = "2 s" }
+"#;
+
+fn results(text: &str) -> Results {
+    let cells = ScenarioFile::parse("test.toml", text)
+        .and_then(|file| file.cells(&Adjust::default()))
+        .unwrap_or_else(|error| panic!("{error}"));
+    let campaign = Campaign {
+        name: "two".into(),
+        threads: 2,
+        stop: &AtomicBool::new(false),
+        progress: &|_| {},
+        capture: None,
+    };
+    run_cells(&cells, campaign, &mut |_| Ok(())).expect("runs")
+}
+
+fn directory(name: &str) -> PathBuf {
+    let unique = format!("fairwire-results-{name}-{}", std::process::id());
+    std::env::temp_dir().join(unique)
+}
+
+/// The CSV has one row per cell, seed, subject, window and metric, with its unit; the JSON holds
+/// the resolved scenario, seeds, version and digests; the resolved scenario reads back.
+#[test]
+fn files_hold_everything() {
+    let results = results(SCENARIO);
+    let place = directory("all");
+    let mut output = Output::create(&place).expect("a directory");
+    output.cell(&results.cells[0]).expect("a cell");
+    output.finish(&results).expect("the end");
+    let mut reader = csv::Reader::from_path(place.join("results.csv")).expect("a file");
+    let rows: Vec<csv::StringRecord> = reader.records().map(|row| row.expect("a row")).collect();
+    let values: usize = results.cells[0]
+        .runs
+        .iter()
+        .map(|run| run.values.len())
+        .sum();
+    assert_eq!(rows.len(), values);
+    let row = rows
+        .iter()
+        .find(|row| &row[1] == "2" && &row[3] == "slow" && &row[4] == "late" && &row[5] == "sent")
+        .expect("the packets of the flow slow in the last second");
+    assert_eq!(
+        (&row[6], &row[7]),
+        ("50", "packets"),
+        "0.2 Mbit/s are 50 packets a second"
+    );
+    let text = std::fs::read_to_string(place.join("base.toml")).expect("resolved");
+    let again = ScenarioFile::parse("base.toml", &text)
+        .and_then(|file| file.cells(&Adjust::default()))
+        .expect("reads back");
+    assert_eq!(again[0].scenario, results.cells[0].scenario);
+    let json = to_json(&results);
+    assert_eq!(json["version"], env!("CARGO_PKG_VERSION"));
+    assert_eq!(
+        json["cells"][0]["runs"][0]["digest"].as_str().map(str::len),
+        Some(32)
+    );
+    assert_eq!(
+        json["cells"][0]["scenario"]["topology"]["links"]["one"]["rate"],
+        "1 Mbit/s"
+    );
+    let series = std::fs::read_to_string(place.join("series.csv")).expect("series");
+    assert!(
+        series
+            .lines()
+            .any(|line| line.starts_with("base,1,flow,fast,throughput,1,"))
+    );
+    std::fs::remove_dir_all(&place).expect("removed");
+}
+
+/// A table shows each flow and link in each window; three seeds give an interval or "no spread".
+#[test]
+fn a_table_for_people() {
+    let results = results(SCENARIO);
+    let text = table(&results.cells[0]);
+    for part in [
+        "whole run, 3s",
+        "late, 2s to 3s",
+        "fast",
+        "slow",
+        "one",
+        "Jain",
+        "±",
+    ] {
+        assert!(text.contains(part), "{part} is missing in\n{text}");
+    }
+    assert!(
+        !text.contains("slow/back"),
+        "nothing goes back in UDP\n{text}"
+    );
+    let sent = results.cells[0].estimate(&Subject::flow("fast"), WHOLE, Metric::Sent);
+    assert_eq!(sent.expect("sent").to_string(), "450.00 (no spread)");
+}
+
+/// A file that cannot be written is an error with its name.
+#[test]
+fn a_full_disk_is_told() {
+    let place = directory("full");
+    std::fs::write(&place, "a file where a directory should be").expect("written");
+    let error = Output::create(&place).expect_err("no directory");
+    assert!(
+        error.to_string().contains("fairwire-results-full"),
+        "{error}"
+    );
+    std::fs::remove_file(&place).expect("removed");
+}

@@ -1,0 +1,143 @@
+//! Scenarios: experiments as data.
+//!
+//! A scenario file holds a base and named cells, each a set of overrides; a [`ScenarioFile`]
+//! reads it, lays cells and `--set` over the base and gives [`Cell`]s, which are checked and
+//! ready to run. Every refusal is a [`ScenarioError`] that points at its line.
+//! `docs/scenario.md` describes the format.
+
+mod check;
+mod explain;
+mod file;
+mod flow;
+mod measure;
+mod place;
+mod quantity;
+mod read;
+#[cfg(test)]
+mod tests;
+mod topology;
+mod tree;
+
+use fairwire_units::Duration;
+use serde::{Deserialize, Serialize};
+
+pub use explain::{Explained, explain};
+pub use file::{Adjust, Cell, ScenarioFile};
+pub use flow::{
+    DATA_HEAD, Dccp, Encapsulation, Flow, IP_HEADER, LawName, Protocol, QueuePolicy, SendQueue,
+    Side, TCP_HEADER, Tcp, Traffic, UDP_HEADER, Udp,
+};
+pub use measure::{Measure, Window};
+pub use place::ScenarioError;
+pub use quantity::{
+    MinRto, Named, Packets, Percent, QuantityError, QueueLimit, SegmentSize, StartOffset,
+};
+pub use topology::{Link, LinkBack, QueueCounts, Topology, TopologyKind};
+pub use tree::{Provenance, Source};
+
+use quantity::text;
+
+/// One experiment, complete: nothing is left to defaults.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Scenario {
+    /// What it is, in a line.
+    pub title: String,
+    /// What it shows, in a sentence or two.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub about: Option<String>,
+    /// The paper it reproduces: then every value must have a source.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub paper: Option<String>,
+    /// How long and how often.
+    pub run: Run,
+    /// The network.
+    pub topology: Topology,
+    /// Who sends what.
+    pub flows: Named<Flow>,
+    /// What is looked at.
+    #[serde(default)]
+    pub measure: Measure,
+}
+
+/// How long a run is and how many there are.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Run {
+    /// Simulated time.
+    #[serde(with = "text")]
+    pub duration: Duration,
+    /// Seeds at least; the spread of the throughputs decides how many more.
+    #[serde(default = "ten")]
+    pub seeds: u32,
+    /// Seeds at most.
+    #[serde(default = "thirty")]
+    pub max_seeds: u32,
+    /// The first seed; the others follow it.
+    #[serde(default = "first")]
+    pub seed: u64,
+    /// How far flows' starts are moved at random.
+    #[serde(with = "text", default)]
+    pub start_offset: StartOffset,
+}
+
+fn ten() -> u32 {
+    10
+}
+
+fn thirty() -> u32 {
+    30
+}
+
+fn first() -> u64 {
+    1
+}
+
+impl Scenario {
+    /// The flows that take part.
+    pub fn enabled_flows(&self) -> impl Iterator<Item = (&str, &Flow)> {
+        self.flows.iter().filter(|(_, flow)| flow.enabled)
+    }
+
+    /// How far the start of `flow` may be moved; zero where starts are fixed.
+    pub fn start_range(&self, flow: &Flow) -> Duration {
+        match self.run.start_offset {
+            StartOffset::None => Duration::ZERO,
+            StartOffset::UpTo(time) => time,
+            StartOffset::Auto if self.topology.is_random() => Duration::ZERO,
+            StartOffset::Auto | StartOffset::Rtt => self.empty_rtt(flow),
+        }
+    }
+
+    /// Is anything random, so that seeds differ?
+    pub fn is_random(&self) -> bool {
+        self.topology.is_random()
+            || self
+                .enabled_flows()
+                .any(|(_, flow)| !self.start_range(flow).is_zero())
+    }
+
+    /// Are random starts the only thing that is random? Then the run without them is shown, too.
+    pub fn is_perturbed_only(&self) -> bool {
+        !self.topology.is_random() && self.is_random()
+    }
+
+    /// The round-trip time of `flow`'s path when nobody else is on it: a data packet there, a
+    /// header of 40 bytes back.
+    pub fn empty_rtt(&self, flow: &Flow) -> Duration {
+        let there = u64::from(flow.wire_bytes());
+        let mut rtt = Duration::ZERO;
+        for (_, link) in self.topology.path() {
+            let back = link.reversed();
+            let (data, acks) = match flow.from {
+                Side::Left => (link, &back),
+                Side::Right => (&back, link),
+            };
+            for (link, bytes) in [(data, there), (acks, 40)] {
+                let bytes = fairwire_units::Size::new(bytes + link.framing_bytes());
+                rtt += link.delay + link.rate.time_for(bytes);
+            }
+        }
+        rtt
+    }
+}

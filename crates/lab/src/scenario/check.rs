@@ -1,0 +1,361 @@
+//! What types cannot say: which keys belong together and which values make sense.
+
+use fairwire_units::{Duration, Rate};
+
+use super::place::{COMMAND_LINE, ScenarioError};
+use super::tree::Node;
+use super::{
+    Dccp, Flow, LawName, Link, Protocol, QueueLimit, Scenario, Topology, TopologyKind, Traffic,
+};
+use super::{IP_HEADER, UDP_HEADER};
+
+/// The longest IP packet.
+const MAX_PACKET: u32 = 65_535;
+
+/// What a head may take at most of a DCCP packet, beside the plain Data header (feedback options
+/// that ride on data in a flow that is loaded both ways).
+const OPTION_ROOM: u32 = 512;
+
+/// A run that would take more packet-hops than this is refused rather than begun.
+const MAX_PACKET_HOPS: u128 = 20_000_000_000;
+
+/// Errors by dotted path, pointed at the nearest place that the tree has.
+struct Checker<'a> {
+    tree: &'a Node,
+}
+
+impl Checker<'_> {
+    fn refuse<T>(&self, path: &str, message: impl Into<String>) -> Result<T, ScenarioError> {
+        Err(ScenarioError::at(message, &self.tree.nearest(path).place))
+    }
+
+    fn require(&self, holds: bool, path: &str, message: &str) -> Result<(), ScenarioError> {
+        if holds {
+            return Ok(());
+        }
+        self.refuse(path, message)
+    }
+}
+
+/// Checks `scenario`, which was read from `tree`.
+pub(super) fn check(scenario: &Scenario, tree: &Node) -> Result<(), ScenarioError> {
+    let checker = Checker { tree };
+    run(&checker, scenario)?;
+    topology(&checker, &scenario.topology)?;
+    if scenario.enabled_flows().next().is_none() {
+        return checker.refuse("flows", "a scenario needs a flow: write [flows.NAME]");
+    }
+    for (name, flow) in scenario.flows.iter() {
+        let path = format!("flows.{name}");
+        plain_name(&checker, name, &path)?;
+        flow_shape(&checker, &path, flow)?;
+        flow_times(&checker, &path, flow, scenario)?;
+        if let Protocol::Dccp(dccp) = flow.protocol() {
+            dccp_values(&checker, &format!("{path}.dccp"), dccp)?;
+        }
+    }
+    measure(&checker, scenario)?;
+    size_of_run(&checker, scenario)?;
+    if scenario.paper.is_some() {
+        sources(tree)?;
+    }
+    Ok(())
+}
+
+fn run(checker: &Checker<'_>, scenario: &Scenario) -> Result<(), ScenarioError> {
+    let run = &scenario.run;
+    checker.require(
+        !run.duration.is_zero(),
+        "run.duration",
+        "a run of no time shows nothing",
+    )?;
+    checker.require(run.seeds > 0, "run.seeds", "at least one seed is needed")?;
+    let enough = run.max_seeds >= run.seeds;
+    checker.require(enough, "run.max_seeds", "max_seeds is less than seeds")?;
+    checker.require(
+        run.max_seeds <= 10_000,
+        "run.max_seeds",
+        "at most 10000 seeds",
+    )?;
+    let last = run.seed.checked_add(u64::from(run.max_seeds));
+    checker.require(
+        last.is_some(),
+        "run.seed",
+        "the seeds after this one do not fit in 64 bits",
+    )
+}
+
+fn topology(checker: &Checker<'_>, topology: &Topology) -> Result<(), ScenarioError> {
+    match topology.kind {
+        TopologyKind::Dumbbell => {
+            let Some(access) = &topology.access else {
+                let message = "a dumbbell needs [topology.access]: the link of each host";
+                return checker.refuse("topology", message);
+            };
+            let Some(bottleneck) = &topology.bottleneck else {
+                let message =
+                    "a dumbbell needs [topology.bottleneck]: the link between its routers";
+                return checker.refuse("topology", message);
+            };
+            let message = "a dumbbell has 'access' and 'bottleneck'; 'links' make a chain";
+            checker.require(topology.links.is_empty(), "topology.links", message)?;
+            link(checker, "topology.access", access)?;
+            link(checker, "topology.bottleneck", bottleneck)
+        }
+        TopologyKind::Chain => {
+            let message = "a chain needs links from left to right: write [topology.links.NAME]";
+            checker.require(!topology.links.is_empty(), "topology", message)?;
+            let message = "a chain has 'links'; 'access' and 'bottleneck' make a dumbbell";
+            checker.require(topology.access.is_none(), "topology.access", message)?;
+            checker.require(
+                topology.bottleneck.is_none(),
+                "topology.bottleneck",
+                message,
+            )?;
+            for (name, each) in topology.links.iter() {
+                let path = format!("topology.links.{name}");
+                plain_name(checker, name, &path)?;
+                link(checker, &path, each)?;
+            }
+            Ok(())
+        }
+    }
+}
+
+fn link(checker: &Checker<'_>, path: &str, link: &Link) -> Result<(), ScenarioError> {
+    for (path, link) in [
+        (path.to_owned(), link),
+        (format!("{path}.back"), &link.reversed()),
+    ] {
+        let message = "a link of rate zero carries nothing: write a rate as \"2 Mbit/s\"";
+        checker.require(link.rate > Rate::ZERO, &format!("{path}.rate"), message)?;
+        let message = "a delay of more than an hour is surely not meant";
+        let short = link.delay <= Duration::from_secs(3_600);
+        checker.require(short, &format!("{path}.delay"), message)?;
+        if let QueueLimit::Packets(packets) = link.queue {
+            let message = "a queue of more than ten million packets is surely not meant";
+            checker.require(packets <= 10_000_000, &format!("{path}.queue"), message)?;
+        }
+        let message = "framing of more than 65535 bytes is surely not meant";
+        let small = link.framing_bytes() <= u64::from(MAX_PACKET);
+        checker.require(small, &format!("{path}.framing"), message)?;
+    }
+    Ok(())
+}
+
+/// Names go into dotted paths, file names and columns.
+fn plain_name(checker: &Checker<'_>, name: &str, path: &str) -> Result<(), ScenarioError> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    let message = "a name is made of letters, digits, '-' and '_'";
+    checker.require(!name.is_empty() && name.chars().all(plain), path, message)
+}
+
+fn flow_shape(checker: &Checker<'_>, path: &str, flow: &Flow) -> Result<(), ScenarioError> {
+    let protocols = [flow.tcp.is_some(), flow.dccp.is_some(), flow.udp.is_some()];
+    if protocols.into_iter().filter(|given| *given).count() != 1 {
+        let message =
+            "a flow has exactly one of the tables 'tcp', 'dccp' and 'udp' ('udp = {}' will do)";
+        return checker.refuse(path, message);
+    }
+    if flow.wire.is_some() == flow.payload.is_some() {
+        let message = "say how large packets are, once: wire = \"500 B\" (as IP packet) or payload = \"80 B\"";
+        return checker.refuse(path, message);
+    }
+    let header = flow.header_bytes();
+    let (key, payload) = if flow.wire.is_some() {
+        ("wire", flow.payload_bytes())
+    } else {
+        ("payload", flow.payload_bytes())
+    };
+    if payload == 0 {
+        let message =
+            format!("nothing is left for data: IP and transport headers take {header} bytes");
+        return checker.refuse(&format!("{path}.{key}"), message);
+    }
+    let room = match flow.protocol() {
+        Protocol::Dccp(_) => OPTION_ROOM,
+        Protocol::Tcp(_) | Protocol::Udp => 0,
+    };
+    let largest = MAX_PACKET - room;
+    if flow.wire_bytes() > largest {
+        let message = format!(
+            "too large for an IP packet: at most {} bytes of payload",
+            largest - header
+        );
+        return checker.refuse(&format!("{path}.{key}"), message);
+    }
+    traffic(checker, path, flow)
+}
+
+fn traffic(checker: &Checker<'_>, path: &str, flow: &Flow) -> Result<(), ScenarioError> {
+    match flow.traffic {
+        Traffic::Greedy => {
+            let message = "a greedy source has no rate: it sends what it may";
+            checker.require(flow.rate.is_none(), &format!("{path}.rate"), message)?;
+            checker.require(flow.every.is_none(), &format!("{path}.every"), message)?;
+            let controlled = !matches!(flow.protocol(), Protocol::Udp);
+            let message = "nothing holds back a greedy source over UDP: use traffic = \"cbr\"";
+            checker.require(controlled, &format!("{path}.traffic"), message)
+        }
+        Traffic::Cbr => {
+            if flow.rate.is_some() == flow.every.is_some() {
+                let message =
+                    "say how fast a CBR source is, once: rate = \"2 Mbit/s\" or every = \"20 ms\"";
+                return checker.refuse(path, message);
+            }
+            let key = if flow.rate.is_some() { "rate" } else { "every" };
+            let sends = flow.rate.is_none_or(|rate| rate > Rate::ZERO)
+                && flow.interval().is_some_and(|interval| !interval.is_zero());
+            let message =
+                "a CBR source needs a rate above zero and a time between packets of at least 1 ns";
+            checker.require(sends, &format!("{path}.{key}"), message)
+        }
+    }
+}
+
+fn flow_times(
+    checker: &Checker<'_>,
+    path: &str,
+    flow: &Flow,
+    scenario: &Scenario,
+) -> Result<(), ScenarioError> {
+    let message = "the source stops before it starts";
+    let ordered = flow.stop.is_none_or(|stop| stop > flow.start);
+    checker.require(ordered, &format!("{path}.stop"), message)?;
+    if flow.enabled && flow.start >= scenario.run.duration {
+        let message = format!(
+            "the flow starts after the run of {} has ended",
+            scenario.run.duration
+        );
+        return checker.refuse(&format!("{path}.start"), message);
+    }
+    let message = "nothing to send: leave 'total' away, or write how much";
+    let total = flow.total.is_none_or(|total| total.bytes() > 0);
+    checker.require(total, &format!("{path}.total"), message)
+}
+
+fn dccp_values(checker: &Checker<'_>, path: &str, dccp: &Dccp) -> Result<(), ScenarioError> {
+    for (key, ccid) in [("ccid", Some(dccp.ccid)), ("back_ccid", dccp.back_ccid)] {
+        let known = ccid.is_none_or(|ccid| ccid == 2 || ccid == 3);
+        let message = "there are CCID 2 (TCP-like) and CCID 3 (TFRC)";
+        checker.require(known, &format!("{path}.{key}"), message)?;
+    }
+    let threshold = dccp.law == LawName::ThresholdWindow;
+    let message = "law = \"threshold-window\" needs its cut: cut = \"50 %\"";
+    checker.require(
+        !threshold || dccp.cut.is_some(),
+        &format!("{path}.law"),
+        message,
+    )?;
+    let message = "only law = \"threshold-window\" has a cut of its own; newreno takes half";
+    checker.require(
+        threshold || dccp.cut.is_none(),
+        &format!("{path}.cut"),
+        message,
+    )?;
+    let message = "a cut of nothing answers no congestion";
+    let cuts = dccp.cut.is_none_or(|cut| cut.fraction() > 0.0);
+    checker.require(cuts, &format!("{path}.cut"), message)?;
+    checker.require(
+        dccp.b >= 1.0,
+        &format!("{path}.b"),
+        "b is at least one packet",
+    )?;
+    let message = "t_rto_rtts is more than zero round trips";
+    checker.require(
+        dccp.t_rto_rtts > 0.0,
+        &format!("{path}.t_rto_rtts"),
+        message,
+    )?;
+    let message = "a send queue that holds nothing sends nothing";
+    checker.require(
+        dccp.queue.limit.0 > 0,
+        &format!("{path}.queue.limit"),
+        message,
+    )
+}
+
+fn measure(checker: &Checker<'_>, scenario: &Scenario) -> Result<(), ScenarioError> {
+    let duration = scenario.run.duration;
+    for (name, window) in scenario.measure.windows.iter() {
+        let path = format!("measure.windows.{name}");
+        plain_name(checker, name, &path)?;
+        let message = "'whole' is always there: call this window something else";
+        checker.require(name != "whole", &path, message)?;
+        let to = window.to.unwrap_or(duration);
+        let ordered = window.from.unwrap_or_default() < to && to <= duration;
+        let message = "a window begins before it ends and ends within the run";
+        checker.require(ordered, &path, message)?;
+    }
+    let Some(period) = scenario.measure.series else {
+        return Ok(());
+    };
+    let message = "a series has at most 100000 points: take a longer period";
+    let points = duration.as_nanos().checked_div(period.as_nanos());
+    checker.require(
+        points.is_some_and(|points| points <= 100_000),
+        "measure.series",
+        message,
+    )
+}
+
+/// Refuses a run that would take hours: what the sources or the narrowest links can carry, times hops.
+fn size_of_run(checker: &Checker<'_>, scenario: &Scenario) -> Result<(), ScenarioError> {
+    let path = scenario.topology.path();
+    let narrowest = path.iter().map(|(_, link)| link.rate.bits_per_s()).min();
+    let narrowest = narrowest.unwrap_or(0);
+    let mut per_second: u128 = 0;
+    for (_, flow) in scenario.enabled_flows() {
+        let smallest = flow.wire_bytes().max(IP_HEADER + UDP_HEADER);
+        let link_limit = u128::from(narrowest) / (u128::from(smallest) * 8) + 1;
+        let source_limit = flow
+            .interval()
+            .map(|interval| u128::from(1_000_000_000 / interval.as_nanos().max(1)) + 1);
+        let dccp_both = flow
+            .dccp
+            .as_ref()
+            .is_some_and(|dccp| dccp.back_ccid.is_some());
+        let ways = if dccp_both { 2 } else { 1 };
+        // A source over UDP sends what the link then drops; all others are held back by it.
+        let packets = match (flow.protocol(), source_limit) {
+            (Protocol::Udp, Some(source)) => source,
+            (_, Some(source)) => source.min(link_limit),
+            (_, None) => link_limit,
+        };
+        per_second = per_second.saturating_add(packets * ways);
+    }
+    let seconds = u128::from(scenario.run.duration.as_nanos() / 1_000_000_000 + 1);
+    let hops = per_second
+        .saturating_mul(seconds)
+        .saturating_mul(path.len() as u128);
+    if hops > MAX_PACKET_HOPS {
+        let message = format!(
+            "this run would move up to {hops} packets over links, more than the limit of \
+             {MAX_PACKET_HOPS} (hours of computing): take a shorter duration or lower rates"
+        );
+        return checker.refuse("run.duration", message);
+    }
+    Ok(())
+}
+
+/// In a paper's scenario every value of topology, flows and timing says where it comes from.
+fn sources(tree: &Node) -> Result<(), ScenarioError> {
+    let mut missing = None;
+    tree.leaves("", &mut |path, node| {
+        let needs = ["topology.", "flows.", "run.duration"]
+            .iter()
+            .any(|part| path.starts_with(part));
+        let from_command = node.place.source.name == COMMAND_LINE;
+        if needs && !from_command && node.provenance.is_none() && missing.is_none() {
+            missing = Some((path.to_owned(), node.place.clone()));
+        }
+    });
+    let Some((path, place)) = missing else {
+        return Ok(());
+    };
+    let message = format!(
+        "'{path}' does not say where it comes from: a paper's value is written \
+         {{ value = ..., source = \"paper\" }} (or derived, assumed, fitted), or stands in a table with 'source'"
+    );
+    Err(ScenarioError::at(message, &place))
+}

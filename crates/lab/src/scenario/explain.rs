@@ -1,0 +1,179 @@
+//! A scenario explained: every value, where it comes from, and what it means.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::file::Cell;
+use super::place::SourceText;
+use super::tree::Node;
+
+/// One line of an explanation.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Explained {
+    /// Dotted path of the value.
+    pub path: String,
+    /// The value, as TOML.
+    pub value: String,
+    /// `paper`, `derived`, `assumed`, `fitted`; `stated` in a file without sources, or `default`.
+    pub source: &'static str,
+    /// Why, if it is said.
+    pub note: Option<String>,
+    /// What it means.
+    pub meaning: &'static str,
+}
+
+impl fmt::Display for Explained {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let said = format!("{} = {}", self.path, self.value);
+        write!(f, "{said:<52} {:<8} {}", self.source, self.meaning)?;
+        if let Some(note) = &self.note {
+            write!(f, " [{note}]")?;
+        }
+        Ok(())
+    }
+}
+
+/// Every value of `cell`, in the order of the format.
+pub fn explain(cell: &Cell) -> Vec<Explained> {
+    let mut lines = Vec::new();
+    let source = Arc::new(SourceText {
+        name: "resolved".into(),
+        text: toml::to_string(&cell.scenario).unwrap_or_default(),
+    });
+    if let Ok(tree) = Node::parse(&source) {
+        tree.leaves("", &mut |path, node| {
+            let value = source.text.get(node.place.span.clone());
+            lines.push(line(cell, path, value.unwrap_or_default()));
+        });
+    }
+    lines
+}
+
+fn line(cell: &Cell, path: &str, value: &str) -> Explained {
+    let known = cell.provenance.get(path);
+    let is_stated = cell.stated.iter().any(|stated| stated == path);
+    Explained {
+        path: path.to_owned(),
+        value: value.to_owned(),
+        source: match known {
+            Some(known) => known.source.word(),
+            None if is_stated => "stated",
+            None => "default",
+        },
+        note: known.and_then(|known| known.note.clone()),
+        meaning: meaning(path),
+    }
+}
+
+/// What the value at `path` means; the last part of the path says it, within its table.
+pub(super) fn meaning(path: &str) -> &'static str {
+    let parts: Vec<&str> = path.split('.').collect();
+    let key = parts.last().copied().unwrap_or("");
+    match parts.first().copied() {
+        Some("run") => run(key),
+        Some("topology") => topology(key),
+        Some("flows") if parts.get(2) == Some(&"tcp") => tcp(key),
+        Some("flows") if parts.get(2) == Some(&"dccp") => dccp(key),
+        Some("flows") => flow(key),
+        Some("measure") => measure(key),
+        _ => head(key),
+    }
+}
+
+fn head(key: &str) -> &'static str {
+    match key {
+        "title" => "what it is",
+        "about" => "what it shows",
+        "paper" => "the paper it reproduces",
+        _ => "",
+    }
+}
+
+fn run(key: &str) -> &'static str {
+    match key {
+        "duration" => "simulated time",
+        "seeds" => "seeds at least",
+        "max_seeds" => "seeds at most; the spread of throughputs decides",
+        "seed" => "the first seed",
+        "start_offset" => {
+            "how far starts move at random: auto is one round trip if nothing else is random"
+        }
+        _ => "",
+    }
+}
+
+fn topology(key: &str) -> &'static str {
+    match key {
+        "kind" => "how links are joined",
+        "rate" => "bits per second on the link",
+        "delay" => "propagation delay, one way",
+        "queue" => "what the DropTail queue holds",
+        "queue_counts" => "what the queue's size is compared with",
+        "loss" => "packets lost at random, each by itself",
+        "framing" => "bytes the link adds to each packet",
+        _ => "",
+    }
+}
+
+fn flow(key: &str) -> &'static str {
+    match key {
+        "enabled" => "does it take part?",
+        "from" => "the side its sender is on",
+        "start" => "when it starts",
+        "stop" => "when its source stops",
+        "wire" => "size of a data packet as IP packet",
+        "payload" => "size of a packet's payload",
+        "traffic" => "greedy always has data, cbr sends at a constant interval",
+        "rate" => "what a CBR source sends, counted as the packet's size is",
+        "every" => "time between two packets of a CBR source",
+        "total" => "payload at most",
+        _ => "",
+    }
+}
+
+fn tcp(key: &str) -> &'static str {
+    match key {
+        "window" => "the receiver's window",
+        "delayed_acks" => "one acknowledgement for two segments (RFC 5681, 4.2)?",
+        "min_rto" => "retransmission timeout at least",
+        "initial_window" => "first window",
+        "initial_ssthresh" => "first slow-start threshold",
+        "handshake" => "open with SYN, SYN-ACK and ACK?",
+        "limited_transmit" => "send on the first two duplicate acknowledgements (RFC 3042)?",
+        "max_burst" => "segments at once when a recovery ends (RFC 6582, 6)",
+        _ => "",
+    }
+}
+
+fn dccp(key: &str) -> &'static str {
+    match key {
+        "ccid" => "congestion control: 2 is TCP-like, 3 is TFRC",
+        "back_ccid" => "loads the way back, too, under this CCID",
+        "encapsulation" => "natively on IP, or in UDP (RFC 6773)",
+        "ecn" => "send ECN-capable packets and answer marks?",
+        "law" => "CCID 2: how the window grows and shrinks",
+        "cut" => "CCID 2: what congestion takes of the window",
+        "initial_ssthresh" => "CCID 2: first slow-start threshold",
+        "initial_window" => "CCID 2: first window",
+        "min_rto" => "CCID 2: retransmission timeout at least",
+        "segment" => "CCID 3: segment size of the throughput equation",
+        "b" => "CCID 3: packets per acknowledgement in the equation",
+        "t_rto_rtts" => "CCID 3: retransmission timeout in the equation, in round trips",
+        "oscillation_reduction" => "CCID 3: RFC 5348, 4.5?",
+        "history_discounting" => "CCID 3: RFC 5348, 5.5?",
+        "limit" => "datagrams in the send queue at most",
+        "age" => "a datagram that waited longer is dropped",
+        "policy" => "what a full send queue does",
+        _ => "",
+    }
+}
+
+fn measure(key: &str) -> &'static str {
+    match key {
+        "metrics" => "the metrics wanted",
+        "from" => "the window's beginning",
+        "to" => "the window's end",
+        "series" => "period of the time series",
+        _ => "",
+    }
+}

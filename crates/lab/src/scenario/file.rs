@@ -1,0 +1,200 @@
+//! Scenario files: a base, cells laid over it, and what the command line lays over both.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use fairwire_units::Duration;
+use serde::Deserialize;
+
+use super::check;
+use super::place::{Place, ScenarioError, SourceText};
+use super::read::Reader;
+use super::tree::{Node, Provenance, Value};
+use super::{Named, Scenario};
+
+/// What the command line changes.
+#[derive(Clone, Debug, Default)]
+pub struct Adjust {
+    /// `path.to.key=value` for every cell.
+    pub set: Vec<String>,
+    /// Only this cell.
+    pub only: Option<String>,
+    /// Another duration.
+    pub duration: Option<Duration>,
+    /// Another number of seeds: so many, no more and no fewer.
+    pub seeds: Option<u32>,
+    /// Another first seed.
+    pub seed: Option<u64>,
+}
+
+/// One experiment of a file, ready to run.
+#[derive(Clone, Debug)]
+pub struct Cell {
+    /// Its name; `base` in a file without cells.
+    pub name: String,
+    /// All of it.
+    pub scenario: Scenario,
+    /// Where values come from, by dotted path, as far as it is said.
+    pub provenance: BTreeMap<String, Provenance>,
+    /// Dotted paths of the values that the file or the command line states; all others are defaults.
+    pub stated: Vec<String>,
+}
+
+/// A scenario file, read but not yet made into cells.
+#[derive(Clone, Debug)]
+pub struct ScenarioFile {
+    base: Node,
+    cells: Vec<(String, Place, Node)>,
+}
+
+impl Cell {
+    /// How many runs there will be, and why, in a sentence.
+    pub fn plan(&self) -> String {
+        let run = &self.scenario.run;
+        if !self.scenario.is_random() {
+            return "nothing is random: one run".to_owned();
+        }
+        let random = if self.scenario.is_perturbed_only() {
+            "random starts, and the run without them"
+        } else {
+            "random losses"
+        };
+        let (seeds, most) = (run.seeds, run.max_seeds);
+        if seeds == most {
+            return format!("{seeds} seeds from {} on: {random}", run.seed);
+        }
+        format!(
+            "{seeds} to {most} seeds from {} on, as the spread asks: {random}",
+            run.seed
+        )
+    }
+}
+
+/// The name of the only cell of a file without cells.
+pub(super) const BASE: &str = "base";
+
+impl ScenarioFile {
+    /// Reads the file at `path`.
+    ///
+    /// # Errors
+    /// If it cannot be read or is no TOML.
+    pub fn load(path: &Path) -> Result<Self, ScenarioError> {
+        let name = path.display().to_string();
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| ScenarioError::new(format!("cannot read {name}: {error}")))?;
+        Self::parse(&name, &text)
+    }
+
+    /// Reads `text`, which messages call `name`.
+    ///
+    /// # Errors
+    /// If it is no TOML, or its cells are no tables.
+    pub fn parse(name: &str, text: &str) -> Result<Self, ScenarioError> {
+        let source = Arc::new(SourceText {
+            name: name.to_owned(),
+            text: text.to_owned(),
+        });
+        let mut base = Node::parse(&source)?;
+        let mut cells = Vec::new();
+        if let Some(node) = base.take("cells") {
+            let Value::Table(entries) = node.value else {
+                let message = "cells are tables: write [cells.NAME]";
+                return Err(ScenarioError::at(message, &node.place));
+            };
+            for entry in entries {
+                if !matches!(entry.node.value, Value::Table(_)) {
+                    let message = "a cell is a table of overrides: write [cells.NAME]";
+                    return Err(ScenarioError::at(message, &entry.place));
+                }
+                cells.push((entry.name, entry.place, entry.node));
+            }
+        }
+        Ok(Self { base, cells })
+    }
+
+    /// Names of the cells in the order of the file.
+    pub fn names(&self) -> Vec<&str> {
+        if self.cells.is_empty() {
+            return vec![BASE];
+        }
+        self.cells
+            .iter()
+            .map(|(name, _, _)| name.as_str())
+            .collect()
+    }
+
+    /// The cells, adjusted and checked.
+    ///
+    /// # Errors
+    /// The first thing that is wrong with any of them, or an `only` that names none.
+    pub fn cells(&self, adjust: &Adjust) -> Result<Vec<Cell>, ScenarioError> {
+        let duration = adjust.duration.map(|time| format!("run.duration={time}"));
+        let settings = adjust
+            .set
+            .iter()
+            .chain(&duration)
+            .map(|setting| Node::parse_setting(setting))
+            .collect::<Result<Vec<_>, _>>()?;
+        let names = self.names();
+        if let Some(only) = adjust.only.as_deref().filter(|only| !names.contains(only)) {
+            let names = names.join(", ");
+            let message = format!("there is no cell '{only}': write one of {names}");
+            return Err(ScenarioError::usage(message));
+        }
+        let wanted = |name: &str| adjust.only.as_deref().is_none_or(|only| only == name);
+        let mut made = Vec::new();
+        for name in names.into_iter().filter(|name| wanted(name)) {
+            let mut tree = self.base.clone();
+            if let Some((_, _, over)) = self.cells.iter().find(|(cell, _, _)| cell == name) {
+                tree.lay_over(over);
+            }
+            for setting in &settings {
+                tree.lay_over(setting);
+            }
+            made.push(cell(name, &tree, adjust)?);
+        }
+        Ok(made)
+    }
+}
+
+fn cell(name: &str, tree: &Node, adjust: &Adjust) -> Result<Cell, ScenarioError> {
+    let mut scenario = Scenario::deserialize(Reader(tree))?;
+    if adjust.duration.is_some() {
+        fit_windows(&mut scenario);
+    }
+    if let Some(seeds) = adjust.seeds {
+        scenario.run.seeds = seeds;
+        scenario.run.max_seeds = seeds;
+    }
+    if let Some(seed) = adjust.seed {
+        scenario.run.seed = seed;
+    }
+    check::check(&scenario, tree)?;
+    let mut provenance = BTreeMap::new();
+    let mut stated = Vec::new();
+    tree.leaves("", &mut |path, node| {
+        stated.push(path.to_owned());
+        if let Some(known) = &node.provenance {
+            provenance.insert(path.to_owned(), known.clone());
+        }
+    });
+    Ok(Cell {
+        name: name.to_owned(),
+        scenario,
+        provenance,
+        stated,
+    })
+}
+
+/// After a change of duration: windows that begin after it are left out, others end with it.
+fn fit_windows(scenario: &mut Scenario) {
+    let duration = scenario.run.duration;
+    let windows = std::mem::take(&mut scenario.measure.windows);
+    let kept = windows.0.into_iter().filter_map(|(name, mut window)| {
+        window.to = window.to.map(|to| to.min(duration));
+        let from = window.from.unwrap_or_default();
+        (from < duration && window.to.is_none_or(|to| from < to)).then_some((name, window))
+    });
+    scenario.measure.windows = Named(kept.collect());
+}

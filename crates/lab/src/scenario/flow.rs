@@ -1,0 +1,319 @@
+//! The flows of a scenario: who sends what, and by which protocol.
+
+use fairwire_units::{Duration, Rate, Size};
+use serde::{Deserialize, Serialize};
+
+use super::quantity::{MinRto, Packets, Percent, SegmentSize, text, text_option};
+
+/// One flow: a sender, a receiver, and what is sent between them.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Flow {
+    /// Is it there at all? A cell may take a flow away.
+    #[serde(default = "yes")]
+    pub enabled: bool,
+    /// The side that its sender is on.
+    #[serde(default)]
+    pub from: Side,
+    /// When it starts: TCP's and UDP's first packet, DCCP's Request.
+    #[serde(with = "text", default)]
+    pub start: Duration,
+    /// When its source stops; the end of the run if it does not say.
+    #[serde(with = "text_option", default, skip_serializing_if = "Option::is_none")]
+    pub stop: Option<Duration>,
+    /// The size of a data packet as IP packet, with a plain header.
+    #[serde(with = "text_option", default, skip_serializing_if = "Option::is_none")]
+    pub wire: Option<Size>,
+    /// The size of its payload.
+    #[serde(with = "text_option", default, skip_serializing_if = "Option::is_none")]
+    pub payload: Option<Size>,
+    /// What the application does.
+    pub traffic: Traffic,
+    /// CBR: how much it sends; it counts what the packet's size counts (`wire` or `payload`).
+    #[serde(with = "text_option", default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Rate>,
+    /// CBR: the time between two packets.
+    #[serde(with = "text_option", default, skip_serializing_if = "Option::is_none")]
+    pub every: Option<Duration>,
+    /// How much payload it sends at most; without end if it does not say.
+    #[serde(with = "text_option", default, skip_serializing_if = "Option::is_none")]
+    pub total: Option<Size>,
+    /// TCP and its parameters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tcp: Option<Tcp>,
+    /// DCCP and its parameters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dccp: Option<Dccp>,
+    /// UDP: no congestion control at all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub udp: Option<Udp>,
+}
+
+/// A side of the topology.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Side {
+    /// Where flows start unless they say otherwise.
+    #[default]
+    Left,
+    /// The other one.
+    Right,
+}
+
+/// What an application does.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Traffic {
+    /// Always has data.
+    Greedy,
+    /// One packet at a constant interval.
+    Cbr,
+}
+
+/// TCP's parameters.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Tcp {
+    /// The receiver's window; without bound if it does not say.
+    #[serde(with = "text_option", default, skip_serializing_if = "Option::is_none")]
+    pub window: Option<Packets>,
+    /// Does the receiver acknowledge every second segment only (RFC 5681, section 4.2)?
+    #[serde(default = "yes")]
+    pub delayed_acks: bool,
+    /// Retransmission timeout at least.
+    #[serde(with = "text", default = "tcp_min_rto")]
+    pub min_rto: MinRto,
+    /// First window; RFC 3390's if it does not say.
+    #[serde(with = "text_option", default, skip_serializing_if = "Option::is_none")]
+    pub initial_window: Option<Packets>,
+    /// First slow-start threshold; unlimited if it does not say.
+    #[serde(with = "text_option", default, skip_serializing_if = "Option::is_none")]
+    pub initial_ssthresh: Option<Packets>,
+    /// Open with SYN, SYN-ACK and ACK? Without it data leaves at once, as ns-2's agents do.
+    #[serde(default = "yes")]
+    pub handshake: bool,
+    /// A new segment on each of the first two duplicate acknowledgements (RFC 3042)?
+    #[serde(default = "yes")]
+    pub limited_transmit: bool,
+    /// Segments that may leave at once when a recovery ends (RFC 6582, section 6).
+    #[serde(with = "text", default = "four_packets")]
+    pub max_burst: Packets,
+}
+
+/// DCCP's parameters.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Dccp {
+    /// Congestion control of the data: 2 (TCP-like) or 3 (TFRC).
+    pub ccid: u8,
+    /// Loads the other direction too, with the same traffic, under this CCID.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub back_ccid: Option<u8>,
+    /// Natively on IP, or in UDP.
+    #[serde(default)]
+    pub encapsulation: Encapsulation,
+    /// Send ECN-capable packets and answer marks?
+    #[serde(default = "yes")]
+    pub ecn: bool,
+    /// CCID 2: how the window grows and shrinks.
+    #[serde(default)]
+    pub law: LawName,
+    /// CCID 2, law threshold-window: what congestion takes of the window.
+    #[serde(with = "text_option", default, skip_serializing_if = "Option::is_none")]
+    pub cut: Option<Percent>,
+    /// CCID 2: first slow-start threshold; unlimited if it does not say.
+    #[serde(with = "text_option", default, skip_serializing_if = "Option::is_none")]
+    pub initial_ssthresh: Option<Packets>,
+    /// CCID 2: first window; RFC 3390's if it does not say.
+    #[serde(with = "text_option", default, skip_serializing_if = "Option::is_none")]
+    pub initial_window: Option<Packets>,
+    /// CCID 2: retransmission timeout at least.
+    #[serde(with = "text", default = "dccp_min_rto")]
+    pub min_rto: MinRto,
+    /// CCID 3: the segment size of the throughput equation.
+    #[serde(with = "text", default = "default_segment")]
+    pub segment: SegmentSize,
+    /// CCID 3: packets per acknowledgement of the TCP that the equation models.
+    #[serde(default = "one")]
+    pub b: f64,
+    /// CCID 3: that TCP's retransmission timeout, in round trips.
+    #[serde(default = "four")]
+    pub t_rto_rtts: f64,
+    /// CCID 3: RFC 5348, section 4.5.
+    #[serde(default = "yes")]
+    pub oscillation_reduction: bool,
+    /// CCID 3: RFC 5348, section 5.5.
+    #[serde(default = "yes")]
+    pub history_discounting: bool,
+    /// The send queue.
+    #[serde(default)]
+    pub queue: SendQueue,
+}
+
+/// Below DCCP.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Encapsulation {
+    /// IP protocol 33.
+    #[default]
+    Native,
+    /// In UDP (RFC 6773).
+    Udp,
+}
+
+/// The window laws that CCID 2 can have.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LawName {
+    /// RFC 5681's.
+    #[default]
+    NewReno,
+    /// A settable cut (the long-delay paper's).
+    ThresholdWindow,
+}
+
+/// The sender's queue.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct SendQueue {
+    /// Datagrams at most.
+    #[serde(with = "text", default = "queue_limit")]
+    pub limit: Packets,
+    /// A datagram that waited longer is dropped; never if it does not say.
+    #[serde(with = "text_option", default, skip_serializing_if = "Option::is_none")]
+    pub age: Option<Duration>,
+    /// What a full queue does.
+    #[serde(default)]
+    pub policy: QueuePolicy,
+}
+
+impl Default for SendQueue {
+    fn default() -> Self {
+        Self {
+            limit: queue_limit(),
+            age: None,
+            policy: QueuePolicy::default(),
+        }
+    }
+}
+
+/// What a full send queue does.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum QueuePolicy {
+    /// Refuses the new datagram; a greedy source waits, a CBR source drops it.
+    #[default]
+    Refuse,
+    /// Drops the oldest for it.
+    DropOldest,
+}
+
+/// UDP has no parameters.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Udp {}
+
+/// The protocol of a flow.
+#[derive(Clone, Copy, Debug)]
+pub enum Protocol<'a> {
+    /// TCP.
+    Tcp(&'a Tcp),
+    /// DCCP.
+    Dccp(&'a Dccp),
+    /// UDP.
+    Udp,
+}
+
+/// An IPv4 header without options, bytes.
+pub const IP_HEADER: u32 = 20;
+/// A TCP header without options, bytes.
+pub const TCP_HEADER: u32 = 20;
+/// A UDP header, bytes.
+pub const UDP_HEADER: u32 = 8;
+/// The head of a DCCP Data packet without options, with 48-bit sequence numbers, bytes.
+pub const DATA_HEAD: u32 = 16;
+
+impl Flow {
+    /// Its protocol; UDP if it names none, which a checked scenario does not.
+    pub fn protocol(&self) -> Protocol<'_> {
+        match (&self.tcp, &self.dccp) {
+            (Some(tcp), _) => Protocol::Tcp(tcp),
+            (None, Some(dccp)) => Protocol::Dccp(dccp),
+            (None, None) => Protocol::Udp,
+        }
+    }
+
+    /// Bytes around the payload of a plain data packet: IP, and what the protocol has.
+    pub fn header_bytes(&self) -> u32 {
+        IP_HEADER
+            + match self.protocol() {
+                Protocol::Tcp(_) => TCP_HEADER,
+                Protocol::Udp => UDP_HEADER,
+                Protocol::Dccp(dccp) => {
+                    DATA_HEAD
+                        + match dccp.encapsulation {
+                            Encapsulation::Native => 0,
+                            Encapsulation::Udp => UDP_HEADER,
+                        }
+                }
+            }
+    }
+
+    /// Payload of one packet, bytes.
+    pub fn payload_bytes(&self) -> u32 {
+        let size = match (self.payload, self.wire) {
+            (Some(payload), _) => payload.bytes(),
+            (None, Some(wire)) => wire.bytes().saturating_sub(u64::from(self.header_bytes())),
+            (None, None) => 0,
+        };
+        u32::try_from(size).unwrap_or(u32::MAX)
+    }
+
+    /// Size of a plain data packet as IP packet, bytes.
+    pub fn wire_bytes(&self) -> u32 {
+        self.payload_bytes().saturating_add(self.header_bytes())
+    }
+
+    /// The time between two packets of a CBR source.
+    pub fn interval(&self) -> Option<Duration> {
+        if self.traffic != Traffic::Cbr {
+            return None;
+        }
+        self.every.or_else(|| {
+            let size = self.wire.or(self.payload)?;
+            Some(self.rate?.time_for(size))
+        })
+    }
+}
+
+fn yes() -> bool {
+    true
+}
+
+fn one() -> f64 {
+    1.0
+}
+
+fn four() -> f64 {
+    4.0
+}
+
+fn four_packets() -> Packets {
+    Packets(4)
+}
+
+fn tcp_min_rto() -> MinRto {
+    MinRto::Time(Duration::from_millis(200))
+}
+
+fn dccp_min_rto() -> MinRto {
+    MinRto::Time(Duration::from_millis(200))
+}
+
+fn default_segment() -> SegmentSize {
+    SegmentSize::Mean
+}
+
+fn queue_limit() -> Packets {
+    Packets(256)
+}

@@ -1,0 +1,193 @@
+//! Where something is written, and errors that point there.
+
+use std::error::Error;
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// A text that was read: a scenario file or an argument of the command line.
+#[derive(Debug, Eq, PartialEq)]
+pub(crate) struct SourceText {
+    /// What to call it: a path, or `--set`.
+    pub(crate) name: String,
+    /// All of it.
+    pub(crate) text: String,
+}
+
+/// A part of a [`SourceText`].
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct Place {
+    pub(crate) source: Arc<SourceText>,
+    pub(crate) span: Range<usize>,
+}
+
+impl Place {
+    pub(crate) fn new(source: &Arc<SourceText>, span: Range<usize>) -> Self {
+        Self {
+            source: Arc::clone(source),
+            span,
+        }
+    }
+
+    /// Line, column (both from 1, columns in characters) and the line's text.
+    fn line(&self) -> (usize, usize, &str) {
+        let text = self.source.text.as_str();
+        let start = floor_boundary(text, self.span.start);
+        let line_start = text[..start].rfind('\n').map_or(0, |at| at + 1);
+        let line_end = text[start..].find('\n').map_or(text.len(), |at| start + at);
+        let number = text[..start].matches('\n').count() + 1;
+        let column = text[line_start..start].chars().count() + 1;
+        (number, column, text[line_start..line_end].trim_end())
+    }
+
+    /// Characters of the first line that the span covers, at least one.
+    fn width(&self) -> usize {
+        let text = self.source.text.as_str();
+        let start = floor_boundary(text, self.span.start);
+        let end = floor_boundary(text, self.span.end).max(start);
+        let first = text[start..end].lines().next().unwrap_or("");
+        first.chars().count().max(1)
+    }
+}
+
+fn floor_boundary(text: &str, at: usize) -> usize {
+    let mut at = at.min(text.len());
+    while !text.is_char_boundary(at) {
+        at -= 1;
+    }
+    at
+}
+
+/// Why a scenario cannot be run: what is wrong, where it is written, what would do.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct ScenarioError {
+    message: String,
+    place: Option<Place>,
+    is_usage: bool,
+}
+
+/// What [`SourceText`]s from the command line are called.
+pub(crate) const COMMAND_LINE: &str = "--set";
+
+impl ScenarioError {
+    pub(crate) fn new(message: impl Into<String>) -> Self {
+        Self {
+            message: message.into(),
+            place: None,
+            is_usage: false,
+        }
+    }
+
+    pub(crate) fn at(message: impl Into<String>, place: &Place) -> Self {
+        Self {
+            message: message.into(),
+            place: Some(place.clone()),
+            is_usage: false,
+        }
+    }
+
+    /// This error, pointing to `place` unless it points somewhere already.
+    pub(crate) fn or_at(mut self, place: &Place) -> Self {
+        self.place.get_or_insert_with(|| place.clone());
+        self
+    }
+
+    /// What is wrong and what would do, without the place.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// Is it the command line that is wrong, rather than a file?
+    pub fn is_usage(&self) -> bool {
+        match &self.place {
+            Some(place) => place.source.name == COMMAND_LINE,
+            None => self.is_usage,
+        }
+    }
+
+    /// What the command line asks for does not exist.
+    pub(crate) fn usage(message: impl Into<String>) -> Self {
+        Self {
+            is_usage: true,
+            ..Self::new(message)
+        }
+    }
+
+    /// Line and column, from 1, where the error is in a text.
+    pub fn line_column(&self) -> Option<(usize, usize)> {
+        let (line, column, _) = self.place.as_ref()?.line();
+        Some((line, column))
+    }
+}
+
+impl fmt::Display for ScenarioError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(place) = &self.place else {
+            return f.write_str(&self.message);
+        };
+        let (line, column, text) = place.line();
+        let number = line.to_string();
+        let margin = " ".repeat(number.len());
+        let indent = " ".repeat(column - 1);
+        let room = (text.chars().count() + 1).saturating_sub(column - 1).max(1);
+        let marks = "^".repeat(place.width().min(room));
+        writeln!(f, "{}", self.message)?;
+        writeln!(f, "{margin}--> {}:{line}:{column}", place.source.name)?;
+        writeln!(f, "{margin} |")?;
+        writeln!(f, "{number} | {text}")?;
+        write!(f, "{margin} | {indent}{marks}")
+    }
+}
+
+impl Error for ScenarioError {}
+
+impl serde::de::Error for ScenarioError {
+    fn custom<T: fmt::Display>(message: T) -> Self {
+        Self::new(message.to_string())
+    }
+
+    fn unknown_field(field: &str, expected: &'static [&'static str]) -> Self {
+        if expected.is_empty() {
+            return Self::new(format!("unknown key '{field}': nothing may stand here"));
+        }
+        Self::new(format!(
+            "unknown key '{field}': here may stand {}",
+            expected.join(", ")
+        ))
+    }
+
+    fn unknown_variant(variant: &str, expected: &'static [&'static str]) -> Self {
+        Self::new(format!(
+            "unknown value '{variant}': write one of {}",
+            expected.join(", ")
+        ))
+    }
+
+    fn missing_field(field: &'static str) -> Self {
+        Self::new(format!("'{field}' is missing here"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::{Place, ScenarioError, SourceText};
+
+    /// The message shows file, line, column, the line itself and marks under the culprit.
+    #[test]
+    fn an_error_points_at_its_line() {
+        let source = Arc::new(SourceText {
+            name: "a.toml".into(),
+            text: "x = 1\nrate = \"2 µbit\"\n".into(),
+        });
+        let error = ScenarioError::at("no such unit", &Place::new(&source, 13..22));
+        assert_eq!(error.line_column(), Some((2, 8)));
+        assert_eq!(
+            error.to_string(),
+            "no such unit\n --> a.toml:2:8\n  |\n2 | rate = \"2 µbit\"\n  |        ^^^^^^^^"
+        );
+        let beyond = ScenarioError::at("end", &Place::new(&source, 900..901));
+        assert_eq!(beyond.line_column(), Some((3, 1)));
+    }
+}

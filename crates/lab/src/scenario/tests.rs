@@ -1,0 +1,275 @@
+//! Scenario files as people write them, well and badly.
+
+use fairwire_units::{Duration, Rate};
+
+use super::{Adjust, Cell, ScenarioFile, Source, explain};
+
+const GOOD: &str = r#"
+title = "A paper's dumbbell"
+paper = "long-delay"
+
+[run]
+duration = { value = "200 s", source = "paper", note = "section IV" }
+
+[topology]
+source = "paper"
+kind = "dumbbell"
+access = { rate = "10 Mbit/s", delay = "1 ms" }
+
+[topology.bottleneck]
+rate = "2 Mbit/s"
+delay = "300 ms"
+queue = { value = "20 packets", source = "assumed", note = "direction not given" }
+back.loss = "1 %"
+
+[flows.web]
+source = "paper"
+start = "0.5 s"
+wire = "1040 B"
+traffic = "greedy"
+tcp = { window = { value = "20 packets", source = "derived" } }
+
+[flows.video]
+source = "paper"
+start = "10 s"
+wire = "500 B"
+traffic = "cbr"
+rate = "2 Mbit/s"
+dccp = { ccid = 2 }
+
+[cells.plain]
+
+[cells.cut-5.flows.video.dccp]
+source = "paper"
+law = "threshold-window"
+cut = "5 %"
+"#;
+
+fn cells(text: &str, adjust: &Adjust) -> Vec<Cell> {
+    ScenarioFile::parse("good.toml", text)
+        .and_then(|file| file.cells(adjust))
+        .unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn refusal(text: &str) -> String {
+    ScenarioFile::parse("bad.toml", text)
+        .and_then(|file| file.cells(&Adjust::default()))
+        .expect_err("refused")
+        .to_string()
+}
+
+/// Cells are the base with their overrides, values carry their source and note.
+#[test]
+fn cells_are_laid_over_the_base() {
+    let cells = cells(GOOD, &Adjust::default());
+    assert_eq!(cells.len(), 2);
+    let (plain, cut) = (&cells[0], &cells[1]);
+    assert_eq!((plain.name.as_str(), cut.name.as_str()), ("plain", "cut-5"));
+    let video = |cell: &Cell| cell.scenario.flows.get("video").cloned().expect("video");
+    assert_eq!(video(plain).dccp.expect("dccp").cut, None);
+    let percent = video(cut).dccp.expect("dccp").cut.expect("a cut");
+    assert_eq!(percent.fraction(), 0.05);
+    assert_eq!(video(cut).interval(), Some(Duration::from_millis(2)));
+    assert_eq!(video(cut).payload_bytes(), 500 - 20 - 16);
+    let queue = &plain.provenance["topology.bottleneck.queue"];
+    assert_eq!(queue.source, Source::Assumed);
+    assert_eq!(queue.note.as_deref(), Some("direction not given"));
+    assert_eq!(
+        plain.provenance["flows.web.tcp.window"].source,
+        Source::Derived
+    );
+    assert_eq!(
+        plain.provenance["topology.access.rate"].source,
+        Source::Paper
+    );
+}
+
+/// `--set`, `--only`, `--duration`, `--seeds` change what is run, after the cells.
+#[test]
+fn the_command_line_has_the_last_word() {
+    let adjust = Adjust {
+        set: vec![
+            "topology.bottleneck.rate=4 Mbit/s".into(),
+            "flows.video.dccp.ccid=3".into(),
+            "flows.video.every = \"1 ms\"".into(),
+        ],
+        only: Some("plain".into()),
+        duration: Some(Duration::from_secs(20)),
+        seeds: Some(2),
+        seed: Some(7),
+    };
+    let cells = cells(GOOD, &adjust);
+    assert_eq!(cells.len(), 1);
+    let scenario = &cells[0].scenario;
+    let bottleneck = scenario.topology.bottleneck.as_ref().expect("bottleneck");
+    assert_eq!(bottleneck.rate, Rate::from_bits_per_s(4_000_000));
+    let video = scenario.flows.get("video").expect("video");
+    assert_eq!(video.dccp.as_ref().map(|dccp| dccp.ccid), Some(3));
+    assert_eq!(
+        video.interval(),
+        Some(Duration::from_millis(1)),
+        "'every' replaces 'rate'"
+    );
+    assert_eq!(scenario.run.duration, Duration::from_secs(20));
+    assert_eq!(
+        (
+            scenario.run.seeds,
+            scenario.run.max_seeds,
+            scenario.run.seed
+        ),
+        (2, 2, 7)
+    );
+}
+
+/// An override of a flow's protocol replaces it; flows that happen to be called like one stay.
+#[test]
+fn alternatives_replace_each_other_within_a_flow() {
+    let named = GOOD
+        .replace("flows.video", "flows.dccp")
+        .replace("flows.web", "flows.tcp");
+    let adjust = Adjust {
+        set: vec!["flows.dccp.start=3s".into(), "flows.dccp.udp={}".into()],
+        only: Some("plain".into()),
+        ..Adjust::default()
+    };
+    let scenario = cells(&named, &adjust)[0].scenario.clone();
+    assert!(scenario.flows.get("tcp").is_some());
+    let flow = scenario.flows.get("dccp").expect("still there");
+    assert!(flow.dccp.is_none() && flow.udp.is_some());
+}
+
+/// Each mistake is refused where it stands, with what would do.
+#[test]
+fn mistakes_are_refused_where_they_stand() {
+    for (from, to, line, hint) in [
+        (
+            "rate = \"2 Mbit/s\"\ndelay",
+            "rate = \"2 Mbit\"\ndelay",
+            ":14:8",
+            "Mbit/s",
+        ),
+        (
+            "rate = \"2 Mbit/s\"\ndelay",
+            "rate = 2\ndelay",
+            ":14:8",
+            "no unit",
+        ),
+        (
+            "rate = \"2 Mbit/s\"\ndelay",
+            "rate = \"0 bit/s\"\ndelay",
+            ":14:8",
+            "rate zero",
+        ),
+        ("delay = \"300 ms\"", "dealy = \"300 ms\"", ":15:1", "delay"),
+        ("ccid = 2", "ccid = 9", ":32:17", "CCID 2"),
+        (
+            "wire = \"500 B\"",
+            "wire = \"36 B\"",
+            ":29:8",
+            "headers take 36",
+        ),
+        (
+            "wire = \"500 B\"",
+            "wire = \"500 B\"\npayload = \"80 B\"",
+            ":26:1",
+            "once",
+        ),
+        (
+            "traffic = \"cbr\"",
+            "traffic = \"poisson\"",
+            ":30:11",
+            "greedy, cbr",
+        ),
+        ("source = \"paper\", note", "note", ":6:", "run.duration"),
+        (
+            "source = \"assumed\"",
+            "source = \"guess\"",
+            ":16:42",
+            "assumed",
+        ),
+        ("law = \"threshold-window\"", "", "", "threshold-window"),
+        (
+            "start = \"10 s\"",
+            "start = \"300 s\"",
+            ":28:9",
+            "after the run",
+        ),
+        (
+            "[cells.plain]",
+            "[measure]\nmetrics = [\"speed\"]",
+            ":35:12",
+            "throughput",
+        ),
+        (
+            "back.loss = \"1 %\"",
+            "back.loss = \"1\"",
+            ":17:13",
+            "percentage",
+        ),
+    ] {
+        assert!(GOOD.contains(from), "{from}");
+        let message = refusal(&GOOD.replacen(from, to, 1));
+        assert!(message.contains(hint), "{to}: {message}");
+        assert!(message.contains(line), "{to}: {message}");
+    }
+}
+
+/// Broken TOML, an unknown cell and an unknown key in `--set` are told, too.
+#[test]
+fn other_mistakes_are_told() {
+    assert!(refusal("title = ").contains("bad.toml:1:"));
+    assert!(refusal("title = 1979-05-27").contains("date"));
+    assert!(refusal("").contains("missing"));
+    let file = ScenarioFile::parse("good.toml", GOOD).expect("parses");
+    let only = |name: &str| Adjust {
+        only: Some(name.into()),
+        ..Adjust::default()
+    };
+    let error = file.cells(&only("cut-6")).expect_err("no such cell");
+    assert!(error.to_string().contains("cut-5"), "{error}");
+    for setting in [
+        "flows.video.dcpp.ccid=3",
+        "nothing",
+        "a..b=1",
+        "run.duration=0s",
+    ] {
+        let adjust = Adjust {
+            set: vec![setting.into()],
+            ..Adjust::default()
+        };
+        let error = file.cells(&adjust).expect_err(setting);
+        assert!(!error.to_string().is_empty());
+    }
+}
+
+/// A day of 10 Gbit/s is refused before it begins, with the number of packets it would be.
+#[test]
+fn impossible_runs_are_refused() {
+    let big = GOOD
+        .replace("200 s", "24 h")
+        .replace("2 Mbit/s", "10 Gbit/s")
+        .replace("10 Mbit/s", "10 Gbit/s");
+    assert!(refusal(&big).contains("packets over links"));
+}
+
+/// Whatever a scenario says is explained, the defaults as such, and what is resolved reads back.
+#[test]
+fn every_value_is_explained() {
+    for cell in cells(GOOD, &Adjust::default()) {
+        let lines = explain(&cell);
+        for line in &lines {
+            assert!(!line.meaning.is_empty(), "{} means nothing", line.path);
+        }
+        let source = |path: &str| {
+            let line = lines.iter().find(|line| line.path == path);
+            line.unwrap_or_else(|| panic!("{path} is missing")).source
+        };
+        assert_eq!(source("topology.bottleneck.rate"), "paper");
+        assert_eq!(source("topology.bottleneck.queue"), "assumed");
+        assert_eq!(source("flows.video.dccp.min_rto"), "default");
+        let mut scenario = cell.scenario.clone();
+        scenario.paper = None; // What is resolved does not repeat the sources.
+        let text = toml::to_string(&scenario).expect("prints");
+        assert_eq!(cells(&text, &Adjust::default())[0].scenario, scenario);
+    }
+}

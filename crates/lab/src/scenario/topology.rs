@@ -1,0 +1,156 @@
+//! The network of a scenario: links, and how they are joined.
+
+use fairwire_units::{Duration, Rate, Size};
+use serde::{Deserialize, Serialize};
+
+use super::quantity::{Named, Percent, QueueLimit, text, text_option};
+
+/// How links are joined.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TopologyKind {
+    /// Links one after the other; every flow enters at one end and leaves at the other.
+    Chain,
+    /// Two routers joined by the bottleneck; each flow has a host of its own on each side.
+    Dumbbell,
+}
+
+/// The network.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Topology {
+    /// How links are joined.
+    pub kind: TopologyKind,
+    /// Dumbbell: the link between each host and its router.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub access: Option<Link>,
+    /// Dumbbell: the link between the routers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bottleneck: Option<Link>,
+    /// Chain: the links from left to right.
+    #[serde(default, skip_serializing_if = "Named::is_empty")]
+    pub links: Named<Link>,
+}
+
+/// A link and the queue before it, both ways alike unless `back` says otherwise.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Link {
+    /// Bits per second.
+    #[serde(with = "text")]
+    pub rate: Rate,
+    /// Propagation delay, one way.
+    #[serde(with = "text")]
+    pub delay: Duration,
+    /// What the DropTail queue holds beside the packet that is being sent.
+    #[serde(with = "text", default = "default_queue")]
+    pub queue: QueueLimit,
+    /// Does the packet in transmission count against the queue's size?
+    #[serde(default)]
+    pub queue_counts: QueueCounts,
+    /// Packets lost at random, each by itself.
+    #[serde(with = "text_option", default, skip_serializing_if = "Option::is_none")]
+    pub loss: Option<Percent>,
+    /// Bytes that the link adds to each packet.
+    #[serde(with = "text_option", default, skip_serializing_if = "Option::is_none")]
+    pub framing: Option<Size>,
+    /// What is different from right to left.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub back: Option<LinkBack>,
+}
+
+/// What a queue's size is compared with.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum QueueCounts {
+    /// What waits.
+    #[default]
+    Waiting,
+    /// What waits and what is being transmitted; `DropTail` of ns-2 amounts to this.
+    Transmission,
+}
+
+/// What is different on the way back.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct LinkBack {
+    /// Bits per second.
+    #[serde(with = "text_option", default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Rate>,
+    /// Propagation delay, one way.
+    #[serde(with = "text_option", default, skip_serializing_if = "Option::is_none")]
+    pub delay: Option<Duration>,
+    /// What the queue holds.
+    #[serde(with = "text_option", default, skip_serializing_if = "Option::is_none")]
+    pub queue: Option<QueueLimit>,
+    /// Packets lost at random.
+    #[serde(with = "text_option", default, skip_serializing_if = "Option::is_none")]
+    pub loss: Option<Percent>,
+    /// Bytes that the link adds to each packet.
+    #[serde(with = "text_option", default, skip_serializing_if = "Option::is_none")]
+    pub framing: Option<Size>,
+}
+
+/// A thousand packets: ample, and still a bound.
+fn default_queue() -> QueueLimit {
+    QueueLimit::Packets(1_000)
+}
+
+impl Link {
+    /// The link as it is from right to left.
+    pub fn reversed(&self) -> Self {
+        let back = self.back.clone().unwrap_or_default();
+        Self {
+            rate: back.rate.unwrap_or(self.rate),
+            delay: back.delay.unwrap_or(self.delay),
+            queue: back.queue.unwrap_or(self.queue),
+            queue_counts: self.queue_counts,
+            loss: back.loss.or(self.loss),
+            framing: back.framing.or(self.framing),
+            back: None,
+        }
+    }
+
+    /// Does it lose packets at random, either way?
+    pub fn is_random(&self) -> bool {
+        [self.loss, self.reversed().loss]
+            .into_iter()
+            .flatten()
+            .any(|loss| loss.fraction() > 0.0)
+    }
+
+    /// Bytes that the link adds to each packet, zero if nothing is said.
+    pub fn framing_bytes(&self) -> u64 {
+        self.framing.map_or(0, Size::bytes)
+    }
+}
+
+impl Topology {
+    /// The links that a packet crosses from left to right, with their names.
+    pub fn path(&self) -> Vec<(&str, &Link)> {
+        match self.kind {
+            TopologyKind::Chain => self.links.iter().collect(),
+            TopologyKind::Dumbbell => {
+                let access = self.access.iter().map(|link| ("access", link));
+                let middle = self.bottleneck.iter().map(|link| ("bottleneck", link));
+                access.clone().chain(middle).chain(access).collect()
+            }
+        }
+    }
+
+    /// The name of the link that most is measured at: the bottleneck, or the slowest of a chain.
+    pub fn bottleneck_name(&self) -> Option<&str> {
+        match self.kind {
+            TopologyKind::Dumbbell => Some("bottleneck"),
+            TopologyKind::Chain => {
+                let slowest = self.links.iter().min_by_key(|(_, link)| link.rate);
+                slowest.map(|(name, _)| name)
+            }
+        }
+    }
+
+    /// Does any link lose packets at random?
+    pub fn is_random(&self) -> bool {
+        self.path().iter().any(|(_, link)| link.is_random())
+    }
+}

@@ -1,0 +1,347 @@
+//! A scenario file as a tree that remembers where each value is written and where it comes from.
+//!
+//! Two things happen here, before anything is understood: `{ value = ..., source = ... }` becomes
+//! a value with a [`Provenance`], and overrides (cells, `--set`) are laid over the base.
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::place::{COMMAND_LINE, Place, ScenarioError, SourceText};
+
+/// Where a value comes from.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, Ord, PartialEq, PartialOrd, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Source {
+    /// The paper states it.
+    Paper,
+    /// It follows from what the paper states.
+    Derived,
+    /// The paper is silent, and this is what its authors most likely had.
+    Assumed,
+    /// Chosen to meet a published result; no claim about that result is then *reproduced*.
+    Fitted,
+}
+
+impl Source {
+    const ALL: [Self; 4] = [Self::Paper, Self::Derived, Self::Assumed, Self::Fitted];
+
+    /// The word in files.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Paper => "paper",
+            Self::Derived => "derived",
+            Self::Assumed => "assumed",
+            Self::Fitted => "fitted",
+        }
+    }
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.word())
+    }
+}
+
+/// Where a value comes from, and why.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
+pub struct Provenance {
+    /// Its source.
+    pub source: Source,
+    /// The reason, if one is written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+}
+
+/// A value with its place and provenance.
+#[derive(Clone, Debug)]
+pub(crate) struct Node {
+    pub(crate) value: Value,
+    pub(crate) place: Place,
+    pub(crate) provenance: Option<Provenance>,
+}
+
+/// What TOML can say, dates excepted.
+#[derive(Clone, Debug)]
+pub(crate) enum Value {
+    Bool(bool),
+    Integer(i64),
+    Float(f64),
+    Text(String),
+    Array(Vec<Node>),
+    Table(Vec<Entry>),
+}
+
+/// A key and its value, in the order of the file.
+#[derive(Clone, Debug)]
+pub(crate) struct Entry {
+    pub(crate) name: String,
+    pub(crate) place: Place,
+    pub(crate) node: Node,
+}
+
+/// Keys of a flow of which one at most makes sense: an override of one takes the others away.
+const ALTERNATIVES: &[&[&str]] = &[
+    &["wire", "payload"],
+    &["rate", "every"],
+    &["tcp", "dccp", "udp"],
+];
+
+/// Where in a scenario a table is, as far as overrides care.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Level {
+    Top,
+    Flows,
+    Flow,
+    Elsewhere,
+}
+
+impl Level {
+    fn below(self, name: &str) -> Self {
+        match self {
+            Self::Top if name == "flows" => Self::Flows,
+            Self::Flows => Self::Flow,
+            _ => Self::Elsewhere,
+        }
+    }
+}
+
+impl Node {
+    /// Reads a TOML document.
+    pub(crate) fn parse(source: &Arc<SourceText>) -> Result<Self, ScenarioError> {
+        let table = DeTable::parse(&source.text).map_err(|error| {
+            let span = error.span().unwrap_or(0..0);
+            ScenarioError::at(error.message().trim(), &Place::new(source, span))
+        })?;
+        let place = Place::new(source, 0..0);
+        Self::table(table.get_ref(), place, source, None)
+    }
+
+    /// Reads `path.to.key=value`, as `--set` takes it; a value that is no TOML is a text.
+    pub(crate) fn parse_setting(setting: &str) -> Result<Self, ScenarioError> {
+        let source = Arc::new(SourceText {
+            name: COMMAND_LINE.into(),
+            text: setting.into(),
+        });
+        let everything = Place::new(&source, 0..setting.len());
+        let Some((path, text)) = setting.split_once('=') else {
+            let message = "write --set path.to.key=value, as in --set flows.dccp.start=5s";
+            return Err(ScenarioError::at(message, &everything));
+        };
+        let start = path.len() + 1;
+        let place = Place::new(&source, start..setting.len());
+        let mut node = Self {
+            value: parse_word(text.trim()),
+            place,
+            provenance: None,
+        };
+        for name in path.trim().rsplit('.') {
+            if name.is_empty() {
+                let message = "a part of the key's path is empty";
+                return Err(ScenarioError::at(message, &everything));
+            }
+            let entry = Entry {
+                name: name.to_owned(),
+                place: Place::new(&source, 0..path.trim_end().len()),
+                node,
+            };
+            node = Self {
+                value: Value::Table(vec![entry]),
+                place: everything.clone(),
+                provenance: None,
+            };
+        }
+        Ok(node)
+    }
+
+    fn convert(
+        spanned: &Spanned<DeValue<'_>>,
+        source: &Arc<SourceText>,
+        inherited: Option<&Provenance>,
+    ) -> Result<Self, ScenarioError> {
+        let place = Place::new(source, spanned.span());
+        let value = match spanned.get_ref() {
+            DeValue::Boolean(value) => Value::Bool(*value),
+            DeValue::String(text) => Value::Text(text.to_string()),
+            DeValue::Integer(number) => {
+                let digits = number.as_str().replace('_', "");
+                let value = i64::from_str_radix(&digits, number.radix())
+                    .map_err(|_| ScenarioError::at("this number is too large", &place))?;
+                Value::Integer(value)
+            }
+            DeValue::Float(number) => match number.as_str().replace('_', "").parse::<f64>() {
+                Ok(value) if value.is_finite() => Value::Float(value),
+                _ => return Err(ScenarioError::at("this is not a finite number", &place)),
+            },
+            DeValue::Datetime(_) => {
+                let message = "no date belongs in a scenario: write a text in quotes";
+                return Err(ScenarioError::at(message, &place));
+            }
+            DeValue::Array(items) => Value::Array(
+                items
+                    .iter()
+                    .map(|item| Self::convert(item, source, inherited))
+                    .collect::<Result<_, _>>()?,
+            ),
+            DeValue::Table(table) => return Self::table(table, place, source, inherited),
+        };
+        Ok(Self {
+            value,
+            place,
+            provenance: inherited.cloned(),
+        })
+    }
+
+    /// A table, or the value inside `{ value = ..., source = ..., note = ... }`.
+    fn table(
+        table: &DeTable<'_>,
+        place: Place,
+        source: &Arc<SourceText>,
+        inherited: Option<&Provenance>,
+    ) -> Result<Self, ScenarioError> {
+        let own = provenance(table, source, inherited)?;
+        let provenance = own.as_ref().or(inherited);
+        if let Some(value) = table.get("value") {
+            for key in table.keys() {
+                if !["value", "source", "note"].contains(&&**key.get_ref()) {
+                    let message = "beside 'value' may stand 'source' and 'note' only";
+                    let place = Place::new(source, key.span());
+                    return Err(ScenarioError::at(message, &place));
+                }
+            }
+            return Self::convert(value, source, provenance);
+        }
+        let mut entries = Vec::with_capacity(table.len());
+        for (key, value) in table {
+            let name = key.get_ref();
+            if name == "source" || name == "note" {
+                continue;
+            }
+            entries.push(Entry {
+                name: name.to_string(),
+                place: Place::new(source, key.span()),
+                node: Self::convert(value, source, provenance)?,
+            });
+        }
+        entries.sort_by_key(|entry| entry.place.span.start);
+        Ok(Self {
+            value: Value::Table(entries),
+            place,
+            provenance: provenance.cloned(),
+        })
+    }
+
+    /// Takes `name` out of this table.
+    pub(crate) fn take(&mut self, name: &str) -> Option<Self> {
+        let Value::Table(entries) = &mut self.value else {
+            return None;
+        };
+        let at = entries.iter().position(|entry| entry.name == name)?;
+        Some(entries.remove(at).node)
+    }
+
+    /// The node at a dotted path, or the nearest one above it.
+    pub(crate) fn nearest(&self, path: &str) -> &Self {
+        let mut node = self;
+        for name in path.split('.') {
+            let Value::Table(entries) = &node.value else {
+                break;
+            };
+            let Some(entry) = entries.iter().find(|entry| entry.name == name) else {
+                break;
+            };
+            node = &entry.node;
+        }
+        node
+    }
+
+    /// Lays `over` over this node: tables merge key by key, everything else is replaced.
+    pub(crate) fn lay_over(&mut self, over: &Self) {
+        self.lay(over, Level::Top);
+    }
+
+    fn lay(&mut self, over: &Self, level: Level) {
+        let (Value::Table(entries), Value::Table(new)) = (&mut self.value, &over.value) else {
+            *self = over.clone();
+            return;
+        };
+        for entry in new {
+            if level == Level::Flow {
+                let groups = ALTERNATIVES.iter();
+                for group in groups.filter(|group| group.contains(&entry.name.as_str())) {
+                    let is_other =
+                        |old: &Entry| old.name != entry.name && group.contains(&old.name.as_str());
+                    entries.retain(|old| !is_other(old));
+                }
+            }
+            match entries.iter_mut().find(|old| old.name == entry.name) {
+                Some(old) => old.node.lay(&entry.node, level.below(&entry.name)),
+                None => entries.push(entry.clone()),
+            }
+        }
+    }
+
+    /// Calls `visit` with the dotted path of each value that is no table.
+    pub(crate) fn leaves<'a>(&'a self, path: &str, visit: &mut impl FnMut(&str, &'a Self)) {
+        let Value::Table(entries) = &self.value else {
+            visit(path, self);
+            return;
+        };
+        for entry in entries {
+            let path = if path.is_empty() {
+                entry.name.clone()
+            } else {
+                format!("{path}.{}", entry.name)
+            };
+            entry.node.leaves(&path, visit);
+        }
+    }
+}
+
+/// What `--set` gives: TOML where it is TOML, a text otherwise.
+fn parse_word(text: &str) -> Value {
+    let source = Arc::new(SourceText {
+        name: COMMAND_LINE.into(),
+        text: text.into(),
+    });
+    DeValue::parse(text)
+        .ok()
+        .and_then(|value| Node::convert(&value, &source, None).ok())
+        .map_or_else(|| Value::Text(text.to_owned()), |node| node.value)
+}
+
+/// The `source` and `note` of a table; a note alone explains what is inherited.
+fn provenance(
+    table: &DeTable<'_>,
+    text: &Arc<SourceText>,
+    inherited: Option<&Provenance>,
+) -> Result<Option<Provenance>, ScenarioError> {
+    let note = table
+        .get("note")
+        .map(|note| words(note, text))
+        .transpose()?;
+    let Some(source) = table.get("source") else {
+        let explained = note.and_then(|note| {
+            inherited.map(|above| Provenance {
+                source: above.source,
+                note: Some(note),
+            })
+        });
+        return Ok(explained);
+    };
+    let word = source.get_ref().as_str().unwrap_or_default();
+    let Some(source) = Source::ALL.into_iter().find(|known| known.word() == word) else {
+        let message = "a source is one of \"paper\", \"derived\", \"assumed\", \"fitted\"";
+        return Err(ScenarioError::at(message, &Place::new(text, source.span())));
+    };
+    Ok(Some(Provenance { source, note }))
+}
+
+fn words(note: &Spanned<DeValue<'_>>, text: &Arc<SourceText>) -> Result<String, ScenarioError> {
+    let place = Place::new(text, note.span());
+    let words = note.get_ref().as_str().map(str::to_owned);
+    words.ok_or_else(|| ScenarioError::at("a note is a text in quotes", &place))
+}

@@ -1,0 +1,23 @@
+//! From a scenario to a run: topology, agents, meters, and what they come to.
+//!
+//! [`run`] is the whole of it: one cell, one seed, one thread, no clock.
+
+mod build;
+mod capture;
+mod dccp;
+mod ends;
+mod flow_meter;
+mod gather;
+mod host;
+mod link_meter;
+mod run;
+mod sample;
+mod store;
+mod tcp;
+#[cfg(test)]
+mod tests;
+mod ticker;
+mod udp;
+mod windows;
+
+pub use run::{RunError, RunOptions, run};

@@ -1,0 +1,368 @@
+//! From a scenario to a network with its agents in place.
+
+use fairwire_cc::{NewReno, RtoConfig};
+use fairwire_net::{
+    Bernoulli, Digest, DropTail, LinkId, LinkSpec, Network, NodeId, Streams, Topology, Towards,
+};
+use fairwire_proto::{Config, Endpoint, EndpointConfig};
+use fairwire_tcp::{DelayedAcks, Receiver, Sender};
+use fairwire_units::{Duration, Instant};
+
+use super::capture::Capture;
+use super::dccp::{DccpPeer, SERVICE, Source};
+use super::ends::{Ends, port};
+use super::flow_meter::FlowMeter;
+use super::host::{Host, Peer};
+use super::link_meter::LinkMeters;
+use super::run::RunError;
+use super::store::Store;
+use super::tcp::{TcpSink, TcpSource};
+use super::ticker::{Budget, Ticker};
+use super::udp::{UdpSink, UdpSource};
+use super::windows::Windows;
+use crate::scenario::{
+    Dccp, Encapsulation, Flow, LawName, Link, Protocol, QueueCounts, QueueLimit, QueuePolicy,
+    Scenario, SegmentSize, Side, Tcp, TopologyKind, Traffic,
+};
+
+/// What watches a run.
+pub(crate) type Watch = (Digest, (LinkMeters, Option<Capture>));
+
+/// Where a flow lives.
+#[derive(Clone, Debug)]
+pub(crate) struct FlowPlace {
+    pub(crate) name: String,
+    /// The sender's view and the receiver's.
+    pub(crate) ends: (Ends, Ends),
+}
+
+/// A run, ready to begin.
+#[derive(Debug)]
+pub(crate) struct Built {
+    pub(crate) network: Network<Host, Watch>,
+    pub(crate) flows: Vec<FlowPlace>,
+    pub(crate) windows: Windows,
+}
+
+/// Nodes and links of a scenario.
+struct Ground {
+    topology: Topology,
+    /// Left and right node of each flow.
+    hosts: Vec<(NodeId, NodeId)>,
+    /// The links that are measured: number, name, the link as described.
+    watched: Vec<(LinkId, String, Link)>,
+    /// The links of the tap.
+    tapped: Vec<(LinkId, String)>,
+    links: usize,
+}
+
+/// Builds `scenario` for `seed`; starts are moved at random if `perturbed`.
+pub(crate) fn build(
+    scenario: &Scenario,
+    (seed, perturbed): (u64, bool),
+    capture: Option<Box<dyn std::io::Write + Send>>,
+) -> Result<Built, RunError> {
+    let streams = Streams::new(seed);
+    let flows: Vec<(&str, &Flow)> = scenario.enabled_flows().collect();
+    let ground = match scenario.topology.kind {
+        TopologyKind::Dumbbell => dumbbell(scenario, &flows, streams)?,
+        TopologyKind::Chain => chain(scenario, flows.len(), streams),
+    };
+    let windows = Windows::of(scenario);
+    let mut meters = LinkMeters::new(&windows, ground.links, 2 * flows.len());
+    for (id, name, link) in &ground.watched {
+        meters.watch(*id, name, link.rate.bits_per_s(), link.framing_bytes());
+    }
+    let capture = capture
+        .map(|out| Capture::new(out, &ground.tapped))
+        .transpose()
+        .map_err(RunError::Capture)?;
+    let store = Store::new(vec![FlowMeter::new(&windows); 2 * flows.len()]);
+    let watch = (Digest::new(), (meters, capture));
+    let nodes = ground.topology.nodes();
+    let network = Network::new(ground.topology, store, watch);
+    let mut hosts: Vec<Host> = (0..nodes).map(|_| Host::default()).collect();
+    let mut places = Vec::new();
+    for ((index, (name, flow)), (left, right)) in (0..).zip(&flows).zip(&ground.hosts) {
+        let (sender, receiver) = match flow.from {
+            Side::Left => (*left, *right),
+            Side::Right => (*right, *left),
+        };
+        let ends = Ends::pair(index, sender, receiver);
+        let mut start = Instant::START + flow.start;
+        if perturbed {
+            let range = scenario.start_range(flow);
+            start += streams.stream(&format!("start/{name}")).span(range);
+        }
+        let (source, sink) = peers(name, flow, ends, start, streams)?;
+        hosts[sender.0 as usize].peers.push(source);
+        hosts[receiver.0 as usize].peers.push(sink);
+        places.push(FlowPlace {
+            name: (*name).to_owned(),
+            ends,
+        });
+    }
+    let mut built = Built {
+        network,
+        flows: places,
+        windows,
+    };
+    for (number, host) in (0..).zip(hosts) {
+        if !host.peers.is_empty() {
+            built.network.place(NodeId(number), host);
+        }
+    }
+    Ok(built)
+}
+
+fn dumbbell(
+    scenario: &Scenario,
+    flows: &[(&str, &Flow)],
+    streams: Streams,
+) -> Result<Ground, RunError> {
+    let (Some(access), Some(middle)) = (&scenario.topology.access, &scenario.topology.bottleneck)
+    else {
+        return Err(RunError::Scenario(
+            "a dumbbell has access links and a bottleneck",
+        ));
+    };
+    let mut topology = Topology::new();
+    let shared = (
+        spec(middle, "bottleneck", streams),
+        spec(&middle.reversed(), "bottleneck/back", streams),
+    );
+    let built = topology.dumbbell(flows.len(), shared, |which| {
+        let (side, name) = match which.side {
+            fairwire_net::Side::Left => ("left", flows[which.pair].0),
+            fairwire_net::Side::Right => ("right", flows[which.pair].0),
+        };
+        let is_left = which.side == fairwire_net::Side::Left;
+        let is_forward = is_left == (which.towards == Towards::Router);
+        if is_forward {
+            spec(access, &format!("access/{side}/{name}"), streams)
+        } else {
+            spec(
+                &access.reversed(),
+                &format!("access/{side}/{name}/back"),
+                streams,
+            )
+        }
+    });
+    let names = [
+        (built.forward, "bottleneck".to_owned(), middle.clone()),
+        (
+            built.backward,
+            "bottleneck/back".to_owned(),
+            middle.reversed(),
+        ),
+    ];
+    Ok(Ground {
+        links: topology.ends().len(),
+        hosts: built.left.into_iter().zip(built.right).collect(),
+        tapped: names
+            .iter()
+            .map(|(id, name, _)| (*id, name.clone()))
+            .collect(),
+        watched: names.into(),
+        topology,
+    })
+}
+
+fn chain(scenario: &Scenario, flows: usize, streams: Streams) -> Ground {
+    let mut topology = Topology::new();
+    let hops = scenario.topology.links.iter().map(|(name, link)| {
+        let back = spec(&link.reversed(), &format!("{name}/back"), streams);
+        (spec(link, name, streams), back)
+    });
+    let built = topology.chain(hops);
+    let mut watched = Vec::new();
+    for (index, (name, link)) in scenario.topology.links.iter().enumerate() {
+        watched.push((built.forward[index], name.to_owned(), link.clone()));
+        watched.push((
+            built.backward[index],
+            format!("{name}/back"),
+            link.reversed(),
+        ));
+    }
+    let bottleneck = scenario.topology.bottleneck_name().unwrap_or("");
+    let is_tapped = |name: &str| name.strip_suffix("/back").unwrap_or(name) == bottleneck;
+    let tapped = watched
+        .iter()
+        .filter(|(_, name, _)| is_tapped(name))
+        .map(|(id, name, _)| (*id, name.clone()))
+        .collect();
+    let ends = (built.nodes[0], built.nodes[built.nodes.len() - 1]);
+    Ground {
+        links: topology.ends().len(),
+        hosts: vec![ends; flows],
+        watched,
+        tapped,
+        topology,
+    }
+}
+
+fn spec(link: &Link, name: &str, streams: Streams) -> LinkSpec {
+    let queue = match link.queue {
+        QueueLimit::Packets(packets) => DropTail::packets(packets),
+        QueueLimit::Bytes(size) => DropTail::bytes(size),
+    };
+    let queue = match link.queue_counts {
+        QueueCounts::Waiting => queue,
+        QueueCounts::Transmission => queue.counting_transmission(),
+    };
+    let spec = LinkSpec::new(link.rate, link.delay)
+        .framing(u32::try_from(link.framing_bytes()).unwrap_or(u32::MAX))
+        .queue(queue);
+    match link.loss {
+        Some(loss) if loss.fraction() > 0.0 => {
+            let stream = streams.stream(&format!("{name}/loss"));
+            spec.loss(Bernoulli::new(loss.fraction(), stream))
+        }
+        _ => spec,
+    }
+}
+
+/// The sender and the receiver of a flow.
+fn peers(
+    name: &str,
+    flow: &Flow,
+    (source, sink): (Ends, Ends),
+    start: Instant,
+    streams: Streams,
+) -> Result<(Peer, Peer), RunError> {
+    let size = flow.payload_bytes();
+    let stop = flow.stop.map(|stop| Instant::START + stop);
+    let budget = Budget::new(flow.total.map(fairwire_units::Size::bytes));
+    match flow.protocol() {
+        Protocol::Udp => {
+            let interval = flow.interval().unwrap_or(Duration::MAX);
+            let ticker = Ticker::new(start, interval, stop);
+            let from = UdpSource::new(source, ticker, budget, size);
+            Ok((Peer::UdpSource(from), Peer::UdpSink(UdpSink { ends: sink })))
+        }
+        Protocol::Tcp(tcp) => {
+            let config = tcp_config(flow, tcp);
+            let data = match (flow.traffic, flow.total) {
+                (Traffic::Cbr, _) => fairwire_tcp::Source::Written,
+                (Traffic::Greedy, None) => fairwire_tcp::Source::Greedy,
+                (Traffic::Greedy, Some(total)) => fairwire_tcp::Source::Finite(total.bytes()),
+            };
+            let mut window = config.window(NewReno);
+            if let Some(ssthresh) = tcp.initial_ssthresh {
+                window = window.with_initial_ssthresh(f64::from(ssthresh.0));
+            }
+            let sender = Sender::new(config, Box::new(window), data, start);
+            let cbr = flow
+                .interval()
+                .map(|interval| (Ticker::new(start, interval, stop), budget, size));
+            let silent_from = match flow.traffic {
+                Traffic::Greedy => stop.unwrap_or(Instant::MAX),
+                Traffic::Cbr => Instant::MAX,
+            };
+            let from = TcpSource::new(source, sender, cbr, silent_from);
+            let to = TcpSink::new(sink, Receiver::new(config));
+            Ok((Peer::TcpSource(Box::new(from)), Peer::TcpSink(Box::new(to))))
+        }
+        Protocol::Dccp(dccp) => {
+            let load = Source {
+                size,
+                interval: flow.interval(),
+                stop,
+                budget,
+            };
+            dccp_peers((name, flow, dccp), (source, sink), start, load, streams)
+        }
+    }
+}
+
+fn tcp_config(flow: &Flow, tcp: &Tcp) -> fairwire_tcp::Config {
+    fairwire_tcp::Config {
+        wire_size: flow.wire_bytes(),
+        initial_window: tcp.initial_window.map(|window| f64::from(window.0)),
+        receive_window: tcp.window.map(|window| window.0),
+        delayed_acks: tcp.delayed_acks.then(DelayedAcks::default),
+        handshake: tcp.handshake,
+        limited_transmit: tcp.limited_transmit,
+        max_burst: tcp.max_burst.0.max(1),
+        rto: RtoConfig::TCP.with_min(tcp.min_rto.duration()),
+        ..fairwire_tcp::Config::default()
+    }
+}
+
+fn dccp_peers(
+    (name, flow, dccp): (&str, &Flow, &Dccp),
+    (source, sink): (Ends, Ends),
+    start: Instant,
+    load: Source,
+    streams: Streams,
+) -> Result<(Peer, Peer), RunError> {
+    let encapsulation = match dccp.encapsulation {
+        Encapsulation::Native => fairwire_proto::Encapsulation::Native,
+        Encapsulation::Udp => fairwire_proto::Encapsulation::Udp,
+    };
+    let back_ccid = dccp.back_ccid.unwrap_or(dccp.ccid);
+    let endpoint = |side: &str| {
+        let mut draw = streams.stream(&format!("secret/{name}/{side}"));
+        let mut secret = [0; 32];
+        for part in secret.chunks_exact_mut(8) {
+            part.copy_from_slice(&draw.bits().to_le_bytes());
+        }
+        Endpoint::new(EndpointConfig::default(), secret)
+    };
+    let client_config = dccp_config(flow, dccp, dccp.ccid, back_ccid);
+    let server_config = dccp_config(flow, dccp, back_ccid, dccp.ccid);
+    let client = DccpPeer::client(
+        (source, name.to_owned()),
+        endpoint("sender"),
+        encapsulation,
+        (start, client_config),
+        Some(load),
+    );
+    let mut listening = endpoint("receiver");
+    listening
+        .listen(port(sink.incoming), &[SERVICE], server_config)
+        .map_err(|error| RunError::Dccp(error.to_string()))?;
+    let answer = dccp.back_ccid.map(|_| load);
+    let server = DccpPeer::server((sink, name.to_owned()), listening, encapsulation, answer);
+    Ok((Peer::Dccp(Box::new(client)), Peer::Dccp(Box::new(server))))
+}
+
+fn dccp_config(flow: &Flow, dccp: &Dccp, send_ccid: u8, receive_ccid: u8) -> Config {
+    let mut config = Config::default();
+    config.send_ccids = vec![send_ccid];
+    config.receive_ccids = vec![receive_ccid];
+    config.ecn = dccp.ecn;
+    config.send_queue.packets = dccp.queue.limit.0 as usize;
+    config.send_queue.bytes = usize::MAX;
+    config.send_queue.age = dccp.queue.age;
+    config.send_queue.policy = match dccp.queue.policy {
+        QueuePolicy::Refuse => fairwire_proto::QueuePolicy::BackPressure,
+        QueuePolicy::DropOldest => fairwire_proto::QueuePolicy::DropOldest,
+    };
+    let room = flow.wire_bytes().saturating_add(OPTION_ROOM);
+    config.path_mtu = u16::try_from(room).unwrap_or(u16::MAX).max(config.path_mtu);
+    config.ccid2.law = match (dccp.law, dccp.cut) {
+        (LawName::ThresholdWindow, Some(cut)) => fairwire_proto::Law::ThresholdWindow {
+            cut: cut.fraction(),
+        },
+        _ => fairwire_proto::Law::NewReno,
+    };
+    config.ccid2.initial_ssthresh = dccp.initial_ssthresh.map(|packets| f64::from(packets.0));
+    config.ccid2.initial_window = dccp.initial_window.map(|packets| f64::from(packets.0));
+    config.ccid2.min_rto = dccp.min_rto.duration();
+    config.ccid3.segment = match dccp.segment {
+        SegmentSize::Mean => fairwire_proto::Segment::Mean,
+        SegmentSize::Mps => fairwire_proto::Segment::Mps,
+        SegmentSize::Fixed(size) => {
+            fairwire_proto::Segment::Fixed(u32::try_from(size.bytes()).unwrap_or(u32::MAX))
+        }
+    };
+    config.ccid3.b = dccp.b;
+    config.ccid3.t_rto_rtts = dccp.t_rto_rtts;
+    config.ccid3.oscillation_reduction = dccp.oscillation_reduction;
+    config.ccid3.history_discounting = dccp.history_discounting;
+    config
+}
+
+/// What options may add to a plain data packet at most, as in the scenario's checks.
+const OPTION_ROOM: u32 = 512;

@@ -1,0 +1,314 @@
+//! DCCP: a whole endpoint and the application above it as an agent.
+//!
+//! Heads are really encoded by the sender and decoded by the receiver; only payloads are lengths.
+//! Their tag is the moment at which the application offered them.
+
+use fairwire_net::{Packet, Release};
+use fairwire_proto::{
+    Config, ConnectionId, Encapsulation, Endpoint, Event, Meta, Path, Payload, SendError, Stats,
+};
+use fairwire_units::{Instant, Rate};
+use fairwire_wire::{HeadBuf, ServiceCode};
+
+use super::ends::{Ends, port};
+use super::store::{Content, Store};
+use super::ticker::{Budget, Ticker};
+use crate::scenario::{IP_HEADER, UDP_HEADER};
+
+/// The service that simulated servers offer.
+pub(crate) const SERVICE: ServiceCode = ServiceCode::from_bytes(*b"fair");
+
+/// What the application does once the connection is open.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Source {
+    pub(crate) size: u32,
+    /// `None` is greedy.
+    pub(crate) interval: Option<fairwire_units::Duration>,
+    pub(crate) stop: Option<Instant>,
+    pub(crate) budget: Budget,
+}
+
+/// A source at work.
+#[derive(Debug)]
+enum Active {
+    /// No source, or one that waits for the connection.
+    Idle,
+    Greedy,
+    Cbr(Ticker),
+}
+
+/// How this side comes to its connection.
+#[derive(Debug)]
+enum Role {
+    /// Connects at this moment.
+    Client { at: Instant, config: Box<Config> },
+    /// Waits for a Request.
+    Server,
+}
+
+/// One side of a DCCP flow.
+#[derive(Debug)]
+pub(crate) struct DccpPeer {
+    pub(crate) ends: Ends,
+    name: String,
+    endpoint: Endpoint,
+    role: Role,
+    path: Path,
+    connection: Option<ConnectionId>,
+    source: Option<Source>,
+    active: Active,
+    head: Box<HeadBuf>,
+    below: u32,
+}
+
+impl DccpPeer {
+    pub(crate) fn client(
+        (ends, name): (Ends, String),
+        endpoint: Endpoint,
+        encapsulation: Encapsulation,
+        (at, config): (Instant, Config),
+        source: Option<Source>,
+    ) -> Self {
+        let role = Role::Client {
+            at,
+            config: Box::new(config),
+        };
+        Self::new((ends, name), endpoint, encapsulation, role, source)
+    }
+
+    /// `endpoint` listens already.
+    pub(crate) fn server(
+        (ends, name): (Ends, String),
+        endpoint: Endpoint,
+        encapsulation: Encapsulation,
+        source: Option<Source>,
+    ) -> Self {
+        Self::new((ends, name), endpoint, encapsulation, Role::Server, source)
+    }
+
+    fn new(
+        (ends, name): (Ends, String),
+        endpoint: Endpoint,
+        encapsulation: Encapsulation,
+        role: Role,
+        source: Option<Source>,
+    ) -> Self {
+        let below = match encapsulation {
+            Encapsulation::Native => IP_HEADER,
+            Encapsulation::Udp => IP_HEADER + UDP_HEADER,
+        };
+        Self {
+            ends,
+            name,
+            endpoint,
+            role,
+            path: ends.path(encapsulation),
+            connection: None,
+            source,
+            active: Active::Idle,
+            head: Box::new(HeadBuf::new()),
+            below,
+        }
+    }
+
+    pub(crate) fn handle_packet(&mut self, now: Instant, packet: Packet, store: &mut Store) {
+        let slot = store.slot_mut(packet.handle);
+        let payload = std::mem::replace(&mut slot.payload, Payload::EMPTY);
+        let meta = Meta {
+            path: self.path,
+            ecn: packet.ecn,
+        };
+        self.endpoint
+            .handle_datagram(now, meta, &slot.head, payload);
+        let (sent_at, is_data) = (slot.sent_at, slot.is_data);
+        store.release(packet.handle);
+        store
+            .meter(self.ends.incoming)
+            .arrived(now, sent_at, packet.wire_len, is_data);
+        self.events(now, store);
+    }
+
+    pub(crate) fn poll_transmit(&mut self, now: Instant, store: &mut Store) -> Option<Packet> {
+        loop {
+            if let Some(transmit) = self.endpoint.poll_transmit(now, &mut self.head) {
+                let payload_len = u32::try_from(transmit.payload.len()).unwrap_or(u32::MAX);
+                let head_len = u32::try_from(self.head.len()).unwrap_or(u32::MAX);
+                let is_data = transmit.id.is_some();
+                let content = Content::Dccp {
+                    in_udp: transmit.path.encapsulation == Encapsulation::Udp,
+                };
+                let handle = store.put(content, transmit.payload, now, is_data);
+                let slot = store.slot_mut(handle);
+                slot.head.extend_from_slice(self.head.as_slice());
+                if is_data {
+                    store.meter(self.ends.outgoing).sent(now);
+                }
+                let wire_len = self.below + head_len + payload_len;
+                return Some(self.ends.packet(wire_len, transmit.ecn, handle));
+            }
+            // What left made room: a greedy application fills it at once.
+            if !self.refill(now, store) {
+                return None;
+            }
+        }
+    }
+
+    pub(crate) fn next_timeout(&self) -> Option<Instant> {
+        let connect = match (&self.role, self.connection) {
+            (Role::Client { at, .. }, None) => Some(*at),
+            _ => None,
+        };
+        let tick = match &self.active {
+            Active::Cbr(ticker) => ticker.next(),
+            Active::Idle | Active::Greedy => None,
+        };
+        [connect, tick, self.endpoint.next_timeout()]
+            .into_iter()
+            .flatten()
+            .min()
+    }
+
+    pub(crate) fn handle_timeout(&mut self, now: Instant, store: &mut Store) {
+        self.connect_if_due(now, store);
+        if self.endpoint.next_timeout().is_some_and(|at| at <= now) {
+            self.endpoint.handle_timeout(now);
+        }
+        self.events(now, store);
+        self.tick(now, store);
+    }
+
+    /// Counters and gauges, once there is a connection.
+    pub(crate) fn stats(&self) -> Option<Stats> {
+        self.endpoint.stats(self.connection?)
+    }
+
+    fn connect_if_due(&mut self, now: Instant, store: &mut Store) {
+        let Role::Client { at, config } = &mut self.role else {
+            return;
+        };
+        if self.connection.is_some() || now < *at {
+            return;
+        }
+        *at = Instant::MAX;
+        let config = std::mem::take(&mut **config);
+        let port = port(self.ends.outgoing);
+        match self
+            .endpoint
+            .connect(now, self.path, Some(port), port, SERVICE, config)
+        {
+            Ok(connection) => self.connection = Some(connection),
+            Err(error) => store.notes.push(format!("{}: {error}", self.name)),
+        }
+    }
+
+    fn events(&mut self, now: Instant, store: &mut Store) {
+        while let Some((connection, event)) = self.endpoint.poll_event() {
+            match event {
+                Event::Connected | Event::Accepted { .. } => {
+                    self.connection = Some(connection);
+                    self.start(now, store);
+                }
+                Event::Readable => self.read(now, connection, store),
+                Event::Closed { reason } => {
+                    self.active = Active::Idle;
+                    let note = format!("{}: the connection ended at {now}: {reason:?}", self.name);
+                    store.notes.push(note);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn read(&mut self, now: Instant, connection: ConnectionId, store: &mut Store) {
+        let meter = store.meter(self.ends.incoming);
+        while let Some(received) = self.endpoint.recv(connection) {
+            let offered_at = received.payload.tag().map(Instant::from_nanos);
+            meter.received(now, received.payload.len() as u64, offered_at);
+        }
+    }
+
+    /// The connection is open: the source begins.
+    fn start(&mut self, now: Instant, store: &mut Store) {
+        let Some(source) = &self.source else {
+            return;
+        };
+        self.active = match source.interval {
+            None => Active::Greedy,
+            Some(interval) => Active::Cbr(Ticker::new(now, interval, source.stop)),
+        };
+        self.tick(now, store);
+    }
+
+    /// A CBR source offers what is due.
+    fn tick(&mut self, now: Instant, store: &mut Store) {
+        loop {
+            let Active::Cbr(ticker) = &mut self.active else {
+                return;
+            };
+            if !ticker.tick(now) {
+                return;
+            }
+            self.offer(now, store);
+        }
+    }
+
+    /// A greedy source offers what fits; true if it did.
+    fn refill(&mut self, now: Instant, store: &mut Store) -> bool {
+        let (Active::Greedy, Some(source), Some(id)) =
+            (&self.active, &self.source, self.connection)
+        else {
+            return false;
+        };
+        if source.stop.is_some_and(|stop| now >= stop) {
+            self.active = Active::Idle;
+            return false;
+        }
+        let size = source.size as usize;
+        let mut offered = false;
+        while matches!(self.active, Active::Greedy) && self.endpoint.can_send(id, size) {
+            if !self.offer(now, store) {
+                break;
+            }
+            offered = true;
+        }
+        offered
+    }
+
+    /// The application offers one datagram; false if there was none or it was not taken.
+    fn offer(&mut self, now: Instant, store: &mut Store) -> bool {
+        let (Some(source), Some(id)) = (&mut self.source, self.connection) else {
+            return false;
+        };
+        let size = source.budget.next(source.size);
+        if size == 0 {
+            self.active = Active::Idle;
+            return false;
+        }
+        let payload = Payload::Synthetic {
+            len: size,
+            tag: now.as_nanos(),
+        };
+        match self.endpoint.send(now, id, payload) {
+            Ok(_) => {
+                source.budget.spend(size);
+                true
+            }
+            Err(SendError::Full) => {
+                store.meter(self.ends.outgoing).refused(now);
+                false
+            }
+            Err(error) => {
+                self.active = Active::Idle;
+                store
+                    .notes
+                    .push(format!("{}: at {now}: {error}", self.name));
+                false
+            }
+        }
+    }
+}
+
+/// The rate in bits per second that a connection's controller permits.
+pub(crate) fn permitted_rate(stats: &Stats) -> Option<Rate> {
+    stats.gauges.rate_bytes_per_s.map(Rate::from_bytes_per_s)
+}

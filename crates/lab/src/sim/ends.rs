@@ -1,0 +1,79 @@
+//! Who talks to whom: the nodes, flows and addresses of one side of a flow.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+use fairwire_net::{FlowId, NodeId, Packet};
+use fairwire_proto::{Encapsulation, Path};
+use fairwire_units::Ecn;
+use fairwire_wire::udp;
+
+/// One side's view of its flow.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ends {
+    pub(crate) here: NodeId,
+    pub(crate) there: NodeId,
+    /// What this side sends.
+    pub(crate) outgoing: FlowId,
+    /// What it gets.
+    pub(crate) incoming: FlowId,
+}
+
+impl Ends {
+    /// The two views of conversation number `index`: its sender's, then its receiver's.
+    pub(crate) fn pair(index: u32, sender: NodeId, receiver: NodeId) -> (Self, Self) {
+        let (there, back) = (FlowId(2 * index), FlowId(2 * index + 1));
+        let view = |here, far, outgoing, incoming| Self {
+            here,
+            there: far,
+            outgoing,
+            incoming,
+        };
+        (
+            view(sender, receiver, there, back),
+            view(receiver, sender, back, there),
+        )
+    }
+
+    /// A packet from here to there.
+    pub(crate) fn packet(&self, wire_len: u32, ecn: Ecn, handle: fairwire_net::Handle) -> Packet {
+        Packet {
+            source: self.here,
+            destination: self.there,
+            flow: self.outgoing,
+            wire_len,
+            ecn,
+            handle,
+        }
+    }
+
+    /// The path below DCCP.
+    pub(crate) fn path(&self, encapsulation: Encapsulation) -> Path {
+        let port = match encapsulation {
+            Encapsulation::Native => 0,
+            Encapsulation::Udp => udp::PORT,
+        };
+        let socket = |node| SocketAddr::new(IpAddr::V4(address(node)), port);
+        Path {
+            encapsulation,
+            local: socket(self.here),
+            remote: socket(self.there),
+        }
+    }
+}
+
+/// The address of a node: 10.0.0.0/8 counted up from 10.0.0.1.
+pub(crate) fn address(node: NodeId) -> Ipv4Addr {
+    let [_, a, b, c] = (node.0 + 1).to_be_bytes();
+    Ipv4Addr::new(10, a, b, c)
+}
+
+/// Ports of simulated flows start here: a stretch where no analyser of packets expects a protocol
+/// of its own in what are zeros.
+const FIRST_PORT: u16 = 51_000;
+const PORTS: u32 = 3_000;
+
+/// The port that conversation `flow` uses on each side, in TCP, UDP and DCCP alike.
+pub(crate) fn port(flow: FlowId) -> u16 {
+    let conversation = flow.0 / 2;
+    FIRST_PORT + u16::try_from(conversation % PORTS).unwrap_or(0)
+}

@@ -1,0 +1,117 @@
+//! What one direction of a flow sent and got, by window and period.
+
+use fairwire_measure::{DelayHistogram, Jitter, Traffic};
+use fairwire_units::{Duration, Instant};
+
+use super::windows::{Span, Windows};
+
+/// The counts of one window.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct FlowWindow {
+    /// Data packets that left the sender.
+    pub(crate) sent: u64,
+    /// Packets the application offered and the send queue did not take.
+    pub(crate) refused: u64,
+    /// Data packets that arrived.
+    pub(crate) delivered: u64,
+    /// Everything that arrived, payload as the application got it.
+    pub(crate) traffic: Traffic,
+    /// One-way delays of data packets.
+    pub(crate) delays: DelayHistogram,
+    /// What papers call jitter, of data packets.
+    pub(crate) jitter: Jitter,
+    /// Sum and number of one-way delays of all packets.
+    pub(crate) all_delays: (Duration, u64),
+    /// Sum and number of times from the application's offer to delivery.
+    pub(crate) app_delays: (Duration, u64),
+}
+
+/// The counts of one period.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct FlowPeriod {
+    pub(crate) wire_bytes: u64,
+    pub(crate) payload_bytes: u64,
+    pub(crate) delay: Duration,
+    pub(crate) delivered: u64,
+}
+
+/// One direction of a flow.
+#[derive(Clone, Debug)]
+pub(crate) struct FlowMeter {
+    windows: Windows,
+    pub(crate) counts: Vec<FlowWindow>,
+    pub(crate) periods: Vec<FlowPeriod>,
+    /// Has it carried data at all?
+    pub(crate) has_data: bool,
+}
+
+impl FlowMeter {
+    pub(crate) fn new(windows: &Windows) -> Self {
+        Self {
+            counts: vec![FlowWindow::default(); windows.spans.len()],
+            periods: vec![FlowPeriod::default(); windows.periods],
+            windows: windows.clone(),
+            has_data: false,
+        }
+    }
+
+    /// The counts of the windows that hold `at`.
+    fn at(&mut self, at: Instant) -> impl Iterator<Item = &mut FlowWindow> {
+        let spans: &[Span] = &self.windows.spans;
+        self.counts
+            .iter_mut()
+            .zip(spans)
+            .filter(move |(_, span)| span.holds(at))
+            .map(|(counts, _)| counts)
+    }
+
+    /// A data packet left.
+    pub(crate) fn sent(&mut self, now: Instant) {
+        self.has_data = true;
+        self.at(now).for_each(|counts| counts.sent += 1);
+    }
+
+    /// The send queue refused a packet of the application.
+    pub(crate) fn refused(&mut self, now: Instant) {
+        self.at(now).for_each(|counts| counts.refused += 1);
+    }
+
+    /// A packet arrived that had left at `sent_at`.
+    pub(crate) fn arrived(&mut self, now: Instant, sent_at: Instant, wire_len: u32, is_data: bool) {
+        let delay = now.saturating_since(sent_at);
+        for counts in self.at(now) {
+            counts.traffic.add(u64::from(wire_len), 0);
+            counts.all_delays.0 += delay;
+            counts.all_delays.1 += 1;
+            if is_data {
+                counts.delivered += 1;
+                counts.delays.record(delay);
+                counts.jitter.packet(sent_at, now);
+            }
+        }
+        let number = self.windows.period_of(now);
+        if let Some(period) = self.periods.get_mut(number) {
+            period.wire_bytes += u64::from(wire_len);
+            if is_data {
+                period.delay += delay;
+                period.delivered += 1;
+            }
+        }
+    }
+
+    /// The application got `bytes` bytes, which were offered to the sender at `offered_at` if that
+    /// is known.
+    pub(crate) fn received(&mut self, now: Instant, bytes: u64, offered_at: Option<Instant>) {
+        for counts in self.at(now) {
+            counts.traffic.payload_bytes += bytes;
+            if let Some(offered_at) = offered_at {
+                counts.app_delays.0 += now.saturating_since(offered_at);
+                counts.app_delays.1 += 1;
+            }
+        }
+        let number = self.windows.period_of(now);
+        if let Some(period) = self.periods.get_mut(number) {
+            period.payload_bytes += bytes;
+        }
+    }
+}

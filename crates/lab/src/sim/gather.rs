@@ -1,0 +1,368 @@
+//! From meters and readings to the numbers of a run.
+
+use fairwire_measure::jain;
+use fairwire_units::{Duration, Instant};
+
+use super::build::{Built, Watch};
+use super::flow_meter::{FlowMeter, FlowWindow};
+use super::link_meter::{FlowDrops, LinkMeter};
+use super::run::RunError;
+use super::sample::Reading;
+use super::store::Store;
+use super::windows::{Span, Windows};
+use crate::results::{Metric, RunResult, Series, SeriesMetric, Subject, Value};
+use crate::scenario::Scenario;
+
+/// What was read at each moment, by flow: the sender's side and the receiver's.
+pub(crate) type Readings = Vec<(Instant, Vec<(Reading, Reading)>)>;
+
+/// How a gauge is found in a reading.
+type Gauge = fn(&Reading) -> Option<f64>;
+
+/// One direction of a flow with all that is known of it.
+struct Direction<'a> {
+    subject: Subject,
+    meter: &'a FlowMeter,
+    /// The other direction's.
+    back: &'a FlowMeter,
+    drops: &'a FlowDrops,
+    /// At each moment: the sender of this direction, its receiver.
+    readings: Vec<(Instant, Reading, Reading)>,
+}
+
+/// Collects values as far as they are wanted.
+struct Collector<'a> {
+    scenario: &'a Scenario,
+    windows: &'a Windows,
+    values: Vec<Value>,
+    series: Vec<Series>,
+}
+
+impl Collector<'_> {
+    fn add(&mut self, subject: &Subject, window: usize, metric: Metric, value: Option<f64>) {
+        let Some(value) = value.filter(|_| self.scenario.measure.wants(metric)) else {
+            return;
+        };
+        self.values.push(Value {
+            subject: subject.clone(),
+            window: self.windows.names[window].clone(),
+            metric,
+            value,
+        });
+    }
+
+    fn series(&mut self, subject: &Subject, metric: SeriesMetric, values: Vec<f64>) {
+        if values.iter().all(|value| value.is_nan()) {
+            return;
+        }
+        self.series.push(Series {
+            subject: subject.clone(),
+            metric,
+            values,
+        });
+    }
+}
+
+/// The result of a run that is over.
+pub(crate) fn gather(
+    scenario: &Scenario,
+    (seed, perturbed): (u64, bool),
+    built: Built,
+    readings: &Readings,
+) -> Result<RunResult, RunError> {
+    let Built {
+        network,
+        flows,
+        windows,
+    } = built;
+    let packet_hops = network.packet_hops();
+    let (_, store, watch): (_, Store, Watch) = network.into_parts();
+    let (digest, (mut links, capture)) = watch;
+    let end = windows.spans[0].to;
+    for link in links.links.iter_mut().flatten() {
+        link.finish(&windows, end);
+    }
+    let mut collector = Collector {
+        scenario,
+        windows: &windows,
+        values: Vec::new(),
+        series: Vec::new(),
+    };
+    for (index, flow) in flows.iter().enumerate() {
+        for (way, suffix) in [(0, ""), (1, "/back")] {
+            let direction = Direction {
+                subject: Subject::flow(&format!("{}{suffix}", flow.name)),
+                meter: &store.meters[2 * index + way],
+                back: &store.meters[2 * index + 1 - way],
+                drops: &links.drops[2 * index + way],
+                readings: of_direction(readings, index, way == 1),
+            };
+            flow_values(&mut collector, &direction);
+            flow_series(&mut collector, &direction);
+        }
+    }
+    for link in links.links.iter().flatten() {
+        link_values(&mut collector, link);
+    }
+    fairness(&mut collector, &store, flows.len());
+    let Collector { values, series, .. } = collector;
+    Ok(RunResult {
+        seed,
+        perturbed,
+        digest: digest.value(),
+        packet_hops,
+        simulated: scenario.run.duration,
+        values,
+        period: windows.period,
+        series,
+        notes: store.notes,
+        captured: capture
+            .map(super::capture::Capture::finish)
+            .transpose()
+            .map_err(RunError::Capture)?,
+    })
+}
+
+fn of_direction(readings: &Readings, flow: usize, back: bool) -> Vec<(Instant, Reading, Reading)> {
+    let pick = |(at, flows): &(Instant, Vec<(Reading, Reading)>)| {
+        let (first, second) = flows[flow];
+        let (sender, receiver) = if back {
+            (second, first)
+        } else {
+            (first, second)
+        };
+        (*at, sender, receiver)
+    };
+    readings.iter().map(pick).collect()
+}
+
+fn flow_values(out: &mut Collector<'_>, flow: &Direction<'_>) {
+    for (index, span) in out.windows.spans.clone().into_iter().enumerate() {
+        let counts = &flow.meter.counts[index];
+        let seconds = span.length();
+        let mut add = |metric, value| out.add(&flow.subject, index, metric, value);
+        add(Metric::Throughput, Some(counts.traffic.throughput(seconds)));
+        if !flow.meter.has_data {
+            continue;
+        }
+        add(Metric::Goodput, Some(counts.traffic.goodput(seconds)));
+        let dropped = flow.drops.counts[index];
+        add(Metric::Sent, Some(counts.sent as f64));
+        add(Metric::Delivered, Some(counts.delivered as f64));
+        add(Metric::Dropped, Some(dropped as f64));
+        let loss = (counts.sent > 0).then(|| 100.0 * dropped as f64 / counts.sent as f64);
+        add(Metric::Loss, loss);
+        add(Metric::Refused, Some(counts.refused as f64));
+        delays(&mut add, counts, &flow.back.counts[index]);
+        sampled(&mut add, flow, span);
+        if index == 0 {
+            add(
+                Metric::FirstLoss,
+                flow.drops.first.map(Instant::as_secs_f64),
+            );
+            let (peak, at) = peak(flow.meter, out.windows);
+            out.add(&flow.subject, 0, Metric::PeakThroughput, peak);
+            out.add(&flow.subject, 0, Metric::PeakAt, at);
+        }
+    }
+}
+
+fn delays(add: &mut impl FnMut(Metric, Option<f64>), counts: &FlowWindow, back: &FlowWindow) {
+    let seconds = |delay: Option<Duration>| delay.map(Duration::as_secs_f64);
+    let mean =
+        |(sum, count): (Duration, u64)| (count > 0).then(|| sum.as_secs_f64() / count as f64);
+    add(Metric::DelayMean, seconds(counts.delays.mean()));
+    add(Metric::DelayMin, seconds(counts.delays.least()));
+    add(Metric::DelayP50, seconds(counts.delays.quantile(0.5)));
+    add(Metric::DelayP95, seconds(counts.delays.quantile(0.95)));
+    add(Metric::DelayP99, seconds(counts.delays.quantile(0.99)));
+    add(Metric::DelayMax, seconds(counts.delays.greatest()));
+    add(Metric::AppDelayMean, mean(counts.app_delays));
+    let all = (
+        counts.all_delays.0 + back.all_delays.0,
+        counts.all_delays.1 + back.all_delays.1,
+    );
+    add(Metric::DelayAllMean, mean(all));
+    if counts.delivered > 1 {
+        let rfc = counts.jitter.interarrival.value();
+        add(Metric::JitterRfc3550, Some(rfc.as_secs_f64()));
+    }
+    add(Metric::JitterMean, seconds(counts.jitter.variation.mean()));
+    add(
+        Metric::JitterSpread,
+        seconds(counts.jitter.deviation.deviation()),
+    );
+    add(Metric::JitterGap, seconds(counts.jitter.gaps.mean()));
+    let range = counts.delays.greatest().zip(counts.delays.least());
+    add(
+        Metric::JitterRange,
+        seconds(range.map(|(most, least)| most - least)),
+    );
+}
+
+/// What the instruments showed within a window.
+fn sampled(add: &mut impl FnMut(Metric, Option<f64>), flow: &Direction<'_>, span: Span) {
+    let within = || {
+        flow.readings
+            .iter()
+            .filter(|(at, _, _)| span.from < *at && *at <= span.to)
+    };
+    let mean = |pick: &dyn Fn(&Reading) -> Option<f64>| {
+        let (sum, count) = within()
+            .filter_map(|(_, sender, _)| pick(sender))
+            .fold((0.0, 0u32), |(sum, count), value| (sum + value, count + 1));
+        (count > 0).then(|| sum / f64::from(count))
+    };
+    add(Metric::CwndMean, mean(&|reading| reading.cwnd));
+    let cwnds = within().filter_map(|(_, sender, _)| sender.cwnd);
+    add(Metric::CwndMax, cwnds.max_by(f64::total_cmp));
+    add(
+        Metric::SrttMean,
+        mean(&|reading| reading.srtt.map(Duration::as_secs_f64)),
+    );
+    let at = |moment: Instant| {
+        let position = flow.readings.iter().find(|(at, _, _)| *at == moment);
+        position.map_or_else(Default::default, |(_, sender, receiver)| {
+            (*sender, *receiver)
+        })
+    };
+    let (before, after): ((Reading, Reading), (Reading, Reading)) = (at(span.from), at(span.to));
+    let difference = |before: Option<u64>, after: Option<u64>| {
+        after.map(|after| after.saturating_sub(before.unwrap_or(0)) as f64)
+    };
+    add(
+        Metric::Retransmitted,
+        difference(before.0.retransmitted, after.0.retransmitted),
+    );
+    add(Metric::Cuts, difference(before.0.cuts, after.0.cuts));
+    add(
+        Metric::Timeouts,
+        difference(before.0.timeouts, after.0.timeouts),
+    );
+    let syncs =
+        |(sender, receiver): (Reading, Reading)| Some(sender.syncs? + receiver.syncs.unwrap_or(0));
+    add(Metric::Syncs, difference(syncs(before), syncs(after)));
+    let state = within()
+        .filter_map(|(_, _, receiver)| receiver.ack_vector_state)
+        .max();
+    add(Metric::AckVectorState, state.map(|bytes| bytes as f64));
+}
+
+/// The greatest throughput of a period, and when one within 1 % of it first ended.
+fn peak(meter: &FlowMeter, windows: &Windows) -> (Option<f64>, Option<f64>) {
+    let rates: Vec<f64> = throughputs(meter, windows);
+    let Some(peak) = rates
+        .iter()
+        .copied()
+        .max_by(f64::total_cmp)
+        .filter(|peak| *peak > 0.0)
+    else {
+        return (None, None);
+    };
+    let first = rates.iter().position(|rate| *rate >= peak * 0.99);
+    let at = first.map(|number| windows.period_span(number).to.as_secs_f64());
+    (Some(peak), at)
+}
+
+fn rate(bytes: u64, span: Span) -> f64 {
+    bytes as f64 * 8.0 / span.length().as_secs_f64()
+}
+
+fn throughputs(meter: &FlowMeter, windows: &Windows) -> Vec<f64> {
+    let periods = meter.periods.iter().enumerate();
+    periods
+        .map(|(number, period)| rate(period.wire_bytes, windows.period_span(number)))
+        .collect()
+}
+
+fn flow_series(out: &mut Collector<'_>, flow: &Direction<'_>) {
+    let windows = out.windows;
+    let subject = &flow.subject;
+    out.series(
+        subject,
+        SeriesMetric::Throughput,
+        throughputs(flow.meter, windows),
+    );
+    if !flow.meter.has_data {
+        return;
+    }
+    let periods = &flow.meter.periods;
+    let goodput = periods.iter().enumerate();
+    let goodput = goodput
+        .map(|(number, period)| rate(period.payload_bytes, windows.period_span(number)))
+        .collect();
+    out.series(subject, SeriesMetric::Goodput, goodput);
+    let dropped = flow.drops.periods.iter().map(|count| f64::from(*count));
+    out.series(subject, SeriesMetric::Dropped, dropped.collect());
+    let delay = periods.iter().map(|period| {
+        if period.delivered == 0 {
+            return f64::NAN;
+        }
+        period.delay.as_secs_f64() / period.delivered as f64
+    });
+    out.series(subject, SeriesMetric::Delay, delay.collect());
+    let gauges: [(SeriesMetric, Gauge); 5] = [
+        (SeriesMetric::Cwnd, |reading| reading.cwnd),
+        (SeriesMetric::Ssthresh, |reading| reading.ssthresh),
+        (SeriesMetric::Rate, |reading| reading.rate_bits_per_s),
+        (SeriesMetric::Srtt, |reading| {
+            reading.srtt.map(Duration::as_secs_f64)
+        }),
+        (SeriesMetric::LossEventRate, |reading| reading.p),
+    ];
+    for (metric, pick) in gauges {
+        let mut readings = flow.readings.iter().peekable();
+        let values = (0..windows.periods).map(|number| {
+            let end = windows.period_span(number).to;
+            while readings.next_if(|(at, _, _)| *at < end).is_some() {}
+            let reading = readings.peek().filter(|(at, _, _)| *at == end);
+            reading
+                .and_then(|(_, sender, _)| pick(sender))
+                .unwrap_or(f64::NAN)
+        });
+        out.series(subject, metric, values.collect());
+    }
+}
+
+fn link_values(out: &mut Collector<'_>, link: &LinkMeter) {
+    let subject = Subject::link(&link.name);
+    for (index, span) in out.windows.spans.clone().into_iter().enumerate() {
+        let counts = link.counts[index];
+        let length = span.length();
+        let seconds = length.as_secs_f64();
+        let mut add = |metric, value| out.add(&subject, index, metric, Some(value));
+        add(Metric::Throughput, counts.wire_bytes as f64 * 8.0 / seconds);
+        add(Metric::Utilisation, 100.0 * link.utilisation(index, length));
+        add(
+            Metric::QueueMean,
+            counts.packet_time_ns as f64 / length.as_nanos() as f64,
+        );
+        add(Metric::QueueMax, counts.queue_max as f64);
+        add(Metric::QueueDrops, counts.queue_drops as f64);
+        add(Metric::LinkLosses, counts.losses as f64);
+    }
+    let windows = out.windows;
+    let queue = link
+        .periods
+        .iter()
+        .enumerate()
+        .map(|(number, packet_time)| {
+            *packet_time as f64 / windows.period_span(number).length().as_nanos() as f64
+        });
+    out.series(&subject, SeriesMetric::Queue, queue.collect());
+}
+
+/// Jain's index of the throughputs of the flows' own directions.
+fn fairness(out: &mut Collector<'_>, store: &Store, flows: usize) {
+    if flows < 2 {
+        return;
+    }
+    for (index, span) in out.windows.spans.clone().into_iter().enumerate() {
+        let rate = |flow: usize| {
+            let counts = &store.meters[2 * flow].counts[index];
+            counts.traffic.throughput(span.length())
+        };
+        let rates: Vec<f64> = (0..flows).map(rate).collect();
+        out.add(&Subject::All, index, Metric::Jain, jain(&rates));
+    }
+}

@@ -1,0 +1,197 @@
+//! What the links did: queues over time, and who lost what where.
+
+use std::collections::VecDeque;
+
+use fairwire_net::{DropReason, LinkId, Observer, Place, Sighting};
+use fairwire_units::{Duration, Instant};
+
+use super::store::Store;
+use super::windows::Windows;
+
+/// The counts of one window of a link.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct LinkWindow {
+    /// Bytes that came to the far end, with framing.
+    pub(crate) carried_bytes: u64,
+    /// Bytes of IP packets that came to the far end.
+    pub(crate) wire_bytes: u64,
+    /// Packets times the time they spent in queue and transmitter.
+    pub(crate) packet_time_ns: u128,
+    pub(crate) queue_max: u64,
+    pub(crate) queue_drops: u64,
+    pub(crate) losses: u64,
+}
+
+/// One direction of a link.
+#[derive(Clone, Debug)]
+pub(crate) struct LinkMeter {
+    pub(crate) name: String,
+    pub(crate) rate_bits_per_s: u64,
+    framing: u64,
+    /// When each packet in queue and transmitter came.
+    inside: VecDeque<Instant>,
+    pub(crate) counts: Vec<LinkWindow>,
+    /// Packet time per period.
+    pub(crate) periods: Vec<u128>,
+}
+
+/// What one direction of a flow lost; data packets only, in the window in which they were sent.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct FlowDrops {
+    pub(crate) counts: Vec<u64>,
+    /// By the period of the drop.
+    pub(crate) periods: Vec<u32>,
+    /// When the first was dropped.
+    pub(crate) first: Option<Instant>,
+}
+
+/// The observer of a run.
+#[derive(Clone, Debug)]
+pub(crate) struct LinkMeters {
+    windows: Windows,
+    /// By link number; `None` for links that nobody asks about.
+    pub(crate) links: Vec<Option<LinkMeter>>,
+    /// By flow number.
+    pub(crate) drops: Vec<FlowDrops>,
+}
+
+impl LinkMeters {
+    pub(crate) fn new(windows: &Windows, links: usize, flows: usize) -> Self {
+        let drops = FlowDrops {
+            counts: vec![0; windows.spans.len()],
+            periods: vec![0; windows.periods],
+            first: None,
+        };
+        Self {
+            windows: windows.clone(),
+            links: vec![None; links],
+            drops: vec![drops; flows],
+        }
+    }
+
+    /// Watches `link`.
+    pub(crate) fn watch(&mut self, link: LinkId, name: &str, rate_bits_per_s: u64, framing: u64) {
+        if let Some(place) = self.links.get_mut(link.0 as usize) {
+            *place = Some(LinkMeter {
+                name: name.to_owned(),
+                rate_bits_per_s,
+                framing,
+                inside: VecDeque::new(),
+                counts: vec![LinkWindow::default(); self.windows.spans.len()],
+                periods: vec![0; self.windows.periods],
+            });
+        }
+    }
+
+    fn link(&mut self, place: Place) -> Option<(&mut LinkMeter, &Windows)> {
+        let Place::Link(id) = place else {
+            return None;
+        };
+        let meter = self.links.get_mut(id.0 as usize)?.as_mut()?;
+        Some((meter, &self.windows))
+    }
+
+    fn flow_dropped(&mut self, seen: &Sighting<'_, Store>) {
+        let slot = seen.store.slot(seen.packet.handle);
+        let Some(drops) = self.drops.get_mut(seen.packet.flow.0 as usize) else {
+            return;
+        };
+        if !slot.is_data {
+            return;
+        }
+        for (count, span) in drops.counts.iter_mut().zip(&self.windows.spans) {
+            *count += u64::from(span.holds(slot.sent_at));
+        }
+        if let Some(count) = drops.periods.get_mut(self.windows.period_of(seen.at)) {
+            *count = count.saturating_add(1);
+        }
+        drops.first.get_or_insert(seen.at);
+    }
+}
+
+impl LinkMeter {
+    /// A packet was inside from `entered` until `left`.
+    fn was_inside(&mut self, windows: &Windows, entered: Instant, left: Instant) {
+        for (counts, span) in self.counts.iter_mut().zip(&windows.spans) {
+            counts.packet_time_ns += u128::from(span.overlap(entered, left).as_nanos());
+        }
+        let last = windows
+            .period_of(left)
+            .min(windows.periods.saturating_sub(1));
+        for number in windows.period_of(entered)..=last {
+            let time = windows.period_span(number).overlap(entered, left);
+            if let Some(period) = self.periods.get_mut(number) {
+                *period += u128::from(time.as_nanos());
+            }
+        }
+    }
+
+    /// The run ends at `end`: who is still inside was so until then.
+    pub(crate) fn finish(&mut self, windows: &Windows, end: Instant) {
+        while let Some(entered) = self.inside.pop_front() {
+            self.was_inside(windows, entered, end);
+        }
+    }
+
+    /// Share of the link's rate that was used in window `index`, 0 to 1.
+    pub(crate) fn utilisation(&self, index: usize, length: Duration) -> f64 {
+        let capacity = self.rate_bits_per_s as f64 * length.as_secs_f64();
+        self.counts
+            .get(index)
+            .map_or(0.0, |counts| counts.carried_bytes as f64 * 8.0 / capacity)
+    }
+}
+
+impl Observer<Store> for LinkMeters {
+    fn entered(&mut self, seen: &Sighting<'_, Store>) {
+        let Some((meter, windows)) = self.link(seen.place) else {
+            return;
+        };
+        meter.inside.push_back(seen.at);
+        let inside = meter.inside.len() as u64;
+        for (counts, span) in meter.counts.iter_mut().zip(&windows.spans) {
+            if span.holds(seen.at) {
+                counts.queue_max = counts.queue_max.max(inside);
+            }
+        }
+    }
+
+    fn departed(&mut self, seen: &Sighting<'_, Store>) {
+        let Some((meter, windows)) = self.link(seen.place) else {
+            return;
+        };
+        // First in, first out: a discipline that reorders would need names here.
+        if let Some(entered) = meter.inside.pop_front() {
+            meter.was_inside(windows, entered, seen.at);
+        }
+    }
+
+    fn delivered(&mut self, seen: &Sighting<'_, Store>) {
+        let Some((meter, windows)) = self.link(seen.place) else {
+            return;
+        };
+        let bytes = u64::from(seen.packet.wire_len);
+        for (counts, span) in meter.counts.iter_mut().zip(&windows.spans) {
+            if span.holds(seen.at) {
+                counts.wire_bytes += bytes;
+                counts.carried_bytes += bytes + meter.framing;
+            }
+        }
+    }
+
+    fn dropped(&mut self, seen: &Sighting<'_, Store>, reason: DropReason) {
+        self.flow_dropped(seen);
+        let Some((meter, windows)) = self.link(seen.place) else {
+            return;
+        };
+        for (counts, span) in meter.counts.iter_mut().zip(&windows.spans) {
+            if !span.holds(seen.at) {
+                continue;
+            }
+            match reason {
+                DropReason::QueueFull => counts.queue_drops += 1,
+                _ => counts.losses += 1,
+            }
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! One run: one cell, one seed, from the first event to the numbers.
+
+use std::error::Error;
+use std::fmt;
+use std::io::{self, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use fairwire_units::{Duration, Instant};
+
+use super::build::build;
+use super::gather::{Readings, gather};
+use super::sample;
+use crate::results::RunResult;
+use crate::scenario::Scenario;
+
+/// Why a run has no result.
+#[derive(Debug)]
+pub enum RunError {
+    /// It was asked to stop.
+    Interrupted,
+    /// The capture file cannot be written.
+    Capture(io::Error),
+    /// The scenario cannot be built; a checked one can.
+    Scenario(&'static str),
+    /// The DCCP endpoints refuse their configuration.
+    Dccp(String),
+}
+
+impl fmt::Display for RunError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Interrupted => f.write_str("interrupted"),
+            Self::Capture(error) => write!(f, "cannot write the capture: {error}"),
+            Self::Scenario(what) => f.write_str(what),
+            Self::Dccp(what) => write!(f, "DCCP refuses this configuration: {what}"),
+        }
+    }
+}
+
+impl Error for RunError {}
+
+/// How to run, beside the scenario.
+#[derive(Default)]
+pub struct RunOptions<'a> {
+    /// Gets whole packets as pcapng.
+    pub capture: Option<Box<dyn Write + Send>>,
+    /// Stops the run when it becomes true.
+    pub stop: Option<&'a AtomicBool>,
+    /// Told how far the run is, at each period of the series.
+    pub progress: Option<&'a (dyn Fn(Duration) + Sync)>,
+}
+
+impl fmt::Debug for RunOptions<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RunOptions")
+            .field("captures", &self.capture.is_some())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Runs `scenario` with `seed`; without `perturbed`, flows start exactly when the scenario says.
+///
+/// The same arguments give the same result on every machine and in every build.
+///
+/// # Errors
+/// See [`RunError`].
+pub fn run(
+    scenario: &Scenario,
+    (seed, perturbed): (u64, bool),
+    options: RunOptions<'_>,
+) -> Result<RunResult, RunError> {
+    let mut built = build(scenario, (seed, perturbed), options.capture)?;
+    let mut readings: Readings = Vec::new();
+    let mut done = Instant::START;
+    for moment in built.windows.readings() {
+        if options
+            .stop
+            .is_some_and(|stop| stop.load(Ordering::Relaxed))
+        {
+            return Err(RunError::Interrupted);
+        }
+        built.network.run_until(moment);
+        if let Some(progress) = options.progress {
+            progress(moment.saturating_since(done));
+        }
+        done = moment;
+        let now = built
+            .flows
+            .iter()
+            .map(|flow| sample::read(&built.network, flow));
+        readings.push((moment, now.collect()));
+    }
+    gather(scenario, (seed, perturbed), built, &readings)
+}

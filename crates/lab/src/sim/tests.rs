@@ -1,0 +1,310 @@
+//! Runs whose outcome is known on paper.
+
+use crate::results::{Metric, RunResult, SeriesMetric, Subject, WHOLE};
+use crate::scenario::{Adjust, Scenario, ScenarioFile};
+use crate::sim::{RunOptions, run};
+
+fn scenario(text: &str) -> Scenario {
+    let cells = ScenarioFile::parse("test.toml", text)
+        .and_then(|file| file.cells(&Adjust::default()))
+        .unwrap_or_else(|error| panic!("{error}"));
+    cells[0].scenario.clone()
+}
+
+fn once(scenario: &Scenario, seed: u64) -> RunResult {
+    run(scenario, (seed, true), RunOptions::default())
+        .unwrap_or_else(|error| panic!("seed {seed}: {error}"))
+}
+
+fn value(run: &RunResult, subject: &Subject, metric: Metric) -> f64 {
+    run.value(subject, WHOLE, metric)
+        .unwrap_or_else(|| panic!("seed {}: no {metric} of {subject}", run.seed))
+}
+
+const UDP: &str = r#"
+title = "CBR over a chain"
+[run]
+duration = "10 s"
+start_offset = "none"
+[topology]
+kind = "chain"
+[topology.links.first]
+rate = "10 Mbit/s"
+delay = "5 ms"
+[topology.links.second]
+rate = "1 Mbit/s"
+delay = "20 ms"
+queue = "4 packets"
+[flows.cbr]
+wire = "500 B"
+traffic = "cbr"
+rate = "2 Mbit/s"
+udp = {}
+"#;
+
+/// A CBR flow at twice the bottleneck's rate: the bottleneck is full, half is lost, and the queue
+/// holds its four packets and the one in transmission.
+#[test]
+fn cbr_overload_is_as_computed() {
+    let run = once(&scenario(UDP), 1);
+    let flow = Subject::flow("cbr");
+    let link = Subject::link("second");
+    assert_eq!(value(&run, &flow, Metric::Sent), 5_000.0);
+    // 10 s at 1 Mbit/s less the first packet's way: 0.4 + 5 + 4 + 20 ms and 7 packets at the end.
+    let throughput = value(&run, &flow, Metric::Throughput);
+    assert!((0.995e6..1.0e6).contains(&throughput), "{throughput}");
+    let loss = value(&run, &flow, Metric::Loss);
+    assert!((49.8..50.0).contains(&loss), "{loss}");
+    assert_eq!(value(&run, &link, Metric::QueueMax), 5.0);
+    let queue = value(&run, &link, Metric::QueueMean);
+    // Full but for the first 30 ms: packets come at the very moments at which others leave.
+    assert!((4.98..5.0).contains(&queue), "{queue}");
+    let goodput = value(&run, &flow, Metric::Goodput);
+    assert!(
+        (goodput / throughput - 472.0 / 500.0).abs() < 1e-12,
+        "{goodput}"
+    );
+    // The empty path: 0.4 + 5 + 4 + 20 ms.
+    assert_eq!(value(&run, &flow, Metric::DelayMin), 0.0294);
+    // The first drop: five packets are in when the one that came 2 (n - 1) ms after the first
+    // finds no room; four left in 4 ms each by then.
+    let first = value(&run, &flow, Metric::FirstLoss);
+    assert!((0.01..0.04).contains(&first), "{first}");
+}
+
+/// Bernoulli losses of 5 % lose 5 % of the packets, other seeds other ones; the same seed gives
+/// the same digest.
+#[test]
+fn random_loss_is_as_asked() {
+    let lossy = UDP
+        .replace("queue = \"4 packets\"", "loss = \"5 %\"")
+        .replace("2 Mbit/s", "0.5 Mbit/s");
+    let scenario = scenario(&lossy);
+    let runs: Vec<RunResult> = (1..=4).map(|seed| once(&scenario, seed)).collect();
+    for run in &runs {
+        let loss = value(run, &Subject::flow("cbr"), Metric::Loss);
+        // 1250 packets: a standard deviation is 0.62 %; four of them.
+        assert!((2.5..7.5).contains(&loss), "seed {}: {loss}", run.seed);
+        assert_eq!(
+            run.digest,
+            once(&scenario, run.seed).digest,
+            "seed {}",
+            run.seed
+        );
+    }
+    assert_ne!(runs[0].digest, runs[1].digest);
+}
+
+const TCP: &str = r#"
+title = "TCP over a dumbbell"
+[run]
+duration = "60 s"
+[topology]
+kind = "dumbbell"
+access = { rate = "100 Mbit/s", delay = "1 ms" }
+bottleneck = { rate = "2 Mbit/s", delay = "48 ms", queue = "20 packets" }
+[flows.one]
+wire = "1000 B"
+traffic = "greedy"
+tcp = {}
+[measure]
+series = "1 s"
+windows.steady = { from = "20 s" }
+"#;
+
+/// A lone TCP with a bandwidth-delay product of buffer fills the link; so says the flow, and so
+/// says the link.
+#[test]
+fn a_lone_tcp_fills_the_link() {
+    let run = once(&scenario(TCP), 1);
+    let flow = Subject::flow("one");
+    let steady = run
+        .value(&flow, "steady", Metric::Throughput)
+        .expect("a window");
+    // RFC 5681 with a buffer of 0.8 BDP: the issue asks for 95 % with one BDP.
+    assert!(steady > 0.93 * 2e6, "{steady}");
+    let used = run
+        .value(&Subject::link("bottleneck"), "steady", Metric::Utilisation)
+        .expect("a link");
+    assert!((used - steady / 2e4).abs() < 0.2, "{used} {steady}");
+    let cwnd = run.series(&flow, SeriesMetric::Cwnd).expect("cwnd");
+    assert_eq!(cwnd.len(), 60);
+    assert!(cwnd.iter().all(|packets| *packets >= 1.0));
+    assert!(value(&run, &flow, Metric::Cuts) >= 1.0);
+}
+
+/// The hidden window: 20 packets of 1000 bytes per round trip of 100 ms are 1.6 Mbit/s, whatever
+/// the link could carry, and nothing is lost.
+#[test]
+fn a_window_limits_tcp() {
+    let limited = TCP
+        .replace(
+            "tcp = {}",
+            "tcp = { window = \"20 packets\", delayed_acks = false }",
+        )
+        .replace("rate = \"2 Mbit/s\"", "rate = \"10 Mbit/s\"");
+    let run = once(&scenario(&limited), 1);
+    let flow = Subject::flow("one");
+    let steady = run
+        .value(&flow, "steady", Metric::Throughput)
+        .expect("a window");
+    // A round trip: 100 ms of delay, 0.08 + 0.8 + 0.08 ms there, a tenth of a millisecond back.
+    let expected = 20.0 * 8_000.0 / 0.101;
+    assert!(
+        (steady / expected - 1.0).abs() < 0.01,
+        "{steady} {expected}"
+    );
+    assert_eq!(value(&run, &flow, Metric::Dropped), 0.0);
+}
+
+/// Two TCPs started a little apart by the seed: seeds differ, and each repeats itself.
+#[test]
+fn starts_are_moved_by_the_seed() {
+    let two = format!("{TCP}\n[flows.two]\nwire = \"1000 B\"\ntraffic = \"greedy\"\ntcp = {{}}\n");
+    let scenario = scenario(&two);
+    assert!(scenario.is_perturbed_only());
+    let first = once(&scenario, 1);
+    assert_eq!(first.digest, once(&scenario, 1).digest);
+    assert_ne!(first.digest, once(&scenario, 2).digest);
+    let exact = |seed| {
+        run(&scenario, (seed, false), RunOptions::default())
+            .expect("runs")
+            .digest
+    };
+    assert_eq!(
+        exact(1),
+        exact(2),
+        "unperturbed runs do not depend on the seed"
+    );
+    let jain = value(&first, &Subject::All, Metric::Jain);
+    assert!((0.5..=1.0).contains(&jain), "{jain}");
+}
+
+const DCCP: &str = r#"
+title = "DCCP over a chain"
+[run]
+duration = "20 s"
+start_offset = "none"
+[topology]
+kind = "chain"
+links.one = { rate = "2 Mbit/s", delay = "50 ms" }
+[flows.cbr]
+start = "1 s"
+payload = "500 B"
+traffic = "cbr"
+every = "10 ms"
+dccp = { ccid = 2 }
+[measure]
+windows.first = { to = "1.2 s" }
+"#;
+
+/// A CBR source that the path can carry gets everything through: one packet per 10 ms from the end
+/// of the handshake on, each after 50 ms and its transmission, with a head of 16 bytes at least.
+#[test]
+fn cbr_over_dccp_is_as_computed() {
+    // CCID 3's Data packets carry an NDP Count, which takes four bytes with its padding.
+    for (ccid, bytes) in [("2", 536.0), ("3", 540.0)] {
+        let run = once(
+            &scenario(&DCCP.replace("ccid = 2", &format!("ccid = {ccid}"))),
+            1,
+        );
+        let flow = Subject::flow("cbr");
+        // CCID 3 starts with a packet or few per round trip (RFC 5348, 4.2): what is offered before
+        // it is fast enough waits in the send queue of 256, which takes all.
+        assert_eq!(value(&run, &flow, Metric::Refused), 0.0, "CCID {ccid}");
+        let sent = value(&run, &flow, Metric::Sent);
+        // 18.9 s of packets; the handshake takes a round trip of 100 ms.
+        assert!((1_885.0..=1_890.0).contains(&sent), "CCID {ccid}: {sent}");
+        assert_eq!(value(&run, &flow, Metric::Dropped), 0.0);
+        let least = value(&run, &flow, Metric::DelayMin);
+        let expected = 0.05 + bytes * 8.0 / 2e6;
+        assert!((least - expected).abs() < 1e-9, "CCID {ccid}: {least}");
+        let early = run.value(&flow, "first", Metric::Sent).expect("a window");
+        assert!(
+            (1.0..=11.0).contains(&early),
+            "CCID {ccid}: {early} within 200 ms of the start"
+        );
+        let goodput = value(&run, &flow, Metric::Goodput);
+        let throughput = value(&run, &flow, Metric::Throughput);
+        let overhead = throughput / goodput - bytes / 500.0;
+        // The handshake, and acknowledgements of acknowledgements.
+        assert!((0.0..0.01).contains(&overhead), "CCID {ccid}: {overhead}");
+        assert!(run.notes.is_empty(), "{:?}", run.notes);
+    }
+}
+
+/// UDP encapsulation costs eight bytes a packet.
+#[test]
+fn encapsulation_costs_eight_bytes() {
+    let native = scenario(DCCP);
+    let in_udp = scenario(&DCCP.replace("ccid = 2", "ccid = 2, encapsulation = \"udp\""));
+    let flow = Subject::flow("cbr");
+    let bytes = |scenario: &Scenario| {
+        let run = once(scenario, 1);
+        let delivered = value(&run, &flow, Metric::Delivered);
+        value(&run, &flow, Metric::Throughput) * 20.0 / 8.0 / delivered
+    };
+    let more = bytes(&in_udp) - bytes(&native);
+    // Per data packet; one packet in 60 is an acknowledgement of acknowledgements.
+    assert!((8.0..8.2).contains(&more), "{more}");
+}
+
+/// A source with something to send in all delivers exactly that and then is silent; so does one
+/// from the right, on the same two hosts.
+#[test]
+fn finite_sources_end() {
+    let flows = r#"
+[flows.dccp]
+payload = "500 B"
+traffic = "greedy"
+total = "100_250 B"
+dccp = { ccid = 2 }
+[flows.tcp]
+from = "right"
+wire = "540 B"
+traffic = "greedy"
+total = "100_250 B"
+tcp = {}
+[flows.udp]
+payload = "500 B"
+traffic = "cbr"
+every = "10 ms"
+total = "100_250 B"
+udp = {}
+"#;
+    let run = once(&scenario(&format!("{DCCP}{flows}")), 1);
+    for name in ["dccp", "tcp", "udp"] {
+        let bytes = value(&run, &Subject::flow(name), Metric::Goodput) * 20.0 / 8.0;
+        assert!((bytes - 100_250.0).abs() < 1e-6, "{name}: {bytes}");
+    }
+    let back = run.value(&Subject::link("one/back"), WHOLE, Metric::Throughput);
+    assert!(
+        back.expect("a link") > 40_000.0,
+        "TCP's data goes from right to left"
+    );
+}
+
+/// A greedy source stops when it is told to, and a connection that finds nobody says so.
+#[test]
+fn sources_stop() {
+    let stopping = DCCP
+        .replace(
+            "traffic = \"cbr\"\nevery = \"10 ms\"",
+            "traffic = \"greedy\"\nstop = \"5 s\"",
+        )
+        .replace(
+            "windows.first = { to = \"1.2 s\" }",
+            "windows.late = { from = \"8 s\" }",
+        );
+    let run = once(&scenario(&stopping), 1);
+    let flow = Subject::flow("cbr");
+    assert!(value(&run, &flow, Metric::Sent) > 500.0);
+    assert_eq!(run.value(&flow, "late", Metric::Sent), Some(0.0));
+    let nobody = DCCP.replace("delay = \"50 ms\"", "delay = \"50 ms\", loss = \"100 %\"");
+    let run = once(&scenario(&nobody), 1);
+    assert!(
+        run.notes.iter().any(|note| note.contains("cbr")),
+        "{:?}",
+        run.notes
+    );
+}

@@ -1,0 +1,79 @@
+//! UDP: a source that nothing holds back, and a sink.
+
+use fairwire_net::Packet;
+use fairwire_net::Release;
+use fairwire_proto::Payload;
+use fairwire_units::{Ecn, Instant};
+
+use super::ends::Ends;
+use super::store::{Content, Store};
+use super::ticker::{Budget, Ticker};
+use crate::scenario::{IP_HEADER, UDP_HEADER};
+
+/// Sends one datagram per tick.
+#[derive(Debug)]
+pub(crate) struct UdpSource {
+    pub(crate) ends: Ends,
+    ticker: Ticker,
+    budget: Budget,
+    size: u32,
+    /// Ticks that are due.
+    due: u32,
+}
+
+impl UdpSource {
+    pub(crate) fn new(ends: Ends, ticker: Ticker, budget: Budget, size: u32) -> Self {
+        Self {
+            ends,
+            ticker,
+            budget,
+            size,
+            due: 0,
+        }
+    }
+
+    pub(crate) fn poll_transmit(&mut self, now: Instant, store: &mut Store) -> Option<Packet> {
+        self.due = self.due.checked_sub(1)?;
+        let size = self.budget.next(self.size);
+        if size == 0 {
+            self.ticker.end();
+            return None;
+        }
+        self.budget.spend(size);
+        let payload = Payload::Synthetic {
+            len: size,
+            tag: now.as_nanos(),
+        };
+        let handle = store.put(Content::Udp, payload, now, true);
+        store.meter(self.ends.outgoing).sent(now);
+        let wire_len = IP_HEADER + UDP_HEADER + size;
+        Some(self.ends.packet(wire_len, Ecn::NotEct, handle))
+    }
+
+    pub(crate) fn next_timeout(&self) -> Option<Instant> {
+        self.ticker.next()
+    }
+
+    pub(crate) fn handle_timeout(&mut self, now: Instant) {
+        while self.ticker.tick(now) {
+            self.due += 1;
+        }
+    }
+}
+
+/// Takes what comes.
+#[derive(Debug)]
+pub(crate) struct UdpSink {
+    pub(crate) ends: Ends,
+}
+
+impl UdpSink {
+    pub(crate) fn handle_packet(&self, now: Instant, packet: Packet, store: &mut Store) {
+        let slot = store.slot(packet.handle);
+        let (sent_at, bytes) = (slot.sent_at, slot.payload.len() as u64);
+        store.release(packet.handle);
+        let meter = store.meter(self.ends.incoming);
+        meter.arrived(now, sent_at, packet.wire_len, true);
+        meter.received(now, bytes, Some(sent_at));
+    }
+}

@@ -1,0 +1,85 @@
+//! In the steady state a run does not allocate for packets.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::path::Path;
+
+use fairwire_lab::scenario::{Adjust, Scenario, ScenarioFile};
+use fairwire_lab::sim::{RunOptions, run};
+use fairwire_lab::units::Duration;
+
+thread_local! {
+    static COUNT: Cell<u64> = const { Cell::new(0) };
+}
+
+/// The system's allocator, counting for each thread what it is asked for.
+struct Counting;
+
+#[expect(
+    unsafe_code,
+    reason = "an allocator is unsafe by nature; this one only counts"
+)]
+// SAFETY: every call goes to the system's allocator unchanged.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        COUNT.with(|count| count.set(count.get() + 1));
+        // SAFETY: the caller's promises are the ones that the system's allocator asks for.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: as above.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        COUNT.with(|count| count.set(count.get() + 1));
+        // SAFETY: as above.
+        unsafe { System.realloc(pointer, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+fn scenario(file: &str, only: Option<&str>, seconds: u64) -> Scenario {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../scenarios")
+        .join(file);
+    let adjust = Adjust {
+        only: only.map(str::to_owned),
+        duration: Some(Duration::from_secs(seconds)),
+        ..Adjust::default()
+    };
+    let cells = ScenarioFile::load(&path)
+        .and_then(|file| file.cells(&adjust))
+        .unwrap_or_else(|error| panic!("{error}"));
+    cells[0].scenario.clone()
+}
+
+/// Allocations and packet-hops of a run.
+fn cost(scenario: &Scenario) -> (u64, u64) {
+    let before = COUNT.with(Cell::get);
+    let result = run(scenario, (1, true), RunOptions::default()).expect("runs");
+    (COUNT.with(Cell::get) - before, result.packet_hops)
+}
+
+/// Twice the time costs next to nothing more in allocations: what grows is one reading per second
+/// and, now and then, a buffer that has to hold more than ever before.
+#[test]
+fn packets_allocate_nothing() {
+    for (file, only) in [
+        ("dumbbell.toml", None),
+        ("both-ways.toml", Some("both-2-2")),
+        ("both-ways.toml", Some("both-3-3")),
+    ] {
+        let (short, short_hops) = cost(&scenario(file, only, 30));
+        let (long, long_hops) = cost(&scenario(file, only, 60));
+        let (more, hops) = (long.saturating_sub(short), long_hops - short_hops);
+        assert!(hops > 20_000, "{file}: {hops} hops");
+        assert!(
+            more * 100 < hops,
+            "{file} {only:?}: {more} allocations for {hops} packet-hops"
+        );
+    }
+}

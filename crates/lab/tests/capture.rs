@@ -1,0 +1,153 @@
+//! Captures hold whole packets that another implementation reads without complaint.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use fairwire_lab::results::Captured;
+use fairwire_lab::scenario::{Adjust, Scenario, ScenarioFile};
+use fairwire_lab::sim::{RunOptions, run};
+use fairwire_lab::units::Duration;
+
+fn scenario(file: &str, only: Option<&str>, set: &[&str]) -> Scenario {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../scenarios")
+        .join(file);
+    let adjust = Adjust {
+        only: only.map(str::to_owned),
+        set: set.iter().map(|setting| (*setting).to_owned()).collect(),
+        duration: Some(Duration::from_secs(5)),
+        ..Adjust::default()
+    };
+    let cells = ScenarioFile::load(&path)
+        .and_then(|file| file.cells(&adjust))
+        .unwrap_or_else(|error| panic!("{error}"));
+    cells[0].scenario.clone()
+}
+
+fn capture(scenario: &Scenario, name: &str) -> (PathBuf, Captured) {
+    let unique = format!("fairwire-capture-{name}-{}.pcapng", std::process::id());
+    let path = std::env::temp_dir().join(unique);
+    let file = std::fs::File::create(&path).expect("a file");
+    let options = RunOptions {
+        capture: Some(Box::new(std::io::BufWriter::new(file))),
+        ..RunOptions::default()
+    };
+    let result = run(scenario, (1, true), options).expect("runs");
+    (path, result.captured.expect("a capture"))
+}
+
+/// How many packets of `path` match `filter`; `None` where there is no tshark.
+fn matches(path: &Path, filter: &str) -> Option<u64> {
+    let checks = [
+        "ip.check_checksum:TRUE",
+        "tcp.check_checksum:TRUE",
+        "udp.check_checksum:TRUE",
+    ];
+    let mut command = Command::new("tshark");
+    command
+        .arg("-r")
+        .arg(path)
+        .arg("-Y")
+        .arg(filter)
+        .args(["-T", "fields", "-e", "frame.number"]);
+    for check in checks {
+        command.args(["-o", check]);
+    }
+    let output = match command.output() {
+        Ok(output) => output,
+        Err(error) => {
+            let forbidden = std::env::var_os("FAIRWIRE_NO_SKIP").is_some();
+            assert!(!forbidden, "tshark is needed: {error}");
+            let _ = writeln!(std::io::stderr(), "skipped: tshark does not run ({error})");
+            return None;
+        }
+    };
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let lines = output
+        .stdout
+        .split(|byte| *byte == b'\n')
+        .filter(|line| !line.is_empty());
+    Some(lines.count() as u64)
+}
+
+/// What a capture of ours must never match.
+const WRONG: &str = "dccp.checksum.status != 1 || tcp.checksum.status == 0 || \
+    ip.checksum.status == 0 || udp.checksum.status == 0 || dccp.option.len.bad || \
+    dccp.option_unknown || _ws.malformed";
+
+/// Wireshark's dissectors find true checksums and well-formed options in every packet, and as
+/// many packets of each protocol as the run says it wrote.
+#[test]
+fn tshark_finds_nothing_wrong() {
+    for (name, scenario) in [
+        ("mixed", scenario("dumbbell.toml", None, &[])),
+        (
+            "both-2-3",
+            scenario("both-ways.toml", Some("both-2-3"), &[]),
+        ),
+        (
+            "both-3-3",
+            scenario("both-ways.toml", Some("both-3-3"), &[]),
+        ),
+    ] {
+        let (path, captured) = capture(&scenario, name);
+        let Some(wrong) = matches(&path, WRONG) else {
+            return;
+        };
+        assert_eq!(wrong, 0, "{name}");
+        assert!(captured.dccp > 1_000, "{name}: {captured:?}");
+        assert_eq!(
+            matches(&path, "dccp.checksum.status == 1"),
+            Some(captured.dccp),
+            "{name}"
+        );
+        assert_eq!(
+            matches(&path, "tcp.checksum.status == 1"),
+            Some(captured.tcp),
+            "{name}"
+        );
+        if name == "mixed" {
+            assert!(matches(&path, "dccp.ack_vector.nonce_0").is_some_and(|n| n > 0));
+        }
+        std::fs::remove_file(&path).expect("removed");
+    }
+}
+
+/// DCCP in UDP, and UDP alone, have true UDP checksums and lengths.
+#[test]
+fn datagrams_are_true() {
+    let encapsulated = ["flows.dccp.dccp.encapsulation=udp"];
+    let plain = [
+        "flows.dccp.udp={}",
+        "flows.dccp.traffic=cbr",
+        "flows.dccp.rate=1 Mbit/s",
+    ];
+    for (name, set) in [("dccp-in-udp", &encapsulated[..]), ("udp", &plain[..])] {
+        let scenario = scenario("both-ways.toml", Some("one-way-2"), set);
+        if name == "udp" {
+            assert!(
+                scenario
+                    .flows
+                    .get("dccp")
+                    .is_some_and(|flow| flow.dccp.is_none())
+            );
+        }
+        let (path, captured) = capture(&scenario, name);
+        let all = captured.dccp + captured.udp;
+        assert!(all > 500, "{name}: {captured:?}");
+        if let Some(wrong) = matches(&path, WRONG) {
+            assert_eq!(wrong, 0, "{name}");
+            assert_eq!(
+                matches(&path, "udp.checksum.status == 1"),
+                Some(all),
+                "{name}"
+            );
+        }
+        std::fs::remove_file(&path).expect("removed");
+    }
+}

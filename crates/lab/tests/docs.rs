@@ -1,0 +1,71 @@
+//! The documents describe what there is.
+
+use std::path::Path;
+
+use fairwire_lab::results::Metric;
+use fairwire_lab::scenario::{Adjust, ScenarioFile, explain};
+
+fn read(path: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../..")
+        .join(path);
+    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// docs/results.md lists every metric with its unit.
+#[test]
+fn every_metric_is_described() {
+    let text = read("docs/results.md");
+    for metric in Metric::ALL {
+        let unit = match metric.unit() {
+            "" => "1",
+            unit => unit,
+        };
+        let row = format!("| `{metric}` | {unit} | {} |", metric.meaning());
+        assert!(text.contains(&row), "docs/results.md lacks the row\n{row}");
+    }
+}
+
+/// docs/scenario.md names every key of a scenario that uses all tables, and its first example runs.
+#[test]
+fn every_key_is_described() {
+    let text = read("docs/scenario.md");
+    let example = text
+        .split("```")
+        .nth(1)
+        .and_then(|block| block.strip_prefix("toml"));
+    let file = ScenarioFile::parse("the example", example.expect("an example"))
+        .unwrap_or_else(|error| panic!("{error}"));
+    let set = [
+        "flows.dccp.dccp.queue.age=1s",
+        "topology.bottleneck.loss=1 %",
+        "topology.bottleneck.framing=8 B",
+        "measure.series=1s",
+        "measure.metrics=[\"loss\"]",
+        "flows.tcp.stop=50s",
+        "flows.tcp.total=1 MB",
+        "flows.tcp.tcp.window=20 packets",
+        "flows.dccp.dccp.back_ccid=3",
+        "about=all keys",
+    ];
+    let adjust = Adjust {
+        set: set.map(str::to_owned).to_vec(),
+        ..Adjust::default()
+    };
+    let cells = file
+        .cells(&adjust)
+        .unwrap_or_else(|error| panic!("{error}"));
+    for line in explain(&cells[0]) {
+        let key = line.path.rsplit('.').next().expect("a key");
+        let named = [
+            format!("`{key}`"),
+            format!("queue.{key}`"),
+            format!("`{key} ="),
+        ];
+        assert!(
+            named.iter().any(|name| text.contains(name)),
+            "docs/scenario.md lacks {}",
+            line.path
+        );
+    }
+}
