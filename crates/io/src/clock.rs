@@ -1,0 +1,45 @@
+//! The one clock of an endpoint: nanoseconds since it was made.
+
+use std::time;
+
+use fairwire_units::Instant;
+
+/// Turns the system's monotonic clock into the protocol's [`Instant`].
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Clock {
+    start: time::Instant,
+}
+
+impl Clock {
+    /// A clock that starts now, at zero.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the one place of this crate that reads the system clock"
+    )]
+    pub(crate) fn start() -> Self {
+        Self {
+            start: time::Instant::now(),
+        }
+    }
+
+    /// The time since the start.
+    pub(crate) fn now(&self) -> Instant {
+        let ns = self.start.elapsed().as_nanos();
+        Instant::from_nanos(u64::try_from(ns).unwrap_or(u64::MAX))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Clock;
+
+    /// Time starts near zero and never runs backwards.
+    #[test]
+    fn time_starts_at_zero_and_grows() {
+        let clock = Clock::start();
+        let first = clock.now();
+        let second = clock.now();
+        assert!(first.as_secs_f64() < 1.0, "{first}");
+        assert!(second >= first, "{second} before {first}");
+    }
+}

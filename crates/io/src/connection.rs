@@ -1,0 +1,326 @@
+//! Connections: datagrams in, datagrams out.
+
+use std::future::poll_fn;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use fairwire_proto::{CloseReason, ConnectionId, DatagramId, Fate, Payload, Stats};
+use fairwire_units::{Ecn, Rate};
+
+use crate::endpoint::Remote;
+use crate::error::{Lost, SendError, TrySendError};
+use crate::state::{Handle, Link};
+
+/// A DCCP connection. Clones are the same connection; every method works from several tasks at
+/// once. When the last clone is dropped, what is queued is discarded and the connection closes;
+/// [`close`](Self::close) sends what is queued first.
+#[derive(Clone, Debug)]
+pub struct Connection {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    handle: Handle,
+    id: ConnectionId,
+}
+
+/// A datagram received.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct Received {
+    /// Its data; may be empty.
+    pub data: Bytes,
+    /// The ECN field it arrived with: [`Ecn::Ce`] if a router met congestion.
+    pub ecn: Ecn,
+    /// Datagrams of the peer that are missing between the one read before and this one.
+    pub lost_before: u64,
+}
+
+/// A datagram received into the caller's buffer.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct ReceivedInto {
+    /// The datagram's length; if it is larger than the buffer, the rest of the data is gone.
+    pub len: usize,
+    /// The ECN field it arrived with: [`Ecn::Ce`] if a router met congestion.
+    pub ecn: Ecn,
+    /// Datagrams of the peer that are missing between the one read before and this one.
+    pub lost_before: u64,
+}
+
+impl Connection {
+    pub(crate) fn new(handle: Handle, id: ConnectionId) -> Self {
+        Self {
+            inner: Arc::new(Inner { handle, id }),
+        }
+    }
+
+    /// Waits for the handshake to end.
+    pub(crate) async fn established(&self) -> Result<(), CloseReason> {
+        self.wait(|link| match link.closed {
+            Some(reason) => Some(Err(reason)),
+            None => link.open.then_some(Ok(())),
+        })
+        .await
+    }
+
+    /// Queues a datagram, waiting until the send queue has room; its id names it in
+    /// [`fate`](Self::fate). Cancelling sends nothing.
+    ///
+    /// # Errors
+    /// See [`SendError`].
+    pub async fn send(&self, data: impl Into<Bytes>) -> Result<DatagramId, SendError> {
+        let data = data.into();
+        poll_fn(|context| match self.poll_send(Some(context), &data) {
+            Ok(id) => Poll::Ready(Ok(id)),
+            Err(TrySendError::Full) => Poll::Pending,
+            Err(TrySendError::Send(error)) => Poll::Ready(Err(error)),
+        })
+        .await
+    }
+
+    /// Queues a datagram if there is room now.
+    ///
+    /// # Errors
+    /// See [`TrySendError`].
+    pub fn try_send(&self, data: impl Into<Bytes>) -> Result<DatagramId, TrySendError> {
+        self.poll_send(None, &data.into())
+    }
+
+    fn poll_send(
+        &self,
+        context: Option<&mut Context<'_>>,
+        data: &Bytes,
+    ) -> Result<DatagramId, TrySendError> {
+        let Inner { handle, id } = &*self.inner;
+        let mut state = handle.lock();
+        let now = handle.clock.now();
+        let payload = Payload::Bytes(data.clone());
+        let closed = state.links.get(id).and_then(|link| link.closed);
+        match state.proto.send(now, *id, payload) {
+            Ok(datagram) => {
+                handle.poke(&mut state);
+                Ok(datagram)
+            }
+            Err(fairwire_proto::SendError::Full) => {
+                if closed.is_some() {
+                    return Err(TrySendError::Send(SendError::Closed { reason: closed }));
+                }
+                if let (Some(context), Some(link)) = (context, state.links.get_mut(id)) {
+                    link.writers.register(context);
+                }
+                Err(TrySendError::Full)
+            }
+            Err(fairwire_proto::SendError::TooLarge { size, max }) => {
+                Err(TrySendError::Send(SendError::TooLarge { size, max }))
+            }
+            Err(_) => Err(TrySendError::Send(SendError::Closed { reason: closed })),
+        }
+    }
+
+    /// The next datagram. Cancelling loses none. What arrived before the end is still read after it.
+    ///
+    /// # Errors
+    /// [`Lost`] once the connection is over and all is read;
+    /// [`is_orderly`](Lost::is_orderly) tells whether the peer meant it.
+    pub async fn recv(&self) -> Result<Received, Lost> {
+        self.receive(|received| Received {
+            ecn: received.ecn,
+            lost_before: received.lost_before,
+            data: match received.payload {
+                Payload::Bytes(data) => data,
+                Payload::Synthetic { len, .. } => Bytes::from(vec![0; len as usize]),
+            },
+        })
+        .await
+    }
+
+    /// The next datagram, into `buffer`. Cancelling loses none.
+    ///
+    /// # Errors
+    /// As for [`recv`](Self::recv).
+    pub async fn recv_into(&self, buffer: &mut [u8]) -> Result<ReceivedInto, Lost> {
+        self.receive(|received| {
+            let data = received.payload.as_slice();
+            let fits = data.len().min(buffer.len());
+            buffer[..fits].copy_from_slice(&data[..fits]);
+            ReceivedInto {
+                len: received.payload.len(),
+                ecn: received.ecn,
+                lost_before: received.lost_before,
+            }
+        })
+        .await
+    }
+
+    async fn receive<T>(
+        &self,
+        mut read: impl FnMut(fairwire_proto::Received) -> T,
+    ) -> Result<T, Lost> {
+        let Inner { handle, id } = &*self.inner;
+        poll_fn(|context| {
+            let mut state = handle.lock();
+            if let Some(received) = state.proto.recv(*id) {
+                drop(state);
+                return Poll::Ready(Ok(read(received)));
+            }
+            let Some(link) = state.links.get_mut(id) else {
+                return Poll::Ready(Err(Lost {
+                    reason: CloseReason::Aborted,
+                }));
+            };
+            if let Some(reason) = link.closed {
+                return Poll::Ready(Err(Lost { reason }));
+            }
+            link.readers.register(context);
+            Poll::Pending
+        })
+        .await
+    }
+
+    /// What became of the next datagram whose fate is known; only if `Config::report_fates` asked
+    /// for it. The newest 65,536 fates are kept for an application that does not read them.
+    /// Cancelling loses none.
+    ///
+    /// # Errors
+    /// [`Lost`] once the connection is over and all fates are told.
+    pub async fn fate(&self) -> Result<(DatagramId, Fate), Lost> {
+        self.wait(|link| match link.fates.pop_front() {
+            Some(fate) => Some(Ok(fate)),
+            None => link.closed.map(|reason| Err(Lost { reason })),
+        })
+        .await
+    }
+
+    /// Sends what is queued, for at most `Config::linger`, closes, and waits until that is done.
+    ///
+    /// # Errors
+    /// [`Lost`] if the connection ended in any other way than an orderly close.
+    pub async fn close(&self) -> Result<(), Lost> {
+        self.begin_close();
+        match self.closed().await {
+            CloseReason::Closed => Ok(()),
+            reason => Err(Lost { reason }),
+        }
+    }
+
+    fn begin_close(&self) {
+        let Inner { handle, id } = &*self.inner;
+        let mut state = handle.lock();
+        let now = handle.clock.now();
+        state.proto.close(now, *id);
+        handle.poke(&mut state);
+    }
+
+    /// Waits until the connection is over, whoever ends it.
+    pub async fn closed(&self) -> CloseReason {
+        self.wait(|link| link.closed).await
+    }
+
+    /// Resets the connection at once.
+    pub fn abort(&self) {
+        let Inner { handle, id } = &*self.inner;
+        let mut state = handle.lock();
+        let now = handle.clock.now();
+        state.proto.abort(now, *id);
+        handle.poke(&mut state);
+    }
+
+    /// What the application may send now, estimated: the allowed rate, or window over round-trip
+    /// time. `None` until there is a round-trip time.
+    pub fn allowed_rate(&self) -> Option<Rate> {
+        self.stats().allowed_rate
+    }
+
+    /// Counters and gauges: round-trip time, window or rate, loss event rate, queues.
+    pub fn stats(&self) -> Stats {
+        let Inner { handle, id } = &*self.inner;
+        handle.lock().proto.stats(*id).unwrap_or_default()
+    }
+
+    /// The largest datagram that can be sent now, bytes; an accepted one never fails later for
+    /// its size.
+    pub fn max_datagram_size(&self) -> usize {
+        let Inner { handle, id } = &*self.inner;
+        handle.lock().proto.max_datagram_size(*id).unwrap_or(0)
+    }
+
+    /// The peer; `None` after the end.
+    pub fn remote(&self) -> Option<Remote> {
+        let Inner { handle, id } = &*self.inner;
+        let (_, dccp_port, path) = handle.lock().proto.addresses(*id)?;
+        Some(Remote {
+            udp: path.remote,
+            dccp_port,
+        })
+    }
+
+    /// Ourselves as the peer sees us if no NAT is between; `None` after the end.
+    pub fn local(&self) -> Option<Remote> {
+        let Inner { handle, id } = &*self.inner;
+        let (dccp_port, _, path) = handle.lock().proto.addresses(*id)?;
+        Some(Remote {
+            udp: path.local,
+            dccp_port,
+        })
+    }
+
+    /// Waits until `look` sees what it waits for.
+    async fn wait<T>(&self, mut look: impl FnMut(&mut Link) -> Option<T>) -> T
+    where
+        T: Ended,
+    {
+        let Inner { handle, id } = &*self.inner;
+        poll_fn(|context| {
+            let mut state = handle.lock();
+            let Some(link) = state.links.get_mut(id) else {
+                return Poll::Ready(T::ended(CloseReason::Aborted));
+            };
+            if let Some(seen) = look(link) {
+                return Poll::Ready(seen);
+            }
+            link.watchers.register(context);
+            Poll::Pending
+        })
+        .await
+    }
+}
+
+/// An answer that can say that the connection is over.
+trait Ended {
+    fn ended(reason: CloseReason) -> Self;
+}
+
+impl Ended for CloseReason {
+    fn ended(reason: CloseReason) -> Self {
+        reason
+    }
+}
+
+impl<T> Ended for Result<T, CloseReason> {
+    fn ended(reason: CloseReason) -> Self {
+        Err(reason)
+    }
+}
+
+impl<T> Ended for Result<T, Lost> {
+    fn ended(reason: CloseReason) -> Self {
+        Err(Lost { reason })
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        let mut wakes = Vec::new();
+        let now = self.handle.clock.now();
+        let mut state = self.handle.lock();
+        state.abandon(now, self.id, &mut wakes);
+        self.handle.poke(&mut state);
+        drop(state);
+        for waker in wakes {
+            waker.wake();
+        }
+    }
+}

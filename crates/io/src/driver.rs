@@ -1,0 +1,249 @@
+//! The one task of an endpoint: it alone touches the socket.
+//!
+//! Each turn it lets out what the controllers permit, wakes those who wait, and sleeps until a
+//! datagram, a timer or a change by the application. It holds the lock only
+//! while it talks to the protocol, never during a system call.
+
+use std::io;
+use std::sync::Arc;
+use std::task::Waker;
+
+use tokio::io::Ready;
+use tokio::task::yield_now;
+
+use fairwire_proto::{Encapsulation, IcmpError, IcmpQuote, Meta, Path, Payload};
+use fairwire_units::{Duration, Instant};
+use fairwire_wire::{HeadBuf, Peek};
+
+use crate::socket::{Arrived, Batch, Inbox, Route, Socket};
+use crate::state::Shared;
+use crate::timer::Timer;
+
+/// Datagrams received after which the application gets its turn, so that on a runtime with one
+/// thread its receive queue does not overflow while it is kept from reading.
+const YIELD_AFTER: usize = 512;
+
+/// How long to wait for room in the socket: far less than its buffer takes to drain.
+const RETRY: Duration = Duration::from_micros(200);
+
+/// Runs one endpoint.
+#[derive(Debug)]
+pub(crate) struct Driver {
+    shared: Arc<Shared>,
+    socket: Socket,
+    timer: Timer,
+    inbox: Inbox,
+    batch: Batch,
+    head: HeadBuf,
+    wakes: Vec<Waker>,
+    /// The socket had no room for `batch`.
+    blocked: bool,
+}
+
+impl Driver {
+    pub(crate) fn new(shared: Arc<Shared>, socket: Socket) -> Self {
+        Self {
+            shared,
+            timer: Timer::new(),
+            inbox: Inbox::new(),
+            batch: Batch::new(socket.max_segments()),
+            head: HeadBuf::new(),
+            wakes: Vec::new(),
+            blocked: false,
+            socket,
+        }
+    }
+
+    /// Runs until no handle and no connection is left.
+    pub(crate) async fn run(mut self) {
+        let mut received = 0;
+        while let Some((now, deadline)) = self.flush() {
+            if received >= YIELD_AFTER {
+                received = 0;
+                yield_now().await;
+            }
+            self.timer.set(now, deadline);
+            if self.blocked {
+                self.timer.set(now, Some(now + RETRY));
+            }
+            tokio::select! {
+                biased; // Every turn serves all three; only the waiting is in this order.
+                ready = self.socket.ready() => match ready {
+                    Ok(ready) => received += self.on_ready(ready),
+                    Err(_) => return, // The runtime shuts down.
+                },
+                () = self.shared.notify.notified() => received = 0,
+                () = self.timer.fired() => self.blocked = false,
+            }
+        }
+    }
+
+    /// Sends all that may leave now. Returns the time and when to wake, or `None` at the end.
+    fn flush(&mut self) -> Option<(Instant, Option<Instant>)> {
+        loop {
+            self.send();
+            let mut guard = self.shared.lock();
+            let state = &mut *guard;
+            let now = self.shared.clock.now();
+            state.dirty = false;
+            if state.proto.next_timeout().is_some_and(|at| at <= now) {
+                state.proto.handle_timeout(now);
+            }
+            while !self.blocked && self.batch.has_room() {
+                let Some(packet) = state.proto.poll_transmit(now, &mut self.head) else {
+                    break;
+                };
+                let head = self.head.as_slice();
+                self.batch
+                    .push(packet.path, packet.ecn, head, &packet.payload);
+            }
+            let again = state.take_events(now, &mut self.wakes);
+            let deadline = state.proto.next_timeout();
+            let finished = state.is_finished();
+            drop(guard);
+            for waker in self.wakes.drain(..) {
+                waker.wake();
+            }
+            if self.blocked || (self.batch.is_empty() && !again) {
+                return (!finished).then_some((now, deadline));
+            }
+        }
+    }
+
+    /// Sends what is gathered, until the socket has no more room.
+    fn send(&mut self) {
+        while !self.blocked && !self.batch.is_empty() {
+            match self.socket.send(&self.batch) {
+                Ok(()) => self.batch.advance(),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.blocked = true,
+                Err(_) => self.send_again(),
+            }
+        }
+    }
+
+    /// A call failed: perhaps only because it reported an ICMP error about an earlier datagram.
+    fn send_again(&mut self) {
+        self.drain_errors();
+        match self.socket.send(&self.batch) {
+            Ok(()) => self.batch.advance(),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.blocked = true,
+            Err(error) => {
+                // One by one, in case the system cannot cut batches after all.
+                self.batch.set_max_segments(self.socket.max_segments());
+                let cut = self.batch.segment_size().is_some();
+                if !cut || self.socket.send_singly(&self.batch) == 0 {
+                    self.report_failure(&error);
+                }
+                self.batch.advance(); // What could not leave is lost, as datagrams are.
+            }
+        }
+    }
+
+    /// Tells the protocol what the system said of a packet that it would not send.
+    fn report_failure(&mut self, error: &io::Error) {
+        let path = self.batch.path();
+        let icmp = match error.kind() {
+            io::ErrorKind::NetworkUnreachable
+            | io::ErrorKind::HostUnreachable
+            | io::ErrorKind::ConnectionRefused => IcmpError::Unreachable,
+            _ if quinn_udp::is_msg_size_err(error) => {
+                let route = Route::find(path.local, path.remote).ok();
+                let Some(mtu) = route.and_then(|route| route.mtu) else {
+                    return;
+                };
+                IcmpError::TooBig { mtu }
+            }
+            _ => return,
+        };
+        let quote = IcmpQuote {
+            error: icmp,
+            head: self.batch.first(),
+        };
+        let now = self.shared.clock.now();
+        self.shared.lock().proto.handle_icmp(now, path, quote);
+    }
+
+    /// Serves what woke us; returns the number of datagrams received.
+    fn on_ready(&mut self, ready: Ready) -> usize {
+        if ready.is_error() {
+            self.drain_errors();
+        }
+        if !ready.is_readable() && !ready.is_read_closed() {
+            return 0;
+        }
+        match self.socket.receive(&mut self.inbox) {
+            Ok(()) => self.deliver(),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => 0,
+            Err(_) => {
+                // Most likely the report of an ICMP error; the next call will do.
+                self.drain_errors();
+                0
+            }
+        }
+    }
+
+    /// Hands what arrived to the protocol.
+    fn deliver(&mut self) -> usize {
+        let bound = self.socket.local();
+        let mut state = self.shared.lock();
+        let now = self.shared.clock.now();
+        self.inbox.drain(bound, |arrived, keeper| {
+            let (head, data) = split(arrived.bytes);
+            let payload = Payload::Bytes(keeper.keep(data));
+            let meta = Meta {
+                path: path_of(&arrived),
+                ecn: arrived.ecn,
+            };
+            state.proto.handle_datagram(now, meta, head, payload);
+        })
+    }
+
+    /// Tells the protocol of every ICMP error.
+    fn drain_errors(&mut self) {
+        let bound = self.socket.local();
+        self.socket.drain_errors(|found| {
+            // The error does not tell which of our addresses the datagram left from.
+            let local = Route::find(bound, found.remote).map_or(bound, |route| route.local);
+            let path = Path {
+                encapsulation: Encapsulation::Udp,
+                local,
+                remote: found.remote,
+            };
+            let quote = IcmpQuote {
+                error: found.error,
+                head: found.quote,
+            };
+            let mut state = self.shared.lock();
+            let now = self.shared.clock.now();
+            state.proto.handle_icmp(now, path, quote);
+        });
+    }
+}
+
+impl Drop for Driver {
+    /// The runtime shut down, or all is done.
+    fn drop(&mut self) {
+        self.shared.lock().shut_down(&mut self.wakes);
+        for waker in self.wakes.drain(..) {
+            waker.wake();
+        }
+    }
+}
+
+/// The DCCP header with its options, and the data behind it. What cannot be split, because it is
+/// shorter than the shortest header (RFC 6773, section 3.3) or lies about its own length, is all
+/// head, which the protocol refuses and counts.
+fn split(packet: &[u8]) -> (&[u8], &[u8]) {
+    Peek::decode(packet)
+        .ok()
+        .and_then(|peek| packet.split_at_checked(peek.data_offset))
+        .unwrap_or((packet, &[]))
+}
+
+fn path_of(arrived: &Arrived<'_>) -> Path {
+    Path {
+        encapsulation: Encapsulation::Udp,
+        local: arrived.local,
+        remote: arrived.remote,
+    }
+}

@@ -1,0 +1,311 @@
+//! What can go wrong, one enum per operation, each message with what to do about it.
+
+use std::error::Error;
+use std::fmt;
+use std::io;
+use std::net::SocketAddr;
+
+use fairwire_proto::CloseReason;
+use fairwire_units::Duration;
+use fairwire_wire::ResetCode;
+
+/// Why no endpoint could be made.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum BindError {
+    /// Somebody has that UDP port already.
+    PortInUse {
+        /// The address asked for.
+        addr: SocketAddr,
+    },
+    /// The address is not one of this host's.
+    NoSuchAddress {
+        /// The address asked for.
+        addr: SocketAddr,
+    },
+    /// The system refused the socket.
+    Socket {
+        /// The address asked for.
+        addr: SocketAddr,
+        /// What it said.
+        source: io::Error,
+    },
+    /// There is no tokio runtime here to run the endpoint's driver.
+    NoRuntime,
+    /// The system gives no random numbers, and without them sequence numbers could be guessed.
+    NoRandomness,
+}
+
+impl fmt::Display for BindError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::PortInUse { addr } => write!(
+                f,
+                "UDP port {} is in use: choose another, or stop the program that has it",
+                addr.port()
+            ),
+            Self::NoSuchAddress { addr } => {
+                write!(f, "{} is not an address of this host", addr.ip())
+            }
+            Self::Socket { addr, source } => write!(f, "no UDP socket on {addr}: {source}"),
+            Self::NoRuntime => f.write_str("an endpoint must be made inside a tokio runtime"),
+            Self::NoRandomness => f.write_str("the system gives no random numbers"),
+        }
+    }
+}
+
+impl Error for BindError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Socket { source, .. } => Some(source),
+            _ => None,
+        }
+    }
+}
+
+/// Why there is no connection.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ConnectError {
+    /// The name could not be looked up, or is not `host:port`.
+    Resolve {
+        /// The name.
+        host: String,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// No endpoint for it.
+    Bind(BindError),
+    /// The protocol could not begin.
+    Begin(fairwire_proto::ConnectError),
+    /// The peer answered with a Reset.
+    Refused {
+        /// Where it is.
+        remote: SocketAddr,
+        /// Why, in its words.
+        code: ResetCode,
+    },
+    /// The network, or the peer's host, says that nobody is there.
+    Unreachable {
+        /// Where nobody is.
+        remote: SocketAddr,
+    },
+    /// Nobody answered in time.
+    Timeout {
+        /// Who did not.
+        remote: SocketAddr,
+        /// The time given.
+        after: Duration,
+        /// Datagrams that came meanwhile and were not DCCP: something else listens there.
+        not_dccp: u64,
+    },
+    /// The handshake ended in another way.
+    Ended {
+        /// How.
+        reason: CloseReason,
+    },
+    /// The endpoint's runtime has shut down.
+    EndpointGone,
+}
+
+impl fmt::Display for ConnectError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Resolve { host, source } => {
+                write!(f, "'{host}' is no reachable host:port: {source}")
+            }
+            Self::Bind(error) => error.fmt(f),
+            Self::Begin(error) => error.fmt(f),
+            Self::Refused { remote, code } => {
+                write!(f, "{remote} refused the connection ({code})")?;
+                f.write_str(match code {
+                    ResetCode::ConnectionRefused | ResetCode::NoConnection => {
+                        ": nobody listens on that DCCP port there"
+                    }
+                    ResetCode::BadServiceCode => ": that port offers another service",
+                    ResetCode::TooBusy => ": the server is busy, try again later",
+                    ResetCode::EncapsulatedPortReuse => {
+                        ": the UDP port belongs to another connection, take another one"
+                    }
+                    _ => "",
+                })
+            }
+            Self::Unreachable { remote } => write!(
+                f,
+                "{remote} is unreachable: is the server running, and is UDP port {} right?",
+                remote.port()
+            ),
+            Self::Timeout {
+                remote,
+                after,
+                not_dccp: 0,
+            } => write!(
+                f,
+                "{remote} did not answer within {after}: is it up, and do firewalls let UDP pass?"
+            ),
+            Self::Timeout {
+                remote, not_dccp, ..
+            } => write!(
+                f,
+                "{remote} answers, but not in DCCP ({not_dccp} foreign datagrams): another program has that port"
+            ),
+            Self::Ended { reason } => write!(f, "the handshake failed: {}", Reason(*reason)),
+            Self::EndpointGone => f.write_str("the endpoint is shut down"),
+        }
+    }
+}
+
+impl Error for ConnectError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Resolve { source, .. } => Some(source),
+            Self::Bind(error) => Some(error),
+            Self::Begin(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+impl From<BindError> for ConnectError {
+    fn from(error: BindError) -> Self {
+        Self::Bind(error)
+    }
+}
+
+/// Why nothing more can be accepted: the endpoint is shut down.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct AcceptError;
+
+impl fmt::Display for AcceptError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the endpoint is shut down")
+    }
+}
+
+impl Error for AcceptError {}
+
+/// Why a datagram was not taken.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum SendError {
+    /// Larger than [`max_datagram_size`](crate::Connection::max_datagram_size).
+    TooLarge {
+        /// Bytes given.
+        size: usize,
+        /// Bytes that fit.
+        max: usize,
+    },
+    /// The connection is over, or closing.
+    Closed {
+        /// Why, if it is over.
+        reason: Option<CloseReason>,
+    },
+}
+
+impl fmt::Display for SendError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooLarge { size, max } => {
+                write!(f, "a datagram of {size} bytes does not fit: at most {max}")
+            }
+            Self::Closed { reason: None } => f.write_str("the connection is closing"),
+            Self::Closed {
+                reason: Some(reason),
+            } => Reason(*reason).fmt(f),
+        }
+    }
+}
+
+impl Error for SendError {}
+
+/// Why a datagram was not taken at once.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum TrySendError {
+    /// The send queue is full: wait with [`send`](crate::Connection::send), or drop the datagram.
+    Full,
+    /// It will never be taken.
+    Send(SendError),
+}
+
+impl fmt::Display for TrySendError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Full => f.write_str("the send queue is full"),
+            Self::Send(error) => error.fmt(f),
+        }
+    }
+}
+
+impl Error for TrySendError {}
+
+/// The connection is over and everything that it received has been read.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Lost {
+    /// Why it is over.
+    pub reason: CloseReason,
+}
+
+impl Lost {
+    /// Did it end as both sides wished?
+    pub fn is_orderly(&self) -> bool {
+        self.reason == CloseReason::Closed
+    }
+}
+
+impl fmt::Display for Lost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Reason(self.reason).fmt(f)
+    }
+}
+
+impl Error for Lost {}
+
+/// A [`CloseReason`] in words.
+struct Reason(CloseReason);
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            CloseReason::Closed => f.write_str("the connection was closed"),
+            CloseReason::Reset {
+                code: ResetCode::NoConnection,
+                ..
+            } => f.write_str("the peer no longer knows the connection: it was restarted"),
+            CloseReason::Reset { code, .. } => write!(f, "the peer reset the connection ({code})"),
+            CloseReason::PeerError { code, .. } => {
+                write!(
+                    f,
+                    "the peer broke the protocol; we reset the connection ({code})"
+                )
+            }
+            CloseReason::ConnectTimeout => f.write_str("nobody answered"),
+            CloseReason::Unreachable => f.write_str("the peer became unreachable"),
+            CloseReason::IdleTimeout => f.write_str("the peer fell silent"),
+            CloseReason::CloseTimeout => f.write_str("the peer did not answer our Close"),
+            CloseReason::Aborted => f.write_str("the connection was aborted here"),
+            other => write!(f, "the connection ended: {other:?}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{BindError, ConnectError};
+    use fairwire_units::Duration;
+
+    /// A message says what to do, not only what happened.
+    #[test]
+    fn messages_advise() {
+        let addr = "127.0.0.1:7001".parse().expect("an address");
+        let text = BindError::PortInUse { addr }.to_string();
+        assert!(text.contains("7001") && text.contains("another"), "{text}");
+        let silent = |not_dccp| ConnectError::Timeout {
+            remote: addr,
+            after: Duration::from_secs(10),
+            not_dccp,
+        };
+        assert!(silent(0).to_string().contains("10s"));
+        assert!(silent(3).to_string().contains("not in DCCP"));
+    }
+}

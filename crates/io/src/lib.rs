@@ -1,0 +1,97 @@
+//! DCCP in user space: congestion-controlled datagram sockets over UDP.
+//!
+//! DCCP (RFC 4340) sends datagrams that may be lost and are never retransmitted, at a rate that
+//! is fair to the rest of the network. Here it travels in UDP (RFC 6773), over IPv4 and IPv6,
+//! through NATs, without privileges. Datagrams are **not encrypted**.
+//!
+//! ```no_run
+//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! use fairwire::ServiceCode;
+//!
+//! let connection = fairwire::connect("example.org:7001", ServiceCode::from_bytes(*b"?cam")).await?;
+//! connection.send("one frame").await?; // waits while the send queue is full
+//! let answer = connection.recv().await?;
+//! println!("{} bytes, {} lost before", answer.data.len(), answer.lost_before);
+//! connection.close().await?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! - [`Endpoint`] is a UDP socket; [`Endpoint::listen`] gives a [`Listener`], and
+//!   [`Endpoint::connect`] (or [`connect`] alone) a [`Connection`].
+//! - [`Connection::stats`] and [`Connection::allowed_rate`] show what congestion control does;
+//!   [`Connection::fate`] tells what became of each datagram.
+//! - [`Config`] and [`EndpointConfig`] are the protocol's parameters, [`ConnectOptions`] and
+//!   [`ListenOptions`] carry them.
+//!
+//! Each endpoint is one tokio task; it and the handles share a lock that is never held across
+//! a wait. There is no channel and no task per datagram. Everything runs on any tokio runtime,
+//! one thread is enough.
+//!
+//! What the operating system limits: the UDP checksum that RFC 6773 wants non-zero is checked
+//! by the kernel and cannot be seen here; datagrams always carry Don't Fragment where the system
+//! can; ICMP errors are read on Linux, elsewhere a dead port shows as a timeout.
+
+mod clock;
+mod connection;
+mod driver;
+mod endpoint;
+mod error;
+mod listener;
+mod options;
+mod socket;
+mod state;
+mod timer;
+
+use tokio::net::lookup_host;
+
+pub use bytes::Bytes;
+pub use connection::{Connection, Received, ReceivedInto};
+pub use endpoint::{Endpoint, EndpointBuilder, Remote};
+pub use error::{AcceptError, BindError, ConnectError, Lost, SendError, TrySendError};
+pub use fairwire_proto::{
+    Ccid2Config, Ccid3Config, CloseReason, Config, DatagramId, EndpointConfig, EndpointStats, Fate,
+    ListenError, QueueLimits, QueuePolicy, Stats,
+};
+pub use fairwire_units::{Duration, Ecn, Rate};
+pub use fairwire_wire::udp::PORT as DCCP_UDP_PORT;
+pub use fairwire_wire::{ResetCode, ServiceCode};
+pub use listener::Listener;
+pub use options::{ConnectOptions, ListenOptions};
+
+/// Connects to a service at `host:port`, the number being both the UDP and the DCCP port, from a
+/// fresh UDP port. Tries every address that the name has, in the system's order.
+///
+/// # Errors
+/// That of the last address tried; see [`ConnectError`].
+pub async fn connect(host: &str, service: ServiceCode) -> Result<Connection, ConnectError> {
+    connect_with(host, service, ConnectOptions::default()).await
+}
+
+/// As [`connect`], not as by default.
+///
+/// # Errors
+/// That of the last address tried; see [`ConnectError`].
+pub async fn connect_with(
+    host: &str,
+    service: ServiceCode,
+    options: ConnectOptions,
+) -> Result<Connection, ConnectError> {
+    let resolve = |source| ConnectError::Resolve {
+        host: host.to_owned(),
+        source,
+    };
+    let mut last = None;
+    for addr in lookup_host(host).await.map_err(resolve)? {
+        let endpoint = Endpoint::bind(socket::wildcard_for(addr))?;
+        let remote = Remote::same_ports(addr);
+        match endpoint
+            .connect_with(remote, service, options.clone())
+            .await
+        {
+            Ok(connection) => return Ok(connection),
+            Err(error) => last = Some(error),
+        }
+    }
+    Err(last.unwrap_or_else(|| resolve(std::io::ErrorKind::NotFound.into())))
+}

@@ -1,0 +1,70 @@
+//! Listeners: where connections arrive.
+
+use std::future::poll_fn;
+use std::task::Poll;
+
+use crate::connection::Connection;
+use crate::error::AcceptError;
+use crate::state::Handle;
+
+/// A DCCP port that accepts connections; dropping it stops that and closes those not yet
+/// accepted.
+#[derive(Debug)]
+pub struct Listener {
+    handle: Handle,
+    port: u16,
+}
+
+impl Listener {
+    pub(crate) fn new(handle: Handle, port: u16) -> Self {
+        Self { handle, port }
+    }
+
+    /// The next connection, its handshake done. Cancelling loses none.
+    ///
+    /// # Errors
+    /// [`AcceptError`] once the endpoint is shut down.
+    pub async fn accept(&self) -> Result<Connection, AcceptError> {
+        poll_fn(|context| {
+            let mut state = self.handle.lock();
+            let gone = state.gone;
+            let Some(backlog) = state.backlogs.get_mut(&self.port) else {
+                return Poll::Ready(Err(AcceptError));
+            };
+            if let Some(id) = backlog.waiting.pop_front() {
+                drop(state);
+                return Poll::Ready(Ok(Connection::new(self.handle.clone(), id)));
+            }
+            if gone {
+                return Poll::Ready(Err(AcceptError));
+            }
+            backlog.acceptors.register(context);
+            Poll::Pending
+        })
+        .await
+    }
+
+    /// The DCCP port.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        let mut wakes = Vec::new();
+        let now = self.handle.clock.now();
+        let mut state = self.handle.lock();
+        state.proto.unlisten(self.port);
+        if let Some(backlog) = state.backlogs.remove(&self.port) {
+            for id in backlog.waiting {
+                state.abandon(now, id, &mut wakes);
+            }
+        }
+        self.handle.poke(&mut state);
+        drop(state);
+        for waker in wakes {
+            waker.wake();
+        }
+    }
+}

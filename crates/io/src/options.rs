@@ -1,0 +1,73 @@
+//! What can be asked of a connection and a listener beyond the plain calls.
+//!
+//! Each is made with `new` (or `default`) and changed by methods, so that later options,
+//! deadlines and priorities among them, break nobody.
+
+use fairwire_proto::Config;
+
+/// How to connect.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct ConnectOptions {
+    /// The connection's parameters.
+    pub config: Config,
+    /// Our DCCP port; any free one if `None`.
+    pub local_port: Option<u16>,
+}
+
+impl ConnectOptions {
+    /// The defaults.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// With these parameters.
+    pub fn config(mut self, config: Config) -> Self {
+        self.config = config;
+        self
+    }
+
+    /// From this DCCP port.
+    pub fn local_port(mut self, port: u16) -> Self {
+        self.local_port = Some(port);
+        self
+    }
+}
+
+/// How to listen.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ListenOptions {
+    /// The parameters of each connection accepted.
+    pub config: Config,
+    /// Connections that may be open and not yet accepted; the next are aborted.
+    pub backlog: usize,
+}
+
+impl Default for ListenOptions {
+    fn default() -> Self {
+        Self {
+            config: Config::default(),
+            backlog: 128,
+        }
+    }
+}
+
+impl ListenOptions {
+    /// The defaults: a backlog of 128.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// With these parameters for each connection.
+    pub fn config(mut self, config: Config) -> Self {
+        self.config = config;
+        self
+    }
+
+    /// With this backlog, at least one.
+    pub fn backlog(mut self, connections: usize) -> Self {
+        self.backlog = connections.max(1);
+        self
+    }
+}

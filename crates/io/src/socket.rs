@@ -1,0 +1,209 @@
+//! The UDP socket below an endpoint: batches in, batches out, ECN marks and ICMP errors.
+//!
+//! Knows datagrams and addresses, nothing of DCCP. Addresses are unmapped here: an IPv4 peer of
+//! a dual-stack socket is an IPv4 address to everybody above.
+//!
+//! RFC 6773, 3.3 forbids UDP checksums of zero. We always send one (the system's default). A
+//! received zero cannot be seen by a user's socket on IPv4; on IPv6 the system drops it.
+
+mod batch;
+#[cfg(target_os = "linux")]
+mod errors;
+mod inbox;
+mod route;
+mod watched;
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6};
+
+use quinn_udp::{EcnCodepoint, UdpSockRef, UdpSocketState};
+use socket2::{Domain, Protocol, Type};
+use tokio::io::{Interest, Ready};
+
+use fairwire_units::Ecn;
+
+use crate::error::BindError;
+
+pub(crate) use batch::Batch;
+pub(crate) use inbox::{Arrived, Inbox};
+pub(crate) use route::Route;
+use watched::Watched;
+
+/// What an ICMP error said about a datagram of ours.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct NetworkError<'a> {
+    /// Where that datagram was going.
+    pub remote: SocketAddr,
+    /// What happened to it.
+    pub error: fairwire_proto::IcmpError,
+    /// As much of it as the error quotes.
+    pub quote: &'a [u8],
+}
+
+/// A bound UDP socket, never blocking.
+#[derive(Debug)]
+pub(crate) struct Socket {
+    udp: Watched,
+    state: UdpSocketState,
+    local: SocketAddr,
+}
+
+impl Socket {
+    /// Binds to `addr`, with kernel buffers of `buffer` bytes each way if the system lets us.
+    pub(crate) fn bind(addr: SocketAddr, buffer: usize) -> Result<Self, BindError> {
+        Self::open(addr, buffer).map_err(|source| match source.kind() {
+            io::ErrorKind::AddrInUse => BindError::PortInUse { addr },
+            io::ErrorKind::AddrNotAvailable => BindError::NoSuchAddress { addr },
+            _ => BindError::Socket { addr, source },
+        })
+    }
+
+    fn open(addr: SocketAddr, buffer: usize) -> io::Result<Self> {
+        let socket =
+            socket2::Socket::new(Domain::for_address(addr), Type::DGRAM, Some(Protocol::UDP))?;
+        if addr.is_ipv6() && addr.ip().is_unspecified() {
+            // One socket for both families, where the system can.
+            let _ = socket.set_only_v6(false);
+        }
+        // Best effort: the system clamps these to its own limits.
+        let _ = socket.set_recv_buffer_size(buffer);
+        let _ = socket.set_send_buffer_size(buffer);
+        socket.set_nonblocking(true)?;
+        socket.bind(&addr.into())?;
+        let udp = Watched::new(socket.into())?;
+        let state = UdpSocketState::new(UdpSockRef::from(udp.get()))?;
+        // Without it a dead port is only found by waiting; nothing else depends on it.
+        let _ = state.enable_transport_errors(UdpSockRef::from(udp.get()));
+        let local = udp.get().local_addr()?;
+        Ok(Self { udp, state, local })
+    }
+
+    /// The address bound to.
+    pub(crate) fn local(&self) -> SocketAddr {
+        self.local
+    }
+
+    /// Datagrams that one system call can send.
+    pub(crate) fn max_segments(&self) -> usize {
+        self.state.max_gso_segments()
+    }
+
+    /// Waits until something arrived or an error is queued.
+    pub(crate) async fn ready(&self) -> io::Result<Ready> {
+        self.udp.ready().await
+    }
+
+    /// Sends one batch.
+    ///
+    /// # Errors
+    /// `WouldBlock` if there is no room: nothing was sent. Others say that this batch cannot be
+    /// sent, or that an earlier datagram met an error, which clears it.
+    pub(crate) fn send(&self, batch: &Batch) -> io::Result<()> {
+        self.transmit(batch, batch.bytes(), batch.segment_size())
+    }
+
+    /// Sends the packets of a batch one by one, those that can be sent, for systems that refuse
+    /// to cut it; says how many left.
+    pub(crate) fn send_singly(&self, batch: &Batch) -> usize {
+        let packets = batch.bytes().chunks(batch.first().len().max(1));
+        packets
+            .filter(|packet| self.transmit(batch, packet, None).is_ok())
+            .count()
+    }
+
+    fn transmit(&self, batch: &Batch, contents: &[u8], segment: Option<usize>) -> io::Result<()> {
+        let transmit = quinn_udp::Transmit {
+            destination: self.mapped(batch.path().remote),
+            ecn: EcnCodepoint::from_bits(batch.ecn().bits()),
+            contents,
+            segment_size: segment,
+            src_ip: self.source(batch.path().local.ip()),
+        };
+        let socket = UdpSockRef::from(self.udp.get());
+        match self.state.try_send(socket, &transmit) {
+            Err(error) if is_local_drop(&error) => Ok(()),
+            sent => sent,
+        }
+    }
+
+    /// Receives a batch into `inbox`; `WouldBlock` if there is nothing.
+    pub(crate) fn receive(&self, inbox: &mut Inbox) -> io::Result<()> {
+        self.udp.try_io(Interest::READABLE, |socket| {
+            let socket = UdpSockRef::from(socket);
+            inbox.fill(|buffers, meta| self.state.recv(socket, buffers, meta))
+        })
+    }
+
+    /// Hands every queued ICMP error to `each`.
+    pub(crate) fn drain_errors(&self, mut each: impl FnMut(NetworkError<'_>)) {
+        #[cfg(target_os = "linux")]
+        while errors::next(self.udp.get(), &mut each).is_some() {}
+        #[cfg(not(target_os = "linux"))]
+        let _ = &mut each;
+        // Clears the readiness, so that the next error wakes us.
+        let clear = |_: &_| Err(io::ErrorKind::WouldBlock.into());
+        let _ = self.udp.try_io::<()>(Interest::ERROR, clear);
+    }
+
+    /// The local address of a datagram that arrived for `ip`.
+    fn arrived_at(local: SocketAddr, ip: Option<IpAddr>) -> SocketAddr {
+        match ip {
+            Some(ip) if local.ip().is_unspecified() => {
+                SocketAddr::new(ip.to_canonical(), local.port())
+            }
+            _ => SocketAddr::new(local.ip().to_canonical(), local.port()),
+        }
+    }
+
+    /// `addr` as this socket's family writes it.
+    fn mapped(&self, addr: SocketAddr) -> SocketAddr {
+        match (self.local, addr) {
+            (SocketAddr::V6(_), SocketAddr::V4(v4)) => {
+                SocketAddrV6::new(v4.ip().to_ipv6_mapped(), v4.port(), 0, 0).into()
+            }
+            _ => addr,
+        }
+    }
+
+    /// The source address to ask for: only a wildcard socket needs to be told.
+    fn source(&self, ip: IpAddr) -> Option<IpAddr> {
+        (self.local.ip().is_unspecified() && !ip.is_unspecified()).then_some(ip)
+    }
+}
+
+/// Did a queue of this host drop the datagram? Then it is lost as on any other hop, and the peer
+/// will say so; sending it again at once would only feed the queue that is full. Linux tells it
+/// to those who asked for errors.
+fn is_local_drop(error: &io::Error) -> bool {
+    #[cfg(target_os = "linux")]
+    return error.raw_os_error() == Some(rustix::io::Errno::NOBUFS.raw_os_error());
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = error;
+        false
+    }
+}
+
+/// The wildcard address of `remote`'s family, any port.
+pub(crate) fn wildcard_for(remote: SocketAddr) -> SocketAddr {
+    let ip = match remote {
+        SocketAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+        SocketAddr::V6(_) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
+    };
+    SocketAddr::new(ip, 0)
+}
+
+/// `addr` as the layers above see it: IPv4 where it is a mapped one, without a flow label.
+pub(crate) fn canonical(addr: SocketAddr) -> SocketAddr {
+    match (addr.ip().to_canonical(), addr) {
+        (IpAddr::V6(ip), SocketAddr::V6(v6)) => {
+            SocketAddrV6::new(ip, v6.port(), 0, v6.scope_id()).into()
+        }
+        (ip, _) => SocketAddr::new(ip, addr.port()),
+    }
+}
+
+/// The ECN field that arrived.
+fn ecn(mark: Option<EcnCodepoint>) -> Ecn {
+    mark.map_or(Ecn::NotEct, |mark| Ecn::from_bits(mark as u8))
+}

@@ -1,0 +1,317 @@
+//! Endpoints on loopback: what an application sees. Every wait is bounded.
+
+use std::future::Future;
+use std::net::{SocketAddr, UdpSocket};
+use std::time::Duration;
+
+use fairwire::{
+    Bytes, Config, ConnectError, ConnectOptions, Connection, Endpoint, Fate, ListenOptions,
+    Listener, QueueLimits, Remote, ServiceCode, TrySendError,
+};
+
+const SERVICE: ServiceCode = ServiceCode::from_bytes(*b"?tst");
+const ANY: &str = "127.0.0.1:0";
+
+/// Nothing on loopback takes this long.
+async fn soon<T>(what: impl Future<Output = T>) -> T {
+    tokio::time::timeout(Duration::from_secs(5), what)
+        .await
+        .expect("an answer within 5 s")
+}
+
+fn endpoint(addr: &str) -> Endpoint {
+    Endpoint::bind(addr.parse().expect("an address")).expect("a free port")
+}
+
+fn listen(config: Config) -> (Endpoint, Listener, Remote) {
+    let server = endpoint(ANY);
+    let remote = Remote {
+        udp: server.local_addr(),
+        dccp_port: 5_001,
+    };
+    let options = ListenOptions::new().config(config);
+    let listener = server.listen_with(5_001, &[SERVICE], options);
+    (server, listener.expect("a free port"), remote)
+}
+
+/// A connection and its two ends.
+async fn pair(config: Config) -> (Connection, Connection) {
+    let (_, listener, remote) = listen(config.clone());
+    let client = endpoint(ANY);
+    let options = ConnectOptions::new().config(config);
+    let (here, there) = soon(async {
+        tokio::join!(
+            client.connect_with(remote, SERVICE, options),
+            listener.accept()
+        )
+    })
+    .await;
+    (here.expect("connected"), there.expect("accepted"))
+}
+
+/// Datagrams cross in both directions with every CCID, none is lost or changed, and closing one
+/// end lets the other read to the end.
+#[tokio::test]
+async fn datagrams_cross_both_ways() {
+    for ccid in [2, 3] {
+        let mut config = Config::default();
+        config.send_ccids = vec![ccid];
+        config.receive_ccids = vec![ccid];
+        let (here, there) = pair(config).await;
+        for (from, to) in [(&here, &there), (&there, &here)] {
+            for n in 0..20_u8 {
+                soon(from.send(vec![n; 100])).await.expect("sent");
+            }
+            for n in 0..20_u8 {
+                let received = soon(to.recv()).await.expect("open");
+                assert_eq!(received.data, vec![n; 100], "CCID {ccid}");
+                assert_eq!(received.lost_before, 0);
+            }
+        }
+        assert_eq!(here.stats().send_ccid, Some(ccid));
+        soon(here.send("last")).await.expect("sent");
+        soon(here.close()).await.expect("an orderly end");
+        assert_eq!(soon(there.recv()).await.expect("data").data, "last");
+        let end = soon(there.recv()).await.expect_err("the end");
+        assert!(end.is_orderly(), "{end}");
+    }
+}
+
+/// Data arrives as ECT(0) (RFC 8311, section 6): the ECN field crosses the system both ways.
+#[tokio::test]
+async fn data_carries_ect0() {
+    let (here, there) = pair(Config::default()).await;
+    soon(here.send("x")).await.expect("sent");
+    let received = soon(there.recv()).await.expect("open");
+    assert_eq!(received.ecn, fairwire::Ecn::Ect0);
+}
+
+/// `recv_into` copies what fits and tells the whole length; empty datagrams are datagrams.
+#[tokio::test]
+async fn receiving_into_a_buffer() {
+    let (here, there) = pair(Config::default()).await;
+    for data in ["0123456789", ""] {
+        soon(here.send(data)).await.expect("sent");
+    }
+    let mut buffer = [0; 4];
+    let received = soon(there.recv_into(&mut buffer)).await.expect("open");
+    assert_eq!((received.len, &buffer), (10, b"0123"));
+    let received = soon(there.recv_into(&mut buffer)).await.expect("open");
+    assert_eq!(received.len, 0);
+}
+
+/// A receive that is cancelled takes nothing with it.
+#[tokio::test]
+async fn cancelled_receives_lose_nothing() {
+    let (here, there) = pair(Config::default()).await;
+    for n in 0..10_u8 {
+        let early = tokio::time::timeout(Duration::from_millis(1), there.recv()).await;
+        assert!(early.is_err(), "nothing was sent yet");
+        soon(here.send(vec![n])).await.expect("sent");
+        assert_eq!(soon(there.recv()).await.expect("open").data, vec![n]);
+    }
+}
+
+/// A full queue says so at once, `send` waits for room, and every datagram taken arrives or has a
+/// fate; what is too large is refused with the size that fits.
+#[tokio::test]
+async fn a_full_queue_pushes_back() {
+    let mut config = Config::default();
+    config.report_fates = true;
+    config.send_ccids = vec![2];
+    config.receive_ccids = vec![2];
+    let mut limits = QueueLimits::default();
+    limits.packets = 4;
+    config.send_queue = limits;
+    let (here, there) = pair(config).await;
+    let max = here.max_datagram_size();
+    assert!(max > 1_200, "{max} on loopback");
+    let error = here.try_send(vec![0; max + 1]).expect_err("too large");
+    assert!(error.to_string().contains(&max.to_string()), "{error}");
+    let data = Bytes::from(vec![0; max]);
+    let mut taken = 0;
+    let full = loop {
+        match here.try_send(data.clone()) {
+            Ok(_) => taken += 1,
+            Err(error) => break error,
+        }
+        assert!(taken <= 64, "the driver had no turn: the queue must fill");
+    };
+    assert_eq!(full, TrySendError::Full);
+    soon(here.send(data.clone())).await.expect("room at last");
+    taken += 1;
+    let reading = async {
+        for _ in 0..taken {
+            there.recv().await.expect("open");
+        }
+    };
+    soon(reading).await;
+    for id in 0..taken {
+        let (of, fate) = soon(here.fate()).await.expect("open");
+        assert_eq!((of.0, fate), (id, Fate::Acknowledged));
+    }
+}
+
+/// A port where nothing listens is told by ICMP, long before the connect timeout.
+#[tokio::test]
+async fn a_dead_port_is_found_at_once() {
+    let dead = UdpSocket::bind(ANY).expect("a free port");
+    let addr = dead.local_addr().expect("bound");
+    drop(dead);
+    let error = soon(fairwire::connect(&addr.to_string(), SERVICE))
+        .await
+        .expect_err("nobody is there");
+    if cfg!(target_os = "linux") {
+        assert!(matches!(error, ConnectError::Unreachable { .. }), "{error}");
+    }
+}
+
+/// A DCCP port without a listener and a service that is not offered are refused by name.
+#[tokio::test]
+async fn refusals_are_told_apart() {
+    let (_server, _listener, remote) = listen(Config::default());
+    let client = endpoint(ANY);
+    let wrong_port = Remote {
+        dccp_port: 5_002,
+        ..remote
+    };
+    let other = ServiceCode::from_bytes(*b"?oth");
+    for (remote, service, expected) in [
+        (wrong_port, SERVICE, "nobody listens"),
+        (remote, other, "another service"),
+    ] {
+        let connecting = client.connect(remote, service);
+        let error = soon(connecting).await.expect_err("refused");
+        assert!(error.to_string().contains(expected), "{error}");
+    }
+}
+
+/// A peer that answers in another language is a timeout that says so.
+#[tokio::test]
+async fn a_peer_that_is_not_dccp() {
+    let other = tokio::net::UdpSocket::bind(ANY).await.expect("a free port");
+    let addr = other.local_addr().expect("bound");
+    tokio::spawn(async move {
+        let mut buffer = [0; 2_048];
+        while let Ok((_, from)) = other.recv_from(&mut buffer).await {
+            let _ = other
+                .send_to(b"HTTP/1.1 400 Bad Request\r\n\r\n", from)
+                .await;
+        }
+    });
+    let mut config = Config::default();
+    config.connect_timeout = fairwire::Duration::from_millis(300);
+    let options = ConnectOptions::new().config(config);
+    let addr = addr.to_string();
+    let connecting = fairwire::connect_with(&addr, SERVICE, options);
+    let error = soon(connecting).await.expect_err("no DCCP there");
+    assert!(error.to_string().contains("not in DCCP"), "{error}");
+}
+
+/// Aborting resets: the peer learns it at once and it is no orderly end.
+#[tokio::test]
+async fn aborting_resets() {
+    let (here, there) = pair(Config::default()).await;
+    here.abort();
+    let end = soon(there.recv()).await.expect_err("the end");
+    assert!(!end.is_orderly(), "{end}");
+}
+
+/// Dropping the last handle closes the connection; the endpoint is idle afterwards.
+#[tokio::test]
+async fn dropping_closes() {
+    let (server, listener, remote) = listen(Config::default());
+    let client = endpoint(ANY);
+    let (here, there) =
+        soon(async { tokio::join!(client.connect(remote, SERVICE), listener.accept()) }).await;
+    let here = here.expect("connected");
+    let clone = here.clone();
+    drop(here);
+    soon(clone.send("still open")).await.expect("sent");
+    let there = there.expect("accepted");
+    assert_eq!(soon(there.recv()).await.expect("open").data, "still open");
+    drop(clone);
+    soon(there.recv()).await.expect_err("the end");
+    drop(there);
+    soon(client.wait_idle()).await;
+    soon(server.wait_idle()).await;
+}
+
+/// Wildcard sockets answer from the address they were asked at, over IPv4 and, where there is
+/// one, IPv6.
+#[tokio::test]
+async fn wildcard_sockets_and_ipv6() {
+    let mut ways = vec![("0.0.0.0:0", "127.0.0.1"), ("0.0.0.0:0", "127.0.0.2")];
+    if UdpSocket::bind("[::1]:0").is_ok() {
+        ways.extend([
+            ("[::1]:0", "::1"),
+            ("[::]:0", "::1"),
+            ("[::]:0", "127.0.0.1"),
+        ]);
+    } else {
+        eprintln!("skipped: this host has no ::1");
+    }
+    for (bound, dialled) in ways {
+        let server = endpoint(bound);
+        let port = server.local_addr().port();
+        let listener = server.listen(port, &[SERVICE]).expect("a free port");
+        let addr = SocketAddr::new(dialled.parse().expect("an address"), port).to_string();
+        let (here, there) =
+            soon(async { tokio::join!(fairwire::connect(&addr, SERVICE), listener.accept()) })
+                .await;
+        let (here, there) = (here.expect(&addr), there.expect(&addr));
+        soon(here.send("ping")).await.expect("sent");
+        assert_eq!(soon(there.recv()).await.expect("open").data, "ping");
+        let seen = there.local().expect("open").udp;
+        assert_eq!(seen.to_string(), addr, "as dialled");
+        let peer = there.remote().expect("open");
+        assert_eq!(Some(peer), here.local(), "both ends agree");
+    }
+}
+
+/// A UDP port that is taken is refused with advice.
+#[tokio::test]
+async fn a_port_in_use() {
+    let first = endpoint(ANY);
+    let error = Endpoint::bind(first.local_addr()).expect_err("taken");
+    assert!(error.to_string().contains("in use"), "{error}");
+}
+
+/// A server that vanishes without a word and comes back on its port resets what it no longer
+/// knows; the client does not hang.
+#[tokio::test]
+async fn a_restarted_server_resets() {
+    let (tell, told) = tokio::sync::oneshot::channel();
+    let (kill, killed) = tokio::sync::oneshot::channel::<()>();
+    // A runtime of its own: when it ends, nothing is said to anybody.
+    let life = std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .expect("a runtime");
+        runtime.block_on(async {
+            let (_server, listener, remote) = listen(Config::default());
+            tell.send(remote).expect("heard");
+            let _there = listener.accept().await;
+            killed.await.expect("killed");
+        });
+    });
+    let remote = soon(told).await.expect("told");
+    let client = endpoint(ANY);
+    let here = soon(client.connect(remote, SERVICE))
+        .await
+        .expect("connected");
+    kill.send(()).expect("alive until now");
+    life.join().expect("ended");
+    let _again = endpoint(&remote.udp.to_string());
+    let end = soon(async {
+        loop {
+            if let Err(error) = here.send("anybody?").await {
+                break error;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    })
+    .await;
+    assert!(end.to_string().contains("restarted"), "{end}");
+}

@@ -1,0 +1,228 @@
+//! The client: connects, asks, moves its end of each flow, prints.
+
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::time::Duration;
+
+use tokio::task::JoinSet;
+use tokio::time::{Instant, MissedTickBehavior, interval_at};
+
+use super::console::Console;
+use super::file::Source;
+use super::link::Link;
+use super::meter::Meter;
+use super::options::{ClientOptions, Limit, Protocol};
+use super::report::{ErrorReport, FlowReport, Interval, Outcome, Role};
+use super::session::{Flow, Params, Stop, introduce};
+use super::text;
+use super::ticker::Ticker;
+use super::{PerfError, runtime};
+
+/// Measures as `options` say and prints to `console`; Ctrl-C ends it early.
+pub fn client(options: &ClientOptions, console: &mut Console) -> Outcome {
+    let outcome = options
+        .check()
+        .and_then(|()| runtime())
+        .and_then(|runtime| runtime.block_on(measure(options, console)));
+    match outcome {
+        Ok(outcome) => {
+            console.outcome(&outcome);
+            outcome
+        }
+        Err(error) => {
+            let mut outcome = blank(options);
+            let error = ErrorReport::from(&error);
+            console.failure(&error);
+            outcome.error = Some(error);
+            outcome
+        }
+    }
+}
+
+fn blank(options: &ClientOptions) -> Outcome {
+    Outcome {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        side: "client".to_owned(),
+        protocol: options.protocol.name().to_owned(),
+        peer: format!("{} port {}", options.host, options.port),
+        length: 0,
+        rate_limit: options.rate_in_force(),
+        reverse: options.reverse,
+        file_size: None,
+        intervals: Vec::new(),
+        flows: Vec::new(),
+        error: None,
+    }
+}
+
+async fn measure(options: &ClientOptions, console: &mut Console) -> Result<Outcome, PerfError> {
+    let source = options.file.as_deref().map(Source::open).transpose()?;
+    console.progress(&format!("connecting to {} ...", options.host));
+    let ready = tokio::select! {
+        ready = prepare(options, source) => ready?,
+        _ = tokio::signal::ctrl_c() => return Err(PerfError::Interrupted),
+    };
+    let mut outcome = blank(options);
+    let first = ready.first().map(|flow| (&flow.params, flow.link.peer()));
+    if let Some((params, peer)) = first {
+        outcome.length = params.length;
+        outcome.file_size = params.file_size;
+        if let Some(peer) = peer {
+            outcome.peer = peer.to_string();
+        }
+    }
+    console.announce(&announcement(options, &outcome));
+    run(options, ready, &mut outcome, console).await;
+    Ok(outcome)
+}
+
+/// Connects every flow and agrees on it with the server.
+async fn prepare(
+    options: &ClientOptions,
+    mut source: Option<Source>,
+) -> Result<Vec<Flow>, PerfError> {
+    let mut params = Params::new(options.limit_in_force());
+    // The hasher's keys are random, which is all that is asked of a name.
+    params.test = RandomState::new().build_hasher().finish();
+    params.flows = options.parallel;
+    params.patience = options.patience;
+    params.reverse = options.reverse;
+    params.rate = options.rate_in_force();
+    params.file_size = source.as_ref().map(|source| source.size);
+    let (_, stop) = Stop::new();
+    let mut flows = Vec::new();
+    for flow in 1..=options.parallel {
+        let link = Link::connect(options).await?;
+        params.flow = flow;
+        params.length = length(options, link.max_message())?;
+        let early = introduce(&link, &params).await?;
+        flows.push(Flow {
+            params: params.clone(),
+            role: if options.reverse {
+                Role::Receiver
+            } else {
+                Role::Sender
+            },
+            meter: Meter::of(&link),
+            stop: stop.clone(),
+            source: source.take(),
+            sink: None,
+            early,
+            link,
+        });
+    }
+    Ok(flows)
+}
+
+/// Bytes per message: as asked, or the default if it fits.
+fn length(options: &ClientOptions, max: usize) -> Result<u32, PerfError> {
+    let max = u32::try_from(max).unwrap_or(u32::MAX);
+    match options.length {
+        Some(length) if length > max => Err(PerfError::Usage(format!(
+            "-l {length} does not fit: datagrams to {} take {max} bytes",
+            options.host
+        ))),
+        Some(length) => Ok(length),
+        None => Ok(options.protocol.default_length().min(max)),
+    }
+}
+
+/// Runs the flows side by side until the last one ends.
+async fn run(
+    options: &ClientOptions,
+    ready: Vec<Flow>,
+    outcome: &mut Outcome,
+    console: &mut Console,
+) {
+    let role = ready.first().map_or(Role::Sender, |flow| flow.role);
+    let (stop, stopped) = Stop::new();
+    let mut ticker = Ticker::new(role);
+    let mut running = JoinSet::new();
+    for mut flow in ready {
+        ticker.watch(flow.params.flow, flow.meter.clone());
+        flow.stop = stopped.clone();
+        running.spawn(flow.run());
+    }
+    let every = match options.interval {
+        Duration::ZERO => Duration::from_secs(3_600),
+        interval => interval,
+    };
+    let mut tick = interval_at(Instant::now() + every, every);
+    tick.set_missed_tick_behavior(MissedTickBehavior::Skip);
+    let mut interrupted = false;
+    loop {
+        tokio::select! {
+            ended = running.join_next() => match ended {
+                Some(Ok(flow)) => outcome.flows.push(flow),
+                Some(Err(_)) => {}
+                None => break,
+            },
+            _ = tick.tick(), if !options.interval.is_zero() => {
+                show(ticker.lines(), outcome, console);
+                console.progress(&progress(outcome));
+            }
+            _ = tokio::signal::ctrl_c() => {
+                if std::mem::replace(&mut interrupted, true) {
+                    break; // Twice: without the other side's report.
+                }
+                let _ = stop.send(true);
+            }
+        }
+    }
+    if !options.interval.is_zero() {
+        show(ticker.last_lines(), outcome, console);
+    }
+    outcome.flows.sort_by_key(|flow: &FlowReport| flow.flow);
+    if interrupted {
+        outcome.error = Some((&PerfError::Interrupted).into());
+    }
+}
+
+/// Prints lines and keeps them.
+pub(super) fn show(rows: Vec<Interval>, outcome: &mut Outcome, console: &mut Console) {
+    if outcome.intervals.is_empty() && !rows.is_empty() {
+        console.heading(&rows);
+    }
+    console.intervals(&rows);
+    outcome.intervals.extend(rows);
+}
+
+/// How far a file has got.
+fn progress(outcome: &Outcome) -> String {
+    let Some(size) = outcome.file_size.filter(|size| *size > 0) else {
+        return String::new();
+    };
+    let sent: u64 = outcome.intervals.iter().map(|row| row.bytes).sum();
+    format!(
+        "{:.0} % of the file",
+        (sent as f64 * 100.0 / size as f64).min(100.0)
+    )
+}
+
+fn announcement(options: &ClientOptions, outcome: &Outcome) -> String {
+    let rate = match (options.rate_in_force(), options.rate) {
+        (0, None) => "unlimited, as by default (-b)".to_owned(),
+        (0, Some(_)) => "unlimited (-b)".to_owned(),
+        (rate, None) => format!("{}, as by default (-b)", text::scaled(rate as f64, "bit/s")),
+        (rate, Some(_)) => format!("{} (-b)", text::scaled(rate as f64, "bit/s")),
+    };
+    let unit = match options.protocol {
+        Protocol::Tcp => "messages",
+        _ => "datagrams",
+    };
+    let direction = if options.reverse { "from" } else { "to" };
+    let until = match options.limit_in_force() {
+        Limit::Time(time) => format!("{} s", time.as_secs_f64()),
+        Limit::Bytes(bytes) => text::scaled(bytes as f64, "B"),
+        Limit::File => "the whole file".to_owned(),
+    };
+    let flows = match options.parallel {
+        1 => String::new(),
+        n => format!("{n} flows, each "),
+    };
+    format!(
+        "{} {direction} {}: {flows}{until}, {unit} of {} bytes, rate {rate}",
+        options.protocol.name(),
+        outcome.peer,
+        outcome.length
+    )
+}

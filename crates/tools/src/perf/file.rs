@@ -1,0 +1,247 @@
+//! Files: read and summed by the sender, written where each piece belongs by the receiver.
+
+use std::fs::File;
+use std::io::{self, BufReader, Read};
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+
+use super::PerfError;
+use super::ranges::{Missing, Ranges};
+
+/// A file being sent.
+#[derive(Debug)]
+pub(crate) struct Source {
+    path: PathBuf,
+    reader: BufReader<File>,
+    sum: Sha256,
+    /// Its size when it was opened.
+    pub size: u64,
+    /// Where the next piece begins.
+    pub offset: u64,
+}
+
+impl Source {
+    pub(crate) fn open(path: &Path) -> Result<Self, PerfError> {
+        let failed = |error: io::Error| local("read", path, &error);
+        let file = File::open(path).map_err(failed)?;
+        let meta = file.metadata().map_err(failed)?;
+        if !meta.is_file() {
+            let text = format!("-F {}: not a regular file", path.display());
+            return Err(PerfError::Local(text));
+        }
+        Ok(Self {
+            path: path.to_owned(),
+            reader: BufReader::with_capacity(1 << 18, file),
+            sum: Sha256::new(),
+            size: meta.len(),
+            offset: 0,
+        })
+    }
+
+    /// Appends the next `most` bytes or fewer to `out`; none at the end.
+    pub(crate) fn read(&mut self, most: usize, out: &mut impl io::Write) -> Result<u64, PerfError> {
+        let left = self.size - self.offset;
+        let most = left.min(most as u64);
+        let mut summed = Tee {
+            sum: &mut self.sum,
+            out,
+        };
+        let read = io::copy(&mut (&mut self.reader).take(most), &mut summed)
+            .map_err(|error| local("read", &self.path, &error))?;
+        if read < most {
+            let text = format!("{} became shorter while it was sent", self.path.display());
+            return Err(PerfError::Local(text));
+        }
+        self.offset += read;
+        Ok(read)
+    }
+
+    /// SHA-256 of the whole file, what was not sent included.
+    pub(crate) fn sha256(mut self) -> Result<String, PerfError> {
+        while self.read(1 << 18, &mut io::sink())? > 0 {}
+        Ok(hex(&self.sum.finalize()))
+    }
+}
+
+struct Tee<'a, W> {
+    sum: &'a mut Sha256,
+    out: &'a mut W,
+}
+
+impl<W: io::Write> io::Write for Tee<'_, W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.out.write(bytes)?;
+        self.sum.update(&bytes[..written]);
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Pieces that follow each other are written together, so many bytes at a time: a system call
+/// for each would cost more than receiving it.
+const WRITE: usize = 1 << 17;
+
+/// What arrives of a file, written to disk if somebody wants it.
+#[derive(Debug)]
+pub(crate) struct Sink {
+    saved: Option<(PathBuf, File)>,
+    /// Bytes that belong at `pending_at` and are not written yet.
+    pending: Vec<u8>,
+    pending_at: u64,
+    ranges: Ranges,
+    size: u64,
+}
+
+impl Sink {
+    /// For a file of `size` bytes; `path` is emptied first.
+    pub(crate) fn new(size: u64, path: Option<&Path>) -> Result<Self, PerfError> {
+        let saved = match path {
+            Some(path) => {
+                let file = File::options()
+                    .read(true)
+                    .write(true)
+                    .create(true)
+                    .truncate(true)
+                    .open(path)
+                    .map_err(|error| local("write", path, &error))?;
+                // Holes stay zero. A device has no length to set.
+                let _ = file.set_len(size);
+                Some((path.to_owned(), file))
+            }
+            None => None,
+        };
+        Ok(Self {
+            saved,
+            pending: Vec::new(),
+            pending_at: 0,
+            ranges: Ranges::default(),
+            size,
+        })
+    }
+
+    /// A piece arrived.
+    pub(crate) fn write(&mut self, offset: u64, data: &[u8]) -> Result<(), PerfError> {
+        // A piece beyond the end is a liar's.
+        let end = offset.saturating_add(data.len() as u64);
+        if end > self.size {
+            return Ok(());
+        }
+        self.ranges.insert(offset, end);
+        if self.saved.is_none() {
+            return Ok(());
+        }
+        if self.pending_at + self.pending.len() as u64 != offset || self.pending.len() >= WRITE {
+            self.flush()?;
+            self.pending_at = offset;
+        }
+        self.pending.extend_from_slice(data);
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<(), PerfError> {
+        if let Some((path, file)) = &self.saved {
+            let written = write_at(file, &self.pending, self.pending_at);
+            written.map_err(|error| local("write", path, &error))?;
+        }
+        self.pending.clear();
+        Ok(())
+    }
+
+    pub(crate) fn missing(&self, limit: usize) -> Missing {
+        self.ranges.missing(self.size, limit)
+    }
+
+    /// Writes the rest. Where it was saved, and the SHA-256 of what is there; takes as long as
+    /// reading it does.
+    pub(crate) fn finish(&mut self) -> Result<Option<(String, String)>, PerfError> {
+        self.flush()?;
+        let Some((path, file)) = self.saved.take() else {
+            return Ok(None);
+        };
+        let failed = |error: io::Error| local("read", &path, &error);
+        let mut reader = BufReader::with_capacity(1 << 18, file);
+        io::Seek::rewind(&mut reader).map_err(failed)?;
+        let mut sum = Sha256::new();
+        let mut tee = Tee {
+            sum: &mut sum,
+            out: &mut io::sink(),
+        };
+        io::copy(&mut reader.take(self.size), &mut tee).map_err(failed)?;
+        let name = path.display().to_string();
+        Ok(Some((name, hex(&sum.finalize()))))
+    }
+}
+
+#[cfg(unix)]
+fn write_at(file: &File, data: &[u8], offset: u64) -> io::Result<()> {
+    std::os::unix::fs::FileExt::write_all_at(file, data, offset)
+}
+
+#[cfg(not(unix))]
+fn write_at(mut file: &File, data: &[u8], offset: u64) -> io::Result<()> {
+    use std::io::{Seek, SeekFrom, Write};
+    file.seek(SeekFrom::Start(offset))?;
+    file.write_all(data)
+}
+
+fn local(what: &str, path: &Path, error: &io::Error) -> PerfError {
+    let advice = match error.kind() {
+        io::ErrorKind::StorageFull => ": make room, or save elsewhere",
+        _ => "",
+    };
+    PerfError::Local(format!("cannot {what} {}: {error}{advice}", path.display()))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    use std::fmt::Write as _;
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Sink, Source};
+
+    /// Pieces written in any order give the same file and the same sum; without one of them the
+    /// hole is listed and the sums differ.
+    #[test]
+    fn pieces_make_the_file() {
+        let dir = std::env::temp_dir().join(format!("fairwire-file-{}", std::process::id()));
+        std::fs::create_dir_all(&dir).expect("a directory");
+        let (from, to) = (dir.join("from"), dir.join("to"));
+        let data: Vec<u8> = (0..1_000_u16).map(|i| (i % 251) as u8).collect();
+        std::fs::write(&from, &data).expect("written");
+        for skip in [None, Some(3)] {
+            let mut source = Source::open(&from).expect("opened");
+            let mut pieces = Vec::new();
+            loop {
+                let (offset, mut piece) = (source.offset, Vec::new());
+                if source.read(300, &mut piece).expect("read") == 0 {
+                    break;
+                }
+                pieces.push((offset, piece));
+            }
+            let sent = source.sha256().expect("summed");
+            let mut sink = Sink::new(1_000, Some(&to)).expect("created");
+            for (i, (offset, piece)) in pieces.iter().enumerate().rev() {
+                if Some(i) != skip {
+                    sink.write(*offset, piece).expect("saved");
+                }
+            }
+            sink.write(990, &[0; 20]).expect("a liar is ignored");
+            let missing = sink.missing(5);
+            let (_, received) = sink.finish().expect("summed").expect("saved");
+            let whole = skip.is_none();
+            assert_eq!(missing.first.is_empty(), whole, "{missing:?}");
+            assert_eq!(sent == received, whole);
+            assert_eq!(std::fs::read(&to).expect("read") == data, whole);
+        }
+        std::fs::remove_dir_all(&dir).expect("removed");
+    }
+}

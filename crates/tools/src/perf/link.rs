@@ -1,0 +1,188 @@
+//! DCCP, UDP and TCP behind one set of calls: whole messages out, whole messages in.
+//!
+//! Every call may be cancelled: no message is lost or cut by that.
+
+mod tcp;
+mod udp;
+
+use std::net::SocketAddr;
+
+use bytes::Bytes;
+use fairwire::{Config, ConnectOptions, Connection, Duration, Ecn, ServiceCode, Stats};
+
+use super::PerfError;
+use super::options::{ClientOptions, Protocol};
+
+pub(crate) use tcp::Tcp;
+pub(crate) use udp::Udp;
+
+/// The service that a server of measurements offers; private use (RFC 5595, section 2.3).
+pub(crate) const SERVICE: ServiceCode = ServiceCode::from_bytes(*b"?FwP");
+
+/// Kernel buffers of a flow, bytes.
+pub(crate) const SOCKET_BUFFER: usize = 4 << 20;
+
+/// One flow's way to the peer.
+#[derive(Debug)]
+pub(crate) enum Link {
+    Dccp(Connection),
+    Udp(Udp),
+    Tcp(Tcp),
+}
+
+/// The peer is gone, or cannot be reached.
+#[derive(Clone, Debug)]
+pub(crate) struct Broken(pub String);
+
+impl From<Broken> for PerfError {
+    fn from(broken: Broken) -> Self {
+        Self::Peer(broken.0)
+    }
+}
+
+/// A message that arrived.
+#[derive(Debug)]
+pub(crate) struct Incoming {
+    pub bytes: Bytes,
+    /// Did a router mark it?
+    pub marked: bool,
+}
+
+impl Link {
+    /// Connects to the server.
+    pub(crate) async fn connect(client: &ClientOptions) -> Result<Self, PerfError> {
+        let target = target(&client.host, client.port);
+        match client.protocol {
+            Protocol::Dccp => {
+                let options = ConnectOptions::new().config(config(client.ccid, client.patience));
+                let connected = fairwire::connect_with(&target, SERVICE, options).await;
+                let connection = connected.map_err(|error| PerfError::Peer(error.to_string()))?;
+                Ok(Self::Dccp(connection))
+            }
+            Protocol::Udp => Ok(Self::Udp(Udp::connect(&target).await?)),
+            Protocol::Tcp => Ok(Self::Tcp(Tcp::connect(&target).await?)),
+        }
+    }
+
+    /// Sends a message, waiting until there is room.
+    pub(crate) async fn send(&self, bytes: Bytes) -> Result<(), Broken> {
+        match self {
+            Self::Dccp(connection) => match connection.send(bytes).await {
+                Ok(_) => Ok(()),
+                Err(error) => Err(Broken(error.to_string())),
+            },
+            Self::Udp(udp) => udp.send(&bytes).await,
+            Self::Tcp(tcp) => tcp.send(&bytes).await,
+        }
+    }
+
+    /// The next message.
+    pub(crate) async fn recv(&self) -> Result<Incoming, Broken> {
+        let bytes = match self {
+            Self::Dccp(connection) => {
+                return match connection.recv().await {
+                    Ok(received) => Ok(Incoming {
+                        marked: received.ecn == Ecn::Ce,
+                        bytes: received.data,
+                    }),
+                    Err(lost) => Err(Broken(lost.to_string())),
+                };
+            }
+            Self::Udp(udp) => udp.recv().await?,
+            Self::Tcp(tcp) => tcp.recv().await?,
+        };
+        Ok(Incoming {
+            bytes,
+            marked: false,
+        })
+    }
+
+    /// The longest message that fits, bytes.
+    pub(crate) fn max_message(&self) -> usize {
+        match self {
+            Self::Dccp(connection) => connection.max_datagram_size(),
+            Self::Udp(_) => 65_507,
+            Self::Tcp(_) => super::message::MAX_FRAME as usize,
+        }
+    }
+
+    /// What the protocol knows about the path; DCCP's only.
+    pub(crate) fn stats(&self) -> Option<Stats> {
+        match self {
+            Self::Dccp(connection) => Some(connection.stats()),
+            _ => None,
+        }
+    }
+
+    /// Messages that wait to be sent.
+    pub(crate) fn queued(&self) -> usize {
+        self.stats().map_or(0, |stats| stats.queued_packets)
+    }
+
+    /// The peer's address.
+    pub(crate) fn peer(&self) -> Option<SocketAddr> {
+        match self {
+            Self::Dccp(connection) => Some(connection.remote()?.udp),
+            Self::Udp(udp) => udp.peer(),
+            Self::Tcp(tcp) => tcp.peer(),
+        }
+    }
+
+    /// Ends the flow in good order, within two seconds.
+    pub(crate) async fn close(&self) {
+        let closing = async {
+            match self {
+                Self::Dccp(connection) => drop(connection.close().await),
+                Self::Udp(_) => {}
+                Self::Tcp(tcp) => tcp.close().await,
+            }
+        };
+        // A peer that does not answer must not hold the command.
+        let _ = tokio::time::timeout(std::time::Duration::from_secs(2), closing).await;
+    }
+}
+
+/// The server's UDP socket, which its clients' sockets share the port of.
+pub(crate) fn bind_udp(addr: SocketAddr) -> std::io::Result<tokio::net::UdpSocket> {
+    udp::bind(addr, false)
+}
+
+/// DCCP's parameters for a measurement.
+pub(crate) fn config(ccid: Option<u8>, patience: std::time::Duration) -> Config {
+    let mut config = Config::default();
+    if let Some(ccid) = ccid {
+        config.send_ccids = vec![ccid];
+        config.receive_ccids = vec![ccid];
+    }
+    // A peer that vanished is noticed by both sides, the one that only receives included.
+    let patience = Duration::from(patience);
+    config.keep_alive = Some(patience / 3);
+    config.idle_timeout = patience;
+    config.connect_timeout = patience;
+    config.linger = Duration::from_secs(1);
+    config.receive_queue_packets = 16_384;
+    config.receive_queue_bytes = 32 << 20;
+    config
+}
+
+/// `host:port`, with the brackets that an IPv6 address needs.
+fn target(host: &str, port: u16) -> String {
+    if host.contains(':') && !host.starts_with('[') {
+        format!("[{host}]:{port}")
+    } else {
+        format!("{host}:{port}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::target;
+
+    /// IPv6 addresses get brackets, names do not.
+    #[test]
+    fn targets_are_written_right() {
+        assert_eq!(target("example.org", 7), "example.org:7");
+        assert_eq!(target("::1", 7), "[::1]:7");
+        assert_eq!(target("[::1]", 7), "[::1]:7");
+    }
+}

@@ -1,0 +1,123 @@
+//! TCP: messages in a stream, each behind its length in four bytes.
+
+use std::io;
+use std::net::SocketAddr;
+
+use bytes::{Buf, BufMut, Bytes, BytesMut};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::sync::Mutex;
+
+use super::Broken;
+use crate::perf::PerfError;
+use crate::perf::message::MAX_FRAME;
+
+/// A TCP connection.
+#[derive(Debug)]
+pub(crate) struct Tcp {
+    peer: Option<SocketAddr>,
+    read: Mutex<(OwnedReadHalf, BytesMut)>,
+    /// What the system has not taken yet.
+    write: Mutex<(OwnedWriteHalf, BytesMut)>,
+}
+
+impl Tcp {
+    pub(crate) fn new(stream: TcpStream) -> Self {
+        let _ = stream.set_nodelay(true);
+        let peer = stream.peer_addr().ok();
+        let (read, write) = stream.into_split();
+        Self {
+            peer,
+            read: Mutex::new((read, BytesMut::new())),
+            write: Mutex::new((write, BytesMut::new())),
+        }
+    }
+
+    pub(super) async fn connect(target: &str) -> Result<Self, PerfError> {
+        let connecting = TcpStream::connect(target);
+        let limit = std::time::Duration::from_secs(10);
+        match tokio::time::timeout(limit, connecting).await {
+            Ok(Ok(stream)) => Ok(Self::new(stream)),
+            Ok(Err(error)) => Err(PerfError::Peer(match error.kind() {
+                io::ErrorKind::ConnectionRefused => format!(
+                    "{target} refused: is the server running with --proto tcp, and is the port right?"
+                ),
+                _ => format!("{target}: {error}"),
+            })),
+            Err(_) => Err(PerfError::Peer(format!(
+                "{target} did not answer within 10s"
+            ))),
+        }
+    }
+
+    /// Takes a message once the one before it has left. What the system does not take of it at
+    /// once leaves with the next call, so that a call that is cancelled has taken nothing.
+    pub(super) async fn send(&self, bytes: &[u8]) -> Result<(), Broken> {
+        let mut guard = self.write.lock().await;
+        let (stream, pending) = &mut *guard;
+        flush(stream, pending).await?;
+        // A frame longer than that is never offered: options and reports are bounded.
+        let len = u32::try_from(bytes.len()).unwrap_or(MAX_FRAME);
+        pending.put_u32(len);
+        pending.put_slice(bytes);
+        while !pending.is_empty() {
+            match stream.try_write(pending) {
+                Ok(written) => pending.advance(written),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(error) => return Err(broken(&error)),
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) async fn recv(&self) -> Result<Bytes, Broken> {
+        let mut guard = self.read.lock().await;
+        let (stream, buffer) = &mut *guard;
+        loop {
+            if let Some(&head) = buffer.first_chunk() {
+                let len = u32::from_be_bytes(head);
+                if len > MAX_FRAME {
+                    return Err(Broken("the peer does not speak our language".to_owned()));
+                }
+                let len = len as usize;
+                if buffer.len() >= 4 + len {
+                    buffer.advance(4);
+                    return Ok(buffer.split_to(len).freeze());
+                }
+                buffer.reserve(4 + len - buffer.len());
+            }
+            match stream.read_buf(buffer).await {
+                Ok(0) => return Err(Broken("the peer closed the connection".to_owned())),
+                Ok(_) => {}
+                Err(error) => return Err(broken(&error)),
+            }
+        }
+    }
+
+    pub(super) fn peer(&self) -> Option<SocketAddr> {
+        self.peer
+    }
+
+    pub(super) async fn close(&self) {
+        let mut guard = self.write.lock().await;
+        let (stream, pending) = &mut *guard;
+        if flush(stream, pending).await.is_ok() {
+            let _ = stream.shutdown().await;
+        }
+    }
+}
+
+async fn flush(stream: &mut OwnedWriteHalf, pending: &mut BytesMut) -> Result<(), Broken> {
+    while !pending.is_empty() {
+        stream.write_buf(pending).await.map_err(|e| broken(&e))?;
+    }
+    Ok(())
+}
+
+fn broken(error: &io::Error) -> Broken {
+    Broken(match error.kind() {
+        io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe => "the peer is gone".to_owned(),
+        _ => format!("TCP: {error}"),
+    })
+}

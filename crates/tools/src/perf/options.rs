@@ -1,0 +1,304 @@
+//! What to measure.
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::PerfError;
+use super::message;
+use super::session::PATIENCE;
+
+/// What carries the datagrams.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Protocol {
+    /// DCCP in UDP.
+    Dccp,
+    /// Plain UDP, which nothing holds back but `-b`.
+    Udp,
+    /// TCP, whose stream is cut into messages.
+    Tcp,
+}
+
+impl Protocol {
+    /// Its name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Dccp => "dccp",
+            Self::Udp => "udp",
+            Self::Tcp => "tcp",
+        }
+    }
+
+    /// Bytes per message if nobody says.
+    pub fn default_length(self) -> u32 {
+        match self {
+            Self::Dccp | Self::Udp => 1_200,
+            Self::Tcp => 131_072,
+        }
+    }
+
+    /// Bits per second if nobody says; zero is unlimited.
+    pub fn default_rate(self) -> u64 {
+        match self {
+            Self::Dccp | Self::Tcp => 0,
+            Self::Udp => 1_000_000,
+        }
+    }
+}
+
+/// When a flow has sent enough.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Limit {
+    /// After this long.
+    Time(Duration),
+    /// After this many bytes, headers of the measurement included.
+    Bytes(u64),
+    /// At the end of the file.
+    File,
+}
+
+/// What a client measures.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ClientOptions {
+    /// The server's name or address.
+    pub host: String,
+    /// Its port: of UDP and DCCP, of UDP, or of TCP.
+    pub port: u16,
+    /// What carries the datagrams.
+    pub protocol: Protocol,
+    /// The CCID that we insist on, for DCCP.
+    pub ccid: Option<u8>,
+    /// When to stop; 10 s, or the end of the file, if `None`.
+    pub limit: Option<Limit>,
+    /// Time between two lines; zero prints the summary only.
+    pub interval: Duration,
+    /// Bits per second and flow at most; zero is unlimited; `None` is the protocol's default.
+    pub rate: Option<u64>,
+    /// Bytes per message; `None` is the protocol's default, or what fits if that is less.
+    pub length: Option<u32>,
+    /// Flows side by side.
+    pub parallel: u32,
+    /// Does the server send?
+    pub reverse: bool,
+    /// A file to send.
+    pub file: Option<PathBuf>,
+    /// How long the server may be silent before it is given up; 10 s by default.
+    pub patience: Duration,
+}
+
+impl ClientOptions {
+    /// The defaults, towards this server.
+    pub fn new(host: impl Into<String>, port: u16) -> Self {
+        Self {
+            host: host.into(),
+            port,
+            protocol: Protocol::Dccp,
+            ccid: None,
+            limit: None,
+            interval: Duration::from_secs(1),
+            rate: None,
+            length: None,
+            parallel: 1,
+            reverse: false,
+            file: None,
+            patience: PATIENCE,
+        }
+    }
+
+    /// Do the options fit together?
+    ///
+    /// # Errors
+    /// [`PerfError::Usage`], which says what does not.
+    pub fn check(&self) -> Result<(), PerfError> {
+        let usage = |text: &str| Err(PerfError::Usage(text.to_owned()));
+        if !(1..=128).contains(&self.parallel) {
+            return usage("-P takes 1 to 128 flows");
+        }
+        if self.ccid.is_some() && self.protocol != Protocol::Dccp {
+            return usage("--ccid is for --proto dccp");
+        }
+        if !matches!(self.ccid, None | Some(2 | 3)) {
+            return usage("--ccid is 2 or 3");
+        }
+        if self.file.is_some() && self.reverse {
+            return usage("-F sends from the client: leave out -R, or swap the two sides");
+        }
+        if self.file.is_some() && self.parallel > 1 {
+            return usage("-F sends one file over one flow: leave out -P");
+        }
+        let least = self.least_length();
+        let most = match self.protocol {
+            Protocol::Tcp => message::MAX_FRAME,
+            Protocol::Dccp | Protocol::Udp => 65_000,
+        };
+        match self.length {
+            Some(length) if length < least => {
+                let text = format!("-l {length} is too short: each message needs {least} bytes");
+                Err(PerfError::Usage(text))
+            }
+            Some(length) if length > most => {
+                let text = format!("-l {length} is too long: at most {most} bytes");
+                Err(PerfError::Usage(text))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The shortest message that carries what must be in it, and a byte of the file.
+    fn least_length(&self) -> u32 {
+        if self.file.is_some() {
+            message::FILE_HEADER + 1
+        } else {
+            message::DATA_HEADER
+        }
+    }
+
+    /// The rate in force: bits per second, zero for unlimited.
+    pub fn rate_in_force(&self) -> u64 {
+        self.rate.unwrap_or_else(|| self.protocol.default_rate())
+    }
+
+    /// The limit in force.
+    pub fn limit_in_force(&self) -> Limit {
+        self.limit.unwrap_or(if self.file.is_some() {
+            Limit::File
+        } else {
+            Limit::Time(Duration::from_secs(10))
+        })
+    }
+}
+
+/// What a server offers.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ServerOptions {
+    /// The address to listen on; all of them if `None`.
+    pub bind: Option<IpAddr>,
+    /// The port: of UDP and DCCP, of UDP, or of TCP; zero takes a free one.
+    pub port: u16,
+    /// What carries the datagrams.
+    pub protocol: Protocol,
+    /// Time between two lines; zero prints the summary only.
+    pub interval: Duration,
+    /// Serve one client, then end?
+    pub one_off: bool,
+    /// Where to write the file that a client sends.
+    pub save: Option<PathBuf>,
+}
+
+impl ServerOptions {
+    /// The defaults, on this port.
+    pub fn new(port: u16) -> Self {
+        Self {
+            bind: None,
+            port,
+            protocol: Protocol::Dccp,
+            interval: Duration::from_secs(1),
+            one_off: false,
+            save: None,
+        }
+    }
+}
+
+/// Bits per second as iperf3 writes them: `200M`, `1.5G`, `64k`; powers of ten, zero is unlimited.
+///
+/// # Errors
+/// [`PerfError::Usage`] with the forms that would do.
+pub fn parse_bit_rate(text: &str) -> Result<u64, PerfError> {
+    scaled(text, 1_000).ok_or_else(|| {
+        PerfError::Usage(format!(
+            "'{text}' is no rate: write bits per second, as 200M, 1.5G, 64k, or 0 for unlimited"
+        ))
+    })
+}
+
+/// Bytes as iperf3 writes them: `1200`, `128K`, `10M`; powers of 1,024.
+///
+/// # Errors
+/// [`PerfError::Usage`] with the forms that would do.
+pub fn parse_byte_count(text: &str) -> Result<u64, PerfError> {
+    scaled(text, 1_024).ok_or_else(|| {
+        PerfError::Usage(format!(
+            "'{text}' is no size: write bytes, as 1200, 128K, 10M (powers of 1,024)"
+        ))
+    })
+}
+
+fn scaled(text: &str, step: u64) -> Option<u64> {
+    let (digits, power) = match text.char_indices().last()? {
+        (at, 'k' | 'K') => (&text[..at], 1),
+        (at, 'm' | 'M') => (&text[..at], 2),
+        (at, 'g' | 'G') => (&text[..at], 3),
+        (at, 't' | 'T') => (&text[..at], 4),
+        _ => (text, 0),
+    };
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    let is_number = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
+    if whole.is_empty() || fraction.len() > 9 || !is_number(whole) || !is_number(fraction) {
+        return None;
+    }
+    let unit = u128::from(step.pow(power));
+    let tenths = 10_u128.pow(u32::try_from(fraction.len()).ok()?);
+    let mantissa: u128 = format!("{whole}{fraction}").parse().ok()?;
+    u64::try_from(mantissa.checked_mul(unit)? / tenths).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ClientOptions, Protocol, parse_bit_rate, parse_byte_count};
+
+    /// Rates count in thousands, sizes in 1,024, as in iperf3.
+    #[test]
+    fn suffixes_scale() {
+        for (text, bits) in [
+            ("0", 0),
+            ("200M", 200_000_000),
+            ("1.5g", 1_500_000_000),
+            ("64k", 64_000),
+        ] {
+            assert_eq!(parse_bit_rate(text), Ok(bits), "{text}");
+        }
+        assert_eq!(parse_byte_count("128K"), Ok(131_072));
+        assert_eq!(parse_byte_count("1200"), Ok(1_200));
+        assert_eq!(parse_byte_count("0.5M"), Ok(524_288));
+    }
+
+    /// What is no number is refused with an example, and what is too large does not wrap.
+    #[test]
+    fn nonsense_is_refused() {
+        for text in [
+            "",
+            "M",
+            "-1",
+            "1.2.3",
+            "12x",
+            "1e6",
+            ".5",
+            "99999999999T",
+            "µ",
+        ] {
+            let error = parse_bit_rate(text).expect_err(text);
+            assert!(error.to_string().contains("200M"), "{error}");
+            assert!(parse_byte_count(text).is_err(), "{text}");
+        }
+    }
+
+    /// Options that contradict each other are found before a socket is opened.
+    #[test]
+    fn contradictions_are_found() {
+        let mut options = ClientOptions::new("localhost", 7_001);
+        assert_eq!(options.check(), Ok(()));
+        options.file = Some("in".into());
+        options.reverse = true;
+        assert_eq!(options.check().expect_err("-F -R").exit_code(), 2);
+        options.reverse = false;
+        options.length = Some(28);
+        assert!(options.check().is_err(), "no room for a byte of the file");
+        options.length = Some(29);
+        assert_eq!(options.check(), Ok(()));
+        options.protocol = Protocol::Udp;
+        options.ccid = Some(3);
+        assert!(options.check().is_err(), "UDP has no CCID");
+    }
+}

@@ -1,0 +1,60 @@
+//! Keeping to a rate.
+
+use std::time::{Duration, Instant};
+
+/// When the next message may leave at a rate; what was slept too long is made up for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pace {
+    start: Instant,
+    /// Bits per second; zero is unlimited.
+    rate: u64,
+    sent_bits: u128,
+}
+
+impl Pace {
+    pub(crate) fn new(start: Instant, rate: u64) -> Self {
+        Self {
+            start,
+            rate,
+            sent_bits: 0,
+        }
+    }
+
+    /// The moment before which the next message must wait, if it must.
+    pub(crate) fn wait_until(&self, now: Instant) -> Option<Instant> {
+        if self.rate == 0 {
+            return None;
+        }
+        let ns = self.sent_bits.saturating_mul(1_000_000_000) / u128::from(self.rate);
+        let due = Duration::from_nanos(u64::try_from(ns).unwrap_or(u64::MAX));
+        let due = self.start.checked_add(due)?;
+        (due > now).then_some(due)
+    }
+
+    /// A message left.
+    pub(crate) fn sent(&mut self, bytes: usize) {
+        self.sent_bits += bytes as u128 * 8;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Pace;
+    use crate::perf::cpu::now;
+    use std::time::Duration;
+
+    /// At 8,000 bit/s a thousand bytes take a second; unlimited never waits.
+    #[test]
+    fn a_rate_is_kept() {
+        let start = now();
+        let mut pace = Pace::new(start, 8_000);
+        assert_eq!(pace.wait_until(start), None);
+        pace.sent(1_000);
+        let second = start + Duration::from_secs(1);
+        assert_eq!(pace.wait_until(start), Some(second));
+        assert_eq!(pace.wait_until(second), None);
+        let mut unlimited = Pace::new(start, 0);
+        unlimited.sent(1 << 30);
+        assert_eq!(unlimited.wait_until(start), None);
+    }
+}

@@ -1,0 +1,103 @@
+//! Which parts of a file have arrived.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// Byte ranges that arrived, kept merged. Pieces in order cost nothing; each gap costs one entry.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Ranges {
+    /// First byte and the one after the last, disjoint and not touching.
+    have: BTreeMap<u64, u64>,
+}
+
+/// What of a file did not arrive.
+#[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+pub struct Missing {
+    /// Bytes that are missing.
+    pub bytes: u64,
+    /// Ranges that are missing.
+    pub count: u64,
+    /// The first of them: first byte and the one after the last.
+    pub first: Vec<(u64, u64)>,
+}
+
+impl Ranges {
+    /// Bytes `start` to `end`, the last one excluded, arrived.
+    pub(crate) fn insert(&mut self, mut start: u64, mut end: u64) {
+        if start >= end {
+            return;
+        }
+        // The ranges that touch it, from the back; each is swallowed.
+        while let Some((&from, &to)) = self.have.range(..=end).next_back() {
+            if to < start {
+                break;
+            }
+            start = start.min(from);
+            end = end.max(to);
+            self.have.remove(&from);
+        }
+        self.have.insert(start, end);
+    }
+
+    /// What is missing of a file of `size` bytes; lists `limit` ranges at most.
+    pub(crate) fn missing(&self, size: u64, limit: usize) -> Missing {
+        let mut missing = Missing::default();
+        let mut next = 0;
+        let end = std::iter::once((size, size));
+        for (from, to) in self.have.iter().map(|(a, b)| (*a, *b)).chain(end) {
+            let from = from.min(size);
+            if from > next {
+                missing.bytes += from - next;
+                missing.count += 1;
+                if missing.first.len() < limit {
+                    missing.first.push((next, from));
+                }
+            }
+            next = next.max(to);
+        }
+        missing
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Ranges;
+
+    /// Pieces in any order, twice or overlapping, leave exactly the holes.
+    #[test]
+    fn holes_are_what_never_came() {
+        let mut ranges = Ranges::default();
+        for (start, end) in [(10, 20), (40, 50), (20, 30), (45, 47), (60, 60), (48, 55)] {
+            ranges.insert(start, end);
+        }
+        let missing = ranges.missing(70, 10);
+        assert_eq!(missing.first, [(0, 10), (30, 40), (55, 70)]);
+        assert_eq!((missing.bytes, missing.count), (35, 3));
+        ranges.insert(0, 100);
+        assert_eq!(ranges.missing(70, 10), super::Missing::default());
+        assert_eq!(ranges.have.len(), 1);
+    }
+
+    /// The list is bounded; the counts are not. An empty file misses nothing.
+    #[test]
+    fn the_list_is_bounded() {
+        let mut ranges = Ranges::default();
+        for i in 0..100 {
+            ranges.insert(20 * i, 20 * i + 10);
+        }
+        let missing = ranges.missing(2_000, 3);
+        assert_eq!(missing.first, [(10, 20), (30, 40), (50, 60)]);
+        assert_eq!((missing.bytes, missing.count), (1_000, 100));
+        assert_eq!(Ranges::default().missing(0, 3).count, 0);
+    }
+
+    /// A file cut short of what arrived misses nothing behind its end.
+    #[test]
+    fn beyond_the_end_is_nothing() {
+        let mut ranges = Ranges::default();
+        ranges.insert(5, 9);
+        ranges.insert(20, 30);
+        assert_eq!(ranges.missing(7, 3).first, [(0, 5)]);
+    }
+}

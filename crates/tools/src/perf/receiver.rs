@@ -1,0 +1,241 @@
+//! The receiving end of a flow: counting, saving, then the report until it is heard.
+
+use std::time::Duration;
+
+use tokio::time::{Instant, MissedTickBehavior, interval, timeout, timeout_at};
+
+use super::PerfError;
+use super::cpu;
+use super::file::Sink;
+use super::link::{Incoming, Link};
+use super::message::Message;
+use super::meter::Meter;
+use super::report::{FlowReport, ReceiverReport, SenderReport};
+use super::session::{Params, Stop, abort, refusal};
+use fairwire_units::Instant as Moment;
+
+/// Missing ranges listed at most; fewer where they do not fit into a datagram.
+const LISTED: usize = 20;
+
+/// How long a sender may take to say that it has the report.
+const LINGER: Duration = Duration::from_secs(2);
+
+/// Receives one flow.
+pub(crate) struct Receiver<'a> {
+    link: &'a Link,
+    params: &'a Params,
+    meter: &'a Meter,
+    stop: Stop,
+    sink: Option<Sink>,
+    sender: Option<SenderReport>,
+}
+
+/// What a message means for the flow.
+enum Next {
+    More,
+    End,
+}
+
+impl<'a> Receiver<'a> {
+    pub(crate) fn new(
+        link: &'a Link,
+        params: &'a Params,
+        meter: &'a Meter,
+        stop: Stop,
+        sink: Option<Sink>,
+    ) -> Self {
+        Self {
+            link,
+            params,
+            meter,
+            stop,
+            sink,
+            sender: None,
+        }
+    }
+
+    /// Receives all, then exchanges the reports.
+    pub(crate) async fn run(mut self, early: Option<Incoming>) -> FlowReport {
+        let cpu = cpu::used();
+        let mut outcome = self.receive_all(early).await;
+        let cpu = cpu::used_since(cpu);
+        let sent = self.sender.as_ref().map(|sender| sender.datagrams);
+        let mut report = ReceiverReport::of(&self.meter.read(), sent, cpu);
+        if let Err(error) = self.sum(&mut report).await {
+            outcome = outcome.and(Err(error));
+        }
+        match &outcome {
+            Ok(()) => self.tell(&report).await,
+            Err(error @ (PerfError::Local(_) | PerfError::Interrupted)) => {
+                abort(self.link, &error.to_string()).await;
+            }
+            Err(_) => {}
+        }
+        FlowReport {
+            flow: 0,
+            sender: self.sender,
+            receiver: Some(report),
+            error: outcome.err().map(|error| error.to_string()),
+        }
+    }
+
+    /// Receives until the sender says that it was all, or something ends it.
+    async fn receive_all(&mut self, early: Option<Incoming>) -> Result<(), PerfError> {
+        if let Some(incoming) = early
+            && matches!(self.take(&incoming).await?, Next::End)
+        {
+            return Ok(());
+        }
+        let silence = self.params.silence();
+        let mut tick = interval(Duration::from_millis(500));
+        tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut heard = (0, Instant::now());
+        loop {
+            tokio::select! {
+                biased;
+                incoming = self.link.recv() => {
+                    if matches!(self.take(&incoming?).await?, Next::End) {
+                        return Ok(());
+                    }
+                }
+                () = self.stop.requested() => return Err(PerfError::Interrupted),
+                now = tick.tick() => {
+                    let count = self.meter.lock().datagrams;
+                    if count != heard.0 {
+                        heard = (count, now);
+                    } else if now.saturating_duration_since(heard.1) > silence {
+                        let s = silence.as_secs();
+                        let text = format!("nothing arrived for {s} s: the sender is gone");
+                        return Err(PerfError::Peer(text));
+                    }
+                }
+            }
+        }
+    }
+
+    async fn take(&mut self, incoming: &Incoming) -> Result<Next, PerfError> {
+        match Message::decode(&incoming.bytes) {
+            Some(Message::Data(piece)) => {
+                let now = self.meter.now();
+                let sent = Moment::from_nanos(piece.sent_ns);
+                let size = incoming.bytes.len();
+                let first =
+                    self.meter
+                        .lock()
+                        .received(now, piece.number, sent, size, incoming.marked);
+                if let (true, Some(sink), Some(offset)) = (first, &mut self.sink, piece.offset) {
+                    sink.write(offset, &piece.data)?;
+                }
+            }
+            Some(Message::Finish(json)) => {
+                self.sender = serde_json::from_slice(&json).ok();
+                return Ok(Next::End);
+            }
+            // Our answer was lost.
+            Some(Message::Params(_)) => self.link.send(Message::Ready.encode()).await?,
+            Some(Message::Abort(why)) => return Err(refusal(&why)),
+            _ => {}
+        }
+        Ok(Next::More)
+    }
+
+    /// Sums the file up, telling a sender that asks to wait.
+    async fn sum(&mut self, report: &mut ReceiverReport) -> Result<(), PerfError> {
+        let Some(mut sink) = self.sink.take() else {
+            return Ok(());
+        };
+        report.missing = Some(sink.missing(LISTED));
+        let mut summing = tokio::task::spawn_blocking(move || sink.finish());
+        let mut heard = self.sender.is_some();
+        let saved = loop {
+            tokio::select! {
+                done = &mut summing => match done {
+                    Ok(saved) => break saved?,
+                    Err(_) => return Ok(()), // The runtime shuts down.
+                },
+                incoming = self.link.recv(), if heard => match incoming {
+                    Ok(_) => drop(self.link.send(Message::Wait.encode()).await),
+                    Err(_) => heard = false, // Gone; what was saved is still worth summing.
+                },
+            }
+        };
+        if let Some((path, sum)) = saved {
+            report.saved = Some(path);
+            report.sha256 = Some(sum);
+        }
+        Ok(())
+    }
+
+    /// Reports until the sender has heard it or is gone.
+    async fn tell(&self, report: &ReceiverReport) {
+        let message = Message::Report(fitting(report, self.link.max_message()).into()).encode();
+        let mut until = Instant::now() + LINGER;
+        let mut answer = true;
+        loop {
+            if answer {
+                let sending = timeout(LINGER, self.link.send(message.clone())).await;
+                if !matches!(sending, Ok(Ok(()))) {
+                    return;
+                }
+            }
+            let Ok(Ok(incoming)) = timeout_at(until, self.link.recv()).await else {
+                return;
+            };
+            answer = match Message::decode(&incoming.bytes) {
+                Some(Message::Done) => return,
+                Some(Message::Finish(_)) => {
+                    until = Instant::now() + LINGER;
+                    true
+                }
+                _ => false,
+            };
+        }
+    }
+}
+
+/// The report as JSON, with as many missing ranges as fit into `max` bytes.
+fn fitting(report: &ReceiverReport, max: usize) -> Vec<u8> {
+    let mut report = report.clone();
+    loop {
+        let json = serde_json::to_vec(&report).unwrap_or_default();
+        let ranges = report.missing.as_mut().map(|missing| &mut missing.first);
+        match ranges {
+            // Four bytes of ours go before it.
+            Some(ranges) if json.len() + 4 > max && !ranges.is_empty() => {
+                ranges.pop();
+            }
+            _ => return json,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::fitting;
+    use crate::perf::{Missing, ReceiverReport};
+
+    /// A report with a long list is cut until it fits; counts and sums stay.
+    #[test]
+    fn a_long_list_is_cut() {
+        let first: Vec<_> = (0..20).map(|i| (i << 40, (i << 40) + 1_172)).collect();
+        let report = ReceiverReport {
+            missing: Some(Missing {
+                bytes: 1,
+                count: 500,
+                first,
+            }),
+            sha256: Some("0".repeat(64)),
+            ..ReceiverReport::default()
+        };
+        let json = fitting(&report, 600);
+        assert!(json.len() + 4 <= 600, "{}", json.len());
+        let read: ReceiverReport = serde_json::from_slice(&json).expect("JSON");
+        let missing = read.missing.expect("listed");
+        assert_eq!(missing.count, 500);
+        assert!((1..20).contains(&missing.first.len()));
+        assert_eq!(
+            fitting(&report, 9_000),
+            serde_json::to_vec(&report).expect("JSON")
+        );
+    }
+}

@@ -1,0 +1,271 @@
+//! What came of a measurement, as values; `text` prints them, serde makes JSON of them.
+
+use fairwire::Stats;
+use serde::{Deserialize, Serialize};
+
+use super::PerfError;
+use super::meter::Counts;
+use super::ranges::Missing;
+
+/// Which end of a flow.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// It sends the data.
+    Sender,
+    /// It receives them.
+    Receiver,
+}
+
+/// One line: what a flow did between two moments.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Interval {
+    /// The flow, from 1; `None` is the sum of all.
+    pub flow: Option<u32>,
+    /// Which end counted.
+    pub role: Role,
+    /// Seconds since the start.
+    pub start: f64,
+    /// Seconds since the start.
+    pub end: f64,
+    /// Bytes of messages.
+    pub bytes: u64,
+    /// Messages.
+    pub datagrams: u64,
+    /// Bits per second.
+    pub bits_per_second: f64,
+    /// Messages missing, as far as the receiver can tell yet.
+    pub lost: Option<u64>,
+    /// RFC 3550's jitter at the end of the interval.
+    pub jitter_ms: Option<f64>,
+    /// What the protocol knows at the end of the interval.
+    pub path: Option<PathReport>,
+}
+
+/// What DCCP knows about the path of the data that we send.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+pub struct PathReport {
+    /// The CCID agreed for our data.
+    pub ccid: Option<u8>,
+    /// Smoothed round-trip time.
+    pub rtt_ms: Option<f64>,
+    /// CCID 2's window.
+    pub cwnd_packets: Option<f64>,
+    /// CCID 3's allowed rate.
+    pub rate_bits_per_second: Option<f64>,
+    /// CCID 3's loss event rate.
+    pub loss_event_rate: Option<f64>,
+    /// Datagrams that the peer reported missing (CCIDs that acknowledge each).
+    pub lost: u64,
+    /// Datagrams acknowledged with a congestion mark.
+    pub marked: u64,
+    /// Window or rate cuts.
+    pub cuts: u64,
+    /// Retransmission or nofeedback timeouts.
+    pub timeouts: u64,
+    /// Sync packets that we sent.
+    pub syncs: u64,
+}
+
+/// What the sender of a flow says at its end.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+pub struct SenderReport {
+    /// Messages sent.
+    pub datagrams: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Seconds from the first to the last.
+    pub seconds: f64,
+    /// Bits per second over that time.
+    pub bits_per_second: f64,
+    /// Processor time of the whole process meanwhile.
+    pub cpu_seconds: Option<f64>,
+    /// What DCCP knows about the path.
+    pub path: Option<PathReport>,
+    /// SHA-256 of the file.
+    pub sha256: Option<String>,
+}
+
+/// What the receiver of a flow says at its end.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+pub struct ReceiverReport {
+    /// Messages received, each counted once.
+    pub datagrams: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Seconds from the first to the last.
+    pub seconds: f64,
+    /// Bits per second over that time.
+    pub bits_per_second: f64,
+    /// Messages that never arrived.
+    pub lost: u64,
+    /// Messages that came after one sent later (RFC 4737).
+    pub reordered: u64,
+    /// Messages that came more than once.
+    pub duplicates: u64,
+    /// Messages with a congestion mark.
+    pub marked: u64,
+    /// RFC 3550's jitter.
+    pub jitter_ms: f64,
+    /// Datagrams that the receiver's own queue had no room for; among the lost.
+    pub dropped_here: u64,
+    /// Processor time of the whole process meanwhile.
+    pub cpu_seconds: Option<f64>,
+    /// What is missing of the file.
+    pub missing: Option<Missing>,
+    /// Where the file was saved.
+    pub saved: Option<String>,
+    /// SHA-256 of what was saved.
+    pub sha256: Option<String>,
+}
+
+/// Both ends of one flow, as far as they are known here.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct FlowReport {
+    /// The flow, from 1.
+    pub flow: u32,
+    /// The sender's side.
+    pub sender: Option<SenderReport>,
+    /// The receiver's side.
+    pub receiver: Option<ReceiverReport>,
+    /// Why it ended early, if it did.
+    pub error: Option<String>,
+}
+
+/// A whole measurement.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Outcome {
+    /// Fairwire's version.
+    pub version: String,
+    /// `client` or `server`.
+    pub side: String,
+    /// `dccp`, `udp` or `tcp`.
+    pub protocol: String,
+    /// The other side.
+    pub peer: String,
+    /// Bytes per message.
+    pub length: u32,
+    /// Bits per second and flow at most; zero is unlimited.
+    pub rate_limit: u64,
+    /// Does the server send?
+    pub reverse: bool,
+    /// Size of the file sent.
+    pub file_size: Option<u64>,
+    /// Line by line.
+    pub intervals: Vec<Interval>,
+    /// Flow by flow.
+    pub flows: Vec<FlowReport>,
+    /// Why it ended early, if it did.
+    pub error: Option<ErrorReport>,
+}
+
+/// An error for programs.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ErrorReport {
+    /// `usage`, `local`, `peer` or `interrupted`.
+    pub kind: String,
+    /// What happened and what to do.
+    pub message: String,
+    /// The command's exit status.
+    pub exit: u8,
+}
+
+impl From<&PerfError> for ErrorReport {
+    fn from(error: &PerfError) -> Self {
+        Self {
+            kind: error.kind().to_owned(),
+            message: error.to_string(),
+            exit: error.exit_code(),
+        }
+    }
+}
+
+impl From<&Stats> for PathReport {
+    fn from(stats: &Stats) -> Self {
+        Self {
+            ccid: stats.send_ccid,
+            rtt_ms: stats.srtt.map(|rtt| rtt.as_secs_f64() * 1e3),
+            cwnd_packets: stats.gauges.cwnd_packets,
+            rate_bits_per_second: stats.gauges.rate_bytes_per_s.map(|rate| rate * 8.0),
+            loss_event_rate: stats.gauges.p,
+            lost: stats.lost,
+            marked: stats.marked,
+            cuts: stats.gauges.cuts,
+            timeouts: stats.gauges.timeouts,
+            syncs: stats.syncs_sent,
+        }
+    }
+}
+
+impl PathReport {
+    /// Takes the counters of `stats`, which came later, and leaves the gauges: once the flow is
+    /// idle they say nothing about it.
+    pub(crate) fn count(&mut self, stats: &Stats) {
+        let gauges = self.clone();
+        *self = Self {
+            ccid: gauges.ccid,
+            rtt_ms: gauges.rtt_ms,
+            cwnd_packets: gauges.cwnd_packets,
+            rate_bits_per_second: gauges.rate_bits_per_second,
+            loss_event_rate: gauges.loss_event_rate,
+            ..stats.into()
+        };
+    }
+}
+
+impl SenderReport {
+    /// The counters of a flow that was sent.
+    pub(crate) fn of(counts: &Counts, cpu_seconds: Option<f64>) -> Self {
+        Self {
+            datagrams: counts.datagrams,
+            bytes: counts.bytes,
+            seconds: counts.seconds(),
+            bits_per_second: rate(counts.bytes, counts.seconds()),
+            cpu_seconds,
+            path: counts.stats.as_ref().map(PathReport::from),
+            sha256: None,
+        }
+    }
+}
+
+impl ReceiverReport {
+    /// The counters of a flow that was received; `sent` is the number of messages, if it is known.
+    pub(crate) fn of(counts: &Counts, sent: Option<u64>, cpu_seconds: Option<f64>) -> Self {
+        let account = &counts.account;
+        Self {
+            datagrams: counts.datagrams,
+            bytes: counts.bytes,
+            seconds: counts.seconds(),
+            bits_per_second: rate(counts.bytes, counts.seconds()),
+            lost: sent.map_or(account.lost(), |sent| account.lost_of(sent)),
+            reordered: account.reordered(),
+            duplicates: account.duplicates(),
+            marked: counts.marked,
+            jitter_ms: counts.jitter.value().as_secs_f64() * 1e3,
+            dropped_here: counts.stats.map_or(0, |stats| stats.receive_drops),
+            cpu_seconds,
+            missing: None,
+            saved: None,
+            sha256: None,
+        }
+    }
+}
+
+impl Outcome {
+    /// The exit status of a command that measured this.
+    pub fn exit_code(&self) -> u8 {
+        match &self.error {
+            Some(error) => error.exit,
+            None => u8::from(self.flows.iter().any(|flow| flow.error.is_some())),
+        }
+    }
+}
+
+/// Bits per second; zero over no time.
+pub(crate) fn rate(bytes: u64, seconds: f64) -> f64 {
+    if seconds > 0.0 {
+        bytes as f64 * 8.0 / seconds
+    } else {
+        0.0
+    }
+}

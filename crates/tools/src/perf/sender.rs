@@ -1,0 +1,235 @@
+//! The sending end of a flow: data at a rate, then the report until it is answered.
+
+use std::time::Duration;
+
+use bytes::{BufMut, BytesMut};
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until, timeout};
+
+use super::PerfError;
+use super::cpu;
+use super::file::Source;
+use super::link::{Incoming, Link};
+use super::message::{self, DATA_HEADER, FILE_HEADER, Message};
+use super::meter::Meter;
+use super::pace::Pace;
+use super::report::{FlowReport, ReceiverReport, SenderReport};
+use super::session::{Params, REPEAT, Stop, refusal};
+
+/// Bytes that messages share in one allocation.
+const CHUNK: usize = 1 << 16;
+
+/// Sends one flow.
+pub(crate) struct Sender<'a> {
+    link: &'a Link,
+    params: &'a Params,
+    meter: &'a Meter,
+    stop: Stop,
+}
+
+impl<'a> Sender<'a> {
+    pub(crate) fn new(link: &'a Link, params: &'a Params, meter: &'a Meter, stop: Stop) -> Self {
+        Self {
+            link,
+            params,
+            meter,
+            stop,
+        }
+    }
+
+    /// Sends all, then exchanges the reports.
+    pub(crate) async fn run(mut self, mut source: Option<Source>) -> FlowReport {
+        let cpu = cpu::used();
+        let mut outcome = self.send_for_a_time(&mut source).await;
+        let mut report = SenderReport::of(&self.meter.read(), cpu::used_since(cpu));
+        match source.map(Source::sha256).transpose() {
+            Ok(sum) => report.sha256 = sum,
+            Err(error) => outcome = outcome.and(Err(error)),
+        }
+        let mut receiver = None;
+        // A peer that is gone needs no report; one that we stopped gets it quickly or not at all.
+        let patience = match &outcome {
+            Ok(()) => Some(self.params.patience),
+            Err(PerfError::Interrupted | PerfError::Local(_)) => Some(Duration::from_secs(2)),
+            Err(_) => None,
+        };
+        if let Some(patience) = patience {
+            match self.finish(&report, patience).await {
+                Ok(theirs) => receiver = Some(theirs),
+                Err(error) => outcome = outcome.and(Err(error)),
+            }
+        }
+        // What the peer said of the last datagrams is known only now.
+        if let (Some(path), Some(stats)) = (&mut report.path, self.link.stats()) {
+            path.count(&stats);
+        }
+        FlowReport {
+            flow: 0,
+            sender: Some(report),
+            receiver,
+            error: outcome.err().map(|error| error.to_string()),
+        }
+    }
+
+    /// Sends until the limit, Ctrl-C, a word from the receiver, or the end of its patience.
+    async fn send_for_a_time(&mut self, source: &mut Option<Source>) -> Result<(), PerfError> {
+        let end = self.params.seconds.map(|seconds| {
+            let time = Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
+            Instant::now().checked_add(time)
+        });
+        let time_is_up = async {
+            match end.flatten() {
+                Some(end) => sleep_until(end).await,
+                None => std::future::pending().await,
+            }
+        };
+        let Self {
+            link,
+            params,
+            meter,
+            stop,
+        } = self;
+        tokio::select! {
+            sent = send_all(link, params, meter, source) => sent,
+            () = time_is_up => Ok(()),
+            () = stop.requested() => Err(PerfError::Interrupted),
+            said = listen(link) => Err(said),
+            () = stalled(meter, params.silence()) => Err(PerfError::Peer(format!(
+                "nothing could be sent for {} s: the receiver is gone",
+                params.silence().as_secs()
+            ))),
+        }
+    }
+
+    /// Says that all is sent until the receiver reports.
+    async fn finish(
+        &self,
+        report: &SenderReport,
+        patience: Duration,
+    ) -> Result<ReceiverReport, PerfError> {
+        let json = serde_json::to_vec(report).unwrap_or_default();
+        let all_sent = Message::Finish(json.into()).encode();
+        let mut until = Instant::now() + patience;
+        let mut queued = self.link.queued();
+        let mut told = false;
+        while Instant::now() < until {
+            // What waits in front of it may take long at a low rate; as long as it moves, so do we.
+            match timeout(REPEAT, async {
+                if !told || self.link.queued() == 0 {
+                    self.link.send(all_sent.clone()).await?;
+                }
+                Ok::<_, PerfError>(())
+            })
+            .await
+            {
+                Ok(sent) => {
+                    sent?;
+                    told = true;
+                }
+                Err(_) => continue,
+            }
+            let now_queued = self.link.queued();
+            if now_queued < queued {
+                until = until.max(Instant::now() + patience);
+            }
+            queued = now_queued;
+            let Ok(incoming) = timeout(REPEAT, self.link.recv()).await else {
+                continue;
+            };
+            match Message::decode(&incoming?.bytes) {
+                Some(Message::Report(json)) => {
+                    let _ = self.link.send(Message::Done.encode()).await;
+                    return serde_json::from_slice(&json).map_err(|error| {
+                        PerfError::Peer(format!("the receiver's report makes no sense: {error}"))
+                    });
+                }
+                Some(Message::Wait) => until = until.max(Instant::now() + self.params.patience),
+                Some(Message::Abort(why)) => return Err(refusal(&why)),
+                _ => {}
+            }
+        }
+        Err(PerfError::Peer(
+            "the receiver does not report: it is gone".to_owned(),
+        ))
+    }
+}
+
+/// Sends message after message until there is no more.
+async fn send_all(
+    link: &Link,
+    params: &Params,
+    meter: &Meter,
+    source: &mut Option<Source>,
+) -> Result<(), PerfError> {
+    let start = cpu::now();
+    let mut pace = Pace::new(start, params.rate);
+    let length = (params.length as usize).min(link.max_message());
+    let mut buffer = BytesMut::new();
+    let mut number = 0;
+    let mut left = params.bytes.unwrap_or(u64::MAX);
+    while left > 0 {
+        let now = cpu::now();
+        if let Some(until) = pace.wait_until(now) {
+            sleep_until(until.into()).await;
+            continue;
+        }
+        if buffer.capacity() < length {
+            buffer.reserve(CHUNK.max(length));
+        }
+        let moment = meter.now();
+        let offset = source.as_ref().map(|source| source.offset);
+        message::data_header(&mut buffer, number, moment.as_nanos(), offset);
+        if let Some(source) = source {
+            let room = length.saturating_sub(FILE_HEADER as usize).max(1);
+            if source.read(room, &mut (&mut buffer).writer())? == 0 {
+                return Ok(());
+            }
+        } else {
+            let wanted = usize::try_from(left).unwrap_or(length).min(length);
+            buffer.resize(wanted.max(DATA_HEADER as usize), 0);
+        }
+        let bytes = buffer.split().freeze();
+        let sent = bytes.len();
+        link.send(bytes).await?;
+        meter.lock().sent(moment, sent);
+        pace.sent(sent);
+        number += 1;
+        left = left.saturating_sub(sent as u64);
+    }
+    Ok(())
+}
+
+/// Answers what the receiver says while we send; returns when it wants us to stop.
+async fn listen(link: &Link) -> PerfError {
+    loop {
+        let Incoming { bytes, .. } = match link.recv().await {
+            Ok(incoming) => incoming,
+            Err(broken) => return broken.into(),
+        };
+        match Message::decode(&bytes) {
+            // Our answer was lost.
+            Some(Message::Params(_)) => {
+                if let Err(broken) = link.send(Message::Ready.encode()).await {
+                    return broken.into();
+                }
+            }
+            Some(Message::Abort(why)) => return refusal(&why),
+            _ => {}
+        }
+    }
+}
+
+/// Returns when nothing was sent for `patience`.
+async fn stalled(meter: &Meter, patience: Duration) {
+    let mut tick = interval(Duration::from_millis(500));
+    tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut seen = (0, Instant::now());
+    loop {
+        let now = tick.tick().await;
+        let sent = meter.lock().datagrams;
+        if sent != seen.0 {
+            seen = (sent, now);
+        } else if now.saturating_duration_since(seen.1) > patience {
+            return;
+        }
+    }
+}

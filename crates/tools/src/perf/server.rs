@@ -1,0 +1,380 @@
+//! The server: waits for clients, serves one measurement at a time, prints.
+
+use std::collections::VecDeque;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::time::Duration;
+
+use fairwire::{BindError, Endpoint, ListenOptions, Listener};
+use tokio::net::{TcpListener, UdpSocket};
+use tokio::task::JoinSet;
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep};
+
+use super::client::show;
+use super::console::Console;
+use super::file::Sink;
+use super::link::{self, Link, SERVICE, SOCKET_BUFFER, Tcp, Udp};
+use super::message::{DATA_HEADER, Message};
+use super::meter::Meter;
+use super::options::{Protocol, ServerOptions};
+use super::report::{ErrorReport, FlowReport, Outcome, Role};
+use super::session::{Flow, PATIENCE, Params, Stop, greet, refuse};
+use super::ticker::Ticker;
+use super::{PerfError, runtime};
+
+/// Serves as `options` say, printing to `console`, until Ctrl-C, or after one measurement if it
+/// is to serve one client only. Returns the exit status.
+pub fn server(options: &ServerOptions, console: &mut Console) -> u8 {
+    let served = runtime().and_then(|runtime| {
+        runtime.block_on(async {
+            let server = Server::bind(options.clone())?;
+            Ok(server.run(console).await)
+        })
+    });
+    served.unwrap_or_else(|error: PerfError| {
+        console.failure(&ErrorReport::from(&error));
+        error.exit_code()
+    })
+}
+
+/// A server that listens.
+#[derive(Debug)]
+pub struct Server {
+    options: ServerOptions,
+    socket: Socket,
+}
+
+#[derive(Debug)]
+enum Socket {
+    Dccp(Listener, SocketAddr),
+    Udp(UdpSocket, VecDeque<(SocketAddr, Instant)>),
+    Tcp(TcpListener),
+}
+
+/// A client that said what it wants.
+type Greeted = Option<(Link, Params)>;
+
+impl Server {
+    /// Listens. Needs a tokio runtime.
+    ///
+    /// # Errors
+    /// [`PerfError::Local`] if the port cannot be had.
+    pub fn bind(options: ServerOptions) -> Result<Self, PerfError> {
+        let any6 = IpAddr::V6(Ipv6Addr::UNSPECIFIED);
+        let ip = options.bind.unwrap_or(any6);
+        let bound = Socket::bind(options.protocol, SocketAddr::new(ip, options.port));
+        let socket = match bound {
+            // A host without IPv6.
+            Err(Unbound::Other(_)) if options.bind.is_none() => {
+                let any4 = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
+                Socket::bind(options.protocol, SocketAddr::new(any4, options.port))
+            }
+            bound => bound,
+        };
+        let socket = socket.map_err(|error| {
+            PerfError::Local(match error {
+                Unbound::InUse => format!(
+                    "port {} is in use: choose another with -p, or stop the program that has it",
+                    options.port
+                ),
+                Unbound::Other(text) => text,
+            })
+        })?;
+        Ok(Self { options, socket })
+    }
+
+    /// The port.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn port(&self) -> io::Result<u16> {
+        Ok(match &self.socket {
+            Socket::Dccp(_, addr) => addr.port(),
+            Socket::Udp(socket, _) => socket.local_addr()?.port(),
+            Socket::Tcp(socket) => socket.local_addr()?.port(),
+        })
+    }
+
+    /// Serves until Ctrl-C, or one client. Returns the exit status.
+    pub async fn run(mut self, console: &mut Console) -> u8 {
+        let port = self.port().unwrap_or(self.options.port);
+        console.announce(&format!(
+            "Server listening on port {port} ({})",
+            match self.options.protocol {
+                Protocol::Dccp => "DCCP in UDP",
+                Protocol::Udp => "UDP",
+                Protocol::Tcp => "TCP",
+            }
+        ));
+        let mut greeting = JoinSet::new();
+        loop {
+            let greeted = tokio::select! {
+                link = self.socket.accept() => {
+                    greeting.spawn(greeted(link));
+                    continue;
+                }
+                Some(Ok(greeted)) = greeting.join_next() => greeted,
+                _ = tokio::signal::ctrl_c() => return 0,
+            };
+            let Some((link, params)) = greeted else {
+                continue;
+            };
+            let outcome = self.serve(link, params, &mut greeting, console).await;
+            console.outcome(&outcome);
+            let interrupted = outcome
+                .error
+                .as_ref()
+                .is_some_and(|e| e.kind == "interrupted");
+            if self.options.one_off || interrupted {
+                return outcome.exit_code();
+            }
+        }
+    }
+
+    /// Serves one measurement, all its flows.
+    async fn serve(
+        &mut self,
+        link: Link,
+        params: Params,
+        greeting: &mut JoinSet<Greeted>,
+        console: &mut Console,
+    ) -> Outcome {
+        let mut outcome = self.begin(&link, &params);
+        console.announce(&format!(
+            "{} {} {}",
+            outcome.protocol,
+            if params.reverse { "to" } else { "from" },
+            outcome.peer
+        ));
+        let role = if params.reverse {
+            Role::Sender
+        } else {
+            Role::Receiver
+        };
+        let mut test = Test {
+            id: params.test,
+            missing: params.flows,
+            running: JoinSet::new(),
+            ticker: Ticker::new(role),
+        };
+        let (stop, stopped) = Stop::new();
+        self.join(&mut test, link, params, &stopped, &mut outcome)
+            .await;
+        let every = self.options.interval;
+        let mut tick = interval(every.max(Duration::from_millis(100)));
+        tick.set_missed_tick_behavior(MissedTickBehavior::Skip);
+        tick.tick().await;
+        let all_here = sleep(PATIENCE);
+        tokio::pin!(all_here);
+        let mut interrupted = false;
+        while test.missing > 0 || !test.running.is_empty() {
+            tokio::select! {
+                link = self.socket.accept() => drop(greeting.spawn(greeted(link))),
+                Some(Ok(Some((link, params)))) = greeting.join_next() => {
+                    if params.test == test.id && test.missing > 0 {
+                        self.join(&mut test, link, params, &stopped, &mut outcome).await;
+                    } else {
+                        let busy = "the server is busy with another client, try again later";
+                        greeting.spawn(async move { refuse(&link, busy).await; None });
+                    }
+                }
+                Some(Ok(flow)) = test.running.join_next() => outcome.flows.push(flow),
+                _ = tick.tick(), if !every.is_zero() => {
+                    show(test.ticker.lines(), &mut outcome, console);
+                }
+                () = &mut all_here, if test.missing > 0 => {
+                    let text = format!("{} flows never came", test.missing);
+                    outcome.error = Some((&PerfError::Peer(text)).into());
+                    test.missing = 0;
+                }
+                _ = tokio::signal::ctrl_c() => {
+                    test.missing = 0;
+                    if std::mem::replace(&mut interrupted, true) {
+                        break; // Twice: without the other side's report.
+                    }
+                    let _ = stop.send(true);
+                }
+            }
+        }
+        if !every.is_zero() {
+            show(test.ticker.last_lines(), &mut outcome, console);
+        }
+        outcome.flows.sort_by_key(|flow| flow.flow);
+        if interrupted {
+            outcome.error = Some((&PerfError::Interrupted).into());
+        }
+        outcome
+    }
+
+    fn begin(&self, link: &Link, params: &Params) -> Outcome {
+        Outcome {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            side: "server".to_owned(),
+            protocol: self.options.protocol.name().to_owned(),
+            peer: link
+                .peer()
+                .map_or_else(String::new, |peer| peer.to_string()),
+            length: params.length,
+            rate_limit: params.rate,
+            reverse: params.reverse,
+            file_size: params.file_size,
+            intervals: Vec::new(),
+            flows: Vec::new(),
+            error: None,
+        }
+    }
+
+    /// Starts one flow more.
+    async fn join(
+        &self,
+        test: &mut Test,
+        link: Link,
+        mut params: Params,
+        stop: &Stop,
+        outcome: &mut Outcome,
+    ) {
+        test.missing = test.missing.saturating_sub(1);
+        let sink = match params.file_size {
+            Some(size) => match Sink::new(size, self.options.save.as_deref()) {
+                Ok(sink) => Some(sink),
+                Err(error) => {
+                    let why = error.to_string();
+                    test.running.spawn(async move {
+                        refuse(&link, &why).await;
+                        FlowReport {
+                            flow: params.flow,
+                            error: Some(why),
+                            ..FlowReport::default()
+                        }
+                    });
+                    return;
+                }
+            },
+            None => None,
+        };
+        let max = u32::try_from(link.max_message()).unwrap_or(u32::MAX);
+        params.length = params.length.clamp(DATA_HEADER, max.max(DATA_HEADER));
+        outcome.length = params.length;
+        let flow = Flow {
+            role: if params.reverse {
+                Role::Sender
+            } else {
+                Role::Receiver
+            },
+            meter: Meter::of(&link),
+            stop: stop.clone(),
+            source: None,
+            sink,
+            early: None,
+            link,
+            params,
+        };
+        test.ticker.watch(flow.params.flow, flow.meter.clone());
+        // If it is lost, the client asks again.
+        let _ = flow.link.send(Message::Ready.encode()).await;
+        test.running.spawn(flow.run());
+    }
+}
+
+/// A measurement that runs.
+struct Test {
+    id: u64,
+    /// Flows that have not come yet.
+    missing: u32,
+    running: JoinSet<FlowReport>,
+    ticker: Ticker,
+}
+
+async fn greeted(link: Link) -> Greeted {
+    let params = greet(&link).await?;
+    Some((link, params))
+}
+
+/// Why a port could not be had.
+enum Unbound {
+    InUse,
+    Other(String),
+}
+
+impl From<io::Error> for Unbound {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::AddrInUse => Self::InUse,
+            _ => Self::Other(error.to_string()),
+        }
+    }
+}
+
+impl Socket {
+    fn bind(protocol: Protocol, addr: SocketAddr) -> Result<Self, Unbound> {
+        Ok(match protocol {
+            Protocol::Dccp => {
+                let endpoint = Endpoint::builder().socket_buffer(SOCKET_BUFFER);
+                let endpoint = endpoint.bind(addr).map_err(|error| match error {
+                    BindError::PortInUse { .. } => Unbound::InUse,
+                    other => Unbound::Other(other.to_string()),
+                })?;
+                let local = endpoint.local_addr();
+                let options = ListenOptions::new().config(link::config(None, PATIENCE));
+                let listener = endpoint
+                    .listen_with(local.port(), &[SERVICE], options)
+                    .map_err(|error| Unbound::Other(error.to_string()))?;
+                Self::Dccp(listener, local)
+            }
+            Protocol::Udp => Self::Udp(link::bind_udp(addr)?, VecDeque::new()),
+            Protocol::Tcp => {
+                let socket = std::net::TcpListener::bind(addr)?;
+                socket.set_nonblocking(true)?;
+                Self::Tcp(TcpListener::from_std(socket)?)
+            }
+        })
+    }
+
+    /// The next client's link. Errors that concern one client only are passed over.
+    async fn accept(&mut self) -> Link {
+        loop {
+            match self {
+                Self::Dccp(listener, _) => match listener.accept().await {
+                    Ok(connection) => return Link::Dccp(connection),
+                    Err(_) => std::future::pending().await, // The runtime shuts down.
+                },
+                Self::Tcp(listener) => match listener.accept().await {
+                    Ok((stream, _)) => return Link::Tcp(Tcp::new(stream)),
+                    Err(_) => sleep(Duration::from_millis(50)).await,
+                },
+                Self::Udp(socket, recent) => {
+                    if let Some(link) = accept_udp(socket, recent).await {
+                        return link;
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// UDP has no connections: a client's first parameters make one.
+async fn accept_udp(
+    socket: &UdpSocket,
+    recent: &mut VecDeque<(SocketAddr, Instant)>,
+) -> Option<Link> {
+    let mut buffer = [0; 2_048];
+    let (len, peer) = socket.recv_from(&mut buffer).await.ok()?;
+    let first = bytes::Bytes::copy_from_slice(&buffer[..len]);
+    let now = Instant::now();
+    while recent
+        .front()
+        .is_some_and(|(_, at)| now.saturating_duration_since(*at) > PATIENCE)
+    {
+        recent.pop_front();
+    }
+    // What a client repeated before its own socket was made is not another client.
+    let known = recent.iter().any(|(other, _)| *other == peer);
+    let is_hello = matches!(Message::decode(&first), Some(Message::Params(_)));
+    if known || !is_hello || recent.len() >= 1_024 {
+        return None;
+    }
+    recent.push_back((peer, now));
+    let local = socket.local_addr().ok()?;
+    let udp = Udp::accept(local, peer, first).await.ok()?;
+    Some(Link::Udp(udp))
+}

@@ -1,0 +1,283 @@
+//! How the two sides agree on a flow, and who then sends.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+use tokio::sync::watch;
+use tokio::time::{Instant, timeout, timeout_at};
+
+use super::PerfError;
+use super::file::{Sink, Source};
+use super::link::{Broken, Incoming, Link};
+use super::message::Message;
+use super::meter::Meter;
+use super::options::Limit;
+use super::receiver::Receiver;
+use super::report::{FlowReport, Role};
+use super::sender::Sender;
+
+/// How long the other side may take to answer, if nobody says.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What is unanswered is said again after this long.
+pub(crate) const REPEAT: Duration = Duration::from_millis(200);
+
+/// The version of what is said.
+const VERSION: u32 = 1;
+
+/// What the client asks for, one flow of perhaps several.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub(crate) struct Params {
+    pub version: u32,
+    /// Tells the flows of one measurement from those of another.
+    pub test: u64,
+    /// This flow, from 1.
+    pub flow: u32,
+    /// Of how many.
+    pub flows: u32,
+    /// Does the server send?
+    pub reverse: bool,
+    /// Bytes per message.
+    pub length: u32,
+    /// Bits per second; zero is unlimited.
+    pub rate: u64,
+    /// Stop after so many seconds.
+    pub seconds: Option<f64>,
+    /// Stop after so many bytes.
+    pub bytes: Option<u64>,
+    /// The size of the file that is sent.
+    pub file_size: Option<u64>,
+    /// How long this side lets the other one be silent.
+    #[serde(skip, default = "patience")]
+    pub patience: Duration,
+}
+
+fn patience() -> Duration {
+    PATIENCE
+}
+
+impl Params {
+    /// The client's wish.
+    pub(crate) fn new(limit: Limit) -> Self {
+        let (seconds, bytes) = match limit {
+            Limit::Time(time) => (Some(time.as_secs_f64()), None),
+            Limit::Bytes(bytes) => (None, Some(bytes)),
+            Limit::File => (None, None),
+        };
+        Self {
+            version: VERSION,
+            test: 0,
+            flow: 1,
+            flows: 1,
+            reverse: false,
+            length: 0,
+            rate: 0,
+            seconds,
+            bytes,
+            file_size: None,
+            patience: PATIENCE,
+        }
+    }
+
+    /// How long a peer that means well can stay silent at this rate.
+    pub(crate) fn silence(&self) -> Duration {
+        let gap_s = u64::from(self.length)
+            .saturating_mul(8 * 3)
+            .checked_div(self.rate)
+            .unwrap_or(0);
+        self.patience + Duration::from_secs(gap_s)
+    }
+
+    fn decode(json: &Bytes) -> Result<Self, String> {
+        let params: Self = serde_json::from_slice(json)
+            .map_err(|error| format!("parameters that make no sense: {error}"))?;
+        if params.version != VERSION {
+            let theirs = params.version;
+            return Err(format!("version {theirs} of perf meets version {VERSION}"));
+        }
+        if !(1..=128).contains(&params.flows) || !(1..=params.flows).contains(&params.flow) {
+            return Err("that many flows are not served".to_owned());
+        }
+        if params.reverse && params.file_size.is_some() {
+            return Err("this server sends no files".to_owned());
+        }
+        Ok(params)
+    }
+}
+
+/// Tells the server what we want until it is ready. What it may have sent already comes back.
+pub(crate) async fn introduce(link: &Link, params: &Params) -> Result<Option<Incoming>, PerfError> {
+    let json = serde_json::to_vec(params).unwrap_or_default();
+    let hello = Message::Params(json.into()).encode();
+    let until = Instant::now() + params.patience;
+    while Instant::now() < until {
+        link.send(hello.clone()).await?;
+        let Ok(incoming) = timeout(REPEAT, link.recv()).await else {
+            continue;
+        };
+        let incoming = incoming?;
+        match Message::decode(&incoming.bytes) {
+            Some(Message::Ready) => return Ok(None),
+            // The answer was lost, but what follows it says the same.
+            Some(Message::Data(_) | Message::Finish(_)) => return Ok(Some(incoming)),
+            Some(Message::Abort(why)) => return Err(refusal(&why)),
+            _ => {}
+        }
+    }
+    Err(PerfError::Peer(format!(
+        "no answer to the parameters within {} s: is `fairwire perf -s` there, with the same --proto?",
+        params.patience.as_secs()
+    )))
+}
+
+/// Waits for a client to say what it wants. `None` if it never does, or nonsense.
+pub(crate) async fn greet(link: &Link) -> Option<Params> {
+    let until = Instant::now() + PATIENCE;
+    loop {
+        let incoming = timeout_at(until, link.recv()).await.ok()?.ok()?;
+        let Some(Message::Params(json)) = Message::decode(&incoming.bytes) else {
+            continue;
+        };
+        match Params::decode(&json) {
+            Ok(params) => return Some(params),
+            Err(why) => {
+                refuse(link, &why).await;
+                return None;
+            }
+        }
+    }
+}
+
+/// Says no, and says it again to a client that asks again.
+pub(crate) async fn refuse(link: &Link, why: &str) {
+    let no = Message::Abort(Bytes::copy_from_slice(why.as_bytes())).encode();
+    let until = Instant::now() + Duration::from_secs(1);
+    let _ = link.send(no.clone()).await;
+    while let Ok(Ok(_)) = timeout_at(until, link.recv()).await {
+        if link.send(no.clone()).await.is_err() {
+            break;
+        }
+    }
+    link.close().await;
+}
+
+/// A peer's refusal, in its words.
+pub(crate) fn refusal(why: &[u8]) -> PerfError {
+    PerfError::Peer(format!(
+        "the other side says: {}",
+        String::from_utf8_lossy(why)
+    ))
+}
+
+/// Tells the peer that we cannot go on.
+pub(crate) async fn abort(link: &Link, why: &str) {
+    let message = Message::Abort(Bytes::copy_from_slice(why.as_bytes())).encode();
+    // A full queue in front of it must not hold us.
+    let _ = timeout(Duration::from_secs(1), link.send(message)).await;
+}
+
+/// Is set when somebody presses Ctrl-C.
+#[derive(Clone, Debug)]
+pub(crate) struct Stop(watch::Receiver<bool>);
+
+impl Stop {
+    /// A stop, and the sender that sets it.
+    pub(crate) fn new() -> (watch::Sender<bool>, Self) {
+        let (sender, receiver) = watch::channel(false);
+        (sender, Self(receiver))
+    }
+
+    /// Waits until it is set.
+    pub(crate) async fn requested(&mut self) {
+        if self.0.wait_for(|stop| *stop).await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    }
+}
+
+/// One flow, from the agreement to the end of the reports.
+#[derive(Debug)]
+pub(crate) struct Flow {
+    pub link: Link,
+    pub params: Params,
+    pub role: Role,
+    pub meter: Meter,
+    pub stop: Stop,
+    /// The file that is sent.
+    pub source: Option<Source>,
+    /// Where it goes.
+    pub sink: Option<Sink>,
+    /// What arrived before we were ready.
+    pub early: Option<Incoming>,
+}
+
+impl Flow {
+    /// Moves the data and exchanges the reports.
+    pub(crate) async fn run(self) -> FlowReport {
+        let Self {
+            link,
+            params,
+            role,
+            meter,
+            stop,
+            source,
+            sink,
+            early,
+        } = self;
+        let flow = params.flow;
+        let mut report = match role {
+            Role::Sender => Sender::new(&link, &params, &meter, stop).run(source).await,
+            Role::Receiver => {
+                Receiver::new(&link, &params, &meter, stop, sink)
+                    .run(early)
+                    .await
+            }
+        };
+        link.close().await;
+        report.flow = flow;
+        report
+    }
+}
+
+/// What the peer did instead of answering.
+impl From<Broken> for String {
+    fn from(broken: Broken) -> Self {
+        broken.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Limit, Params};
+    use bytes::Bytes;
+    use std::time::Duration;
+
+    fn encoded(params: &Params) -> Bytes {
+        serde_json::to_vec(params).expect("plain values").into()
+    }
+
+    /// Parameters survive the trip, and those of another version or of no sense do not pass.
+    #[test]
+    fn parameters_are_checked() {
+        let mut params = Params::new(Limit::Time(Duration::from_secs(2)));
+        assert_eq!(Params::decode(&encoded(&params)), Ok(params.clone()));
+        params.flow = 2;
+        assert!(Params::decode(&encoded(&params)).is_err(), "flow 2 of 1");
+        params.flow = 1;
+        params.version += 1;
+        let error = Params::decode(&encoded(&params)).expect_err("another version");
+        assert!(error.contains("version"), "{error}");
+        assert!(Params::decode(&Bytes::from_static(b"{}")).is_err());
+    }
+
+    /// A slow flow's silences are no sign of death.
+    #[test]
+    fn patience_grows_with_the_gap() {
+        let mut params = Params::new(Limit::Bytes(1));
+        params.length = 1_000;
+        assert_eq!(params.silence(), Duration::from_secs(10));
+        params.rate = 1_000;
+        assert_eq!(params.silence(), Duration::from_secs(10 + 24));
+    }
+}

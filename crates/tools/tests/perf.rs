@@ -1,0 +1,334 @@
+//! Client and server of `perf` on loopback, from connecting to the summary. Every run is bounded.
+
+use std::io::Write;
+use std::net::UdpSocket;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use fairwire_tools::perf::{
+    ClientOptions, Console, Limit, Outcome, Protocol, Role, Server, ServerOptions, client,
+};
+
+const ALL: [Protocol; 3] = [Protocol::Dccp, Protocol::Udp, Protocol::Tcp];
+
+/// What a console printed.
+#[derive(Clone, Default)]
+struct Paper(Arc<Mutex<Vec<u8>>>);
+
+impl Paper {
+    fn text(&self) -> String {
+        String::from_utf8(self.0.lock().expect("no panic").clone()).expect("text")
+    }
+
+    fn console(&self, json: bool) -> Console {
+        Console::to(Box::new(self.clone()), json)
+    }
+}
+
+impl Write for Paper {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().expect("no panic").extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A server that serves one client, on a thread of its own.
+struct Running {
+    port: u16,
+    paper: Paper,
+    thread: JoinHandle<u8>,
+}
+
+impl Running {
+    fn start(protocol: Protocol, save: Option<PathBuf>) -> Self {
+        let (tell, told) = std::sync::mpsc::channel();
+        let paper = Paper::default();
+        let mut console = paper.console(false);
+        let thread = std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build()
+                .expect("a runtime");
+            runtime.block_on(async {
+                let mut options = ServerOptions::new(0);
+                options.bind = Some([127, 0, 0, 1].into());
+                options.protocol = protocol;
+                options.one_off = true;
+                options.save = save;
+                let server = Server::bind(options).expect("a free port");
+                tell.send(server.port().expect("bound")).expect("heard");
+                let serving = server.run(&mut console);
+                let limit = Duration::from_secs(30);
+                let served = tokio::time::timeout(limit, serving).await;
+                served.expect("the server ends with its client")
+            })
+        });
+        Self {
+            port: told.recv().expect("bound"),
+            paper,
+            thread,
+        }
+    }
+
+    /// The exit status, and what was printed.
+    fn end(self) -> (u8, String) {
+        let code = self.thread.join().expect("no panic");
+        (code, self.paper.text())
+    }
+}
+
+fn options(port: u16, protocol: Protocol) -> ClientOptions {
+    let mut options = ClientOptions::new("127.0.0.1", port);
+    options.protocol = protocol;
+    options.limit = Some(Limit::Time(Duration::from_millis(400)));
+    options.interval = Duration::from_millis(150);
+    options.rate = Some(8_000_000);
+    options
+}
+
+fn run(options: &ClientOptions) -> (Outcome, String) {
+    let paper = Paper::default();
+    let outcome = client(options, &mut paper.console(false));
+    (outcome, paper.text())
+}
+
+/// A directory that goes away with the test.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(name: &str) -> Self {
+        let name = format!("fairwire-perf-{name}-{}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(&path).expect("a directory");
+        Self(path)
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Every protocol, both directions, at 8 Mbit/s for 0.4 s: both sides know both reports, they
+/// agree, nothing is lost, and the rate is kept. 20 %: a busy machine may stall either end.
+#[test]
+fn a_rate_is_measured_on_both_sides() {
+    for protocol in ALL {
+        for reverse in [false, true] {
+            let server = Running::start(protocol, None);
+            let mut options = options(server.port, protocol);
+            options.reverse = reverse;
+            options.length = Some(1_000);
+            let (outcome, text) = run(&options);
+            let (code, served) = server.end();
+            let what = format!("{protocol:?}, reverse {reverse}:\n{text}{served}");
+            assert_eq!((outcome.exit_code(), code), (0, 0), "{what}");
+            let flow = &outcome.flows[0];
+            let (sender, receiver) = (flow.sender.as_ref(), flow.receiver.as_ref());
+            let sender = sender.unwrap_or_else(|| panic!("no sender in {what}"));
+            let receiver = receiver.unwrap_or_else(|| panic!("no receiver in {what}"));
+            assert_eq!(receiver.datagrams, sender.datagrams, "{what}");
+            assert_eq!((receiver.lost, receiver.reordered), (0, 0), "{what}");
+            let rate = receiver.bits_per_second / 8e6;
+            assert!((0.8..1.2).contains(&rate), "{rate} of the rate, {what}");
+            assert!(outcome.intervals.len() >= 2, "{what}");
+            let role = if reverse {
+                Role::Receiver
+            } else {
+                Role::Sender
+            };
+            assert_eq!(outcome.intervals[0].role, role);
+            for line in [" sender\n", " receiver\n"] {
+                assert!(text.contains(line) && served.contains(line), "{what}");
+            }
+            assert!(
+                sender.path.is_some() == (protocol == Protocol::Dccp),
+                "{what}"
+            );
+        }
+    }
+}
+
+/// `--ccid` is what both sides then use, and the text says so.
+#[test]
+fn the_ccid_asked_for_is_agreed() {
+    for ccid in [2, 3] {
+        let server = Running::start(Protocol::Dccp, None);
+        let mut options = options(server.port, Protocol::Dccp);
+        options.ccid = Some(ccid);
+        options.limit = Some(Limit::Bytes(100_000));
+        let (outcome, text) = run(&options);
+        assert_eq!(server.end().0, 0);
+        let path = outcome.flows[0]
+            .sender
+            .as_ref()
+            .and_then(|s| s.path.clone());
+        assert_eq!(path.and_then(|path| path.ccid), Some(ccid), "{text}");
+        assert!(text.contains(&format!("CCID {ccid}: RTT")), "{text}");
+    }
+}
+
+/// A file of an odd size crosses whole: same bytes, same sums, nothing missing. An empty one too.
+#[test]
+fn a_file_crosses_whole() {
+    let scratch = Scratch::new("file");
+    let (from, to) = (scratch.0.join("from"), scratch.0.join("to"));
+    for protocol in ALL {
+        for size in [300_001_u32, 0] {
+            let data: Vec<u8> = (0..size)
+                .map(|i| i.wrapping_mul(i).to_be_bytes()[2])
+                .collect();
+            std::fs::write(&from, &data).expect("written");
+            let server = Running::start(protocol, Some(to.clone()));
+            let mut options = options(server.port, protocol);
+            options.limit = None;
+            options.rate = Some(20_000_000);
+            options.file = Some(from.clone());
+            let (outcome, text) = run(&options);
+            let (code, served) = server.end();
+            let what = format!("{protocol:?}, {size} bytes:\n{text}{served}");
+            assert_eq!((outcome.exit_code(), code), (0, 0), "{what}");
+            assert_eq!(std::fs::read(&to).expect("saved"), data, "{what}");
+            for text in [text, served] {
+                assert!(text.contains(": identical"), "{what}");
+                assert!(text.contains("nothing is missing"), "{what}");
+            }
+        }
+    }
+}
+
+/// Flows side by side are counted one by one and together.
+#[test]
+fn parallel_flows_are_summed() {
+    for protocol in ALL {
+        let server = Running::start(protocol, None);
+        let mut options = options(server.port, protocol);
+        options.parallel = 3;
+        options.length = Some(1_000);
+        options.rate = Some(2_000_000);
+        let (outcome, text) = run(&options);
+        let (code, served) = server.end();
+        assert_eq!((outcome.exit_code(), code), (0, 0), "{text}{served}");
+        let flows: Vec<_> = outcome.flows.iter().map(|flow| flow.flow).collect();
+        assert_eq!(flows, [1, 2, 3]);
+        assert_eq!(
+            text.matches("[SUM]").count() % 2,
+            served.matches("[SUM]").count() % 2
+        );
+        assert!(
+            text.contains("[SUM]") && served.contains("[SUM]"),
+            "{text}{served}"
+        );
+    }
+}
+
+/// Where no server is, the client says so at once, as text or as JSON, and fails with 1.
+#[test]
+fn no_server_is_an_error_with_advice() {
+    let free = UdpSocket::bind("127.0.0.1:0").expect("a free port");
+    let port = free.local_addr().expect("bound").port();
+    drop(free);
+    let protocols: &[Protocol] = if cfg!(target_os = "linux") {
+        &ALL
+    } else {
+        &[Protocol::Tcp]
+    };
+    for protocol in protocols {
+        let paper = Paper::default();
+        let outcome = client(&options(port, *protocol), &mut paper.console(true));
+        assert_eq!(outcome.exit_code(), 1);
+        let json: serde_json::Value = serde_json::from_str(&paper.text()).expect("JSON");
+        assert_eq!(json["error"]["kind"], "peer", "{json}");
+        let message = json["error"]["message"].as_str().expect("a message");
+        assert!(message.contains("server"), "{message}");
+    }
+}
+
+/// A port that is taken is an error that names it; a second server does not share it.
+#[test]
+fn a_port_in_use_is_an_error() {
+    for protocol in ALL {
+        let server = Running::start(protocol, None);
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .expect("a runtime");
+        let mut taken = ServerOptions::new(server.port);
+        taken.bind = Some([127, 0, 0, 1].into());
+        taken.protocol = protocol;
+        let error = runtime.block_on(async { Server::bind(taken).expect_err("taken") });
+        assert!(error.to_string().contains("in use"), "{error}");
+        let mut options = options(server.port, protocol);
+        options.limit = Some(Limit::Bytes(2_000));
+        let (outcome, text) = run(&options);
+        assert_eq!((outcome.exit_code(), server.end().0), (0, 0), "{text}");
+    }
+}
+
+/// A disk that is full ends the measurement on both sides with a reason, and what was measured is
+/// shown.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_full_disk_is_an_error_on_both_sides() {
+    let scratch = Scratch::new("full");
+    let from = scratch.0.join("from");
+    std::fs::write(&from, vec![7; 200_000]).expect("written");
+    let server = Running::start(Protocol::Dccp, Some("/dev/full".into()));
+    let mut options = options(server.port, Protocol::Dccp);
+    options.limit = None;
+    options.file = Some(from);
+    let (outcome, text) = run(&options);
+    let (code, served) = server.end();
+    assert_eq!((outcome.exit_code(), code), (1, 1), "{text}{served}");
+    for text in [text, served] {
+        assert!(text.contains("/dev/full"), "{text}");
+        assert!(
+            text.contains(" sent ") || text.contains(" receiver\n"),
+            "{text}"
+        );
+    }
+}
+
+/// A server that ends without a word fails the client within its patience, results so far shown.
+#[test]
+fn a_server_that_vanishes() {
+    for protocol in [Protocol::Dccp, Protocol::Tcp] {
+        let (tell, told) = std::sync::mpsc::channel();
+        let dying = std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build()
+                .expect("a runtime");
+            runtime.block_on(async {
+                let mut options = ServerOptions::new(0);
+                options.bind = Some([127, 0, 0, 1].into());
+                options.protocol = protocol;
+                let server = Server::bind(options).expect("a free port");
+                tell.send(server.port().expect("bound")).expect("heard");
+                let mut console = Paper::default().console(false);
+                let life = Duration::from_millis(500);
+                let _ = tokio::time::timeout(life, server.run(&mut console)).await;
+            });
+        });
+        let mut options = options(told.recv().expect("bound"), protocol);
+        options.limit = Some(Limit::Time(Duration::from_secs(20)));
+        options.length = Some(1_000);
+        options.patience = Duration::from_secs(1);
+        let (outcome, text) = run(&options);
+        dying.join().expect("no panic");
+        assert_eq!(outcome.exit_code(), 1, "{text}");
+        let flow = &outcome.flows[0];
+        assert!(flow.error.is_some(), "{text}");
+        assert!(
+            flow.sender.as_ref().is_some_and(|s| s.datagrams > 10),
+            "{text}"
+        );
+    }
+}
