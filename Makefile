@@ -1,0 +1,39 @@
+# Everything a developer runs. `make help` lists it.
+
+CARGO ?= cargo
+FAIRWIRE = target/release/fairwire
+# With FAIRWIRE_NO_SKIP=1 a missing tool is an error instead of a skipped test.
+export FAIRWIRE_NO_SKIP
+
+.PHONY: help build setup test lint bench demo digests fmt
+
+help: ## List the targets
+	@awk -F':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+build: ## Build target/release/fairwire
+	$(CARGO) build --release --locked
+
+setup: ## Install what the tests need and Debian has (tshark), where we may
+	@scripts/setup
+
+test: setup lint ## All checks and tests
+	$(CARGO) test --workspace --locked
+	$(CARGO) build --release --locked
+	scripts/check-release $(FAIRWIRE)
+
+lint: ## Formatting and clippy, warnings as errors
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+
+bench: ## Every benchmark, with its figures
+	$(CARGO) bench --workspace --locked
+	scripts/bench-loopback $(FAIRWIRE)
+
+demo: build ## The main job: a paper reproduced, then real data through DCCP on loopback
+	scripts/demo $(FAIRWIRE)
+
+digests: build ## Run the papers and write down their new digests (then say in the CHANGELOG which moved and why)
+	$(FAIRWIRE) paper long-delay --quick --update-digests
+
+fmt: ## Format the code
+	$(CARGO) fmt --all

@@ -1,0 +1,51 @@
+//! The command `fairwire`: parses, calls, prints. Computes nothing.
+//!
+//! One file per subcommand, each with its `Args` and a `run` that gives the exit status: 0 done,
+//! 1 failed, 2 wrong usage. Results go to standard output, everything else to standard error.
+
+mod paper;
+mod perf;
+mod print;
+mod run;
+mod stop;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// DCCP in user space, and the lab that proves it.
+#[derive(Debug, Parser)]
+#[command(name = "fairwire", version, after_help = EXAMPLES)]
+struct Cli {
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Paper(Box<paper::Args>),
+    Run(Box<run::Args>),
+    Perf(Box<perf::Args>),
+}
+
+/// What somebody who types `fairwire` alone would want to type next.
+const EXAMPLES: &str = "\
+Examples:
+  fairwire paper                              list the papers that can be run
+  fairwire paper long-delay --quick           one of them: its tables beside ours, a verdict per claim
+  fairwire run scenarios/dumbbell.toml        one TCP and one DCCP flow on a dumbbell
+  fairwire perf -s                            wait for a measurement, on one host
+  fairwire perf -c HOST -t 5                  measure the path to it, on another";
+
+fn main() -> ExitCode {
+    match Cli::parse().command {
+        Some(Command::Paper(args)) => args.run(),
+        Some(Command::Run(args)) => args.run(),
+        Some(Command::Perf(args)) => args.run(),
+        None => print::text(&format!(
+            "fairwire {}: DCCP in user space, and the lab that proves it.\n\n{EXAMPLES}\n\n\
+             fairwire --help and fairwire COMMAND --help say more.\n",
+            env!("CARGO_PKG_VERSION")
+        )),
+    }
+}

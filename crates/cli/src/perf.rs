@@ -1,0 +1,156 @@
+//! `fairwire perf`: the options of iperf3, where they mean the same.
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::{ArgGroup, Parser, ValueEnum};
+use fairwire_tools::perf::{
+    self, ClientOptions, Console, DEFAULT_PORT, Limit, PerfError, Protocol, ServerOptions,
+    parse_bit_rate, parse_byte_count,
+};
+
+/// Measure a path, or send a file over it, as iperf3 does but over DCCP.
+///
+/// Start `fairwire perf -s` on one host and `fairwire perf -c HOST` on another. Rates are in bits
+/// per second (200M, powers of ten), sizes in bytes (128K, powers of 1,024). Results go to standard
+/// output, progress to the terminal. Exit status: 0 done, 1 failed, 2 wrong usage.
+#[derive(Debug, Parser)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag of the command line"
+)]
+#[command(group = ArgGroup::new("side").required(true).args(["server", "client"]))]
+pub(crate) struct Args {
+    /// Wait for clients.
+    #[arg(short, long)]
+    server: bool,
+    /// Measure the path to the server HOST.
+    #[arg(short, long, value_name = "HOST")]
+    client: Option<String>,
+    /// The server's port, of UDP and DCCP alike.
+    #[arg(short, long, default_value_t = DEFAULT_PORT)]
+    port: u16,
+    /// What carries the datagrams; both sides must say the same.
+    #[arg(long, value_enum, default_value = "dccp", value_name = "PROTOCOL")]
+    proto: Proto,
+    /// Seconds between two lines; 0 prints the summary only.
+    #[arg(short, long, default_value = "1", value_parser = seconds, value_name = "SECONDS")]
+    interval: Duration,
+    /// Print one JSON object at the end instead of text.
+    #[arg(long)]
+    json: bool,
+
+    /// Stop after this long [default: 10 s, or the end of the file].
+    #[arg(short, long, value_parser = seconds, value_name = "SECONDS", help_heading = CLIENT)]
+    #[arg(conflicts_with = "server")]
+    time: Option<Duration>,
+    /// Stop after this many bytes.
+    #[arg(short = 'n', long, value_parser = parse_byte_count, help_heading = CLIENT)]
+    #[arg(conflicts_with_all = ["server", "time"])]
+    bytes: Option<u64>,
+    /// Send at most so many bits per second and flow, 0 for unlimited [default: unlimited, udp 1M].
+    #[arg(short, long, value_parser = parse_bit_rate, value_name = "RATE", help_heading = CLIENT)]
+    #[arg(conflicts_with = "server")]
+    bitrate: Option<u64>,
+    /// Bytes per datagram [default: 1200 or what fits, tcp 128K].
+    #[arg(short, long, value_parser = parse_byte_count, value_name = "BYTES", help_heading = CLIENT)]
+    #[arg(conflicts_with = "server")]
+    length: Option<u64>,
+    /// Flows side by side.
+    #[arg(short = 'P', long, default_value_t = 1, value_name = "FLOWS", help_heading = CLIENT)]
+    parallel: u32,
+    /// Let the server send.
+    #[arg(short = 'R', long, conflicts_with = "server", help_heading = CLIENT)]
+    reverse: bool,
+    /// Insist on this congestion control: 2 is TCP-like, 3 is smooth (TFRC).
+    #[arg(long, value_parser = clap::value_parser!(u8).range(2..=3), help_heading = CLIENT)]
+    #[arg(conflicts_with = "server")]
+    ccid: Option<u8>,
+    /// Send this file; what is lost is listed, never sent again.
+    #[arg(short = 'F', long, value_name = "PATH", conflicts_with = "server", help_heading = CLIENT)]
+    file: Option<PathBuf>,
+
+    /// Serve one client, then end.
+    #[arg(short = '1', long, conflicts_with = "client", help_heading = SERVER)]
+    one_off: bool,
+    /// Listen on this address only.
+    #[arg(short = 'B', long, value_name = "ADDRESS", help_heading = SERVER)]
+    #[arg(conflicts_with = "client")]
+    bind: Option<IpAddr>,
+    /// Write the file that a client sends here, each piece where it belongs.
+    #[arg(long, value_name = "PATH", conflicts_with = "client", help_heading = SERVER)]
+    save: Option<PathBuf>,
+}
+
+const CLIENT: &str = "Client";
+const SERVER: &str = "Server";
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Proto {
+    Dccp,
+    Udp,
+    Tcp,
+}
+
+impl From<Proto> for Protocol {
+    fn from(proto: Proto) -> Self {
+        match proto {
+            Proto::Dccp => Self::Dccp,
+            Proto::Udp => Self::Udp,
+            Proto::Tcp => Self::Tcp,
+        }
+    }
+}
+
+impl Args {
+    /// Runs the command.
+    pub(crate) fn run(self) -> ExitCode {
+        let mut console = Console::standard(self.json);
+        let code = match self.client.clone() {
+            Some(host) => perf::client(&self.client_options(host), &mut console).exit_code(),
+            None => perf::server(&self.server_options(), &mut console),
+        };
+        ExitCode::from(code)
+    }
+
+    fn client_options(self, host: String) -> ClientOptions {
+        let mut options = ClientOptions::new(host, self.port);
+        options.protocol = self.proto.into();
+        options.ccid = self.ccid;
+        options.limit = match (self.time, self.bytes) {
+            (Some(time), _) => Some(Limit::Time(time)),
+            (None, Some(bytes)) => Some(Limit::Bytes(bytes)),
+            (None, None) => None,
+        };
+        options.interval = self.interval;
+        options.rate = self.bitrate;
+        // What is too long for 32 bits is too long for a datagram, which is said later.
+        options.length = self.length.map(|l| u32::try_from(l).unwrap_or(u32::MAX));
+        options.parallel = self.parallel;
+        options.reverse = self.reverse;
+        options.file = self.file;
+        options
+    }
+
+    fn server_options(self) -> ServerOptions {
+        let mut options = ServerOptions::new(self.port);
+        options.bind = self.bind;
+        options.protocol = self.proto.into();
+        options.interval = self.interval;
+        options.one_off = self.one_off;
+        options.save = self.save;
+        options
+    }
+}
+
+fn seconds(text: &str) -> Result<Duration, PerfError> {
+    text.parse()
+        .ok()
+        .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
+        .filter(|time| time.as_secs() <= 10_000_000)
+        .ok_or_else(|| {
+            PerfError::Usage(format!("'{text}' is no time: write seconds, as 10 or 0.5"))
+        })
+}

@@ -1,0 +1,267 @@
+//! `fairwire run`: a scenario file, its cells, their seeds.
+
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io::{self, BufWriter};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Parser;
+use fairwire_lab::campaign::{self, Campaign, CampaignError, Progress};
+use fairwire_lab::digests;
+use fairwire_lab::results::{CellResult, Output, Results, table, to_json};
+use fairwire_lab::scenario::{Adjust, Cell, ScenarioError, ScenarioFile, explain};
+use fairwire_lab::units::Duration;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::print::{self, FAILED, USAGE, fail, note};
+use crate::stop;
+
+/// Seeds with `--quick`.
+const QUICK_SEEDS: u32 = 3;
+
+/// Run a scenario file: every cell, every seed.
+///
+/// Tables go to standard output, with 95 % intervals over the seeds; progress goes to the terminal.
+/// docs/scenario.md describes the files. Exit status: 0 done, 1 failed, 2 wrong usage.
+#[derive(Debug, Parser)]
+pub(crate) struct Args {
+    /// The scenario file.
+    scenario: PathBuf,
+    /// Change a value in every cell, as in --set flows.dccp.start=5s; may be repeated.
+    #[arg(long, value_name = "KEY=VALUE")]
+    set: Vec<String>,
+    /// Run this cell only.
+    #[arg(long, value_name = "CELL")]
+    only: Option<String>,
+    /// Simulate so long, as in 20s.
+    #[arg(long, value_name = "TIME")]
+    duration: Option<Duration>,
+    /// Run exactly so many seeds.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    seeds: Option<u32>,
+    /// The first seed; the others follow it.
+    #[arg(long, value_name = "S")]
+    seed: Option<u64>,
+    /// Three seeds.
+    #[arg(long, conflicts_with = "seeds")]
+    quick: bool,
+    /// Write whole packets of the first seed, seen entering the bottleneck, as pcapng; one cell only.
+    #[arg(long, value_name = "FILE")]
+    pcap: Option<PathBuf>,
+    /// Say what would run, every value with its source and meaning, and run nothing.
+    #[arg(long)]
+    explain: bool,
+    /// Write CSV, JSON and the resolved scenarios into this directory.
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Print JSON instead of tables.
+    #[arg(long)]
+    json: bool,
+    /// Compare with the golden digests beside the file, and do nothing else.
+    #[arg(long, conflicts_with_all = ["update_digests", "pcap", "out", "explain"])]
+    check_digests: bool,
+    /// Write the golden digests beside the file, and do nothing else.
+    #[arg(long, conflicts_with_all = ["pcap", "out", "explain"])]
+    update_digests: bool,
+}
+
+impl Args {
+    /// Runs the command.
+    pub(crate) fn run(self) -> ExitCode {
+        if self.check_digests || self.update_digests {
+            return self.digests();
+        }
+        let cells = match self.cells() {
+            Ok(cells) => cells,
+            Err(error) => {
+                let status = if error.is_usage() { USAGE } else { FAILED };
+                return fail(status, &error);
+            }
+        };
+        if self.explain {
+            return print::text(&explanation(&cells));
+        }
+        if self.pcap.is_some() && cells.len() > 1 {
+            let names: Vec<&str> = cells.iter().map(|cell| cell.name.as_str()).collect();
+            let message = format!(
+                "--pcap takes one cell: add --only, one of {}",
+                names.join(", ")
+            );
+            return fail(USAGE, &message);
+        }
+        self.campaign(&cells)
+    }
+
+    fn cells(&self) -> Result<Vec<Cell>, ScenarioError> {
+        let adjust = Adjust {
+            set: self.set.clone(),
+            only: self.only.clone(),
+            duration: self.duration,
+            seeds: if self.quick {
+                Some(QUICK_SEEDS)
+            } else {
+                self.seeds
+            },
+            seed: self.seed,
+        };
+        ScenarioFile::load(&self.scenario)?.cells(&adjust)
+    }
+
+    fn campaign(&self, cells: &[Cell]) -> ExitCode {
+        let mut output = match self.out.as_deref().map(Output::create).transpose() {
+            Ok(output) => output,
+            Err(error) => return fail(FAILED, &error),
+        };
+        let capture = match self.pcap.as_deref().map(create).transpose() {
+            Ok(capture) => capture,
+            Err(error) => return fail(FAILED, &error),
+        };
+        let bar = progress_bar();
+        let progress = |progress: Progress<'_>| show(&bar, progress);
+        let stop = stop::on_interrupt();
+        let campaign = Campaign {
+            name: self.scenario.display().to_string(),
+            threads: campaign::threads(),
+            stop: &stop,
+            progress: &progress,
+            capture,
+        };
+        let mut on_cell = |cell: &CellResult| {
+            if !self.json {
+                bar.suspend(|| print::text(&self.report(cell)));
+            }
+            output.as_mut().map_or(Ok(()), |output| output.cell(cell))
+        };
+        let outcome = campaign::run_cells(cells, campaign, &mut on_cell);
+        bar.finish_and_clear();
+        match outcome {
+            Ok(results) => self.finish(&results, output.as_mut()),
+            Err(error @ (CampaignError::Run(_) | CampaignError::Output(_))) => fail(FAILED, &error),
+        }
+    }
+
+    /// A cell for people.
+    fn report(&self, cell: &CellResult) -> String {
+        let seeds = match cell.runs.len() {
+            1 => "1 seed".to_owned(),
+            n => format!("{n} seeds"),
+        };
+        let partial = if cell.partial { ", interrupted" } else { "" };
+        let mut text = format!(
+            "{} / {} ({seeds}{partial})\n",
+            cell.scenario.title, cell.name
+        );
+        text.push_str(&table(cell));
+        let mut notes: Vec<&str> = Vec::new();
+        for run in cell.runs.iter().chain(&cell.unperturbed) {
+            for told in &run.notes {
+                if !notes.contains(&told.as_str()) {
+                    notes.push(told);
+                }
+            }
+        }
+        for told in notes {
+            let _ = writeln!(text, "  note: {told}");
+        }
+        if let (Some(path), Some(run)) = (&self.pcap, cell.runs.first()) {
+            if let Some(captured) = run.captured {
+                let _ = writeln!(
+                    text,
+                    "  {}: {} DCCP packets, {} TCP segments, {} UDP datagrams of seed {}",
+                    path.display(),
+                    captured.dccp,
+                    captured.tcp,
+                    captured.udp,
+                    run.seed,
+                );
+            }
+        }
+        text.push('\n');
+        text
+    }
+
+    fn finish(&self, results: &Results, output: Option<&mut Output>) -> ExitCode {
+        if let Some(Err(error)) = output.map(|output| output.finish(results)) {
+            return fail(FAILED, &error);
+        }
+        let mut status = ExitCode::SUCCESS;
+        if self.json {
+            let text = serde_json::to_string_pretty(&to_json(results)).unwrap_or_default();
+            status = print::text(&format!("{text}\n"));
+        }
+        if results.partial {
+            return fail(FAILED, &"interrupted: these results are partial");
+        }
+        status
+    }
+
+    fn digests(&self) -> ExitCode {
+        let moved = if self.update_digests {
+            digests::update(&self.scenario)
+        } else {
+            digests::check(&self.scenario)
+        };
+        let moved = match moved {
+            Ok(moved) => moved,
+            Err(error) => return fail(FAILED, &error),
+        };
+        for cell in &moved {
+            let before = cell
+                .golden
+                .as_ref()
+                .map_or("nothing", |golden| &golden.first_seed);
+            note(&format!(
+                "{}: was {before}, is {}",
+                cell.cell, cell.now.first_seed
+            ));
+        }
+        if moved.is_empty() {
+            return print::text("all digests hold\n");
+        }
+        if self.update_digests {
+            return print::text(&format!("{} digests written\n", moved.len()));
+        }
+        fail(
+            FAILED,
+            &"digests moved; if that is meant, --update-digests writes them",
+        )
+    }
+}
+
+fn create(path: &Path) -> io::Result<Box<dyn io::Write + Send>> {
+    let file = File::create(path).map_err(|error| {
+        io::Error::new(
+            error.kind(),
+            format!("cannot write {}: {error}", path.display()),
+        )
+    })?;
+    Ok(Box::new(BufWriter::with_capacity(1 << 16, file)))
+}
+
+fn explanation(cells: &[Cell]) -> String {
+    let mut text = String::new();
+    for cell in cells {
+        let _ = writeln!(text, "[{}] {}", cell.name, cell.scenario.title);
+        for line in explain(cell) {
+            let _ = writeln!(text, "  {line}");
+        }
+        let _ = writeln!(text, "  {}\n", cell.plan());
+    }
+    text
+}
+
+fn progress_bar() -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr());
+    let style = ProgressStyle::with_template("{msg:20} {wide_bar} {percent:>3} %  {eta} left");
+    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    bar
+}
+
+fn show(bar: &ProgressBar, progress: Progress<'_>) {
+    match progress {
+        Progress::Cell(name) => bar.set_message(name.to_owned()),
+        Progress::Planned(time) => bar.inc_length(time.as_millis()),
+        Progress::Simulated(time) => bar.inc(time.as_millis()),
+    }
+}

@@ -1,0 +1,116 @@
+//! The rules of the house that the compiler does not know: which crate may use which, and how
+//! long a file may grow.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The crates and what each may use (ARCHITECTURE.md, "The house").
+const ARROWS: &[(&str, &[&str])] = &[
+    ("units", &[]),
+    ("wire", &[]),
+    ("cc", &["units"]),
+    ("net", &["units"]),
+    ("measure", &["units"]),
+    ("proto", &["units", "wire", "cc"]),
+    ("tcp", &["units", "cc"]),
+    (
+        "lab",
+        &["units", "wire", "cc", "proto", "net", "tcp", "measure"],
+    ),
+    ("io", &["units", "wire", "proto"]),
+    ("tools", &["units", "wire", "proto", "io", "measure", "net"]),
+    ("cli", &["lab", "tools"]),
+];
+
+/// Every arrow between crates is one of the house, and every crate has its place in it.
+#[test]
+fn crates_use_only_what_they_may() {
+    let allowed: BTreeMap<&str, BTreeSet<&str>> = ARROWS
+        .iter()
+        .map(|(name, uses)| (*name, uses.iter().copied().collect()))
+        .collect();
+    let mut seen = BTreeSet::new();
+    for folder in crate_folders() {
+        let name = folder
+            .file_name()
+            .and_then(|n| n.to_str())
+            .expect("crate folders have plain names")
+            .to_owned();
+        let uses = allowed
+            .get(name.as_str())
+            .unwrap_or_else(|| panic!("crates/{name} has no place in the house"));
+        for used in dependencies(&folder.join("Cargo.toml")) {
+            assert!(
+                uses.contains(used.as_str()),
+                "crates/{name} must not use crates/{used}"
+            );
+        }
+        seen.insert(name);
+    }
+    assert_eq!(seen.len(), ARROWS.len(), "every crate of the house exists");
+}
+
+/// A hand-written file stays below 600 lines: one idea each.
+#[test]
+fn files_stay_small() {
+    let mut long = Vec::new();
+    for folder in crate_folders() {
+        for file in rust_files(&folder) {
+            let lines = fs::read_to_string(&file)
+                .expect("source files are readable")
+                .lines()
+                .count();
+            if lines > 600 {
+                long.push(format!("{} has {lines} lines", file.display()));
+            }
+        }
+    }
+    assert!(long.is_empty(), "{}", long.join("\n"));
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn crate_folders() -> Vec<PathBuf> {
+    let mut folders: Vec<PathBuf> = fs::read_dir(root().join("crates"))
+        .expect("the workspace has crates")
+        .map(|entry| entry.expect("a readable folder").path())
+        .filter(|path| path.join("Cargo.toml").is_file())
+        .collect();
+    folders.sort();
+    folders
+}
+
+/// Folders of the workspace's crates in `[dependencies]`; dev-dependencies are free.
+fn dependencies(manifest: &Path) -> Vec<String> {
+    let text = fs::read_to_string(manifest).expect("every crate has a manifest");
+    let manifest: toml::Table = text.parse().expect("a manifest is TOML");
+    let Some(table) = manifest.get("dependencies").and_then(|d| d.as_table()) else {
+        return Vec::new();
+    };
+    table
+        .keys()
+        .filter_map(|name| match name.as_str() {
+            "fairwire" => Some("io".to_owned()),
+            name => name.strip_prefix("fairwire-").map(str::to_owned),
+        })
+        .collect()
+}
+
+fn rust_files(folder: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    let mut folders = vec![folder.to_path_buf()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).expect("a readable folder") {
+            let path = entry.expect("a readable entry").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|e| e == "rs") {
+                files.push(path);
+            }
+        }
+    }
+    files
+}
