@@ -2,8 +2,7 @@
 
 CARGO ?= cargo
 FAIRWIRE = target/release/fairwire
-# With FAIRWIRE_NO_SKIP=1 a missing tool is an error instead of a skipped test.
-export FAIRWIRE_NO_SKIP
+# With FAIRWIRE_NO_SKIP=1 in the environment a missing tool is an error instead of a skipped test.
 
 .PHONY: help build setup test lint bench demo digests fmt
 
@@ -27,13 +26,13 @@ lint: ## Formatting and clippy, warnings as errors
 
 bench: ## Every benchmark, with its figures
 	$(CARGO) bench --workspace --locked
-	scripts/bench-loopback $(FAIRWIRE)
 
 demo: build ## The main job: a paper reproduced, then real data through DCCP on loopback
 	scripts/demo $(FAIRWIRE)
 
 digests: build ## Run the papers and write down their new digests (then say in the CHANGELOG which moved and why)
 	$(FAIRWIRE) paper long-delay --quick --update-digests
+	for file in $(filter-out %/digests.toml,$(wildcard scenarios/*.toml)); do $(FAIRWIRE) run $$file --update-digests; done
 
 fmt: ## Format the code
 	$(CARGO) fmt --all

@@ -12,6 +12,7 @@ mod stop;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use serde_json::json;
 
 /// DCCP in user space, and the lab that proves it.
 #[derive(Debug, Parser)]
@@ -38,7 +39,11 @@ Examples:
   fairwire perf -c HOST -t 5                  measure the path to it, on another";
 
 fn main() -> ExitCode {
-    match Cli::parse().command {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return refuse(&error),
+    };
+    match cli.command {
         Some(Command::Paper(args)) => args.run(),
         Some(Command::Run(args)) => args.run(),
         Some(Command::Perf(args)) => args.run(),
@@ -47,5 +52,24 @@ fn main() -> ExitCode {
              fairwire --help and fairwire COMMAND --help say more.\n",
             env!("CARGO_PKG_VERSION")
         )),
+    }
+}
+
+/// Says what clap found wrong, as JSON where the command line asks for JSON; help and version are
+/// no errors.
+fn refuse(error: &clap::Error) -> ExitCode {
+    let wants_json = std::env::args_os().any(|argument| argument == "--json");
+    if error.use_stderr() && wants_json {
+        let message = error.render().to_string();
+        let report = json!({ "error": { "kind": "usage", "message": message.trim_end() } });
+        // Nothing can be done where even this cannot be printed: the exit status says the rest.
+        let _ = print::text(&format!("{report}\n"));
+    } else {
+        let _ = error.print();
+    }
+    if error.use_stderr() {
+        ExitCode::from(print::USAGE)
+    } else {
+        ExitCode::SUCCESS
     }
 }

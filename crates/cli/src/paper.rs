@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,6 +21,10 @@ use crate::stop;
 /// Without a name it lists the papers. The report goes to standard output, progress to the terminal.
 /// Exit status: 0 done, 1 failed or interrupted, 2 wrong usage.
 #[derive(Debug, Parser)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag of the command line"
+)]
 pub(crate) struct Args {
     /// The paper.
     name: Option<String>,
@@ -86,7 +90,12 @@ impl Args {
             print::text(&paper.text(&report))
         };
         if let Some(error) = failure {
-            return fail(FAILED, &format!("{error}; what is shown is partial"));
+            let folder = self.out.as_deref().unwrap_or(Path::new("."));
+            let message = format!(
+                "{error} (under {}); what was finished is there and shown, and it is partial",
+                folder.display()
+            );
+            return fail(FAILED, &message);
         }
         if let Some(output) = &mut output {
             let written = output

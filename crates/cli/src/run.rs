@@ -11,6 +11,7 @@ use fairwire_lab::campaign::{self, Campaign, CampaignError, Progress};
 use fairwire_lab::digests;
 use fairwire_lab::results::{CellResult, Output, Results, table, to_json};
 use fairwire_lab::scenario::{Adjust, Cell, ScenarioError, ScenarioFile, explain};
+use fairwire_lab::sim::Tap;
 use fairwire_lab::units::Duration;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
@@ -25,6 +26,10 @@ const QUICK_SEEDS: u32 = 3;
 /// Tables go to standard output, with 95 % intervals over the seeds; progress goes to the terminal.
 /// docs/scenario.md describes the files. Exit status: 0 done, 1 failed, 2 wrong usage.
 #[derive(Debug, Parser)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag of the command line, and they do not exclude each other"
+)]
 pub(crate) struct Args {
     /// The scenario file.
     scenario: PathBuf,
@@ -46,9 +51,12 @@ pub(crate) struct Args {
     /// Three seeds.
     #[arg(long, conflicts_with = "seeds")]
     quick: bool,
-    /// Write whole packets of the first seed, seen entering the bottleneck, as pcapng; one cell only.
+    /// Write whole packets of the first seed as pcapng, each link an interface; one cell only.
     #[arg(long, value_name = "FILE")]
     pcap: Option<PathBuf>,
+    /// Capture this link and its way back only, as in --tap bottleneck; may be repeated.
+    #[arg(long, value_name = "LINK", requires = "pcap")]
+    tap: Vec<String>,
     /// Say what would run, every value with its source and meaning, and run nothing.
     #[arg(long)]
     explain: bool,
@@ -114,7 +122,10 @@ impl Args {
             Err(error) => return fail(FAILED, &error),
         };
         let capture = match self.pcap.as_deref().map(create).transpose() {
-            Ok(capture) => capture,
+            Ok(out) => out.map(|out| Tap {
+                out,
+                links: self.tap.clone(),
+            }),
             Err(error) => return fail(FAILED, &error),
         };
         let bar = progress_bar();
@@ -164,18 +175,19 @@ impl Args {
         for told in notes {
             let _ = writeln!(text, "  note: {told}");
         }
-        if let (Some(path), Some(run)) = (&self.pcap, cell.runs.first()) {
-            if let Some(captured) = run.captured {
-                let _ = writeln!(
-                    text,
-                    "  {}: {} DCCP packets, {} TCP segments, {} UDP datagrams of seed {}",
-                    path.display(),
-                    captured.dccp,
-                    captured.tcp,
-                    captured.udp,
-                    run.seed,
-                );
-            }
+        if let (Some(path), Some(run)) = (&self.pcap, cell.runs.first())
+            && let Some(captured) = run.captured
+        {
+            let _ = writeln!(
+                text,
+                "  {}: {} DCCP packets, {} TCP segments, {} UDP datagrams sent on the links \
+                 captured, seed {}",
+                path.display(),
+                captured.dccp,
+                captured.tcp,
+                captured.udp,
+                run.seed,
+            );
         }
         text.push('\n');
         text

@@ -17,7 +17,7 @@ use fairwire_units::Duration;
 
 use crate::results::{CellResult, Results, RunResult};
 use crate::scenario::Cell;
-use crate::sim::RunError;
+use crate::sim::{RunError, Tap};
 use jobs::{Job, run_jobs};
 
 pub use repeat::seeds_needed;
@@ -44,7 +44,7 @@ pub struct Campaign<'a> {
     /// Told how far things are.
     pub progress: &'a (dyn Fn(Progress<'_>) + Sync),
     /// Gets the packets of the first seed of the first cell.
-    pub capture: Option<Box<dyn io::Write + Send>>,
+    pub capture: Option<Tap>,
 }
 
 impl fmt::Debug for Campaign<'_> {

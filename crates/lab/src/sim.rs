@@ -20,4 +20,5 @@ mod ticker;
 mod udp;
 mod windows;
 
+pub use capture::Tap;
 pub use run::{RunError, RunOptions, run};

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use fairwire_lab::results::Captured;
 use fairwire_lab::scenario::{Adjust, Scenario, ScenarioFile};
-use fairwire_lab::sim::{RunOptions, run};
+use fairwire_lab::sim::{RunOptions, Tap, run};
 use fairwire_lab::units::Duration;
 
 fn scenario(file: &str, only: Option<&str>, set: &[&str]) -> Scenario {
@@ -25,12 +25,15 @@ fn scenario(file: &str, only: Option<&str>, set: &[&str]) -> Scenario {
     cells[0].scenario.clone()
 }
 
-fn capture(scenario: &Scenario, name: &str) -> (PathBuf, Captured) {
+fn capture(scenario: &Scenario, name: &str, links: &[&str]) -> (PathBuf, Captured) {
     let unique = format!("fairwire-capture-{name}-{}.pcapng", std::process::id());
     let path = std::env::temp_dir().join(unique);
     let file = std::fs::File::create(&path).expect("a file");
     let options = RunOptions {
-        capture: Some(Box::new(std::io::BufWriter::new(file))),
+        capture: Some(Tap {
+            out: Box::new(std::io::BufWriter::new(file)),
+            links: links.iter().map(|link| (*link).to_owned()).collect(),
+        }),
         ..RunOptions::default()
     };
     let result = run(scenario, (1, true), options).expect("runs");
@@ -57,7 +60,7 @@ fn matches(path: &Path, filter: &str) -> Option<u64> {
     let output = match command.output() {
         Ok(output) => output,
         Err(error) => {
-            let forbidden = std::env::var_os("FAIRWIRE_NO_SKIP").is_some();
+            let forbidden = std::env::var_os("FAIRWIRE_NO_SKIP").is_some_and(|set| set == "1");
             assert!(!forbidden, "tshark is needed: {error}");
             let _ = writeln!(std::io::stderr(), "skipped: tshark does not run ({error})");
             return None;
@@ -95,7 +98,7 @@ fn tshark_finds_nothing_wrong() {
             scenario("both-ways.toml", Some("both-3-3"), &[]),
         ),
     ] {
-        let (path, captured) = capture(&scenario, name);
+        let (path, captured) = capture(&scenario, name, &[]);
         let Some(wrong) = matches(&path, WRONG) else {
             return;
         };
@@ -137,7 +140,7 @@ fn datagrams_are_true() {
                     .is_some_and(|flow| flow.dccp.is_none())
             );
         }
-        let (path, captured) = capture(&scenario, name);
+        let (path, captured) = capture(&scenario, name, &[]);
         let all = captured.dccp + captured.udp;
         assert!(all > 500, "{name}: {captured:?}");
         if let Some(wrong) = matches(&path, WRONG) {
@@ -150,4 +153,47 @@ fn datagrams_are_true() {
         }
         std::fs::remove_file(&path).expect("removed");
     }
+}
+
+/// Every link is an interface of its own: what nothing loses is there once for each link of its
+/// way, and a tap on one link has it once.
+#[test]
+fn each_link_is_an_interface() {
+    let scenario = scenario(
+        "both-ways.toml",
+        Some("one-way-2"),
+        &["topology.bottleneck.loss=0 %"],
+    );
+    let (every, of_all) = capture(&scenario, "every-link", &[]);
+    let (middle, of_one) = capture(&scenario, "one-link", &["bottleneck"]);
+    // Some are still under way at the end, so the last link has seen a few less than the first.
+    let seen = of_all.dccp as f64 / of_one.dccp as f64;
+    assert!(seen > 2.9 && seen < 3.1, "{of_all:?} and {of_one:?}");
+    let bottleneck = "frame.interface_name contains \"bottleneck\"";
+    if let Some(count) = matches(&every, bottleneck) {
+        assert_eq!(count, of_one.dccp, "the same packets, picked out");
+        assert_eq!(matches(&middle, bottleneck), Some(of_one.dccp));
+    }
+    for path in [every, middle] {
+        std::fs::remove_file(&path).expect("removed");
+    }
+}
+
+/// A tap on a link that does not exist says which ones do.
+#[test]
+fn an_unknown_link_is_refused() {
+    let scenario = scenario("dumbbell.toml", None, &[]);
+    let options = RunOptions {
+        capture: Some(Tap {
+            out: Box::new(std::io::sink()),
+            links: vec!["bottelneck".to_owned()],
+        }),
+        ..RunOptions::default()
+    };
+    let error = run(&scenario, (1, true), options).expect_err("no such link");
+    let told = error.to_string();
+    assert!(
+        told.contains("bottelneck") && told.contains("access/left/tcp"),
+        "{told}"
+    );
 }

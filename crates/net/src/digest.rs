@@ -26,15 +26,46 @@ const DELIVERED: u8 = 2;
 #[derive(Default)]
 pub struct Digest {
     links: Vec<LinkDigest>,
-    nodes: Xxh3,
+    nodes: Records,
     records: u64,
 }
 
 #[derive(Clone, Default)]
 struct LinkDigest {
-    departures: Xxh3,
-    deliveries: Xxh3,
-    drops: Xxh3,
+    departures: Records,
+    deliveries: Records,
+    drops: Records,
+}
+
+/// One record.
+type Record = [u8; 24];
+
+/// How many records are digested at once: 3,072 bytes, a multiple of what XXH3 takes in one go.
+const BATCH: usize = 128;
+
+/// The digest of a sequence of records.
+#[derive(Clone, Default)]
+struct Records {
+    digest: Xxh3,
+    /// The newest, not digested yet.
+    pending: Vec<Record>,
+}
+
+impl Records {
+    #[inline]
+    fn push(&mut self, record: Record) {
+        if self.pending.len() == BATCH {
+            self.digest.update(self.pending.as_flattened());
+            self.pending.clear();
+        }
+        self.pending.push(record);
+    }
+
+    fn value(&self) -> u128 {
+        let mut digest = self.digest.clone();
+        digest.update(self.pending.as_flattened());
+        digest.digest128()
+    }
 }
 
 /// What a [`Digest`] came to; prints as 32 hexadecimal digits.
@@ -52,10 +83,10 @@ impl Digest {
         let mut whole = Xxh3::new();
         for link in &self.links {
             for part in [&link.departures, &link.deliveries, &link.drops] {
-                whole.update(&part.digest128().to_le_bytes());
+                whole.update(&part.value().to_le_bytes());
             }
         }
-        whole.update(&self.nodes.digest128().to_le_bytes());
+        whole.update(&self.nodes.value().to_le_bytes());
         DigestValue(whole.digest128())
     }
 
@@ -80,26 +111,27 @@ impl Digest {
 impl<S> Observer<S> for Digest {
     fn departed(&mut self, seen: &Sighting<'_, S>) {
         if let Some(link) = self.link(seen) {
-            link.departures.update(&record(seen, DEPARTED));
+            link.departures.push(record(seen, DEPARTED));
         }
     }
 
     fn delivered(&mut self, seen: &Sighting<'_, S>) {
         if let Some(link) = self.link(seen) {
-            link.deliveries.update(&record(seen, DELIVERED));
+            link.deliveries.push(record(seen, DELIVERED));
         }
     }
 
     fn dropped(&mut self, seen: &Sighting<'_, S>, reason: DropReason) {
         let record = record(seen, DROPPED + reason as u8);
         match self.link(seen) {
-            Some(link) => link.drops.update(&record),
-            None => self.nodes.update(&record),
+            Some(link) => link.drops.push(record),
+            None => self.nodes.push(record),
         }
     }
 }
 
-fn record<S>(seen: &Sighting<'_, S>, fate: u8) -> [u8; 24] {
+#[inline]
+fn record<S>(seen: &Sighting<'_, S>, fate: u8) -> Record {
     let place = match seen.place {
         Place::Link(link) => link.0,
         Place::Node(node) => node.0,

@@ -105,7 +105,7 @@ where
 
     /// When the next event comes, if one ever does.
     pub fn next_event(&self) -> Option<Instant> {
-        let at = self.fabric.schedule.first().1.at;
+        let at = self.fabric.schedule.soonest();
         (at < Instant::MAX).then_some(at)
     }
 

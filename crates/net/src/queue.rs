@@ -58,7 +58,8 @@ pub enum Next {
 /// A queue discipline.
 pub trait Queue: fmt::Debug + Send {
     /// A packet comes at `now`; `transmitting` is the length of the packet on its way out, if
-    /// the transmitter is busy. A packet that comes to an idle link passes through here, too.
+    /// the transmitter is busy. A packet that comes to an idle link passes through here, too,
+    /// unless [`Queue::ignores_idle`].
     fn enqueue(&mut self, now: Instant, arriving: Queued, transmitting: Option<u32>) -> Admission;
 
     /// The transmitter is free at `now`. A queue in which something waits answers with a packet.
@@ -66,6 +67,12 @@ pub trait Queue: fmt::Debug + Send {
 
     /// How much waits.
     fn backlog(&self) -> Backlog;
+
+    /// Does a packet that comes to an idle link always go on the wire as it is, and leaves
+    /// nothing behind in the queue's memory? Then it need not pass through here.
+    fn ignores_idle(&self) -> bool {
+        false
+    }
 }
 
 impl<Q: Queue + ?Sized> Queue for Box<Q> {
@@ -79,5 +86,9 @@ impl<Q: Queue + ?Sized> Queue for Box<Q> {
 
     fn backlog(&self) -> Backlog {
         (**self).backlog()
+    }
+
+    fn ignores_idle(&self) -> bool {
+        (**self).ignores_idle()
     }
 }

@@ -110,7 +110,8 @@ impl Config {
         if self.checksum_coverage > 15 {
             return Err("checksum coverage is 0 for everything, or 1 to 15");
         }
-        Ok(())
+        self.ccid2.check()?;
+        self.ccid3.check()
     }
 }
 
@@ -174,6 +175,25 @@ impl Default for Ccid2Config {
     }
 }
 
+impl Ccid2Config {
+    /// What is wrong with it, and what would do.
+    fn check(&self) -> Result<(), &'static str> {
+        let at_least = |value: Option<f64>, least: f64| value.is_none_or(|v| v >= least);
+        if !at_least(self.initial_window, 1.0) {
+            return Err("the initial window is at least 1 packet");
+        }
+        if !at_least(self.initial_ssthresh, 2.0) {
+            return Err("the initial slow-start threshold is at least 2 packets");
+        }
+        match self.law {
+            Law::ThresholdWindow { cut } if !(cut > 0.0 && cut < 1.0) => {
+                Err("a cut takes more than 0 and less than 1 of the window")
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
 /// How a window grows and shrinks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
@@ -218,6 +238,20 @@ impl Default for Ccid3Config {
     }
 }
 
+impl Ccid3Config {
+    /// What is wrong with it, and what would do.
+    fn check(&self) -> Result<(), &'static str> {
+        let is_positive = |value: f64| value.is_finite() && value > 0.0;
+        if !is_positive(self.b) || !is_positive(self.t_rto_rtts) {
+            return Err("b and t_RTO of the throughput equation are positive numbers");
+        }
+        if self.segment == Segment::Fixed(0) {
+            return Err("the segment size is at least 1 byte");
+        }
+        Ok(())
+    }
+}
+
 /// Which segment size the throughput equation takes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
@@ -228,4 +262,36 @@ pub enum Segment {
     Mps,
     /// This many bytes.
     Fixed(u32),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Ccid3Config, Config, Law};
+
+    /// A parameter that would make the throughput equation or a window senseless is refused with
+    /// what would do, not carried into the controller.
+    #[test]
+    fn senseless_parameters_are_refused() {
+        assert_eq!(Config::default().check(), Ok(()));
+        for b in [f64::NAN, f64::INFINITY, 0.0, -1.0] {
+            let mut config = Config::default();
+            config.ccid3.b = b;
+            assert!(config.check().is_err(), "b = {b}");
+            config.ccid3 = Ccid3Config {
+                t_rto_rtts: b,
+                ..Ccid3Config::default()
+            };
+            assert!(config.check().is_err(), "t_RTO = {b}");
+        }
+        for cut in [f64::NAN, 0.0, 1.0] {
+            let mut config = Config::default();
+            config.ccid2.law = Law::ThresholdWindow { cut };
+            assert!(config.check().is_err(), "cut = {cut}");
+        }
+        for window in [f64::NAN, 0.5] {
+            let mut config = Config::default();
+            config.ccid2.initial_window = Some(window);
+            assert!(config.check().is_err(), "initial window = {window}");
+        }
+    }
 }

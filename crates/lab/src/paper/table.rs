@@ -1,6 +1,6 @@
 //! Tables: what was measured beside what the paper printed.
 
-use super::manifest::Part;
+use super::manifest::{Part, RowPlan, TablePlan};
 use super::quantity::{Lens, Measured};
 use super::{Paper, Unit};
 use crate::results::Results;
@@ -63,45 +63,51 @@ impl Paper {
             results,
             moments: &self.moments,
         };
-        self.tables
-            .iter()
-            .map(|plan| Table {
-                name: plan.name.clone(),
-                title: plan.title.clone(),
-                about: plan.about.clone(),
-                part: plan.part,
-                heading: plan.heading.clone(),
-                windows: plan.windows.clone(),
-                blocks: plan
-                    .blocks
-                    .iter()
-                    .map(|block| Block {
-                        metric: block.metric.clone(),
-                        meaning: block.meaning.clone(),
-                        unit: block.unit,
-                        unperturbed: block.unperturbed,
-                        rows: block
-                            .rows
-                            .iter()
-                            .map(|row| Row {
-                                cell: row.cell.clone(),
-                                label: row.label.clone(),
-                                flow: row.flow.clone(),
-                                published: row.published.as_ref().map(|(value, _)| *value),
-                                note: row
-                                    .published
-                                    .clone()
-                                    .map_or(String::new(), |(_, note)| note),
-                                measured: plan
-                                    .windows
-                                    .iter()
-                                    .map(|window| row.quantity.measure(&lens, window, block.unit))
-                                    .collect(),
-                            })
-                            .collect(),
-                    })
-                    .collect(),
-            })
-            .collect()
+        self.tables.iter().map(|plan| plan.fill(&lens)).collect()
+    }
+}
+
+impl TablePlan {
+    fn fill(&self, lens: &Lens<'_>) -> Table {
+        let blocks = self.blocks.iter().map(|block| Block {
+            metric: block.metric.clone(),
+            meaning: block.meaning.clone(),
+            unit: block.unit,
+            unperturbed: block.unperturbed,
+            rows: block
+                .rows
+                .iter()
+                .map(|row| row.fill(lens, &self.windows, block.unit))
+                .collect(),
+        });
+        Table {
+            name: self.name.clone(),
+            title: self.title.clone(),
+            about: self.about.clone(),
+            part: self.part,
+            heading: self.heading.clone(),
+            windows: self.windows.clone(),
+            blocks: blocks.collect(),
+        }
+    }
+}
+
+impl RowPlan {
+    fn fill(&self, lens: &Lens<'_>, windows: &[String], unit: Unit) -> Row {
+        let (published, note) = match &self.published {
+            Some((value, note)) => (Some(*value), note.clone()),
+            None => (None, String::new()),
+        };
+        Row {
+            cell: self.cell.clone(),
+            label: self.label.clone(),
+            flow: self.flow.clone(),
+            published,
+            note,
+            measured: windows
+                .iter()
+                .map(|window| self.quantity.measure(lens, window, unit))
+                .collect(),
+        }
     }
 }

@@ -2,13 +2,14 @@
 
 use fairwire_cc::{NewReno, RtoConfig};
 use fairwire_net::{
-    Bernoulli, Digest, DropTail, LinkId, LinkSpec, Network, NodeId, Streams, Topology, Towards,
+    Access, Bernoulli, Digest, DropTail, LinkId, LinkSpec, Network, NodeId, Streams, Topology,
+    Towards,
 };
 use fairwire_proto::{Config, Endpoint, EndpointConfig};
 use fairwire_tcp::{DelayedAcks, Receiver, Sender};
 use fairwire_units::{Duration, Instant};
 
-use super::capture::Capture;
+use super::capture::{Capture, Tap, forward};
 use super::dccp::{DccpPeer, SERVICE, Source};
 use super::ends::{Ends, port};
 use super::flow_meter::FlowMeter;
@@ -51,16 +52,15 @@ struct Ground {
     hosts: Vec<(NodeId, NodeId)>,
     /// The links that are measured: number, name, the link as described.
     watched: Vec<(LinkId, String, Link)>,
-    /// The links of the tap.
-    tapped: Vec<(LinkId, String)>,
-    links: usize,
+    /// Every link and its name, in the order of a packet's way.
+    links: Vec<(LinkId, String)>,
 }
 
 /// Builds `scenario` for `seed`; starts are moved at random if `perturbed`.
 pub(crate) fn build(
     scenario: &Scenario,
     (seed, perturbed): (u64, bool),
-    capture: Option<Box<dyn std::io::Write + Send>>,
+    tap: Option<Tap>,
 ) -> Result<Built, RunError> {
     let streams = Streams::new(seed);
     let flows: Vec<(&str, &Flow)> = scenario.enabled_flows().collect();
@@ -69,14 +69,11 @@ pub(crate) fn build(
         TopologyKind::Chain => chain(scenario, flows.len(), streams),
     };
     let windows = Windows::of(scenario);
-    let mut meters = LinkMeters::new(&windows, ground.links, 2 * flows.len());
+    let mut meters = LinkMeters::new(&windows, ground.links.len(), 2 * flows.len());
     for (id, name, link) in &ground.watched {
         meters.watch(*id, name, link.rate.bits_per_s(), link.framing_bytes());
     }
-    let capture = capture
-        .map(|out| Capture::new(out, &ground.tapped))
-        .transpose()
-        .map_err(RunError::Capture)?;
+    let capture = tap.map(|tap| capture(tap, &ground.links)).transpose()?;
     let store = Store::new(vec![FlowMeter::new(&windows); 2 * flows.len()]);
     let watch = (Digest::new(), (meters, capture));
     let nodes = ground.topology.nodes();
@@ -115,6 +112,29 @@ pub(crate) fn build(
     Ok(built)
 }
 
+/// A capture of the links that `tap` names.
+fn capture(tap: Tap, links: &[(LinkId, String)]) -> Result<Capture, RunError> {
+    let unknown = tap
+        .links
+        .iter()
+        .find(|wanted| links.iter().all(|(_, name)| name != *wanted));
+    if let Some(unknown) = unknown {
+        let mut known: Vec<&str> = links.iter().map(|(_, name)| forward(name)).collect();
+        known.dedup();
+        return Err(RunError::UnknownLink {
+            name: unknown.clone(),
+            known: known.join(", "),
+        });
+    }
+    let watched = links
+        .iter()
+        .filter(|(_, name)| tap.watches(name))
+        .map(|(id, name)| (*id, name.clone()))
+        .collect::<Vec<_>>();
+    let named = watched.iter().map(|(id, name)| (*id, name.as_str()));
+    Capture::new(tap.out, named).map_err(RunError::Capture)
+}
+
 fn dumbbell(
     scenario: &Scenario,
     flows: &[(&str, &Flow)],
@@ -132,22 +152,18 @@ fn dumbbell(
         spec(&middle.reversed(), "bottleneck/back", streams),
     );
     let built = topology.dumbbell(flows.len(), shared, |which| {
-        let (side, name) = match which.side {
-            fairwire_net::Side::Left => ("left", flows[which.pair].0),
-            fairwire_net::Side::Right => ("right", flows[which.pair].0),
-        };
-        let is_left = which.side == fairwire_net::Side::Left;
-        let is_forward = is_left == (which.towards == Towards::Router);
-        if is_forward {
-            spec(access, &format!("access/{side}/{name}"), streams)
+        let name = access_name(which, flows[which.pair].0);
+        if name.ends_with("/back") {
+            spec(&access.reversed(), &name, streams)
         } else {
-            spec(
-                &access.reversed(),
-                &format!("access/{side}/{name}/back"),
-                streams,
-            )
+            spec(access, &name, streams)
         }
     });
+    let mut links: Vec<(LinkId, String)> = built
+        .access
+        .iter()
+        .map(|(which, id)| (*id, access_name(*which, flows[which.pair].0)))
+        .collect();
     let names = [
         (built.forward, "bottleneck".to_owned(), middle.clone()),
         (
@@ -156,16 +172,24 @@ fn dumbbell(
             middle.reversed(),
         ),
     ];
+    links.extend(names.iter().map(|(id, name, _)| (*id, name.clone())));
+    links.sort_by(|(_, one), (_, other)| forward(one).cmp(forward(other)));
     Ok(Ground {
-        links: topology.ends().len(),
+        links,
         hosts: built.left.into_iter().zip(built.right).collect(),
-        tapped: names
-            .iter()
-            .map(|(id, name, _)| (*id, name.clone()))
-            .collect(),
         watched: names.into(),
         topology,
     })
+}
+
+/// The name of an access link of `flow`: its side, and whether it is the way back.
+fn access_name(which: Access, flow: &str) -> String {
+    let (side, away) = match which.side {
+        fairwire_net::Side::Left => ("left", Towards::Router),
+        fairwire_net::Side::Right => ("right", Towards::Host),
+    };
+    let back = if which.towards == away { "" } else { "/back" };
+    format!("access/{side}/{flow}{back}")
 }
 
 fn chain(scenario: &Scenario, flows: usize, streams: Streams) -> Ground {
@@ -184,19 +208,15 @@ fn chain(scenario: &Scenario, flows: usize, streams: Streams) -> Ground {
             link.reversed(),
         ));
     }
-    let bottleneck = scenario.topology.bottleneck_name().unwrap_or("");
-    let is_tapped = |name: &str| name.strip_suffix("/back").unwrap_or(name) == bottleneck;
-    let tapped = watched
+    let links = watched
         .iter()
-        .filter(|(_, name, _)| is_tapped(name))
         .map(|(id, name, _)| (*id, name.clone()))
         .collect();
     let ends = (built.nodes[0], built.nodes[built.nodes.len() - 1]);
     Ground {
-        links: topology.ends().len(),
+        links,
         hosts: vec![ends; flows],
         watched,
-        tapped,
         topology,
     }
 }

@@ -1,8 +1,9 @@
 //! The tap: whole packets as pcapng, headers built, payloads zero, checksums true.
 //!
-//! It stands where packets enter the bottleneck, both ways, behind the queue's decision: what the
-//! queue refuses is not there, what the wire loses is. Timestamps are nanoseconds since the run
-//! began; packets are raw IPv4.
+//! It stands where packets enter a link, behind the queue's decision: what the queue refuses is
+//! not there, what the wire loses is. Each link is an interface with its name, so a packet that
+//! crosses three of them is there three times. Timestamps are nanoseconds since the run began;
+//! packets are raw IPv4.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -31,11 +32,39 @@ const TIME_TO_LIVE: u8 = 64;
 /// Nanoseconds, as a power of ten (the option `if_tsresol`).
 const NANOSECONDS: u8 = 9;
 
+/// Where a capture goes and what it watches.
+pub struct Tap {
+    /// Gets the pcapng.
+    pub out: Box<dyn Write + Send>,
+    /// Names of links, each with its way back (`bottleneck`, `access/left/tcp`); none is every link.
+    pub links: Vec<String>,
+}
+
+impl fmt::Debug for Tap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tap")
+            .field("links", &self.links)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Tap {
+    /// Is this link, or the one that it is the way back of, to be watched?
+    pub(super) fn watches(&self, name: &str) -> bool {
+        self.links.is_empty() || self.links.iter().any(|link| link == forward(name))
+    }
+}
+
+/// The name of a link without the mark of its way back.
+pub(super) fn forward(name: &str) -> &str {
+    name.strip_suffix("/back").unwrap_or(name)
+}
+
 /// Writes what enters the links it watches.
 pub(crate) struct Capture {
     writer: PcapNgWriter<Box<dyn Write + Send>>,
-    /// Interface number and link.
-    links: Vec<(u32, LinkId)>,
+    /// The interface of each link, by its number; `None` where it is not watched.
+    interfaces: Vec<Option<u32>>,
     /// One packet, built anew each time in the same memory.
     packet: Vec<u8>,
     written: Captured,
@@ -52,24 +81,31 @@ impl fmt::Debug for Capture {
 
 impl Capture {
     /// A capture of these links, each an interface with its name.
-    pub(crate) fn new(out: Box<dyn Write + Send>, links: &[(LinkId, String)]) -> io::Result<Self> {
+    pub(crate) fn new<'a>(
+        out: Box<dyn Write + Send>,
+        links: impl IntoIterator<Item = (LinkId, &'a str)>,
+    ) -> io::Result<Self> {
         let mut writer = PcapNgWriter::new(out).map_err(into_io)?;
-        let mut watched = Vec::new();
+        let mut interfaces = Vec::new();
         for (number, (link, name)) in (0..).zip(links) {
             let interface = InterfaceDescriptionBlock {
                 linktype: DataLink::RAW,
                 snaplen: 0,
                 options: vec![
-                    InterfaceDescriptionOption::IfName(Cow::Owned(name.clone())),
+                    InterfaceDescriptionOption::IfName(Cow::Owned(name.to_owned())),
                     InterfaceDescriptionOption::IfTsResol(NANOSECONDS),
                 ],
             };
             writer.write_pcapng_block(interface).map_err(into_io)?;
-            watched.push((number, *link));
+            let place = link.0 as usize;
+            if interfaces.len() <= place {
+                interfaces.resize(place + 1, None);
+            }
+            interfaces[place] = Some(number);
         }
         Ok(Self {
             writer,
-            links: watched,
+            interfaces,
             packet: Vec::new(),
             written: Captured::default(),
             failure: None,
@@ -112,8 +148,7 @@ impl Observer<Store> for Capture {
         let Place::Link(link) = seen.place else {
             return;
         };
-        let interface = self.links.iter().find(|(_, known)| *known == link);
-        let Some(&(interface, _)) = interface else {
+        let Some(&Some(interface)) = self.interfaces.get(link.0 as usize) else {
             return;
         };
         if self.failure.is_none() {

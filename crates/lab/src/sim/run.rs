@@ -2,12 +2,13 @@
 
 use std::error::Error;
 use std::fmt;
-use std::io::{self, Write};
+use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use fairwire_units::{Duration, Instant};
 
 use super::build::build;
+use super::capture::Tap;
 use super::gather::{Readings, gather};
 use super::sample;
 use crate::results::RunResult;
@@ -18,6 +19,13 @@ use crate::scenario::Scenario;
 pub enum RunError {
     /// It was asked to stop.
     Interrupted,
+    /// A capture names a link that the scenario does not have.
+    UnknownLink {
+        /// What was named.
+        name: String,
+        /// What there is.
+        known: String,
+    },
     /// The capture file cannot be written.
     Capture(io::Error),
     /// The scenario cannot be built; a checked one can.
@@ -31,6 +39,9 @@ impl fmt::Display for RunError {
         match self {
             Self::Interrupted => f.write_str("interrupted"),
             Self::Capture(error) => write!(f, "cannot write the capture: {error}"),
+            Self::UnknownLink { name, known } => {
+                write!(f, "there is no link '{name}' to capture: there are {known}")
+            }
             Self::Scenario(what) => f.write_str(what),
             Self::Dccp(what) => write!(f, "DCCP refuses this configuration: {what}"),
         }
@@ -43,7 +54,7 @@ impl Error for RunError {}
 #[derive(Default)]
 pub struct RunOptions<'a> {
     /// Gets whole packets as pcapng.
-    pub capture: Option<Box<dyn Write + Send>>,
+    pub capture: Option<Tap>,
     /// Stops the run when it becomes true.
     pub stop: Option<&'a AtomicBool>,
     /// Told how far the run is, at each period of the series.

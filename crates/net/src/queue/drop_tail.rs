@@ -103,6 +103,10 @@ impl Queue for DropTail {
             bytes: self.bytes,
         }
     }
+
+    fn ignores_idle(&self) -> bool {
+        true
+    }
 }
 
 #[cfg(test)]

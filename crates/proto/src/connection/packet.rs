@@ -45,7 +45,7 @@ impl Connection {
     ) -> Transmit {
         let mut encoder = self.start(head, kind, (0, 0), 0);
         self.write_cookies(&mut encoder);
-        self.write_ndp(kind.packet_type(), &mut encoder);
+        self.write_ndp(&mut encoder);
         self.finish(ctx, encoder, kind.packet_type())
     }
 
@@ -67,13 +67,16 @@ impl Connection {
         self.sent(ctx, written)
     }
 
+    /// Must the next packet carry an NDP Count?
+    pub(super) fn is_ndp_due(&self) -> bool {
+        // RFC 4340, 7.7: behind a packet without data; elsewhere its absence says zero.
+        self.agreed.ndp && self.ndp_run > 0
+    }
+
     /// Writes the NDP Count, if one is due. It fits: it is written before everything else that
     /// could fill the head, and room is kept for it.
-    pub(super) fn write_ndp(&self, packet_type: PacketType, encoder: &mut Encoder<'_>) {
-        // RFC 4340, 7.7: behind a packet without data. On Data it is always there, zero if need
-        // be, so that all Data packets have heads of one length.
-        let always = packet_type == PacketType::Data;
-        if self.agreed.ndp && (always || self.ndp_run > 0) {
+    pub(super) fn write_ndp(&self, encoder: &mut Encoder<'_>) {
+        if self.is_ndp_due() {
             let written = encoder.option(&DccpOption::NdpCount(self.ndp_run));
             debug_assert!(written.is_ok(), "room for an NDP Count is kept");
         }

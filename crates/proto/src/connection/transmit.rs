@@ -53,8 +53,9 @@ impl Connection {
         let feedback = self.feedback_due(now);
         let overdue = floor_passed && is_due(feedback, now);
         let data = self.is_data_permitted(now);
+        // An NDP Count rides on a DataAck, so that all Data packets have heads of one length.
         if data
-            && (self.state == State::PartOpen || feedback != AckDue::No)
+            && (self.state == State::PartOpen || feedback != AckDue::No || self.is_ndp_due())
             && let Some(transmit) = self.send_data_ack(ctx, head, overdue)
         {
             return Some(transmit);
@@ -81,7 +82,7 @@ impl Connection {
         let kind = Kind::Ack { ack };
         let mut encoder = self.start(head, &kind, (0, 0), 0);
         self.write_cookies(&mut encoder);
-        self.write_ndp(PacketType::Ack, &mut encoder);
+        self.write_ndp(&mut encoder);
         self.write_negotiation(ctx.now, PacketType::Ack, &mut encoder);
         self.write_echo(ctx.now, &mut encoder);
         self.write_feedback(ctx.now, &mut encoder);
@@ -101,7 +102,7 @@ impl Connection {
         let kind = Kind::DataAck { ack };
         let (ccval, cscov) = self.data_fields(ctx.now, size);
         let mut encoder = self.start(head, &kind, (ccval, cscov), size);
-        self.write_ndp(PacketType::DataAck, &mut encoder);
+        self.write_ndp(&mut encoder);
         let fits = self.write_feedback(ctx.now, &mut encoder);
         if !fits && (overdue || self.state == State::Open) {
             return None;
@@ -115,7 +116,7 @@ impl Connection {
         let size = self.queue.front_len()?;
         let (ccval, cscov) = self.data_fields(ctx.now, size);
         let mut encoder = self.start(head, &Kind::Data, (ccval, cscov), size);
-        self.write_ndp(PacketType::Data, &mut encoder);
+        self.write_ndp(&mut encoder);
         self.finish_data(ctx, encoder, PacketType::Data, cscov)
     }
 

@@ -146,16 +146,11 @@ impl Server {
             if params.reverse { "to" } else { "from" },
             outcome.peer
         ));
-        let role = if params.reverse {
-            Role::Sender
-        } else {
-            Role::Receiver
-        };
         let mut test = Test {
             id: params.test,
             missing: params.flows,
             running: JoinSet::new(),
-            ticker: Ticker::new(role),
+            ticker: Ticker::new(our_role(&params)),
         };
         let (stop, stopped) = Stop::new();
         self.join(&mut test, link, params, &stopped, &mut outcome)
@@ -256,11 +251,7 @@ impl Server {
         params.length = params.length.clamp(DATA_HEADER, max.max(DATA_HEADER));
         outcome.length = params.length;
         let flow = Flow {
-            role: if params.reverse {
-                Role::Sender
-            } else {
-                Role::Receiver
-            },
+            role: our_role(&params),
             meter: Meter::of(&link),
             stop: stop.clone(),
             source: None,
@@ -273,6 +264,15 @@ impl Server {
         // If it is lost, the client asks again.
         let _ = flow.link.send(Message::Ready.encode()).await;
         test.running.spawn(flow.run());
+    }
+}
+
+/// Which end of the flows the server is.
+fn our_role(params: &Params) -> Role {
+    if params.reverse {
+        Role::Sender
+    } else {
+        Role::Receiver
     }
 }
 

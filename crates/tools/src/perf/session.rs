@@ -9,7 +9,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 
 use super::PerfError;
 use super::file::{Sink, Source};
-use super::link::{Broken, Incoming, Link};
+use super::link::{Incoming, Link};
 use super::message::Message;
 use super::meter::Meter;
 use super::options::Limit;
@@ -237,13 +237,6 @@ impl Flow {
         link.close().await;
         report.flow = flow;
         report
-    }
-}
-
-/// What the peer did instead of answering.
-impl From<Broken> for String {
-    fn from(broken: Broken) -> Self {
-        broken.0
     }
 }
 
