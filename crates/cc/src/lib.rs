@@ -6,7 +6,6 @@
 
 mod controller;
 mod law;
-mod pacer;
 mod rtt;
 mod windowed;
 
@@ -16,6 +15,5 @@ pub use controller::{
     Congestion, Controller, Feedback, Flight, Gauges, Permit, Signal, TfrcReport,
 };
 pub use law::{NewReno, ThresholdWindow, Window, WindowLaw};
-pub use pacer::Pacer;
 pub use rtt::{RtoConfig, RttEstimator};
 pub use windowed::{CutFrom, Growth, IdleRule, Windowed, rfc3390_window, rfc6928_window};

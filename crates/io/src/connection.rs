@@ -10,6 +10,7 @@ use fairwire_units::{Ecn, Rate};
 
 use crate::endpoint::Remote;
 use crate::error::{Lost, SendError, TrySendError};
+use crate::socket::Route;
 use crate::state::{Handle, Link};
 
 /// A DCCP connection. Clones are the same connection; every method works from several tasks at
@@ -57,6 +58,20 @@ impl Connection {
         }
     }
 
+    /// Lets no datagram be larger than the way to the peer takes, where the system tells. Who
+    /// connects asks before; who accepts learns only now where the peer is.
+    pub(crate) fn fit_route(&self) {
+        let Inner { handle, id } = &*self.inner;
+        let Some((_, _, path)) = handle.lock().proto.addresses(*id) else {
+            return;
+        };
+        let route = Route::find(path.local, path.remote).ok();
+        if let Some(mtu) = route.and_then(|route| route.mtu) {
+            let mtu = u16::try_from(mtu).unwrap_or(u16::MAX);
+            handle.lock().proto.limit_path_mtu(*id, mtu);
+        }
+    }
+
     /// Waits for the handshake to end.
     pub(crate) async fn established(&self) -> Result<(), CloseReason> {
         self.wait(|link| match link.closed {
@@ -99,6 +114,10 @@ impl Connection {
         let now = handle.clock.now();
         let payload = Payload::Bytes(data.clone());
         let closed = state.links.get(id).and_then(|link| link.closed);
+        if state.gone {
+            // Nobody is left who would send it.
+            return Err(TrySendError::Send(SendError::Closed { reason: closed }));
+        }
         match state.proto.send(now, *id, payload) {
             Ok(datagram) => {
                 handle.poke(&mut state);

@@ -36,8 +36,8 @@ pub(crate) struct Driver {
     batch: Batch,
     head: HeadBuf,
     wakes: Vec<Waker>,
-    /// The socket had no room for `batch`.
-    blocked: bool,
+    /// The socket had no room for `batch`: when to try again.
+    blocked: Option<Instant>,
 }
 
 impl Driver {
@@ -49,7 +49,7 @@ impl Driver {
             batch: Batch::new(socket.max_segments()),
             head: HeadBuf::new(),
             wakes: Vec::new(),
-            blocked: false,
+            blocked: None,
             socket,
         }
     }
@@ -63,9 +63,7 @@ impl Driver {
                 yield_now().await;
             }
             self.timer.set(now, deadline);
-            if self.blocked {
-                self.timer.set(now, Some(now + RETRY));
-            }
+            self.timer.set(now, self.blocked);
             tokio::select! {
                 biased; // Every turn serves all three; only the waiting is in this order.
                 ready = self.socket.ready() => match ready {
@@ -73,13 +71,16 @@ impl Driver {
                     Err(_) => return, // The runtime shuts down.
                 },
                 () = self.shared.notify.notified() => received = 0,
-                () = self.timer.fired() => self.blocked = false,
+                () = self.timer.fired() => {}
             }
         }
     }
 
     /// Sends all that may leave now. Returns the time and when to wake, or `None` at the end.
     fn flush(&mut self) -> Option<(Instant, Option<Instant>)> {
+        // Whatever woke us: a socket that always has something to read must not keep it shut.
+        let now = self.shared.clock.now();
+        self.blocked = self.blocked.filter(|&until| until > now);
         loop {
             self.send();
             let mut guard = self.shared.lock();
@@ -89,7 +90,7 @@ impl Driver {
             if state.proto.next_timeout().is_some_and(|at| at <= now) {
                 state.proto.handle_timeout(now);
             }
-            while !self.blocked && self.batch.has_room() {
+            while self.blocked.is_none() && self.batch.has_room() {
                 let Some(packet) = state.proto.poll_transmit(now, &mut self.head) else {
                     break;
                 };
@@ -104,7 +105,7 @@ impl Driver {
             for waker in self.wakes.drain(..) {
                 waker.wake();
             }
-            if self.blocked || (self.batch.is_empty() && !again) {
+            if self.blocked.is_some() || (self.batch.is_empty() && !again) {
                 return (!finished).then_some((now, deadline));
             }
         }
@@ -112,13 +113,17 @@ impl Driver {
 
     /// Sends what is gathered, until the socket has no more room.
     fn send(&mut self) {
-        while !self.blocked && !self.batch.is_empty() {
+        while self.blocked.is_none() && !self.batch.is_empty() {
             match self.socket.send(&self.batch) {
                 Ok(()) => self.batch.advance(),
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.blocked = true,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.block(),
                 Err(_) => self.send_again(),
             }
         }
+    }
+
+    fn block(&mut self) {
+        self.blocked = Some(self.shared.clock.now() + RETRY);
     }
 
     /// A call failed: perhaps only because it reported an ICMP error about an earlier datagram.
@@ -126,7 +131,7 @@ impl Driver {
         self.drain_errors();
         match self.socket.send(&self.batch) {
             Ok(()) => self.batch.advance(),
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.blocked = true,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.block(),
             Err(error) => {
                 // One by one, in case the system cannot cut batches after all.
                 self.batch.set_max_segments(self.socket.max_segments());

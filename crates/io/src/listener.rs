@@ -33,7 +33,9 @@ impl Listener {
             };
             if let Some(id) = backlog.waiting.pop_front() {
                 drop(state);
-                return Poll::Ready(Ok(Connection::new(self.handle.clone(), id)));
+                let connection = Connection::new(self.handle.clone(), id);
+                connection.fit_route();
+                return Poll::Ready(Ok(connection));
             }
             if gone {
                 return Poll::Ready(Err(AcceptError));

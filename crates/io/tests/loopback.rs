@@ -277,6 +277,20 @@ async fn a_port_in_use() {
     assert!(error.to_string().contains("in use"), "{error}");
 }
 
+/// When its runtime is gone nobody sends any more, and a connection says so instead of taking
+/// datagrams that nobody will ever ask for.
+#[test]
+fn a_runtime_that_ends() {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .expect("a runtime");
+    let (here, _there) = runtime.block_on(pair(Config::default()));
+    drop(runtime);
+    let error = here.try_send("anybody?").expect_err("nobody is there");
+    assert!(matches!(error, TrySendError::Send(_)), "{error}");
+}
+
 /// A server that vanishes without a word and comes back on its port resets what it no longer
 /// knows; the client does not hang.
 #[tokio::test]

@@ -128,6 +128,8 @@ pub(crate) struct Link {
     delay: Duration,
     framing: u32,
     queue: Box<dyn Queue>,
+    /// Need packets that come to the idle link not pass through the queue?
+    bypasses: bool,
     losses: Vec<Box<dyn Loss>>,
     /// How many packets the queue holds.
     waiting: u32,
@@ -147,6 +149,7 @@ impl Link {
             transmitter: Transmitter::new(spec.rate),
             delay: spec.delay,
             framing: spec.framing,
+            bypasses: spec.queue.ignores_idle(),
             queue: spec.queue,
             losses: spec.losses,
             waiting: 0,
@@ -189,14 +192,9 @@ impl Link {
             entered: now,
             ticket,
         };
-        let transmitting = (!idle).then_some(self.transmitting);
-        let admission = self.queue.enqueue(now, arriving, transmitting);
-        self.waiting += 1;
-        if let Admission::Dropped(gone, why) = admission {
-            self.discard(now, &gone.packet, why, world);
-            if gone.ticket == ticket {
-                return false;
-            }
+        let bypasses = idle && self.bypasses;
+        if !bypasses && !self.admit(now, arriving, world) {
+            return false;
         }
         if O::WATCHES {
             let seen = Sighting {
@@ -210,10 +208,31 @@ impl Link {
         let was_silent = self.flight.is_empty();
         if idle {
             self.transmitter.silent_until(now);
+            if bypasses {
+                self.transmit(now, arriving);
+            }
             self.settle(now, world);
         }
         self.stats.peak_waiting = self.stats.peak_waiting.max(self.waiting);
         was_silent && !self.flight.is_empty()
+    }
+
+    /// The queue decides about a packet that comes. False if that packet was dropped.
+    fn admit<S: Release, O: Observer<S>>(
+        &mut self,
+        now: Instant,
+        arriving: Queued,
+        world: &mut World<S, O>,
+    ) -> bool {
+        let busy = self.transmitter.free_at() > now;
+        let transmitting = busy.then_some(self.transmitting);
+        let admission = self.queue.enqueue(now, arriving, transmitting);
+        self.waiting += 1;
+        if let Admission::Dropped(gone, why) = admission {
+            self.discard(now, &gone.packet, why, world);
+            return gone.ticket != arriving.ticket;
+        }
+        true
     }
 
     /// The packet whose moment has come, unless it was lost on the way.

@@ -82,7 +82,11 @@ impl Schedule {
 
     /// When the first event comes, found without putting anything in its place.
     pub(crate) fn soonest(&self) -> Instant {
-        self.keys.iter().map(|key| key.at).min().unwrap_or(Instant::MAX)
+        self.keys
+            .iter()
+            .map(|key| key.at)
+            .min()
+            .unwrap_or(Instant::MAX)
     }
 
     /// When the event of `slot` comes.
@@ -150,7 +154,11 @@ mod tests {
                 schedule.set(slot, new);
                 model[slot] = new;
                 let least = *model.iter().min().expect("not empty");
-                assert_eq!(schedule.soonest(), least.at, "slots {slots} ticket {ticket}");
+                assert_eq!(
+                    schedule.soonest(),
+                    least.at,
+                    "slots {slots} ticket {ticket}"
+                );
                 // Now and then several changes come before anybody looks.
                 if draw.bool(0.7) {
                     assert_eq!(schedule.first().1, least, "slots {slots} ticket {ticket}");

@@ -102,7 +102,7 @@ impl Config {
             return Err("there is no such CCID: use 2 or 3");
         }
         if self.path_mtu < crate::connection::MIN_PATH_MTU {
-            return Err("the path MTU is too small: use at least 256 bytes");
+            return Err("the path MTU is too small: use at least 576 bytes");
         }
         if self.send_queue.packets == 0 {
             return Err("the send queue needs room for at least one datagram");

@@ -274,6 +274,15 @@ impl Endpoint {
         self.get(id).map(Connection::max_datagram)
     }
 
+    /// The path of a connection takes IP packets of at most `mtu` bytes; `Config::path_mtu` may say
+    /// less. To be called before anything is sent: what waits already has its size.
+    pub fn limit_path_mtu(&mut self, id: ConnectionId, mtu: u16) {
+        let connection = self.connections.get_mut(id.slot());
+        if let Some(connection) = connection.filter(|connection| connection.id == id) {
+            connection.limit_path_mtu(mtu);
+        }
+    }
+
     /// Has the send queue room for a datagram of `size` bytes?
     pub fn can_send(&self, id: ConnectionId, size: usize) -> bool {
         self.get(id)

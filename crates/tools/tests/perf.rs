@@ -272,6 +272,39 @@ fn a_port_in_use_is_an_error() {
     }
 }
 
+/// Plain UDP's addresses can be forged: whoever only asks to be sent data gets a short question, not
+/// data, and a client that answered it and then falls silent does not hold the server for the hour
+/// that it asked for.
+#[test]
+fn a_silent_udp_client_is_not_flooded() {
+    const ASK: &str = r#"{"version":1,"test":1,"flow":1,"flows":1,"reverse":true,"length":1000,"rate":500000,"seconds":3600.0,"bytes":null,"file_size":null}"#;
+    let server = Running::start(Protocol::Udp, None);
+    let socket = UdpSocket::bind("127.0.0.1:0").expect("a free port");
+    socket.connect(("127.0.0.1", server.port)).expect("a route");
+    let patience = Some(Duration::from_millis(500));
+    socket.set_read_timeout(patience).expect("set");
+    let ask = format!("FwPP{ASK}");
+    socket.send(ask.as_bytes()).expect("sent");
+    let mut buffer = [0; 2_048];
+    let question = socket.recv(&mut buffer).expect("a question");
+    assert!(question < ask.len() && buffer.starts_with(b"FwPT"));
+    let number = buffer[4..].first_chunk().copied().expect("a number");
+    socket.recv(&mut buffer).expect_err("nothing more unasked");
+    let proof = u64::from_be_bytes(number);
+    let proven = ask.replace('}', &format!(",\"proof\":{proof}}}"));
+    socket.send(proven.as_bytes()).expect("sent");
+    let mut seen = Vec::new();
+    for _ in 0..3 {
+        socket.recv(&mut buffer).expect("data");
+        seen.push(buffer[3]);
+    }
+    assert!(seen.contains(&b'D'), "{seen:?}");
+    // The socket stays open, so that no ICMP error tells that nobody reads.
+    let (code, served) = server.end();
+    assert_eq!(code, 1, "{served}");
+    assert!(served.contains("it is gone"), "{served}");
+}
+
 /// A disk that is full ends the measurement on both sides with a reason, and what was measured is
 /// shown.
 #[test]

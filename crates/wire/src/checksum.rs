@@ -106,12 +106,12 @@ pub struct PseudoHeader {
 impl PseudoHeader {
     /// The pseudo-header of a DCCP packet between two IPv4 addresses.
     pub fn v4(source: Ipv4Addr, destination: Ipv4Addr) -> Self {
-        Self::of_protocol(&source.octets(), &destination.octets(), IP_PROTOCOL)
+        Self::of_protocol(sum_v4(source, destination), IP_PROTOCOL)
     }
 
     /// The pseudo-header of a DCCP packet between two IPv6 addresses.
     pub fn v6(source: Ipv6Addr, destination: Ipv6Addr) -> Self {
-        Self::of_protocol(&source.octets(), &destination.octets(), IP_PROTOCOL)
+        Self::of_protocol(sum_v6(source, destination), IP_PROTOCOL)
     }
 
     /// The pseudo-header between two addresses of one family, `None` for a mix.
@@ -122,24 +122,20 @@ impl PseudoHeader {
     /// The same for another protocol that sums like TCP.
     pub(crate) fn with_protocol(source: IpAddr, destination: IpAddr, protocol: u8) -> Option<Self> {
         match (source, destination) {
-            (IpAddr::V4(source), IpAddr::V4(destination)) => Some(Self::of_protocol(
-                &source.octets(),
-                &destination.octets(),
-                protocol,
-            )),
-            (IpAddr::V6(source), IpAddr::V6(destination)) => Some(Self::of_protocol(
-                &source.octets(),
-                &destination.octets(),
-                protocol,
-            )),
+            (IpAddr::V4(source), IpAddr::V4(destination)) => {
+                Some(Self::of_protocol(sum_v4(source, destination), protocol))
+            }
+            (IpAddr::V6(source), IpAddr::V6(destination)) => {
+                Some(Self::of_protocol(sum_v6(source, destination), protocol))
+            }
             _ => None,
         }
     }
 
     /// RFC 4340, 9.1: addresses and protocol number; where the zero bytes stand between them
     /// differs between IPv4 and IPv6, and the sum does not see it.
-    fn of_protocol(source: &[u8], destination: &[u8], protocol: u8) -> Self {
-        let addresses = sum_words(source) + sum_words(destination);
+    #[inline]
+    fn of_protocol(addresses: u64, protocol: u8) -> Self {
         Self {
             sum: fold(addresses + u64::from(protocol)),
         }
@@ -157,6 +153,18 @@ impl PseudoHeader {
         let length = fold(packet_len as u64);
         fold(u64::from(self.sum) + u64::from(length) + u64::from(summed.value))
     }
+}
+
+/// The sum of two addresses, not folded.
+#[inline]
+fn sum_v4(source: Ipv4Addr, destination: Ipv4Addr) -> u64 {
+    u64::from(source.to_bits()) + u64::from(destination.to_bits())
+}
+
+/// The sum of two addresses, not folded.
+#[inline]
+fn sum_v6(source: Ipv6Addr, destination: Ipv6Addr) -> u64 {
+    sum_words(&source.octets()) + sum_words(&destination.octets())
 }
 
 /// How many bytes of a payload of `payload_len` bytes the checksum covers, if `CsCov` is `cscov`

@@ -105,7 +105,7 @@ impl Sender {
         Self {
             config,
             segments: Segments::new(config.segment, config.max_segment),
-            schedule: Schedule::new(),
+            schedule: Schedule::new(config.granularity),
             limited: DataLimited::new(),
             received: RecvSet::new(),
             rtt: None,
@@ -343,7 +343,10 @@ impl Sender {
 
 impl Controller for Sender {
     fn permit(&self, now: Instant, _flight: Flight, _size: u32) -> Permit {
-        let at = self.next_departure();
+        let mut at = self.next_departure();
+        if let Some(burst) = self.schedule.burst_until(self.interval()) {
+            at = at.max(burst);
+        }
         if at <= now {
             Permit::Now
         } else {
@@ -394,7 +397,9 @@ impl Controller for Sender {
         }
         let changed = self.on_nofeedback(now);
         if changed {
-            self.timeouts += 1;
+            // Who sent nothing got no answer: that takes back a rate that is not used, and is no
+            // sign of trouble.
+            self.timeouts += u64::from(!self.idle);
             self.set_timer(now);
         } else {
             // Idle, and at the rate that idle time leaves: nothing changes before the next packet,

@@ -2,7 +2,7 @@
 
 use fairwire_units::{Duration, Rate};
 
-use super::{Connection, Context, State};
+use super::{Connection, Context, Sizes, State};
 use crate::endpoint::SendError;
 use crate::event::{DatagramId, Event, Fate, Received};
 use crate::payload::Payload;
@@ -56,6 +56,13 @@ impl Connection {
         self.sizes.max_datagram()
     }
 
+    /// The path takes no more than `mtu` bytes. Nothing may wait that was accepted at another size.
+    pub(crate) fn limit_path_mtu(&mut self, mtu: u16) {
+        if self.queue.is_empty() {
+            self.sizes = Sizes::new(&self.flow.path, self.config.path_mtu.min(mtu));
+        }
+    }
+
     /// Would a datagram of `size` bytes be taken?
     pub(crate) fn can_send(&self, size: usize) -> bool {
         let open = matches!(self.state, State::Request | State::PartOpen | State::Open);
@@ -86,7 +93,7 @@ impl Connection {
     /// Counters and gauges.
     pub(crate) fn stats(&self) -> Stats {
         let mut stats = self.stats;
-        stats.receive_drops += self.received.drops;
+        stats.receive_drops = self.received.drops;
         stats.queued_packets = self.queue.len();
         stats.queued_bytes = self.queue.bytes();
         stats.sequence_window = self.sequence.local_window;

@@ -10,6 +10,7 @@ const LONGEST: Duration = Duration::from_secs(64);
 pub(crate) struct Backoff {
     interval: Duration,
     at: Option<Instant>,
+    repeats: bool,
 }
 
 impl Backoff {
@@ -19,7 +20,13 @@ impl Backoff {
         Self {
             interval: first.clamp(Duration::from_millis(1), LONGEST),
             at: None,
+            repeats: false,
         }
+    }
+
+    /// Has it ended at least once, so that the packet left again?
+    pub(crate) fn repeats(&self) -> bool {
+        self.repeats
     }
 
     /// Starts the wait that follows a packet sent now.
@@ -37,6 +44,7 @@ impl Backoff {
         let expired = self.at.is_some_and(|at| at <= now);
         if expired {
             self.at = None;
+            self.repeats = true;
             self.interval = (self.interval * 2).min(LONGEST);
         }
         expired

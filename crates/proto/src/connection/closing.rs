@@ -100,8 +100,12 @@ impl Connection {
 
     /// Step 9: the peer's Reset ends the connection, and its flow waits.
     pub(super) fn on_reset(&mut self, ctx: &mut Context<'_>, code: ResetCode, data: [u8; 3]) {
+        // RFC 4340, 8.3: the Close is answered once, and the answer may be lost. To a peer that is
+        // done our next one belongs to no connection; what it then says is no failure.
+        let repeated = self.state == State::Closing && self.retry.repeats();
         let reason = match code.effective() {
             ResetCode::Closed => CloseReason::Closed,
+            ResetCode::NoConnection if repeated => CloseReason::Closed,
             code => CloseReason::Reset { code, data },
         };
         self.end(ctx, reason, true);

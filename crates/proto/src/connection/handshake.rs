@@ -1,7 +1,9 @@
 //! How a connection begins (RFC 4340, section 8.1).
 
 use fairwire_units::{Duration, Instant};
-use fairwire_wire::{DccpOption, Encoder, HeadBuf, Kind, Packet, PacketType, ResetCode, Seq};
+use fairwire_wire::{
+    Encoder, HeadBuf, Kind, Options, Packet, PacketType, ResetCode, Seq, option_type,
+};
 
 use super::backoff::Backoff;
 use super::{Connection, Context, Origin, State};
@@ -15,6 +17,9 @@ pub(super) const FIRST_RETRY: Duration = Duration::from_secs(1);
 
 /// RFC 4340, 8.1.5: the first Ack is repeated after about 200 ms.
 const PARTOPEN_RETRY: Duration = Duration::from_millis(200);
+
+/// Bytes of an option before its data.
+const COOKIE_HEAD: usize = 2;
 
 /// RFC 4340, 8.1.3 and 8.1.5: how long either side waits for the other to complete the handshake.
 fn four_msl() -> Duration {
@@ -86,8 +91,9 @@ impl Connection {
         let stamp = self.timestamps.stamp(ctx.now);
         let mut encoder = self.start(head, kind, (0, 0), 0);
         self.write_negotiation(ctx.now, packet_type, &mut encoder);
-        let written = encoder.option(&stamp);
-        debug_assert!(written.is_ok(), "negotiation leaves room for a timestamp");
+        // Answers about hundreds of unknown features may leave no room for it. The acknowledgement
+        // of this packet tells a round trip too.
+        let _ = encoder.option(&stamp);
         self.write_echo(ctx.now, &mut encoder);
         self.handshake_sent = Some((self.next_seq(), ctx.now));
         self.finish(ctx, encoder, packet_type)
@@ -184,24 +190,22 @@ impl Connection {
     pub(super) fn keep_cookie(&mut self, data: &[u8]) {
         // An Ack with all of them must fit into one head; a server whose cookies do not gets
         // none back and refuses us, as it would if they were lost.
-        let room = fairwire_wire::MAX_HEAD / 2;
-        if self.cookies.len() + data.len() < room
-            && let Ok(len) = u8::try_from(data.len())
-        {
-            self.cookies.push(len);
+        let room = self.sizes.head_limit(0) / 2;
+        let fits = self.cookies.len() + COOKIE_HEAD + data.len() <= room;
+        if fits && let Ok(len) = u8::try_from(COOKIE_HEAD + data.len()) {
+            self.cookies.extend([option_type::INIT_COOKIE, len]);
             self.cookies.extend_from_slice(data);
         }
     }
 
     /// RFC 4340, 8.1.4: every packet of PARTOPEN carries the same cookies in the same order.
     pub(super) fn write_cookies(&self, encoder: &mut Encoder<'_>) {
-        let mut rest = self.cookies.as_slice();
-        while let Some((&len, behind)) = rest.split_first()
-            && let Some((cookie, behind)) = behind.split_at_checked(usize::from(len))
+        for cookie in Options::new(&self.cookies)
+            .iter()
+            .filter_map(|raw| raw.decode().ok())
         {
-            let written = encoder.option(&DccpOption::InitCookie(cookie));
+            let written = encoder.option(&cookie);
             debug_assert!(written.is_ok(), "cookies kept fit into half a head");
-            rest = behind;
         }
     }
 

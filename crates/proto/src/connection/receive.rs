@@ -175,7 +175,7 @@ impl Connection {
         }
         // RFC 4340, 12.1: who cannot read marks takes no data before the peer knows.
         if !self.agreed.may_take {
-            self.stats.receive_drops += 1;
+            self.received.refuse();
             return;
         }
         self.stats.data_received += 1;

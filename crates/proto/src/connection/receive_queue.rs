@@ -48,8 +48,7 @@ impl ReceiveQueue {
         let fits = self.waiting.len() < self.max_packets
             && self.bytes.saturating_add(payload.len()) <= self.max_bytes;
         if !fits {
-            self.arrivals.dropped();
-            self.drops += 1;
+            self.refuse();
             return false;
         }
         self.bytes += payload.len();
@@ -60,6 +59,12 @@ impl ReceiveQueue {
             lost_before: self.arrivals.take_missing(),
         });
         self.waiting.len() == 1
+    }
+
+    /// The data of a packet that arrived are not taken.
+    pub(crate) fn refuse(&mut self) {
+        self.arrivals.dropped();
+        self.drops += 1;
     }
 
     /// Is there nothing to read?

@@ -11,8 +11,9 @@ use crate::transmit::{Encapsulation, Path};
 /// longer leaves on an Ack of its own.
 const OPTION_ROOM: usize = 40;
 
-/// The smallest path MTU that leaves room for data.
-pub(crate) const MIN_PATH_MTU: u16 = 256;
+/// The smallest path MTU: what every IPv4 host takes (RFC 791, 3.1). The longest Ack Vector that
+/// a receiver keeps fits it on an Ack of its own, over IPv6 without encapsulation too.
+pub(crate) const MIN_PATH_MTU: u16 = 576;
 
 /// Sizes that follow from the path.
 #[derive(Clone, Copy, Debug)]

@@ -175,6 +175,12 @@ impl Tx for TfrcTx {
 
     fn handle_timeout(&mut self, now: Instant, waiting: u32, _told: &mut Told) {
         let flight = self.flight_with(waiting);
+        if self.next_timeout().is_some_and(|at| at <= now) {
+            // No feedback for four round trips. Where the flight is what keeps us from sending
+            // (RFC 4340, 7.5.2), nothing else would ever clear it: without data from us the peer
+            // has nothing to give feedback on.
+            self.sent.forget_flight();
+        }
         self.controller.handle_timeout(now, flight);
     }
 

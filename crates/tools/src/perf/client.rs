@@ -1,6 +1,5 @@
 //! The client: connects, asks, moves its end of each flow, prints.
 
-use std::hash::{BuildHasher, Hasher, RandomState};
 use std::time::Duration;
 
 use tokio::task::JoinSet;
@@ -8,11 +7,11 @@ use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
 use super::console::Console;
 use super::file::Source;
-use super::link::Link;
+use super::link::{Incoming, Link};
 use super::meter::Meter;
 use super::options::{ClientOptions, Limit, Protocol};
 use super::report::{ErrorReport, FlowReport, Interval, Outcome, Role};
-use super::session::{Flow, Params, Stop, introduce};
+use super::session::{Flow, Params, Stop, introduce, random};
 use super::text;
 use super::ticker::Ticker;
 use super::{PerfError, runtime};
@@ -76,27 +75,27 @@ async fn measure(options: &ClientOptions, console: &mut Console) -> Result<Outco
 }
 
 /// Connects every flow and agrees on it with the server.
-async fn prepare(
-    options: &ClientOptions,
-    mut source: Option<Source>,
-) -> Result<Vec<Flow>, PerfError> {
+async fn prepare(options: &ClientOptions, source: Option<Source>) -> Result<Vec<Flow>, PerfError> {
     let mut params = Params::new(options.limit_in_force());
-    // The hasher's keys are random, which is all that is asked of a name.
-    params.test = RandomState::new().build_hasher().finish();
+    params.test = random();
     params.flows = options.parallel;
     params.patience = options.patience;
     params.reverse = options.reverse;
     params.rate = options.rate_in_force();
     params.file_size = source.as_ref().map(|source| source.size);
     let (_, stop) = Stop::new();
-    let mut flows = Vec::new();
+    // Side by side: one after the other, many flows over a long way would take longer than the
+    // server waits for data of the first.
+    let mut agreeing = JoinSet::new();
     for flow in 1..=options.parallel {
-        let link = Link::connect(options).await?;
-        params.flow = flow;
-        params.length = length(options, link.max_message())?;
-        let early = introduce(&link, &params).await?;
+        let (options, params) = (options.clone(), params.clone());
+        agreeing.spawn(async move { agree(&options, Params { flow, ..params }).await });
+    }
+    let mut flows = Vec::new();
+    while let Some(agreed) = agreeing.join_next().await {
+        let lost = |error| PerfError::Local(format!("a flow broke down: {error}"));
+        let (link, params, early) = agreed.map_err(lost)??;
         flows.push(Flow {
-            params: params.clone(),
             role: if options.reverse {
                 Role::Receiver
             } else {
@@ -104,13 +103,29 @@ async fn prepare(
             },
             meter: Meter::of(&link),
             stop: stop.clone(),
-            source: source.take(),
+            source: None,
             sink: None,
             early,
+            params,
             link,
         });
     }
+    flows.sort_by_key(|flow| flow.params.flow);
+    if let Some(first) = flows.first_mut() {
+        first.source = source;
+    }
     Ok(flows)
+}
+
+/// Connects one flow and agrees on it with the server.
+async fn agree(
+    options: &ClientOptions,
+    mut params: Params,
+) -> Result<(Link, Params, Option<Incoming>), PerfError> {
+    let link = Link::connect(options).await?;
+    params.length = length(options, link.max_message())?;
+    let early = introduce(&link, &params).await?;
+    Ok((link, params, early))
 }
 
 /// Bytes per message: as asked, or the default if it fits.
@@ -153,7 +168,10 @@ async fn run(
         tokio::select! {
             ended = running.join_next() => match ended {
                 Some(Ok(flow)) => outcome.flows.push(flow),
-                Some(Err(_)) => {}
+                Some(Err(error)) => {
+                    let text = format!("a flow broke down: {error}");
+                    outcome.error = Some((&PerfError::Local(text)).into());
+                }
                 None => break,
             },
             _ = tick.tick(), if !options.interval.is_zero() => {

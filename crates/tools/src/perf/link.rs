@@ -106,6 +106,11 @@ impl Link {
         }
     }
 
+    /// Is there no handshake, so that an address may be forged and nobody tells that a peer is gone?
+    pub(crate) fn is_forgeable(&self) -> bool {
+        matches!(self, Self::Udp(_))
+    }
+
     /// What the protocol knows about the path; DCCP's only.
     pub(crate) fn stats(&self) -> Option<Stats> {
         match self {

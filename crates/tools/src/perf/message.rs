@@ -21,6 +21,9 @@ const MAGIC: &[u8; 3] = b"FwP";
 pub(crate) enum Message {
     /// The client says what it wants; JSON. Repeated until answered.
     Params(Bytes),
+    /// Params with this number in them will be believed: plain UDP's server asks it of an address
+    /// that anybody could have written into the packet.
+    Prove(u64),
     /// The server is ready.
     Ready,
     /// This side cannot go on; why, in words.
@@ -29,7 +32,8 @@ pub(crate) enum Message {
     Data(Piece),
     /// All is sent; the sender's report, JSON. Repeated until answered.
     Finish(Bytes),
-    /// The report takes a moment: the file is being summed.
+    /// This side is alive: its report takes a moment, for the file is being summed, or data come
+    /// in by a protocol that would not tell if they did not.
     Wait,
     /// The receiver's report, JSON.
     Report(Bytes),
@@ -60,6 +64,7 @@ impl Message {
         let rest = || bytes.slice(4..);
         Some(match letter {
             b'P' => Self::Params(rest()),
+            b'T' => Self::Prove(word(bytes, 4)?),
             b'Y' => Self::Ready,
             b'A' => Self::Abort(rest()),
             b'D' => Self::Data(Piece {
@@ -85,8 +90,13 @@ impl Message {
     /// Writes a message that is not data.
     pub(crate) fn encode(&self) -> Bytes {
         let none = Bytes::new();
+        let proof;
         let (letter, body) = match self {
             Self::Params(json) => (b'P', json),
+            Self::Prove(number) => {
+                proof = Bytes::copy_from_slice(&number.to_be_bytes());
+                (b'T', &proof)
+            }
             Self::Ready => (b'Y', &none),
             Self::Abort(text) => (b'A', text),
             Self::Finish(json) => (b'F', json),
@@ -142,6 +152,7 @@ mod tests {
         };
         for message in [
             Message::Params(Bytes::from_static(b"{}")),
+            Message::Prove(1 << 60),
             Message::Ready,
             Message::Abort(Bytes::from_static(b"no")),
             piece(None),

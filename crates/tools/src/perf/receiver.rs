@@ -17,6 +17,9 @@ use fairwire_units::Instant as Moment;
 /// Missing ranges listed at most; fewer where they do not fit into a datagram.
 const LISTED: usize = 20;
 
+/// How often a sender over plain UDP hears that its data arrive.
+const SIGN_OF_LIFE: fairwire_units::Duration = fairwire_units::Duration::from_secs(1);
+
 /// How long a sender may take to say that it has the report.
 const LINGER: Duration = Duration::from_secs(2);
 
@@ -28,6 +31,8 @@ pub(crate) struct Receiver<'a> {
     stop: Stop,
     sink: Option<Sink>,
     sender: Option<SenderReport>,
+    /// When to give the next sign of life.
+    sign_at: Moment,
 }
 
 /// What a message means for the flow.
@@ -51,6 +56,7 @@ impl<'a> Receiver<'a> {
             stop,
             sink,
             sender: None,
+            sign_at: Moment::START,
         }
     }
 
@@ -125,6 +131,10 @@ impl<'a> Receiver<'a> {
                         .received(now, piece.number, sent, size, incoming.marked);
                 if let (true, Some(sink), Some(offset)) = (first, &mut self.sink, piece.offset) {
                     sink.write(offset, &piece.data)?;
+                }
+                if now >= self.sign_at && self.link.is_forgeable() {
+                    self.sign_at = now + SIGN_OF_LIFE;
+                    self.link.send(Message::Wait.encode()).await?;
                 }
             }
             Some(Message::Finish(json)) => {

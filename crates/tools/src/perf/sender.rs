@@ -92,7 +92,7 @@ impl<'a> Sender<'a> {
             sent = send_all(link, params, meter, source) => sent,
             () = time_is_up => Ok(()),
             () = stop.requested() => Err(PerfError::Interrupted),
-            said = listen(link) => Err(said),
+            said = listen(link, params.silence()) => Err(said),
             () = stalled(meter, params.silence()) => Err(PerfError::Peer(format!(
                 "nothing could be sent for {} s: the receiver is gone",
                 params.silence().as_secs()
@@ -198,12 +198,23 @@ async fn send_all(
     Ok(())
 }
 
-/// Answers what the receiver says while we send; returns when it wants us to stop.
-async fn listen(link: &Link) -> PerfError {
+/// Answers what the receiver says while we send; returns when it wants us to stop, or is silent
+/// for `patience` over a protocol that would not tell.
+async fn listen(link: &Link, patience: Duration) -> PerfError {
     loop {
-        let Incoming { bytes, .. } = match link.recv().await {
-            Ok(incoming) => incoming,
-            Err(broken) => return broken.into(),
+        let heard = if link.is_forgeable() {
+            timeout(patience, link.recv()).await
+        } else {
+            Ok(link.recv().await)
+        };
+        let Incoming { bytes, .. } = match heard {
+            Ok(Ok(incoming)) => incoming,
+            Ok(Err(broken)) => return broken.into(),
+            Err(_) => {
+                let s = patience.as_secs();
+                let text = format!("the receiver said nothing for {s} s: it is gone");
+                return PerfError::Peer(text);
+            }
         };
         match Message::decode(&bytes) {
             // Our answer was lost.

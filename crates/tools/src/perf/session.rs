@@ -1,5 +1,6 @@
 //! How the two sides agree on a flow, and who then sends.
 
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -48,6 +49,9 @@ pub(crate) struct Params {
     pub bytes: Option<u64>,
     /// The size of the file that is sent.
     pub file_size: Option<u64>,
+    /// What a server of plain UDP asked to hear, which shows that its answers reach us.
+    #[serde(default)]
+    pub proof: Option<u64>,
     /// How long this side lets the other one be silent.
     #[serde(skip, default = "patience")]
     pub patience: Duration,
@@ -76,6 +80,7 @@ impl Params {
             seconds,
             bytes,
             file_size: None,
+            proof: None,
             patience: PATIENCE,
         }
     }
@@ -87,6 +92,11 @@ impl Params {
             .checked_div(self.rate)
             .unwrap_or(0);
         self.patience + Duration::from_secs(gap_s)
+    }
+
+    fn hello(&self) -> Bytes {
+        let json = serde_json::to_vec(self).unwrap_or_default();
+        Message::Params(json.into()).encode()
     }
 
     fn decode(json: &Bytes) -> Result<Self, String> {
@@ -108,8 +118,7 @@ impl Params {
 
 /// Tells the server what we want until it is ready. What it may have sent already comes back.
 pub(crate) async fn introduce(link: &Link, params: &Params) -> Result<Option<Incoming>, PerfError> {
-    let json = serde_json::to_vec(params).unwrap_or_default();
-    let hello = Message::Params(json.into()).encode();
+    let mut hello = params.hello();
     let until = Instant::now() + params.patience;
     while Instant::now() < until {
         link.send(hello.clone()).await?;
@@ -122,6 +131,11 @@ pub(crate) async fn introduce(link: &Link, params: &Params) -> Result<Option<Inc
             // The answer was lost, but what follows it says the same.
             Some(Message::Data(_) | Message::Finish(_)) => return Ok(Some(incoming)),
             Some(Message::Abort(why)) => return Err(refusal(&why)),
+            Some(Message::Prove(proof)) => {
+                let proof = Some(proof);
+                let params = params.clone();
+                hello = Params { proof, ..params }.hello();
+            }
             _ => {}
         }
     }
@@ -132,21 +146,35 @@ pub(crate) async fn introduce(link: &Link, params: &Params) -> Result<Option<Inc
 }
 
 /// Waits for a client to say what it wants. `None` if it never does, or nonsense.
+///
+/// A source address of plain UDP is easily forged: before it is believed, and perhaps sent data at
+/// any rate, who has it must repeat a number that only its owner hears.
 pub(crate) async fn greet(link: &Link) -> Option<Params> {
     let until = Instant::now() + PATIENCE;
+    let asked = link.is_forgeable().then(random);
     loop {
         let incoming = timeout_at(until, link.recv()).await.ok()?.ok()?;
         let Some(Message::Params(json)) = Message::decode(&incoming.bytes) else {
             continue;
         };
         match Params::decode(&json) {
-            Ok(params) => return Some(params),
+            Ok(params) => match asked {
+                Some(proof) if params.proof != asked => {
+                    link.send(Message::Prove(proof).encode()).await.ok()?;
+                }
+                _ => return Some(params),
+            },
             Err(why) => {
                 refuse(link, &why).await;
                 return None;
             }
         }
     }
+}
+
+/// A number that nobody guesses: the keys of the system's hasher are random.
+pub(crate) fn random() -> u64 {
+    RandomState::new().build_hasher().finish()
 }
 
 /// Says no, and says it again to a client that asks again.

@@ -51,14 +51,24 @@ fn started() -> Sender {
     sender
 }
 
-/// Sends all that is allowed at this moment; the controller is the limit then.
-fn fill(sender: &mut Sender, now_ms: u64) {
-    while sender.permit(at(now_ms), GREEDY, S) == Permit::Now {
-        sender.on_sent(at(now_ms), GREEDY, S);
+/// Sends all that is allowed from this moment on, burst after burst, half a grain apart; the
+/// controller is the limit then. Returns how many packets left.
+fn fill(sender: &mut Sender, now_ms: u64, size: u32) -> u32 {
+    let (mut now, mut packets) = (at(now_ms), 0);
+    loop {
+        match sender.permit(now, GREEDY, size) {
+            Permit::Now => {
+                sender.on_sent(now, GREEDY, size);
+                packets += 1;
+            }
+            Permit::At(next) if next <= now + ms(1) / 2 => now = next,
+            _ => return packets,
+        }
     }
 }
 
-/// A report with a sample of 100 ms, about what was sent until 100 ms ago.
+/// A report with a sample of 100 ms, about what was sent until 100 ms ago and in the bursts that
+/// began then.
 fn report(sender: &mut Sender, now_ms: u64, x_recv: f64, p: f64) {
     let feedback = Feedback {
         rtt: Some(ms(R)),
@@ -66,7 +76,7 @@ fn report(sender: &mut Sender, now_ms: u64, x_recv: f64, p: f64) {
             x_recv,
             p,
             new_loss: false,
-            covers_until: Some(at(now_ms - R)),
+            covers_until: Some(at(now_ms - R + 5)),
         }),
         ..Feedback::default()
     };
@@ -124,17 +134,17 @@ fn slow_start_follows_the_receive_rate() {
     assert_rate(&sender, 40_000.0);
     report(&mut sender, 1_100, 0.0, 0.0);
     assert_rate(&sender, 80_000.0);
-    fill(&mut sender, 1_100);
+    fill(&mut sender, 1_100, S);
     report(&mut sender, 1_150, 40_000.0, 0.0);
     assert_rate(&sender, 80_000.0);
     report(&mut sender, 1_200, 40_000.0, 0.0);
     assert_rate(&sender, 160_000.0);
     // Infinity is older than two round trips now; 2 * 60000 is the limit.
-    fill(&mut sender, 1_201);
+    fill(&mut sender, 1_201, S);
     report(&mut sender, 1_301, 60_000.0, 0.0);
     assert_rate(&sender, 120_000.0);
     // Less than the initial rate is never the limit in slow start.
-    fill(&mut sender, 1_450);
+    fill(&mut sender, 1_450, S);
     report(&mut sender, 1_600, 10.0, 0.0);
     assert_rate(&sender, 40_000.0);
     assert_eq!(sender.gauges().x_recv_bytes_per_s, Some(10.0));
@@ -146,15 +156,15 @@ fn slow_start_follows_the_receive_rate() {
 fn congestion_avoidance_follows_the_equation() {
     let mut sender = started();
     report(&mut sender, 1_100, 0.0, 0.0);
-    fill(&mut sender, 1_100);
+    fill(&mut sender, 1_100, S);
     report(&mut sender, 1_200, 40_000.0, 0.01);
     assert_rate(&sender, by_equation(0.01));
-    fill(&mut sender, 1_250);
+    fill(&mut sender, 1_250, S);
     report(&mut sender, 1_350, 20_000.0, 0.01);
-    fill(&mut sender, 1_600);
+    fill(&mut sender, 1_600, S);
     report(&mut sender, 1_700, 20_000.0, 0.01);
     assert_rate(&sender, 40_000.0);
-    fill(&mut sender, 2_600);
+    fill(&mut sender, 2_600, S);
     report(&mut sender, 2_700, 0.0, 0.01);
     assert_rate(&sender, f64::from(S) / 64.0);
 }
@@ -165,7 +175,7 @@ fn congestion_avoidance_follows_the_equation() {
 fn data_limited_intervals_are_no_limit() {
     let mut sender = started();
     report(&mut sender, 1_100, 0.0, 0.0);
-    fill(&mut sender, 1_150);
+    fill(&mut sender, 1_150, S);
     report(&mut sender, 1_250, 100_000.0, 0.0001);
     report(&mut sender, 1_301, 100_000.0, 0.0001);
     assert_rate(&sender, 200_000.0);
@@ -180,13 +190,24 @@ fn data_limited_intervals_are_no_limit() {
     assert_eq!(sender.gauges().cuts, 1);
 }
 
+/// RFC 5348, 4.4: a rate far above the initial one is halved in idle time, too; the instruments show
+/// no timeout then, for nobody was asked anything.
+#[test]
+fn idle_time_shows_no_timeouts() {
+    let mut sender = started();
+    report(&mut sender, 1_100, 0.0, 0.0);
+    sender.handle_timeout(at(1_500), MODEST);
+    assert_rate(&sender, 40_000.0);
+    assert_eq!(sender.gauges().timeouts, 0);
+}
+
 /// RFC 5348, 4.4: in slow start the nofeedback timer halves the rate of a sender that sends.
 #[test]
 fn silence_in_slow_start_halves_the_rate() {
     let mut sender = started();
     report(&mut sender, 1_100, 0.0, 0.0);
     assert_rate(&sender, 80_000.0);
-    fill(&mut sender, 1_150);
+    fill(&mut sender, 1_150, S);
     sender.handle_timeout(at(1_499), GREEDY);
     assert_rate(&sender, 80_000.0);
     sender.handle_timeout(at(1_500), GREEDY);
@@ -201,22 +222,22 @@ fn silence_in_slow_start_halves_the_rate() {
 fn silence_with_losses_halves_what_was_the_limit() {
     let mut sender = started();
     report(&mut sender, 1_100, 0.0, 0.0);
-    fill(&mut sender, 1_250);
+    fill(&mut sender, 1_250, S);
     report(&mut sender, 1_350, 20_000.0, 0.001);
     assert_rate(&sender, 40_000.0);
-    fill(&mut sender, 1_400);
+    fill(&mut sender, 1_400, S);
     sender.handle_timeout(at(1_750), GREEDY);
     assert_rate(&sender, 20_000.0);
-    fill(&mut sender, 1_800);
+    fill(&mut sender, 1_800, S);
     sender.handle_timeout(at(2_150), GREEDY);
     assert_rate(&sender, 10_000.0);
 
     let mut sender = started();
     report(&mut sender, 1_100, 0.0, 0.0);
-    fill(&mut sender, 1_250);
+    fill(&mut sender, 1_250, S);
     report(&mut sender, 1_350, 500_000.0, 0.01);
     assert_rate(&sender, by_equation(0.01));
-    fill(&mut sender, 1_400);
+    fill(&mut sender, 1_400, S);
     sender.handle_timeout(at(1_750), GREEDY);
     assert_rate(&sender, by_equation(0.01) / 2.0);
 }
@@ -227,7 +248,7 @@ fn silence_with_losses_halves_what_was_the_limit() {
 fn idle_time_keeps_the_initial_rate() {
     let mut sender = started();
     report(&mut sender, 1_100, 0.0, 0.0);
-    fill(&mut sender, 1_150);
+    fill(&mut sender, 1_150, S);
     report(&mut sender, 1_250, 400_000.0, 0.001);
     report(&mut sender, 1_350, 400_000.0, 0.001);
     assert_rate(&sender, by_equation(0.001));
@@ -242,7 +263,7 @@ fn idle_time_keeps_the_initial_rate() {
 
     let mut sender = started();
     report(&mut sender, 1_100, 0.0, 0.0);
-    fill(&mut sender, 1_150);
+    fill(&mut sender, 1_150, S);
     report(&mut sender, 1_250, 5_000.0, 0.001);
     report(&mut sender, 1_350, 5_000.0, 0.001);
     sender.handle_timeout(at(1_750), MODEST);
@@ -287,13 +308,13 @@ fn packets_are_paced() {
     report(&mut sender, 1_010, 0.0, 0.0);
     report(&mut sender, 1_100, 0.0, 0.0);
     assert_rate(&sender, 80_000.0);
-    // 12.5 ms apart now; a round trip is eight packets, and the first left at 1000 ms.
-    let mut burst = 0;
-    while sender.permit(at(1_100), GREEDY, S) == Permit::Now {
-        sender.on_sent(at(1_100), GREEDY, S);
-        burst += 1;
-    }
-    assert_eq!(burst, 8);
+    // 12.5 ms apart now; a round trip is eight packets, and the first left at 1000 ms. Two of them
+    // leave at once.
+    sender.on_sent(at(1_100), GREEDY, S);
+    sender.on_sent(at(1_100), GREEDY, S);
+    let next = Instant::from_nanos(1_100_500_000);
+    assert_eq!(sender.permit(at(1_100), GREEDY, S), Permit::At(next));
+    assert_eq!(fill(&mut sender, 1_100, S), 6);
 }
 
 /// RFC 5348, 4.2: the initial rate is four packets per round trip for small ones, even where the
@@ -324,9 +345,7 @@ fn a_fixed_segment_size_counts_packets() {
     });
     sender.on_sent(at(1_000), GREEDY, 146);
     report(&mut sender, 1_100, 0.0, 0.0);
-    while sender.permit(at(1_250), GREEDY, 146) == Permit::Now {
-        sender.on_sent(at(1_250), GREEDY, 146);
-    }
+    fill(&mut sender, 1_250, 146);
     report(&mut sender, 1_350, 14_600.0, 1e-6);
     // 14600 B/s are 100 packets per second, and twice that is allowed.
     assert_rate(&sender, 200.0 * 1_460.0);

@@ -83,6 +83,39 @@ fn closing_ends_under_loss() {
     }
 }
 
+/// RFC 4340, 8.3: where only the answer to the Close is lost, the connection ended in good order on
+/// both sides, whoever began it; a peer that knew nothing of the first Close either was restarted.
+#[test]
+fn a_lost_answer_to_a_close_is_no_failure() {
+    for begins in 0..2 {
+        let mut pair = Pair::new();
+        let (client, server) = pair.open(Config::default(), Config::default());
+        let mut lost = false;
+        pair.rule(move |wire| {
+            let first = wire.reset().is_some() && !std::mem::replace(&mut lost, true);
+            first.then_some(Fault::Lose)
+        });
+        pair.ends[begins].close(pair.now, [client, server][begins]);
+        pair.run_for(Duration::from_secs(2));
+        for side in 0..2 {
+            assert_eq!(pair.told(side).last(), Some(&CLOSED), "{begins}: {side}");
+        }
+    }
+    let mut pair = Pair::new();
+    let (client, server) = pair.open(Config::default(), Config::default());
+    pair.rule(|_| Some(Fault::Lose));
+    pair.ends[1].abort(pair.now, server);
+    pair.drain();
+    pair.rule(|_| None);
+    pair.ends[0].close(pair.now, client);
+    pair.run_for(Duration::from_secs(2));
+    let no_connection = CloseReason::Reset {
+        code: ResetCode::NoConnection,
+        data: [0; 3],
+    };
+    assert_eq!(reason(&pair, 0), Some(no_connection));
+}
+
 /// RFC 4340, 8.3: an unanswered Close is repeated, first after two round trips and then less and
 /// less often; after 20 seconds the connection is reset and forgotten.
 #[test]

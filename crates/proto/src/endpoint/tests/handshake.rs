@@ -289,6 +289,33 @@ fn init_cookies_are_echoed() {
     }
 }
 
+/// RFC 4340, 12.1: who cannot read marks takes no data before the peer has confirmed to know that;
+/// the application learns that it missed something.
+#[test]
+fn data_before_ecn_incapable_is_confirmed_is_missing() {
+    let mut pair = Pair::new();
+    pair.rule(|wire| (wire.from == 1).then_some(Fault::Lose));
+    let mut blind = Config::default();
+    blind.ecn = false;
+    pair.connect(Config::default(), blind);
+    pair.run_for(ms(25));
+    let kind = |ack| Kind::DataAck { ack };
+    let early = pair.forge(0, 1, kind, |_| {}, data(7));
+    pair.answers_to(&early);
+    let server = pair.server.expect("accepted");
+    assert!(pair.ends[1].recv(server).is_none());
+    let confirm = |encoder: &mut fairwire_wire::Encoder<'_>| {
+        let (feature, value) = (4, &[1, 1][..]);
+        let confirm = DccpOption::ConfirmR { feature, value };
+        encoder.option(&confirm).unwrap();
+    };
+    let wire = pair.forge(0, 2, kind, confirm, data(9));
+    pair.answers_to(&wire);
+    let received = pair.ends[1].recv(server).expect("confirmed");
+    assert_eq!((received.payload.len(), received.lost_before), (9, 1));
+    assert_eq!(pair.ends[1].stats(server).unwrap().receive_drops, 1);
+}
+
 /// RFC 4340, 8.1.3: each Request in RESPOND gets a Response with the next number; the data of one
 /// Request at most reaches the application.
 #[test]

@@ -1,11 +1,12 @@
 //! Input from somebody who means harm, in every state. In UDP no checksum stands in the way.
 
 use fairwire_units::{Duration, Ecn};
-use fairwire_wire::{PacketType, Seq};
+use fairwire_wire::{DccpOption, Encoder, HeadBuf, Kind, PacketType, Seq};
 use proptest::prelude::*;
 
-use super::pair::{Dice, Fault, Pair, data, ms};
+use super::pair::{Dice, Fault, Pair, SERVICE, data, ms};
 use super::{Wire, kind_of};
+use crate::connection::seal;
 use crate::{Config, ConnectionId, Encapsulation, Event, IcmpError, IcmpQuote, Meta, Payload};
 
 /// How far a pair has come before the hostile packets arrive.
@@ -53,10 +54,14 @@ fn hand_over(pair: &mut Pair, side: usize, head: &[u8], ecn: Ecn) {
 fn comes_to_rest(mut pair: Pair, client: ConnectionId) {
     pair.rule(|_| None);
     pair.ends[0].close(pair.now, client);
-    if let Some(server) = pair.server {
-        pair.ends[1].close(pair.now, server);
+    // The server may accept what was under way only now, when the client knows nothing of it any
+    // more: an idle connection then stays until its application closes it.
+    for wait in [Duration::from_secs(1), Duration::from_secs(600)] {
+        if let Some(server) = pair.server {
+            pair.ends[1].close(pair.now, server);
+        }
+        pair.run_for(wait);
     }
-    pair.run_for(Duration::from_secs(600));
     for side in 0..2 {
         assert_eq!(
             pair.ends[side].endpoint_stats().connections,
@@ -67,6 +72,68 @@ fn comes_to_rest(mut pair: Pair, client: ConnectionId) {
     }
     let closed = |event: &&Event| matches!(event, Event::Closed { .. });
     assert_eq!(pair.told(0).iter().filter(closed).count(), 1);
+}
+
+/// Requests that ask for hundreds of unknown features, one behind the other before the first could
+/// be answered, get a Response that says as much as fits.
+#[test]
+fn more_unknown_features_than_fit() {
+    let mut pair = Pair::new();
+    pair.rule(|wire| (wire.from == 1).then_some(Fault::Lose));
+    pair.connect(Config::default(), Config::default());
+    pair.run_for(ms(25));
+    let request = |_| Kind::Request { service: SERVICE };
+    for ahead in [1, 2] {
+        let ask = |encoder: &mut Encoder<'_>| {
+            for feature in 20..=255 {
+                let change = if ahead == 1 {
+                    DccpOption::ChangeL {
+                        feature,
+                        value: &[],
+                    }
+                } else {
+                    DccpOption::ChangeR {
+                        feature,
+                        value: &[],
+                    }
+                };
+                encoder.option(&change).expect("700 bytes");
+            }
+        };
+        let wire = pair.forge(0, ahead, request, ask, Payload::EMPTY);
+        pair.deliver(1, &wire);
+    }
+    pair.log.clear();
+    pair.drain();
+    let response = pair.log.first().expect("an answer");
+    assert_eq!(response.packet_type(), PacketType::Response);
+    assert!(response.head.len() > 900, "{}", response.head.len());
+}
+
+/// Init Cookies that would not fit into an Ack of this path are not kept.
+#[test]
+fn cookies_larger_than_the_path() {
+    let mut pair = Pair::new();
+    let mut config = Config::default();
+    config.path_mtu = 576;
+    pair.connect_only(config);
+    let request = pair.log[0].packet();
+    let (ports, ack) = (request.ports.swapped(), request.seq);
+    let kind = Kind::Response {
+        ack,
+        service: SERVICE,
+    };
+    let mut wire = super::forged(&pair, 1, ports, Seq::new(5), &kind);
+    let mut head = HeadBuf::new();
+    let mut encoder = Encoder::new(&mut head, ports, Seq::new(5).into(), &kind, 0, 0);
+    for value in [[1; 200], [2; 200], [3; 200]] {
+        encoder.option(&DccpOption::InitCookie(&value)).unwrap();
+    }
+    seal(encoder, &pair.path(1), &Payload::EMPTY, 0);
+    wire.head = head.as_slice().to_vec();
+    let answers = pair.answers_to(&wire);
+    assert_eq!(answers[0].packet_type(), PacketType::Ack);
+    assert!(answers[0].head.len() <= 576 - 20);
 }
 
 proptest! {

@@ -12,6 +12,35 @@ use crate::{
     SendError,
 };
 
+/// RFC 4340, 14: a connection that was accepted learns late how much its path takes; from then on
+/// no larger datagram is taken and no larger packet leaves, and it cannot be raised that way.
+#[test]
+fn an_accepted_connection_fits_its_path() {
+    let mut pair = Pair::new();
+    let (client, server) = pair.open(Config::default(), Config::default());
+    let before = pair.ends[1].max_datagram_size(server).unwrap();
+    pair.ends[1].limit_path_mtu(server, 9_000);
+    assert_eq!(pair.ends[1].max_datagram_size(server), Some(before));
+    pair.ends[1].limit_path_mtu(server, 1_280);
+    let max = pair.ends[1].max_datagram_size(server).unwrap();
+    assert_eq!(max, before - 220);
+    let size = u32::try_from(max).unwrap();
+    let refused = pair.ends[1].send(pair.now, server, data(size + 1));
+    assert!(matches!(refused, Err(SendError::TooLarge { .. })));
+    pair.log.clear();
+    for _ in 0..20 {
+        pair.ends[1].send(pair.now, server, data(size)).unwrap();
+    }
+    pair.run_for(ms(2_000));
+    let of = |wire: &super::Wire| 20 + wire.head.len() + wire.transmit.payload.len();
+    let largest = pair.log.iter().map(of).max();
+    assert!(
+        largest.is_some_and(|ip| ip <= 1_280 && ip > max),
+        "{largest:?}"
+    );
+    assert_eq!(pair.ends[0].stats(client).unwrap().data_received, 20);
+}
+
 /// RFC 4340, 14: a datagram of the largest size always leaves, whatever else is to be said, no
 /// packet ever exceeds the path MTU, and one byte more is refused.
 #[test]

@@ -58,6 +58,29 @@ fn copies_are_passed_on_once() {
     assert!(lost <= 5, "{lost}");
 }
 
+/// RFC 4340, 7.5.2 keeps what is in flight below half of the Sequence Window; when the network has
+/// swallowed all of it, and the feedback with it, the sender goes on when its timer has run out.
+#[test]
+fn an_outage_with_the_window_full_does_not_stall() {
+    for ccid in [2, 3] {
+        let mut pair = Pair::new();
+        pair.record = false;
+        let (mut client, server) = ccids(ccid, ccid);
+        client.max_sequence_window = client.sequence_window;
+        let (client, server) = pair.open(client, server);
+        pair.bottleneck = Some((fairwire_units::Duration::from_micros(100), 1_000));
+        pair.saturate(0, client, 500, ms(4_000));
+        pair.rule(|_| Some(Fault::Lose));
+        pair.saturate(0, client, 500, ms(1_000));
+        pair.rule(|_| None);
+        let before = pair.ends[1].stats(server).unwrap().data_received;
+        pair.saturate(0, client, 500, ms(5_000));
+        let after = pair.ends[1].stats(server).unwrap().data_received;
+        // Hundreds of round trips are left to recover in; a thousand packets are a tenth of a second.
+        assert!(after > before + 1_000, "CCID {ccid}: {before} to {after}");
+    }
+}
+
 /// Each pair of CCIDs carries data both ways under 1 % loss, and nothing goes out of step.
 #[test]
 fn every_pair_of_ccids_carries_data() {

@@ -9,6 +9,10 @@ use fairwire_wire::Seq;
 /// Packets remembered at most; beyond that the oldest are taken for gone.
 const MAX: usize = 1 << 17;
 
+/// Packets without data remembered while no data is in flight: whoever only receives would keep
+/// each of its acknowledgements, for nobody acknowledges those.
+const MAX_QUIET: usize = 1 << 10;
+
 /// A packet that left.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SentPacket {
@@ -48,7 +52,12 @@ impl SentPackets {
     }
 
     pub(super) fn push(&mut self, seq: Seq, at: Instant, data: Option<u32>, counter: u64) {
-        if self.packets.len() == MAX {
+        let most = if self.flight.packets == 0 {
+            MAX_QUIET
+        } else {
+            MAX
+        };
+        if self.packets.len() >= most {
             self.pop();
         }
         self.packets.push_back(SentPacket {
@@ -78,6 +87,21 @@ impl SentPackets {
         news
     }
 
+    /// Nothing was heard for so long that what was in flight has left the network, one way or the
+    /// other. The packets are remembered: feedback that is late still tells a round trip.
+    pub(super) fn forget_flight(&mut self) {
+        // Those that are counted are the newest ones.
+        for packet in self.packets.iter_mut().rev() {
+            if self.flight.packets == 0 {
+                break;
+            }
+            if packet.data.take().is_some() {
+                self.flight.packets -= 1;
+            }
+        }
+        self.flight = Flight::default();
+    }
+
     /// The packet with number `ackno`, if it is the newest one acknowledged.
     pub(super) fn acknowledged(&self, ackno: Seq) -> Option<SentPacket> {
         self.acknowledged.filter(|packet| packet.seq == ackno)
@@ -95,7 +119,7 @@ impl SentPackets {
 
 #[cfg(test)]
 mod tests {
-    use super::{MAX, SentPackets};
+    use super::{MAX, MAX_QUIET, SentPackets};
     use fairwire_units::Instant;
     use fairwire_wire::Seq;
 
@@ -120,6 +144,40 @@ mod tests {
         assert!(!sent.acknowledge(first.add(1)), "an old one is no news");
         assert!(sent.acknowledged(first.add(1)).is_none());
         assert!(sent.acknowledged(first.add(3)).is_some(), "asked again");
+    }
+
+    /// What is forgotten counts no more, neither when it is acknowledged late nor when it is
+    /// forgotten again, and is still found by its number.
+    #[test]
+    fn a_forgotten_flight_is_still_known() {
+        let mut sent = SentPackets::new();
+        for i in 0..10 {
+            sent.push(Seq::new(i), at(i), (i != 4).then_some(100), i);
+        }
+        sent.forget_flight();
+        assert_eq!((sent.flight().packets, sent.flight().bytes), (0, 0));
+        for i in 10..13 {
+            sent.push(Seq::new(i), at(i), Some(100), i);
+        }
+        assert!(sent.acknowledge(Seq::new(5)));
+        assert_eq!(sent.acknowledged(Seq::new(5)).map(|p| p.at), Some(at(5)));
+        assert_eq!((sent.flight().packets, sent.flight().bytes), (3, 300));
+        sent.forget_flight();
+        assert_eq!((sent.flight().packets, sent.flight().bytes), (0, 0));
+    }
+
+    /// Who sends nothing but acknowledgements, which nobody acknowledges, keeps few of them.
+    #[test]
+    fn acknowledgements_alone_do_not_pile_up() {
+        let mut sent = SentPackets::new();
+        for i in 0..100_000 {
+            sent.push(Seq::new(i), at(i), None, 0);
+        }
+        assert!(sent.packets.len() <= MAX_QUIET, "{}", sent.packets.len());
+        sent.push(Seq::new(100_000), at(7), Some(9), 0);
+        assert!(sent.acknowledge(Seq::new(100_000)));
+        let found = sent.acknowledged(Seq::new(100_000));
+        assert_eq!(found.map(|p| p.at), Some(at(7)));
     }
 
     /// Without acknowledgements the memory stays bounded.
