@@ -1,0 +1,295 @@
+//! What Wireshark should show of a packet, field by field; [`exceptions`](super::exceptions) turn
+//! it into what Wireshark 4.0 does show.
+
+use std::fmt::Write;
+
+use fairwire_wire::feature::{Feature, Rule};
+use fairwire_wire::{CellState, DccpOption, DropBlock, Kind, Packet, Seq, SeqNo, option_type};
+
+use super::capture::Carrier;
+use super::packets::{PORTS, Sample};
+use super::tshark::Fields;
+
+/// Every field of Wireshark's DCCP dissector; a test holds the list to that.
+pub(crate) const FIELDS: [&str; 48] = [
+    "dccp.srcport",
+    "dccp.dstport",
+    "dccp.port",
+    "dccp.stream",
+    "dccp.data_offset",
+    "dccp.ccval",
+    "dccp.cscov",
+    "dccp.checksum.status",
+    "dccp.checksum",
+    "dccp.res1",
+    "dccp.res2",
+    "dccp.type",
+    "dccp.x",
+    "dccp.seq",
+    "dccp.seq_raw",
+    "dccp.ack_res",
+    "dccp.ack",
+    "dccp.ack_raw",
+    "dccp.service_code",
+    "dccp.reset_code",
+    "dccp.data1",
+    "dccp.data2",
+    "dccp.data3",
+    "dccp.option_type",
+    "dccp.feature_number",
+    "dccp.ndp_count",
+    "dccp.timestamp",
+    "dccp.timestamp_echo",
+    "dccp.elapsed_time",
+    "dccp.checksum_data",
+    "dccp.options",
+    "dccp.padding",
+    "dccp.mandatory",
+    "dccp.slow_receiver",
+    "dccp.init_cookie",
+    "dccp.ack_vector.nonce_0",
+    "dccp.ack_vector.nonce_1",
+    "dccp.data_dropped",
+    "dccp.ccid3_loss_event_rate",
+    "dccp.ccid3_loss_intervals",
+    "dccp.ccid3_receive_rate",
+    "dccp.option_reserved",
+    "dccp.ccid_option_data",
+    "dccp.option_unknown",
+    "dccp.option.len.bad",
+    "dccp.advertised_header_length.bad",
+    "dccp.packet_type.reserved",
+    "dccp.bad_checksum",
+];
+
+/// More that is compared: what has no field but a text (the values of features), the names in the
+/// Info column, and what Wireshark complains about.
+pub(crate) const TEXTS: [&str; 5] = [
+    "text",
+    "_ws.col.Info",
+    "_ws.expert.message",
+    "ip.checksum.status",
+    "udp.checksum.status",
+];
+
+/// The fields of the packet with this head.
+pub(crate) fn expected(sample: &Sample, head: &[u8], carrier: Carrier) -> Fields {
+    let mut fields = Fields::new();
+    header(sample, head, carrier, &mut fields);
+    kind(&sample.kind, &mut fields);
+    let packet = Packet::decode_head(head, sample.payload.len()).expect(&sample.name);
+    if !packet.options.is_empty() {
+        add(&mut fields, "dccp.options", 1);
+    }
+    for raw in packet.options {
+        let decoded = raw.decode().expect(&sample.name);
+        add(&mut fields, "dccp.option_type", raw.option_type);
+        option(&decoded, &mut fields);
+    }
+    fields
+}
+
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "numbers are written where they are named"
+)]
+pub(crate) fn add(fields: &mut Fields, name: &str, value: impl ToString) {
+    let values = fields.entry(name.to_owned()).or_default();
+    values.push(value.to_string());
+}
+
+pub(crate) fn hex(bytes: impl IntoIterator<Item = u8>) -> String {
+    bytes.into_iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+fn header(sample: &Sample, head: &[u8], carrier: Carrier, fields: &mut Fields) {
+    add(fields, "dccp.srcport", PORTS.source);
+    add(fields, "dccp.dstport", PORTS.destination);
+    add(fields, "dccp.port", PORTS.source);
+    add(fields, "dccp.port", PORTS.destination);
+    // All packets of a capture are of one connection.
+    add(fields, "dccp.stream", 0);
+    add(fields, "dccp.data_offset", head.len() / 4);
+    add(fields, "dccp.ccval", sample.ccval);
+    add(fields, "dccp.cscov", sample.cscov);
+    let (good, unverified) = (1, 2);
+    let (status, checksum) = match carrier {
+        Carrier::Native => (good, format!("0x{}", hex(head[6..8].iter().copied()))),
+        // RFC 6773, 3.3: zero, and not to be checked.
+        Carrier::Udp { .. } => (unverified, "0x0000".to_owned()),
+    };
+    add(fields, "dccp.checksum.status", status);
+    add(fields, "dccp.checksum", checksum);
+    add(fields, "dccp.res1", "0x00");
+    add(fields, "dccp.type", sample.kind.packet_type().number());
+    add(fields, "info.type", sample.kind.packet_type());
+    add(fields, "dccp.x", u8::from(!sample.seq.is_short()));
+    if !sample.seq.is_short() {
+        add(fields, "dccp.res2", "0x00");
+    }
+    add(fields, "dccp.seq", number(sample.seq));
+}
+
+fn number(number: SeqNo) -> u64 {
+    number.long().map_or(u64::from(number.short()), Seq::get)
+}
+
+fn kind(kind: &Kind, fields: &mut Fields) {
+    if let Some(ack) = kind.ack() {
+        add(fields, "dccp.ack_res", "0x0000");
+        add(fields, "dccp.ack", number(ack));
+    }
+    if let Some(service) = kind.service() {
+        add(fields, "dccp.service_code", service.0);
+    }
+    if let Kind::Reset { code, data, .. } = *kind {
+        add(fields, "dccp.reset_code", code.number());
+        add(fields, "info.code", code);
+        for (name, byte) in ["dccp.data1", "dccp.data2", "dccp.data3"].iter().zip(data) {
+            add(fields, name, byte);
+        }
+    }
+}
+
+/// The fields of one option. What Wireshark has as bytes only is written here from what the
+/// option says, with the arithmetic of the RFC and not with the crate's.
+fn option(option: &DccpOption<'_>, fields: &mut Fields) {
+    match *option {
+        DccpOption::Padding => add(fields, "dccp.padding", "00"),
+        DccpOption::Mandatory => add(fields, "dccp.mandatory", "01"),
+        DccpOption::SlowReceiver => add(fields, "dccp.slow_receiver", "02"),
+        DccpOption::ChangeL { feature, value }
+        | DccpOption::ConfirmL { feature, value }
+        | DccpOption::ChangeR { feature, value }
+        | DccpOption::ConfirmR { feature, value } => {
+            add(fields, "dccp.feature_number", feature);
+            add(fields, "text", negotiation(feature, value));
+        }
+        DccpOption::InitCookie(cookie) => {
+            add(fields, "dccp.init_cookie", hex(cookie.iter().copied()));
+        }
+        DccpOption::NdpCount(count) => add(fields, "dccp.ndp_count", count),
+        DccpOption::AckVector { nonce, cells } => {
+            let field = format!("dccp.ack_vector.nonce_{}", u8::from(nonce));
+            let bytes = cells.iter().map(|cell| {
+                let state = match cell.state() {
+                    CellState::Received => 0,
+                    CellState::Marked => 1,
+                    CellState::Reserved => 2,
+                    CellState::NotReceived => 3,
+                };
+                state * 64 + (cell.run() - 1)
+            });
+            add(fields, &field, hex(bytes));
+        }
+        DccpOption::DataDropped(blocks) => {
+            let bytes = blocks.iter().map(|block| match block {
+                DropBlock::Delivered { run } => run - 1,
+                DropBlock::Dropped { code, run } => 128 + code.number() * 16 + (run - 1),
+            });
+            add(fields, "dccp.data_dropped", hex(bytes));
+        }
+        DccpOption::Timestamp(timestamp) => add(fields, "dccp.timestamp", timestamp),
+        DccpOption::TimestampEcho { timestamp, elapsed } => {
+            add(fields, "dccp.timestamp_echo", timestamp);
+            if let Some(elapsed) = elapsed {
+                add(fields, "dccp.elapsed_time", elapsed);
+            }
+        }
+        DccpOption::ElapsedTime(elapsed) => add(fields, "dccp.elapsed_time", elapsed),
+        DccpOption::DataChecksum(sum) => {
+            add(fields, "dccp.checksum_data", format!("0x{sum:08x}"));
+        }
+        DccpOption::RttEstimate(us) => add(fields, "dccp_ext.rtt_estimate", us),
+        DccpOption::LossEventRate(rate) => add(fields, "dccp.ccid3_loss_event_rate", rate),
+        DccpOption::LossIntervals { skip, intervals } => {
+            let mut text = format!("{skip:02x}");
+            for interval in intervals.iter() {
+                let nonce = u32::from(interval.ecn_nonce) * 0x80_0000;
+                let (lossless, data) = (interval.lossless_length, interval.data_length);
+                let loss = nonce + interval.loss_length;
+                let _ = write!(text, "{lossless:06x}{loss:06x}{data:06x}");
+            }
+            add(fields, "dccp.ccid3_loss_intervals", text);
+        }
+        DccpOption::ReceiveRate(rate) => add(fields, "dccp.ccid3_receive_rate", rate),
+        DccpOption::DroppedPackets(counts) => {
+            for count in counts.iter() {
+                add(fields, "dccp_ext.dropped_packets", count);
+            }
+        }
+        DccpOption::Unknown { data, .. } => {
+            add(fields, "dccp.option_reserved", hex(data.iter().copied()));
+        }
+    }
+}
+
+/// A feature with its values, in the form of Wireshark's dissector.
+fn negotiation(number: u8, value: &[u8]) -> String {
+    let feature = Feature::from_number(number);
+    let name = match feature {
+        Some(Feature::Ccid) => "Congestion Control ID (CCID)".to_owned(),
+        Some(feature) => feature.to_string(),
+        None => number.to_string(),
+    };
+    let values: Vec<String> = match feature.map(Feature::rule) {
+        Some(Rule::NonNegotiable) if value.is_empty() => Vec::new(),
+        Some(Rule::NonNegotiable) => {
+            let number = value.iter().fold(0, |n, &byte| n << 8 | u64::from(byte));
+            vec![format!(" {number}")]
+        }
+        _ => value.iter().map(|byte| format!(" {byte}")).collect(),
+    };
+    format!("{name}({})", values.join(","))
+}
+
+/// What [`dissector`](super::tshark::dissector) adds, taken from the packet itself.
+pub(crate) fn extension(sample: &Sample, fields: &mut Fields) {
+    let multipath = "Multipath DCCP (RFC 9897): not supported here";
+    for option in &sample.options {
+        let number = option.option_type();
+        match *option {
+            DccpOption::ChangeL { feature, value }
+            | DccpOption::ConfirmL { feature, value }
+            | DccpOption::ChangeR { feature, value }
+            | DccpOption::ConfirmR { feature, value }
+                if feature == 10 || feature == 128 =>
+            {
+                add(fields, "dccp_ext.negotiation", number);
+                add(fields, "dccp_ext.feature", feature);
+                for byte in value {
+                    add(fields, "dccp_ext.feature_value", byte);
+                }
+                if feature == 10 {
+                    add(fields, "_ws.expert.message", multipath);
+                }
+            }
+            DccpOption::RttEstimate(_) | DccpOption::DroppedPackets(_) => {
+                add(fields, "dccp_ext.option", number);
+            }
+            DccpOption::Unknown { .. } if number == option_type::MULTIPATH => {
+                add(fields, "dccp_ext.option", number);
+                add(fields, "_ws.expert.message", multipath);
+            }
+            _ => {}
+        }
+    }
+    if let Kind::Reset { code, data, .. } = sample.kind {
+        match code.number() {
+            12 => {
+                add(fields, "dccp_ext.reset_code", 12);
+                add(fields, "dccp_ext.reset_packet_type", data[0]);
+                let port = u16::from_be_bytes([data[1], data[2]]);
+                add(fields, "dccp_ext.reset_udp_port", port);
+            }
+            13 => {
+                add(fields, "dccp_ext.reset_code", 13);
+                add(fields, "_ws.expert.message", multipath);
+            }
+            _ => {}
+        }
+    }
+}
