@@ -29,22 +29,25 @@ pub(crate) struct Args {
     /// The paper.
     name: Option<String>,
     /// Three seeds instead of ten or more; every cell is run.
-    #[arg(long, conflicts_with = "seeds")]
+    #[arg(long, conflicts_with = "seeds", requires = "name")]
     quick: bool,
     /// Run exactly so many seeds.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    #[arg(requires = "name")]
     seeds: Option<u32>,
     /// Write tables, verdicts and all results as CSV and JSON into this directory, cell by cell.
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", requires = "name")]
     out: Option<PathBuf>,
     /// Print JSON instead of text.
-    #[arg(long)]
+    #[arg(long, requires = "name")]
     json: bool,
     /// Compare the quick run with the golden digests, and do nothing else.
     #[arg(long, conflicts_with_all = ["seeds", "out", "json", "update_digests"])]
+    #[arg(requires = "name")]
     check_digests: bool,
     /// Write the quick run's digests into the source tree, and do nothing else.
     #[arg(long, conflicts_with_all = ["seeds", "out", "json"])]
+    #[arg(requires = "name")]
     update_digests: bool,
 }
 
@@ -60,8 +63,10 @@ impl Args {
             Bundle::find(name).and_then(|bundle| Ok((bundle, Paper::load(bundle, &adjust)?)));
         let (bundle, paper) = match loaded {
             Ok(loaded) => loaded,
-            Err(error @ PaperError::Unknown { .. }) => return fail(USAGE, &error),
-            Err(error) => return fail(FAILED, &error),
+            Err(error @ PaperError::Unknown { .. }) => {
+                return print::refuse(self.json, USAGE, &error);
+            }
+            Err(error) => return print::refuse(self.json, FAILED, &error),
         };
         if self.check_digests {
             return check(bundle, &paper);
@@ -73,14 +78,15 @@ impl Args {
     }
 
     fn report(&self, paper: &Paper) -> ExitCode {
-        let mut output = match self.out.as_deref().map(Output::create).transpose() {
+        let create_output = |path| Output::create(path, None);
+        let mut output = match self.out.as_deref().map(create_output).transpose() {
             Ok(output) => output,
-            Err(error) => return fail(FAILED, &error),
+            Err(error) => return print::refuse(self.json, FAILED, &error),
         };
         let stop = stop::on_interrupt();
         let (results, failure) = match run(paper, &stop, output.as_mut()) {
             Ok(outcome) => outcome,
-            Err(error) => return fail(FAILED, &error),
+            Err(error) => return print::refuse(self.json, FAILED, &error),
         };
         let report = paper.report(&results);
         let shown = if self.json {

@@ -35,14 +35,14 @@ pub(crate) struct Args {
     /// What carries the datagrams; both sides must say the same.
     #[arg(long, value_enum, default_value = "dccp", value_name = "PROTOCOL")]
     proto: Proto,
-    /// Seconds between two lines; 0 prints the summary only.
+    /// Seconds between two lines, 0.1 or more; 0 prints the summary only.
     #[arg(short, long, default_value = "1", value_parser = seconds, value_name = "SECONDS")]
     interval: Duration,
     /// Print one JSON object at the end instead of text.
     #[arg(long)]
     json: bool,
 
-    /// Stop after this long [default: 10 s, or the end of the file].
+    /// Stop after this long; 0 only connects and reports [default: 10 s, or the end of the file].
     #[arg(short, long, value_parser = seconds, value_name = "SECONDS", help_heading = CLIENT)]
     #[arg(conflicts_with = "server")]
     time: Option<Duration>,
@@ -60,6 +60,7 @@ pub(crate) struct Args {
     length: Option<u64>,
     /// Flows side by side.
     #[arg(short = 'P', long, default_value_t = 1, value_name = "FLOWS", help_heading = CLIENT)]
+    #[arg(conflicts_with = "server")]
     parallel: u32,
     /// Let the server send.
     #[arg(short = 'R', long, conflicts_with = "server", help_heading = CLIENT)]
@@ -68,7 +69,8 @@ pub(crate) struct Args {
     #[arg(long, value_parser = clap::value_parser!(u8).range(2..=3), help_heading = CLIENT)]
     #[arg(conflicts_with = "server")]
     ccid: Option<u8>,
-    /// Send this file; what is lost is listed, never sent again.
+    /// Send this file; what is lost is listed, never sent again, and does not change the exit
+    /// status: read the list, or compare the two SHA-256 of the results.
     #[arg(short = 'F', long, value_name = "PATH", conflicts_with = "server", help_heading = CLIENT)]
     file: Option<PathBuf>,
 
@@ -112,7 +114,7 @@ impl Args {
             Some(host) => perf::client(&self.client_options(host), &mut console).exit_code(),
             None => perf::server(&self.server_options(), &mut console),
         };
-        ExitCode::from(code)
+        ExitCode::from(console.exit_code(code))
     }
 
     fn client_options(self, host: String) -> ClientOptions {

@@ -4,18 +4,44 @@ use std::fmt::Display;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
+use serde_json::json;
+
 /// The command could not do what was asked.
 pub(crate) const FAILED: u8 = 1;
 /// What was asked makes no sense.
 pub(crate) const USAGE: u8 = 2;
 
-/// Prints `text` to standard output. Somebody who closes the pipe has seen enough: no failure.
+/// Prints `text` to standard output and gives the exit status.
 pub(crate) fn text(text: &str) -> ExitCode {
+    match try_text(text) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => fail(FAILED, &error),
+    }
+}
+
+/// Prints `text` to standard output. Somebody who closes the pipe has seen enough: no failure.
+pub(crate) fn try_text(text: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
-        Err(error) => fail(FAILED, &format!("cannot print: {error}")),
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            let message = format!("cannot print: {error}");
+            Err(io::Error::new(error.kind(), message))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// As [`fail`] where nothing was printed yet: as a JSON object on standard output if `json` is
+/// asked for.
+pub(crate) fn refuse(json: bool, status: u8, what: &dyn Display) -> ExitCode {
+    if !json {
+        return fail(status, what);
+    }
+    let kind = if status == USAGE { "usage" } else { "failed" };
+    let report = json!({ "error": { "kind": kind, "message": what.to_string() } });
+    match try_text(&format!("{report}\n")) {
+        Ok(()) => ExitCode::from(status),
+        Err(_) => fail(status, what),
     }
 }
 

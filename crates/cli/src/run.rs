@@ -5,13 +5,16 @@ use std::fs::File;
 use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::atomic::Ordering;
 
 use clap::Parser;
 use fairwire_lab::campaign::{self, Campaign, CampaignError, Progress};
 use fairwire_lab::digests;
 use fairwire_lab::results::{CellResult, Output, Results, table, to_json};
-use fairwire_lab::scenario::{Adjust, Cell, ScenarioError, ScenarioFile, explain};
-use fairwire_lab::sim::Tap;
+use fairwire_lab::scenario::{
+    Adjust, Cell, Encapsulation, Scenario, ScenarioError, ScenarioFile, explain,
+};
+use fairwire_lab::sim::{Tap, check_links};
 use fairwire_lab::units::Duration;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
@@ -24,7 +27,8 @@ const QUICK_SEEDS: u32 = 3;
 /// Run a scenario file: every cell, every seed.
 ///
 /// Tables go to standard output, with 95 % intervals over the seeds; progress goes to the terminal.
-/// docs/scenario.md describes the files. Exit status: 0 done, 1 failed, 2 wrong usage.
+/// docs/scenario.md describes the files. Exit status: 0 done, 1 failed or interrupted, 2 wrong
+/// usage.
 #[derive(Debug, Parser)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -84,7 +88,7 @@ impl Args {
             Ok(cells) => cells,
             Err(error) => {
                 let status = if error.is_usage() { USAGE } else { FAILED };
-                return fail(status, &error);
+                return print::refuse(self.json, status, &error);
             }
         };
         if self.explain {
@@ -96,7 +100,12 @@ impl Args {
                 "--pcap takes one cell: add --only, one of {}",
                 names.join(", ")
             );
-            return fail(USAGE, &message);
+            return print::refuse(self.json, USAGE, &message);
+        }
+        if let Some(cell) = cells.first()
+            && let Err(error) = check_links(&cell.scenario, &self.tap)
+        {
+            return print::refuse(self.json, USAGE, &error);
         }
         self.campaign(&cells)
     }
@@ -117,16 +126,17 @@ impl Args {
     }
 
     fn campaign(&self, cells: &[Cell]) -> ExitCode {
-        let mut output = match self.out.as_deref().map(Output::create).transpose() {
+        let create_output = |path| Output::create(path, Some(&self.scenario));
+        let mut output = match self.out.as_deref().map(create_output).transpose() {
             Ok(output) => output,
-            Err(error) => return fail(FAILED, &error),
+            Err(error) => return print::refuse(self.json, FAILED, &error),
         };
         let capture = match self.pcap.as_deref().map(create).transpose() {
             Ok(out) => out.map(|out| Tap {
                 out,
                 links: self.tap.clone(),
             }),
-            Err(error) => return fail(FAILED, &error),
+            Err(error) => return print::refuse(self.json, FAILED, &error),
         };
         let bar = progress_bar();
         let progress = |progress: Progress<'_>| show(&bar, progress);
@@ -138,17 +148,36 @@ impl Args {
             progress: &progress,
             capture,
         };
+        // What cannot be printed is still written, and the other way round; what can be neither is
+        // not worth computing.
+        let (mut unprinted, mut unwritten) = (None, None);
         let mut on_cell = |cell: &CellResult| {
-            if !self.json {
-                bar.suspend(|| print::text(&self.report(cell)));
+            if !self.json && unprinted.is_none() {
+                unprinted = bar.suspend(|| print::try_text(&self.report(cell))).err();
             }
-            output.as_mut().map_or(Ok(()), |output| output.cell(cell))
+            if let Some(output) = &mut output
+                && unwritten.is_none()
+            {
+                unwritten = output.cell(cell).err();
+            }
+            if unwritten.is_some() || (unprinted.is_some() && self.out.is_none()) {
+                stop.store(true, Ordering::Relaxed);
+            }
+            Ok(())
         };
         let outcome = campaign::run_cells(cells, campaign, &mut on_cell);
         bar.finish_and_clear();
         match outcome {
-            Ok(results) => self.finish(&results, output.as_mut()),
-            Err(error @ (CampaignError::Run(_) | CampaignError::Output(_))) => fail(FAILED, &error),
+            Ok(mut results) => {
+                results.partial |= unwritten.is_some();
+                // A directory that could not take a cell gets no list of all of them either.
+                let output = output.as_mut().filter(|_| unwritten.is_none());
+                let failures: Vec<io::Error> = unprinted.into_iter().chain(unwritten).collect();
+                self.finish(&results, output, &failures)
+            }
+            Err(error @ (CampaignError::Run(_) | CampaignError::Output(_))) => {
+                print::refuse(self.json, FAILED, &error)
+            }
         }
     }
 
@@ -178,9 +207,14 @@ impl Args {
         if let (Some(path), Some(run)) = (&self.pcap, cell.runs.first())
             && let Some(captured) = run.captured
         {
+            let in_udp = if in_udp(&cell.scenario) && captured.dccp > 0 {
+                " in UDP (Wireshark needs the dissector of wireshark/ to look inside)"
+            } else {
+                ""
+            };
             let _ = writeln!(
                 text,
-                "  {}: {} DCCP packets, {} TCP segments, {} UDP datagrams sent on the links \
+                "  {}: {} DCCP packets{in_udp}, {} TCP segments, {} UDP datagrams sent on the links \
                  captured, seed {}",
                 path.display(),
                 captured.dccp,
@@ -193,19 +227,38 @@ impl Args {
         text
     }
 
-    fn finish(&self, results: &Results, output: Option<&mut Output>) -> ExitCode {
+    /// The end: JSON is printed whatever else failed, and each failure is told.
+    fn finish(
+        &self,
+        results: &Results,
+        output: Option<&mut Output>,
+        failures: &[io::Error],
+    ) -> ExitCode {
+        let mut failures: Vec<String> = failures.iter().map(ToString::to_string).collect();
         if let Some(Err(error)) = output.map(|output| output.finish(results)) {
-            return fail(FAILED, &error);
+            failures.push(error.to_string());
         }
-        let mut status = ExitCode::SUCCESS;
         if self.json {
             let text = serde_json::to_string_pretty(&to_json(results)).unwrap_or_default();
-            status = print::text(&format!("{text}\n"));
+            let printed = print::try_text(&format!("{text}\n"));
+            failures.extend(printed.err().map(|error| error.to_string()));
         }
-        if results.partial {
-            return fail(FAILED, &"interrupted: these results are partial");
+        let runs = results.cells.iter().flat_map(|cell| &cell.runs);
+        for reason in runs.filter_map(|run| run.capture_failure.as_ref()) {
+            let path = self.pcap.as_deref().unwrap_or(Path::new(""));
+            failures.push(format!("cannot write {}: {reason}", path.display()));
         }
-        status
+        if failures.is_empty() && results.partial {
+            failures.push("interrupted: these results are partial".to_owned());
+        }
+        for failure in &failures {
+            fail(FAILED, failure);
+        }
+        if failures.is_empty() {
+            ExitCode::SUCCESS
+        } else {
+            ExitCode::from(FAILED)
+        }
     }
 
     fn digests(&self) -> ExitCode {
@@ -216,7 +269,7 @@ impl Args {
         };
         let moved = match moved {
             Ok(moved) => moved,
-            Err(error) => return fail(FAILED, &error),
+            Err(error) => return print::refuse(self.json, FAILED, &error),
         };
         for cell in &moved {
             let before = cell
@@ -239,6 +292,14 @@ impl Args {
             &"digests moved; if that is meant, --update-digests writes them",
         )
     }
+}
+
+/// Is any DCCP in UDP?
+fn in_udp(scenario: &Scenario) -> bool {
+    let mut dccp = scenario
+        .enabled_flows()
+        .filter_map(|(_, flow)| flow.dccp.as_ref());
+    dccp.any(|dccp| dccp.encapsulation == Encapsulation::Udp)
 }
 
 fn create(path: &Path) -> io::Result<Box<dyn io::Write + Send>> {

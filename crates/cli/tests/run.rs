@@ -114,6 +114,116 @@ fn explaining_runs_nothing() {
     assert!(text.contains("seeds from 1 on"), "{text}");
 }
 
+/// Runs with standard output on a device that is full, where there is one.
+fn into_full_disk(arguments: &[&str]) -> Option<Output> {
+    let full = std::fs::File::options()
+        .write(true)
+        .open("/dev/full")
+        .ok()?;
+    let command = Command::new(env!("CARGO_BIN_EXE_fairwire"))
+        .args(arguments)
+        .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."))
+        .stdout(full)
+        .output();
+    Some(command.expect("the command starts"))
+}
+
+const SHORT: [&str; 6] = ["run", DUMBBELL, "--duration", "1s", "--seeds", "1"];
+
+/// What cannot be printed is an error, not a success.
+#[test]
+fn a_full_standard_output_is_a_failure() {
+    for more in [&[][..], &["--json"]] {
+        let Some(output) = into_full_disk(&[&SHORT, more].concat()) else {
+            return;
+        };
+        assert_eq!(output.status.code(), Some(1), "{}", err(&output));
+        assert!(err(&output).contains("cannot print"), "{}", err(&output));
+    }
+}
+
+/// A capture that cannot be written is told at the end; the results are there all the same.
+#[test]
+fn a_full_capture_keeps_the_results() {
+    if !Path::new("/dev/full").exists() {
+        return;
+    }
+    let output = fairwire(&[&SHORT[..], &["--pcap", "/dev/full"]].concat());
+    assert_eq!(output.status.code(), Some(1), "{}", err(&output));
+    assert!(out(&output).contains("bottleneck"), "{}", out(&output));
+    assert!(
+        err(&output).contains("cannot write /dev/full"),
+        "{}",
+        err(&output)
+    );
+}
+
+/// With `--json` an output that cannot be written does not take away what was computed.
+#[cfg(unix)]
+#[test]
+fn a_full_disk_keeps_what_was_computed() {
+    let place = scratch("taken");
+    // A directory where the resolved scenario belongs: everything up to it can be written.
+    std::fs::create_dir_all(place.join("base.toml/x")).expect("a directory");
+    let directory = place.display().to_string();
+    let output = fairwire(&[&SHORT[..], &["--json", "--out", &directory]].concat());
+    assert_eq!(output.status.code(), Some(1), "{}", err(&output));
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(json["partial"], true);
+    assert_eq!(json["cells"][0]["runs"][0]["seed"], 1);
+    assert!(err(&output).contains("base.toml"), "{}", err(&output));
+    std::fs::remove_dir_all(&place).expect("removed");
+}
+
+/// A link that does not exist is refused before the capture's file is touched.
+#[test]
+fn a_wrong_tap_leaves_the_file_alone() {
+    let place = scratch("tap");
+    let pcap = place.join("precious.pcapng");
+    std::fs::write(&pcap, "precious").expect("written");
+    let path = pcap.display().to_string();
+    let output = fairwire(&[&SHORT[..], &["--pcap", &path, "--tap", "bottelneck"]].concat());
+    assert_eq!(output.status.code(), Some(2), "{}", err(&output));
+    assert!(err(&output).contains("access/left/tcp"), "{}", err(&output));
+    let kept = std::fs::read_to_string(&pcap).expect("still there");
+    assert_eq!(kept, "precious");
+    std::fs::remove_dir_all(&place).expect("removed");
+}
+
+/// A key of absurd depth is refused in a few lines, and so is an absurdly long one.
+#[test]
+fn absurd_keys_are_refused_in_a_few_words() {
+    let deep = format!("{}=1", vec!["a"; 20_000].join("."));
+    let long = format!("{}=1", "a".repeat(20_000));
+    let table = format!("a={{{}=1}}", vec!["a"; 20_000].join("."));
+    for (setting, words) in [(deep, "64"), (long, "unknown key"), (table, "unknown key")] {
+        let output = fairwire(&["run", DUMBBELL, "--set", &setting]);
+        assert_eq!(output.status.code(), Some(2), "{}", output.status);
+        let told = err(&output);
+        assert!(told.contains(words), "{told}");
+        assert!(told.len() < 1_500, "{} bytes are told", told.len());
+    }
+}
+
+/// What cannot be begun is one JSON object where JSON is asked for; the status stays.
+#[test]
+fn refusals_are_json_where_asked_for() {
+    let cases: [(&[&str], i32, &str); 4] = [
+        (&["run", "missing.toml", "--json"], 1, "failed"),
+        (&["run", DUMBBELL, "--only", "x", "--json"], 2, "usage"),
+        (&["paper", "nosuch", "--json"], 2, "usage"),
+        (&["paper", "--quick", "--json"], 2, "usage"),
+    ];
+    for (arguments, status, kind) in cases {
+        let output = fairwire(arguments);
+        assert_eq!(output.status.code(), Some(status), "{arguments:?}");
+        let json: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        assert_eq!(json["error"]["kind"], kind, "{arguments:?}");
+        let message = json["error"]["message"].as_str();
+        assert!(message.is_some_and(|text| !text.is_empty()));
+    }
+}
+
 /// What the command line gets wrong ends with 2, what a file or the disk gets wrong with 1, each
 /// with words about it.
 #[test]
@@ -131,7 +241,10 @@ fn failures_have_words_and_numbers() {
     std::fs::write(&bad, text).expect("written");
     let bad = bad.display().to_string();
     let missing = place.join("missing.toml").display().to_string();
-    let cases: [(&[&str], i32, &str); 8] = [
+    let cases: [(&[&str], i32, &str); 11] = [
+        (&["paper", "--quick"], 2, "NAME"),
+        (&["paper", "--check-digests"], 2, "NAME"),
+        (&["run", DUMBBELL, "--set", "nokey=1"], 2, "cells"),
         (&["run", &bad], 1, "bad.toml:15:8"),
         (&["run", &missing], 1, "cannot read"),
         (&["run", DUMBBELL, "--out", &bad], 1, "cannot write"),

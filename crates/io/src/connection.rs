@@ -266,7 +266,7 @@ impl Connection {
         handle.lock().proto.max_datagram_size(*id).unwrap_or(0)
     }
 
-    /// The peer; `None` after the end.
+    /// The peer, after the end too; `None` only if it was never known.
     pub fn remote(&self) -> Option<Remote> {
         let Inner { handle, id } = &*self.inner;
         let (_, dccp_port, path) = handle.lock().proto.addresses(*id)?;
@@ -276,7 +276,8 @@ impl Connection {
         })
     }
 
-    /// Ourselves as the peer sees us if no NAT is between; `None` after the end.
+    /// Ourselves as the peer sees us if no NAT is between, after the end too; `None` only if it was
+    /// never known.
     pub fn local(&self) -> Option<Remote> {
         let Inner { handle, id } = &*self.inner;
         let (dccp_port, _, path) = handle.lock().proto.addresses(*id)?;

@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::fmt;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{Ipv6Addr, SocketAddr};
 
 use fairwire_proto::CloseReason;
 use fairwire_units::Duration;
@@ -111,6 +111,15 @@ pub enum ConnectError {
 impl fmt::Display for ConnectError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Resolve { host, .. } if host.parse::<Ipv6Addr>().is_ok() => {
+                write!(f, "'{host}' has no port: write [{host}]:port")
+            }
+            Self::Resolve { host, .. } if !has_port(host) => {
+                write!(
+                    f,
+                    "'{host}' has no port: write host:port, as in {host}:7001"
+                )
+            }
             Self::Resolve { host, source } => {
                 write!(f, "'{host}' is no reachable host:port: {source}")
             }
@@ -153,6 +162,11 @@ impl fmt::Display for ConnectError {
             Self::EndpointGone => f.write_str("the endpoint is shut down"),
         }
     }
+}
+
+fn has_port(host: &str) -> bool {
+    let port = host.rsplit_once(':').map(|(_, port)| port.parse::<u16>());
+    matches!(port, Some(Ok(_)))
 }
 
 impl Error for ConnectError {
@@ -307,5 +321,15 @@ mod tests {
         };
         assert!(silent(0).to_string().contains("10s"));
         assert!(silent(3).to_string().contains("not in DCCP"));
+        for (host, advice) in [
+            ("localhost", "write host:port"),
+            ("::1", "[::1]:port"),
+            ("nowhere.invalid:7001", "no reachable host:port"),
+        ] {
+            let source = std::io::ErrorKind::InvalidInput.into();
+            let host = host.to_owned();
+            let text = ConnectError::Resolve { host, source }.to_string();
+            assert!(text.contains(advice), "{text}");
+        }
     }
 }

@@ -47,6 +47,8 @@ pub enum DigestError {
     File(PathBuf, io::Error),
     /// The scenario is a paper's.
     IsPaper(String),
+    /// There is nothing to compare this scenario with.
+    NoGolden(PathBuf),
 }
 
 impl std::fmt::Display for DigestError {
@@ -55,6 +57,11 @@ impl std::fmt::Display for DigestError {
             Self::Scenario(error) => error.fmt(f),
             Self::Run(error) => error.fmt(f),
             Self::File(path, error) => write!(f, "{}: {error}", path.display()),
+            Self::NoGolden(path) => write!(
+                f,
+                "there are no golden digests of {} beside it, in {FILE}: --update-digests writes them",
+                path.display()
+            ),
             Self::IsPaper(name) => write!(
                 f,
                 "a paper's digests are of its quick run: fairwire paper {name} --quick"
@@ -107,8 +114,20 @@ pub fn golden(path: &Path) -> Result<BTreeMap<String, CellDigests>, DigestError>
 /// # Errors
 /// See [`DigestError`].
 pub fn check(path: &Path) -> Result<Vec<Moved>, DigestError> {
+    // That the scenario is wrong, or a paper's, is the greater news.
     let computed = compute(path)?;
     let golden = golden(path)?;
+    if golden.is_empty() {
+        return Err(DigestError::NoGolden(path.to_owned()));
+    }
+    Ok(moved(computed, &golden))
+}
+
+/// The cells of `computed` that are not as in `golden`.
+fn moved(
+    computed: BTreeMap<String, CellDigests>,
+    golden: &BTreeMap<String, CellDigests>,
+) -> Vec<Moved> {
     let mut moved = Vec::new();
     for (cell, now) in computed {
         let written = golden.get(&cell).cloned();
@@ -120,7 +139,7 @@ pub fn check(path: &Path) -> Result<Vec<Moved>, DigestError> {
             });
         }
     }
-    Ok(moved)
+    moved
 }
 
 /// Runs the scenario at `path` and writes its digests beside it. Returns what moved.
@@ -128,7 +147,7 @@ pub fn check(path: &Path) -> Result<Vec<Moved>, DigestError> {
 /// # Errors
 /// See [`DigestError`].
 pub fn update(path: &Path) -> Result<Vec<Moved>, DigestError> {
-    let moved = check(path)?;
+    let moved = moved(compute(path)?, &golden(path)?);
     let mut all = read(path)?;
     let cells = all.entry(stem(path)).or_default();
     let known = ScenarioFile::load(path).map_err(DigestError::Scenario)?;

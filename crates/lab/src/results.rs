@@ -179,6 +179,8 @@ pub struct RunResult {
     pub notes: Vec<String>,
     /// Packets written to the capture file, by protocol, if there was one.
     pub captured: Option<Captured>,
+    /// Why the capture file is not complete, if it is not; the run is.
+    pub capture_failure: Option<String>,
 }
 
 /// What a capture file got.

@@ -13,6 +13,7 @@ mod measure;
 mod place;
 mod quantity;
 mod read;
+pub(crate) mod shorten;
 #[cfg(test)]
 mod tests;
 mod topology;

@@ -20,5 +20,6 @@ mod ticker;
 mod udp;
 mod windows;
 
+pub use build::check_links;
 pub use capture::Tap;
 pub use run::{RunError, RunOptions, run};

@@ -170,7 +170,10 @@ fn the_ccid_asked_for_is_agreed() {
             .sender
             .as_ref()
             .and_then(|s| s.path.clone());
-        assert_eq!(path.and_then(|path| path.ccid), Some(ccid), "{text}");
+        let path = path.expect("DCCP knows");
+        assert_eq!(path.ccid, Some(ccid), "{text}");
+        // Only CCID 2's sender learns which datagrams are missing.
+        assert_eq!(path.lost.is_some(), ccid == 2, "{text}");
         assert!(text.contains(&format!("CCID {ccid}: RTT")), "{text}");
     }
 }
@@ -305,6 +308,18 @@ fn a_silent_udp_client_is_not_flooded() {
     assert!(served.contains("it is gone"), "{served}");
 }
 
+/// A server that cannot save does not start.
+#[test]
+fn a_server_that_cannot_save_does_not_start() {
+    let mut options = ServerOptions::new(0);
+    options.bind = Some([127, 0, 0, 1].into());
+    options.save = Some("/nonexistent/x".into());
+    let error = Server::bind(options).expect_err("no such directory");
+    assert_eq!(error.exit_code(), 1);
+    let text = error.to_string();
+    assert!(text.contains("cannot save to /nonexistent/x"), "{text}");
+}
+
 /// A disk that is full ends the measurement on both sides with a reason, and what was measured is
 /// shown.
 #[test]
@@ -312,7 +327,7 @@ fn a_silent_udp_client_is_not_flooded() {
 fn a_full_disk_is_an_error_on_both_sides() {
     let scratch = Scratch::new("full");
     let from = scratch.0.join("from");
-    std::fs::write(&from, vec![7; 200_000]).expect("written");
+    std::fs::write(&from, vec![7; 3_000_000]).expect("written");
     let server = Running::start(Protocol::Dccp, Some("/dev/full".into()));
     let mut options = options(server.port, Protocol::Dccp);
     options.limit = None;
@@ -320,7 +335,17 @@ fn a_full_disk_is_an_error_on_both_sides() {
     let (outcome, text) = run(&options);
     let (code, served) = server.end();
     assert_eq!((outcome.exit_code(), code), (1, 1), "{text}{served}");
+    let error = outcome.error.as_ref().expect("that of the flow");
+    assert!(error.message.contains("/dev/full"), "{error:?}");
+    assert_eq!(text.matches("/dev/full").count(), 1, "said once: {text}");
+    assert!(
+        served.contains("not saved: cannot write /dev/full"),
+        "{served}"
+    );
     for text in [text, served] {
+        for claim in ["nothing is missing", "no --save"] {
+            assert!(!text.contains(claim), "{text}");
+        }
         assert!(text.contains("/dev/full"), "{text}");
         assert!(
             text.contains(" sent ") || text.contains(" receiver\n"),
@@ -363,5 +388,8 @@ fn a_server_that_vanishes() {
             flow.sender.as_ref().is_some_and(|s| s.datagrams > 10),
             "{text}"
         );
+        let error = outcome.error.as_ref().expect("that of the flow");
+        assert_eq!(error.kind, "peer");
+        assert_eq!(Some(&error.message), flow.error.as_ref());
     }
 }

@@ -4,6 +4,7 @@ use std::error::Error;
 use std::fmt;
 
 use crate::scenario::ScenarioError;
+use crate::scenario::shorten::{QUOTED, shorten};
 
 /// Why a paper cannot be loaded.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,7 +40,7 @@ impl fmt::Display for PaperError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unknown { name, known } => {
-                let known = known.join(", ");
+                let (name, known) = (shorten(name, QUOTED), known.join(", "));
                 write!(f, "there is no paper '{name}': write one of {known}")
             }
             Self::File { file, message } => write!(f, "{file}: {}", message.trim_end()),

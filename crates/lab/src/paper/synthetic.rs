@@ -100,6 +100,7 @@ pub(super) fn run_with_throughput(seed: u64, series: &[f64]) -> RunResult {
         }],
         notes: Vec::new(),
         captured: None,
+        capture_failure: None,
     }
 }
 

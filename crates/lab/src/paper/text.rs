@@ -266,7 +266,7 @@ fn question(check: &Checked) -> String {
 fn tally(text: &mut String, verdicts: &[Judged]) {
     let mut counts: Vec<(&str, usize)> = Vec::new();
     for judged in verdicts {
-        let words = judged.verdict.words();
+        let words = judged.verdict.counted();
         match counts.iter_mut().find(|(known, _)| *known == words) {
             Some((_, count)) => *count += 1,
             None => counts.push((words, 1)),

@@ -24,6 +24,8 @@ pub enum Verdict {
     Contradiction,
     /// Nothing here can show it.
     NotTestable,
+    /// Its cells did not run, or not to their end.
+    NotRun,
 }
 
 impl Verdict {
@@ -36,6 +38,15 @@ impl Verdict {
             Self::NotReproduced => "not reproduced",
             Self::Contradiction => "the paper contradicts itself",
             Self::NotTestable => "not testable here",
+            Self::NotRun => "not run",
+        }
+    }
+
+    /// The verdict in words that follow a number of claims.
+    pub(super) fn counted(&self) -> &'static str {
+        match self {
+            Self::Contradiction => "contradicted by the paper itself",
+            _ => self.words(),
         }
     }
 }
@@ -142,7 +153,7 @@ impl Paper {
             .find(|cell| results.cell(cell).is_none())
         {
             let reason = format!("the cell '{cell}' was not run to its end");
-            return (Verdict::NotTestable, reason);
+            return (Verdict::NotRun, reason);
         }
         let because = &claim.because;
         let held = |check: &Checked| check.holds == Some(true);

@@ -1,5 +1,7 @@
 //! Results as files, written as cells are finished: what was computed is kept whatever comes.
 
+mod former;
+
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -40,19 +42,21 @@ const SERIES: [&str; 8] = [
 ];
 
 impl Output {
-    /// Makes `directory` if it is not there, and the files in it anew.
+    /// Makes `directory` if it is not there, removes what a former run wrote into it, and makes the
+    /// files anew. `scenario`, which is about to run, is never removed.
     ///
     /// # Errors
     /// If that cannot be done; the error names the file.
-    pub fn create(directory: &Path) -> io::Result<Self> {
+    pub fn create(directory: &Path, scenario: Option<&Path>) -> io::Result<Self> {
         fs::create_dir_all(directory).map_err(|error| named(directory, &error))?;
+        former::remove(directory, scenario).map_err(|(path, error)| named(&path, &error))?;
         let open = |name: &str, columns: &[&str]| {
             let path = directory.join(name);
             let file = File::create(&path).map_err(|error| named(&path, &error))?;
             let mut writer = csv::Writer::from_writer(file);
             writer
                 .write_record(columns)
-                .map_err(|error| into_io(&error))?;
+                .map_err(|error| csv_named(&path, &error))?;
             writer.flush().map_err(|error| named(&path, &error))?;
             Ok::<_, io::Error>(writer)
         };
@@ -97,7 +101,7 @@ impl Output {
             ];
             self.summary
                 .write_record(record)
-                .map_err(|error| into_io(&error))?;
+                .map_err(|error| csv_named(&self.directory.join("summary.csv"), &error))?;
         }
         for (writer, name) in [
             (&mut self.values, "results.csv"),
@@ -138,7 +142,7 @@ impl Output {
         let version = env!("CARGO_PKG_VERSION");
         self.runs
             .write_record([&cell.name, &seed, &digest, &hops, version, &notes])
-            .map_err(|error| into_io(&error))?;
+            .map_err(|error| csv_named(&self.directory.join("runs.csv"), &error))?;
         for value in &run.values {
             let number = value.value.to_string();
             self.values
@@ -152,7 +156,7 @@ impl Output {
                     &number,
                     value.metric.unit(),
                 ])
-                .map_err(|error| into_io(&error))?;
+                .map_err(|error| csv_named(&self.directory.join("results.csv"), &error))?;
         }
         if cell.scenario.measure.series.is_some() {
             self.run_series(cell, run, &seed)?;
@@ -161,13 +165,13 @@ impl Output {
     }
 
     fn run_series(&mut self, cell: &CellResult, run: &RunResult, seed: &str) -> io::Result<()> {
+        let path = self.directory.join("series.csv");
         if self.series.is_none() {
-            let path = self.directory.join("series.csv");
             let file = File::create(&path).map_err(|error| named(&path, &error))?;
             let mut writer = csv::Writer::from_writer(file);
             writer
                 .write_record(SERIES)
-                .map_err(|error| into_io(&error))?;
+                .map_err(|error| csv_named(&path, &error))?;
             self.series = Some(writer);
         }
         let Some(writer) = &mut self.series else {
@@ -192,7 +196,7 @@ impl Output {
                         &value,
                         series.metric.unit(),
                     ])
-                    .map_err(|error| into_io(&error))?;
+                    .map_err(|error| csv_named(&path, &error))?;
             }
         }
         Ok(())
@@ -222,6 +226,6 @@ fn named(path: &Path, error: &io::Error) -> io::Error {
     )
 }
 
-fn into_io(error: &csv::Error) -> io::Error {
-    io::Error::other(format!("cannot write results: {error}"))
+fn csv_named(path: &Path, error: &csv::Error) -> io::Error {
+    io::Error::other(format!("cannot write {}: {error}", path.display()))
 }

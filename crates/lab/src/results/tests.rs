@@ -56,7 +56,7 @@ fn directory(name: &str) -> PathBuf {
 fn files_hold_everything() {
     let results = results(SCENARIO);
     let place = directory("all");
-    let mut output = Output::create(&place).expect("a directory");
+    let mut output = Output::create(&place, None).expect("a directory");
     output.cell(&results.cells[0]).expect("a cell");
     output.finish(&results).expect("the end");
     let mut reader = csv::Reader::from_path(place.join("results.csv")).expect("a file");
@@ -124,12 +124,37 @@ fn a_table_for_people() {
     assert_eq!(sent.expect("sent").to_string(), "450.00 (no spread)");
 }
 
+/// A directory that is used again holds nothing of the former run but the scenario that runs, and
+/// loses nothing that is not ours.
+#[test]
+fn a_former_run_is_removed() {
+    let place = directory("again");
+    let results = results(SCENARIO);
+    let mut output = Output::create(&place, None).expect("a directory");
+    output.cell(&results.cells[0]).expect("a cell");
+    output.finish(&results).expect("the end");
+    std::fs::write(place.join("mine.toml"), "mine").expect("written");
+    let there = |name: &str| place.join(name).exists();
+    assert!(there("base.toml") && there("results.json") && there("series.csv"));
+    let resolved = place.join("base.toml");
+    let _again = Output::create(&place, Some(&resolved)).expect("again");
+    assert!(there("base.toml"), "it is what runs");
+    assert!(there("mine.toml"), "it is not ours");
+    assert!(!there("results.json") && !there("series.csv"));
+    let mut output = Output::create(&place, None).expect("again");
+    output.cell(&results.cells[0]).expect("a cell");
+    output.finish(&results).expect("the end");
+    let _again = Output::create(&place, None).expect("again");
+    assert!(!there("base.toml") && there("mine.toml"));
+    std::fs::remove_dir_all(&place).expect("removed");
+}
+
 /// A file that cannot be written is an error with its name.
 #[test]
 fn a_full_disk_is_told() {
     let place = directory("full");
     std::fs::write(&place, "a file where a directory should be").expect("written");
-    let error = Output::create(&place).expect_err("no directory");
+    let error = Output::create(&place, None).expect_err("no directory");
     assert!(
         error.to_string().contains("fairwire-results-full"),
         "{error}"

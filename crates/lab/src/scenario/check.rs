@@ -5,7 +5,8 @@ use fairwire_units::{Duration, Rate};
 use super::place::{COMMAND_LINE, ScenarioError};
 use super::tree::Node;
 use super::{
-    Dccp, Flow, LawName, Link, Protocol, QueueLimit, Scenario, Topology, TopologyKind, Traffic,
+    Dccp, Flow, LawName, Link, Protocol, QueueLimit, Scenario, Side, Topology, TopologyKind,
+    Traffic,
 };
 use super::{IP_HEADER, UDP_HEADER};
 
@@ -54,6 +55,7 @@ pub(super) fn check(scenario: &Scenario, tree: &Node) -> Result<(), ScenarioErro
             dccp_values(&checker, &format!("{path}.dccp"), dccp)?;
         }
     }
+    queues(&checker, scenario)?;
     measure(&checker, scenario)?;
     size_of_run(&checker, scenario)?;
     if scenario.paper.is_some() {
@@ -132,6 +134,9 @@ fn link(checker: &Checker<'_>, path: &str, link: &Link) -> Result<(), ScenarioEr
         let message = "a delay of more than an hour is surely not meant";
         let short = link.delay <= Duration::from_secs(3_600);
         checker.require(short, &format!("{path}.delay"), message)?;
+        let empty = matches!(link.queue, QueueLimit::Packets(0));
+        let message = "a queue of no packets holds nothing: write at least \"1 packet\"";
+        checker.require(!empty, &format!("{path}.queue"), message)?;
         if let QueueLimit::Packets(packets) = link.queue {
             let message = "a queue of more than ten million packets is surely not meant";
             checker.require(packets <= 10_000_000, &format!("{path}.queue"), message)?;
@@ -139,6 +144,38 @@ fn link(checker: &Checker<'_>, path: &str, link: &Link) -> Result<(), ScenarioEr
         let message = "framing of more than 65535 bytes is surely not meant";
         let small = link.framing_bytes() <= u64::from(MAX_PACKET);
         checker.require(small, &format!("{path}.framing"), message)?;
+    }
+    Ok(())
+}
+
+/// A queue of bytes holds a data packet of each flow that crosses it.
+fn queues(checker: &Checker<'_>, scenario: &Scenario) -> Result<(), ScenarioError> {
+    for (link_name, link) in scenario.topology.path() {
+        let path = match scenario.topology.kind {
+            TopologyKind::Dumbbell => format!("topology.{link_name}"),
+            TopologyKind::Chain => format!("topology.links.{link_name}"),
+        };
+        for (flow_name, flow) in scenario.enabled_flows() {
+            let loads_both =
+                matches!(flow.protocol(), Protocol::Dccp(dccp) if dccp.back_ccid.is_some());
+            let ways = [
+                (Side::Left, path.clone(), link.queue),
+                (Side::Right, format!("{path}.back"), link.reversed().queue),
+            ];
+            for (from, path, queue) in ways {
+                let QueueLimit::Bytes(size) = queue else {
+                    continue;
+                };
+                let packet = u64::from(flow.wire_bytes());
+                if (loads_both || flow.from == from) && size.bytes() < packet {
+                    let message = format!(
+                        "this queue is smaller than a data packet of flow '{flow_name}' ({packet} B): \
+                         none would get through"
+                    );
+                    return checker.refuse(&format!("{path}.queue"), message);
+                }
+            }
+        }
     }
     Ok(())
 }
@@ -240,6 +277,7 @@ fn dccp_values(checker: &Checker<'_>, path: &str, dccp: &Dccp) -> Result<(), Sce
         let message = "there are CCID 2 (TCP-like) and CCID 3 (TFRC)";
         checker.require(known, &format!("{path}.{key}"), message)?;
     }
+    ccid_2_only(checker, path, dccp)?;
     let threshold = dccp.law == LawName::ThresholdWindow;
     let message = "law = \"threshold-window\" needs its cut: cut = \"50 %\"";
     checker.require(
@@ -247,7 +285,8 @@ fn dccp_values(checker: &Checker<'_>, path: &str, dccp: &Dccp) -> Result<(), Sce
         &format!("{path}.law"),
         message,
     )?;
-    let message = "only law = \"threshold-window\" has a cut of its own; newreno takes half";
+    let message =
+        "only law = \"threshold-window\" has a cut of its own; law = \"new-reno\" takes half";
     checker.require(
         threshold || dccp.cut.is_none(),
         &format!("{path}.cut"),
@@ -273,6 +312,25 @@ fn dccp_values(checker: &Checker<'_>, path: &str, dccp: &Dccp) -> Result<(), Sce
         &format!("{path}.queue.limit"),
         message,
     )
+}
+
+/// What CCID 3 would ignore is refused, unless the way back has CCID 2. Defaults may be written out:
+/// resolved scenarios do so.
+fn ccid_2_only(checker: &Checker<'_>, path: &str, dccp: &Dccp) -> Result<(), ScenarioError> {
+    if dccp.ccid == 2 || dccp.back_ccid == Some(2) {
+        return Ok(());
+    }
+    for (key, is_set) in [
+        ("law", dccp.law != LawName::default()),
+        ("cut", dccp.cut.is_some()),
+        ("initial_ssthresh", dccp.initial_ssthresh.is_some()),
+        ("initial_window", dccp.initial_window.is_some()),
+        ("min_rto", dccp.min_rto != Dccp::default_min_rto()),
+    ] {
+        let message = format!("'{key}' is for CCID 2 only, and this flow has CCID 3");
+        checker.require(!is_set, &format!("{path}.{key}"), &message)?;
+    }
+    Ok(())
 }
 
 fn measure(checker: &Checker<'_>, scenario: &Scenario) -> Result<(), ScenarioError> {

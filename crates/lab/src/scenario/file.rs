@@ -10,6 +10,7 @@ use serde::Deserialize;
 use super::check;
 use super::place::{Place, ScenarioError, SourceText};
 use super::read::Reader;
+use super::shorten::{QUOTED, shorten};
 use super::tree::{Node, Provenance, Value};
 use super::{Named, Scenario};
 
@@ -138,7 +139,7 @@ impl ScenarioFile {
             .collect::<Result<Vec<_>, _>>()?;
         let names = self.names();
         if let Some(only) = adjust.only.as_deref().filter(|only| !names.contains(only)) {
-            let names = names.join(", ");
+            let (only, names) = (shorten(only, QUOTED), names.join(", "));
             let message = format!("there is no cell '{only}': write one of {names}");
             return Err(ScenarioError::usage(message));
         }

@@ -306,6 +306,13 @@ fn tcp_min_rto() -> MinRto {
     MinRto::Time(Duration::from_millis(200))
 }
 
+impl Dccp {
+    /// What `min_rto` is where it is not written.
+    pub(super) fn default_min_rto() -> MinRto {
+        dccp_min_rto()
+    }
+}
+
 fn dccp_min_rto() -> MinRto {
     MinRto::Time(Duration::from_millis(200))
 }

@@ -5,6 +5,8 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::shorten::{QUOTED, shorten};
+
 /// A text that was read: a scenario file or an argument of the command line.
 #[derive(Debug, Eq, PartialEq)]
 pub(crate) struct SourceText {
@@ -128,8 +130,9 @@ impl fmt::Display for ScenarioError {
         let (line, column, text) = place.line();
         let number = line.to_string();
         let margin = " ".repeat(number.len());
-        let indent = " ".repeat(column - 1);
-        let room = (text.chars().count() + 1).saturating_sub(column - 1).max(1);
+        let (text, before) = around(text, column - 1);
+        let indent = " ".repeat(before);
+        let room = (text.chars().count() + 1).saturating_sub(before).max(1);
         let marks = "^".repeat(place.width().min(room));
         writeln!(f, "{}", self.message)?;
         writeln!(f, "{margin}--> {}:{line}:{column}", place.source.name)?;
@@ -139,24 +142,51 @@ impl fmt::Display for ScenarioError {
     }
 }
 
+/// At most [`QUOTED`] characters of a line around its character number `at`, and where that is in them.
+fn around(line: &str, at: usize) -> (String, usize) {
+    let count = line.chars().count();
+    if count <= QUOTED {
+        return (line.to_owned(), at);
+    }
+    let first = at.saturating_sub(QUOTED / 2).min(count - QUOTED);
+    let part: String = line.chars().skip(first).take(QUOTED).collect();
+    let (before, after) = (
+        if first > 0 { "... " } else { "" },
+        if first + QUOTED < count { " ..." } else { "" },
+    );
+    let text = format!("{before}{part}{after}");
+    (text, at - first + before.len())
+}
+
+/// The keys that stand at the head of a file and nowhere else, as far as they tell it apart.
+const HEAD_KEYS: [&str; 2] = ["topology", "flows"];
+
+/// A message that serde made may quote a value: not all of a long one.
+const MESSAGE: usize = 400;
+
 impl Error for ScenarioError {}
 
 impl serde::de::Error for ScenarioError {
     fn custom<T: fmt::Display>(message: T) -> Self {
-        Self::new(message.to_string())
+        Self::new(shorten(&message.to_string(), MESSAGE))
     }
 
     fn unknown_field(field: &str, expected: &'static [&'static str]) -> Self {
+        let field = shorten(field, QUOTED);
         if expected.is_empty() {
             return Self::new(format!("unknown key '{field}': nothing may stand here"));
         }
+        // Cells are taken out before the rest is read, so serde does not know of them.
+        let is_head = HEAD_KEYS.iter().all(|key| expected.contains(key));
+        let cells = if is_head { ", cells" } else { "" };
+        let expected = expected.join(", ");
         Self::new(format!(
-            "unknown key '{field}': here may stand {}",
-            expected.join(", ")
+            "unknown key '{field}': here may stand {expected}{cells}"
         ))
     }
 
     fn unknown_variant(variant: &str, expected: &'static [&'static str]) -> Self {
+        let variant = shorten(variant, QUOTED);
         Self::new(format!(
             "unknown value '{variant}': write one of {}",
             expected.join(", ")

@@ -201,6 +201,31 @@ fn mistakes_are_refused_where_they_stand() {
             "throughput",
         ),
         (
+            "queue = { value = \"20 packets\"",
+            "queue = { value = \"0 packets\"",
+            ":16:",
+            "no packets",
+        ),
+        (
+            "queue = { value = \"20 packets\"",
+            "queue = { value = \"1039 B\"",
+            ":16:",
+            "'web' (1040 B)",
+        ),
+        (
+            "ccid = 2",
+            "ccid = 3, initial_ssthresh = \"20 packets\"",
+            ":32:",
+            "CCID 2 only",
+        ),
+        ("title =", "titel =", ":2:1", ", cells"),
+        (
+            "law = \"threshold-window\"",
+            "law = \"new-reno\"",
+            "",
+            "\"new-reno\" takes",
+        ),
+        (
             "back.loss = \"1 %\"",
             "back.loss = \"1\"",
             ":17:13",

@@ -90,6 +90,9 @@ const ALTERNATIVES: &[&[&str]] = &[
     &["tcp", "dccp", "udp"],
 ];
 
+/// The parts of a key's path on the command line: far more than any key has, far fewer than a stack holds.
+const DEEPEST: usize = 64;
+
 /// Where in a scenario a table is, as far as overrides care.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Level {
@@ -131,6 +134,10 @@ impl Node {
             let message = "write --set path.to.key=value, as in --set flows.dccp.start=5s";
             return Err(ScenarioError::at(message, &everything));
         };
+        if path.split('.').count() > DEEPEST {
+            let message = format!("a key's path has at most {DEEPEST} parts");
+            return Err(ScenarioError::at(message, &everything));
+        }
         let start = path.len() + 1;
         let place = Place::new(&source, start..setting.len());
         let mut node = Self {

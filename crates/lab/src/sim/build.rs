@@ -21,6 +21,7 @@ use super::tcp::{TcpSink, TcpSource};
 use super::ticker::{Budget, Ticker};
 use super::udp::{UdpSink, UdpSource};
 use super::windows::Windows;
+use crate::scenario::shorten::{QUOTED, shorten};
 use crate::scenario::{
     Dccp, Encapsulation, Flow, LawName, Link, Protocol, QueueCounts, QueueLimit, QueuePolicy,
     Scenario, SegmentSize, Side, Tcp, TopologyKind, Traffic,
@@ -64,10 +65,7 @@ pub(crate) fn build(
 ) -> Result<Built, RunError> {
     let streams = Streams::new(seed);
     let flows: Vec<(&str, &Flow)> = scenario.enabled_flows().collect();
-    let ground = match scenario.topology.kind {
-        TopologyKind::Dumbbell => dumbbell(scenario, &flows, streams)?,
-        TopologyKind::Chain => chain(scenario, flows.len(), streams),
-    };
+    let ground = ground(scenario, &flows, streams)?;
     let windows = Windows::of(scenario);
     let mut meters = LinkMeters::new(&windows, ground.links.len(), 2 * flows.len());
     for (id, name, link) in &ground.watched {
@@ -112,20 +110,45 @@ pub(crate) fn build(
     Ok(built)
 }
 
-/// A capture of the links that `tap` names.
-fn capture(tap: Tap, links: &[(LinkId, String)]) -> Result<Capture, RunError> {
-    let unknown = tap
-        .links
+fn ground(
+    scenario: &Scenario,
+    flows: &[(&str, &Flow)],
+    streams: Streams,
+) -> Result<Ground, RunError> {
+    match scenario.topology.kind {
+        TopologyKind::Dumbbell => dumbbell(scenario, flows, streams),
+        TopologyKind::Chain => Ok(chain(scenario, flows.len(), streams)),
+    }
+}
+
+/// Does `scenario` have each of these links? For whoever is about to make a file for a capture.
+///
+/// # Errors
+/// [`RunError::UnknownLink`] with the first that it does not have.
+pub fn check_links(scenario: &Scenario, links: &[String]) -> Result<(), RunError> {
+    let flows: Vec<(&str, &Flow)> = scenario.enabled_flows().collect();
+    let ground = ground(scenario, &flows, Streams::new(scenario.run.seed))?;
+    known_links(links, &ground.links)
+}
+
+fn known_links(wanted: &[String], links: &[(LinkId, String)]) -> Result<(), RunError> {
+    let unknown = wanted
         .iter()
         .find(|wanted| links.iter().all(|(_, name)| name != *wanted));
     if let Some(unknown) = unknown {
         let mut known: Vec<&str> = links.iter().map(|(_, name)| forward(name)).collect();
         known.dedup();
         return Err(RunError::UnknownLink {
-            name: unknown.clone(),
+            name: shorten(unknown, QUOTED),
             known: known.join(", "),
         });
     }
+    Ok(())
+}
+
+/// A capture of the links that `tap` names.
+fn capture(tap: Tap, links: &[(LinkId, String)]) -> Result<Capture, RunError> {
+    known_links(&tap.links, links)?;
     let watched = links
         .iter()
         .filter(|(_, name)| tap.watches(name))

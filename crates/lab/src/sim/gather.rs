@@ -6,7 +6,6 @@ use fairwire_units::{Duration, Instant};
 use super::build::{Built, Watch};
 use super::flow_meter::{FlowMeter, FlowWindow};
 use super::link_meter::{FlowDrops, LinkMeter};
-use super::run::RunError;
 use super::sample::Reading;
 use super::store::Store;
 use super::windows::{Span, Windows};
@@ -69,7 +68,7 @@ pub(crate) fn gather(
     (seed, perturbed): (u64, bool),
     built: Built,
     readings: &Readings,
-) -> Result<RunResult, RunError> {
+) -> RunResult {
     let Built {
         network,
         flows,
@@ -106,7 +105,13 @@ pub(crate) fn gather(
     }
     fairness(&mut collector, &store, flows.len());
     let Collector { values, series, .. } = collector;
-    Ok(RunResult {
+    // A capture that cannot be written is told beside the numbers, which are not worse for it.
+    let (captured, capture_failure) = match capture.map(super::capture::Capture::finish) {
+        None => (None, None),
+        Some(Ok(captured)) => (Some(captured), None),
+        Some(Err(error)) => (None, Some(error.to_string())),
+    };
+    RunResult {
         seed,
         perturbed,
         digest: digest.value(),
@@ -116,11 +121,9 @@ pub(crate) fn gather(
         period: windows.period,
         series,
         notes: store.notes,
-        captured: capture
-            .map(super::capture::Capture::finish)
-            .transpose()
-            .map_err(RunError::Capture)?,
-    })
+        captured,
+        capture_failure,
+    }
 }
 
 fn of_direction(readings: &Readings, flow: usize, back: bool) -> Vec<(Instant, Reading, Reading)> {

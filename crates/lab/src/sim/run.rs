@@ -26,7 +26,7 @@ pub enum RunError {
         /// What there is.
         known: String,
     },
-    /// The capture file cannot be written.
+    /// The capture cannot even be begun.
     Capture(io::Error),
     /// The scenario cannot be built; a checked one can.
     Scenario(&'static str),
@@ -101,5 +101,5 @@ pub fn run(
             .map(|flow| sample::read(&built.network, flow));
         readings.push((moment, now.collect()));
     }
-    gather(scenario, (seed, perturbed), built, &readings)
+    Ok(gather(scenario, (seed, perturbed), built, &readings))
 }

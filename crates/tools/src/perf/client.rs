@@ -9,7 +9,7 @@ use super::console::Console;
 use super::file::Source;
 use super::link::{Incoming, Link};
 use super::meter::Meter;
-use super::options::{ClientOptions, Limit, Protocol};
+use super::options::{ClientOptions, LEAST_INTERVAL, Limit, Protocol};
 use super::report::{ErrorReport, FlowReport, Interval, Outcome, Role};
 use super::session::{Flow, Params, Stop, introduce, random};
 use super::text;
@@ -159,7 +159,7 @@ async fn run(
     }
     let every = match options.interval {
         Duration::ZERO => Duration::from_secs(3_600),
-        interval => interval,
+        interval => interval.max(LEAST_INTERVAL),
     };
     let mut tick = interval_at(Instant::now() + every, every);
     tick.set_missed_tick_behavior(MissedTickBehavior::Skip);
@@ -193,6 +193,7 @@ async fn run(
     if interrupted {
         outcome.error = Some((&PerfError::Interrupted).into());
     }
+    outcome.conclude();
 }
 
 /// Prints lines and keeps them.

@@ -13,6 +13,8 @@ pub struct Console {
     progress: Option<Box<dyn Write + Send>>,
     /// Is a line of progress on the screen?
     shown: bool,
+    /// Are results lost because the stream took no more, and not because its reader had enough?
+    failed: bool,
 }
 
 impl std::fmt::Debug for Console {
@@ -32,6 +34,7 @@ impl Console {
             json,
             progress: (!json && stderr.is_terminal()).then(|| Box::new(stderr) as _),
             shown: false,
+            failed: false,
         }
     }
 
@@ -42,12 +45,28 @@ impl Console {
             json,
             progress: None,
             shown: false,
+            failed: false,
         }
+    }
+
+    /// The exit status of a command that would end with `code`: results that could not be printed
+    /// are a failure too.
+    pub fn exit_code(&self, code: u8) -> u8 {
+        code.max(u8::from(self.failed))
     }
 
     /// What is about to happen; text only.
     pub(crate) fn announce(&mut self, line: &str) {
         if !self.json {
+            self.print(&format!("{line}\n"));
+        }
+    }
+
+    /// What happened beside the measurement; where the output is JSON, to standard error.
+    pub(crate) fn aside(&mut self, line: &str) {
+        if self.json {
+            let _ = writeln!(io::stderr(), "{line}");
+        } else {
             self.print(&format!("{line}\n"));
         }
     }
@@ -83,7 +102,7 @@ impl Console {
         } else {
             self.progress("");
             // Where results are read by a program, errors must not be among them.
-            let _ = writeln!(io::stderr(), "fairwire perf: {}", error.message);
+            let _ = writeln!(io::stderr(), "error: {}", error.message);
         }
     }
 
@@ -108,8 +127,55 @@ impl Console {
 
     fn print(&mut self, text: &str) {
         self.progress("");
-        // A closed pipe ends the output, not the measurement.
-        let _ = self.out.write_all(text.as_bytes());
-        let _ = self.out.flush();
+        let printed = self.out.write_all(text.as_bytes());
+        let Err(error) = printed.and_then(|()| self.out.flush()) else {
+            return;
+        };
+        if error.kind() == io::ErrorKind::BrokenPipe {
+            return; // That ends the output, not the measurement: its reader has seen enough.
+        }
+        // Said once, and at once: a server may run for days.
+        if !std::mem::replace(&mut self.failed, true) {
+            let _ = writeln!(io::stderr(), "error: cannot print: {error}");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Console;
+    use std::io::{self, Write};
+
+    struct Broken(io::ErrorKind);
+
+    impl Write for Broken {
+        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+            Err(self.0.into())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    /// Results that no disk takes make a success a failure; a reader who closed the pipe does not.
+    #[test]
+    fn lost_results_are_a_failure() {
+        for (kind, code) in [
+            (io::ErrorKind::StorageFull, 1),
+            (io::ErrorKind::BrokenPipe, 0),
+        ] {
+            for json in [false, true] {
+                let mut console = Console::to(Box::new(Broken(kind)), json);
+                assert_eq!(console.exit_code(0), 0);
+                if json {
+                    console.print_json(&1);
+                } else {
+                    console.announce("text");
+                }
+                assert_eq!(console.exit_code(0), code, "{kind}, JSON {json}");
+                assert_eq!(console.exit_code(2), 2);
+            }
+        }
     }
 }

@@ -97,6 +97,31 @@ pub(crate) struct Sink {
 }
 
 impl Sink {
+    /// Can a file be saved there? Asked before anybody sends one; what is there stays as it is.
+    pub(crate) fn check(path: &Path) -> Result<(), PerfError> {
+        let refuse = |why: &str| {
+            let path = path.display();
+            Err(PerfError::Local(format!("cannot save to {path}: {why}")))
+        };
+        if path.is_dir() {
+            return refuse("it is a directory, name a file in it");
+        }
+        let parent = path.parent().filter(|p| !p.as_os_str().is_empty());
+        if let Some(parent) = parent.filter(|parent| !parent.is_dir()) {
+            return refuse(&format!("{} is no directory", parent.display()));
+        }
+        let mut options = File::options();
+        options.read(true).write(true);
+        let opened = match options.clone().create_new(true).open(path) {
+            Ok(_) => std::fs::remove_file(path),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                options.open(path).map(drop)
+            }
+            Err(error) => Err(error),
+        };
+        opened.or_else(|error| refuse(&error.to_string()))
+    }
+
     /// For a file of `size` bytes; `path` is emptied first.
     pub(crate) fn new(size: u64, path: Option<&Path>) -> Result<Self, PerfError> {
         let saved = match path {
@@ -241,6 +266,25 @@ mod tests {
             assert_eq!(missing.first.is_empty(), whole, "{missing:?}");
             assert_eq!(sent == received, whole);
             assert_eq!(std::fs::read(&to).expect("read") == data, whole);
+        }
+        std::fs::remove_dir_all(&dir).expect("removed");
+    }
+
+    /// Where nothing can be saved is known at once; asking neither makes nor empties a file.
+    #[test]
+    fn a_place_is_checked() {
+        let dir = std::env::temp_dir().join(format!("fairwire-place-{}", std::process::id()));
+        std::fs::create_dir_all(&dir).expect("a directory");
+        let (old, new) = (dir.join("old"), dir.join("new"));
+        std::fs::write(&old, "kept").expect("written");
+        for good in [&old, &new] {
+            assert_eq!(Sink::check(good), Ok(()));
+        }
+        assert!(!new.exists());
+        assert_eq!(std::fs::read(&old).expect("read"), b"kept");
+        for bad in [dir.clone(), dir.join("none/x"), old.join("x")] {
+            let text = Sink::check(&bad).expect_err("no place").to_string();
+            assert!(text.contains("directory"), "{text}");
         }
         std::fs::remove_dir_all(&dir).expect("removed");
     }

@@ -8,7 +8,9 @@ mod udp;
 use std::net::SocketAddr;
 
 use bytes::Bytes;
-use fairwire::{Config, ConnectOptions, Connection, Duration, Ecn, ServiceCode, Stats};
+use fairwire::{
+    Config, ConnectError, ConnectOptions, Connection, Duration, Ecn, ServiceCode, Stats,
+};
 
 use super::PerfError;
 use super::options::{ClientOptions, Protocol};
@@ -56,7 +58,15 @@ impl Link {
             Protocol::Dccp => {
                 let options = ConnectOptions::new().config(config(client.ccid, client.patience));
                 let connected = fairwire::connect_with(&target, SERVICE, options).await;
-                let connection = connected.map_err(|error| PerfError::Peer(error.to_string()))?;
+                let connection = connected.map_err(|error| {
+                    PerfError::Peer(match error {
+                        // A server of plain UDP answers nothing that is not for it.
+                        ConnectError::Timeout { .. } => {
+                            format!("{error} (Was it started with the same --proto?)")
+                        }
+                        _ => error.to_string(),
+                    })
+                })?;
                 Ok(Self::Dccp(connection))
             }
             Protocol::Udp => Ok(Self::Udp(Udp::connect(&target).await?)),

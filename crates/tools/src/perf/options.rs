@@ -8,6 +8,9 @@ use super::PerfError;
 use super::message;
 use super::session::PATIENCE;
 
+/// Lines closer together say nothing that can be read.
+pub(crate) const LEAST_INTERVAL: Duration = Duration::from_millis(100);
+
 /// What carries the datagrams.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Protocol {
@@ -71,7 +74,7 @@ pub struct ClientOptions {
     pub ccid: Option<u8>,
     /// When to stop; 10 s, or the end of the file, if `None`.
     pub limit: Option<Limit>,
-    /// Time between two lines; zero prints the summary only.
+    /// Time between two lines, 100 ms at least; zero prints the summary only.
     pub interval: Duration,
     /// Bits per second and flow at most; zero is unlimited; `None` is the protocol's default.
     pub rate: Option<u64>,
@@ -112,6 +115,10 @@ impl ClientOptions {
     /// [`PerfError::Usage`], which says what does not.
     pub fn check(&self) -> Result<(), PerfError> {
         let usage = |text: &str| Err(PerfError::Usage(text.to_owned()));
+        if let Some((host, port)) = split_port(&self.host) {
+            let text = format!("the port goes in -p: write -c {host} -p {port}");
+            return Err(PerfError::Usage(text));
+        }
         if !(1..=128).contains(&self.parallel) {
             return usage("-P takes 1 to 128 flows");
         }
@@ -169,6 +176,14 @@ impl ClientOptions {
     }
 }
 
+/// The host and the port of `host:port`; an IPv6 address alone has no port.
+fn split_port(text: &str) -> Option<(&str, &str)> {
+    let (host, port) = text.rsplit_once(':')?;
+    let bracketed = host.starts_with('[') && host.ends_with(']');
+    let digits = !port.is_empty() && port.bytes().all(|b| b.is_ascii_digit());
+    (digits && (bracketed || !host.contains(':'))).then_some((host, port))
+}
+
 /// What a server offers.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -179,7 +194,7 @@ pub struct ServerOptions {
     pub port: u16,
     /// What carries the datagrams.
     pub protocol: Protocol,
-    /// Time between two lines; zero prints the summary only.
+    /// Time between two lines, 100 ms at least; zero prints the summary only.
     pub interval: Duration,
     /// Serve one client, then end?
     pub one_off: bool,
@@ -289,6 +304,14 @@ mod tests {
     fn contradictions_are_found() {
         let mut options = ClientOptions::new("localhost", 7_001);
         assert_eq!(options.check(), Ok(()));
+        for with_port in ["127.0.0.1:7003", "[::1]:7003", "localhost:7003"] {
+            let error = ClientOptions::new(with_port, 7_001).check();
+            let text = error.expect_err(with_port).to_string();
+            assert!(text.contains("-p 7003"), "{text}");
+        }
+        for alone in ["::1", "[::1]", "fe80::1%2"] {
+            assert_eq!(ClientOptions::new(alone, 7_001).check(), Ok(()));
+        }
         options.file = Some("in".into());
         options.reverse = true;
         assert_eq!(options.check().expect_err("-F -R").exit_code(), 2);

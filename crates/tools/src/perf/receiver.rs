@@ -68,6 +68,9 @@ impl<'a> Receiver<'a> {
         let sent = self.sender.as_ref().map(|sender| sender.datagrams);
         let mut report = ReceiverReport::of(&self.meter.read(), sent, cpu);
         if let Err(error) = self.sum(&mut report).await {
+            // What arrived is not what is on the disk, so nothing is said about the former.
+            report.missing = None;
+            report.not_saved = Some(error.to_string());
             outcome = outcome.and(Err(error));
         }
         match &outcome {
@@ -77,11 +80,14 @@ impl<'a> Receiver<'a> {
             }
             Err(_) => {}
         }
-        FlowReport {
-            flow: 0,
+        let flow = FlowReport {
             sender: self.sender,
             receiver: Some(report),
-            error: outcome.err().map(|error| error.to_string()),
+            ..FlowReport::default()
+        };
+        match outcome {
+            Ok(()) => flow,
+            Err(error) => flow.failed(&error),
         }
     }
 

@@ -55,8 +55,9 @@ pub struct PathReport {
     pub rate_bits_per_second: Option<f64>,
     /// CCID 3's loss event rate.
     pub loss_event_rate: Option<f64>,
-    /// Datagrams that the peer reported missing (CCIDs that acknowledge each).
-    pub lost: u64,
+    /// Datagrams that the peer reported missing; `None` under CCID 3, whose receiver counts loss
+    /// events and does not tell which datagrams are missing.
+    pub lost: Option<u64>,
     /// Datagrams acknowledged with a congestion mark.
     pub marked: u64,
     /// Window or rate cuts.
@@ -113,6 +114,8 @@ pub struct ReceiverReport {
     pub cpu_seconds: Option<f64>,
     /// What is missing of the file.
     pub missing: Option<Missing>,
+    /// Why the file was not saved, or not whole, though it should have been.
+    pub not_saved: Option<String>,
     /// Where the file was saved.
     pub saved: Option<String>,
     /// SHA-256 of what was saved.
@@ -130,6 +133,8 @@ pub struct FlowReport {
     pub receiver: Option<ReceiverReport>,
     /// Why it ended early, if it did.
     pub error: Option<String>,
+    /// The kind of that, as in [`ErrorReport`].
+    pub error_kind: Option<&'static str>,
 }
 
 /// A whole measurement.
@@ -188,7 +193,7 @@ impl From<&Stats> for PathReport {
             cwnd_packets: stats.gauges.cwnd_packets,
             rate_bits_per_second: stats.gauges.rate_bytes_per_s.map(|rate| rate * 8.0),
             loss_event_rate: stats.gauges.p,
-            lost: stats.lost,
+            lost: (stats.send_ccid != Some(3)).then_some(stats.lost),
             marked: stats.marked,
             cuts: stats.gauges.cuts,
             timeouts: stats.gauges.timeouts,
@@ -198,18 +203,13 @@ impl From<&Stats> for PathReport {
 }
 
 impl PathReport {
-    /// Takes the counters of `stats`, which came later, and leaves the gauges: once the flow is
-    /// idle they say nothing about it.
+    /// Takes what became of the datagrams from `stats`, which came later, and leaves the rest: once
+    /// the flow is idle, windows and timeouts say nothing about it, and the receiver was told them
+    /// as they are here.
     pub(crate) fn count(&mut self, stats: &Stats) {
-        let gauges = self.clone();
-        *self = Self {
-            ccid: gauges.ccid,
-            rtt_ms: gauges.rtt_ms,
-            cwnd_packets: gauges.cwnd_packets,
-            rate_bits_per_second: gauges.rate_bits_per_second,
-            loss_event_rate: gauges.loss_event_rate,
-            ..stats.into()
-        };
+        let Self { lost, marked, .. } = stats.into();
+        self.lost = lost;
+        self.marked = marked;
     }
 }
 
@@ -245,13 +245,39 @@ impl ReceiverReport {
             dropped_here: counts.stats.map_or(0, |stats| stats.receive_drops),
             cpu_seconds,
             missing: None,
+            not_saved: None,
             saved: None,
             sha256: None,
         }
     }
 }
 
+impl FlowReport {
+    /// Says why it ended early.
+    pub(crate) fn failed(mut self, error: &PerfError) -> Self {
+        self.error = Some(error.to_string());
+        self.error_kind = Some(error.kind());
+        self
+    }
+}
+
 impl Outcome {
+    /// Makes the first flow's failure that of the measurement, if it has none of its own.
+    pub(crate) fn conclude(&mut self) {
+        if self.error.is_some() {
+            return;
+        }
+        let first = self.flows.iter().find_map(|flow| {
+            let message = flow.error.clone()?;
+            Some((flow.error_kind?, message))
+        });
+        self.error = first.map(|(kind, message)| ErrorReport {
+            kind: kind.to_owned(),
+            message,
+            exit: 1,
+        });
+    }
+
     /// The exit status of a command that measured this.
     pub fn exit_code(&self) -> u8 {
         match &self.error {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bytes::{BufMut, BytesMut};
-use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until, timeout};
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until, timeout, timeout_at};
 
 use super::PerfError;
 use super::cpu;
@@ -40,6 +40,9 @@ impl<'a> Sender<'a> {
     pub(crate) async fn run(mut self, mut source: Option<Source>) -> FlowReport {
         let cpu = cpu::used();
         let mut outcome = self.send_for_a_time(&mut source).await;
+        if let Err(error) = outcome {
+            outcome = Err(last_word(self.link, error).await);
+        }
         let mut report = SenderReport::of(&self.meter.read(), cpu::used_since(cpu));
         match source.map(Source::sha256).transpose() {
             Ok(sum) => report.sha256 = sum,
@@ -55,23 +58,32 @@ impl<'a> Sender<'a> {
         if let Some(patience) = patience {
             match self.finish(&report, patience).await {
                 Ok(theirs) => receiver = Some(theirs),
-                Err(error) => outcome = outcome.and(Err(error)),
+                Err(error) if outcome.is_ok() => {
+                    outcome = Err(last_word(self.link, error).await);
+                }
+                Err(_) => {}
             }
         }
         // What the peer said of the last datagrams is known only now.
         if let (Some(path), Some(stats)) = (&mut report.path, self.link.stats()) {
             path.count(&stats);
         }
-        FlowReport {
-            flow: 0,
+        let flow = FlowReport {
             sender: Some(report),
             receiver,
-            error: outcome.err().map(|error| error.to_string()),
+            ..FlowReport::default()
+        };
+        match outcome {
+            Ok(()) => flow,
+            Err(error) => flow.failed(&error),
         }
     }
 
     /// Sends until the limit, Ctrl-C, a word from the receiver, or the end of its patience.
     async fn send_for_a_time(&mut self, source: &mut Option<Source>) -> Result<(), PerfError> {
+        if self.params.seconds == Some(0.0) {
+            return Ok(()); // The shortest sleep would let hundreds of datagrams through.
+        }
         let end = self.params.seconds.map(|seconds| {
             let time = Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
             Instant::now().checked_add(time)
@@ -196,6 +208,21 @@ async fn send_all(
         left = left.saturating_sub(sent as u64);
     }
     Ok(())
+}
+
+/// The reason that a receiver gave before it went away, if it gave one: sending may find the flow
+/// closed before what the receiver said is read.
+async fn last_word(link: &Link, error: PerfError) -> PerfError {
+    if !matches!(error, PerfError::Peer(_)) {
+        return error;
+    }
+    let until = Instant::now() + REPEAT;
+    while let Ok(Ok(incoming)) = timeout_at(until, link.recv()).await {
+        if let Some(Message::Abort(why)) = Message::decode(&incoming.bytes) {
+            return refusal(&why);
+        }
+    }
+    error
 }
 
 /// Answers what the receiver says while we send; returns when it wants us to stop, or is silent

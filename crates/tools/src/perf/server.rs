@@ -16,7 +16,7 @@ use super::file::Sink;
 use super::link::{self, Link, SERVICE, SOCKET_BUFFER, Tcp, Udp};
 use super::message::{DATA_HEADER, Message};
 use super::meter::Meter;
-use super::options::{Protocol, ServerOptions};
+use super::options::{LEAST_INTERVAL, Protocol, ServerOptions};
 use super::report::{ErrorReport, FlowReport, Outcome, Role};
 use super::session::{Flow, PATIENCE, Params, Stop, greet, refuse};
 use super::ticker::Ticker;
@@ -51,15 +51,25 @@ enum Socket {
     Tcp(TcpListener),
 }
 
-/// A client that said what it wants.
-type Greeted = Option<(Link, Params)>;
+/// What came of a client that arrived.
+enum Greeted {
+    /// It said what it wants.
+    Welcome(Box<(Link, Params)>),
+    /// It was turned away, and why.
+    Refused(String),
+    /// It said nothing.
+    Silent,
+}
 
 impl Server {
     /// Listens. Needs a tokio runtime.
     ///
     /// # Errors
-    /// [`PerfError::Local`] if the port cannot be had.
+    /// [`PerfError::Local`] if the port cannot be had, or nothing can be saved where it should be.
     pub fn bind(options: ServerOptions) -> Result<Self, PerfError> {
+        if let Some(path) = &options.save {
+            Sink::check(path)?;
+        }
         let any6 = IpAddr::V6(Ipv6Addr::UNSPECIFIED);
         let ip = options.bind.unwrap_or(any6);
         let bound = Socket::bind(options.protocol, SocketAddr::new(ip, options.port));
@@ -116,8 +126,13 @@ impl Server {
                 Some(Ok(greeted)) = greeting.join_next() => greeted,
                 _ = tokio::signal::ctrl_c() => return 0,
             };
-            let Some((link, params)) = greeted else {
-                continue;
+            let (link, params) = match greeted {
+                Greeted::Welcome(client) => *client,
+                Greeted::Refused(text) => {
+                    console.aside(&text);
+                    continue;
+                }
+                Greeted::Silent => continue,
             };
             let outcome = self.serve(link, params, &mut greeting, console).await;
             console.outcome(&outcome);
@@ -156,7 +171,7 @@ impl Server {
         self.join(&mut test, link, params, &stopped, &mut outcome)
             .await;
         let every = self.options.interval;
-        let mut tick = interval(every.max(Duration::from_millis(100)));
+        let mut tick = interval(every.max(LEAST_INTERVAL));
         tick.set_missed_tick_behavior(MissedTickBehavior::Skip);
         tick.tick().await;
         let all_here = sleep(PATIENCE);
@@ -165,14 +180,15 @@ impl Server {
         while test.missing > 0 || !test.running.is_empty() {
             tokio::select! {
                 link = self.socket.accept() => drop(greeting.spawn(greeted(link))),
-                Some(Ok(Some((link, params)))) = greeting.join_next() => {
-                    if params.test == test.id && test.missing > 0 {
+                Some(Ok(greeted)) = greeting.join_next() => match greeted {
+                    Greeted::Welcome(client) if test.awaits(&client.1) => {
+                        let (link, params) = *client;
                         self.join(&mut test, link, params, &stopped, &mut outcome).await;
-                    } else {
-                        let busy = "the server is busy with another client, try again later";
-                        greeting.spawn(async move { refuse(&link, busy).await; None });
                     }
-                }
+                    Greeted::Welcome(client) => drop(greeting.spawn(busy(client.0))),
+                    Greeted::Refused(text) => console.aside(&text),
+                    Greeted::Silent => {}
+                },
                 Some(Ok(flow)) = test.running.join_next() => outcome.flows.push(flow),
                 _ = tick.tick(), if !every.is_zero() => {
                     show(test.ticker.lines(), &mut outcome, console);
@@ -198,6 +214,7 @@ impl Server {
         if interrupted {
             outcome.error = Some((&PerfError::Interrupted).into());
         }
+        outcome.conclude();
         outcome
     }
 
@@ -233,14 +250,13 @@ impl Server {
             Some(size) => match Sink::new(size, self.options.save.as_deref()) {
                 Ok(sink) => Some(sink),
                 Err(error) => {
-                    let why = error.to_string();
                     test.running.spawn(async move {
-                        refuse(&link, &why).await;
-                        FlowReport {
+                        refuse(&link, &error.to_string()).await;
+                        let flow = FlowReport {
                             flow: params.flow,
-                            error: Some(why),
                             ..FlowReport::default()
-                        }
+                        };
+                        flow.failed(&error)
                     });
                     return;
                 }
@@ -285,9 +301,34 @@ struct Test {
     ticker: Ticker,
 }
 
+impl Test {
+    /// Is that one of the flows that have not come yet?
+    fn awaits(&self, params: &Params) -> bool {
+        params.test == self.id && self.missing > 0
+    }
+}
+
 async fn greeted(link: Link) -> Greeted {
-    let params = greet(&link).await?;
-    Some((link, params))
+    match greet(&link).await {
+        Some(Ok(params)) => Greeted::Welcome(Box::new((link, params))),
+        Some(Err(why)) => Greeted::Refused(refused(&link, &why)),
+        None => Greeted::Silent,
+    }
+}
+
+/// Turns a client away that comes while another is served.
+async fn busy(link: Link) -> Greeted {
+    let text = refused(&link, "busy with another client");
+    let why = "the server is busy with another client, try again later";
+    refuse(&link, why).await;
+    Greeted::Refused(text)
+}
+
+/// A refusal in words for the server's own output.
+fn refused(link: &Link, why: &str) -> String {
+    let peer = link.peer();
+    let peer = peer.map_or_else(|| "a client".to_owned(), |peer| peer.to_string());
+    format!("refused {peer}: {why}")
 }
 
 /// Why a port could not be had.

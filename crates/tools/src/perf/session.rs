@@ -145,11 +145,11 @@ pub(crate) async fn introduce(link: &Link, params: &Params) -> Result<Option<Inc
     )))
 }
 
-/// Waits for a client to say what it wants. `None` if it never does, or nonsense.
+/// Waits for a client to say what it wants. `None` if it never does; the reason if it is refused.
 ///
 /// A source address of plain UDP is easily forged: before it is believed, and perhaps sent data at
 /// any rate, who has it must repeat a number that only its owner hears.
-pub(crate) async fn greet(link: &Link) -> Option<Params> {
+pub(crate) async fn greet(link: &Link) -> Option<Result<Params, String>> {
     let until = Instant::now() + PATIENCE;
     let asked = link.is_forgeable().then(random);
     loop {
@@ -162,11 +162,11 @@ pub(crate) async fn greet(link: &Link) -> Option<Params> {
                 Some(proof) if params.proof != asked => {
                     link.send(Message::Prove(proof).encode()).await.ok()?;
                 }
-                _ => return Some(params),
+                _ => return Some(Ok(params)),
             },
             Err(why) => {
                 refuse(link, &why).await;
-                return None;
+                return Some(Err(why));
             }
         }
     }

@@ -77,7 +77,15 @@ pub(super) fn summary(outcome: &Outcome) -> String {
     for flow in &outcome.flows {
         details(&mut text, outcome, flow);
     }
-    if let Some(error) = &outcome.error {
+    let of_a_flow = |message| {
+        outcome
+            .flows
+            .iter()
+            .any(|f| f.error.as_ref() == Some(message))
+    };
+    if let Some(error) = &outcome.error
+        && !of_a_flow(&error.message)
+    {
         let _ = writeln!(text, "error: {}", error.message);
     }
     text
@@ -128,12 +136,12 @@ fn details(text: &mut String, outcome: &Outcome, flow: &FlowReport) {
     };
     if let Some(path) = flow.sender.as_ref().and_then(|sender| sender.path.as_ref()) {
         let ccid = path.ccid.map_or("none yet".into(), |ccid| ccid.to_string());
+        let lost = path.lost.map_or(String::new(), |n| format!("{n} lost, "));
         let _ = writeln!(
             text,
-            "{name}CCID {ccid}: RTT {}, {}, {} lost, {} marked, {} cuts, {} timeouts, {} Syncs sent",
+            "{name}CCID {ccid}: RTT {}, {}, {lost}{} marked, {} cuts, {} timeouts, {} Syncs sent",
             millis(path.rtt_ms),
             window(path),
-            path.lost,
             path.marked,
             path.cuts,
             path.timeouts,
@@ -177,6 +185,8 @@ fn file(text: &mut String, outcome: &Outcome, flow: &FlowReport) {
             None => "not compared",
         };
         let _ = writeln!(text, "     saved to {path}, SHA-256 {sum}: {verdict}");
+    } else if let Some(why) = &receiver.not_saved {
+        let _ = writeln!(text, "     not saved: {why}");
     } else {
         text.push_str("     not saved: the server has no --save\n");
     }
@@ -402,7 +412,7 @@ mod tests {
                     }),
                     ..ReceiverReport::default()
                 }),
-                error: None,
+                ..FlowReport::default()
             }],
             error: None,
         };

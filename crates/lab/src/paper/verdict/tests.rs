@@ -119,7 +119,7 @@ fn what_cannot_be_tested_says_why() {
     let paper = paper(CLAIM).expect("loads");
     let partial = results(&paper, &[("a", &[(100.0, 100.0)])]);
     let judged = paper.judge(&partial).remove(0);
-    assert_eq!(judged.verdict, Verdict::NotTestable);
+    assert_eq!(judged.verdict, Verdict::NotRun);
     assert!(judged.because.contains("'b'"), "{}", judged.because);
 }
 

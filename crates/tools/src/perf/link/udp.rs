@@ -19,6 +19,8 @@ const CHUNK: usize = 1 << 18;
 #[derive(Debug)]
 pub(crate) struct Udp {
     socket: UdpSocket,
+    /// Is the peer the client?
+    accepted: bool,
     buffers: Mutex<Buffers>,
 }
 
@@ -30,9 +32,10 @@ struct Buffers {
 }
 
 impl Udp {
-    fn new(socket: UdpSocket) -> Self {
+    fn new(socket: UdpSocket, accepted: bool) -> Self {
         Self {
             socket,
+            accepted,
             buffers: Mutex::new(Buffers {
                 datagram: vec![0; 65_536],
                 chunk: BytesMut::new(),
@@ -55,7 +58,7 @@ impl Udp {
                 Ok(socket)
             };
             match opened.await {
-                Ok(socket) => return Ok(Self::new(socket)),
+                Ok(socket) => return Ok(Self::new(socket, false)),
                 Err(error) => last = error,
             }
         }
@@ -71,7 +74,7 @@ impl Udp {
     ) -> io::Result<Self> {
         let socket = bind(local, true)?;
         socket.connect(peer).await?;
-        let udp = Self::new(socket);
+        let udp = Self::new(socket, true);
         udp.lock().first = Some(first);
         Ok(udp)
     }
@@ -84,7 +87,7 @@ impl Udp {
         // Errors that the network reported about earlier datagrams come out here too: a connected
         // socket has one peer, and that peer is gone.
         let sent = self.socket.send(bytes).await;
-        sent.map(drop).map_err(|error| broken(&error))
+        sent.map(drop).map_err(|error| self.broken(&error))
     }
 
     pub(super) async fn recv(&self) -> Result<Bytes, Broken> {
@@ -93,10 +96,14 @@ impl Udp {
         }
         loop {
             let interest = Interest::READABLE | Interest::ERROR;
-            let ready = self.socket.ready(interest).await.map_err(|e| broken(&e))?;
+            let ready = self
+                .socket
+                .ready(interest)
+                .await
+                .map_err(|e| self.broken(&e))?;
             if ready.is_error() {
                 if let Ok(Some(error)) = self.socket.take_error() {
-                    return Err(broken(&error));
+                    return Err(self.broken(&error));
                 }
                 // Taken by a call to send; the readiness must be cleared all the same.
                 let clear = || Err(io::ErrorKind::WouldBlock.into());
@@ -115,7 +122,7 @@ impl Udp {
                     return Ok(chunk.split().freeze());
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                Err(error) => return Err(broken(&error)),
+                Err(error) => return Err(self.broken(&error)),
             }
         }
     }
@@ -123,15 +130,19 @@ impl Udp {
     pub(super) fn peer(&self) -> Option<SocketAddr> {
         self.socket.peer_addr().ok()
     }
-}
 
-fn broken(error: &io::Error) -> Broken {
-    Broken(match error.kind() {
-        io::ErrorKind::ConnectionRefused => {
-            "nobody listens on that UDP port: is the server running with --proto udp?".to_owned()
-        }
-        _ => format!("UDP: {error}"),
-    })
+    fn broken(&self, error: &io::Error) -> Broken {
+        Broken(match error.kind() {
+            io::ErrorKind::ConnectionRefused if self.accepted => {
+                "the client is gone: nobody has its UDP port any more".to_owned()
+            }
+            io::ErrorKind::ConnectionRefused => {
+                "nobody listens on that UDP port: is the server running with --proto udp?"
+                    .to_owned()
+            }
+            _ => format!("UDP: {error}"),
+        })
+    }
 }
 
 /// A UDP socket; `shared` lets it have a port that another socket of ours has.
