@@ -1,6 +1,6 @@
 //! Hostile input, the parser's part: each test sends one kind of it and asserts what must come of
-//! it. Items are numbered as in the project's list of attacks; the rules are RFC 4340, sections 5.1,
-//! 5.8 and 9.2.
+//! it. An item's number in a test's name only keeps kinds of input apart; the rules are RFC 4340,
+//! sections 5.1, 5.8 and 9.2.
 
 use fairwire_wire::checksum::{PseudoHeader, Sum, coverage};
 use fairwire_wire::{
