@@ -13,7 +13,7 @@ use fairwire_units::Instant;
 use crate::Packet;
 
 pub use bernoulli::Bernoulli;
-pub use rule::{Nth, nth};
+pub use rule::{Nth, Periodic, every, nth};
 
 /// What a loss model does to a packet.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]

@@ -110,6 +110,7 @@ fn topology(key: &str) -> &'static str {
         "queue" => "what the DropTail queue holds",
         "queue_counts" => "what the queue's size is compared with",
         "loss" => "packets lost at random, each by itself",
+        "loss_every" => "of so many packets one is lost, in turn; 0 none",
         "framing" => "bytes the link adds to each packet",
         _ => "",
     }

@@ -3,7 +3,7 @@
 use fairwire_units::{Duration, Rate, Size};
 use serde::{Deserialize, Serialize};
 
-use super::quantity::{Named, Percent, QueueLimit, text, text_option};
+use super::quantity::{Named, Packets, Percent, QueueLimit, text, text_option};
 
 /// How links are joined.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
@@ -51,6 +51,9 @@ pub struct Link {
     /// Packets lost at random, each by itself.
     #[serde(with = "text_option", default, skip_serializing_if = "Option::is_none")]
     pub loss: Option<Percent>,
+    /// Of how many packets one is lost, in turn.
+    #[serde(with = "text_option", default, skip_serializing_if = "Option::is_none")]
+    pub loss_every: Option<Packets>,
     /// Bytes that the link adds to each packet.
     #[serde(with = "text_option", default, skip_serializing_if = "Option::is_none")]
     pub framing: Option<Size>,
@@ -86,6 +89,9 @@ pub struct LinkBack {
     /// Packets lost at random.
     #[serde(with = "text_option", default, skip_serializing_if = "Option::is_none")]
     pub loss: Option<Percent>,
+    /// Of how many packets one is lost, in turn.
+    #[serde(with = "text_option", default, skip_serializing_if = "Option::is_none")]
+    pub loss_every: Option<Packets>,
     /// Bytes that the link adds to each packet.
     #[serde(with = "text_option", default, skip_serializing_if = "Option::is_none")]
     pub framing: Option<Size>,
@@ -100,12 +106,18 @@ impl Link {
     /// The link as it is from right to left.
     pub fn reversed(&self) -> Self {
         let back = self.back.clone().unwrap_or_default();
+        // Either way of losing packets takes the place of the other.
+        let (loss, loss_every) = match (back.loss, back.loss_every) {
+            (None, None) => (self.loss, self.loss_every),
+            own => own,
+        };
         Self {
             rate: back.rate.unwrap_or(self.rate),
             delay: back.delay.unwrap_or(self.delay),
             queue: back.queue.unwrap_or(self.queue),
             queue_counts: self.queue_counts,
-            loss: back.loss.or(self.loss),
+            loss,
+            loss_every,
             framing: back.framing.or(self.framing),
             back: None,
         }

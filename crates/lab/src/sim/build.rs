@@ -3,7 +3,7 @@
 use fairwire_cc::{NewReno, RtoConfig};
 use fairwire_net::{
     Access, Bernoulli, Digest, DropTail, LinkId, LinkSpec, Network, NodeId, Streams, Topology,
-    Towards,
+    Towards, Verdict, every,
 };
 use fairwire_proto::{Config, Endpoint, EndpointConfig};
 use fairwire_tcp::{DelayedAcks, Receiver, Sender};
@@ -23,8 +23,8 @@ use super::udp::{UdpSink, UdpSource};
 use super::windows::Windows;
 use crate::scenario::shorten::{QUOTED, shorten};
 use crate::scenario::{
-    Dccp, Encapsulation, Flow, LawName, Link, Protocol, QueueCounts, QueueLimit, QueuePolicy,
-    Scenario, SegmentSize, Side, Tcp, TopologyKind, Traffic,
+    Dccp, Encapsulation, Flow, LawName, Link, Packets, Protocol, QueueCounts, QueueLimit,
+    QueuePolicy, Scenario, SegmentSize, Side, Tcp, TopologyKind, Traffic,
 };
 
 /// What watches a run.
@@ -256,8 +256,11 @@ fn spec(link: &Link, name: &str, streams: Streams) -> LinkSpec {
     let spec = LinkSpec::new(link.rate, link.delay)
         .framing(u32::try_from(link.framing_bytes()).unwrap_or(u32::MAX))
         .queue(queue);
-    match link.loss {
-        Some(loss) if loss.fraction() > 0.0 => {
+    match (link.loss, link.loss_every) {
+        (_, Some(Packets(period))) if period > 0 => {
+            spec.loss(every(u64::from(period), Verdict::Drop))
+        }
+        (Some(loss), _) if loss.fraction() > 0.0 => {
             let stream = streams.stream(&format!("{name}/loss"));
             spec.loss(Bernoulli::new(loss.fraction(), stream))
         }

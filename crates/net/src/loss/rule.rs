@@ -38,6 +38,35 @@ impl Nth {
     }
 }
 
+/// Gives `verdict` to every packet whose number is a multiple of `period`, counted from 1: one loss
+/// rate without any randomness. A period of zero touches nothing.
+pub fn every(period: u64, verdict: Verdict) -> Periodic {
+    Periodic {
+        period,
+        verdict,
+        seen: 0,
+    }
+}
+
+/// A rule by period; see [`every`].
+#[derive(Clone, Debug)]
+pub struct Periodic {
+    period: u64,
+    verdict: Verdict,
+    seen: u64,
+}
+
+impl Loss for Periodic {
+    fn verdict(&mut self, _now: Instant, _packet: &Packet) -> Verdict {
+        self.seen += 1;
+        if self.seen.checked_rem(self.period) == Some(0) {
+            self.verdict
+        } else {
+            Verdict::Pass
+        }
+    }
+}
+
 impl Loss for Nth {
     fn verdict(&mut self, _now: Instant, packet: &Packet) -> Verdict {
         if self.flow.is_some_and(|flow| flow != packet.flow) {

@@ -1,4 +1,4 @@
-use super::{Bernoulli, Loss, Verdict, nth};
+use super::{Bernoulli, Loss, Verdict, every, nth};
 use crate::{FlowId, Handle, NodeId, Packet, Streams};
 use fairwire_units::{Ecn, Instant};
 
@@ -54,4 +54,12 @@ fn bernoulli_is_binomial() {
         // n p^2 = 10 expected; the probability of more than 25 is below 2e-5.
         assert!(pairs.count() <= 25, "seed {seed}");
     }
+}
+
+/// Every third packet and no other; a period of zero is none.
+#[test]
+fn every_third() {
+    let mut rule = every(3, Verdict::Drop);
+    assert_eq!(touched(&mut rule, [4; 10]), [3, 6, 9]);
+    assert_eq!(touched(&mut every(0, Verdict::Drop), [4; 10]), [0; 0]);
 }
