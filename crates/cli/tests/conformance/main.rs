@@ -1,36 +1,21 @@
-//! `docs/conformance.md` and the code say the same: the table is well formed, and everything it
-//! names is there.
+//! `docs/conformance.md` and the code say the same: the table is well formed, everything it names
+//! is there, [`counts`] finds a row for each word of the RFCs, and [`citations`] a row for each
+//! citation in the code and a citation for each row.
+
+mod citations;
+mod counts;
+mod table;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::fs;
-use std::path::Path;
 
-const HEADER: [&str; 7] = [
-    "RFC",
-    "Section",
-    "Level",
-    "Requirement",
-    "Where",
-    "Test",
-    "Status",
-];
+use table::{Files, Row, rows};
+
 const LEVELS: [&str; 5] = ["MUST", "MUST NOT", "SHOULD", "SHOULD NOT", "MAY"];
 /// Rows that may lean on one test: more, and nobody sees what a failure means.
 const ROWS_PER_TEST: usize = 5;
 /// What an item may be declared as; `pub` and the like stand before it.
 const KINDS: [&str; 6] = ["fn", "struct", "enum", "const", "type", "trait"];
-
-struct Row {
-    line: usize,
-    rfc: String,
-    section: String,
-    level: String,
-    requirement: String,
-    places: Vec<String>,
-    tests: Vec<String>,
-    status: String,
-}
 
 /// Every row has its seven columns, each in its form.
 #[test]
@@ -105,6 +90,13 @@ fn forms_are_told_apart() {
     assert!(!is_test(Some(source), "begin"));
     assert_eq!(status_problem("met"), None);
     assert_eq!(status_problem("partly: no test"), None);
+    assert_eq!(status_problem("not ours: on routers"), None);
+    for section in ["4", "7.5.4", "A", "A.2"] {
+        assert!(is_section(section), "{section}");
+    }
+    for section in ["", "all", "7.", ".5", "7.a", "AB", "7 5"] {
+        assert!(!is_section(section), "{section}");
+    }
     for status in ["Met", "partly", "not yet: ", "partly:why", ""] {
         assert!(status_problem(status).is_some(), "{status}");
     }
@@ -115,8 +107,14 @@ fn problems(row: &Row) -> Vec<String> {
     if row.rfc.parse::<u16>().is_err() {
         problems.push(format!("'{}' is no RFC's number", row.rfc));
     }
-    if row.section.is_empty() || row.requirement.is_empty() {
-        problems.push("section and requirement are not empty".to_owned());
+    for section in row.sections() {
+        let open = citations::OPEN.contains(&row.rfc.as_str()) && section == "all";
+        if !open && !is_section(section) {
+            problems.push(format!("'{section}' is no section, as 7.5.4 or A.2 is"));
+        }
+    }
+    if row.requirement.is_empty() {
+        problems.push("the requirement is not empty".to_owned());
     }
     if !LEVELS.contains(&row.level.as_str()) {
         problems.push(format!("'{}' is no level", row.level));
@@ -133,8 +131,19 @@ fn problems(row: &Row) -> Vec<String> {
     problems
 }
 
+/// Numbers with points between them; of an appendix the first is a letter.
+fn is_section(section: &str) -> bool {
+    let mut parts = section.split('.');
+    let number = |part: &str| !part.is_empty() && part.chars().all(|c| c.is_ascii_digit());
+    let letter = |part: &str| part.len() == 1 && part.chars().all(|c| c.is_ascii_uppercase());
+    parts
+        .next()
+        .is_some_and(|first| number(first) || letter(first))
+        && parts.all(number)
+}
+
 fn status_problem(status: &str) -> Option<String> {
-    let explained = ["partly: ", "not yet: "]
+    let explained = ["partly: ", "not yet: ", "not ours: "]
         .iter()
         .any(|word| status.strip_prefix(word).is_some_and(|why| !why.is_empty()));
     (status != "met" && !explained).then(|| format!("'{status}' is no status"))
@@ -187,66 +196,4 @@ fn is_test(source: Option<&str>, name: &str) -> bool {
         }
     }
     false
-}
-
-/// The rows of all tables, in order.
-fn rows() -> Vec<Row> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/conformance.md");
-    let text = fs::read_to_string(path).expect("docs/conformance.md is there");
-    let mut rows = Vec::new();
-    for (line, text) in (1..).zip(text.lines()) {
-        let Some(inner) = text.strip_prefix('|').and_then(|t| t.strip_suffix('|')) else {
-            assert!(!text.contains('|'), "line {line}: half a row");
-            continue;
-        };
-        let cells: Vec<&str> = inner.split('|').map(str::trim).collect();
-        let rule = cells
-            .iter()
-            .all(|cell| cell.chars().all(|c| c == '-') && cell.len() > 2);
-        if rule || cells == HEADER {
-            continue;
-        }
-        let [rfc, section, level, requirement, places, tests, status] = cells[..] else {
-            panic!("line {line}: {} columns, not {}", cells.len(), HEADER.len());
-        };
-        rows.push(Row {
-            line,
-            rfc: rfc.to_owned(),
-            section: section.to_owned(),
-            level: level.to_owned(),
-            requirement: requirement.to_owned(),
-            places: names(places),
-            tests: names(tests),
-            status: status.to_owned(),
-        });
-    }
-    assert!(rows.len() > 100, "the table was read");
-    rows
-}
-
-/// The names in a cell; `-` is none.
-fn names(cell: &str) -> Vec<String> {
-    if cell == "-" {
-        return Vec::new();
-    }
-    cell.split(", ")
-        .map(|name| name.trim_matches('`').to_owned())
-        .collect()
-}
-
-/// Source files, each read once.
-#[derive(Default)]
-struct Files(BTreeMap<String, Option<String>>);
-
-impl Files {
-    fn read(&mut self, file: &str) -> Option<&str> {
-        let read = || {
-            let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-            fs::read_to_string(root.join(file)).ok()
-        };
-        self.0
-            .entry(file.to_owned())
-            .or_insert_with(read)
-            .as_deref()
-    }
 }
