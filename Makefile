@@ -6,10 +6,10 @@ FAIRWIRE = target/release/fairwire
 export PROPTEST_RNG_SEED ?= 4340
 # With FAIRWIRE_NO_SKIP=1 in the environment a missing tool is an error instead of a skipped test.
 
-.PHONY: help build setup test lint bench demo digests fmt
+.PHONY: help build setup test lint bench demo digests fmt conformance-mutants
 
 help: ## List the targets
-	@awk -F':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## Build target/release/fairwire
 	$(CARGO) build --release --locked
@@ -35,6 +35,9 @@ demo: build ## The main job: a paper reproduced, then real data through DCCP on 
 digests: build ## Run the papers and write down their new digests (then say in the CHANGELOG which moved and why)
 	$(FAIRWIRE) paper long-delay --quick --update-digests
 	for file in $(filter-out %/digests.toml,$(wildcard scenarios/*.toml)); do $(FAIRWIRE) run $$file --update-digests; done
+
+conformance-mutants: ## Break 30 cited branches, one at a time: do the tests of their rows notice? (20 minutes)
+	scripts/conformance-mutants
 
 fmt: ## Format the code
 	$(CARGO) fmt --all
