@@ -76,6 +76,9 @@ pub struct Feedback {
     pub timeout: bool,
     /// What a TFRC receiver reported.
     pub tfrc: Option<TfrcReport>,
+    /// The Ack Ratio in force: how many packets the receiver lets one acknowledgement cover, where
+    /// there is such a thing (RFC 4340, section 11.3). At least one.
+    pub ack_ratio: Option<u32>,
 }
 
 /// What a controller would show on its instruments. `None` is "this controller has no such thing".
@@ -125,6 +128,12 @@ pub trait Controller: fmt::Debug + Send {
 
     /// The path changed or the connection was idle so long that its past says nothing: start afresh.
     fn reset(&mut self, now: Instant);
+
+    /// The congestion window, packets; `None` where a rate rules. Cheap: protocols ask for every
+    /// packet.
+    fn cwnd(&self) -> Option<f64> {
+        None
+    }
 
     /// The instruments.
     fn gauges(&self) -> Gauges;

@@ -298,6 +298,9 @@ impl<L: WindowLaw> Controller for Windowed<L> {
         if let Some(rtt) = feedback.rtt {
             self.rtt.on_sample(rtt);
         }
+        if let Some(ratio) = feedback.ack_ratio {
+            self.growth = self.growth.with_ack_ratio(ratio);
+        }
         if feedback.timeout {
             self.time_out(now, flight);
             return;
@@ -323,6 +326,10 @@ impl<L: WindowLaw> Controller for Windowed<L> {
         self.last_sent = None;
         self.last_full = None;
         self.silent = false;
+    }
+
+    fn cwnd(&self) -> Option<f64> {
+        Some(self.cwnd)
     }
 
     fn gauges(&self) -> Gauges {

@@ -161,6 +161,7 @@ impl Caller {
 
     fn check(&self, cc: &dyn Controller) {
         let gauges = cc.gauges();
+        assert_eq!(cc.cwnd(), gauges.cwnd_packets);
         if let Some(cwnd) = gauges.cwnd_packets {
             assert!(cwnd >= 1.0, "{gauges:?}");
             assert!(cwnd <= MANY, "{gauges:?}");

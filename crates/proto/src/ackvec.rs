@@ -9,10 +9,13 @@
 //! - [`Receiver`] decides when feedback is due and writes it.
 //! - [`history`] is what it remembers, as runs; [`records`] what it told in which packet.
 //! - [`Sender`] is the other end; [`pipe`] are its packets in flight, [`vector`] reads the options.
+//! - [`ack_watch`] sees acknowledgements lost or marked, [`ack_ratio`] asks for fewer of them then.
 //!
 //! The ECN nonce is off: vectors are sent with nonce 0 and a peer's nonce is not looked at
 //! (RFC 8311, section 6).
 
+mod ack_ratio;
+mod ack_watch;
 mod history;
 mod pipe;
 mod receiver;

@@ -157,6 +157,18 @@ impl Negotiation {
             .is_none_or(|slot| slot.state == State::Stable)
     }
 
+    /// Has a Change of ours for this feature left that is not answered yet?
+    pub(crate) fn is_awaited(&self, feature: Feature, location: Location) -> bool {
+        self.slot(feature, location)
+            .is_some_and(|slot| matches!(slot.state, State::Changing | State::Unstable))
+    }
+
+    /// Is `value` what we would have this feature be?
+    pub(crate) fn is_offered(&self, feature: Feature, location: Location, value: u64) -> bool {
+        self.slot(feature, location)
+            .is_some_and(|slot| slot.best() == value)
+    }
+
     /// The CCID of the data sent from `location`, once agreed.
     pub(crate) fn ccid(&self, location: Location) -> Option<u8> {
         if !self.is_settled(Feature::Ccid, location) {
@@ -210,6 +222,21 @@ impl Negotiation {
             }
         };
         slot.want(offer, value);
+        true
+    }
+
+    /// Asks, once, for this one value of a server-priority feature: whoever knows the feature then
+    /// has no choice, whichever end's preferences come first. False if it was asked for already.
+    pub(crate) fn insist(&mut self, feature: Feature, location: Location, value: u8) -> bool {
+        let only = Offer::List(slot::List::new(&[value], value));
+        let Some(slot) = self.slot_mut(feature, location) else {
+            return false;
+        };
+        if slot.offer == only {
+            return false;
+        }
+        slot.pinned = true;
+        slot.want(only, u64::from(value));
         true
     }
 

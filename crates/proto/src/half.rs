@@ -42,6 +42,20 @@ pub(crate) struct Arrival {
     pub ndp_count: Option<u64>,
 }
 
+/// A packet that arrived, as the sending half sees it: its way was that of our acknowledgements.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Heard {
+    /// Its sequence number.
+    pub seq: Seq,
+    /// Is it a data packet?
+    pub is_data: bool,
+    /// Did it come with a congestion mark?
+    pub marked: bool,
+    /// How many packets without data the peer sent just before it; `None` if the peer does not say
+    /// (RFC 4340, section 7.7).
+    pub quiet_before: Option<u64>,
+}
+
 /// When a receiving half wants its options sent.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum AckDue {
@@ -84,6 +98,10 @@ pub(crate) trait Tx: fmt::Debug + Send {
         true
     }
 
+    /// A valid packet of the peer's arrived, of whatever type; no copy of an earlier one. Comes
+    /// before the [`Tx::on_ack`] of the same packet.
+    fn on_packet(&mut self, _now: Instant, _heard: Heard) {}
+
     /// A valid packet with an acknowledgement number arrived; `packet.options` holds its feedback.
     /// `handshake_rtt` style samples come through [`Tx::on_rtt_sample`].
     fn on_ack(
@@ -114,6 +132,14 @@ pub(crate) trait Tx: fmt::Debug + Send {
     /// The Ack Ratio that the peer should use, if this CCID cares (RFC 4341, section 6.1).
     fn wanted_ack_ratio(&self) -> Option<u16>;
 
+    /// This Ack Ratio is in force for our data (RFC 4340, section 11.3).
+    fn set_ack_ratio(&mut self, _ratio: u16) {}
+
+    /// Would it help if the peer's packets carried NDP Counts (RFC 4340, section 7.7)?
+    fn wants_ndp_counts(&self) -> bool {
+        false
+    }
+
     /// Packets per round trip that the Sequence Window must have room for (RFC 4340, section 7.5.2).
     fn packets_per_rtt(&self) -> u64;
 
@@ -122,6 +148,11 @@ pub(crate) trait Tx: fmt::Debug + Send {
 
     /// What the application may send now.
     fn allowed_rate(&self) -> Option<Rate>;
+
+    /// The congestion window, packets, where the CCID has one.
+    fn cwnd(&self) -> Option<f64> {
+        None
+    }
 
     /// The controller's instruments.
     fn gauges(&self) -> Gauges;

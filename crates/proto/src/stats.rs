@@ -61,6 +61,8 @@ pub struct Stats {
     pub receive_ccid: Option<u8>,
     /// The confirmed Sequence Window of our direction.
     pub sequence_window: u64,
+    /// The Ack Ratio of our data: so many packets one acknowledgement covers (RFC 4340, 11.3).
+    pub ack_ratio: u64,
     /// Bytes of Ack Vector history that we hold about the peer's packets.
     pub ack_vector_state: usize,
 }

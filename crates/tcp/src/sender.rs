@@ -262,7 +262,7 @@ impl Sender {
             self.trace.push(Traced {
                 at,
                 event,
-                cwnd_packets: self.controller.gauges().cwnd_packets,
+                cwnd_packets: self.controller.cwnd(),
                 outstanding: self.outstanding.in_flight(),
             });
         }

@@ -16,7 +16,7 @@ pub enum Growth {
     /// half the Ack Ratio per acknowledgement; in congestion avoidance the law's increase for
     /// each. The window moves in whole packets.
     Ccid2 {
-        /// The Ack Ratio in force.
+        /// The Ack Ratio in force; feedback that names another changes it.
         ack_ratio: u32,
     },
 }
@@ -24,6 +24,14 @@ pub enum Growth {
 impl Growth {
     /// CCID 2 with the Ack Ratio of two with which connections begin (RFC 4340, section 11.3).
     pub const CCID2: Self = Self::Ccid2 { ack_ratio: 2 };
+
+    /// The same with another Ack Ratio, where one matters.
+    pub(super) fn with_ack_ratio(self, ratio: u32) -> Self {
+        match self {
+            Self::Ccid2 { .. } => Self::Ccid2 { ack_ratio: ratio },
+            other => other,
+        }
+    }
 
     /// Packets that slow start adds for an acknowledgement of `acked` packets.
     pub(super) fn in_slow_start(self, acked: u32) -> f64 {

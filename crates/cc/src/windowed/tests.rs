@@ -134,6 +134,30 @@ fn ccid2_growth() {
     }
 }
 
+/// RFC 4341, section 5: slow start counts at most half the Ack Ratio in force per acknowledgement,
+/// which feedback names.
+#[test]
+fn slow_start_follows_the_ack_ratio() {
+    let mut cc = Windowed::new(NewReno, 10.0).with_growth(Growth::CCID2);
+    let mut window = 10.0;
+    for (ratio, acked, grown) in [
+        (None, 8, 1.0),
+        (Some(6), 8, 3.0),
+        (None, 8, 3.0),
+        (Some(6), 4, 2.0),
+        (Some(1), 8, 0.0),
+        (Some(1), 8, 1.0),
+    ] {
+        let feedback = Feedback {
+            ack_ratio: ratio,
+            ..acks(acked)
+        };
+        cc.on_feedback(ms(100), full(20), &feedback);
+        window += grown;
+        assert_eq!(cwnd(&cc), window, "{ratio:?}, {acked}");
+    }
+}
+
 /// RFC 4341, section 5: a mark of the round trip already answered cuts nothing, and earns nothing.
 #[test]
 fn marked_packets_earn_no_growth() {

@@ -7,25 +7,19 @@ use fairwire_cc::{
 use fairwire_units::{Duration, Instant, Rate};
 use fairwire_wire::{Packet, Seq};
 
+use super::ack_ratio::AckRatio;
+use super::ack_watch::AckWatch;
 use super::pipe::{Outcome, Pipe};
 use super::vector::Report;
 use crate::config::{Ccid2Config, Law};
-use crate::half::{Sent, Told, Tx};
+use crate::half::{Heard, Sent, Told, Tx};
 
-/// An Ack Ratio of one suits windows up to this many packets, if they stay that small ...
-const SMALL_WINDOW: f64 = 2.0;
+/// The Ack Ratio of a new connection (RFC 4340, section 11.3).
+const DEFAULT_ACK_RATIO: u16 = 2;
 
-/// ... and is no longer allowed from this many on (RFC 4341, section 6.1.2).
-const LARGE_WINDOW: f64 = 4.0;
-
-/// A receiver may wait for this many packets before it acknowledges (RFC 4340, section 11.3) ...
-const DELAYED_BELOW: u32 = 2;
-
-/// ... for so long.
+/// A receiver may wait for the Ack Ratio's packets before it acknowledges, this long at most
+/// (RFC 4340, section 11.3).
 const ACK_DELAY: Duration = Duration::from_millis(200);
-
-/// Reports in a row with a small window that make it a persistent one.
-const PERSISTENT: u32 = 4;
 
 /// Sends data under CCID 2.
 #[derive(Debug)]
@@ -42,8 +36,13 @@ pub(crate) struct Sender {
     acked_unacknowledged: u32,
     /// Mean size of the data packets sent, bytes.
     mean_size: f64,
-    ack_ratio: u16,
-    small_reports: u32,
+    /// The Ack Ratio that we would have.
+    ack_ratio: AckRatio,
+    /// The Ack Ratio that the peer is known to use.
+    agreed_ratio: u16,
+    acks: AckWatch,
+    /// Was something lost of which nobody knows whether it was an acknowledgement?
+    wants_counts: bool,
 }
 
 impl Sender {
@@ -65,8 +64,10 @@ impl Sender {
             timer: None,
             acked_unacknowledged: 0,
             mean_size: f64::from(size_hint),
-            ack_ratio: 2,
-            small_reports: 0,
+            ack_ratio: AckRatio::new(),
+            agreed_ratio: DEFAULT_ACK_RATIO,
+            acks: AckWatch::default(),
+            wants_counts: false,
         };
         if let Some(rtt) = initial_rtt {
             sender.on_rtt_sample(now, rtt);
@@ -81,8 +82,16 @@ impl Sender {
         }
     }
 
-    fn cwnd(&self) -> f64 {
-        self.controller.gauges().cwnd_packets.unwrap_or(1.0)
+    /// The congestion window, packets.
+    fn window(&self) -> f64 {
+        self.controller.cwnd().unwrap_or(1.0)
+    }
+
+    /// With fewer packets in flight the receiver may hold back its acknowledgement.
+    fn delayed_below(&self) -> u32 {
+        // A new ratio may be in use before its Confirm is here.
+        let ratio = self.agreed_ratio.max(self.ack_ratio.get());
+        u32::from(ratio.max(DEFAULT_ACK_RATIO))
     }
 
     /// When the retransmission timer expires.
@@ -92,21 +101,22 @@ impl Sender {
 
     /// Starts the retransmission timer.
     ///
-    /// A packet alone in flight may be held back by the receiver, and that time is not part of
-    /// our round-trip samples: without waiting for it, each would be taken for lost.
+    /// The receiver may hold back the acknowledgement of fewer packets than the Ack Ratio, and
+    /// that time is not part of our round-trip samples: without waiting for it, each would be
+    /// taken for lost.
     fn start_timer(&mut self, now: Instant) {
-        let alone = self.pipe.in_flight() < DELAYED_BELOW;
-        let delay = if alone { ACK_DELAY } else { Duration::ZERO };
+        let few = self.pipe.in_flight() < self.delayed_below();
+        let delay = if few { ACK_DELAY } else { Duration::ZERO };
         self.timer = Some(now + self.rtt.rto() + delay);
     }
 
     /// A data packet left. RFC 6298, 5.1: the timer is started if it does not run; and the packet
-    /// after a lone one makes the receiver answer without delay.
+    /// that completes the Ack Ratio makes the receiver answer without delay.
     fn send_timer(&mut self, now: Instant) {
         let in_flight = self.pipe.in_flight();
         if in_flight == 1 {
             self.start_timer(now);
-        } else if in_flight == DELAYED_BELOW {
+        } else if in_flight == self.delayed_below() {
             let undelayed = now + self.rtt.rto();
             self.timer = self.timer.map(|timer| timer.min(undelayed));
         }
@@ -131,21 +141,6 @@ impl Sender {
         self.rtt.on_sample(rtt);
         self.sample_from = self.newest_sent.map(Seq::next);
         Some(rtt)
-    }
-
-    /// RFC 4341, 6.1.2: two, or one while the window stays at one or two packets.
-    fn choose_ack_ratio(&mut self) {
-        let cwnd = self.cwnd();
-        if cwnd > SMALL_WINDOW {
-            self.small_reports = 0;
-        } else {
-            self.small_reports = self.small_reports.saturating_add(1);
-        }
-        if cwnd >= LARGE_WINDOW {
-            self.ack_ratio = 2;
-        } else if self.small_reports >= PERSISTENT {
-            self.ack_ratio = 1;
-        }
     }
 }
 
@@ -213,6 +208,15 @@ impl Tx for Sender {
             .on_sent(now, self.flight_with(waiting), size);
     }
 
+    fn on_packet(&mut self, _now: Instant, heard: Heard) {
+        let found = self.acks.note(heard);
+        // Who sends no data gets no acknowledgements that could be too many.
+        if found.congestion && self.pipe.in_flight() > 0 {
+            self.ack_ratio.on_congestion(self.window());
+            self.wants_counts |= found.doubtful;
+        }
+    }
+
     fn on_ack(
         &mut self,
         now: Instant,
@@ -244,11 +248,12 @@ impl Tx for Sender {
             newly_acked: outcome.acked,
             newly_acked_bytes: outcome.acked_bytes,
             congestion: outcome.congestion,
+            ack_ratio: Some(u32::from(self.agreed_ratio)),
             ..Feedback::default()
         };
         self.controller
             .on_feedback(now, self.flight_with(waiting), &feedback);
-        self.choose_ack_ratio();
+        self.ack_ratio.on_report(outcome.acked, self.window());
     }
 
     fn on_rtt_sample(&mut self, now: Instant, rtt: Duration) {
@@ -283,12 +288,12 @@ impl Tx for Sender {
         };
         self.controller
             .on_feedback(now, self.flight_with(waiting), &feedback);
-        self.choose_ack_ratio();
+        self.ack_ratio.on_report(0, self.window());
     }
 
     fn wants_ack_of_ack(&self) -> bool {
         // RFC 4341, 6.2: once per congestion window.
-        f64::from(self.acked_unacknowledged) >= self.cwnd()
+        f64::from(self.acked_unacknowledged) >= self.window()
     }
 
     fn on_feedback_acknowledged(&mut self, _now: Instant) {
@@ -296,7 +301,16 @@ impl Tx for Sender {
     }
 
     fn wanted_ack_ratio(&self) -> Option<u16> {
-        Some(self.ack_ratio)
+        Some(self.ack_ratio.get())
+    }
+
+    fn set_ack_ratio(&mut self, ratio: u16) {
+        // RFC 4340, 11.3: zero means that no ratio is used; acknowledgements still follow data.
+        self.agreed_ratio = if ratio == 0 { DEFAULT_ACK_RATIO } else { ratio };
+    }
+
+    fn wants_ndp_counts(&self) -> bool {
+        self.wants_counts
     }
 
     fn packets_per_rtt(&self) -> u64 {
@@ -305,7 +319,7 @@ impl Tx for Sender {
             clippy::cast_sign_loss,
             reason = "a window is positive, and a cast saturates"
         )]
-        let cwnd = self.cwnd() as u64;
+        let cwnd = self.window() as u64;
         cwnd.max(u64::from(self.pipe.in_flight()))
     }
 
@@ -315,8 +329,12 @@ impl Tx for Sender {
 
     fn allowed_rate(&self) -> Option<Rate> {
         let srtt = self.rtt.srtt().filter(|srtt| !srtt.is_zero())?;
-        let window_bytes = self.cwnd() * self.mean_size;
+        let window_bytes = self.window() * self.mean_size;
         Some(Rate::from_bytes_per_s(window_bytes / srtt.as_secs_f64()))
+    }
+
+    fn cwnd(&self) -> Option<f64> {
+        self.controller.cwnd()
     }
 
     fn gauges(&self) -> Gauges {

@@ -1,10 +1,12 @@
 //! The application's calls.
 
 use fairwire_units::{Duration, Rate};
+use fairwire_wire::feature::Feature;
 
 use super::{Connection, Context, Sizes, State};
 use crate::endpoint::SendError;
 use crate::event::{DatagramId, Event, Fate, Received};
+use crate::feature::Location;
 use crate::payload::Payload;
 use crate::stats::Stats;
 
@@ -97,6 +99,7 @@ impl Connection {
         stats.queued_packets = self.queue.len();
         stats.queued_bytes = self.queue.bytes();
         stats.sequence_window = self.sequence.local_window;
+        stats.ack_ratio = self.negotiation.current(Feature::AckRatio, Location::Local);
         stats.srtt = self.rtt;
         if let Some(tx) = &self.tx {
             stats.flight_packets = tx.flight().packets;
@@ -114,7 +117,7 @@ impl Connection {
     /// Window over round-trip time, in bytes of the packets sent so far.
     fn window_rate(&self) -> Option<Rate> {
         let tx = self.tx.as_ref()?;
-        let (cwnd, srtt) = (tx.gauges().cwnd_packets?, tx.srtt()?);
+        let (cwnd, srtt) = (tx.cwnd()?, tx.srtt()?);
         let size = match self.stats.data_sent {
             0 => self.max_datagram() as f64,
             sent => self.stats.bytes_sent as f64 / sent as f64,

@@ -22,6 +22,8 @@ pub(super) struct Agreed {
     pub(super) ect: bool,
     /// Do our packets carry NDP Counts?
     pub(super) ndp: bool,
+    /// Do the peer's?
+    pub(super) peer_ndp: bool,
     /// The CCID of our data.
     pub(super) send: Option<&'static Ccid>,
     /// The CCID of the peer's data.
@@ -38,6 +40,7 @@ impl Agreed {
             may_take: negotiation.may_take_data(),
             ect: !negotiation.is_on(Feature::EcnIncapable, Location::Remote),
             ndp: negotiation.is_on(Feature::SendNdpCount, Location::Local),
+            peer_ndp: negotiation.is_on(Feature::SendNdpCount, Location::Remote),
             send: row(Location::Local),
             receive: row(Location::Remote),
             due: None,
@@ -81,6 +84,11 @@ impl Connection {
                     rx.set_ack_ratio(u16::try_from(value).unwrap_or(u16::MAX));
                 }
             }
+            (Feature::AckRatio, Location::Local) => {
+                if let Some(tx) = &mut self.tx {
+                    tx.set_ack_ratio(u16::try_from(value).unwrap_or(u16::MAX));
+                }
+            }
             _ => {}
         }
         self.refresh_agreed();
@@ -103,7 +111,10 @@ impl Connection {
         if let Some(row) = self.agreed.send
             && self.stats.send_ccid != Some(row.number)
         {
-            if let Some(mut old) = self.tx.replace((row.sender)(ctx.now, setup)) {
+            let mut tx = (row.sender)(ctx.now, setup);
+            let ratio = self.negotiation.current(Feature::AckRatio, Location::Local);
+            tx.set_ack_ratio(u16::try_from(ratio).unwrap_or(u16::MAX));
+            if let Some(mut old) = self.tx.replace(tx) {
                 old.finish(ctx.told);
             }
             self.stats.send_ccid = Some(row.number);
@@ -140,13 +151,14 @@ impl Connection {
         }
     }
 
-    /// Asks for what the traffic needs: a Sequence Window wide enough, and the Ack Ratio that
-    /// the controller wants.
+    /// Asks for what the traffic needs: a Sequence Window wide enough, the Ack Ratio that the
+    /// sending half wants, and NDP Counts where it wants them.
     pub(super) fn adapt_features(&mut self, now: Instant) {
         let Some(tx) = &self.tx else {
             return;
         };
         let (expected, ratio) = (tx.packets_per_rtt(), tx.wanted_ack_ratio());
+        let wants_counts = tx.wants_ndp_counts();
         let (gss, gar) = (self.sequence.gss, self.sequence.gar);
         let mut asked = false;
         if let Some(window) = self.window.widen(now, self.rtt(), gss, gar, expected) {
@@ -154,17 +166,19 @@ impl Connection {
             asked |= self.negotiation.request_change(feature, here, window);
         }
         // RFC 4341, 6.1.2: the ratio is not changed more than once a round trip; an earlier wish
-        // must have been granted before, which takes one.
-        if let Some(ratio) = ratio
-            && u64::from(ratio) != self.negotiation.current(Feature::AckRatio, Location::Local)
-            && self
-                .negotiation
-                .is_settled(Feature::AckRatio, Location::Local)
+        // must have been granted before, which takes one. One that has not left yet may change.
+        let (feature, here) = (Feature::AckRatio, Location::Local);
+        if let Some(ratio) = ratio.map(u64::from)
+            && !self.negotiation.is_offered(feature, here, ratio)
+            && !self.negotiation.is_awaited(feature, here)
         {
-            let (feature, here) = (Feature::AckRatio, Location::Local);
+            asked |= self.negotiation.request_change(feature, here, ratio);
+        }
+        if wants_counts && !self.agreed.peer_ndp {
+            // RFC 4341, 6.1.1: with NDP Counts, lost data does not pass for lost acknowledgements.
             asked |= self
                 .negotiation
-                .request_change(feature, here, u64::from(ratio));
+                .insist(Feature::SendNdpCount, Location::Remote, 1);
         }
         if asked {
             self.refresh_negotiation_time();

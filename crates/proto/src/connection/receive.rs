@@ -6,7 +6,7 @@ use fairwire_wire::{Kind, Packet, PacketType, Seq};
 use super::sequence::Verdict;
 use super::{Connection, Context, State};
 use crate::event::Event;
-use crate::half::Arrival;
+use crate::half::{Arrival, Heard};
 use crate::payload::Payload;
 
 impl Connection {
@@ -123,6 +123,17 @@ impl Connection {
         let count = ndp_count.unwrap_or(0);
         let is_new = self.received.on_packet(seq, is_data, count);
         self.stats.duplicates += u64::from(!is_new);
+        if let Some(tx) = &mut self.tx
+            && is_new
+        {
+            let heard = Heard {
+                seq,
+                is_data,
+                marked: ecn == Ecn::Ce,
+                quiet_before: self.agreed.peer_ndp.then_some(count),
+            };
+            tx.on_packet(ctx.now, heard);
+        }
         let syncs = matches!(packet_type, PacketType::Sync | PacketType::SyncAck);
         // RFC 4340, 5.7: that a Sync names a packet does not mean that it was processed.
         if let Some(ack) = ack

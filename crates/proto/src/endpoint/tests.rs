@@ -11,6 +11,7 @@
 
 mod pair;
 
+mod ack_ratio;
 mod closing;
 mod handshake;
 mod hostile;

@@ -2,7 +2,7 @@ use super::Sender;
 use crate::ackvec::tests::{ack, at, seq};
 use crate::config::{Ccid2Config, Law};
 use crate::event::{DatagramId, Fate};
-use crate::half::{Sent, Told, Tx};
+use crate::half::{Heard, Sent, Told, Tx};
 use fairwire_cc::Permit;
 use fairwire_units::Duration;
 use fairwire_wire::{AckCell, CellState, DccpOption, Packet};
@@ -292,6 +292,52 @@ fn a_delayed_acknowledgement_is_no_timeout() {
     }
 }
 
+/// RFC 4340, 11.3: with an Ack Ratio of four the receiver may hold back the acknowledgement of
+/// three packets as well, from the moment at which it may know of the ratio.
+#[test]
+fn a_larger_ratio_is_waited_for() {
+    let mut sender = steady(32.0);
+    sender.on_rtt_sample(at(0), Duration::from_millis(20));
+    sender.set_ack_ratio(4);
+    for (number, deadline) in [(1, 400), (2, 400), (3, 400), (4, 200)] {
+        send(&mut sender, 0, number..=number);
+        assert_eq!(sender.next_timeout(), Some(at(deadline)), "packet {number}");
+    }
+    let mut sender = steady(32.0);
+    sender.on_rtt_sample(at(0), Duration::from_millis(20));
+    send(&mut sender, 0, 1..=1);
+    for number in [50, 52, 53, 54] {
+        let heard = Heard {
+            seq: seq(number),
+            is_data: false,
+            marked: false,
+            quiet_before: None,
+        };
+        sender.on_packet(at(1), heard);
+    }
+    assert_eq!(sender.wanted_ack_ratio(), Some(4), "51 was lost");
+    send(&mut sender, 1, 2..=2);
+    assert_eq!(sender.next_timeout(), Some(at(400)), "two may wait now");
+}
+
+/// RFC 4341, 6.1.1: who has nothing in flight gets no acknowledgements: what is missing then was
+/// something else.
+#[test]
+fn without_data_no_acknowledgement_is_missed() {
+    let mut sender = steady(32.0);
+    for number in [50, 52, 53, 54] {
+        let heard = Heard {
+            seq: seq(number),
+            is_data: true,
+            marked: false,
+            quiet_before: None,
+        };
+        sender.on_packet(at(1), heard);
+    }
+    assert_eq!(sender.wanted_ack_ratio(), Some(2));
+    assert!(!sender.wants_ndp_counts());
+}
+
 /// RFC 4341, 5: one sample per window, the peer's delay subtracted (RFC 4340, 13.2).
 #[test]
 fn one_round_trip_sample_per_window() {
@@ -365,6 +411,16 @@ fn windows_grow_as_the_profile_says() {
     send(&mut sender, 100, 5..=7);
     hear(&mut sender, 200, 6, &[(RECEIVED, 6)]);
     assert_eq!(cwnd(&sender), 6.0, "four packets, but one acknowledgement");
+    sender.set_ack_ratio(4);
+    send(&mut sender, 200, 8..=12);
+    hear(&mut sender, 300, 12, &[(RECEIVED, 6)]);
+    assert_eq!(cwnd(&sender), 8.0, "half of an Ack Ratio of four");
+    sender.set_ack_ratio(1);
+    for (last, window) in [(14, 8.0), (16, 9.0)] {
+        send(&mut sender, 300, last - 1..=last);
+        hear(&mut sender, 400, last, &[(RECEIVED, 2)]);
+        assert_eq!(cwnd(&sender), window, "half a packet each");
+    }
 
     let mut sender = steady(4.0);
     send(&mut sender, 0, 1..=4);

@@ -1,0 +1,217 @@
+//! Congestion control of acknowledgements: how many packets one of them should cover (RFC 4341,
+//! section 6.1.2).
+//!
+//! The rate of acknowledgements is halved, by doubling the ratio, for a window of data with a lost
+//! or marked one, and raised by about one acknowledgement per window without.
+
+/// The ratio with which connections begin (RFC 4340, section 11.3), always allowed.
+const DEFAULT: u16 = 2;
+
+/// A ratio of one suits windows up to this many packets, if they stay that small ...
+const SMALL_WINDOW: f64 = 2.0;
+
+/// ... and is no longer allowed from this many on (RFC 4341, section 6.1.2).
+const LARGE_WINDOW: f64 = 4.0;
+
+/// Reports in a row with a small window that make it a persistent one.
+const PERSISTENT: u32 = 4;
+
+/// The Ack Ratio R that we would have.
+#[derive(Clone, Debug)]
+pub(super) struct AckRatio {
+    /// R.
+    ratio: u16,
+    /// Data packets still to be acknowledged until the window in which R was doubled is over.
+    settling: u32,
+    /// Windows of data acknowledged since without a lost or marked acknowledgement.
+    clean_windows: f64,
+    /// Reports in a row with a small window.
+    small_reports: u32,
+}
+
+impl AckRatio {
+    pub(super) fn new() -> Self {
+        Self {
+            ratio: DEFAULT,
+            settling: 0,
+            clean_windows: 0.0,
+            small_reports: 0,
+        }
+    }
+
+    /// R.
+    pub(super) fn get(&self) -> u16 {
+        self.ratio
+    }
+
+    /// An acknowledgement was lost or marked.
+    pub(super) fn on_congestion(&mut self, cwnd: f64) {
+        self.clean_windows = 0.0;
+        // RFC 4341, 6.1.2: once for each window of data.
+        if self.settling == 0 {
+            self.ratio = self.ratio.saturating_mul(2).min(largest(cwnd));
+            self.settling = packets(cwnd);
+        }
+    }
+
+    /// `acked` data packets were acknowledged for the first time, or none in a whole timeout; the
+    /// window is now `cwnd`.
+    pub(super) fn on_report(&mut self, acked: u32, cwnd: f64) {
+        if cwnd > SMALL_WINDOW {
+            self.small_reports = 0;
+        } else {
+            self.small_reports = self.small_reports.saturating_add(1);
+        }
+        let clean = acked.saturating_sub(self.settling);
+        self.settling = self.settling.saturating_sub(acked);
+        self.clean_windows += f64::from(clean) / cwnd.max(1.0);
+        let ratio = f64::from(self.ratio);
+        // RFC 4341, 6.1.2: after cwnd/(R^2 - R) clean windows, by the newest cwnd.
+        if self.ratio > DEFAULT && self.clean_windows >= cwnd / (ratio * ratio - ratio) {
+            self.ratio -= 1;
+            self.clean_windows = 0.0;
+        }
+        self.bound(cwnd);
+    }
+
+    /// RFC 4341, 6.1.2: at most half the window beyond two; two or more from a window of four on;
+    /// one where the window stays at one or two.
+    fn bound(&mut self, cwnd: f64) {
+        self.ratio = self.ratio.min(largest(cwnd));
+        if cwnd >= LARGE_WINDOW {
+            self.ratio = self.ratio.max(DEFAULT);
+        } else if self.small_reports >= PERSISTENT && self.settling == 0 {
+            self.ratio = 1;
+        }
+    }
+}
+
+/// Half the window, rounded up; two always will do.
+fn largest(cwnd: f64) -> u16 {
+    u16::try_from(packets(cwnd).div_ceil(2))
+        .unwrap_or(u16::MAX)
+        .max(DEFAULT)
+}
+
+/// A window in whole packets.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a window is positive, and a cast saturates"
+)]
+fn packets(cwnd: f64) -> u32 {
+    cwnd as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::AckRatio;
+
+    /// RFC 4341, 6.1.2: doubled once for each window of data with a loss.
+    #[test]
+    fn one_doubling_per_window() {
+        let mut ratio = AckRatio::new();
+        ratio.on_congestion(40.0);
+        ratio.on_congestion(40.0);
+        ratio.on_report(39, 40.0);
+        ratio.on_congestion(40.0);
+        assert_eq!(ratio.get(), 4, "the same window");
+        ratio.on_report(1, 40.0);
+        ratio.on_congestion(40.0);
+        assert_eq!(ratio.get(), 8, "the next");
+    }
+
+    /// RFC 4341, 6.1.2: at most half the window, rounded up, whether R grows or the window shrinks;
+    /// but two always.
+    #[test]
+    fn half_the_window_at_most() {
+        for (cwnd, most) in [
+            (2.0, 2),
+            (4.0, 2),
+            (5.0, 3),
+            (7.0, 4),
+            (40.0, 20),
+            (1e9, u16::MAX),
+        ] {
+            let mut ratio = AckRatio::new();
+            for _ in 0..20 {
+                ratio.on_congestion(cwnd);
+                ratio.settling = 0;
+            }
+            assert_eq!(ratio.get(), most, "{cwnd}");
+        }
+        let mut ratio = AckRatio::new();
+        ratio.on_congestion(40.0);
+        ratio.on_report(40, 40.0);
+        ratio.on_congestion(40.0);
+        assert_eq!(ratio.get(), 8);
+        ratio.on_report(1, 9.0);
+        assert_eq!(ratio.get(), 5, "the window was cut");
+        ratio.on_report(1, 1.0);
+        assert_eq!(ratio.get(), 2);
+    }
+
+    /// RFC 4341, 6.1.2: one less after cwnd/(R^2 - R) clean windows, never below two. At 60 packets
+    /// and R of 4 these are 60/12 = 5 windows, 300 packets, behind the one in which R was doubled;
+    /// then 60/6 = 10 windows, 600 packets.
+    #[test]
+    fn clean_windows_lower_the_ratio() {
+        let mut ratio = AckRatio::new();
+        ratio.on_congestion(60.0);
+        let mut fell = Vec::new();
+        for packet in 1..=5_000 {
+            let before = ratio.get();
+            ratio.on_report(1, 60.0);
+            if ratio.get() < before {
+                fell.push((packet, ratio.get()));
+            }
+        }
+        assert_eq!(fell.len(), 2, "{fell:?}");
+        // Sums of sixtieths may need one more packet.
+        assert!((360..=361).contains(&fell[0].0), "{fell:?}");
+        assert!((960..=962).contains(&fell[1].0), "{fell:?}");
+        assert_eq!(ratio.get(), 2);
+    }
+
+    /// A loss begins the count of clean windows anew, the newest window being what counts.
+    #[test]
+    fn a_loss_ends_the_clean_windows() {
+        let mut ratio = AckRatio::new();
+        ratio.on_congestion(60.0);
+        ratio.on_report(60, 60.0);
+        ratio.on_report(290, 60.0);
+        assert_eq!(ratio.get(), 4);
+        ratio.on_congestion(60.0);
+        assert_eq!(ratio.get(), 8);
+        // 60/56 of a window would be enough now, but the first is not clean.
+        ratio.on_report(60, 60.0);
+        assert_eq!(ratio.get(), 8);
+        ratio.on_report(65, 60.0);
+        assert_eq!(ratio.get(), 7);
+        // 24/42 of a window, as the window is smaller now.
+        ratio.on_report(14, 24.0);
+        assert_eq!(ratio.get(), 6);
+    }
+
+    /// RFC 4341, 6.1.2: one while the window stays at one or two packets, unless acknowledgements
+    /// are lost; two from four on.
+    #[test]
+    fn one_for_small_windows() {
+        let mut ratio = AckRatio::new();
+        for report in 1..=4 {
+            assert_eq!(ratio.get(), 2, "report {report}");
+            ratio.on_report(1, 2.0);
+        }
+        assert_eq!(ratio.get(), 1);
+        ratio.on_congestion(2.0);
+        assert_eq!(ratio.get(), 2);
+        ratio.on_report(1, 2.0);
+        assert_eq!(ratio.get(), 2, "the same window");
+        ratio.on_report(1, 2.0);
+        assert_eq!(ratio.get(), 1);
+        ratio.on_report(1, 3.0);
+        assert_eq!(ratio.get(), 1);
+        ratio.on_report(1, 4.0);
+        assert_eq!(ratio.get(), 2);
+    }
+}

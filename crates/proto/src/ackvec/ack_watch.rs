@@ -1,0 +1,219 @@
+//! Which of the receiver's acknowledgements the network lost or marked (RFC 4341, section 6.1.1).
+//!
+//! Looks at the numbers of all that the peer sends, as a sender looks at its own data: what is
+//! missing is lost when three later packets have come. Only packets without data matter here;
+//! an NDP Count tells how many of the missing ones were such (RFC 4340, section 7.7), and without
+//! it each of them passes for one.
+
+use fairwire_wire::Seq;
+
+use crate::half::Heard;
+
+/// How far behind the newest packet one is still remembered: a bit each.
+const REMEMBERED: u64 = u64::BITS as u64;
+
+/// The watch over the peer's packets.
+#[derive(Clone, Debug, Default)]
+pub(super) struct AckWatch {
+    newest: Option<Seq>,
+    /// Bit n stands for the packet n numbers before the newest: has it come?
+    come: u64,
+    /// Is it missing, and may it have been an acknowledgement?
+    missing: u64,
+    /// Did it come, with data?
+    data: u64,
+}
+
+/// What became of acknowledgements.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub(super) struct Found {
+    /// Was one lost or marked?
+    pub(super) congestion: bool,
+    /// Can nobody say whether what was lost was not data after all?
+    pub(super) doubtful: bool,
+}
+
+impl AckWatch {
+    /// A packet arrived that is no copy: does it show that acknowledgements were lost, or is it a
+    /// marked one?
+    pub(super) fn note(&mut self, heard: Heard) -> Found {
+        let newest = *self.newest.get_or_insert(heard.seq.prev());
+        let mut lost = false;
+        let back = if heard.seq.is_after(newest) {
+            lost = self.advance(newest.distance(heard.seq), heard.quiet_before);
+            self.newest = Some(heard.seq);
+            0
+        } else {
+            heard.seq.distance(newest)
+        };
+        if back < REMEMBERED {
+            self.come |= 1 << back;
+            self.missing &= !(1 << back);
+            self.data |= u64::from(heard.is_data) << back;
+        }
+        lost |= self.take_lost();
+        // RFC 4340, 7.7: without counts, a lost packet of a peer that sends data may have been data.
+        Found {
+            congestion: lost || (heard.marked && !heard.is_data),
+            doubtful: lost && self.data != 0 && heard.quiet_before.is_none(),
+        }
+    }
+
+    /// Moves on by `steps`. True if acknowledgements that are missing fall out of memory.
+    fn advance(&mut self, steps: u64, quiet_before: Option<u64>) -> bool {
+        let shifted = |bits: u64| {
+            let by = u32::try_from(steps).unwrap_or(u32::MAX);
+            bits.checked_shl(by).unwrap_or(0)
+        };
+        let fell_out = self.missing.count_ones() > shifted(self.missing).count_ones();
+        self.come = shifted(self.come);
+        self.missing = shifted(self.missing);
+        self.data = shifted(self.data);
+        // Bits 1 to `gap` are new, and missing.
+        let gap = steps - 1;
+        let mut acks = up_to(gap);
+        if let Some(quiet) = quiet_before
+            && quiet < gap
+        {
+            // The packet before the quiet ones carried data; what went before it is unknown, and
+            // then a lost packet passes for an acknowledgement (RFC 4341, 6.1.1).
+            acks &= !(up_to(quiet + 1) & !up_to(quiet));
+        }
+        if gap >= REMEMBERED {
+            // Too many to wait for them.
+            self.missing = 0;
+            return true;
+        }
+        self.missing |= acks;
+        fell_out
+    }
+
+    /// RFC 4341, 6.1.1: lost is what three later packets have overtaken.
+    fn take_lost(&mut self) -> bool {
+        let without_newest = self.come & self.come.wrapping_sub(1);
+        let from_third = without_newest & without_newest.wrapping_sub(1);
+        if from_third == 0 {
+            return false;
+        }
+        // All below the third newest arrival: it is the lowest bit of these.
+        let overtaken = !up_to(u64::from(from_third.trailing_zeros()));
+        let lost = self.missing & overtaken & !1;
+        self.missing &= !lost;
+        lost != 0
+    }
+}
+
+/// Bits 1 to `last`, as far as they are remembered.
+fn up_to(last: u64) -> u64 {
+    if last + 1 >= REMEMBERED {
+        !1
+    } else {
+        ((1 << (last + 1)) - 1) & !1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{AckWatch, Heard, Seq};
+
+    fn ack(number: u64) -> Heard {
+        Heard {
+            seq: Seq::new(number),
+            is_data: false,
+            marked: false,
+            quiet_before: None,
+        }
+    }
+
+    /// At which of these packets an acknowledgement was found lost or marked.
+    fn found(packets: &[Heard]) -> Vec<u64> {
+        let mut watch = AckWatch::default();
+        let found = packets
+            .iter()
+            .filter(|&&heard| watch.note(heard).congestion);
+        found.map(|heard| heard.seq.get()).collect()
+    }
+
+    /// RFC 4341, 6.1.1: lost when three later packets have come, not when two have; once; and not
+    /// at all if it was only late. The numbers may wrap.
+    #[test]
+    fn three_later_packets_make_a_loss() {
+        let numbers = |list: &[u64]| list.iter().copied().map(ack).collect::<Vec<_>>();
+        assert_eq!(found(&numbers(&[1, 3, 4])), []);
+        assert_eq!(found(&numbers(&[1, 3, 4, 5, 6, 7])), [5]);
+        assert_eq!(found(&numbers(&[1, 3, 4, 2, 5, 6])), [], "late");
+        assert_eq!(found(&numbers(&[1, 5, 6, 3, 7])), [3, 7], "2, then 4");
+        let wrap = 1 << 48;
+        assert_eq!(found(&numbers(&[wrap - 2, 0, 1, 2])), [2]);
+        assert_eq!(
+            found(&numbers(&[7, 8, 9])),
+            [],
+            "nothing before the first is missed"
+        );
+    }
+
+    /// Gaps wider than the memory are losses at once; so is what falls out of it unresolved.
+    #[test]
+    fn wide_gaps_are_losses() {
+        let numbers = |list: &[u64]| list.iter().copied().map(ack).collect::<Vec<_>>();
+        assert_eq!(found(&numbers(&[1, 66, 67])), [66]);
+        assert_eq!(found(&numbers(&[1, 65])), []);
+        assert_eq!(found(&numbers(&[1, 3, 67])), [67], "2 is forgotten");
+        assert_eq!(found(&numbers(&[1, 1 << 40, (1 << 40) + 1])), [1 << 40]);
+    }
+
+    /// RFC 4341, 6.1.1: a mark on an acknowledgement counts, one on data does not.
+    #[test]
+    fn marks_on_acknowledgements() {
+        let marked = |number, is_data| Heard {
+            marked: true,
+            is_data,
+            ..ack(number)
+        };
+        assert_eq!(found(&[ack(1), marked(2, false), marked(3, true)]), [2]);
+    }
+
+    /// RFC 4340, 7.7: an NDP Count tells lost data from lost acknowledgements.
+    #[test]
+    fn counts_tell_data_from_acknowledgements() {
+        let counted = |number, quiet| Heard {
+            quiet_before: Some(quiet),
+            ..ack(number)
+        };
+        let then = |first: Heard| {
+            let next = first.seq.get() + 1;
+            [counted(1, 0), first, counted(next, 1), counted(next + 1, 2)]
+        };
+        assert_eq!(found(&then(counted(3, 0))), [], "2 was data");
+        assert_eq!(found(&then(counted(3, 1))), [5], "2 was none");
+        assert_eq!(found(&then(counted(4, 1))), [6], "3 was none, 2 was data");
+        assert_eq!(found(&then(counted(4, 0))), [6], "3 was data, 2 is unknown");
+        assert_eq!(found(&then(counted(4, 7))), [6], "neither was data");
+    }
+
+    /// A loss may have been data, unless the peer sends none or counts.
+    #[test]
+    fn losses_without_counts_are_doubtful() {
+        for (sends_data, counts, doubtful) in [
+            (false, None, false),
+            (true, None, true),
+            (true, Some(1), false),
+        ] {
+            let mut watch = AckWatch::default();
+            let first = Heard {
+                is_data: sends_data,
+                ..ack(1)
+            };
+            watch.note(first);
+            let note = |number| {
+                watch.note(Heard {
+                    quiet_before: counts,
+                    ..ack(number)
+                })
+            };
+            let found = [3, 4, 5].map(note)[2];
+            assert!(found.congestion);
+            assert_eq!(found.doubtful, doubtful, "{sends_data} {counts:?}");
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! Congestion control of acknowledgements (RFC 4341, section 6.1).
+
+use fairwire_units::{Duration, Instant};
+use fairwire_wire::feature::Feature;
+use fairwire_wire::{DccpOption, PacketType};
+
+use super::pair::{Dice, Fault, Pair, Wire, ms};
+use crate::{Config, ConnectionId};
+
+const CLIENT: usize = 0;
+const SERVER: usize = 1;
+
+/// CCID 2 both ways.
+fn ccid2() -> Config {
+    Config {
+        send_ccids: vec![2],
+        receive_ccids: vec![2],
+        ..Config::default()
+    }
+}
+
+/// An open pair, 1,000 packets a second each way.
+fn open() -> (Pair, ConnectionId, ConnectionId) {
+    let mut pair = Pair::new();
+    let (client, server) = pair.open(ccid2(), ccid2());
+    pair.bottleneck = Some((ms(1), 60));
+    (pair, client, server)
+}
+
+/// Loses the server's packets without data beyond one in `each`, as a policer does.
+fn police(each: Duration) -> impl FnMut(&Wire) -> Option<Fault> {
+    let mut free_at = Instant::START;
+    move |wire| {
+        if wire.from != SERVER || carries_data(wire) {
+            return None;
+        }
+        if wire.at < free_at {
+            return Some(Fault::Lose);
+        }
+        free_at = wire.at + each;
+        None
+    }
+}
+
+fn carries_data(wire: &Wire) -> bool {
+    matches!(wire.packet_type(), PacketType::Data | PacketType::DataAck)
+}
+
+fn ratio(pair: &Pair, id: ConnectionId) -> u64 {
+    pair.ends[CLIENT].stats(id).unwrap().ack_ratio
+}
+
+fn received(pair: &Pair, id: ConnectionId) -> u64 {
+    pair.ends[SERVER].stats(id).unwrap().data_received
+}
+
+/// The Ack Ratios that the client asked for, each once, and when.
+fn asked(pair: &Pair) -> Vec<(Instant, u16)> {
+    let mut asked: Vec<(Instant, u16)> = Vec::new();
+    for wire in pair.log.iter().filter(|wire| wire.from == CLIENT) {
+        let packet = wire.packet();
+        for option in packet.options.iter().filter_map(|raw| raw.decode().ok()) {
+            if let DccpOption::ChangeL { feature, value } = option
+                && feature == Feature::AckRatio.number()
+            {
+                let value = u16::from_be_bytes([value[0], value[1]]);
+                if asked.last().is_none_or(|&(_, last)| last != value) {
+                    asked.push((wire.at, value));
+                }
+            }
+        }
+    }
+    asked
+}
+
+/// RFC 4341, 6.1: acknowledgements that the way back does not bear become fewer, the data keep
+/// their rate, and when the way back is clear again the acknowledgements come back.
+#[test]
+fn a_congested_way_back_gets_fewer_acknowledgements() {
+    let (mut pair, client, server) = open();
+    pair.record = false;
+    pair.saturate(CLIENT, client, 500, ms(5_000));
+    let before = received(&pair, server);
+    pair.saturate(CLIENT, client, 500, ms(10_000));
+    let clean = received(&pair, server) - before;
+    assert_eq!(ratio(&pair, client), 2);
+    // 500 acknowledgements a second meet a way back for 100.
+    pair.rule(police(ms(10)));
+    let mut highest = 0;
+    let (data, acks) = (received(&pair, server), sent(&pair, server));
+    for _ in 0..40 {
+        pair.saturate(CLIENT, client, 500, ms(250));
+        highest = highest.max(ratio(&pair, client));
+    }
+    let (data, acks) = (received(&pair, server) - data, sent(&pair, server) - acks);
+    assert!(highest >= 8, "{highest}");
+    // One for two would be 5,000 of them; a ratio of 8 and more makes at most 1,250, and half the
+    // time it is on its way there or back.
+    assert!(acks < 3_000, "{acks} acknowledgements for {data} packets");
+    // The way there is as it was: bursts of acknowledged packets may cost a tenth.
+    assert!(data * 10 >= clean * 9, "{data} of {clean}");
+    pair.rule(|_| None);
+    // From R on, cwnd/(R^2 - R) windows of at most 100 packets: less than 100 windows in all, of
+    // 0.1 s.
+    pair.saturate(CLIENT, client, 500, ms(10_000));
+    assert_eq!(ratio(&pair, client), 2);
+}
+
+fn sent(pair: &Pair, server: ConnectionId) -> u64 {
+    pair.ends[SERVER].stats(server).unwrap().packets_sent
+}
+
+/// RFC 4341, 6.1.2: however the window and the losses of acknowledgements jump, a new ratio is
+/// asked for once per round trip at most, never above half the window and never below two.
+#[test]
+fn one_renegotiation_per_round_trip() {
+    let (mut pair, client, _) = open();
+    let mut dice = Dice::new(11);
+    let mut policer = police(ms(8));
+    pair.rule(move |wire| {
+        let unlucky = wire.from == CLIENT && carries_data(wire) && dice.chance(4);
+        if unlucky {
+            Some(Fault::Lose)
+        } else {
+            policer(wire)
+        }
+    });
+    pair.saturate(CLIENT, client, 500, ms(20_000));
+    let asked = asked(&pair);
+    assert!(asked.len() > 10, "{asked:?}");
+    for two in asked.windows(2) {
+        let apart = two[1].0 - two[0].0;
+        assert!(apart >= ms(40), "{two:?}: a round trip is longer");
+    }
+    assert!(asked.iter().all(|&(_, ratio)| ratio >= 2), "{asked:?}");
+}
+
+/// RFC 4341, 6.1.1: what the server's data lose is not held against its acknowledgements: after the
+/// first doubt it is asked for NDP Counts, which tell them apart (RFC 4340, 7.7).
+#[test]
+fn lost_data_is_not_taken_for_lost_acknowledgements() {
+    let (mut pair, client, server) = open();
+    let mut count = 0;
+    pair.rule(move |wire| {
+        let data = wire.from == SERVER && carries_data(wire);
+        count += u64::from(data);
+        (data && count % 50 == 0).then_some(Fault::Lose)
+    });
+    pair.saturate_both([client, server], 500, ms(20_000));
+    let lost = pair.ends[SERVER].stats(server).unwrap().lost;
+    assert!(lost > 30, "{lost}");
+    let asked = asked(&pair);
+    let highest = asked.iter().map(|&(_, ratio)| ratio).max();
+    assert!(
+        highest.is_none_or(|ratio| ratio <= 4),
+        "the first: {asked:?}"
+    );
+    assert_eq!(ratio(&pair, client), 2, "{asked:?}");
+}
+
+/// Where nothing is lost on the way back, nobody asks for a ratio or for NDP Counts.
+#[test]
+fn a_clear_way_back_changes_nothing() {
+    let (mut pair, client, _) = open();
+    let mut dice = Dice::new(5);
+    pair.rule(move |wire| (wire.from == CLIENT && dice.chance(10)).then_some(Fault::Lose));
+    let opened = pair.log.len();
+    pair.saturate(CLIENT, client, 500, ms(5_000));
+    assert_eq!(asked(&pair), []);
+    for wire in &pair.log[opened..] {
+        let packet = wire.packet();
+        let mut options = packet.options.iter().filter_map(|raw| raw.decode().ok());
+        let counts = Feature::SendNdpCount.number();
+        let asks = options.any(
+            |option| matches!(option, DccpOption::ChangeR { feature, .. } if feature == counts),
+        );
+        assert!(!asks, "{packet:?}");
+    }
+}
