@@ -29,12 +29,16 @@ pub(crate) struct Args {
     /// Measure the path to the server HOST.
     #[arg(short, long, value_name = "HOST")]
     client: Option<String>,
-    /// The server's port, of UDP and DCCP alike.
+    /// The server's port, of UDP and DCCP alike; natively of DCCP.
     #[arg(short, long, default_value_t = DEFAULT_PORT)]
     port: u16,
     /// What carries the datagrams; both sides must say the same.
     #[arg(long, value_enum, default_value = "dccp", value_name = "PROTOCOL")]
     proto: Proto,
+    /// Send DCCP directly in IP (protocol 33), not in UDP; both sides must say so. Linux, with root
+    /// or the right `CAP_NET_RAW`. Speaks with the DCCP of Linux kernels too.
+    #[arg(long)]
+    native: bool,
     /// Seconds between two lines, 0.1 or more; 0 prints the summary only.
     #[arg(short, long, default_value = "1", value_parser = seconds, value_name = "SECONDS")]
     interval: Duration,
@@ -120,6 +124,7 @@ impl Args {
     fn client_options(self, host: String) -> ClientOptions {
         let mut options = ClientOptions::new(host, self.port);
         options.protocol = self.proto.into();
+        options.native = self.native;
         options.ccid = self.ccid;
         options.limit = match (self.time, self.bytes) {
             (Some(time), _) => Some(Limit::Time(time)),
@@ -140,6 +145,7 @@ impl Args {
         let mut options = ServerOptions::new(self.port);
         options.bind = self.bind;
         options.protocol = self.proto.into();
+        options.native = self.native;
         options.interval = self.interval;
         options.one_off = self.one_off;
         options.save = self.save;

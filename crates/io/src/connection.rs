@@ -8,8 +8,8 @@ use bytes::Bytes;
 use fairwire_proto::{CloseReason, ConnectionId, DatagramId, Fate, Payload, Stats};
 use fairwire_units::{Ecn, Rate};
 
-use crate::endpoint::Remote;
 use crate::error::{Lost, SendError, TrySendError};
+use crate::remote::Remote;
 use crate::socket::Route;
 use crate::state::{Handle, Link};
 
@@ -271,7 +271,7 @@ impl Connection {
         let Inner { handle, id } = &*self.inner;
         let (_, dccp_port, path) = handle.lock().proto.addresses(*id)?;
         Some(Remote {
-            udp: path.remote,
+            addr: path.remote,
             dccp_port,
         })
     }
@@ -282,7 +282,7 @@ impl Connection {
         let Inner { handle, id } = &*self.inner;
         let (dccp_port, _, path) = handle.lock().proto.addresses(*id)?;
         Some(Remote {
-            udp: path.local,
+            addr: path.local,
             dccp_port,
         })
     }

@@ -11,11 +11,11 @@ use std::task::Waker;
 use tokio::io::Ready;
 use tokio::task::yield_now;
 
-use fairwire_proto::{Encapsulation, IcmpError, IcmpQuote, Meta, Path, Payload};
+use fairwire_proto::{IcmpError, IcmpQuote, Meta, Path, Payload};
 use fairwire_units::{Duration, Instant};
 use fairwire_wire::{HeadBuf, Peek};
 
-use crate::socket::{Arrived, Batch, Inbox, Route, Socket};
+use crate::socket::{Batch, Inbox, Route, Sockets};
 use crate::state::Shared;
 use crate::timer::Timer;
 
@@ -30,7 +30,7 @@ const RETRY: Duration = Duration::from_micros(200);
 #[derive(Debug)]
 pub(crate) struct Driver {
     shared: Arc<Shared>,
-    socket: Socket,
+    socket: Sockets,
     timer: Timer,
     inbox: Inbox,
     batch: Batch,
@@ -41,7 +41,7 @@ pub(crate) struct Driver {
 }
 
 impl Driver {
-    pub(crate) fn new(shared: Arc<Shared>, socket: Socket) -> Self {
+    pub(crate) fn new(shared: Arc<Shared>, socket: Sockets) -> Self {
         Self {
             shared,
             timer: Timer::new(),
@@ -192,11 +192,19 @@ impl Driver {
         let bound = self.socket.local();
         let mut state = self.shared.lock();
         let now = self.shared.clock.now();
+        let encapsulation = self.socket.encapsulation();
         self.inbox.drain(bound, |arrived, keeper| {
+            let Some(arrived) = self.socket.unwrap(arrived) else {
+                return;
+            };
             let (head, data) = split(arrived.bytes);
             let payload = Payload::Bytes(keeper.keep(data));
             let meta = Meta {
-                path: path_of(&arrived),
+                path: Path {
+                    encapsulation,
+                    local: arrived.local,
+                    remote: arrived.remote,
+                },
                 ecn: arrived.ecn,
             };
             state.proto.handle_datagram(now, meta, head, payload);
@@ -206,11 +214,12 @@ impl Driver {
     /// Tells the protocol of every ICMP error.
     fn drain_errors(&mut self) {
         let bound = self.socket.local();
+        let encapsulation = self.socket.encapsulation();
         self.socket.drain_errors(|found| {
             // The error does not tell which of our addresses the datagram left from.
             let local = Route::find(bound, found.remote).map_or(bound, |route| route.local);
             let path = Path {
-                encapsulation: Encapsulation::Udp,
+                encapsulation,
                 local,
                 remote: found.remote,
             };
@@ -243,12 +252,4 @@ fn split(packet: &[u8]) -> (&[u8], &[u8]) {
         .ok()
         .and_then(|peek| packet.split_at_checked(peek.data_offset))
         .unwrap_or((packet, &[]))
-}
-
-fn path_of(arrived: &Arrived<'_>) -> Path {
-    Path {
-        encapsulation: Encapsulation::Udp,
-        local: arrived.local,
-        remote: arrived.remote,
-    }
 }

@@ -2,7 +2,7 @@
 
 use std::future::poll_fn;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::task::Poll;
 
@@ -16,29 +16,16 @@ use crate::driver::Driver;
 use crate::error::{BindError, ConnectError};
 use crate::listener::Listener;
 use crate::options::{ConnectOptions, ListenOptions};
-use crate::socket::{Route, Socket, canonical};
+use crate::remote::Remote;
+use crate::socket::{Claim, Route, Sockets, canonical};
 use crate::state::{Backlog, Handle, Link, Shared};
 
-/// Where a listener is: two ports, because DCCP travels in UDP (RFC 6773).
-#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-pub struct Remote {
-    /// Address and UDP port.
-    pub udp: SocketAddr,
-    /// DCCP port.
-    pub dccp_port: u16,
-}
-
-impl Remote {
-    /// The same number for both ports.
-    pub const fn same_ports(addr: SocketAddr) -> Self {
-        Self {
-            udp: addr,
-            dccp_port: addr.port(),
-        }
-    }
-}
-
-/// A UDP socket that speaks DCCP: any number of listeners and connections behind one UDP port.
+/// A socket that speaks DCCP: any number of listeners and connections behind one UDP port, or
+/// directly in IP.
+///
+/// [`bind`](Self::bind) takes a UDP port (RFC 6773): it works through NATs and needs no privileges.
+/// [`bind_native`](Self::bind_native) takes IP protocol 33 itself (RFC 4340), which the DCCP of the
+/// Linux kernel speaks too; everything else is the same.
 ///
 /// It owns all its state and shares nothing with other endpoints: to use several threads, make
 /// several. Clones are the same endpoint. Connections and listeners keep it running, so it may
@@ -54,6 +41,7 @@ pub struct Endpoint {
 pub struct EndpointBuilder {
     config: EndpointConfig,
     socket_buffer: usize,
+    exclusive: bool,
 }
 
 impl EndpointBuilder {
@@ -69,18 +57,50 @@ impl EndpointBuilder {
         self
     }
 
+    /// Natively: answer for every DCCP port of the address, those that nobody here has bound
+    /// included, with a Reset. Not by default, for a native endpoint sees the packets of all
+    /// programs of its host, and this would end the connections of the others; it is for hosts
+    /// with one endpoint. A UDP endpoint has its port to itself and needs no such word.
+    pub fn exclusive(mut self, exclusive: bool) -> Self {
+        self.exclusive = exclusive;
+        self
+    }
+
     /// Binds to a UDP address and starts the endpoint's driver on the current tokio runtime.
     ///
     /// # Errors
     /// See [`BindError`].
     pub fn bind(self, udp: SocketAddr) -> Result<Endpoint, BindError> {
+        let buffer = self.socket_buffer;
+        self.start(|| Sockets::udp(udp, buffer))
+    }
+
+    /// Binds to IP protocol 33 at an address of this host and starts the endpoint's driver on the
+    /// current tokio runtime. `::` is every address, of IPv4 too, `0.0.0.0` every one of IPv4.
+    ///
+    /// Linux only, with the right to open raw sockets (`CAP_NET_RAW`).
+    ///
+    /// # Errors
+    /// See [`BindError`].
+    pub fn bind_native(mut self, ip: IpAddr) -> Result<Endpoint, BindError> {
+        let buffer = self.socket_buffer;
+        // RFC 4340, 8.3.1, wants a Reset for a packet without a connection; but what is none of
+        // ours may be another program's.
+        self.config.answer_unbound_ports = self.exclusive;
+        self.start(|| Sockets::native(ip.to_canonical(), buffer))
+    }
+
+    fn start(
+        self,
+        open: impl FnOnce() -> Result<Sockets, BindError>,
+    ) -> Result<Endpoint, BindError> {
         let runtime = tokio::runtime::Handle::try_current().map_err(|_| BindError::NoRuntime)?;
         // RFC 4340, 7.2: initial sequence numbers must not be guessable, so the secret must not be.
         let mut secret = [0; 32];
         getrandom::fill(&mut secret).map_err(|_| BindError::NoRandomness)?;
-        let socket = Socket::bind(udp, self.socket_buffer)?;
+        let socket = open()?;
         let proto = fairwire_proto::Endpoint::new(self.config, secret);
-        let shared = Arc::new(Shared::new(proto, socket.local()));
+        let shared = Arc::new(Shared::new(proto, socket.local(), socket.encapsulation()));
         let handle = Handle::new(Arc::clone(&shared));
         runtime.spawn(Driver::new(shared, socket).run());
         Ok(Endpoint { handle })
@@ -96,17 +116,31 @@ impl Endpoint {
         Self::builder().bind(udp)
     }
 
+    /// Binds to IP protocol 33, with the defaults; see [`EndpointBuilder::bind_native`].
+    ///
+    /// # Errors
+    /// See [`BindError`].
+    pub fn bind_native(ip: IpAddr) -> Result<Self, BindError> {
+        Self::builder().bind_native(ip)
+    }
+
     /// Changes the defaults first.
     pub fn builder() -> EndpointBuilder {
         EndpointBuilder {
             config: EndpointConfig::default(),
             socket_buffer: 4 << 20,
+            exclusive: false,
         }
     }
 
-    /// The UDP address bound to.
+    /// The UDP address bound to; natively the address, and port zero.
     pub fn local_addr(&self) -> SocketAddr {
         self.handle.local
+    }
+
+    /// Does it send directly in IP?
+    pub fn is_native(&self) -> bool {
+        self.handle.encapsulation == Encapsulation::Native
     }
 
     /// Listens on a DCCP port for these services.
@@ -131,16 +165,32 @@ impl Endpoint {
         services: &[ServiceCode],
         options: ListenOptions,
     ) -> Result<Listener, ListenError> {
+        let claim = self.claim(dccp_port)?;
         let mut state = self.handle.lock();
         state.proto.listen(dccp_port, services, options.config)?;
         let backlog = Backlog {
             waiting: std::collections::VecDeque::new(),
             limit: options.backlog.max(1),
             acceptors: crate::state::Wakers::default(),
+            _claim: claim,
         };
         state.backlogs.insert(dccp_port, backlog);
         drop(state);
         Ok(Listener::new(self.handle.clone(), dccp_port))
+    }
+
+    /// Keeps other programs from a native port.
+    fn claim(&self, dccp_port: u16) -> Result<Option<Claim>, ListenError> {
+        if !self.is_native() {
+            return Ok(None);
+        }
+        match Claim::take(self.handle.local.ip(), dccp_port) {
+            Ok(claim) => Ok(Some(claim)),
+            Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
+                Err(ListenError::PortInUse { port: dccp_port })
+            }
+            Err(_) => Ok(None), // The port can be used all the same.
+        }
     }
 
     /// Connects to a service. Cancelling gives up.
@@ -166,19 +216,22 @@ impl Endpoint {
         service: ServiceCode,
         options: ConnectOptions,
     ) -> Result<Connection, ConnectError> {
-        let udp = canonical(remote.udp);
+        let to = self.reach(remote)?;
         let after = options.config.connect_timeout;
         let malformed = self.stats().malformed;
-        let id = self.begin(udp, remote.dccp_port, service, options)?;
+        let id = self.begin(to, service, options)?;
         let connection = Connection::new(self.handle.clone(), id);
         let Err(reason) = connection.established().await else {
             return Ok(connection);
         };
+        let native = self.is_native();
+        let remote = to.named();
         Err(match reason {
-            CloseReason::Reset { code, .. } => ConnectError::Refused { remote: udp, code },
-            CloseReason::Unreachable => ConnectError::Unreachable { remote: udp },
+            CloseReason::Reset { code, .. } => ConnectError::Refused { remote, code },
+            CloseReason::Unreachable => ConnectError::Unreachable { remote, native },
             CloseReason::ConnectTimeout => ConnectError::Timeout {
-                remote: udp,
+                remote,
+                native,
                 after,
                 not_dccp: self.stats().malformed.saturating_sub(malformed),
             },
@@ -187,23 +240,34 @@ impl Endpoint {
         })
     }
 
+    /// The remote as this endpoint reaches it.
+    fn reach(&self, mut remote: Remote) -> Result<Remote, ConnectError> {
+        remote.addr = canonical(remote.addr);
+        match self.handle.encapsulation {
+            Encapsulation::Native => Ok(remote.without_udp()),
+            Encapsulation::Udp if remote.addr.port() == 0 => Err(ConnectError::NoUdpPort {
+                remote: remote.named(),
+            }),
+            Encapsulation::Udp => Ok(remote),
+        }
+    }
+
     fn begin(
         &self,
-        udp: SocketAddr,
-        dccp_port: u16,
+        to: Remote,
         service: ServiceCode,
         options: ConnectOptions,
     ) -> Result<ConnectionId, ConnectError> {
         let mut config = options.config;
-        let route = Route::find(self.handle.local, udp).map_err(|e| no_route(udp, e))?;
+        let route = Route::find(self.handle.local, to.addr).map_err(|e| self.no_route(to, e))?;
         if let Some(mtu) = route.mtu {
             let mtu = u16::try_from(mtu).unwrap_or(u16::MAX);
             config.path_mtu = config.path_mtu.min(mtu);
         }
         let path = Path {
-            encapsulation: Encapsulation::Udp,
+            encapsulation: self.handle.encapsulation,
             local: route.local,
-            remote: udp,
+            remote: to.addr,
         };
         let mut state = self.handle.lock();
         if state.gone {
@@ -212,7 +276,7 @@ impl Endpoint {
         let now = self.handle.clock.now();
         let id = state
             .proto
-            .connect(now, path, options.local_port, dccp_port, service, config)
+            .connect(now, path, options.local_port, to.dccp_port, service, config)
             .map_err(ConnectError::Begin)?;
         state.links.insert(id, Link::default());
         self.handle.poke(&mut state);
@@ -237,16 +301,18 @@ impl Endpoint {
     pub fn stats(&self) -> EndpointStats {
         self.handle.lock().proto.endpoint_stats()
     }
-}
 
-fn no_route(remote: SocketAddr, source: io::Error) -> ConnectError {
-    match source.kind() {
-        io::ErrorKind::NetworkUnreachable | io::ErrorKind::HostUnreachable => {
-            ConnectError::Unreachable { remote }
+    fn no_route(&self, to: Remote, source: io::Error) -> ConnectError {
+        let remote = to.named();
+        match source.kind() {
+            io::ErrorKind::NetworkUnreachable | io::ErrorKind::HostUnreachable => {
+                let native = self.is_native();
+                ConnectError::Unreachable { remote, native }
+            }
+            _ => ConnectError::Resolve {
+                host: remote.to_string(),
+                source,
+            },
         }
-        _ => ConnectError::Resolve {
-            host: remote.to_string(),
-            source,
-        },
     }
 }

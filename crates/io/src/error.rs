@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::fmt;
 use std::io;
-use std::net::{Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 use fairwire_proto::CloseReason;
 use fairwire_units::Duration;
@@ -30,6 +30,20 @@ pub enum BindError {
         /// What it said.
         source: io::Error,
     },
+    /// A native endpoint needs a raw socket, and this program may not open one.
+    NotPrivileged {
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The system refused the raw socket of a native endpoint for another reason.
+    NativeSocket {
+        /// The address asked for.
+        ip: IpAddr,
+        /// What it said.
+        source: io::Error,
+    },
+    /// Native endpoints are for Linux.
+    NativeUnsupported,
     /// There is no tokio runtime here to run the endpoint's driver.
     NoRuntime,
     /// The system gives no random numbers, and without them sequence numbers could be guessed.
@@ -48,6 +62,18 @@ impl fmt::Display for BindError {
                 write!(f, "{} is not an address of this host", addr.ip())
             }
             Self::Socket { addr, source } => write!(f, "no UDP socket on {addr}: {source}"),
+            Self::NotPrivileged { source } => write!(
+                f,
+                "native DCCP needs a raw socket, which this program may not open ({source}): \
+                 run it as root, or give it the right once with \
+                 'setcap cap_net_raw+ep PROGRAM' (CAP_NET_RAW); DCCP in UDP needs neither"
+            ),
+            Self::NativeSocket { ip, source } => {
+                write!(f, "no raw socket for DCCP on {ip}: {source}")
+            }
+            Self::NativeUnsupported => f.write_str(
+                "native DCCP is supported on Linux only: use DCCP in UDP, which works everywhere",
+            ),
             Self::NoRuntime => f.write_str("an endpoint must be made inside a tokio runtime"),
             Self::NoRandomness => f.write_str("the system gives no random numbers"),
         }
@@ -57,7 +83,9 @@ impl fmt::Display for BindError {
 impl Error for BindError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
-            Self::Socket { source, .. } => Some(source),
+            Self::Socket { source, .. }
+            | Self::NotPrivileged { source }
+            | Self::NativeSocket { source, .. } => Some(source),
             _ => None,
         }
     }
@@ -89,15 +117,24 @@ pub enum ConnectError {
     Unreachable {
         /// Where nobody is.
         remote: SocketAddr,
+        /// Was it asked directly in IP?
+        native: bool,
     },
     /// Nobody answered in time.
     Timeout {
         /// Who did not.
         remote: SocketAddr,
+        /// Was it asked directly in IP?
+        native: bool,
         /// The time given.
         after: Duration,
         /// Datagrams that came meanwhile and were not DCCP: something else listens there.
         not_dccp: u64,
+    },
+    /// The remote has no UDP port, and the endpoint sends in UDP.
+    NoUdpPort {
+        /// The address, with the DCCP port.
+        remote: SocketAddr,
     },
     /// The handshake ended in another way.
     Ended {
@@ -139,15 +176,34 @@ impl fmt::Display for ConnectError {
                     _ => "",
                 })
             }
-            Self::Unreachable { remote } => write!(
+            Self::Unreachable {
+                remote,
+                native: true,
+            } => write!(
+                f,
+                "{remote} is unreachable: nobody there speaks DCCP directly in IP (protocol 33); \
+                 is the server running, and does it use native DCCP?"
+            ),
+            Self::Unreachable { remote, .. } => write!(
                 f,
                 "{remote} is unreachable: is the server running, and is UDP port {} right?",
                 remote.port()
             ),
             Self::Timeout {
                 remote,
+                native: true,
+                after,
+                ..
+            } => write!(
+                f,
+                "{remote} did not answer within {after}: does a program there listen on that DCCP \
+                 port natively, and do firewalls and NATs let IP protocol 33 pass?"
+            ),
+            Self::Timeout {
+                remote,
                 after,
                 not_dccp: 0,
+                ..
             } => write!(
                 f,
                 "{remote} did not answer within {after}: is it up, and do firewalls let UDP pass?"
@@ -157,6 +213,10 @@ impl fmt::Display for ConnectError {
             } => write!(
                 f,
                 "{remote} answers, but not in DCCP ({not_dccp} foreign datagrams): another program has that port"
+            ),
+            Self::NoUdpPort { remote } => write!(
+                f,
+                "{remote} has no UDP port, and this endpoint sends in UDP: name one, or use a native endpoint"
             ),
             Self::Ended { reason } => write!(f, "the handshake failed: {}", Reason(*reason)),
             Self::EndpointGone => f.write_str("the endpoint is shut down"),
@@ -314,13 +374,20 @@ mod tests {
         let addr = "127.0.0.1:7001".parse().expect("an address");
         let text = BindError::PortInUse { addr }.to_string();
         assert!(text.contains("7001") && text.contains("another"), "{text}");
-        let silent = |not_dccp| ConnectError::Timeout {
+        let silent = |native, not_dccp| ConnectError::Timeout {
             remote: addr,
+            native,
             after: Duration::from_secs(10),
             not_dccp,
         };
-        assert!(silent(0).to_string().contains("10s"));
-        assert!(silent(3).to_string().contains("not in DCCP"));
+        assert!(silent(false, 0).to_string().contains("10s"));
+        assert!(silent(false, 3).to_string().contains("not in DCCP"));
+        // A raw socket hears what is not for it, too: that tells nothing about the peer.
+        let text = silent(true, 3).to_string();
+        assert!(
+            text.contains("protocol 33") && !text.contains("foreign"),
+            "{text}"
+        );
         for (host, advice) in [
             ("localhost", "write host:port"),
             ("::1", "[::1]:port"),

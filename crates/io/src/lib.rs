@@ -1,8 +1,8 @@
-//! DCCP in user space: congestion-controlled datagram sockets over UDP.
+//! DCCP in user space: congestion-controlled datagram sockets over UDP, or directly over IP.
 //!
 //! DCCP (RFC 4340) sends datagrams that may be lost and are never retransmitted, at a rate that
 //! is fair to the rest of the network. Here it travels in UDP (RFC 6773), over IPv4 and IPv6,
-//! through NATs, without privileges. Datagrams are **not encrypted**.
+//! through NATs, without privileges; or natively, as IP protocol 33 on Linux. Datagrams are **not encrypted**.
 //!
 //! ```no_run
 //! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
@@ -17,7 +17,7 @@
 //! # }
 //! ```
 //!
-//! - [`Endpoint`] is a UDP socket; [`Endpoint::listen`] gives a [`Listener`], and
+//! - [`Endpoint`] is a socket, of UDP or ([`Endpoint::bind_native`]) of IP; [`Endpoint::listen`] gives a [`Listener`], and
 //!   [`Endpoint::connect`] (or [`connect`] alone) a [`Connection`].
 //! - [`Connection::stats`] and [`Connection::allowed_rate`] show what congestion control does;
 //!   [`Connection::fate`] tells what became of each datagram.
@@ -39,6 +39,7 @@ mod endpoint;
 mod error;
 mod listener;
 mod options;
+mod remote;
 mod socket;
 mod state;
 mod timer;
@@ -47,7 +48,7 @@ use tokio::net::lookup_host;
 
 pub use bytes::Bytes;
 pub use connection::{Connection, Received, ReceivedInto};
-pub use endpoint::{Endpoint, EndpointBuilder, Remote};
+pub use endpoint::{Endpoint, EndpointBuilder};
 pub use error::{AcceptError, BindError, ConnectError, Lost, SendError, TrySendError};
 pub use fairwire_proto::{
     Ccid2Config, Ccid3Config, CloseReason, Config, DatagramId, EndpointConfig, EndpointStats, Fate,
@@ -58,6 +59,7 @@ pub use fairwire_wire::udp::PORT as DCCP_UDP_PORT;
 pub use fairwire_wire::{ResetCode, ServiceCode};
 pub use listener::Listener;
 pub use options::{ConnectOptions, ListenOptions};
+pub use remote::Remote;
 
 /// Connects to a service at `host:port`, the number being both the UDP and the DCCP port, from a
 /// fresh UDP port. Tries every address that the name has, in the system's order.
@@ -68,7 +70,7 @@ pub async fn connect(host: &str, service: ServiceCode) -> Result<Connection, Con
     connect_with(host, service, ConnectOptions::default()).await
 }
 
-/// As [`connect`], not as by default.
+/// As [`connect`], not as by default; natively the number is the DCCP port alone.
 ///
 /// # Errors
 /// That of the last address tried; see [`ConnectError`].
@@ -83,7 +85,12 @@ pub async fn connect_with(
     };
     let mut last = None;
     for addr in lookup_host(host).await.map_err(resolve)? {
-        let endpoint = Endpoint::bind(socket::wildcard_for(addr))?;
+        let any = socket::wildcard_for(addr);
+        let endpoint = if options.native {
+            Endpoint::bind_native(any.ip())?
+        } else {
+            Endpoint::bind(any)?
+        };
         let remote = Remote::same_ports(addr);
         match endpoint
             .connect_with(remote, service, options.clone())

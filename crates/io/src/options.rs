@@ -13,6 +13,9 @@ pub struct ConnectOptions {
     pub config: Config,
     /// Our DCCP port; any free one if `None`.
     pub local_port: Option<u16>,
+    /// Send directly in IP? For [`connect_with`](crate::connect_with), which makes the endpoint; one
+    /// that is there already sends as it was bound.
+    pub native: bool,
 }
 
 impl ConnectOptions {
@@ -24,6 +27,12 @@ impl ConnectOptions {
     /// With these parameters.
     pub fn config(mut self, config: Config) -> Self {
         self.config = config;
+        self
+    }
+
+    /// Directly in IP, protocol 33, instead of UDP; see [`Endpoint::bind_native`](crate::Endpoint::bind_native).
+    pub fn native(mut self, native: bool) -> Self {
+        self.native = native;
         self
     }
 

@@ -1,16 +1,20 @@
-//! The UDP socket below an endpoint: batches in, batches out, ECN marks and ICMP errors.
+//! The sockets below an endpoint: batches in, batches out, ECN marks and ICMP errors.
 //!
-//! Knows datagrams and addresses, nothing of DCCP. Addresses are unmapped here: an IPv4 peer of
+//! Each is a UDP socket, or natively a raw socket ([`native`]), which takes the same calls and
+//! options; [`Sockets`] is what an endpoint has of them. Knows datagrams and addresses, nothing of DCCP. Addresses are unmapped here: an IPv4 peer of
 //! a dual-stack socket is an IPv4 address to everybody above.
 //!
 //! RFC 6773, 3.3 forbids UDP checksums of zero. We always send one (the system's default). A
 //! received zero cannot be seen by a user's socket on IPv4; on IPv6 the system drops it.
 
 mod batch;
+mod claim;
 #[cfg(target_os = "linux")]
 mod errors;
 mod inbox;
+mod native;
 mod route;
+mod set;
 mod watched;
 
 use std::io;
@@ -25,8 +29,10 @@ use fairwire_units::Ecn;
 use crate::error::BindError;
 
 pub(crate) use batch::Batch;
+pub(crate) use claim::Claim;
 pub(crate) use inbox::{Arrived, Inbox};
 pub(crate) use route::Route;
+pub(crate) use set::Sockets;
 use watched::Watched;
 
 /// What an ICMP error said about a datagram of ours.
@@ -40,31 +46,46 @@ pub(crate) struct NetworkError<'a> {
     pub quote: &'a [u8],
 }
 
-/// A bound UDP socket, never blocking.
+/// A bound socket, never blocking. A raw one goes by the standard library's type for UDP too:
+/// nothing is asked of that which a raw socket would not do.
 #[derive(Debug)]
 pub(crate) struct Socket {
     udp: Watched,
     state: UdpSocketState,
     local: SocketAddr,
+    max_segments: usize,
 }
 
 impl Socket {
     /// Binds to `addr`, with kernel buffers of `buffer` bytes each way if the system lets us.
     pub(crate) fn bind(addr: SocketAddr, buffer: usize) -> Result<Self, BindError> {
-        Self::open(addr, buffer).map_err(|source| match source.kind() {
+        let socket =
+            socket2::Socket::new(Domain::for_address(addr), Type::DGRAM, Some(Protocol::UDP));
+        let opened = socket.and_then(|socket| {
+            if addr.is_ipv6() && addr.ip().is_unspecified() {
+                // One socket for both families, where the system can.
+                let _ = socket.set_only_v6(false);
+            }
+            Self::open(socket, addr, buffer)
+        });
+        opened.map_err(|source| match source.kind() {
             io::ErrorKind::AddrInUse => BindError::PortInUse { addr },
             io::ErrorKind::AddrNotAvailable => BindError::NoSuchAddress { addr },
             _ => BindError::Socket { addr, source },
         })
     }
 
-    fn open(addr: SocketAddr, buffer: usize) -> io::Result<Self> {
-        let socket =
-            socket2::Socket::new(Domain::for_address(addr), Type::DGRAM, Some(Protocol::UDP))?;
-        if addr.is_ipv6() && addr.ip().is_unspecified() {
-            // One socket for both families, where the system can.
-            let _ = socket.set_only_v6(false);
-        }
+    /// A raw socket for DCCP at `ip`.
+    pub(crate) fn native(ip: IpAddr, buffer: usize) -> io::Result<Self> {
+        let opened = Self::open(native::socket(ip)?, SocketAddr::new(ip, 0), buffer)?;
+        Ok(Self {
+            local: SocketAddr::new(opened.local.ip(), 0), // Linux says 33 where a port would be.
+            max_segments: 1,
+            ..opened
+        })
+    }
+
+    fn open(socket: socket2::Socket, addr: SocketAddr, buffer: usize) -> io::Result<Self> {
         // Best effort: the system clamps these to its own limits.
         let _ = socket.set_recv_buffer_size(buffer);
         let _ = socket.set_send_buffer_size(buffer);
@@ -72,10 +93,16 @@ impl Socket {
         socket.bind(&addr.into())?;
         let udp = Watched::new(socket.into())?;
         let state = UdpSocketState::new(UdpSockRef::from(udp.get()))?;
-        // Without it a dead port is only found by waiting; nothing else depends on it.
+        // Without it a dead port is only found by waiting; nothing else depends on it. Raw sockets of
+        // IPv6 refuse this call and have set their own option.
         let _ = state.enable_transport_errors(UdpSockRef::from(udp.get()));
         let local = udp.get().local_addr()?;
-        Ok(Self { udp, state, local })
+        Ok(Self {
+            max_segments: state.max_gso_segments(),
+            udp,
+            state,
+            local,
+        })
     }
 
     /// The address bound to.
@@ -85,7 +112,7 @@ impl Socket {
 
     /// Datagrams that one system call can send.
     pub(crate) fn max_segments(&self) -> usize {
-        self.state.max_gso_segments()
+        self.max_segments.min(self.state.max_gso_segments())
     }
 
     /// Waits until something arrived or an error is queued.

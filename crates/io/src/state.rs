@@ -11,10 +11,11 @@ use std::task::{Context, Waker};
 
 use tokio::sync::Notify;
 
-use fairwire_proto::{CloseReason, ConnectionId, DatagramId, Endpoint, Event, Fate};
+use fairwire_proto::{CloseReason, ConnectionId, DatagramId, Encapsulation, Endpoint, Event, Fate};
 use fairwire_units::Instant;
 
 use crate::clock::Clock;
+use crate::socket::Claim;
 
 /// Fates kept for an application that asked for them and does not read; the oldest go first.
 const MAX_FATES: usize = 65_536;
@@ -28,6 +29,8 @@ pub(crate) struct Shared {
     pub clock: Clock,
     /// Where its socket is bound.
     pub local: SocketAddr,
+    /// How its packets travel.
+    pub encapsulation: Encapsulation,
 }
 
 impl fmt::Debug for Shared {
@@ -39,7 +42,7 @@ impl fmt::Debug for Shared {
 }
 
 impl Shared {
-    pub(crate) fn new(proto: Endpoint, local: SocketAddr) -> Self {
+    pub(crate) fn new(proto: Endpoint, local: SocketAddr, encapsulation: Encapsulation) -> Self {
         Self {
             state: Mutex::new(State {
                 proto,
@@ -53,6 +56,7 @@ impl Shared {
             notify: Notify::new(),
             clock: Clock::start(),
             local,
+            encapsulation,
         }
     }
 
@@ -104,6 +108,8 @@ pub(crate) struct Backlog {
     pub waiting: VecDeque<ConnectionId>,
     pub limit: usize,
     pub acceptors: Wakers,
+    /// Keeps other programs from a native port.
+    pub _claim: Option<Claim>,
 }
 
 /// Tasks that wait for one thing.

@@ -26,7 +26,7 @@ fn endpoint(addr: &str) -> Endpoint {
 fn listen(config: Config) -> (Endpoint, Listener, Remote) {
     let server = endpoint(ANY);
     let remote = Remote {
-        udp: server.local_addr(),
+        addr: server.local_addr(),
         dccp_port: 5_001,
     };
     let options = ListenOptions::new().config(config);
@@ -262,7 +262,7 @@ async fn wildcard_sockets_and_ipv6() {
         let (here, there) = (here.expect(&addr), there.expect(&addr));
         soon(here.send("ping")).await.expect("sent");
         assert_eq!(soon(there.recv()).await.expect("open").data, "ping");
-        let seen = there.local().expect("open").udp;
+        let seen = there.local().expect("open").addr;
         assert_eq!(seen.to_string(), addr, "as dialled");
         let peer = there.remote().expect("open");
         assert_eq!(Some(peer), here.local(), "both ends agree");
@@ -317,7 +317,7 @@ async fn a_restarted_server_resets() {
         .expect("connected");
     kill.send(()).expect("alive until now");
     life.join().expect("ended");
-    let _again = endpoint(&remote.udp.to_string());
+    let _again = endpoint(&remote.addr.to_string());
     let end = soon(async {
         loop {
             if let Err(error) = here.send("anybody?").await {

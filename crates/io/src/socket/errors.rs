@@ -1,6 +1,6 @@
 //! ICMP errors, from the socket's error queue (Linux).
 //!
-//! An unconnected UDP socket learns of a dead port only through this queue. An entry has the
+//! An unconnected socket learns of a dead port, or of a host without DCCP, only through this queue. An entry has the
 //! address that the datagram was sent to, the bytes that the ICMP message quotes of it, and
 //! the kind of error in a control message, which is read here by hand.
 
@@ -94,9 +94,12 @@ fn icmp_error(data: &[u8]) -> Option<IcmpError> {
     let &[_, _, _, _, origin, kind, code, _, i0, i1, i2, i3] = data.first_chunk::<12>()?;
     let mtu = u32::from_ne_bytes([i0, i1, i2, i3]);
     match (origin, kind, code) {
-        // RFC 792, fragmentation needed; RFC 4443, packet too big.
+        // RFC 792, fragmentation needed; RFC 4443, packet too big. An IPv6 host without DCCP says
+        // that it does not know the next header: RFC 4443, 3.4, code 1.
         (ORIGIN_ICMP, 3, 4) | (ORIGIN_ICMP6, 2, _) => Some(IcmpError::TooBig { mtu }),
-        (ORIGIN_ICMP, 3, _) | (ORIGIN_ICMP6, 1, _) => Some(IcmpError::Unreachable),
+        (ORIGIN_ICMP, 3, _) | (ORIGIN_ICMP6, 1, _) | (ORIGIN_ICMP6, 4, 1) => {
+            Some(IcmpError::Unreachable)
+        }
         _ => None,
     }
 }
@@ -141,6 +144,8 @@ mod tests {
                 error(3, 2, 0, 1_280),
                 Some(IcmpError::TooBig { mtu: 1_280 }),
             ),
+            (41, 25, error(3, 4, 1, 6), Some(IcmpError::Unreachable)),
+            (41, 25, error(3, 4, 0, 6), None),
             (0, 11, error(2, 11, 0, 0), None),
             (0, 11, error(1, 3, 3, 0), None),
         ] {

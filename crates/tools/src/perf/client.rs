@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
+use fairwire::Endpoint;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
 use super::console::Console;
 use super::file::Source;
-use super::link::{Incoming, Link};
+use super::link::{Incoming, Link, native_endpoint};
 use super::meter::Meter;
 use super::options::{ClientOptions, LEAST_INTERVAL, Limit, Protocol};
 use super::report::{ErrorReport, FlowReport, Interval, Outcome, Role};
@@ -42,6 +43,7 @@ fn blank(options: &ClientOptions) -> Outcome {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         side: "client".to_owned(),
         protocol: options.protocol.name().to_owned(),
+        native: options.native,
         peer: format!("{} port {}", options.host, options.port),
         length: 0,
         rate_limit: options.rate_in_force(),
@@ -87,9 +89,10 @@ async fn prepare(options: &ClientOptions, source: Option<Source>) -> Result<Vec<
     // Side by side: one after the other, many flows over a long way would take longer than the
     // server waits for data of the first.
     let mut agreeing = JoinSet::new();
+    let native = options.native.then(native_endpoint).transpose()?;
     for flow in 1..=options.parallel {
-        let (options, params) = (options.clone(), params.clone());
-        agreeing.spawn(async move { agree(&options, Params { flow, ..params }).await });
+        let (options, params, native) = (options.clone(), params.clone(), native.clone());
+        agreeing.spawn(async move { agree(&options, Params { flow, ..params }, native).await });
     }
     let mut flows = Vec::new();
     while let Some(agreed) = agreeing.join_next().await {
@@ -121,8 +124,9 @@ async fn prepare(options: &ClientOptions, source: Option<Source>) -> Result<Vec<
 async fn agree(
     options: &ClientOptions,
     mut params: Params,
+    native: Option<Endpoint>,
 ) -> Result<(Link, Params, Option<Incoming>), PerfError> {
-    let link = Link::connect(options).await?;
+    let link = Link::connect(options, native).await?;
     params.length = length(options, link.max_message())?;
     let early = introduce(&link, &params).await?;
     Ok((link, params, early))
@@ -239,8 +243,9 @@ fn announcement(options: &ClientOptions, outcome: &Outcome) -> String {
         n => format!("{n} flows, each "),
     };
     format!(
-        "{} {direction} {}: {flows}{until}, {unit} of {} bytes, rate {rate}",
+        "{}{} {direction} {}: {flows}{until}, {unit} of {} bytes, rate {rate}",
         options.protocol.name(),
+        if options.native { " (native)" } else { "" },
         outcome.peer,
         outcome.length
     )

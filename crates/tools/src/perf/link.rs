@@ -2,19 +2,19 @@
 //!
 //! Every call may be cancelled: no message is lost or cut by that.
 
+mod dccp;
 mod tcp;
 mod udp;
 
 use std::net::SocketAddr;
 
 use bytes::Bytes;
-use fairwire::{
-    Config, ConnectError, ConnectOptions, Connection, Duration, Ecn, ServiceCode, Stats,
-};
+use fairwire::{Config, Connection, Duration, Ecn, Endpoint, ServiceCode, Stats};
 
 use super::PerfError;
 use super::options::{ClientOptions, Protocol};
 
+pub(crate) use dccp::native_endpoint;
 pub(crate) use tcp::Tcp;
 pub(crate) use udp::Udp;
 
@@ -51,23 +51,16 @@ pub(crate) struct Incoming {
 }
 
 impl Link {
-    /// Connects to the server.
-    pub(crate) async fn connect(client: &ClientOptions) -> Result<Self, PerfError> {
+    /// Connects to the server; natively through `native`, which all flows share.
+    pub(crate) async fn connect(
+        client: &ClientOptions,
+        native: Option<Endpoint>,
+    ) -> Result<Self, PerfError> {
         let target = target(&client.host, client.port);
         match client.protocol {
             Protocol::Dccp => {
-                let options = ConnectOptions::new().config(config(client.ccid, client.patience));
-                let connected = fairwire::connect_with(&target, SERVICE, options).await;
-                let connection = connected.map_err(|error| {
-                    PerfError::Peer(match error {
-                        // A server of plain UDP answers nothing that is not for it.
-                        ConnectError::Timeout { .. } => {
-                            format!("{error} (Was it started with the same --proto?)")
-                        }
-                        _ => error.to_string(),
-                    })
-                })?;
-                Ok(Self::Dccp(connection))
+                let config = config(client.ccid, client.patience);
+                Ok(Self::Dccp(dccp::connect(&target, config, native).await?))
             }
             Protocol::Udp => Ok(Self::Udp(Udp::connect(&target).await?)),
             Protocol::Tcp => Ok(Self::Tcp(Tcp::connect(&target).await?)),
@@ -137,7 +130,7 @@ impl Link {
     /// The peer's address.
     pub(crate) fn peer(&self) -> Option<SocketAddr> {
         match self {
-            Self::Dccp(connection) => Some(connection.remote()?.udp),
+            Self::Dccp(connection) => Some(connection.remote()?.named()),
             Self::Udp(udp) => udp.peer(),
             Self::Tcp(tcp) => tcp.peer(),
         }

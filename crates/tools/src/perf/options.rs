@@ -11,6 +11,8 @@ use super::session::PATIENCE;
 /// Lines closer together say nothing that can be read.
 pub(crate) const LEAST_INTERVAL: Duration = Duration::from_millis(100);
 
+const NATIVE_IS_DCCP: &str = "--native is for --proto dccp: the others have no other way";
+
 /// What carries the datagrams.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Protocol {
@@ -70,6 +72,8 @@ pub struct ClientOptions {
     pub port: u16,
     /// What carries the datagrams.
     pub protocol: Protocol,
+    /// Does DCCP travel directly in IP, not in UDP?
+    pub native: bool,
     /// The CCID that we insist on, for DCCP.
     pub ccid: Option<u8>,
     /// When to stop; 10 s, or the end of the file, if `None`.
@@ -97,6 +101,7 @@ impl ClientOptions {
             host: host.into(),
             port,
             protocol: Protocol::Dccp,
+            native: false,
             ccid: None,
             limit: None,
             interval: Duration::from_secs(1),
@@ -121,6 +126,9 @@ impl ClientOptions {
         }
         if !(1..=128).contains(&self.parallel) {
             return usage("-P takes 1 to 128 flows");
+        }
+        if self.native && self.protocol != Protocol::Dccp {
+            return usage(NATIVE_IS_DCCP);
         }
         if self.ccid.is_some() && self.protocol != Protocol::Dccp {
             return usage("--ccid is for --proto dccp");
@@ -194,6 +202,8 @@ pub struct ServerOptions {
     pub port: u16,
     /// What carries the datagrams.
     pub protocol: Protocol,
+    /// Does DCCP travel directly in IP, not in UDP?
+    pub native: bool,
     /// Time between two lines, 100 ms at least; zero prints the summary only.
     pub interval: Duration,
     /// Serve one client, then end?
@@ -209,10 +219,22 @@ impl ServerOptions {
             bind: None,
             port,
             protocol: Protocol::Dccp,
+            native: false,
             interval: Duration::from_secs(1),
             one_off: false,
             save: None,
         }
+    }
+
+    /// Do the options fit together?
+    ///
+    /// # Errors
+    /// [`PerfError::Usage`], which says what does not.
+    pub fn check(&self) -> Result<(), PerfError> {
+        if self.native && self.protocol != Protocol::Dccp {
+            return Err(PerfError::Usage(NATIVE_IS_DCCP.to_owned()));
+        }
+        Ok(())
     }
 }
 
@@ -323,5 +345,9 @@ mod tests {
         options.protocol = Protocol::Udp;
         options.ccid = Some(3);
         assert!(options.check().is_err(), "UDP has no CCID");
+        options.ccid = None;
+        assert_eq!(options.check(), Ok(()));
+        options.native = true;
+        assert!(options.check().is_err(), "UDP is not DCCP");
     }
 }

@@ -146,6 +146,8 @@ pub struct Outcome {
     pub side: String,
     /// `dccp`, `udp` or `tcp`.
     pub protocol: String,
+    /// Did DCCP travel directly in IP?
+    pub native: bool,
     /// The other side.
     pub peer: String,
     /// Bytes per message.

@@ -5,7 +5,7 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
-use fairwire::{BindError, Endpoint, ListenOptions, Listener};
+use fairwire::{BindError, Endpoint, ListenError, ListenOptions, Listener};
 use tokio::net::{TcpListener, UdpSocket};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep};
@@ -46,7 +46,7 @@ pub struct Server {
 
 #[derive(Debug)]
 enum Socket {
-    Dccp(Listener, SocketAddr),
+    Dccp(Listener),
     Udp(UdpSocket, VecDeque<(SocketAddr, Instant)>),
     Tcp(TcpListener),
 }
@@ -67,17 +67,18 @@ impl Server {
     /// # Errors
     /// [`PerfError::Local`] if the port cannot be had, or nothing can be saved where it should be.
     pub fn bind(options: ServerOptions) -> Result<Self, PerfError> {
+        options.check()?;
         if let Some(path) = &options.save {
             Sink::check(path)?;
         }
         let any6 = IpAddr::V6(Ipv6Addr::UNSPECIFIED);
         let ip = options.bind.unwrap_or(any6);
-        let bound = Socket::bind(options.protocol, SocketAddr::new(ip, options.port));
+        let bound = Socket::bind(&options, SocketAddr::new(ip, options.port));
         let socket = match bound {
             // A host without IPv6.
             Err(Unbound::Other(_)) if options.bind.is_none() => {
                 let any4 = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
-                Socket::bind(options.protocol, SocketAddr::new(any4, options.port))
+                Socket::bind(&options, SocketAddr::new(any4, options.port))
             }
             bound => bound,
         };
@@ -99,7 +100,7 @@ impl Server {
     /// What the system says.
     pub fn port(&self) -> io::Result<u16> {
         Ok(match &self.socket {
-            Socket::Dccp(_, addr) => addr.port(),
+            Socket::Dccp(listener) => listener.port(),
             Socket::Udp(socket, _) => socket.local_addr()?.port(),
             Socket::Tcp(socket) => socket.local_addr()?.port(),
         })
@@ -111,6 +112,7 @@ impl Server {
         console.announce(&format!(
             "Server listening on port {port} ({})",
             match self.options.protocol {
+                Protocol::Dccp if self.options.native => "DCCP, native",
                 Protocol::Dccp => "DCCP in UDP",
                 Protocol::Udp => "UDP",
                 Protocol::Tcp => "TCP",
@@ -223,6 +225,7 @@ impl Server {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             side: "server".to_owned(),
             protocol: self.options.protocol.name().to_owned(),
+            native: self.options.native,
             peer: link
                 .peer()
                 .map_or_else(String::new, |peer| peer.to_string()),
@@ -347,20 +350,20 @@ impl From<io::Error> for Unbound {
 }
 
 impl Socket {
-    fn bind(protocol: Protocol, addr: SocketAddr) -> Result<Self, Unbound> {
-        Ok(match protocol {
+    fn bind(server: &ServerOptions, addr: SocketAddr) -> Result<Self, Unbound> {
+        Ok(match server.protocol {
             Protocol::Dccp => {
                 let endpoint = Endpoint::builder().socket_buffer(SOCKET_BUFFER);
-                let endpoint = endpoint.bind(addr).map_err(|error| match error {
+                let bound = if server.native {
+                    endpoint.bind_native(addr.ip())
+                } else {
+                    endpoint.bind(addr)
+                };
+                let endpoint = bound.map_err(|error| match error {
                     BindError::PortInUse { .. } => Unbound::InUse,
                     other => Unbound::Other(other.to_string()),
                 })?;
-                let local = endpoint.local_addr();
-                let options = ListenOptions::new().config(link::config(None, PATIENCE));
-                let listener = endpoint
-                    .listen_with(local.port(), &[SERVICE], options)
-                    .map_err(|error| Unbound::Other(error.to_string()))?;
-                Self::Dccp(listener, local)
+                Self::Dccp(listen(&endpoint, addr.port())?)
             }
             Protocol::Udp => Self::Udp(link::bind_udp(addr)?, VecDeque::new()),
             Protocol::Tcp => {
@@ -375,7 +378,7 @@ impl Socket {
     async fn accept(&mut self) -> Link {
         loop {
             match self {
-                Self::Dccp(listener, _) => match listener.accept().await {
+                Self::Dccp(listener) => match listener.accept().await {
                     Ok(connection) => return Link::Dccp(connection),
                     Err(_) => std::future::pending().await, // The runtime shuts down.
                 },
@@ -391,6 +394,25 @@ impl Socket {
             }
         }
     }
+}
+
+/// Listens on `port`, or a free one if it is zero: in UDP the one that the system gave to the socket,
+/// natively the first of the dynamic ports that nobody has.
+fn listen(endpoint: &Endpoint, port: u16) -> Result<Listener, Unbound> {
+    let ports = match port {
+        0 if endpoint.is_native() => 49_152..=u16::MAX,
+        0 => endpoint.local_addr().port()..=endpoint.local_addr().port(),
+        port => port..=port,
+    };
+    for port in ports {
+        let options = ListenOptions::new().config(link::config(None, PATIENCE));
+        match endpoint.listen_with(port, &[SERVICE], options) {
+            Err(ListenError::PortInUse { .. }) => {}
+            Err(error) => return Err(Unbound::Other(error.to_string())),
+            Ok(listener) => return Ok(listener),
+        }
+    }
+    Err(Unbound::InUse)
 }
 
 /// UDP has no connections: a client's first parameters make one.

@@ -384,6 +384,7 @@ mod tests {
             version: String::new(),
             side: "client".into(),
             protocol: "dccp".into(),
+            native: false,
             peer: "127.0.0.1:7001".into(),
             length: 1_200,
             rate_limit: 0,

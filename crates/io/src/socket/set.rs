@@ -1,0 +1,135 @@
+//! The sockets of one endpoint: one of UDP, or natively one per family.
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+use tokio::io::Ready;
+
+use fairwire_proto::Encapsulation;
+
+use super::{Arrived, Batch, Inbox, NetworkError, Socket, native};
+use crate::error::BindError;
+
+/// One socket or two that look like one.
+#[derive(Debug)]
+pub(crate) struct Sockets {
+    encapsulation: Encapsulation,
+    first: Socket,
+    /// The IPv4 half of a native endpoint that is bound to every address.
+    second: Option<Socket>,
+    /// Which one is read first, in turn, so that neither starves the other.
+    second_first: bool,
+}
+
+impl Sockets {
+    /// A UDP socket; kernel buffers have `buffer` bytes each way if the system lets us.
+    pub(crate) fn udp(addr: SocketAddr, buffer: usize) -> Result<Self, BindError> {
+        Ok(Self {
+            encapsulation: Encapsulation::Udp,
+            first: Socket::bind(addr, buffer)?,
+            second: None,
+            second_first: false,
+        })
+    }
+
+    /// Raw sockets: `::` is every address of both families, as far as the host has them.
+    pub(crate) fn native(ip: IpAddr, buffer: usize) -> Result<Self, BindError> {
+        let refusal = |source| native::refusal(ip, source);
+        let open = |ip| Socket::native(ip, buffer);
+        let any4 = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
+        let (first, second) = if ip == Ipv6Addr::UNSPECIFIED {
+            match (open(ip), open(any4)) {
+                (Ok(first), second) => (first, second.ok()),
+                // A host without IPv6.
+                (Err(_), Ok(second)) => (second, None),
+                (Err(error), Err(_)) => return Err(refusal(error)),
+            }
+        } else {
+            (open(ip).map_err(refusal)?, None)
+        };
+        Ok(Self {
+            encapsulation: Encapsulation::Native,
+            first,
+            second,
+            second_first: false,
+        })
+    }
+
+    /// How packets travel.
+    pub(crate) fn encapsulation(&self) -> Encapsulation {
+        self.encapsulation
+    }
+
+    /// The address bound to; natively its port is zero.
+    pub(crate) fn local(&self) -> SocketAddr {
+        self.first.local()
+    }
+
+    /// Datagrams that one system call can send.
+    pub(crate) fn max_segments(&self) -> usize {
+        self.first.max_segments()
+    }
+
+    /// Waits until something arrived or an error is queued, at either.
+    pub(crate) async fn ready(&self) -> io::Result<Ready> {
+        match &self.second {
+            None => self.first.ready().await,
+            Some(second) => tokio::select! {
+                ready = self.first.ready() => ready,
+                ready = second.ready() => ready,
+            },
+        }
+    }
+
+    /// Sends one batch; see [`Socket::send`].
+    pub(crate) fn send(&self, batch: &Batch) -> io::Result<()> {
+        self.towards(batch).send(batch)
+    }
+
+    /// Sends the packets of a batch one by one; see [`Socket::send_singly`].
+    pub(crate) fn send_singly(&self, batch: &Batch) -> usize {
+        self.towards(batch).send_singly(batch)
+    }
+
+    /// The socket that reaches where the batch goes.
+    fn towards(&self, batch: &Batch) -> &Socket {
+        match &self.second {
+            Some(second) if batch.path().remote.is_ipv4() => second,
+            _ => &self.first,
+        }
+    }
+
+    /// Receives a batch into `inbox`; `WouldBlock` if there is nothing.
+    pub(crate) fn receive(&mut self, inbox: &mut Inbox) -> io::Result<()> {
+        let Some(second) = &self.second else {
+            return self.first.receive(inbox);
+        };
+        let mut turns = [&self.first, second];
+        if self.second_first {
+            turns.reverse();
+        }
+        self.second_first = !self.second_first;
+        match turns[0].receive(inbox) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => turns[1].receive(inbox),
+            received => received,
+        }
+    }
+
+    /// The DCCP packet in what arrived; `None` if it is nobody's.
+    pub(crate) fn unwrap<'a>(&self, arrived: Arrived<'a>) -> Option<Arrived<'a>> {
+        match self.encapsulation {
+            Encapsulation::Udp => Some(arrived),
+            Encapsulation::Native => native::unwrap(arrived),
+        }
+    }
+
+    /// Hands every queued ICMP error to `each`.
+    pub(crate) fn drain_errors(&self, mut each: impl FnMut(NetworkError<'_>)) {
+        for socket in [Some(&self.first), self.second.as_ref()]
+            .into_iter()
+            .flatten()
+        {
+            socket.drain_errors(&mut each);
+        }
+    }
+}
