@@ -8,7 +8,8 @@
 //! - [`queue`] and [`receive_queue`]: what waits on either side; [`arrivals`]: what is missing;
 //!   [`application`]: the calls that fill and empty them.
 //! - [`clock`]: every timer; [`backoff`]: retransmission; [`liveness`]: silence.
-//! - [`features`]: what negotiation agreed; [`window`]: the Sequence Window to ask for.
+//! - [`features`]: what negotiation agreed; [`window`]: the Sequence Window to ask for; [`short`]:
+//!   24-bit sequence numbers.
 //! - [`timestamp`], [`size`]: what their names say.
 //!
 //! A connection never sends by itself: it is asked, and it tells the endpoint through its
@@ -29,6 +30,7 @@ mod receive;
 mod receive_queue;
 mod seal;
 mod sequence;
+mod short;
 mod size;
 mod sync;
 mod timestamp;
@@ -53,11 +55,13 @@ use liveness::Liveness;
 use queue::SendQueue;
 use receive_queue::ReceiveQueue;
 use sequence::Sequence;
+use short::ShortWatch;
 use sync::Syncs;
 use timestamp::Timestamps;
 use window::WindowWatch;
 
 pub(crate) use seal::{seal, verify};
+pub(crate) use short::{MAX_SHORT_RATE, MAX_SHORT_WINDOW};
 pub(crate) use size::{MIN_PATH_MTU, Sizes};
 
 /// RFC 4340, 3.4: the round-trip time while none is known.
@@ -126,6 +130,7 @@ pub(crate) struct Connection {
     received: ReceiveQueue,
     timestamps: Timestamps,
     window: WindowWatch,
+    short: ShortWatch,
     syncs: Syncs,
     liveness: Liveness,
     due: Due,
@@ -182,6 +187,7 @@ impl Connection {
             received: ReceiveQueue::new(&config),
             timestamps: Timestamps::new(origin.timestamp_offset),
             window: WindowWatch::new(config.sequence_window, config.max_sequence_window),
+            short: ShortWatch::default(),
             syncs: Syncs::new(),
             liveness: Liveness::new(now, &config),
             due: Due::default(),

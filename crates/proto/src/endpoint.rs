@@ -179,7 +179,9 @@ impl Endpoint {
             flow,
             role,
             service,
-            iss: self.secret.initial_sequence(now, &flow),
+            iss: self
+                .secret
+                .initial_sequence(now, &flow, config.short_seqnos),
             timestamp_offset: self.secret.timestamp_offset(&flow),
             config,
         }

@@ -101,6 +101,10 @@ pub struct Tcp {
 }
 
 /// DCCP's parameters.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent yes-or-no keys of one table"
+)]
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Dccp {
@@ -115,6 +119,9 @@ pub struct Dccp {
     /// Send ECN-capable packets and answer marks?
     #[serde(default = "yes")]
     pub ecn: bool,
+    /// 24-bit sequence numbers (RFC 4340, section 7.6), while the Sequence Window bears them?
+    #[serde(default, skip_serializing_if = "is_off")]
+    pub short_seqnos: bool,
     /// CCID 2: how the window grows and shrinks.
     #[serde(default)]
     pub law: LawName,
@@ -232,6 +239,8 @@ pub const TCP_HEADER: u32 = 20;
 pub const UDP_HEADER: u32 = 8;
 /// The head of a DCCP Data packet without options, with 48-bit sequence numbers, bytes.
 pub const DATA_HEAD: u32 = 16;
+/// The same with 24-bit sequence numbers.
+pub const SHORT_DATA_HEAD: u32 = 12;
 
 impl Flow {
     /// Its protocol; UDP if it names none, which a checked scenario does not.
@@ -250,11 +259,15 @@ impl Flow {
                 Protocol::Tcp(_) => TCP_HEADER,
                 Protocol::Udp => UDP_HEADER,
                 Protocol::Dccp(dccp) => {
-                    DATA_HEAD
-                        + match dccp.encapsulation {
-                            Encapsulation::Native => 0,
-                            Encapsulation::Udp => UDP_HEADER,
-                        }
+                    let head = if dccp.short_seqnos {
+                        SHORT_DATA_HEAD
+                    } else {
+                        DATA_HEAD
+                    };
+                    head + match dccp.encapsulation {
+                        Encapsulation::Native => 0,
+                        Encapsulation::Udp => UDP_HEADER,
+                    }
                 }
             }
     }
@@ -284,6 +297,14 @@ impl Flow {
             Some(self.rate?.time_for(size))
         })
     }
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference"
+)]
+fn is_off(it: &bool) -> bool {
+    !it
 }
 
 fn yes() -> bool {

@@ -20,6 +20,11 @@ pub(super) struct Agreed {
     pub(super) may_take: bool,
     /// Can the peer read marks (RFC 4340, section 12.1)?
     pub(super) ect: bool,
+    /// May our packets carry 24-bit sequence numbers (RFC 4340, section 7.6.1)? Whether they do, says
+    /// [`Connection::is_short`].
+    pub(super) short: bool,
+    /// May the peer's?
+    pub(super) short_received: bool,
     /// Do our packets carry NDP Counts?
     pub(super) ndp: bool,
     /// Do the peer's?
@@ -39,6 +44,8 @@ impl Agreed {
             may_send: negotiation.may_send_data(),
             may_take: negotiation.may_take_data(),
             ect: !negotiation.is_on(Feature::EcnIncapable, Location::Remote),
+            short: negotiation.is_on(Feature::AllowShortSeqnos, Location::Local),
+            short_received: negotiation.is_on(Feature::AllowShortSeqnos, Location::Remote),
             ndp: negotiation.is_on(Feature::SendNdpCount, Location::Local),
             peer_ndp: negotiation.is_on(Feature::SendNdpCount, Location::Remote),
             send: row(Location::Local),
@@ -151,16 +158,16 @@ impl Connection {
         }
     }
 
-    /// Asks for what the traffic needs: a Sequence Window wide enough, the Ack Ratio that the
-    /// sending half wants, and NDP Counts where it wants them.
+    /// Asks for what the traffic needs: a Sequence Window wide enough, long numbers beside it, the
+    /// Ack Ratio that the sending half wants, and NDP Counts where it wants them.
     pub(super) fn adapt_features(&mut self, now: Instant) {
+        let mut asked = self.give_up_short(now);
         let Some(tx) = &self.tx else {
             return;
         };
         let (expected, ratio) = (tx.packets_per_rtt(), tx.wanted_ack_ratio());
         let wants_counts = tx.wants_ndp_counts();
         let (gss, gar) = (self.sequence.gss, self.sequence.gar);
-        let mut asked = false;
         if let Some(window) = self.window.widen(now, self.rtt(), gss, gar, expected) {
             let (feature, here) = (Feature::SequenceWindow, Location::Local);
             asked |= self.negotiation.request_change(feature, here, window);

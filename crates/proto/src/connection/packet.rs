@@ -31,9 +31,8 @@ impl Connection {
         (ccval, cscov): (u8, u8),
         payload: usize,
     ) -> Encoder<'h> {
-        let (ports, seq) = (self.flow.ports(), self.next_seq());
-        Encoder::new(head, ports, seq.into(), kind, ccval, cscov)
-            .limit(self.sizes.head_limit(payload))
+        let (ports, seq) = (self.flow.ports(), self.next_seqno(kind.packet_type()));
+        Encoder::new(head, ports, seq, kind, ccval, cscov).limit(self.sizes.head_limit(payload))
     }
 
     /// A packet without data and without anything to negotiate or to report.

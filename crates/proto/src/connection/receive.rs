@@ -19,12 +19,12 @@ impl Connection {
         ecn: Ecn,
     ) {
         let packet_type = packet.packet_type();
-        // Step 6, first: 24-bit numbers are never agreed to here. RFC 5596, 2.2.2: a Listen means
-        // nothing to a connection.
-        let Some(seq) = packet.seq.long() else {
+        // Step 6, first: 24-bit numbers that were not agreed on.
+        let Some(seq) = self.whole_seq(packet.seq) else {
             self.stats.discarded += 1;
             return;
         };
+        // RFC 5596, 2.2.2: a Listen means nothing to a connection.
         if self.state == State::Closed || packet_type == PacketType::Listen {
             self.stats.discarded += 1;
             return;

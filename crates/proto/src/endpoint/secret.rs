@@ -11,6 +11,7 @@ use siphasher::sip::{SipHasher13, SipHasher24};
 use siphasher::sip128::{Hasher128, SipHasher13 as Sip128};
 
 use super::flow::Flow;
+use crate::connection::MAX_SHORT_RATE;
 
 /// Keys for each purpose.
 #[derive(Clone)]
@@ -24,6 +25,11 @@ pub(crate) struct Secret {
     #[cfg(test)]
     pub(super) first: Option<Seq>,
 }
+
+/// The bits of a 24-bit sequence number.
+const LOW: u64 = (1 << 24) - 1;
+
+const NANOS_PER_S: u64 = 1_000_000_000;
 
 impl Secret {
     /// Derives the keys from `secret`.
@@ -50,13 +56,23 @@ impl Secret {
     /// RFC 4340, 7.2: each flow has a number space of its own that cannot be told from outside
     /// (the hash), and a later connection of the same flow starts behind the earlier (the clock,
     /// eight million numbers a second, more than any connection sends; it wraps after 417 days).
-    /// We never send 24-bit numbers, so the low bits need no clock of their own.
-    pub(crate) fn initial_sequence(&self, now: Instant, flow: &Flow) -> Seq {
+    /// Where 24-bit numbers may be sent (`short`), the low 24 bits have a clock of their own, which
+    /// takes longer to come round than a packet may be on its way, and which is faster than
+    /// connections that send them.
+    pub(crate) fn initial_sequence(&self, now: Instant, flow: &Flow, short: bool) -> Seq {
         #[cfg(test)]
         if let Some(first) = self.first {
             return first;
         }
-        Seq::new(sip(self.sequence, flow).wrapping_add(now.as_nanos() >> 7))
+        let hash = sip(self.sequence, flow);
+        let number = hash.wrapping_add(now.as_nanos() >> 7);
+        if !short {
+            return Seq::new(number);
+        }
+        let (seconds, rest) = (now.as_nanos() / NANOS_PER_S, now.as_nanos() % NANOS_PER_S);
+        let ticks = seconds * MAX_SHORT_RATE + rest * MAX_SHORT_RATE / NANOS_PER_S;
+        let low = hash.wrapping_add(ticks) & LOW;
+        Seq::new(number & !LOW | low)
     }
 
     /// Where the timestamps of `flow` start: they must not tell our clock.
@@ -130,12 +146,40 @@ mod tests {
     fn initial_numbers_are_apart_and_move_on() {
         let secret = Secret::new([7; 32]);
         let now = Instant::START + Duration::from_secs(5);
-        let first = secret.initial_sequence(now, &flow(1));
-        assert!(first.delta(secret.initial_sequence(now, &flow(2))).abs() > 1 << 30);
+        let first = secret.initial_sequence(now, &flow(1), false);
+        assert!(
+            first
+                .delta(secret.initial_sequence(now, &flow(2), false))
+                .abs()
+                > 1 << 30
+        );
         let second = now + Duration::from_secs(1);
-        let ahead = first.distance(secret.initial_sequence(second, &flow(1)));
+        let ahead = first.distance(secret.initial_sequence(second, &flow(1), false));
         assert!((7_000_000..8_000_000).contains(&ahead), "{ahead}");
-        let other = Secret::new([8; 32]).initial_sequence(now, &flow(1));
+        let other = Secret::new([8; 32]).initial_sequence(now, &flow(1), false);
         assert_ne!(first, other);
+    }
+
+    /// RFC 4340, 7.2: where numbers may be short, a later connection of the same flow starts with low
+    /// bits that no number of the last four minutes had, whichever part of the circle those used:
+    /// the earlier one sent 60,000 numbers a second and ended when the later one begins. (TIMEWAIT
+    /// keeps them apart where it lasted longer than the clock's circle.)
+    #[test]
+    fn low_bits_of_recent_numbers_do_not_come_again() {
+        let secret = Secret::new([7; 32]);
+        let flow = flow(1);
+        for seconds in [1, 2, 60, 239, 240, 241, 255, 256] {
+            let begun = Instant::START + Duration::from_secs(77);
+            let ended = begun + Duration::from_secs(seconds);
+            let rate = 60_000;
+            let first = secret.initial_sequence(begun, &flow, true);
+            let last = first.add(rate * seconds);
+            let again = secret.initial_sequence(ended, &flow, true);
+            let behind = last.sub(again.get()).get() & super::LOW;
+            assert!(behind > rate * seconds.min(240), "{seconds}: {behind}");
+        }
+        let other = secret.initial_sequence(Instant::START, &self::flow(2), true);
+        let mine = secret.initial_sequence(Instant::START, &flow, true);
+        assert_ne!(other.short(), mine.short());
     }
 }

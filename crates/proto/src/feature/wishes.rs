@@ -34,6 +34,16 @@ impl Negotiation {
         if let Some(slot) = self.slot_mut(Feature::SequenceWindow, Location::Local) {
             slot.want(Offer::Value(window), window);
         }
+        if config.short_seqnos {
+            // RFC 4340, 7.6.1: each end asks for its own numbers, and grants the other's.
+            self.wish(
+                Feature::AllowShortSeqnos,
+                Location::Local,
+                RATHER_YES,
+                false,
+            );
+            self.accept(Feature::AllowShortSeqnos, Location::Remote, RATHER_YES);
+        }
         self.refresh();
     }
 
