@@ -1,6 +1,9 @@
 //! Requirements of RFC 4340 that show on the wire and nowhere else: two endpoints in UDP, every
 //! packet of theirs kept.
 
+#[path = "requirements/feedback.rs"]
+mod feedback;
+
 use std::net::SocketAddr;
 
 use fairwire_proto::{

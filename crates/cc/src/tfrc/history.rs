@@ -112,7 +112,7 @@ impl<G: Grouping> LossHistory<G> {
     }
 
     /// The intervals, newest first: the current one and up to [`Self::MAX_INTERVALS`] - 1 closed
-    /// ones.
+    /// ones. The current one is always there (RFC 4342, section 8.6.1).
     pub fn intervals(&self) -> impl Iterator<Item = SeenInterval> {
         let current = self.open.seen(self.edge, self.events > 0);
         std::iter::once(current).chain(self.closed.newest_first())

@@ -1,4 +1,4 @@
-//! The rate at which data arrive (RFC 5348, section 6.2).
+//! The rate at which data arrive (RFC 5348, section 6.2; RFC 4342, section 8.3).
 
 use fairwire_units::{Duration, Instant};
 

@@ -1,4 +1,7 @@
-//! The sender: from feedback to the allowed rate (RFC 5348, section 4).
+//! The sender: from feedback to the allowed rate (RFC 5348, sections 4.1 to 4.6).
+//!
+//! It is CCID 3's (RFC 4342, sections 3.1 and 5), with RFC 5348 in the place of RFC 3448 (RFC 5348,
+//! section 1): idle time brings the rate to no less than the initial one (RFC 4342, section 5.1).
 
 mod data_limited;
 mod limits;

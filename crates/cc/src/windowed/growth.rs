@@ -12,7 +12,7 @@ pub enum Growth {
         /// RFC 3465's L, in packets.
         limit: u32,
     },
-    /// CCID 2 (RFC 4341, section 5): in slow start one packet for two newly acknowledged, at most
+    /// CCID 2 (RFC 4341, sections 3.1 and 5): in slow start one packet for two newly acknowledged, at most
     /// half the Ack Ratio per acknowledgement; in congestion avoidance the law's increase for
     /// each. The window moves in whole packets.
     Ccid2 {

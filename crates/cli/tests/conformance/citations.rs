@@ -16,7 +16,9 @@ pub(crate) const RFCS: [&str; 10] = [
     "4340", "4341", "4342", "5348", "5595", "5596", "5622", "6323", "6773", "8311",
 ];
 /// Those whose rows are not all written yet: not held to the counts, nor to the citations.
-pub(crate) const OPEN: [&str; 10] = RFCS;
+pub(crate) const OPEN: [&str; 8] = [
+    "4340", "4341", "4342", "5595", "5596", "5622", "6323", "6773",
+];
 /// Where citations count: the protocol, not those who use it.
 const CRATES: [&str; 4] = ["wire", "proto", "cc", "io"];
 

@@ -5,7 +5,8 @@ use std::collections::VecDeque;
 use fairwire_wire::{AckCell, CellState, Seq};
 
 /// Cells a history takes at most when written: two full options. It then still fits into an Ack
-/// of 576 bytes. The oldest packets are forgotten beyond it.
+/// of 576 bytes. The oldest packets are forgotten beyond it, so a vector covers all that is not
+/// acknowledged yet in all but the worst of cases (RFC 4341, section 6).
 pub(super) const MAX_CELLS: usize = 2 * 253;
 
 /// Packets one cell covers at most.

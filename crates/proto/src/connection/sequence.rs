@@ -24,7 +24,8 @@ pub(crate) enum Verdict {
     Ignore,
 }
 
-/// The sequence variables of one connection, named as in RFC 4340, section 7.1.
+/// The sequence variables of one connection, named as in RFC 4340, section 7.1. Every packet that
+/// is sent has the next number (RFC 5348, sections 3.2.1 and 5.1).
 #[derive(Clone, Debug)]
 pub(crate) struct Sequence {
     /// Initial number sent.

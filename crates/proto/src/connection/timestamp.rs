@@ -1,4 +1,5 @@
-//! Timestamps: ours, and the echoes of the peer's (RFC 4340, section 13).
+//! Timestamps: ours, and the echoes of the peer's (RFC 4340, sections 13.1 and 13.3; RFC 4342,
+//! section 8.2).
 
 use fairwire_units::{Duration, Instant};
 use fairwire_wire::{DccpOption, Seq};

@@ -112,6 +112,8 @@ impl Connection {
         self.finish_data(ctx, encoder, PacketType::DataAck, cscov)
     }
 
+    /// Plain Data. It acknowledges nothing, so no feedback rides on it (RFC 4340, section 11.4;
+    /// RFC 4342, sections 8.3, 8.5, 8.6 and 8.6.1).
     fn send_data(&mut self, ctx: &mut Context<'_>, head: &mut HeadBuf) -> Option<Transmit> {
         let size = self.queue.front_len()?;
         let (ccval, cscov) = self.data_fields(ctx.now, size);

@@ -97,7 +97,8 @@ impl TfrcRx {
         self.rate.on_data(now, size, self.rtt());
         self.fresh = true;
         // RFC 5348, 6.3: the first data packet is answered at once. RFC 4342, 10.3: so is one
-        // whose counter is a round trip beyond that of the last feedback.
+        // whose counter is a round trip beyond that of the last feedback; RFC 5348, 6: where the
+        // packets are further apart than that, each of them.
         self.due |= self
             .last
             .is_none_or(|last| self.clock.newest() >= last.counter.saturating_add(ROUND_TRIP));
@@ -149,8 +150,8 @@ impl TfrcRx {
         receive_rate: u32,
         encoder: &mut Encoder<'_>,
     ) -> Result<(), NoRoom> {
-        // RFC 4342, 8.2 to 8.6: each of these belongs on every required acknowledgement; the loss
-        // event rate is sent whether or not feature 192 asks for it.
+        // RFC 4342, 6, 8.2, 8.3 and 8.6: these belong on every required acknowledgement; RFC 4342,
+        // 8.4: the loss event rate is sent whether or not feature 192 asks for it.
         encoder.option(&DccpOption::ElapsedTime(self.elapsed(now, ackno)))?;
         encoder.option(&DccpOption::ReceiveRate(receive_rate))?;
         encoder.option(&DccpOption::LossEventRate(inverse(self.history.p())))?;
@@ -186,7 +187,7 @@ impl Rx for TfrcRx {
             marked: arrival.ecn == Ecn::Ce,
             quiet_before: arrival.ndp_count.unwrap_or(0),
         };
-        // RFC 4342, 10.3: a new loss event is told at once.
+        // RFC 4342, 10.3, RFC 5348, 6, and RFC 5348, 6.1: a new loss event is told at once.
         self.due |= self.history.receive(packet, |data| first.length(data));
     }
 

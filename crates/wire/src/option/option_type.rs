@@ -54,8 +54,8 @@ pub const RECEIVE_RATE: u8 = 194;
 pub const DROPPED_PACKETS: u8 = 195;
 
 /// Must an option of this type be ignored on a Data packet (the DCCP-Data column of RFC 4340,
-/// section 5.8, with those of RFC 4342, section 8, RFC 5622, section 8, and RFC 6323,
-/// section 3.2.1)?
+/// section 5.8, with those of RFC 4342, sections 8, 8.3, 8.5 and 8.6, RFC 5622, section 8, and
+/// RFC 6323, section 3.2.1)?
 ///
 /// Types without a column (reserved, unknown to every CCID) are not: being unknown, they are
 /// ignored anyway.
@@ -108,8 +108,13 @@ mod tests {
         expected.extend([37, 41, 42, 44, 45, 46]);
         assert_eq!(allowed, expected);
         assert!(!ignored_on_data(128), "RFC 6323, 3.2.1");
-        for from_receiver in 192..=195 {
-            assert!(ignored_on_data(from_receiver), "{from_receiver}");
+    }
+
+    /// RFC 4342, 8, 8.3, 8.5 and 8.6, and RFC 5622, 8: nor what a receiver of CCID 3 or 4 reports.
+    #[test]
+    fn reports_do_not_count_on_data() {
+        for report in [192, 193, 194, 195] {
+            assert!(ignored_on_data(report), "{report}");
         }
     }
 

@@ -1,4 +1,4 @@
-//! The segment size `s` (RFC 5348, section 4.1).
+//! The segment size `s` (RFC 5348, section 4.1; RFC 4342, section 5.3).
 
 /// Which segment size the throughput equation takes.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

@@ -1,4 +1,4 @@
-//! Which losses are one loss event, by window counters (RFC 4342, section 10.2).
+//! Which losses are one loss event, by window counters (RFC 4342, sections 6.1 and 10.2).
 
 use fairwire_cc::tfrc::Grouping;
 

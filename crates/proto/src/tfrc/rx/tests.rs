@@ -145,6 +145,19 @@ fn feedback_once_per_round_trip() {
     assert_eq!(rx.ack_due(at(900)), AckDue::No, "nothing new");
 }
 
+/// RFC 5348, 6: with less than one packet in a round trip each of them is answered.
+#[test]
+fn a_slow_stream_is_answered_packet_by_packet() {
+    let mut rx = half();
+    for i in 0..5 {
+        // Every 150 ms, which is six quarters of the round trip: the counter moves by five.
+        let now = at(10 + 150 * i);
+        rx.on_packet(now, data(i, (5 * i % 16) as u8));
+        assert_eq!(rx.ack_due(now), AckDue::Now, "packet {i}");
+        feedback(&mut rx, now, i);
+    }
+}
+
 /// RFC 4342, 10.3, and RFC 5348, 6.1: a new loss event is told at once, a further loss of the same
 /// event is not; a mark likewise.
 #[test]

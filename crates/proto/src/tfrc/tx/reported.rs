@@ -1,7 +1,8 @@
 //! The loss event rate from the intervals that the peer reports (RFC 4342, section 8.6).
 //!
 //! The lengths are the peer's; weights and history discounting are ours. An interval is known
-//! again by the sequence number it begins with.
+//! again by the sequence number it begins with. Where the peer draws the line between loss events
+//! is its affair (RFC 4342, section 9.2); only what contradicts itself is refused.
 
 use fairwire_cc::tfrc::LossAverage;
 use fairwire_wire::{LossInterval, Seq};
