@@ -296,6 +296,14 @@ impl Endpoint {
         self.get(id).map(Connection::stats)
     }
 
+    /// Has the peer stopped sending data, and does it know what became of all of it? (RFC 4340,
+    /// section 11.1, after max(0.2 s, 2 round trips); RFC 4341, section 6.2.1; RFC 4342, section
+    /// 6.4.) `None` if there is no such connection.
+    pub fn is_peer_quiescent(&self, now: Instant, id: ConnectionId) -> Option<bool> {
+        self.get(id)
+            .map(|connection| connection.is_peer_quiescent(now))
+    }
+
     /// Counters of the endpoint itself.
     pub fn endpoint_stats(&self) -> EndpointStats {
         EndpointStats {

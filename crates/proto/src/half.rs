@@ -10,7 +10,7 @@ use std::fmt;
 
 use fairwire_cc::{Flight, Gauges, Permit};
 use fairwire_units::{Duration, Ecn, Instant, Rate};
-use fairwire_wire::{Encoder, NoRoom, Packet, Seq};
+use fairwire_wire::{Encoder, NoRoom, Options, Packet, Seq};
 
 use crate::event::{DatagramId, Fate};
 
@@ -54,6 +54,22 @@ pub(crate) struct Heard {
     /// How many packets without data the peer sent just before it; `None` if the peer does not say
     /// (RFC 4340, section 7.7).
     pub quiet_before: Option<u64>,
+}
+
+/// Does the peer send data (RFC 4340, section 11.1)?
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum PeerData {
+    /// Some came lately, so our acknowledgements of it leave anyway.
+    Flowing,
+    /// None came lately, but it may not know yet that we have the last.
+    Paused,
+    /// None, and it knows: it is quiescent.
+    Quiescent,
+}
+
+/// RFC 4341, 6.2.1, and RFC 4342, 6.4: a peer is quiescent when it has sent no data for so long.
+pub(crate) fn quiescent_after(rtt: Duration) -> Duration {
+    Duration::from_millis(200).max(rtt * 2)
 }
 
 /// When a receiving half wants its options sent.
@@ -169,6 +185,13 @@ pub(crate) trait Rx: fmt::Debug + Send {
     /// The peer acknowledged our packet `ackno`: what that one told need not be told again
     /// (RFC 4340, 11.4.2 and Appendix A).
     fn on_acknowledged(&mut self, ackno: Seq);
+
+    /// The Ack Vectors of a packet that acknowledged our packet `ackno`, if it has any: they may
+    /// say more about our packets.
+    fn on_vectors(&mut self, _ackno: Seq, _options: Options<'_>) {}
+
+    /// How much the peer sends us, at a round trip of `rtt`.
+    fn peer_data(&self, now: Instant, rtt: Duration) -> PeerData;
 
     /// The peer set its Ack Ratio (RFC 4340, section 11.3).
     fn set_ack_ratio(&mut self, ratio: u16);

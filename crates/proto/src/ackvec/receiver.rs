@@ -1,11 +1,12 @@
 //! The receiving half of CCID 2: when to acknowledge, and with what.
 
 use fairwire_units::{Duration, Ecn, Instant};
-use fairwire_wire::{DccpOption, Encoder, NoRoom, Seq};
+use fairwire_wire::{DccpOption, Encoder, NoRoom, Options, Seq};
 
 use super::history::{History, Order};
 use super::records::Records;
-use crate::half::{AckDue, Arrival, Rx};
+use super::vector::Report;
+use crate::half::{AckDue, Arrival, PeerData, Rx, quiescent_after};
 
 /// An acknowledgement waits no longer for more packets (RFC 4340, section 11.3).
 const ACK_DELAY: Duration = Duration::from_millis(200);
@@ -39,6 +40,11 @@ pub(crate) struct Receiver {
     unacknowledged: u32,
     /// When the oldest of them arrived.
     waiting_since: Instant,
+    /// When data arrived last.
+    data_at: Option<Instant>,
+    /// The newest data packet that arrived, as long as no vector that tells of it is known to have
+    /// reached the peer.
+    untold: Option<Seq>,
     /// Does a loss or mark call for an acknowledgement at once?
     urgent: bool,
     /// When a mark last did so.
@@ -57,6 +63,8 @@ impl Receiver {
             rtt: DEFAULT_RTT,
             unacknowledged: 0,
             waiting_since: Instant::START,
+            data_at: None,
+            untold: None,
             urgent: false,
             last_mark: None,
         }
@@ -110,6 +118,11 @@ impl Rx for Receiver {
             // Acknowledgements are not acknowledged for their own sake.
             return;
         }
+        self.data_at = Some(now);
+        self.untold = Some(
+            self.untold
+                .map_or(arrival.seq, |untold| Seq::max(untold, arrival.seq)),
+        );
         if self.unacknowledged == 0 {
             self.waiting_since = now;
         }
@@ -122,6 +135,27 @@ impl Rx for Receiver {
     fn on_acknowledged(&mut self, ackno: Seq) {
         if let Some(covered) = self.records.acknowledge(ackno) {
             self.history.forget_up_to(covered);
+            self.untold = self.untold.filter(|untold| untold.is_after(covered));
+        }
+    }
+
+    fn on_vectors(&mut self, ackno: Seq, options: Options<'_>) {
+        // RFC 4340, 11.4.2: to be told so in a vector is as good as by the acknowledgement number,
+        // which one-way data never brings to stand on an Ack of ours.
+        if let Some(ours) = self.records.newest_up_to(ackno)
+            && Report::read(options, ackno).is_some_and(|report| report.has_arrived(ours))
+        {
+            self.on_acknowledged(ours);
+        }
+    }
+
+    fn peer_data(&self, now: Instant, rtt: Duration) -> PeerData {
+        let lately = |at| now.saturating_since(at) < quiescent_after(rtt);
+        // RFC 4341, 6.2.1: silence is not enough, vectors of all data must have arrived, too.
+        match self.data_at {
+            Some(at) if lately(at) => PeerData::Flowing,
+            _ if self.untold.is_some() => PeerData::Paused,
+            _ => PeerData::Quiescent,
         }
     }
 

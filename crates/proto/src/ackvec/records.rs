@@ -92,6 +92,24 @@ impl Records {
         Some(Seq::min(covered, late.seq.prev()))
     }
 
+    /// The newest packet of ours with a vector, up to `ackno`, whose arrival is not known yet.
+    pub(super) fn newest_up_to(&self, ackno: Seq) -> Option<Seq> {
+        let (newest, _) = self.newest?;
+        let oldest = self.log.front()?;
+        if !ackno.is_before(newest) {
+            return Some(newest);
+        }
+        let back = ackno.distance(newest);
+        let is_newer = |record: &Record| u64::from(low_distance(record.ours, low(newest))) < back;
+        // The common case of data both ways: nothing is left.
+        if is_newer(oldest) {
+            return None;
+        }
+        let after = self.log.partition_point(|record| !is_newer(record));
+        let record = self.log.get(after.checked_sub(1)?)?;
+        Some(newest.sub(u64::from(low_distance(record.ours, low(newest)))))
+    }
+
     /// Bytes that the log takes.
     pub(super) fn state_len(&self) -> usize {
         self.log.len() * size_of::<Record>()

@@ -50,6 +50,16 @@ impl<'a> Report<'a> {
         })
     }
 
+    /// Does it say that packet `seq` has arrived?
+    pub(super) fn has_arrived(self, seq: Seq) -> bool {
+        self.stretches()
+            .find(|stretch| !seq.is_before(stretch.low))
+            .is_some_and(|stretch| {
+                let arrived = matches!(stretch.state, CellState::Received | CellState::Marked);
+                arrived && !seq.is_after(stretch.high)
+            })
+    }
+
     /// What it says of which packets, newest first. A later vector goes on where the one before
     /// it ends (RFC 4340, section 11.4).
     pub(super) fn stretches(self) -> impl Iterator<Item = Stretch> + use<'a> {

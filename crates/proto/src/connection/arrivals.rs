@@ -9,6 +9,17 @@ const REMEMBERED: u64 = 1_024;
 
 const WORDS: usize = (REMEMBERED / 64) as usize;
 
+/// How a packet stands to those that came before it.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Novelty {
+    /// It has not come before.
+    New,
+    /// It has.
+    Copy,
+    /// So far behind that nobody remembers.
+    TooOld,
+}
+
 /// The packets that have come.
 #[derive(Debug, Default)]
 pub(super) struct Arrivals {
@@ -26,8 +37,8 @@ pub(super) struct Arrivals {
 
 impl Arrivals {
     /// A valid packet with number `seq` arrived; `ndp_count` is its NDP Count, zero if it has
-    /// none. False if it is a copy of one that came before.
-    pub(super) fn note(&mut self, seq: Seq, is_data: bool, ndp_count: u64) -> bool {
+    /// none.
+    pub(super) fn note(&mut self, seq: Seq, is_data: bool, ndp_count: u64) -> Novelty {
         self.counts |= ndp_count > 0;
         let newest = *self.newest.get_or_insert(seq.prev());
         if seq.is_after(newest) {
@@ -39,15 +50,16 @@ impl Arrivals {
             let late = missing.min(self.late);
             self.late -= late;
             self.missing += missing - late;
-            return true;
+            return Novelty::New;
+        }
+        if seq.distance(newest) >= REMEMBERED {
+            return Novelty::TooOld;
         }
         let (word, bit) = place(seq);
-        if seq.distance(newest) < REMEMBERED {
-            if self.seen[word] & bit != 0 {
-                return false;
-            }
-            self.seen[word] |= bit;
+        if self.seen[word] & bit != 0 {
+            return Novelty::Copy;
         }
+        self.seen[word] |= bit;
         // It was counted as missing, unless an NDP Count knew better.
         if is_data || !self.counts {
             if self.missing > 0 {
@@ -56,7 +68,7 @@ impl Arrivals {
                 self.late += 1;
             }
         }
-        true
+        Novelty::New
     }
 
     /// One that arrived was dropped all the same.
@@ -94,7 +106,7 @@ fn place(seq: Seq) -> (usize, u64) {
 
 #[cfg(test)]
 mod tests {
-    use super::{Arrivals, REMEMBERED, Seq};
+    use super::{Arrivals, Novelty, REMEMBERED, Seq};
 
     /// A copy is told from the original, near and far, before and behind the wrap.
     #[test]
@@ -103,15 +115,31 @@ mod tests {
             let mut arrivals = Arrivals::default();
             let at = |n| Seq::new(base).add(n);
             for n in [0, 1, 5, 3] {
-                assert!(arrivals.note(at(n), true, 0), "{n}");
-                assert!(!arrivals.note(at(n), true, 0), "{n} again");
+                assert_eq!(arrivals.note(at(n), true, 0), Novelty::New, "{n}");
+                assert_eq!(arrivals.note(at(n), true, 0), Novelty::Copy, "{n} again");
             }
-            assert!(arrivals.note(at(REMEMBERED), true, 0));
-            assert!(!arrivals.note(at(1), true, 0), "just remembered");
-            assert!(arrivals.note(at(2), true, 0), "never came");
-            assert!(arrivals.note(at(3 * REMEMBERED), true, 0));
-            assert!(arrivals.note(at(2 * REMEMBERED + 1), true, 0));
+            for (n, novelty) in [
+                (REMEMBERED, Novelty::New),
+                (1, Novelty::Copy),
+                (2, Novelty::New),
+                (0, Novelty::TooOld),
+                (3 * REMEMBERED, Novelty::New),
+                (2 * REMEMBERED + 1, Novelty::New),
+                (2 * REMEMBERED, Novelty::TooOld),
+            ] {
+                assert_eq!(arrivals.note(at(n), true, 0), novelty, "{n}");
+            }
         }
+    }
+
+    /// What is too old to be told from a copy stays counted as missing.
+    #[test]
+    fn too_old_is_missing() {
+        let mut arrivals = Arrivals::default();
+        for seq in [1, 2, 2 + REMEMBERED, 2, 1] {
+            arrivals.note(Seq::new(seq), true, 0);
+        }
+        assert_eq!(arrivals.take_missing(), REMEMBERED - 1);
     }
 
     /// What is missing is told once; a copy makes up for nothing.

@@ -46,7 +46,7 @@ impl Connection {
             AckDue::Now => self.ack_floor,
             AckDue::At(at) => Some(at),
         };
-        let acknowledges = self.tx.as_ref().is_some_and(|tx| tx.wants_ack_of_ack());
+        let acknowledges = self.owes_ack_of_ack(now);
         let at = sooner(feedback, self.agreed.due);
         let at = sooner(at, self.ack_floor.filter(|_| acknowledges));
         at.map(|at| self.ack_floor.map_or(at, |floor| at.max(floor)))

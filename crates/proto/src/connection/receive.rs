@@ -3,6 +3,7 @@
 use fairwire_units::Ecn;
 use fairwire_wire::{Kind, Packet, PacketType, Seq};
 
+use super::arrivals::Novelty;
 use super::sequence::Verdict;
 use super::{Connection, Context, State};
 use crate::event::Event;
@@ -93,7 +94,7 @@ impl Connection {
             (State::Respond | State::PartOpen, _) => self.enter_open(ctx, seq),
             _ => {}
         }
-        let is_new = self.feed_halves(ctx, packet, (seq, ack), ndp_count, &payload, ecn);
+        let novelty = self.feed_halves(ctx, packet, (seq, ack), ndp_count, &payload, ecn);
         // Steps 13 to 15.
         match packet_type {
             PacketType::CloseReq => self.on_close_req(ctx),
@@ -101,14 +102,14 @@ impl Connection {
             PacketType::Sync => self.syncs.answer(ctx.now, seq),
             _ => {}
         }
-        // Step 16. RFC 4340, 7: numbers tell copies made by the network.
-        if is_new {
+        // Step 16. RFC 4340, 7: numbers tell copies made by the network; what they cannot tell any
+        // more may be one.
+        if novelty == Novelty::New {
             self.take_data(ctx, packet_type, payload, ecn);
         }
     }
 
-    /// Shows the packet to both halves: what it reports of our data, and what it is itself. False
-    /// if it is a copy.
+    /// Shows the packet to both halves: what it reports of our data, and what it is itself.
     fn feed_halves(
         &mut self,
         ctx: &mut Context<'_>,
@@ -117,11 +118,12 @@ impl Connection {
         ndp_count: Option<u64>,
         payload: &Payload,
         ecn: Ecn,
-    ) -> bool {
+    ) -> Novelty {
         let packet_type = packet.packet_type();
         let is_data = matches!(packet_type, PacketType::Data | PacketType::DataAck);
         let count = ndp_count.unwrap_or(0);
-        let is_new = self.received.on_packet(seq, is_data, count);
+        let novelty = self.received.on_packet(seq, is_data, count);
+        let is_new = novelty == Novelty::New;
         self.stats.duplicates += u64::from(!is_new);
         if let Some(tx) = &mut self.tx
             && is_new
@@ -142,6 +144,7 @@ impl Connection {
             self.on_handshake_ack(ctx.now, packet_type, ack);
             if let Some(rx) = &mut self.rx {
                 rx.on_acknowledged(ack);
+                rx.on_vectors(ack, packet.options);
             }
             let waiting = self.waiting();
             if let Some(tx) = &mut self.tx {
@@ -150,18 +153,18 @@ impl Connection {
             }
         }
         if let Some(rx) = &mut self.rx
-            && is_new
+            && novelty != Novelty::Copy
         {
             let arrival = Arrival {
                 seq,
-                data: is_data.then(|| u32::try_from(payload.len()).unwrap_or(u32::MAX)),
+                data: (is_data && is_new).then(|| u32::try_from(payload.len()).unwrap_or(u32::MAX)),
                 ecn,
                 ccval: packet.ccval,
                 ndp_count,
             };
             rx.on_packet(ctx.now, arrival);
         }
-        is_new
+        novelty
     }
 
     /// Passes application data on.

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use fairwire_units::{Ecn, Instant};
 use fairwire_wire::Seq;
 
-use super::arrivals::Arrivals;
+use super::arrivals::{Arrivals, Novelty};
 use crate::config::Config;
 use crate::event::Received;
 use crate::payload::Payload;
@@ -38,8 +38,8 @@ impl ReceiveQueue {
     }
 
     /// A valid packet with number `seq` arrived, with data or without. `ndp_count` is its NDP
-    /// Count, zero if it has none. False if it is a copy.
-    pub(crate) fn on_packet(&mut self, seq: Seq, is_data: bool, ndp_count: u64) -> bool {
+    /// Count, zero if it has none.
+    pub(super) fn on_packet(&mut self, seq: Seq, is_data: bool, ndp_count: u64) -> Novelty {
         self.arrivals.note(seq, is_data, ndp_count)
     }
 

@@ -12,7 +12,7 @@ use fairwire_wire::{HeadBuf, Kind, PacketType};
 
 use super::packet::Written;
 use super::{Connection, Context, State, seal};
-use crate::half::AckDue;
+use crate::half::{AckDue, PeerData};
 use crate::transmit::Transmit;
 
 /// How long whoever still wants an Ack after one has left has to wait for another: a guard
@@ -61,7 +61,7 @@ impl Connection {
             return Some(transmit);
         }
         let negotiates = self.agreed.due.is_some_and(|at| at <= now);
-        let acknowledges = self.tx.as_ref().is_some_and(|tx| tx.wants_ack_of_ack());
+        let acknowledges = self.owes_ack_of_ack(now);
         // An echo alone is not worth a packet, or two ends could echo each other for ever; before
         // data it is, for there it may not ride.
         let echoes = data && self.timestamps.echo(now).is_some();
@@ -73,6 +73,26 @@ impl Connection {
             return self.send_data(ctx, head);
         }
         self.transmit_keep_alive(ctx, head)
+    }
+
+    /// Must the peer's acknowledgements be acknowledged by a packet made for it?
+    ///
+    /// RFC 4341, 6.2, and RFC 4340, 11.1: not while the peer sends data, whose acknowledgements do
+    /// that too.
+    pub(super) fn owes_ack_of_ack(&self, now: Instant) -> bool {
+        self.tx.as_ref().is_some_and(|tx| tx.wants_ack_of_ack())
+            && self.peer_data(now) != PeerData::Flowing
+    }
+
+    /// Is the other direction idle, and does the peer know of all of its data?
+    pub(crate) fn is_peer_quiescent(&self, now: Instant) -> bool {
+        self.peer_data(now) == PeerData::Quiescent
+    }
+
+    /// Does the peer send data?
+    fn peer_data(&self, now: Instant) -> PeerData {
+        let rx = self.rx.as_ref();
+        rx.map_or(PeerData::Quiescent, |rx| rx.peer_data(now, self.rtt()))
     }
 
     /// An Ack with everything that there is to say.

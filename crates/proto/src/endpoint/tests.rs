@@ -19,6 +19,7 @@ mod kernel;
 mod liveness;
 mod options;
 mod paths;
+mod quiescence;
 mod short;
 mod sync;
 mod transfer;

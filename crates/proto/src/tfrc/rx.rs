@@ -16,7 +16,7 @@ use self::grouping::ByCounter;
 use self::numbers::Numbers;
 use super::DEFAULT_RTT;
 use crate::config::Ccid3Config;
-use crate::half::{AckDue, Arrival, Rx};
+use crate::half::{AckDue, Arrival, PeerData, Rx, quiescent_after};
 
 /// Intervals in a report: those that count, the current one and eight before it (RFC 4342,
 /// section 8.6.1, asks for no fewer; the sender has no use for more).
@@ -45,6 +45,8 @@ pub(crate) struct TfrcRx {
     newest_at: Instant,
     /// Is feedback due at once?
     due: bool,
+    /// When data arrived last.
+    data_at: Option<Instant>,
     /// Has data arrived since the last feedback?
     fresh: bool,
     last: Option<LastFeedback>,
@@ -79,6 +81,7 @@ impl TfrcRx {
             max_rate: 0.0,
             newest_at: now,
             due: false,
+            data_at: None,
             fresh: false,
             last: None,
         }
@@ -95,6 +98,7 @@ impl TfrcRx {
             SIZE_WEIGHT * mean + (1.0 - SIZE_WEIGHT) * sample
         }));
         self.rate.on_data(now, size, self.rtt());
+        self.data_at = Some(now);
         self.fresh = true;
         // RFC 5348, 6.3: the first data packet is answered at once. RFC 4342, 10.3: so is one
         // whose counter is a round trip beyond that of the last feedback; RFC 5348, 6: where the
@@ -193,6 +197,16 @@ impl Rx for TfrcRx {
 
     fn on_acknowledged(&mut self, _ackno: Seq) {
         // RFC 4342, 6.3: the state is bounded without it.
+    }
+
+    fn peer_data(&self, now: Instant, _rtt: Duration) -> PeerData {
+        // RFC 4342, 6.4, with the receiver's own measure of the round trip.
+        let lately = |at| now.saturating_since(at) < quiescent_after(self.rtt());
+        if self.data_at.is_some_and(lately) {
+            PeerData::Flowing
+        } else {
+            PeerData::Quiescent
+        }
     }
 
     fn set_ack_ratio(&mut self, _ratio: u16) {

@@ -2,9 +2,9 @@ use super::{ACK_DELAY, Receiver};
 use crate::ackvec::history::MAX_CELLS;
 use crate::ackvec::records::MAX_RECORDS;
 use crate::ackvec::tests::{ack, at, data, seq, told_by};
-use crate::half::{AckDue, Arrival, Rx};
+use crate::half::{AckDue, Arrival, PeerData, Rx};
 use fairwire_units::{Duration, Ecn};
-use fairwire_wire::{CellState, DccpOption, Packet};
+use fairwire_wire::{AckCell, CellState, DccpOption, Packet};
 
 fn elapsed(receiver: &mut Receiver, ms: u64, ours: u64, ackno: u64) -> Option<u32> {
     let head = ack(seq(ours), seq(ackno), |encoder| {
@@ -224,5 +224,60 @@ fn no_room_leaves_the_feedback_due() {
             );
         });
         assert_eq!(receiver.ack_due(at(5)) == AckDue::No, fits);
+    }
+}
+
+/// RFC 4340, 11.4.2: a vector of the peer's that shows a packet of ours as arrived frees as much as
+/// its acknowledgement number does; one that shows it missing, or ends before it, frees nothing.
+#[test]
+fn vectors_acknowledge_as_numbers_do() {
+    use CellState::{NotReceived, Received};
+    for (cells, left) in [
+        (vec![(Received, 10)], 2),
+        (vec![(Received, 5), (NotReceived, 2), (Received, 3)], 2),
+        (vec![(Received, 8), (NotReceived, 2)], 6),
+        (vec![(Received, 8)], 6),
+    ] {
+        let mut receiver = Receiver::new(Some(seq(1)));
+        for number in 1..=4 {
+            receiver.on_packet(at(0), data(number));
+        }
+        told_by(&mut receiver, at(0), 50, 4);
+        for number in 5..=6 {
+            receiver.on_packet(at(0), data(number));
+        }
+        let head = ack(seq(1), seq(58), |encoder| {
+            let cells = cells.iter().map(|&(state, run)| AckCell::new(state, run));
+            encoder.ack_vector(cells).unwrap();
+        });
+        receiver.on_vectors(seq(58), Packet::decode(&head).unwrap().options);
+        let told = told_by(&mut receiver, at(0), 60, 6);
+        assert_eq!(told.len(), left, "{cells:?}");
+    }
+}
+
+/// RFC 4341, 6.2.1: the peer is quiescent when max(0.2 s, 2 RTT) have passed without data, and a
+/// vector that covers all of it is known to have arrived.
+#[test]
+fn quiescence_needs_silence_and_the_last_acknowledgement() {
+    for (rtt_ms, wait_ms) in [(20, 200), (100, 200), (150, 300)] {
+        let rtt = Duration::from_millis(rtt_ms);
+        let mut receiver = Receiver::new(Some(seq(1)));
+        assert_eq!(receiver.peer_data(at(0), rtt), PeerData::Quiescent);
+        receiver.on_packet(at(1_000), data(1));
+        told_by(&mut receiver, at(1_000), 50, 1);
+        receiver.on_packet(at(2_000), data(2));
+        told_by(&mut receiver, at(2_000), 51, 2);
+        receiver.on_packet(at(2_050), pure_ack(3));
+        let then = |ms: u64| at(2_000 + ms);
+        receiver.on_acknowledged(seq(50));
+        let before = receiver.peer_data(then(wait_ms - 1), rtt);
+        assert_eq!(before, PeerData::Flowing, "{rtt_ms} ms");
+        let after = receiver.peer_data(then(wait_ms), rtt);
+        assert_eq!(after, PeerData::Paused, "the last is not acknowledged");
+        receiver.on_acknowledged(seq(51));
+        assert_eq!(receiver.peer_data(then(wait_ms), rtt), PeerData::Quiescent);
+        receiver.on_packet(at(9_000), data(4));
+        assert_eq!(receiver.peer_data(at(9_000), rtt), PeerData::Flowing);
     }
 }

@@ -53,6 +53,8 @@ impl Wire {
 pub(super) enum Fault {
     Lose,
     Copy,
+    /// The copy comes so much later.
+    CopyLate(Duration),
     Delay(Duration),
     Mark,
 }
@@ -203,6 +205,11 @@ impl Pair {
                 self.count += 1;
                 self.flying
                     .insert((arrival, self.count), (to, wire.clone()));
+            }
+            Some(Fault::CopyLate(later)) => {
+                self.count += 1;
+                let copy = (to, wire.clone());
+                self.flying.insert((arrival + later, self.count), copy);
             }
             Some(Fault::Delay(more)) => arrival += more,
             Some(Fault::Mark) if wire.transmit.ecn.is_capable() => wire.transmit.ecn = Ecn::Ce,
