@@ -8,8 +8,14 @@ use fairwire_units::Duration;
 pub struct EndpointConfig {
     /// Connections at most, closed ones counted until they are released, those in TIMEWAIT not.
     pub max_connections: usize,
-    /// Half-open incoming connections at most; further Requests get Reset 9, Too Busy.
+    /// Half-open incoming connections at most. Beyond it one of them, drawn at random, makes room
+    /// for the next; Init Cookies keep it from coming so far.
     pub max_half_open: usize,
+    /// Half-open incoming connections from one IPv4 address, or one IPv6 network of 64 bits, at
+    /// most. Further Requests from there get an Init Cookie, or Reset 9, Too Busy, without them.
+    pub max_half_open_per_source: usize,
+    /// When listeners keep no state before the handshake is complete.
+    pub init_cookies: InitCookies,
     /// Resets and answers to packets of no connection, per second, at most (RFC 4340, 8.1.3 allows 1,024).
     pub max_resets_per_s: u32,
     /// Answer packets for ports that nobody here has bound? False on a host's raw socket that is not exclusive.
@@ -21,9 +27,40 @@ impl Default for EndpointConfig {
         Self {
             max_connections: 65_536,
             max_half_open: 1_024,
+            max_half_open_per_source: 256,
+            init_cookies: InitCookies::default(),
             max_resets_per_s: 1_024,
             answer_unbound_ports: true,
         }
+    }
+}
+
+/// When a listener answers a Request with an Init Cookie (RFC 4340, section 8.1.4) instead of
+/// keeping a half-open connection.
+///
+/// With a cookie the client keeps what the server would have to remember, so that forged
+/// Requests cost no memory and push nobody out. In exchange the data of a Request is dropped,
+/// a repeated Request gets a Response of its own with new numbers, and clients that do not echo
+/// cookies (the Linux kernel's) are refused with Reset 10.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum InitCookies {
+    /// Never.
+    Never,
+    /// While there are this many half-open connections, unless one that is older than ten seconds
+    /// can make room.
+    WhenBusy {
+        /// Half-open connections.
+        half_open: usize,
+    },
+    /// For each Request.
+    Always,
+}
+
+impl Default for InitCookies {
+    /// While half of the default `max_half_open` are half open.
+    fn default() -> Self {
+        Self::WhenBusy { half_open: 512 }
     }
 }
 

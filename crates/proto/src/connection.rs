@@ -155,8 +155,11 @@ pub(crate) struct Connection {
     peer_from: Seq,
     /// The connection's own estimate of the round trip.
     rtt: Option<Duration>,
-    /// Init Cookie options as they came, to be echoed in PARTOPEN.
+    /// Init Cookie options: of a client as they came, to be echoed in PARTOPEN; of a server that
+    /// is to forget the connection, for its Response.
     cookies: Vec<u8>,
+    /// Until when the cookie with which it began may begin another on this flow.
+    cookie_until: Option<Instant>,
     /// Was the data of a Request or Response passed on?
     took_handshake_data: bool,
     /// Does the application know of this connection?
@@ -202,6 +205,7 @@ impl Connection {
             peer_from: Seq::ZERO,
             rtt: None,
             cookies: Vec::new(),
+            cookie_until: None,
             took_handshake_data: false,
             announced: origin.role == Role::Client,
             ended: None,

@@ -3,8 +3,13 @@
 //! - [`input`]: packets and ICMP errors; [`output`]: packets that leave, and timers.
 //! - [`flow`]: what tells connections apart; [`table`]: finding them.
 //! - [`listener`]: the state LISTEN; [`time_wait`]: the state TIMEWAIT.
+//! - [`admission`]: which Requests are taken up, and how; [`backlog`]: those under way;
+//!   [`cookie`]: those that the client remembers for us.
 //! - [`reply`]: Resets; [`secret`]: everything unpredictable; [`timers`]: who is next.
 
+mod admission;
+mod backlog;
+mod cookie;
 mod error;
 mod flow;
 mod input;
@@ -32,6 +37,7 @@ use crate::half::Told;
 use crate::payload::Payload;
 use crate::stats::{EndpointStats, Stats};
 use crate::transmit::Path;
+use backlog::Backlog;
 use listener::Listeners;
 use secret::Secret;
 use table::Table;
@@ -53,6 +59,9 @@ impl ConnectionId {
         let slot = u32::try_from(slot).unwrap_or(u32::MAX);
         Self(u64::from(count) << 32 | u64::from(slot))
     }
+
+    /// What a connection is called that is forgotten as soon as it has answered.
+    const NONE: Self = Self(u64::MAX);
 
     fn slot(self) -> usize {
         (self.0 & 0xFFFF_FFFF) as usize
@@ -78,7 +87,13 @@ pub struct Endpoint {
     /// Slots in REQUEST, for ICMP errors that name no port.
     connecting: BTreeSet<usize>,
     /// Connections in RESPOND.
-    half_open: usize,
+    backlog: Backlog,
+    /// Connections that are not closed.
+    live: usize,
+    /// Random draws so far.
+    draws: u64,
+    /// Until when a client may hold an Init Cookie of ours.
+    cookies_until: Instant,
     replies: Replies,
     events: VecDeque<ConnectionEvent>,
     told: Told,
@@ -101,7 +116,10 @@ impl Endpoint {
             ready: VecDeque::new(),
             is_ready: Vec::new(),
             connecting: BTreeSet::new(),
-            half_open: 0,
+            backlog: Backlog::default(),
+            live: 0,
+            draws: 0,
+            cookies_until: Instant::START,
             replies: Replies::new(config.max_resets_per_s),
             events: VecDeque::new(),
             told: Told::default(),
@@ -173,9 +191,8 @@ impl Endpoint {
         service: ServiceCode,
         config: Arc<Config>,
     ) -> Origin {
-        self.count = self.count.wrapping_add(1);
         Origin {
-            id: ConnectionId::new(self.count, self.connections.vacant_key()),
+            id: self.next_id(),
             flow,
             role,
             service,
@@ -187,10 +204,17 @@ impl Endpoint {
         }
     }
 
+    /// What the connection is called that is taken in next.
+    fn next_id(&mut self) -> ConnectionId {
+        self.count = self.count.wrapping_add(1);
+        ConnectionId::new(self.count, self.connections.vacant_key())
+    }
+
     /// Takes a connection in.
     fn add(&mut self, connection: Connection) -> usize {
         let flow = connection.flow;
         let slot = self.connections.insert(connection);
+        self.live += 1;
         self.table.insert(flow, slot);
         slot
     }
@@ -308,11 +332,8 @@ impl Endpoint {
     pub fn endpoint_stats(&self) -> EndpointStats {
         EndpointStats {
             resets_sent: self.replies.sent,
-            connections: self
-                .connections
-                .iter()
-                .filter(|(_, c)| !c.is_closed())
-                .count(),
+            connections: self.live,
+            half_open: self.backlog.len(),
             time_wait: self.time_wait.len(),
             ..self.stats
         }

@@ -81,8 +81,18 @@ pub struct EndpointStats {
     pub resets_sent: u64,
     /// Requests refused because of a limit.
     pub refused: u64,
+    /// Half-open connections that made room for newer ones.
+    pub evicted: u64,
+    /// Responses sent with an Init Cookie, without keeping state.
+    pub cookies_sent: u64,
+    /// Connections that began with a cookie that came back.
+    pub cookies_accepted: u64,
+    /// Packets whose cookie was wrong, too old or missing.
+    pub cookies_refused: u64,
     /// Connections now, half-open ones included.
     pub connections: usize,
+    /// Half-open incoming connections now.
+    pub half_open: usize,
     /// Connections in TIMEWAIT now.
     pub time_wait: usize,
 }

@@ -45,6 +45,18 @@ impl Connection {
         this
     }
 
+    /// RFC 4340, 8.1.4: the Response carries these Init Cookie options, which are good until
+    /// `until`.
+    pub(crate) fn carry_cookies(&mut self, options: Vec<u8>, until: Instant) {
+        self.cookies = options;
+        self.cookie_until = Some(until);
+    }
+
+    /// Could a copy of the packet that began it do so again?
+    pub(crate) fn may_begin_again(&self, now: Instant) -> bool {
+        self.cookie_until.is_some_and(|until| now < until)
+    }
+
     /// The Request, again if need be: one number higher, all else the same (section 8.1.1).
     pub(super) fn transmit_request(
         &mut self,
@@ -90,6 +102,7 @@ impl Connection {
         let packet_type = kind.packet_type();
         let stamp = self.timestamps.stamp(ctx.now);
         let mut encoder = self.start(head, kind, (0, 0), 0);
+        self.write_cookies(&mut encoder);
         self.write_negotiation(ctx.now, packet_type, &mut encoder);
         // Answers about hundreds of unknown features may leave no room for it. The acknowledgement
         // of this packet tells a round trip too.
@@ -184,6 +197,14 @@ impl Connection {
                 self.due.ack = true;
             }
         }
+    }
+
+    /// Is this the Response that we acknowledge from now on? RFC 4340, 8.1.4: the cookies that we
+    /// echo are those of the Response that we acknowledge, so a newer one's replace them.
+    pub(super) fn gives_cookies(&self, packet_type: PacketType, seq: Seq) -> bool {
+        let newer = seq.is_after(self.sequence.acknowledgeable);
+        packet_type == PacketType::Response
+            && (self.state == State::Request || (self.state == State::PartOpen && newer))
     }
 
     /// Init Cookies of a Response are kept as they came (section 8.1.4).

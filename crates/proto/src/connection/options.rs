@@ -2,7 +2,7 @@
 
 use fairwire_wire::{DccpOption, Packet, PacketType, RawOption, ResetCode, Seq, option_type};
 
-use super::{Connection, Context, State};
+use super::{Connection, Context};
 use crate::feature::{Fatal, Handled};
 
 /// Reset 6 for an option that had to be processed and was not (RFC 4340, section 5.8.2).
@@ -35,6 +35,9 @@ impl Connection {
         let (gsr, gss) = (self.sequence.gsr, self.sequence.gss);
         self.negotiation
             .begin_packet(packet_type, seq, ack, gsr, gss);
+        if self.gives_cookies(packet_type, seq) {
+            self.cookies.clear();
+        }
         let mut ndp_count = None;
         let mut mandatory = false;
         let mut options = packet.options.iter();
@@ -127,8 +130,8 @@ impl Connection {
             }
             DccpOption::InitCookie(cookie) => {
                 // RFC 4340, 8.1.4: a client echoes those of the Response; anywhere else they are
-                // ignored.
-                let wanted = self.state == State::Request && packet_type == PacketType::Response;
+                // ignored. A listener that asked for them has read them already.
+                let wanted = self.gives_cookies(packet_type, seq);
                 if wanted {
                     self.keep_cookie(cookie);
                 }

@@ -5,8 +5,7 @@ use fairwire_wire::{Kind, Packet, ResetCode, Seq};
 
 use super::Endpoint;
 use super::flow::Flow;
-use crate::connection::{Connection, State, verify};
-use crate::feature::Role;
+use crate::connection::{State, verify};
 use crate::payload::Payload;
 use crate::transmit::{IcmpError, IcmpQuote, Meta, Path};
 
@@ -39,7 +38,7 @@ impl Endpoint {
         }
     }
 
-    fn deliver(
+    pub(super) fn deliver(
         &mut self,
         now: Instant,
         slot: usize,
@@ -70,16 +69,11 @@ impl Endpoint {
             (Kind::Listen { .. }, _) => return,
             // Step 2: TIMEWAIT.
             _ if waits => ResetCode::NoConnection,
-            (Kind::Request { service }, Some(listener)) => {
-                if !listener.offers(service) {
-                    ResetCode::BadServiceCode
-                } else if self.is_busy() {
-                    self.stats.refused += 1;
-                    ResetCode::TooBusy
-                } else {
-                    // Step 3.
-                    return self.accept(now, meta, packet, payload, flow);
-                }
+            (_, Some(_)) => {
+                let Err(refusal) = self.handle_listen(now, meta, packet, payload, flow) else {
+                    return;
+                };
+                refusal
             }
             // RFC 4340, 8.1.3: nobody listens there.
             (Kind::Request { .. }, None) => {
@@ -94,34 +88,6 @@ impl Endpoint {
         if answered {
             self.replies.answer(now, meta.path, packet, refusal, [0; 3]);
         }
-    }
-
-    /// Has the endpoint as many connections, or half of connections, as it may?
-    fn is_busy(&self) -> bool {
-        self.connections.len() >= self.config.max_connections
-            || self.half_open >= self.config.max_half_open
-    }
-
-    fn accept(
-        &mut self,
-        now: Instant,
-        meta: Meta,
-        packet: &Packet<'_>,
-        payload: Payload,
-        flow: Flow,
-    ) {
-        let (Kind::Request { service }, Some(isr)) = (packet.kind, packet.seq.long()) else {
-            return;
-        };
-        let Some(listener) = self.listeners.at(flow.local_port) else {
-            return;
-        };
-        let config = listener.config.clone();
-        let origin = self.origin(now, flow, Role::Server, service, config);
-        let connection = Connection::respond(now, origin, isr);
-        let slot = self.add(connection);
-        self.half_open += 1;
-        self.deliver(now, slot, packet, payload, meta.ecn);
     }
 
     /// An ICMP error arrived about a packet of ours along `path`.
@@ -172,7 +138,7 @@ impl Endpoint {
             return;
         }
         if before == State::Respond {
-            self.half_open -= 1;
+            self.backlog.remove(slot);
         }
         if before == State::Request {
             self.connecting.remove(&slot);

@@ -12,6 +12,8 @@ use crate::config::Config;
 #[derive(Debug)]
 pub(super) struct Listener {
     services: Vec<ServiceCode>,
+    /// Differs from every other listener's, earlier ones on this port included.
+    pub(super) number: u64,
     /// What its connections do. Shared, and never written to.
     pub(super) config: Arc<Config>,
 }
@@ -26,7 +28,11 @@ impl Listener {
 
 /// All listening ports.
 #[derive(Debug, Default)]
-pub(super) struct Listeners(BTreeMap<u16, Listener>);
+pub(super) struct Listeners {
+    ports: BTreeMap<u16, Listener>,
+    /// Listeners there have been.
+    count: u64,
+}
 
 impl Listeners {
     pub(super) fn add(
@@ -38,22 +44,24 @@ impl Listeners {
         if services.is_empty() || services.iter().any(|service| !service.is_valid()) {
             return Err(ListenError::InvalidService);
         }
-        if self.0.contains_key(&port) {
+        if self.ports.contains_key(&port) {
             return Err(ListenError::PortInUse { port });
         }
+        self.count += 1;
         let listener = Listener {
+            number: self.count,
             services: services.to_vec(),
             config: Arc::new(config),
         };
-        self.0.insert(port, listener);
+        self.ports.insert(port, listener);
         Ok(())
     }
 
     pub(super) fn remove(&mut self, port: u16) {
-        self.0.remove(&port);
+        self.ports.remove(&port);
     }
 
     pub(super) fn at(&self, port: u16) -> Option<&Listener> {
-        self.0.get(&port)
+        self.ports.get(&port)
     }
 }

@@ -94,6 +94,9 @@ impl Endpoint {
         };
         let flow = connection.flow;
         let announced = connection.is_announced();
+        // A copy of the packet with the Init Cookie could begin it again.
+        let time_wait = time_wait || connection.may_begin_again(now);
+        self.live -= 1;
         self.table.remove(&flow);
         if time_wait {
             self.time_wait.insert(now, self.secret.name(&flow));

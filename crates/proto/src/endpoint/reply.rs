@@ -27,10 +27,22 @@ pub(crate) struct Reset {
     pub(crate) connection: Option<ConnectionId>,
 }
 
-/// Resets waiting to leave.
+/// Responses without state at most that wait to leave; more are dropped, as a full link would.
+const MAX_RESPONSES: usize = 1_024;
+
+/// What waits to leave.
+#[derive(Debug)]
+enum Waiting {
+    Reset(Reset),
+    /// A Response with an Init Cookie; nothing is kept of its connection.
+    Response(Transmit, Box<HeadBuf>),
+}
+
+/// Packets waiting to leave.
 #[derive(Debug)]
 pub(crate) struct Replies {
-    waiting: VecDeque<Reset>,
+    waiting: VecDeque<Waiting>,
+    responses: usize,
     limit: RateLimit,
     /// Sent without a connection.
     pub(crate) sent: u64,
@@ -41,14 +53,32 @@ impl Replies {
     pub(crate) fn new(per_s: u32) -> Self {
         Self {
             waiting: VecDeque::new(),
+            responses: 0,
             limit: RateLimit::per_second(per_s, (per_s / 16).max(1)),
             sent: 0,
         }
     }
 
     /// Ends a connection; never limited, for each ends once.
-    pub(crate) fn end(&mut self, reset: Reset) {
-        self.waiting.push_back(reset);
+    pub(crate) fn end(&mut self, mut reset: Reset) {
+        reset.connection = reset.connection.filter(|&id| id != ConnectionId::NONE);
+        self.waiting.push_back(Waiting::Reset(reset));
+    }
+
+    /// Is there room for another Response without state?
+    pub(super) fn has_room(&self) -> bool {
+        self.responses < MAX_RESPONSES
+    }
+
+    /// A Response of a connection that is forgotten at once.
+    pub(super) fn respond(&mut self, transmit: Transmit, head: Box<HeadBuf>) {
+        let connection = None;
+        let transmit = Transmit {
+            connection,
+            ..transmit
+        };
+        self.responses += 1;
+        self.waiting.push_back(Waiting::Response(transmit, head));
     }
 
     /// Answers a packet of a flow that we know no sequence numbers of.
@@ -82,7 +112,7 @@ impl Replies {
             None => Seq::new(u64::from(packet.seq.short())),
         };
         self.sent += 1;
-        self.waiting.push_back(Reset {
+        self.waiting.push_back(Waiting::Reset(Reset {
             flow: Flow::of_received(path, packet),
             seq,
             ack,
@@ -90,12 +120,19 @@ impl Replies {
             data,
             ndp_count: 0,
             connection: None,
-        });
+        }));
     }
 
     /// The next one, encoded.
     pub(crate) fn poll_transmit(&mut self, head: &mut HeadBuf) -> Option<Transmit> {
-        let reset = self.waiting.pop_front()?;
+        let reset = match self.waiting.pop_front()? {
+            Waiting::Reset(reset) => reset,
+            Waiting::Response(transmit, ready) => {
+                self.responses -= 1;
+                head.clone_from(&ready);
+                return Some(transmit);
+            }
+        };
         let ports: Ports = reset.flow.ports();
         let kind = Kind::Reset {
             ack: reset.ack.into(),

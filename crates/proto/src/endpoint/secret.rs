@@ -8,7 +8,7 @@ use std::hash::{BuildHasher, Hash, Hasher};
 use fairwire_units::Instant;
 use fairwire_wire::Seq;
 use siphasher::sip::{SipHasher13, SipHasher24};
-use siphasher::sip128::{Hasher128, SipHasher13 as Sip128};
+use siphasher::sip128::{Hasher128, SipHasher13 as Sip128, SipHasher24 as Proof};
 
 use super::flow::Flow;
 use crate::connection::MAX_SHORT_RATE;
@@ -21,6 +21,8 @@ pub(crate) struct Secret {
     port: (u64, u64),
     time_wait: (u64, u64),
     lookup: (u64, u64),
+    cookie: (u64, u64),
+    draw: (u64, u64),
     /// Lets a test begin near a wrap.
     #[cfg(test)]
     pub(super) first: Option<Seq>,
@@ -46,6 +48,8 @@ impl Secret {
             port: key(3),
             time_wait: key(4),
             lookup: key(5),
+            cookie: key(6),
+            draw: key(7),
             #[cfg(test)]
             first: None,
         }
@@ -93,10 +97,54 @@ impl Secret {
         [hash.h1, hash.h2]
     }
 
+    /// The keys of Init Cookies of one period. Who learns them can tell nothing of another
+    /// period's.
+    pub(super) fn cookie_keys(&self, period: u64) -> CookieKeys {
+        let word = |which: u64| sip(self.cookie, &(period, which));
+        CookieKeys {
+            hash: (word(0), word(1)),
+            mask: (word(2), word(3)),
+        }
+    }
+
+    /// The `count`th number of a stream that nobody outside can tell.
+    pub(super) fn draw(&self, count: u64) -> u64 {
+        sip(self.draw, &count)
+    }
+
     /// The hasher of the connection table.
     pub(crate) fn lookup(&self) -> KeyedHash {
         KeyedHash(self.lookup)
     }
+}
+
+/// Keys of one period's Init Cookies.
+pub(super) struct CookieKeys {
+    pub(super) hash: (u64, u64),
+    mask: (u64, u64),
+}
+
+impl CookieKeys {
+    /// What hides the time in the cookie with this hash.
+    pub(super) fn mask(&self, hash: &[u8; 16]) -> u64 {
+        sip(self.mask, hash)
+    }
+}
+
+/// A keyed hash of 128 bits over `flow`, `numbers` and `bytes`.
+pub(super) fn authenticate(
+    key: (u64, u64),
+    flow: &Flow,
+    numbers: &[u64; 4],
+    bytes: &[u8],
+) -> [u8; 16] {
+    let mut hasher = Proof::new_with_keys(key.0, key.1);
+    flow.hash(&mut hasher);
+    for &number in numbers {
+        hasher.write_u64(number);
+    }
+    hasher.write(bytes);
+    hasher.finish128().as_bytes()
 }
 
 impl std::fmt::Debug for Secret {

@@ -13,6 +13,8 @@ mod pair;
 
 mod ack_ratio;
 mod closing;
+mod cookies;
+mod flood;
 mod handshake;
 mod hostile;
 mod kernel;

@@ -144,38 +144,11 @@ fn refusals_have_their_codes() {
     assert_eq!(pair.told(0), [refused(ResetCode::BadServiceCode)]);
 
     let mut pair = Pair::new();
-    pair.ends[1].config.max_half_open = 0;
+    pair.ends[1].config.max_connections = 0;
     pair.connect(Config::default(), Config::default());
     pair.run_for(ms(100));
     assert_eq!(pair.told(0), [refused(ResetCode::TooBusy)]);
     assert_eq!(pair.ends[1].endpoint_stats().refused, 1);
-}
-
-/// The half-open limit is met exactly, and completed handshakes free it.
-#[test]
-fn half_open_limit_just_inside_and_outside() {
-    let mut pair = Pair::new();
-    pair.ends[1].config.max_half_open = 2;
-    pair.ends[1]
-        .listen(PORT, &[SERVICE], Config::default())
-        .unwrap();
-    pair.rule(|wire| (wire.packet_type() == PacketType::Ack).then_some(Fault::Lose));
-    for _ in 0..3 {
-        pair.connect_only(Config::default());
-    }
-    pair.run_for(ms(100));
-    let refusals = pair
-        .told(0)
-        .into_iter()
-        .filter(|e| *e == refused(ResetCode::TooBusy));
-    assert_eq!(refusals.count(), 1);
-    pair.rule(|_| None);
-    pair.run_for(ms(5_000));
-    pair.connect_only(Config::default());
-    pair.run_for(ms(100));
-    let connected = pair.told(0).into_iter().filter(|e| *e == Event::Connected);
-    assert_eq!(connected.count(), 3);
-    assert_eq!(pair.ends[1].half_open, 0);
 }
 
 /// RFC 4340, 8.1.3: a client that vanishes leaves a half-open connection for four segment

@@ -68,7 +68,7 @@ fn comes_to_rest(mut pair: Pair, client: ConnectionId) {
             0,
             "side {side}"
         );
-        assert_eq!(pair.ends[side].half_open, 0, "side {side}");
+        assert_eq!(pair.ends[side].backlog.len(), 0, "side {side}");
     }
     let closed = |event: &&Event| matches!(event, Event::Closed { .. });
     assert_eq!(pair.told(0).iter().filter(closed).count(), 1);

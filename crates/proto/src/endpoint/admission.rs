@@ -1,0 +1,286 @@
+//! Packets for a listener (RFC 4340, section 8.5, step 3): which of them begin a connection.
+//!
+//! Anybody can send Requests with forged addresses, so whatever a Request costs is bounded. A
+//! connection is either kept from its Request on, half open, or forgotten and begun again when
+//! the client echoes the Init Cookie that holds all there was to remember.
+
+use fairwire_units::{Duration, Ecn, Instant};
+use fairwire_wire::{HeadBuf, Kind, Options, Packet, ResetCode, Seq};
+
+use super::cookie::{self, Binding, Request};
+use super::flow::Flow;
+use super::{ConnectionId, Endpoint};
+use crate::config::InitCookies;
+use crate::connection::{Connection, Context, Origin};
+use crate::feature::Role;
+use crate::payload::Payload;
+use crate::transmit::{Meta, Transmit};
+
+/// A client that has not completed the handshake after this long has lost its Response and its
+/// next one, or does not exist: it makes room before others are answered with cookies.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Responses without state to one client within this time have the same number, or a client that
+/// gets two of them, because the network copied its Request, could take the second for a valid
+/// packet of the first one's connection. Those of different moments are thousands apart.
+const MOMENT: u64 = 1 << 26;
+
+/// What becomes of a Request.
+enum Admission {
+    /// It begins a half-open connection.
+    Keep,
+    /// It is answered and forgotten; these of its options go into the cookie.
+    Forget(Vec<u8>),
+    /// It is refused.
+    Refuse,
+}
+
+impl Endpoint {
+    /// A packet for a port that listens.
+    ///
+    /// # Errors
+    /// It is to be answered with a Reset.
+    pub(super) fn handle_listen(
+        &mut self,
+        now: Instant,
+        meta: Meta,
+        packet: &Packet<'_>,
+        payload: Payload,
+        flow: Flow,
+    ) -> Result<(), ResetCode> {
+        let Kind::Request { service } = packet.kind else {
+            let slot = self.redeem(now, packet, flow)?;
+            self.deliver(now, slot, packet, payload, meta.ecn);
+            return Ok(());
+        };
+        let listener = self.listeners.at(flow.local_port);
+        let offered = listener.filter(|listener| listener.offers(service));
+        let Some(listener) = offered else {
+            return Err(ResetCode::BadServiceCode);
+        };
+        let Some(seq) = packet.seq.long() else {
+            return Ok(());
+        };
+        let config = listener.config.clone();
+        match self.admit(now, packet, &flow) {
+            Admission::Refuse => {
+                self.stats.refused += 1;
+                return Err(ResetCode::TooBusy);
+            }
+            Admission::Forget(options) => {
+                // The Request's data is dropped with its state; step 16 takes none here.
+                let request = Request {
+                    at: now,
+                    seq,
+                    service,
+                    options,
+                };
+                self.answer_and_forget(&request, flow);
+            }
+            Admission::Keep => {
+                let origin = self.origin(now, flow, Role::Server, service, config);
+                let slot = self.keep(now, Connection::respond(now, origin, seq));
+                self.deliver(now, slot, packet, payload, meta.ecn);
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes in a connection that is in RESPOND.
+    fn keep(&mut self, now: Instant, connection: Connection) -> usize {
+        let source = connection.flow.path.remote.ip();
+        let slot = self.add(connection);
+        self.backlog.insert(now, slot, source);
+        slot
+    }
+
+    fn admit(&mut self, now: Instant, packet: &Packet<'_>, flow: &Flow) -> Admission {
+        let half_open = self.backlog.len();
+        let max = self.config.max_connections;
+        if self.connections.len() - half_open >= max {
+            return Admission::Refuse;
+        }
+        let crowded =
+            self.backlog.of_source(flow.path.remote.ip()) >= self.config.max_half_open_per_source;
+        let cookies = match self.config.init_cookies {
+            InitCookies::Never => false,
+            InitCookies::WhenBusy { half_open: busy } => {
+                crowded || (half_open >= busy && !self.evict(Some(now)))
+            }
+            InitCookies::Always => true,
+        };
+        if cookies && let Some(options) = cookie::kept_options(packet.options) {
+            return Admission::Forget(options);
+        }
+        let full = self.backlog.len() >= self.config.max_half_open || self.connections.len() >= max;
+        if crowded || (full && !self.evict(None)) {
+            return Admission::Refuse;
+        }
+        Admission::Keep
+    }
+
+    /// Forgets one half-open connection, drawn at random; with a time, only if it is too old then.
+    ///
+    /// At random, because a flood fills the backlog anew while one honest handshake is under way:
+    /// taking the oldest, or the newest, would lose every client that is farther away than that
+    /// takes. It is not told: its address may be forged, and an honest client hears of it when it
+    /// goes on (step 3).
+    fn evict(&mut self, patience_at: Option<Instant>) -> bool {
+        self.draws += 1;
+        let Some((slot, since)) = self.backlog.any(self.secret.draw(self.draws)) else {
+            return false;
+        };
+        if patience_at.is_some_and(|now| now.saturating_since(since) < PATIENCE) {
+            return false;
+        }
+        self.stats.evicted += 1;
+        self.live -= 1;
+        self.backlog.remove(slot);
+        self.timers.set(slot, None);
+        if let Some(connection) = self.connections.try_remove(slot) {
+            self.table.remove(&connection.flow);
+        }
+        true
+    }
+
+    /// RFC 4340, 8.1.4 and 8.5, step 11: sends the Response with an Init Cookie and keeps nothing.
+    fn answer_and_forget(&mut self, request: &Request, flow: Flow) {
+        if !self.replies.has_room() {
+            return;
+        }
+        let mut head = Box::new(HeadBuf::new());
+        let id = ConnectionId::NONE;
+        let Some((_, Some(transmit))) = self.first_steps(id, request, flow, &mut head) else {
+            return;
+        };
+        self.stats.cookies_sent += 1;
+        self.cookies_until = request.at + cookie::LIFETIME;
+        self.replies.respond(transmit, head);
+    }
+
+    /// Step 3, for a packet other than a Request: begins the connection whose Init Cookie it
+    /// echoes. Gives its slot.
+    fn redeem(
+        &mut self,
+        now: Instant,
+        packet: &Packet<'_>,
+        flow: Flow,
+    ) -> Result<usize, ResetCode> {
+        let refused = |this: &mut Self| {
+            this.stats.cookies_refused += 1;
+            Err(ResetCode::BadInitCookie)
+        };
+        // RFC 4340, 8.1.4: on Data it is ignored; and these are what a client sends in PARTOPEN.
+        let (Kind::Ack { ack }
+        | Kind::DataAck { ack }
+        | Kind::Sync { ack }
+        | Kind::SyncAck { ack }
+        | Kind::Close { ack }) = packet.kind
+        else {
+            self.stats.unmatched += 1;
+            return Err(ResetCode::NoConnection);
+        };
+        let (Some(ack), Some(listener)) = (ack.long(), self.listeners.at(flow.local_port)) else {
+            self.stats.unmatched += 1;
+            return Err(ResetCode::NoConnection);
+        };
+        let short = listener.config.short_seqnos;
+        let Some(cookie) = cookie::echoed(packet.options) else {
+            // RFC 4340, 5.6: a cookie can be missing only where one was given.
+            if self.may_have_answered(now, &flow, ack, short) {
+                return refused(self);
+            }
+            self.stats.unmatched += 1;
+            return Err(ResetCode::NoConnection);
+        };
+        let binding = Binding {
+            secret: &self.secret,
+            flow: &flow,
+            listener: listener.number,
+        };
+        // RFC 4340, 8.1.4: the cookie belongs to the Response that is acknowledged.
+        let Some(request) = cookie::open(binding, now, &cookie)
+            .filter(|request| self.first_number(request.at, &flow, short) == ack)
+        else {
+            return refused(self);
+        };
+        if self.connections.len() >= self.config.max_connections {
+            self.stats.refused += 1;
+            return Err(ResetCode::TooBusy);
+        }
+        let id = self.next_id();
+        let mut head = Box::new(HeadBuf::new());
+        let Some((connection, Some(_))) = self.first_steps(id, &request, flow, &mut head) else {
+            return refused(self);
+        };
+        self.stats.cookies_accepted += 1;
+        Ok(self.keep(now, connection))
+    }
+
+    /// Takes the first steps of a connection as they were or will be taken when its Request comes:
+    /// the same each time, whenever that is. Gives the Response too; `None` if no port listens.
+    fn first_steps(
+        &mut self,
+        id: ConnectionId,
+        request: &Request,
+        flow: Flow,
+        head: &mut HeadBuf,
+    ) -> Option<(Connection, Option<Transmit>)> {
+        let listener = self.listeners.at(flow.local_port)?;
+        let binding = Binding {
+            secret: &self.secret,
+            flow: &flow,
+            listener: listener.number,
+        };
+        let cookies = cookie::seal(binding, request);
+        let origin = Origin {
+            id,
+            flow,
+            role: Role::Server,
+            service: request.service,
+            iss: self.first_number(request.at, &flow, listener.config.short_seqnos),
+            timestamp_offset: self.secret.timestamp_offset(&flow),
+            config: listener.config.clone(),
+        };
+        let mut connection = Connection::respond(request.at, origin, request.seq);
+        connection.carry_cookies(cookies, request.at + cookie::LIFETIME);
+        let packet = Packet {
+            ports: flow.ports().swapped(),
+            ccval: 0,
+            cscov: 0,
+            checksum: 0,
+            seq: request.seq.into(),
+            kind: Kind::Request {
+                service: request.service,
+            },
+            options: Options::new(&request.options),
+            data_offset: 0,
+        };
+        let mut ctx = Context {
+            now: request.at,
+            events: &mut self.events,
+            replies: &mut self.replies,
+            told: &mut self.told,
+        };
+        connection.handle_packet(&mut ctx, &packet, Payload::EMPTY, Ecn::NotEct);
+        let response = connection.poll_transmit(&mut ctx, head);
+        Some((connection, response))
+    }
+
+    /// The number of a Response that is sent at `at` and forgotten.
+    fn first_number(&self, at: Instant, flow: &Flow, short: bool) -> Seq {
+        let moment = at.as_nanos() / MOMENT + 1;
+        let at = Instant::from_nanos(moment.saturating_mul(MOMENT));
+        self.secret.initial_sequence(at, flow, short)
+    }
+
+    /// Is `ack` the number of a Response that we may have sent and forgotten?
+    fn may_have_answered(&self, now: Instant, flow: &Flow, ack: Seq, short: bool) -> bool {
+        let oldest = now.saturating_before(cookie::LIFETIME);
+        let first = self.first_number(oldest, flow, short);
+        let last = self.first_number(now, flow, short);
+        // The low 24 bits may have a clock of their own.
+        let slack = u64::from(short) << 24;
+        now < self.cookies_until && ack.in_window(first.sub(slack), last.add(slack))
+    }
+}

@@ -1,0 +1,144 @@
+//! Half-open connections: those in RESPOND, which anybody can begin with a forged address.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use fairwire_units::Instant;
+
+const NOWHERE: usize = usize::MAX;
+
+/// Who may have sent a Request: an IPv4 address, or the 64 bits of an IPv6 address that name a
+/// network, for one host has all addresses in it.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+struct Source(u128);
+
+impl Source {
+    fn of(ip: IpAddr) -> Self {
+        match ip.to_canonical() {
+            IpAddr::V4(ip) => Self(ip.to_ipv6_mapped().to_bits()),
+            IpAddr::V6(ip) => Self(ip.to_bits() & !u128::from(u64::MAX)),
+        }
+    }
+}
+
+/// The half-open connections, each in a place from which any can be drawn.
+#[derive(Debug, Default)]
+pub(super) struct Backlog {
+    entries: Vec<Entry>,
+    /// Position of each slot among the entries.
+    place: Vec<usize>,
+    by_source: BTreeMap<Source, usize>,
+}
+
+/// One half-open connection.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    slot: usize,
+    since: Instant,
+    source: Source,
+}
+
+impl Backlog {
+    pub(super) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// How many come from where `ip` is.
+    pub(super) fn of_source(&self, ip: IpAddr) -> usize {
+        self.by_source.get(&Source::of(ip)).copied().unwrap_or(0)
+    }
+
+    pub(super) fn insert(&mut self, now: Instant, slot: usize, ip: IpAddr) {
+        if slot >= self.place.len() {
+            self.place.resize(slot + 1, NOWHERE);
+        }
+        debug_assert_eq!(self.place[slot], NOWHERE, "a connection is half open once");
+        self.place[slot] = self.entries.len();
+        let source = Source::of(ip);
+        self.entries.push(Entry {
+            slot,
+            since: now,
+            source,
+        });
+        *self.by_source.entry(source).or_default() += 1;
+    }
+
+    /// `slot` is half open no more, if it was.
+    pub(super) fn remove(&mut self, slot: usize) {
+        let Some(place) = self.place.get_mut(slot) else {
+            return;
+        };
+        let place = std::mem::replace(place, NOWHERE);
+        if place == NOWHERE {
+            return;
+        }
+        let Entry { source, .. } = self.entries.swap_remove(place);
+        if let Some(moved) = self.entries.get(place) {
+            self.place[moved.slot] = place;
+        }
+        if let Some(count) = self.by_source.get_mut(&source) {
+            *count -= 1;
+            if *count == 0 {
+                self.by_source.remove(&source);
+            }
+        }
+    }
+
+    /// One of them, as `draw` says, and since when it is half open.
+    pub(super) fn any(&self, draw: u64) -> Option<(usize, Instant)> {
+        let len = self.entries.len() as u64;
+        let at = draw.checked_rem(len)?;
+        let entry = self.entries.get(usize::try_from(at).ok()?)?;
+        Some((entry.slot, entry.since))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Backlog;
+    use fairwire_units::Instant;
+    use std::collections::BTreeSet;
+    use std::net::IpAddr;
+
+    /// Whatever comes and goes, the counts hold, and only who is in there is drawn.
+    #[test]
+    fn agrees_with_a_set() {
+        let mut backlog = Backlog::default();
+        let mut model: BTreeSet<usize> = BTreeSet::new();
+        let ip = |slot: usize| IpAddr::from([192, 0, 2, u8::try_from(slot % 3).unwrap()]);
+        let mut x = 4_321u64;
+        for _ in 0..20_000 {
+            x = x.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let slot = (x >> 33) as usize % 40;
+            if x >> 63 == 0 {
+                backlog.remove(slot);
+                model.remove(&slot);
+            } else if model.insert(slot) {
+                backlog.insert(Instant::START, slot, ip(slot));
+            }
+            assert_eq!(backlog.len(), model.len());
+            for residue in 0..3 {
+                let count = model.iter().filter(|&&slot| slot % 3 == residue).count();
+                assert_eq!(backlog.of_source(ip(residue)), count);
+            }
+            match backlog.any(x >> 7) {
+                Some((slot, _)) => assert!(model.contains(&slot)),
+                None => assert!(model.is_empty()),
+            }
+        }
+    }
+
+    /// A host has a whole IPv6 network of 64 bits to itself; an IPv4 address counts as the same
+    /// however it is written.
+    #[test]
+    fn a_source_is_what_one_host_has() {
+        let mut backlog = Backlog::default();
+        let ip = |text: &str| text.parse::<IpAddr>().unwrap();
+        backlog.insert(Instant::START, 0, ip("2001:db8::1"));
+        backlog.insert(Instant::START, 1, ip("192.0.2.1"));
+        assert_eq!(backlog.of_source(ip("2001:db8::ffff:0:0:9")), 1);
+        assert_eq!(backlog.of_source(ip("2001:db8:0:1::1")), 0);
+        assert_eq!(backlog.of_source(ip("::ffff:192.0.2.1")), 1);
+        assert_eq!(backlog.of_source(ip("192.0.2.2")), 0);
+    }
+}

@@ -1,0 +1,354 @@
+//! Listeners that keep no state (RFC 4340, section 8.1.4).
+
+use fairwire_units::{Duration, Ecn};
+use fairwire_wire::{DccpOption, Encoder, HeadBuf, Kind, PacketType, ResetCode, Seq, option_type};
+
+use super::pair::{Fault, PORT, Pair, SERVICE, Wire, data, ms};
+use super::reseal;
+use crate::connection::seal;
+use crate::{CloseReason, Config, Event, InitCookies, Meta, Path, Payload};
+
+/// Two ends, the server's without state before the handshake is complete.
+fn stateless() -> Pair {
+    let mut pair = Pair::new();
+    pair.ends[1].config.init_cookies = InitCookies::Always;
+    pair
+}
+
+/// How far such a pair has come when the Ack with the cookie is about to leave the client; it is
+/// not delivered.
+fn with_cookie_out(options: impl FnOnce(&mut Encoder<'_>)) -> (Pair, Wire) {
+    let mut pair = stateless();
+    pair.rule(|_| Some(Fault::Lose));
+    pair.connect(Config::default(), Config::default());
+    let kind = |_| Kind::Request { service: SERVICE };
+    let request = pair.forge(0, 0, kind, options, Payload::EMPTY);
+    let response = pair.answers_to(&request);
+    assert_eq!(response[0].packet_type(), PacketType::Response);
+    let ack = pair.answers_to(&response[0]);
+    assert_eq!(ack[0].packet_type(), PacketType::Ack);
+    (pair, ack[0].clone())
+}
+
+/// The Init Cookies of a packet, in their order.
+fn cookies(wire: &Wire) -> Vec<Vec<u8>> {
+    let options = wire.packet().options;
+    let cookies = options
+        .iter()
+        .filter(|raw| raw.option_type == option_type::INIT_COOKIE);
+    cookies.map(|raw| raw.data.to_vec()).collect()
+}
+
+/// The packet of `like`, numbers and all, with other cookies and of another kind.
+fn with_cookies(pair: &Pair, like: &Wire, kind: &Kind, cookies: &[Vec<u8>]) -> Wire {
+    let packet = like.packet();
+    let mut head = HeadBuf::new();
+    let mut encoder = Encoder::new(&mut head, packet.ports, packet.seq, kind, 0, 0);
+    for cookie in cookies {
+        encoder.option(&DccpOption::InitCookie(cookie)).unwrap();
+    }
+    seal(encoder, &pair.path(0), &Payload::EMPTY, 0);
+    let mut wire = like.clone();
+    wire.head = head.as_slice().to_vec();
+    wire
+}
+
+/// The only answer to `wire`, a Reset, as the server saw nothing but this.
+fn refusal(pair: &mut Pair, wire: &Wire) -> Option<ResetCode> {
+    let answers = pair.answers_to(wire);
+    assert!(answers.len() <= 1);
+    assert_eq!(pair.ends[1].endpoint_stats().connections, 0);
+    let (code, data) = answers.first()?.reset()?;
+    assert_eq!(data, [0; 3]);
+    Some(code)
+}
+
+/// RFC 4340, 8.1.4: until the client's first Ack a listener holds nothing; the connection that
+/// begins then is, packet by packet, the one that would have begun with the Request: same
+/// numbers, features, echoes and timing. Only the cookies are more.
+#[test]
+fn the_same_connection_as_with_state() {
+    for ccid in [2, 3] {
+        let run = |policy| {
+            let mut pair = Pair::new();
+            pair.ends[1].config.init_cookies = policy;
+            pair.ends[1].secret.first = Some(Seq::new(7_000));
+            let mut config = Config::default();
+            config.send_ccids = vec![ccid, 5 - ccid];
+            config.receive_ccids = vec![ccid, 5 - ccid];
+            let mut server = Config::default();
+            server.send_ccids = vec![5 - ccid, ccid];
+            server.sequence_window = 700;
+            let client = pair.connect(config, server);
+            pair.run_for(ms(35));
+            let held = pair.ends[1].endpoint_stats().connections;
+            pair.run_for(ms(400));
+            let server = pair.server.expect("accepted");
+            for side in [(0, client), (1, server)] {
+                pair.ends[side.0].send(pair.now, side.1, data(99)).unwrap();
+            }
+            pair.run_for(ms(400));
+            assert!(pair.ends[0].recv(client).is_some());
+            assert!(pair.ends[1].recv(server).is_some());
+            pair.ends[0].close(pair.now, client);
+            pair.run_for(ms(200));
+            (held, pair)
+        };
+        let (held, kept) = run(InitCookies::Never);
+        assert_eq!(held, 1);
+        let (held, forgotten) = run(InitCookies::Always);
+        assert_eq!(held, 0);
+        let story = |pair: &Pair| {
+            let packets = pair.log.iter().map(|wire| {
+                let packet = wire.packet();
+                let options = packet.options.iter();
+                let options: Vec<_> = options
+                    .filter(|raw| {
+                        !matches!(
+                            raw.option_type,
+                            option_type::INIT_COOKIE | option_type::PADDING
+                        )
+                    })
+                    .map(|raw| (raw.option_type, raw.data.to_vec()))
+                    .collect();
+                (wire.at, wire.from, packet.seq, packet.kind, options)
+            });
+            packets.collect::<Vec<_>>()
+        };
+        assert_eq!(story(&kept), story(&forgotten), "CCID {ccid}");
+        let carry = |wire: &&Wire| !cookies(wire).is_empty();
+        assert_eq!(kept.log.iter().filter(carry).count(), 0);
+        let carrying: Vec<_> = forgotten.log.iter().filter(carry).collect();
+        let types: Vec<_> = carrying.iter().map(|wire| wire.packet_type()).collect();
+        assert_eq!(types, [PacketType::Response, PacketType::Ack]);
+        assert_eq!(cookies(carrying[0]), cookies(carrying[1]));
+        let stats = forgotten.ends[1].endpoint_stats();
+        assert_eq!((stats.cookies_sent, stats.cookies_accepted), (1, 1));
+    }
+}
+
+/// Adversarial 17: a cookie with a flipped bit, from another flow, too old, or missing where one
+/// was given, is Reset 10 and begins nothing; the true one, in time, does.
+#[test]
+fn item_17_a_bad_init_cookie_is_reset_10() {
+    let (mut pair, ack) = with_cookie_out(|_| {});
+    let (kind, true_cookies) = (ack.packet().kind, cookies(&ack));
+    let bad = Some(ResetCode::BadInitCookie);
+    for byte in 0..true_cookies[0].len() {
+        let mut other = true_cookies.clone();
+        other[0][byte] ^= 0x10;
+        let wire = with_cookies(&pair, &ack, &kind, &other);
+        assert_eq!(refusal(&mut pair, &wire), bad, "byte {byte}");
+        pair.now += ms(2);
+    }
+    let missing = with_cookies(&pair, &ack, &kind, &[]);
+    assert_eq!(refusal(&mut pair, &missing), bad);
+
+    // Another DCCP port, and another address.
+    let mut moved = ack.clone();
+    moved.head[1] ^= 1;
+    let path = pair.path(0);
+    reseal(&mut moved, &path);
+    assert_eq!(refusal(&mut pair, &moved), bad);
+    let elsewhere = Path {
+        remote: "192.0.2.77:0".parse().unwrap(),
+        ..pair.path(1)
+    };
+    let mut moved = ack.clone();
+    let away = Path {
+        local: elsewhere.remote,
+        ..pair.path(0)
+    };
+    reseal(&mut moved, &away);
+    let meta = Meta {
+        path: elsewhere,
+        ecn: Ecn::NotEct,
+    };
+    pair.ends[1].handle_datagram(pair.now, meta, &moved.head, Payload::EMPTY);
+    pair.drain();
+    assert_eq!(
+        pair.log.last().and_then(Wire::reset),
+        bad.map(|c| (c, [0; 3]))
+    );
+
+    // RFC 4340, 8.1.4: the cookie belongs to the Response that the packet acknowledges.
+    let Kind::Ack { ack: number } = kind else {
+        panic!("an Ack");
+    };
+    let other = Kind::Ack {
+        ack: number.extend(Seq::ZERO).next().into(),
+    };
+    let wire = with_cookies(&pair, &ack, &other, &true_cookies);
+    assert_eq!(refusal(&mut pair, &wire), bad);
+
+    let born = ack.at;
+    pair.now = born + Duration::from_nanos(64_000_000_000);
+    assert_eq!(refusal(&mut pair, &ack), bad);
+    let stats = pair.ends[1].endpoint_stats();
+    assert_eq!(
+        stats.cookies_refused,
+        true_cookies[0].len() as u64 + 5,
+        "each counted"
+    );
+
+    // The client learns why.
+    let reset = pair.log.last().expect("the Reset").clone();
+    pair.deliver(0, &reset);
+    pair.drain();
+    let reason = CloseReason::Reset {
+        code: ResetCode::BadInitCookie,
+        data: [0; 3],
+    };
+    assert_eq!(pair.told(0), [Event::Connected, Event::Closed { reason }]);
+
+    let (mut pair, ack) = with_cookie_out(|_| {});
+    pair.now = ack.at + Duration::from_nanos(63_999_999_999);
+    pair.answers_to(&ack);
+    assert_eq!(pair.told(1), [Event::Accepted { port: PORT }]);
+}
+
+/// Adversarial 17; RFC 4340, 8.1.4: on a Request or on Data a cookie is ignored, the true one too:
+/// the Request is one like any other, the Data belongs to no connection.
+#[test]
+fn item_17_cookies_on_request_and_data_are_ignored() {
+    let (mut pair, ack) = with_cookie_out(|_| {});
+    let mut cookies = cookies(&ack);
+    let wire = with_cookies(&pair, &ack, &Kind::Data, &cookies);
+    assert_eq!(refusal(&mut pair, &wire), Some(ResetCode::NoConnection));
+    let request = Kind::Request { service: SERVICE };
+    for _ in 0..2 {
+        let wire = with_cookies(&pair, &ack, &request, &cookies);
+        let answers = pair.answers_to(&wire);
+        assert_eq!(answers[0].packet_type(), PacketType::Response);
+        assert_eq!(pair.ends[1].endpoint_stats().connections, 0);
+        cookies[0][9] ^= 1;
+    }
+    assert_eq!(pair.ends[1].endpoint_stats().cookies_refused, 0);
+}
+
+/// Adversarial 17; RFC 4340, 8.1.4: cookies that need two options come back in their order; in
+/// another order they are no cookie.
+#[test]
+fn item_17_the_order_of_cookies_counts() {
+    let filler = |encoder: &mut Encoder<'_>| encoder.raw_option(200, &[7; 221]).unwrap();
+    let (mut pair, ack) = with_cookie_out(filler);
+    let mut cookies = cookies(&ack);
+    assert_eq!(cookies.len(), 2);
+    let kind = ack.packet().kind;
+    cookies.reverse();
+    let wire = with_cookies(&pair, &ack, &kind, &cookies);
+    assert_eq!(refusal(&mut pair, &wire), Some(ResetCode::BadInitCookie));
+    pair.answers_to(&ack);
+    assert_eq!(pair.told(1), [Event::Accepted { port: PORT }]);
+}
+
+/// RFC 4340, 8.5, step 3: where no cookie was given, none is missing, and a packet out of nowhere
+/// belongs to no connection; nor is one missing whose number no Response of ours had.
+#[test]
+fn strangers_are_not_asked_for_cookies() {
+    let (mut pair, ack) = with_cookie_out(|_| {});
+    let other = Kind::Ack {
+        ack: Seq::new(1 << 40).into(),
+    };
+    let wire = with_cookies(&pair, &ack, &other, &[]);
+    assert_eq!(refusal(&mut pair, &wire), Some(ResetCode::NoConnection));
+
+    let mut pair = Pair::new();
+    pair.rule(|_| Some(Fault::Lose));
+    pair.connect(Config::default(), Config::default());
+    let wire = pair.forge(0, 1, |ack| Kind::Ack { ack }, |_| {}, Payload::EMPTY);
+    assert_eq!(refusal(&mut pair, &wire), Some(ResetCode::NoConnection));
+}
+
+/// An old copy of the Ack with the cookie begins no second connection: not while the first lives,
+/// not after it, not when the cookie is too old.
+#[test]
+fn a_cookie_begins_one_connection() {
+    let mut pair = stateless();
+    let (client, server) = pair.open(Config::default(), Config::default());
+    let is_ack = |wire: &&Wire| wire.from == 0 && wire.packet_type() == PacketType::Ack;
+    let ack = pair.log.iter().find(is_ack).expect("an Ack").clone();
+    pair.deliver(1, &ack);
+    pair.run_for(ms(200));
+    assert_eq!(pair.ends[1].endpoint_stats().connections, 1);
+    pair.ends[0].close(pair.now, client);
+    pair.run_for(ms(500));
+    pair.ends[1].release(server);
+    for wait in [ms(0), ms(10_000), Duration::from_secs(100)] {
+        pair.run_for(wait);
+        let answers = pair.answers_to(&ack);
+        let code = answers[0].reset().map(|(code, _)| code);
+        assert_eq!(code, Some(ResetCode::NoConnection), "in TIMEWAIT");
+        assert_eq!(pair.ends[1].endpoint_stats().connections, 0);
+    }
+}
+
+/// Each Response to a Request repeated a second later stands for itself: the client takes the one
+/// it sees first, and a copy of the other changes nothing.
+#[test]
+fn a_late_second_response_does_no_harm() {
+    let mut pair = stateless();
+    let mut responses = 0;
+    pair.rule(move |wire| match wire.packet_type() {
+        PacketType::Response => {
+            responses += 1;
+            (responses == 1).then_some(Fault::Delay(ms(1_100)))
+        }
+        _ => None,
+    });
+    let client = pair.connect(Config::default(), Config::default());
+    pair.run_for(ms(3_000));
+    assert_eq!(pair.told(0), [Event::Connected]);
+    assert_eq!(pair.told(1), [Event::Accepted { port: PORT }]);
+    pair.ends[0].send(pair.now, client, data(5)).unwrap();
+    pair.run_for(ms(500));
+    let server = pair.server.expect("accepted");
+    assert!(pair.ends[1].recv(server).is_some());
+    assert_eq!(pair.ends[1].endpoint_stats().connections, 1);
+}
+
+/// A Request with more options than a cookie holds is kept as ever.
+#[test]
+fn too_long_for_a_cookie() {
+    let mut pair = stateless();
+    pair.rule(|_| Some(Fault::Lose));
+    pair.connect(Config::default(), Config::default());
+    let kind = |_| Kind::Request { service: SERVICE };
+    for (bytes, kept) in [(223, 0), (224, 1)] {
+        let options = |encoder: &mut Encoder<'_>| {
+            encoder.raw_option(200, &vec![7; bytes]).unwrap();
+        };
+        let request = pair.forge(0, 0, kind, options, data(3));
+        let answers = pair.answers_to(&request);
+        assert_eq!(answers[0].packet_type(), PacketType::Response);
+        assert_eq!(pair.ends[1].endpoint_stats().half_open, kept, "{bytes}");
+    }
+}
+
+/// RFC 4340, 8.1.4: a client echoes the cookies of the Response that it acknowledges, so those of
+/// a newer Response take the place of the first one's.
+#[test]
+fn a_newer_response_brings_newer_cookies() {
+    let mut pair = Pair::new();
+    pair.rule(|_| Some(Fault::Lose));
+    pair.connect_only(Config::default());
+    let ack = pair.log[0].packet().seq;
+    let ports = pair.log[0].packet().ports.swapped();
+    let mut respond = |seq, cookie: Option<u8>| {
+        let service = SERVICE;
+        let kind = Kind::Response { ack, service };
+        let mut wire = super::forged(&pair, 1, ports, Seq::new(seq), &kind);
+        let mut head = HeadBuf::new();
+        let mut encoder = Encoder::new(&mut head, ports, Seq::new(seq).into(), &kind, 0, 0);
+        if let Some(cookie) = cookie {
+            encoder.option(&DccpOption::InitCookie(&[cookie])).unwrap();
+        }
+        seal(encoder, &pair.path(1), &Payload::EMPTY, 0);
+        wire.head = head.as_slice().to_vec();
+        cookies(&pair.answers_to(&wire)[0])
+    };
+    assert_eq!(respond(100, Some(1)), [[1]]);
+    assert_eq!(respond(102, Some(2)), [[2]]);
+    assert_eq!(respond(101, Some(3)), [[2]], "older");
+    assert_eq!(respond(103, None), Vec::<Vec<u8>>::new());
+}
