@@ -58,7 +58,7 @@ impl Connection {
         }
     }
 
-    /// Lets no datagram be larger than the way to the peer takes, where the system tells. Who
+    /// Begins with datagrams no larger than the way to the peer takes, where the system tells. Who
     /// connects asks before; who accepts learns only now where the peer is.
     pub(crate) fn fit_route(&self) {
         let Inner { handle, id } = &*self.inner;
@@ -68,7 +68,8 @@ impl Connection {
         let route = Route::find(path.local, path.remote).ok();
         if let Some(mtu) = route.and_then(|route| route.mtu) {
             let mtu = u16::try_from(mtu).unwrap_or(u16::MAX);
-            handle.lock().proto.limit_path_mtu(*id, mtu);
+            let now = handle.clock.now();
+            handle.lock().proto.limit_path_mtu(now, *id, mtu);
         }
     }
 

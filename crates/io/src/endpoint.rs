@@ -258,12 +258,8 @@ impl Endpoint {
         service: ServiceCode,
         options: ConnectOptions,
     ) -> Result<ConnectionId, ConnectError> {
-        let mut config = options.config;
+        let config = options.config;
         let route = Route::find(self.handle.local, to.addr).map_err(|e| self.no_route(to, e))?;
-        if let Some(mtu) = route.mtu {
-            let mtu = u16::try_from(mtu).unwrap_or(u16::MAX);
-            config.path_mtu = config.path_mtu.min(mtu);
-        }
         let path = Path {
             encapsulation: self.handle.encapsulation,
             local: route.local,
@@ -278,6 +274,11 @@ impl Endpoint {
             .proto
             .connect(now, path, options.local_port, to.dccp_port, service, config)
             .map_err(ConnectError::Begin)?;
+        if let Some(mtu) = route.mtu {
+            // RFC 4340, 14.1: the path MTU begins with that of the interface.
+            let mtu = u16::try_from(mtu).unwrap_or(u16::MAX);
+            state.proto.limit_path_mtu(now, id, mtu);
+        }
         state.links.insert(id, Link::default());
         self.handle.poke(&mut state);
         Ok(id)

@@ -97,8 +97,11 @@ pub struct Config {
     /// comes from outside is guessed more easily: once in 16,384 tries beside the widest window
     /// allowed, 1,024 packets. Beyond it, or beyond 65,536 packets a second, numbers are long again.
     pub short_seqnos: bool,
-    /// The largest IP packet that the path takes, bytes.
+    /// The largest IP packet ever sent, bytes, and the size assumed to pass until something shows
+    /// otherwise (RFC 4340, 14.1: the MTU of the interface, to which sockets lower it). At least 576.
     pub path_mtu: u16,
+    /// How a path that takes less is found out.
+    pub path_mtu_discovery: PathMtuDiscovery,
     /// Report what became of each datagram?
     pub report_fates: bool,
     /// Checksum coverage of data packets (`CsCov`, RFC 4340, 9.2): 0 covers everything.
@@ -126,6 +129,7 @@ impl Default for Config {
             max_sequence_window: 1 << 20,
             short_seqnos: false,
             path_mtu: 1_500,
+            path_mtu_discovery: PathMtuDiscovery::Probe,
             report_fates: false,
             checksum_coverage: 0,
             ccid2: Ccid2Config::default(),
@@ -159,6 +163,21 @@ impl Config {
         self.ccid2.check()?;
         self.ccid3.check()
     }
+}
+
+/// How a connection finds out what its path takes (RFC 4340, section 14.1).
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum PathMtuDiscovery {
+    /// Not at all: `path_mtu` is believed, and ICMP errors are not.
+    Off,
+    /// By ICMP errors, Too Big, that quote a packet of ours. Where a firewall drops them, so do
+    /// large packets disappear.
+    Icmp,
+    /// By padded Syncs too, which the peer answers (RFC 8899): a few packets at the beginning of a
+    /// connection that sends packets larger than every path takes (576 bytes, 1,280 with IPv6),
+    /// and again when such packets disappear, or after ten minutes if more may pass by then.
+    Probe,
 }
 
 /// The bounds of the send queue. Datagrams die in queues: each bound says how.

@@ -10,7 +10,8 @@
 //! - [`clock`]: every timer; [`backoff`]: retransmission; [`liveness`]: silence.
 //! - [`features`]: what negotiation agreed; [`window`]: the Sequence Window to ask for; [`short`]:
 //!   24-bit sequence numbers.
-//! - [`timestamp`], [`size`]: what their names say.
+//! - [`size`]: how large packets may be; [`mtu`]: how that is found out.
+//! - [`timestamp`]: what its name says.
 //!
 //! A connection never sends by itself: it is asked, and it tells the endpoint through its
 //! [`Context`] what happened.
@@ -23,6 +24,7 @@ mod closing;
 mod features;
 mod handshake;
 mod liveness;
+mod mtu;
 mod options;
 mod packet;
 mod queue;
@@ -52,6 +54,7 @@ use crate::stats::Stats;
 use backoff::Backoff;
 use features::Agreed;
 use liveness::Liveness;
+use mtu::PathMtu;
 use queue::SendQueue;
 use receive_queue::ReceiveQueue;
 use sequence::Sequence;
@@ -121,6 +124,7 @@ pub(crate) struct Connection {
     service: ServiceCode,
     config: Arc<Config>,
     sizes: Sizes,
+    mtu: PathMtu,
     sequence: Sequence,
     negotiation: Negotiation,
     agreed: Agreed,
@@ -181,6 +185,7 @@ impl Connection {
             state,
             service: origin.service,
             sizes: Sizes::new(&origin.flow.path, config.path_mtu),
+            mtu: PathMtu::new(now, &origin.flow.path, &config),
             sequence: Sequence::new(origin.iss),
             agreed: Agreed::of(&negotiation),
             negotiation,

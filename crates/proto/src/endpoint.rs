@@ -300,13 +300,22 @@ impl Endpoint {
         self.get(id).map(Connection::max_datagram)
     }
 
-    /// The path of a connection takes IP packets of at most `mtu` bytes; `Config::path_mtu` may say
-    /// less. To be called before anything is sent: what waits already has its size.
-    pub fn limit_path_mtu(&mut self, id: ConnectionId, mtu: u16) {
-        let connection = self.connections.get_mut(id.slot());
-        if let Some(connection) = connection.filter(|connection| connection.id == id) {
-            connection.limit_path_mtu(mtu);
-        }
+    /// The first hop of a connection's path takes IP packets of `mtu` bytes; `Config::path_mtu` may
+    /// say less. Where the path is probed larger ones are tried later all the same.
+    pub fn limit_path_mtu(&mut self, now: Instant, id: ConnectionId, mtu: u16) {
+        self.act(now, id, |connection, ctx| {
+            connection.limit_path_mtu(ctx, mtu);
+        });
+    }
+
+    /// Looks for the path MTU anew, as after a change of network. False, and nothing done, within
+    /// two seconds of the last time (RFC 4340, section 14.1), or where discovery is off.
+    pub fn rediscover_path_mtu(&mut self, now: Instant, id: ConnectionId) -> bool {
+        let mut begun = false;
+        self.act(now, id, |connection, ctx| {
+            begun = connection.rediscover_path_mtu(ctx);
+        });
+        begun
     }
 
     /// Has the send queue room for a datagram of `size` bytes?

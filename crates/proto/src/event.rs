@@ -18,6 +18,8 @@ pub enum Fate {
     Expired,
     /// It never left: a newer datagram pushed it out, or the connection ended before its turn.
     Refused,
+    /// It never left: the path turned out to take less than it did when the datagram was queued.
+    TooLarge,
     /// It left, and nothing more will be known: the CCID does not acknowledge packets one by
     /// one, or the connection ended first.
     Sent,
@@ -76,6 +78,14 @@ pub enum Event {
     Readable,
     /// The send queue, which had refused a datagram, has room again.
     Writable,
+    /// The path MTU changed, and with it the largest datagram that is taken. Queued datagrams that
+    /// no longer fit get the fate [`Fate::TooLarge`].
+    PathMtu {
+        /// Bytes of the largest IP packet that the path takes, as far as is known.
+        mtu: u16,
+        /// Bytes of the largest datagram.
+        max_datagram: usize,
+    },
     /// What became of a datagram; only where `Config::report_fates` asks for it.
     Fate {
         /// Which one.

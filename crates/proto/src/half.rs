@@ -90,6 +90,10 @@ pub(crate) struct Told {
     pub fates: Vec<(Option<DatagramId>, Fate)>,
     /// Did the feedback make the peer look alive and our data acknowledged: was anything new in it?
     pub progress: bool,
+    /// Bytes of the largest datagram that is now known to have arrived, zero if none is.
+    pub largest_arrived: u32,
+    /// Loss events reported now, where packets are not acknowledged one by one.
+    pub loss_events: u32,
 }
 
 /// The sending half: controller, packets in flight, and the reading of the peer's feedback.

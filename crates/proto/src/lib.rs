@@ -26,8 +26,8 @@ mod tfrc;
 mod transmit;
 
 pub use config::{
-    Ccid2Config, Ccid3Config, Config, EndpointConfig, InitCookies, Law, QueueLimits, QueuePolicy,
-    Segment,
+    Ccid2Config, Ccid3Config, Config, EndpointConfig, InitCookies, Law, PathMtuDiscovery,
+    QueueLimits, QueuePolicy, Segment,
 };
 pub use endpoint::{ConnectError, ConnectionId, Endpoint, ListenError, SendError};
 pub use event::{CloseReason, DatagramId, Event, Fate, Received};

@@ -25,9 +25,14 @@ impl RateLimit {
         }
     }
 
+    /// From when on it may happen again.
+    pub(crate) fn allowed_from(&self) -> Instant {
+        self.due.saturating_before(self.slack)
+    }
+
     /// May it happen now? If so, it counts as having happened.
     pub(crate) fn allow(&mut self, now: Instant) -> bool {
-        if self.interval == Duration::MAX || now < self.due.saturating_before(self.slack) {
+        if self.interval == Duration::MAX || now < self.allowed_from() {
             return false;
         }
         self.due = self.due.max(now) + self.interval;

@@ -35,7 +35,7 @@ pub struct Stats {
     pub loss_events_seen: u64,
     /// Datagrams that expired in the send queue.
     pub expired: u64,
-    /// Datagrams pushed out of the send queue or discarded with it.
+    /// Datagrams pushed out of the send queue, discarded with it, or too large once the path MTU fell.
     pub refused: u64,
     /// Datagrams waiting in the send queue.
     pub queued_packets: usize,
@@ -45,6 +45,14 @@ pub struct Stats {
     pub flight_packets: u32,
     /// Sync packets sent.
     pub syncs_sent: u64,
+    /// Bytes of the largest IP packet that the path takes, as far as is known.
+    pub path_mtu: u16,
+    /// Probes of the path MTU sent (RFC 8899); they are Syncs too.
+    pub mtu_probes_sent: u64,
+    /// Probes that were not answered in time.
+    pub mtu_probes_lost: u64,
+    /// ICMP errors about packets too big that were not acted upon (RFC 4340, section 14.1).
+    pub too_big_ignored: u64,
     /// Packets discarded as not belonging here (RFC 4340, section 7.5).
     pub discarded: u64,
     /// Packets whose checksum did not hold.

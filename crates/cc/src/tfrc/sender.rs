@@ -243,7 +243,7 @@ impl Sender {
             self.set_timer(now);
             return;
         };
-        self.heard = true;
+        let first = !std::mem::replace(&mut self.heard, true);
         let p = if report.p.is_nan() {
             1.0
         } else {
@@ -271,6 +271,11 @@ impl Sender {
         // RFC 5348, 4.3: a receive rate of zero is the first report's and no sign of a pause.
         let limit = if was_limited && reported > 0.0 {
             self.received.limit_of_pause(now, x_recv, worse)
+        } else if first && reported == 0.0 && p > 0.0 {
+            // RFC 5348, 4.3: what the first report says was received is no limit, also where all
+            // packets of the first two round trips were lost.
+            self.received.start(now);
+            f64::INFINITY
         } else {
             self.received.update(now, x_recv, rtt);
             2.0 * self.received.max()

@@ -5,7 +5,7 @@ use fairwire_net::{
     Access, Bernoulli, Digest, DropTail, LinkId, LinkSpec, Network, NodeId, Streams, Topology,
     Towards, Verdict, every,
 };
-use fairwire_proto::{Config, Endpoint, EndpointConfig};
+use fairwire_proto::{Config, Endpoint, EndpointConfig, PathMtuDiscovery};
 use fairwire_tcp::{DelayedAcks, Receiver, Sender};
 use fairwire_units::{Duration, Instant};
 
@@ -388,6 +388,7 @@ fn dccp_config(flow: &Flow, dccp: &Dccp, send_ccid: u8, receive_ccid: u8) -> Con
     };
     let room = flow.wire_bytes().saturating_add(OPTION_ROOM);
     config.path_mtu = u16::try_from(room).unwrap_or(u16::MAX).max(config.path_mtu);
+    config.path_mtu_discovery = PathMtuDiscovery::Off;
     config.ccid2.law = match (dccp.law, dccp.cut) {
         (LawName::ThresholdWindow, Some(cut)) => fairwire_proto::Law::ThresholdWindow {
             cut: cut.fraction(),

@@ -30,6 +30,8 @@ pub(super) struct Outcome {
     pub(super) acked: u32,
     /// Their bytes.
     pub(super) acked_bytes: u64,
+    /// Bytes of the largest of them.
+    pub(super) largest: u32,
     /// Data packets found marked or lost now.
     pub(super) congestion: Option<Congestion>,
     /// When the packet that the report begins with was sent, if it is news that it arrived.
@@ -204,6 +206,7 @@ impl Pipe {
             self.bytes -= u64::from(packet.size);
             outcome.acked += 1;
             outcome.acked_bytes += u64::from(packet.size);
+            outcome.largest = outcome.largest.max(packet.size);
             if packet.seq == ackno {
                 outcome.acked_sent_at = Some(packet.sent_at);
             }

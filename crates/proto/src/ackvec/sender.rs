@@ -236,6 +236,7 @@ impl Tx for Sender {
         let rtt = self.sample(now, report, ackno, &outcome);
         if outcome.acked > 0 {
             told.progress = true;
+            told.largest_arrived = told.largest_arrived.max(outcome.largest);
             self.rtt.clear_back_off();
             self.start_timer(now);
             self.acked_unacknowledged = self.acked_unacknowledged.saturating_add(outcome.acked);

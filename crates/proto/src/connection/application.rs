@@ -3,7 +3,7 @@
 use fairwire_units::{Duration, Rate};
 use fairwire_wire::feature::Feature;
 
-use super::{Connection, Context, Sizes, State};
+use super::{Connection, Context, State};
 use crate::endpoint::SendError;
 use crate::event::{DatagramId, Event, Fate, Received};
 use crate::feature::Location;
@@ -58,13 +58,6 @@ impl Connection {
         self.sizes.max_datagram()
     }
 
-    /// The path takes no more than `mtu` bytes. Nothing may wait that was accepted at another size.
-    pub(crate) fn limit_path_mtu(&mut self, mtu: u16) {
-        if self.queue.is_empty() {
-            self.sizes = Sizes::new(&self.flow.path, self.config.path_mtu.min(mtu));
-        }
-    }
-
     /// Would a datagram of `size` bytes be taken?
     pub(crate) fn can_send(&self, size: usize) -> bool {
         let open = matches!(self.state, State::Request | State::PartOpen | State::Open);
@@ -101,6 +94,7 @@ impl Connection {
         stats.sequence_window = self.sequence.local_window;
         stats.ack_ratio = self.negotiation.current(Feature::AckRatio, Location::Local);
         stats.srtt = self.rtt;
+        stats.path_mtu = self.sizes.path_mtu();
         if let Some(tx) = &self.tx {
             stats.flight_packets = tx.flight().packets;
             stats.srtt = tx.srtt().or(self.rtt);

@@ -35,6 +35,7 @@ impl Connection {
         }
         if self.state == State::Open {
             at = sooner(at, self.liveness.speaks_at());
+            at = sooner(at, self.mtu.due(self.syncs.asks_from()));
         }
         at
     }
@@ -79,13 +80,16 @@ impl Connection {
                 State::Closed | State::Respond | State::Open => {}
             }
         }
+        self.time_probes(ctx);
         self.expire_queued(ctx);
         let waiting = self.waiting();
         if let Some(tx) = &mut self.tx
             && tx.next_timeout().is_some_and(|at| at <= now)
         {
+            let outstanding = tx.flight().packets > 0;
             tx.handle_timeout(now, waiting, ctx.told);
             self.settle_told(ctx);
+            self.note_losses(now, u32::from(outstanding), 0);
         }
     }
 }

@@ -177,6 +177,7 @@ impl Connection {
     /// Turns what a half has told into counters and events.
     pub(super) fn settle_told(&mut self, ctx: &mut Context<'_>) {
         let report = self.config.report_fates && self.announced;
+        let mut losses = ctx.told.loss_events;
         for (id, fate) in ctx.told.fates.drain(..) {
             match fate {
                 Fate::Acknowledged => self.stats.acknowledged += 1,
@@ -184,8 +185,11 @@ impl Connection {
                     self.stats.acknowledged += 1;
                     self.stats.marked += 1;
                 }
-                Fate::Lost => self.stats.lost += 1,
-                Fate::Expired | Fate::Refused | Fate::Sent => {}
+                Fate::Lost => {
+                    self.stats.lost += 1;
+                    losses = losses.saturating_add(1);
+                }
+                Fate::Expired | Fate::Refused | Fate::TooLarge | Fate::Sent => {}
             }
             if let Some(id) = id
                 && report
@@ -193,9 +197,10 @@ impl Connection {
                 ctx.events.push_back((self.id, Event::Fate { id, fate }));
             }
         }
+        self.note_losses(ctx.now, losses, ctx.told.largest_arrived);
         *ctx.told = Told {
             fates: std::mem::take(&mut ctx.told.fates),
-            progress: false,
+            ..Told::default()
         };
     }
 

@@ -13,6 +13,7 @@ use crate::transmit::Transmit;
 pub(super) struct Written {
     pub(super) seq: Seq,
     pub(super) packet_type: PacketType,
+    pub(super) head_len: usize,
     pub(super) payload: Payload,
     pub(super) id: Option<DatagramId>,
 }
@@ -55,11 +56,12 @@ impl Connection {
         encoder: Encoder<'_>,
         packet_type: PacketType,
     ) -> Transmit {
-        seal(encoder, &self.flow.path, &Payload::EMPTY, 0);
+        let head_len = seal(encoder, &self.flow.path, &Payload::EMPTY, 0);
         let seq = self.next_seq();
         let written = Written {
             seq,
             packet_type,
+            head_len,
             payload: Payload::EMPTY,
             id: None,
         };
@@ -127,6 +129,7 @@ impl Connection {
         let Written {
             seq,
             packet_type,
+            head_len,
             payload,
             id,
         } = written;
@@ -151,7 +154,8 @@ impl Connection {
         let negotiates = self.agreed.due.is_some() && packet_type == PacketType::Ack;
         let wants_answer = is_data
             || negotiates
-            || packet_type == PacketType::Sync
+            // A padded one may be lost for its size: its silence says nothing of the peer.
+            || (packet_type == PacketType::Sync && payload.is_empty())
             || self.state == State::PartOpen;
         self.liveness.on_sent(now, wants_answer);
         let waiting = self.waiting();
@@ -173,6 +177,7 @@ impl Connection {
             self.retry.start(now);
         }
         self.adapt_features(now);
+        self.note_size(ctx, seq, (head_len, payload.len()), is_data);
         Transmit {
             path: self.flow.path,
             ecn: self.ecn_of(is_data),

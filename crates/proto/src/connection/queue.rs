@@ -83,6 +83,15 @@ impl SendQueue {
         Some(oldest)
     }
 
+    /// Takes out the oldest that is larger than `size` bytes, if there is one.
+    pub(crate) fn take_larger(&mut self, size: usize) -> Option<DatagramId> {
+        let larger = |waits: &Queued| waits.payload.len() > size;
+        let place = self.waiting.iter().position(larger)?;
+        let taken = self.waiting.remove(place)?;
+        self.bytes -= taken.payload.len();
+        Some(taken.id)
+    }
+
     /// Size of the oldest in bytes.
     pub(crate) fn front_len(&self) -> Option<usize> {
         self.waiting.front().map(|oldest| oldest.payload.len())

@@ -100,6 +100,7 @@ impl Connection {
             PacketType::CloseReq => self.on_close_req(ctx),
             PacketType::Close => return self.on_close(ctx),
             PacketType::Sync => self.syncs.answer(ctx.now, seq),
+            PacketType::SyncAck => ack.into_iter().for_each(|ack| self.on_sync_ack(ctx, ack)),
             _ => {}
         }
         // Step 16. RFC 4340, 7: numbers tell copies made by the network; what they cannot tell any

@@ -6,20 +6,21 @@ use fairwire_wire::{DecodeError, Encoder, Packet};
 use crate::payload::Payload;
 use crate::transmit::{Encapsulation, Path};
 
-/// Finishes a head of ours that goes before `payload`.
-pub(crate) fn seal(encoder: Encoder<'_>, path: &Path, payload: &Payload, cscov: u8) {
+/// Finishes a head of ours that goes before `payload`; gives its length.
+pub(crate) fn seal(encoder: Encoder<'_>, path: &Path, payload: &Payload, cscov: u8) -> usize {
     let pseudo = match path.encapsulation {
         // RFC 6773, 3.3: the UDP checksum does the work, ours is zero.
         Encapsulation::Udp => None,
         Encapsulation::Native => PseudoHeader::new(path.local.ip(), path.remote.ip()),
     };
-    match pseudo {
+    let head = match pseudo {
         None => encoder.finish(),
         Some(pseudo) => {
             let len = payload.len();
             encoder.finish_with_checksum(pseudo, covered(payload, cscov), len)
         }
     };
+    head.len()
 }
 
 /// Checks a packet that arrived along `path`.

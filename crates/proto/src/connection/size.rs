@@ -15,11 +15,24 @@ const OPTION_ROOM: usize = 40;
 /// a receiver keeps fits it on an Ack of its own, over IPv6 without encapsulation too.
 pub(crate) const MIN_PATH_MTU: u16 = 576;
 
+/// IPv6 links take this much (RFC 8200, 5); who says less of one is not believed (RFC 8201, 4).
+const MIN_PATH_MTU_V6: u16 = 1_280;
+
+/// The size below which discovery never goes on this path. An IPv4 link may take as little as 68
+/// bytes, but what claims less than 576 is far more often an attack (RFC 5927, 7) than a path.
+pub(super) fn floor(path: &Path) -> u16 {
+    match path.remote.ip() {
+        IpAddr::V4(_) => MIN_PATH_MTU,
+        IpAddr::V6(_) => MIN_PATH_MTU_V6,
+    }
+}
+
 /// Sizes that follow from the path.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sizes {
-    /// Bytes of DCCP that an IP packet takes.
-    available: usize,
+    path_mtu: u16,
+    /// Bytes of IP and UDP header.
+    below: usize,
 }
 
 impl Sizes {
@@ -34,20 +47,35 @@ impl Sizes {
             Encapsulation::Native => 0,
             Encapsulation::Udp => 8,
         };
-        let mtu = usize::from(path_mtu.max(MIN_PATH_MTU));
         Self {
-            available: mtu - ip - udp,
+            path_mtu: path_mtu.max(MIN_PATH_MTU),
+            below: ip + udp,
         }
+    }
+
+    /// The largest IP packet, bytes.
+    pub(super) fn path_mtu(self) -> u16 {
+        self.path_mtu
+    }
+
+    /// Bytes of DCCP that an IP packet takes.
+    fn available(self) -> usize {
+        usize::from(self.path_mtu) - self.below
+    }
+
+    /// Bytes of the IP packet with a head of `head` and a payload of `payload` bytes.
+    pub(super) fn packet(self, head: usize, payload: usize) -> usize {
+        self.below + head + payload
     }
 
     /// The largest datagram that is taken.
     pub(crate) fn max_datagram(self) -> usize {
-        self.available - PacketType::DataAck.header_len(false) - OPTION_ROOM
+        self.available() - PacketType::DataAck.header_len(false) - OPTION_ROOM
     }
 
     /// Bytes of head that fit before a payload of `payload` bytes.
     pub(crate) fn head_limit(self, payload: usize) -> usize {
-        self.available.saturating_sub(payload).min(MAX_HEAD)
+        self.available().saturating_sub(payload).min(MAX_HEAD)
     }
 }
 

@@ -40,6 +40,16 @@ impl Syncs {
         }
     }
 
+    /// May a Sync leave that asks nothing but whether it arrives? If so, it counts.
+    pub(super) fn may_ask(&mut self, now: Instant) -> bool {
+        self.asks.allow(now)
+    }
+
+    /// When the next Sync may leave.
+    pub(super) fn asks_from(&self) -> Instant {
+        self.asks.allowed_from()
+    }
+
     /// Answers the Sync `seq` (step 15).
     pub(super) fn answer(&mut self, now: Instant, seq: Seq) {
         // RFC 4340, 8.2: at once, subject to a rate limit.

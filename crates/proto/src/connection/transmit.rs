@@ -37,6 +37,7 @@ impl Connection {
                 .or_else(|| self.transmit_sync(ctx, head)),
             State::PartOpen | State::Open => self
                 .transmit_sync(ctx, head)
+                .or_else(|| self.transmit_probe(ctx, head))
                 .or_else(|| self.transmit_open(ctx, head)),
             State::CloseReq | State::Closing => self
                 .transmit_sync(ctx, head)
@@ -150,10 +151,11 @@ impl Connection {
         cscov: u8,
     ) -> Option<Transmit> {
         let datagram = self.queue.pop()?;
-        seal(encoder, &self.flow.path, &datagram.payload, cscov);
+        let head_len = seal(encoder, &self.flow.path, &datagram.payload, cscov);
         let written = Written {
             seq: self.next_seq(),
             packet_type,
+            head_len,
             payload: datagram.payload,
             id: Some(datagram.id),
         };

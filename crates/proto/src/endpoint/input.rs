@@ -92,10 +92,8 @@ impl Endpoint {
 
     /// An ICMP error arrived about a packet of ours along `path`.
     pub fn handle_icmp(&mut self, now: Instant, path: Path, quote: IcmpQuote<'_>) {
-        // Path MTU discovery is not done, and data never exceeds the configured path MTU: a
-        // "too big" changes nothing, whoever sent it.
-        if quote.error != IcmpError::Unreachable {
-            return;
+        if let IcmpError::TooBig { mtu } = quote.error {
+            return self.handle_too_big(now, path, mtu, quote.head);
         }
         let Some(&[s0, s1, d0, d1]) = quote.head.first_chunk() else {
             // RFC 6773, 3.6: only the UDP path is known; every attempt along it has failed.
@@ -132,6 +130,25 @@ impl Endpoint {
         }
     }
 
+    /// A router says that a packet of ours did not fit its next link.
+    fn handle_too_big(&mut self, now: Instant, path: Path, mtu: u32, head: &[u8]) {
+        // RFC 6773, 3.6: without the DCCP ports it may be about any connection of this path, and
+        // without a number it proves nothing: nobody is bothered.
+        let Some(&[s0, s1, d0, d1]) = head.first_chunk() else {
+            return;
+        };
+        let flow = Flow {
+            path,
+            local_port: u16::from_be_bytes([s0, s1]),
+            remote_port: u16::from_be_bytes([d0, d1]),
+        };
+        if let Some(slot) = self.table.find(&flow) {
+            self.with(now, slot, |connection, ctx| {
+                connection.on_too_big(ctx, quoted_number(head), mtu);
+            });
+        }
+    }
+
     /// Takes note that a connection may have left REQUEST or RESPOND.
     pub(super) fn note_state(&mut self, slot: usize, before: State, after: State) {
         if before == after {
@@ -144,6 +161,17 @@ impl Endpoint {
             self.connecting.remove(&slot);
         }
     }
+}
+
+/// The sequence number in a quoted header, if the quote is long enough (RFC 4340, 14.1: sixteen
+/// bytes are). Short numbers do not count: 24 bits are too easy to guess.
+fn quoted_number(head: &[u8]) -> Option<Seq> {
+    const IS_LONG: u8 = 1;
+    let head = head.first_chunk::<16>()?;
+    let number = head[10..]
+        .iter()
+        .fold(0, |n, &byte| n << 8 | u64::from(byte));
+    (head[8] & IS_LONG != 0).then(|| Seq::new(number))
 }
 
 /// The payload with whatever of it came at the end of `head`; `None` if both hold some.

@@ -19,6 +19,7 @@ mod handshake;
 mod hostile;
 mod kernel;
 mod liveness;
+mod mtu;
 mod options;
 mod paths;
 mod quiescence;

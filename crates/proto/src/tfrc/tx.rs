@@ -141,6 +141,7 @@ impl Tx for TfrcTx {
         };
         self.newest_feedback = Some((packet.seq, ackno));
         told.progress = true;
+        told.loss_events += u32::from(new_loss);
         let rtt = acked.and_then(|acked| {
             // A peer cannot have held the packet longer than we waited: then there is no sample.
             let waited = now.saturating_since(acked.at);

@@ -295,6 +295,20 @@ fn a_longer_round_trip_lowers_the_rate_in_force() {
     assert_eq!(sender.rtt(), Some(ms(110)));
 }
 
+/// RFC 5348, 4.3: the receive rate of the first report is no limit, however late it comes; it
+/// would hold a sender whose first packets were lost at one packet in 64 seconds.
+#[test]
+fn a_first_report_after_losses_is_no_limit() {
+    let mut sender = Sender::new(plain());
+    sender.on_rtt_sample(ms(R), true);
+    sender.on_sent(at(0), GREEDY, S);
+    report(&mut sender, 5_000, 0.0, 0.2);
+    assert_rate(&sender, by_equation(0.2));
+    // Of a later one it is.
+    report(&mut sender, 6_000, 0.0, 0.2);
+    assert_rate(&sender, f64::from(S) / 64.0);
+}
+
 /// RFC 5348, 4.6 and 8.3: packets leave one interval apart, at most half a grain early; a rate
 /// that rises counts for the packet that waits already.
 #[test]

@@ -8,8 +8,8 @@ use fairwire_wire::{HeadBuf, Kind, PacketType};
 
 use super::pair::{Dice, Fault, PORT, Pair, SERVICE, data, ms};
 use crate::{
-    Config, ConnectionId, Encapsulation, Endpoint, EndpointConfig, Event, Meta, Path, Payload,
-    SendError,
+    Config, ConnectionId, Encapsulation, Endpoint, EndpointConfig, Event, Meta, Path,
+    PathMtuDiscovery, Payload, SendError,
 };
 
 /// RFC 4340, 14: a connection that was accepted learns late how much its path takes; from then on
@@ -17,11 +17,13 @@ use crate::{
 #[test]
 fn an_accepted_connection_fits_its_path() {
     let mut pair = Pair::new();
-    let (client, server) = pair.open(Config::default(), Config::default());
+    let mut config = Config::default();
+    config.path_mtu_discovery = PathMtuDiscovery::Off;
+    let (client, server) = pair.open(config.clone(), config);
     let before = pair.ends[1].max_datagram_size(server).unwrap();
-    pair.ends[1].limit_path_mtu(server, 9_000);
+    pair.ends[1].limit_path_mtu(pair.now, server, 9_000);
     assert_eq!(pair.ends[1].max_datagram_size(server), Some(before));
-    pair.ends[1].limit_path_mtu(server, 1_280);
+    pair.ends[1].limit_path_mtu(pair.now, server, 1_280);
     let max = pair.ends[1].max_datagram_size(server).unwrap();
     assert_eq!(max, before - 220);
     let size = u32::try_from(max).unwrap();
