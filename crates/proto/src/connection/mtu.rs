@@ -6,7 +6,7 @@
 //!
 //! A Too Big is believed if it quotes the number of a packet that may still be in the network and
 //! that was larger than what is said to pass. Any other is odd: it makes us look (a probe), not
-//! act.
+//! act (RFC 8899, 4.6.1).
 
 mod search;
 
@@ -216,7 +216,8 @@ impl Connection {
         Some(self.sent(ctx, written))
     }
 
-    /// The peer answered our Sync with number `seq`: was it a probe?
+    /// The peer answered our Sync with number `seq`: was it a probe? The number alone tells which
+    /// (RFC 8899, 4.1).
     pub(super) fn on_sync_ack(&mut self, ctx: &mut Context<'_>, seq: Seq) {
         let probes = &mut self.mtu.probes;
         let probe = probes

@@ -12,7 +12,7 @@
 
 use fairwire_units::{Duration, Instant};
 
-/// RFC 8899, 5.1.2: so many probes of one size are lost before that size is given up.
+/// RFC 8899, 5.1.2 and 5.3.1: so many probes of one size are lost before that size is given up.
 pub(super) const MAX_PROBES: u8 = 3;
 
 /// RFC 8899, 5.1.1: after this long a finished search begins again. RFC 8201, 4, asks for no less
