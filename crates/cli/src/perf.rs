@@ -69,8 +69,9 @@ pub(crate) struct Args {
     /// Let the server send.
     #[arg(short = 'R', long, conflicts_with = "server", help_heading = CLIENT)]
     reverse: bool,
-    /// Insist on this congestion control: 2 is TCP-like, 3 is smooth (TFRC).
-    #[arg(long, value_parser = clap::value_parser!(u8).range(2..=3), help_heading = CLIENT)]
+    /// Insist on this congestion control: 2 is TCP-like, 3 is smooth (TFRC), 4 is
+    /// smooth for small packets, 100 a second at most (experimental).
+    #[arg(long, value_parser = clap::value_parser!(u8).range(2..=4), help_heading = CLIENT)]
     #[arg(conflicts_with = "server")]
     ccid: Option<u8>,
     /// Send this file; what is lost is listed, never sent again, and does not change the exit

@@ -9,7 +9,7 @@ use fairwire_wire::{Seq, option_type};
 use crate::ackvec;
 use crate::config::Config;
 use crate::half::{Rx, Tx};
-use crate::tfrc::{TfrcRx, TfrcTx};
+use crate::tfrc::{Profile, TfrcRx, TfrcTx};
 
 /// What a half is made from.
 #[derive(Clone, Copy, Debug)]
@@ -22,6 +22,8 @@ pub(crate) struct Setup<'a> {
     pub rtt: Option<Duration>,
     /// The first packet of the peer's that feedback is about.
     pub first: Seq,
+    /// Do our data packets have 24-bit sequence numbers?
+    pub short: bool,
     /// Does the peer send Loss Event Rates (RFC 4342, section 8.4)?
     pub loss_event_rate: bool,
 }
@@ -64,11 +66,20 @@ const ROWS: &[Ccid] = &[
         sender: |now, setup| {
             let config = &setup.config.ccid3;
             let (mps, rtt) = (setup.max_datagram, setup.rtt);
-            Box::new(TfrcTx::new(config, mps, rtt, now, setup.loss_event_rate))
+            let profile = Profile::Ccid3;
+            Box::new(TfrcTx::new(
+                config,
+                profile,
+                mps,
+                rtt,
+                now,
+                setup.loss_event_rate,
+            ))
         },
         receiver: |now, setup| {
             let newest = setup.first.prev();
-            Box::new(TfrcRx::new(&setup.config.ccid3, setup.rtt, now, newest))
+            let (config, profile) = (&setup.config.ccid3, Profile::Ccid3);
+            Box::new(TfrcRx::new(config, profile, setup.rtt, now, newest))
         },
         read_by_sender: &[
             option_type::LOSS_EVENT_RATE,
@@ -77,7 +88,41 @@ const ROWS: &[Ccid] = &[
         ],
         read_by_receiver: &[],
     },
+    // RFC 5622: TFRC for small packets.
+    Ccid {
+        number: 4,
+        sender: |now, setup| {
+            let config = &setup.config.ccid3;
+            let (mps, rtt) = (setup.max_datagram, setup.rtt);
+            let profile = small_packets(&setup);
+            Box::new(TfrcTx::new(
+                config,
+                profile,
+                mps,
+                rtt,
+                now,
+                setup.loss_event_rate,
+            ))
+        },
+        receiver: |now, setup| {
+            let newest = setup.first.prev();
+            let (config, profile) = (&setup.config.ccid3, small_packets(&setup));
+            Box::new(TfrcRx::new(config, profile, setup.rtt, now, newest))
+        },
+        read_by_sender: &[
+            option_type::LOSS_EVENT_RATE,
+            option_type::LOSS_INTERVALS,
+            option_type::RECEIVE_RATE,
+            option_type::DROPPED_PACKETS,
+        ],
+        read_by_receiver: &[],
+    },
 ];
+
+/// CCID 4 on the path of this connection.
+fn small_packets(setup: &Setup<'_>) -> Profile {
+    Profile::small_packets(setup.config.path_mtu, setup.short)
+}
 
 /// The row of CCID `number`.
 pub(crate) fn row(number: u8) -> Option<&'static Ccid> {

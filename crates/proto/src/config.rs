@@ -68,7 +68,8 @@ impl Default for InitCookies {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Config {
-    /// CCIDs for the data we send, best first (feature 1, located here).
+    /// CCIDs for the data we send, best first (feature 1, located here): 2 (TCP-like), 3 (TFRC) or 4
+    /// (TFRC for small packets, experimental: the bytes of a TCP with large ones, but at most 100 packets a second).
     pub send_ccids: Vec<u8>,
     /// CCIDs for the data we receive, best first.
     pub receive_ccids: Vec<u8>,
@@ -108,7 +109,7 @@ pub struct Config {
     pub checksum_coverage: u8,
     /// CCID 2's parameters.
     pub ccid2: Ccid2Config,
-    /// CCID 3's parameters.
+    /// CCID 3's parameters, and but for the segment size CCID 4's.
     pub ccid3: Ccid3Config,
 }
 
@@ -143,10 +144,10 @@ impl Config {
     pub(crate) fn check(&self) -> Result<(), &'static str> {
         let mut ccids = self.send_ccids.iter().chain(&self.receive_ccids);
         if self.send_ccids.is_empty() || self.receive_ccids.is_empty() {
-            return Err("a connection needs a CCID for each direction: 2 or 3");
+            return Err("a connection needs a CCID for each direction: 2, 3 or 4");
         }
         if ccids.any(|&ccid| crate::ccid::row(ccid).is_none()) {
-            return Err("there is no such CCID: use 2 or 3");
+            return Err("there is no such CCID: use 2, 3 or 4");
         }
         if self.path_mtu < crate::connection::MIN_PATH_MTU {
             return Err("the path MTU is too small: use at least 576 bytes");
@@ -272,11 +273,12 @@ pub enum Law {
     },
 }
 
-/// Parameters of CCID 3 (RFC 4342, RFC 5348).
+/// Parameters of CCID 3 (RFC 4342, RFC 5348) and CCID 4 (RFC 5622, RFC 4828).
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Ccid3Config {
-    /// The segment size s of the equation.
+    /// CCID 3: the segment size s of the equation. CCID 4 has 1,460 bytes, or what a narrower path
+    /// leaves to TCP.
     pub segment: Segment,
     /// Packets acknowledged by one TCP acknowledgement, b of the equation.
     pub b: f64,

@@ -31,7 +31,7 @@ pub struct Stats {
     pub lost: u64,
     /// Our data packets acknowledged with a mark.
     pub marked: u64,
-    /// Loss events that our receiver saw in the peer's data (CCID 3).
+    /// Loss events that our receiver saw in the peer's data (CCID 3 and 4).
     pub loss_events_seen: u64,
     /// Datagrams that expired in the send queue.
     pub expired: u64,

@@ -1,16 +1,19 @@
-//! The TFRC dialect, CCID 3 (RFC 4342 with RFC 5348).
+//! The TFRC dialect: CCID 3 (RFC 4342 with RFC 5348), and CCID 4 for small packets (RFC 5622 with
+//! RFC 4828).
 //!
 //! [`TfrcTx`] reads the feedback for our data and feeds the rate controller of `fairwire-cc`;
 //! [`TfrcRx`] watches the peer's data and writes feedback. Both hold bounded state. No packet is
 //! acknowledged by itself here, so the fate of a datagram that left is
 //! [`Fate::Sent`](crate::Fate::Sent).
 
+mod profile;
 mod rx;
 mod tx;
 
 #[cfg(test)]
 mod tests;
 
+pub(crate) use profile::Profile;
 pub(crate) use rx::TfrcRx;
 pub(crate) use tx::TfrcTx;
 

@@ -159,7 +159,7 @@ fn a_rate_is_measured_on_both_sides() {
 /// `--ccid` is what both sides then use, and the text says so.
 #[test]
 fn the_ccid_asked_for_is_agreed() {
-    for ccid in [2, 3] {
+    for ccid in [2, 3, 4] {
         let server = Running::start(Protocol::Dccp, None);
         let mut options = options(server.port, Protocol::Dccp);
         options.ccid = Some(ccid);

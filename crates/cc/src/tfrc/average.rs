@@ -20,6 +20,8 @@ pub struct LossAverage {
     discounts: [f64; INTERVALS + 1],
     known: usize,
     discounting: bool,
+    /// Is the current interval short, so that it does not count?
+    current_is_short: bool,
 }
 
 impl LossAverage {
@@ -30,6 +32,7 @@ impl LossAverage {
             discounts: [1.0; INTERVALS + 1],
             known: 0,
             discounting,
+            current_is_short: false,
         }
     }
 
@@ -81,6 +84,13 @@ impl LossAverage {
         }
     }
 
+    /// Is the current interval short? Then it does not count where there are closed ones, and
+    /// discounts none (RFC 4828, section 3; RFC 5622, section 6.1): its length may still fall. Asked
+    /// for small packets alone.
+    pub const fn set_current_short(&mut self, is_short: bool) {
+        self.current_is_short = is_short;
+    }
+
     /// The loss event rate: 0 before the first loss event, at most 1.
     pub fn p(&self) -> f64 {
         let Some(closed) = self.known.checked_sub(1) else {
@@ -95,9 +105,14 @@ impl LossAverage {
         }
         let with_current = weight / total;
         // RFC 5348, 5.4: the current interval counts only where it makes the average longer.
-        let p = self
-            .closed_mean()
-            .map_or(with_current, |mean| with_current.min(1.0 / mean));
+        let p = self.closed_mean().map_or(with_current, |mean| {
+            let closed_alone = 1.0 / mean;
+            if self.current_is_short {
+                closed_alone
+            } else {
+                with_current.min(closed_alone)
+            }
+        });
         p.min(1.0)
     }
 
@@ -117,7 +132,7 @@ impl LossAverage {
     fn general_discount(&self) -> f64 {
         let current = self.lengths[0];
         match self.closed_mean() {
-            Some(mean) if self.discounting && current > 2.0 * mean => {
+            Some(mean) if self.discounting && !self.current_is_short && current > 2.0 * mean => {
                 (2.0 * mean / current).max(THRESHOLD)
             }
             _ => 1.0,
@@ -210,6 +225,21 @@ mod tests {
         assert_eq!(at.p(), history(false, &[40.0, 20.0, 20.0]).p());
         let beyond = history(true, &[41.0, 20.0, 20.0]);
         assert!(beyond.p() < history(false, &[41.0, 20.0, 20.0]).p());
+    }
+
+    /// RFC 4828, 3: a short current interval does not count, however long it has become, and takes
+    /// nothing from the older ones; as soon as it is no longer short it does both.
+    #[test]
+    fn a_short_current_interval_is_left_out() {
+        let mut average = history(true, &[80.0, 10.0, 30.0]);
+        average.set_current_short(true);
+        assert!((average.p() - 2.0 / 40.0).abs() < 1e-12);
+        let mut closed = average;
+        closed.begin();
+        // I = 1, 80, 10, 30 and no discount: p = 3 / 120.
+        assert!((closed.p() - 3.0 / 120.0).abs() < 1e-12);
+        average.set_current_short(false);
+        assert!((average.p() - 1.5 / 85.0).abs() < 1e-12);
     }
 
     /// Nine intervals are kept; zero and NaN count as one packet; gaps in the list are refused.

@@ -3,6 +3,10 @@
 //! Packets are taken in order of sequence number: one behind a hole waits until the hole is
 //! filled, or until three packets came after it. What is decided stays decided: a packet that
 //! comes later than that is counted as lost (RFC 5348, 5.1, lets a receiver do better).
+//!
+//! For small packets ([`LossHistory::with_small_packets`]) a loss interval of two round trips at
+//! most counts as packets per loss, not as packets (RFC 5622, section 6.1): many small packets may
+//! be lost in a time in which TCP sends a single large one.
 
 mod grouping;
 mod interval;
@@ -51,6 +55,8 @@ pub struct LossHistory<G: Grouping> {
     closed: Closed,
     average: LossAverage,
     events: u64,
+    /// Do short intervals count by their losses?
+    small_packets: bool,
 }
 
 impl<G: Grouping> LossHistory<G> {
@@ -67,7 +73,15 @@ impl<G: Grouping> LossHistory<G> {
             closed: Closed::new(),
             average: LossAverage::new(discounting),
             events: 0,
+            small_packets: false,
         }
+    }
+
+    /// The same history for small packets: short intervals count as packets per loss.
+    #[must_use]
+    pub fn with_small_packets(mut self) -> Self {
+        self.small_packets = true;
+        self
     }
 
     /// A packet arrived. `first_length` is asked, at the first loss event alone, for the length
@@ -79,8 +93,11 @@ impl<G: Grouping> LossHistory<G> {
         let events = self.events;
         if packet.seq > self.edge && self.insert(packet) {
             self.settle(&first_length);
-            if self.events > 0 {
-                self.average.set(0, self.open.data_length(self.edge) as f64);
+            if let (Some(event), Some(end)) = (self.event, self.edge_stamp) {
+                let is_short = self.small_packets && self.grouping.is_short(event, end);
+                self.average.set_current_short(is_short);
+                self.average
+                    .set(0, self.counted_length(self.edge, is_short));
             }
         }
         self.events != events
@@ -120,6 +137,15 @@ impl<G: Grouping> LossHistory<G> {
 
     /// The most intervals that are kept.
     pub const MAX_INTERVALS: usize = Closed::MAX + 1;
+
+    /// What the current interval counts as if it ends with packet `last`.
+    fn counted_length(&self, last: u64, is_short: bool) -> f64 {
+        if is_short {
+            self.open.packets_per_loss(last)
+        } else {
+            self.open.data_length(last) as f64
+        }
+    }
 
     /// Puts `packet` in its place among those that wait; `false` if it is there already.
     fn insert(&mut self, packet: Seen<G::Stamp>) -> bool {
@@ -184,7 +210,7 @@ impl<G: Grouping> LossHistory<G> {
             if self.is_separate(packet.stamp) {
                 self.begin(packet.seq, packet.stamp, first_length);
             }
-            self.open.newest_loss = Some(packet.seq);
+            self.open.lose(packet.seq, packet.seq);
         }
         self.edge = packet.seq;
         self.edge_stamp = Some(packet.stamp);
@@ -206,12 +232,12 @@ impl<G: Grouping> LossHistory<G> {
                 }
             }
             if low > nth {
-                self.open.newest_loss = Some(hole.before + low - 1);
+                self.open.lose(hole.before + nth, hole.before + low - 1);
             }
             if low <= count {
                 let (seq, stamp) = (hole.before + low, self.stamp_in(&hole, low));
                 self.begin(seq, stamp, first_length);
-                self.open.newest_loss = Some(seq);
+                self.open.lose(seq, seq);
             }
             nth = low + 1;
         }
@@ -244,7 +270,12 @@ impl<G: Grouping> LossHistory<G> {
                 closed.data_length = (length + 0.5) as u64;
             }
         } else {
-            self.average.set(0, closed.data_length as f64);
+            let is_short = self.small_packets
+                && self
+                    .event
+                    .is_some_and(|event| self.grouping.is_short(event, stamp));
+            self.average.set_current_short(is_short);
+            self.average.set(0, self.counted_length(seq - 1, is_short));
             self.average.begin();
         }
         self.closed.push(closed);

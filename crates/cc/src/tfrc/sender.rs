@@ -47,6 +47,9 @@ pub struct TfrcConfig {
     pub granularity: Duration,
     /// No rate is higher, bytes per second.
     pub max_rate: f64,
+    /// No two packets are closer to each other than this (RFC 4828, section 4.3); zero sets no
+    /// bound.
+    pub min_interval: Duration,
 }
 
 impl Default for TfrcConfig {
@@ -58,6 +61,7 @@ impl Default for TfrcConfig {
             oscillation_reduction: true,
             granularity: Duration::from_millis(1),
             max_rate: 125e9,
+            min_interval: Duration::ZERO,
         }
     }
 }
@@ -108,7 +112,7 @@ impl Sender {
         Self {
             config,
             segments: Segments::new(config.segment, config.max_segment),
-            schedule: Schedule::new(config.granularity),
+            schedule: Schedule::new(config.granularity, config.min_interval),
             limited: DataLimited::new(),
             received: RecvSet::new(),
             rtt: None,
@@ -126,7 +130,8 @@ impl Sender {
         }
     }
 
-    /// The segment size `s` now, bytes, at least 1.
+    /// What a packet counts as now, bytes, at least 1: but for small packets the `s` of the
+    /// equation.
     pub fn segment_size(&self) -> f64 {
         self.segments.size()
     }
@@ -175,13 +180,15 @@ impl Sender {
         Some(self.segments.initial_window() / rtt)
     }
 
-    /// The time between two packets at the rate in force: `t_ipi` (RFC 5348, section 4.6).
+    /// The time between two packets at the rate in force: `t_ipi` (RFC 5348, section 4.6), no less
+    /// than the least interval (RFC 4828, section 4.3).
     fn interval(&self) -> Duration {
         let seconds = self.segment_size() / self.rate_bytes_per_s();
-        Duration::from_secs_f64(seconds).max(Duration::from_nanos(1))
+        let least = self.config.min_interval.max(Duration::from_nanos(1));
+        Duration::from_secs_f64(seconds).max(least)
     }
 
-    /// When the next packet may leave, `t_delta` before its nominal time.
+    /// When the rate lets the next packet leave, `t_delta` before its nominal time.
     fn next_departure(&self) -> Instant {
         let interval = self.interval();
         let Some(nominal) = self.schedule.next(interval) else {
@@ -259,7 +266,7 @@ impl Sender {
         self.p = p;
         self.x_recv = reported;
         if p > 0.0 {
-            self.x_bps = self.config.equation.rate(self.segment_size(), rtt, p);
+            self.x_bps = self.segments.rate(&self.config.equation, rtt, p);
         }
         if worse {
             self.segments.on_loss_event();
@@ -354,6 +361,10 @@ impl Controller for Sender {
         let mut at = self.next_departure();
         if let Some(burst) = self.schedule.burst_until(self.interval()) {
             at = at.max(burst);
+        }
+        // RFC 4828, 4.3: the least interval holds whatever the rate allows or was saved up.
+        if let Some(spaced) = self.schedule.spaced() {
+            at = at.max(spaced);
         }
         if at <= now {
             Permit::Now

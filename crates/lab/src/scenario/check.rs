@@ -273,11 +273,20 @@ fn flow_times(
 
 fn dccp_values(checker: &Checker<'_>, path: &str, dccp: &Dccp) -> Result<(), ScenarioError> {
     for (key, ccid) in [("ccid", Some(dccp.ccid)), ("back_ccid", dccp.back_ccid)] {
-        let known = ccid.is_none_or(|ccid| ccid == 2 || ccid == 3);
-        let message = "there are CCID 2 (TCP-like) and CCID 3 (TFRC)";
+        let known = ccid.is_none_or(|ccid| (2..=4).contains(&ccid));
+        let message =
+            "there are CCID 2 (TCP-like), CCID 3 (TFRC) and CCID 4 (TFRC for small packets)";
         checker.require(known, &format!("{path}.{key}"), message)?;
     }
     ccid_2_only(checker, path, dccp)?;
+    let message = "'segment' is for CCID 3 only: CCID 4 has segments of 1460 bytes in the equation";
+    let has_3 = dccp.ccid == 3 || dccp.back_ccid == Some(3);
+    let has_4 = dccp.ccid == 4 || dccp.back_ccid == Some(4);
+    checker.require(
+        has_3 || !has_4 || dccp.segment == Dccp::default_segment(),
+        &format!("{path}.segment"),
+        message,
+    )?;
     let threshold = dccp.law == LawName::ThresholdWindow;
     let message = "law = \"threshold-window\" needs its cut: cut = \"50 %\"";
     checker.require(
@@ -314,7 +323,7 @@ fn dccp_values(checker: &Checker<'_>, path: &str, dccp: &Dccp) -> Result<(), Sce
     )
 }
 
-/// What CCID 3 would ignore is refused, unless the way back has CCID 2. Defaults may be written out:
+/// What CCID 3 and 4 would ignore is refused, unless the way back has CCID 2. Defaults may be written out:
 /// resolved scenarios do so.
 fn ccid_2_only(checker: &Checker<'_>, path: &str, dccp: &Dccp) -> Result<(), ScenarioError> {
     if dccp.ccid == 2 || dccp.back_ccid == Some(2) {
@@ -327,7 +336,10 @@ fn ccid_2_only(checker: &Checker<'_>, path: &str, dccp: &Dccp) -> Result<(), Sce
         ("initial_window", dccp.initial_window.is_some()),
         ("min_rto", dccp.min_rto != Dccp::default_min_rto()),
     ] {
-        let message = format!("'{key}' is for CCID 2 only, and this flow has CCID 3");
+        let message = format!(
+            "'{key}' is for CCID 2 only, and this flow has CCID {}",
+            dccp.ccid
+        );
         checker.require(!is_set, &format!("{path}.{key}"), &message)?;
     }
     Ok(())

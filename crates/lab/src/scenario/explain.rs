@@ -148,7 +148,7 @@ fn tcp(key: &str) -> &'static str {
 
 fn dccp(key: &str) -> &'static str {
     match key {
-        "ccid" => "congestion control: 2 is TCP-like, 3 is TFRC",
+        "ccid" => "congestion control: 2 is TCP-like, 3 is TFRC, 4 is TFRC for small packets",
         "back_ccid" => "loads the way back, too, under this CCID",
         "encapsulation" => "natively on IP, or in UDP (RFC 6773)",
         "ecn" => "send ECN-capable packets and answer marks?",
@@ -158,10 +158,10 @@ fn dccp(key: &str) -> &'static str {
         "initial_window" => "CCID 2: first window",
         "min_rto" => "CCID 2: retransmission timeout at least",
         "segment" => "CCID 3: segment size of the throughput equation",
-        "b" => "CCID 3: packets per acknowledgement in the equation",
-        "t_rto_rtts" => "CCID 3: retransmission timeout in the equation, in round trips",
-        "oscillation_reduction" => "CCID 3: RFC 5348, 4.5?",
-        "history_discounting" => "CCID 3: RFC 5348, 5.5?",
+        "b" => "CCID 3 and 4: packets per acknowledgement in the equation",
+        "t_rto_rtts" => "CCID 3 and 4: retransmission timeout in the equation, in round trips",
+        "oscillation_reduction" => "CCID 3 and 4: RFC 5348, 4.5?",
+        "history_discounting" => "CCID 3 and 4: RFC 5348, 5.5?",
         "limit" => "datagrams in the send queue at most",
         "age" => "a datagram that waited longer is dropped",
         "policy" => "what a full send queue does",

@@ -108,7 +108,7 @@ pub struct Tcp {
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Dccp {
-    /// Congestion control of the data: 2 (TCP-like) or 3 (TFRC).
+    /// Congestion control of the data: 2 (TCP-like), 3 (TFRC) or 4 (TFRC for small packets).
     pub ccid: u8,
     /// Loads the other direction too, with the same traffic, under this CCID.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -140,16 +140,16 @@ pub struct Dccp {
     /// CCID 3: the segment size of the throughput equation.
     #[serde(with = "text", default = "default_segment")]
     pub segment: SegmentSize,
-    /// CCID 3: packets per acknowledgement of the TCP that the equation models.
+    /// CCID 3 and 4: packets per acknowledgement of the TCP that the equation models.
     #[serde(default = "one")]
     pub b: f64,
-    /// CCID 3: that TCP's retransmission timeout, in round trips.
+    /// CCID 3 and 4: that TCP's retransmission timeout, in round trips.
     #[serde(default = "four")]
     pub t_rto_rtts: f64,
-    /// CCID 3: RFC 5348, section 4.5.
+    /// CCID 3 and 4: RFC 5348, section 4.5.
     #[serde(default = "yes")]
     pub oscillation_reduction: bool,
-    /// CCID 3: RFC 5348, section 5.5.
+    /// CCID 3 and 4: RFC 5348, section 5.5.
     #[serde(default = "yes")]
     pub history_discounting: bool,
     /// The send queue.
@@ -328,6 +328,11 @@ fn tcp_min_rto() -> MinRto {
 }
 
 impl Dccp {
+    /// What `segment` is where it is not written.
+    pub(super) fn default_segment() -> SegmentSize {
+        default_segment()
+    }
+
     /// What `min_rto` is where it is not written.
     pub(super) fn default_min_rto() -> MinRto {
         dccp_min_rto()

@@ -218,6 +218,7 @@ fn mistakes_are_refused_where_they_stand() {
             ":32:",
             "CCID 2 only",
         ),
+        ("ccid = 2", "ccid = 4, segment = \"mps\"", ":32", "CCID 3"),
         ("title =", "titel =", ":2:1", ", cells"),
         (
             "law = \"threshold-window\"",

@@ -111,6 +111,7 @@ impl Connection {
             max_datagram: u32::try_from(self.sizes.max_datagram()).unwrap_or(u32::MAX),
             rtt: self.rtt,
             first: self.peer_from,
+            short: self.agreed.short,
             loss_event_rate: self
                 .negotiation
                 .is_on(Feature::SendLossEventRate, Location::Remote),

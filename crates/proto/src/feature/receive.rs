@@ -9,8 +9,8 @@ use super::{Arriving, Fatal, Handled, Location, Negotiation, Role};
 /// The largest Sequence Window (RFC 4340, section 7.5.2): how far FGSR and FGSS may lag behind.
 const W_MAX: u64 = (1 << 46) - 1;
 
-/// CCID 3's own features are the only CCID-specific ones known.
-const CCID_WITH_FEATURES: u8 = 3;
+/// The CCIDs whose own features are known: the same in both (RFC 5622, section 8).
+const CCIDS_WITH_FEATURES: [u8; 2] = [3, 4];
 
 /// A Change or Confirm, with everything that its handling needs.
 #[derive(Clone, Copy, Debug)]
@@ -148,8 +148,10 @@ impl Negotiation {
             } else {
                 location
             };
-            let in_force = self.current(Feature::Ccid, sender) == u64::from(CCID_WITH_FEATURES);
-            if !in_force && self.expected_ccid(sender) != Some(CCID_WITH_FEATURES) {
+            let in_force = self.current(Feature::Ccid, sender);
+            let has_features = |ccid| CCIDS_WITH_FEATURES.contains(&ccid);
+            let in_force = u8::try_from(in_force).is_ok_and(has_features);
+            if !in_force && !self.expected_ccid(sender).is_some_and(has_features) {
                 return None;
             }
         }

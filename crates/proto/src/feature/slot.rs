@@ -2,7 +2,8 @@
 
 use fairwire_wire::feature::{Feature, Rule};
 
-/// The features that take part: those of RFC 4340 and CCID 3's own (RFC 4342, section 8.4).
+/// The features that take part: those of RFC 4340 and those of CCID 3 and 4 (RFC 4342,
+/// section 8.4).
 ///
 /// Any other number, and these where their CCID is not in use, counts as unknown.
 pub(super) const KNOWN: [Feature; 10] = [

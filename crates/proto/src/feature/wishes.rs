@@ -87,15 +87,15 @@ impl Negotiation {
             }
             match (sender, ccid) {
                 // RFC 4342, 6.1: without it a receiver has to take every lost packet for data.
-                (Location::Remote, Some(3)) => {
+                (Location::Remote, Some(3 | 4)) => {
                     self.wish(Feature::SendNdpCount, sender, RATHER_YES, false);
                 }
                 (_, Some(2)) => self.accept(Feature::SendNdpCount, sender, RATHER_NO),
                 _ => self.accept(Feature::SendNdpCount, sender, RATHER_YES),
             }
             match (sender, ccid) {
-                // RFC 4342, 8.4: the sender asks the receiver.
-                (Location::Local, Some(3)) => {
+                // RFC 4342, 8.4, and RFC 5622, 8.4: the sender asks the receiver.
+                (Location::Local, Some(3 | 4)) => {
                     self.wish(Feature::SendLossEventRate, receiver, RATHER_YES, false);
                 }
                 _ => self.accept(Feature::SendLossEventRate, receiver, RATHER_YES),

@@ -1,4 +1,4 @@
-//! The receiving half of CCID 3.
+//! The receiving half of CCID 3 and CCID 4.
 
 mod clock;
 mod grouping;
@@ -14,7 +14,8 @@ use fairwire_wire::{DccpOption, Encoder, LossInterval, NO_LOSS, NoRoom, Seq};
 use self::clock::CounterClock;
 use self::grouping::ByCounter;
 use self::numbers::Numbers;
-use super::DEFAULT_RTT;
+use super::profile::NOMINAL;
+use super::{DEFAULT_RTT, Profile};
 use crate::config::Ccid3Config;
 use crate::half::{AckDue, Arrival, PeerData, Rx, quiescent_after};
 
@@ -28,9 +29,10 @@ const ROUND_TRIP: u64 = 4;
 /// Weight of the past in the mean packet size.
 const SIZE_WEIGHT: f64 = 0.9;
 
-/// The receiving half of CCID 3: what arrived, as rates and loss intervals.
+/// The receiving half of CCID 3 and 4: what arrived, as rates and loss intervals.
 #[derive(Debug)]
 pub(crate) struct TfrcRx {
+    profile: Profile,
     equation: Equation,
     numbers: Numbers,
     history: LossHistory<ByCounter>,
@@ -65,14 +67,21 @@ impl TfrcRx {
     /// made. `rtt` is a round trip measured in the handshake.
     pub(crate) fn new(
         config: &Ccid3Config,
+        profile: Profile,
         rtt: Option<Duration>,
         now: Instant,
         newest: Seq,
     ) -> Self {
         let numbers = Numbers::new(newest);
+        let history = LossHistory::new(ByCounter, numbers.newest(), config.history_discounting);
         Self {
+            profile,
             equation: super::tx::equation(config),
-            history: LossHistory::new(ByCounter, numbers.newest(), config.history_discounting),
+            history: if profile.is_small() {
+                history.with_small_packets()
+            } else {
+                history
+            },
             numbers,
             clock: CounterClock::new(),
             rate: ReceiveRate::new(),
@@ -160,7 +169,14 @@ impl TfrcRx {
         encoder.option(&DccpOption::ReceiveRate(receive_rate))?;
         encoder.option(&DccpOption::LossEventRate(inverse(self.history.p())))?;
         let (skip, intervals) = self.intervals(ackno);
-        encoder.loss_intervals(skip, intervals)
+        encoder.loss_intervals(skip, intervals)?;
+        if self.profile.is_small() {
+            // RFC 5622, 8.7: beside every Loss Intervals, for exactly the same intervals.
+            let intervals = self.history.intervals().take(REPORTED);
+            encoder
+                .dropped_packets(intervals.map(|i| u32::try_from(i.drops).unwrap_or(u32::MAX)))?;
+        }
+        Ok(())
     }
 }
 
@@ -180,7 +196,12 @@ impl Rx for TfrcRx {
         let first = FirstInterval {
             equation: self.equation,
             rtt: self.rtt(),
-            size: self.mean_size.unwrap_or(1.0).max(1.0),
+            // RFC 4828, 1: for small packets the nominal size, not that of the packets.
+            size: if self.profile.is_small() {
+                f64::from(NOMINAL)
+            } else {
+                self.mean_size.unwrap_or(1.0).max(1.0)
+            },
             rate: self.max_rate,
             rate_now: &self.rate,
         };
@@ -239,7 +260,12 @@ impl Rx for TfrcRx {
         let elapsed = now.saturating_since(self.newest_at).as_micros() / 10;
         let elapsed_len = if elapsed > u64::from(u16::MAX) { 6 } else { 4 };
         let intervals = self.history.intervals().take(REPORTED).count();
-        elapsed_len + 6 + 6 + 3 + intervals * LossInterval::LEN
+        let drops_len = if self.profile.is_small() {
+            2 + intervals * 3
+        } else {
+            0
+        };
+        elapsed_len + 6 + 6 + 3 + intervals * LossInterval::LEN + drops_len
     }
 
     fn write_options(
@@ -281,6 +307,7 @@ impl Rx for TfrcRx {
 struct FirstInterval<'a> {
     equation: Equation,
     rtt: Duration,
+    /// The segment size `s` of the equation.
     size: f64,
     /// The largest receive rate reported.
     rate: f64,

@@ -1,6 +1,7 @@
-//! The sending half of CCID 3.
+//! The sending half of CCID 3 and CCID 4.
 
 mod counter;
+mod departures;
 mod report;
 mod reported;
 mod sent;
@@ -8,7 +9,7 @@ mod sent;
 #[cfg(test)]
 mod tests;
 
-use fairwire_cc::tfrc::{Equation, SegmentSize, Sender, TfrcConfig};
+use fairwire_cc::tfrc::{Equation, Sender, TfrcConfig};
 use fairwire_cc::{Controller, Feedback, Flight, Gauges, Permit, TfrcReport};
 use fairwire_units::{Duration, Instant, Rate};
 use fairwire_wire::{Packet, Seq, SeqNo};
@@ -17,11 +18,11 @@ use self::counter::WindowCounter;
 use self::report::Report;
 use self::reported::ReportedIntervals;
 use self::sent::SentPackets;
-use super::DEFAULT_RTT;
-use crate::config::{Ccid3Config, Segment};
+use super::{DEFAULT_RTT, Profile};
+use crate::config::Ccid3Config;
 use crate::half::{Sent, Told, Tx};
 
-/// The sending half of CCID 3: window counters out, feedback in, a rate between them.
+/// The sending half of CCID 3 and 4: window counters out, feedback in, a rate between them.
 #[derive(Debug)]
 pub(crate) struct TfrcTx {
     controller: Sender,
@@ -40,16 +41,17 @@ impl TfrcTx {
     /// Rate options (RFC 4342, section 8.4): then those with Receive Rate suffice as feedback.
     pub(crate) fn new(
         config: &Ccid3Config,
+        profile: Profile,
         mps: u32,
         rtt: Option<Duration>,
         now: Instant,
         loss_event_rate: bool,
     ) -> Self {
         let mut half = Self {
-            controller: Sender::new(controller_config(config, mps)),
+            controller: Sender::new(controller_config(config, profile, mps)),
             counter: WindowCounter::new(),
             sent: SentPackets::new(),
-            intervals: ReportedIntervals::new(config.history_discounting),
+            intervals: ReportedIntervals::new(config.history_discounting, profile.is_small()),
             loss_event_rate,
             newest_feedback: None,
         };
@@ -76,8 +78,9 @@ impl TfrcTx {
     /// The loss event rate that `report` tells of, and whether it tells of new events; `None` if
     /// it is not feedback.
     fn loss(&mut self, report: &Report, ackno: Seq) -> Option<(f64, bool)> {
+        let rtt = self.controller.rtt().unwrap_or(DEFAULT_RTT);
         if let Some(intervals) = report.intervals.as_ref()
-            && let Some(told) = self.intervals.observe(ackno, intervals)
+            && let Some(told) = self.intervals.observe(ackno, intervals, rtt)
         {
             return Some(told);
         }
@@ -105,6 +108,7 @@ impl Tx for TfrcTx {
     fn on_sent(&mut self, now: Instant, sent: Sent, waiting: u32) {
         self.sent
             .push(sent.seq, now, sent.data, self.counter.value());
+        self.intervals.on_sent(sent.seq, now);
         if let Some(size) = sent.data {
             let flight = self.flight_with(waiting);
             self.controller.on_sent(now, flight, size);
@@ -186,7 +190,7 @@ impl Tx for TfrcTx {
     }
 
     fn wants_ack_of_ack(&self) -> bool {
-        // RFC 4342, 6.3: only Ack Vectors and Data Dropped need it; CCID 3 sends neither here.
+        // RFC 4342, 6.3: only Ack Vectors and Data Dropped need it; neither is sent here.
         false
     }
 
@@ -235,17 +239,14 @@ fn follows(seq: SeqNo, newest: SeqNo) -> bool {
     ahead != 0 && ahead < 1 << 23
 }
 
-fn controller_config(config: &Ccid3Config, mps: u32) -> TfrcConfig {
+fn controller_config(config: &Ccid3Config, profile: Profile, mps: u32) -> TfrcConfig {
     TfrcConfig {
         equation: equation(config),
-        segment: match config.segment {
-            Segment::Mean => SegmentSize::Mean,
-            Segment::Mps => SegmentSize::Mps,
-            Segment::Fixed(size) => SegmentSize::Fixed(size),
-        },
+        segment: profile.segment(config),
         max_segment: mps,
         oscillation_reduction: config.oscillation_reduction,
         granularity: config.granularity,
+        min_interval: profile.min_interval(),
         ..TfrcConfig::default()
     }
 }

@@ -173,6 +173,14 @@ pub(crate) fn config(ccid: Option<u8>, patience: std::time::Duration) -> Config 
     config
 }
 
+/// The server's parameters: the client says which congestion control it wants.
+pub(crate) fn server_config() -> Config {
+    let mut config = config(None, super::session::PATIENCE);
+    config.send_ccids = vec![2, 3, 4];
+    config.receive_ccids = vec![2, 3, 4];
+    config
+}
+
 /// `host:port`, with the brackets that an IPv6 address needs.
 fn target(host: &str, port: u16) -> String {
     if host.contains(':') && !host.starts_with('[') {

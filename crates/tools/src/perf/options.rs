@@ -133,8 +133,8 @@ impl ClientOptions {
         if self.ccid.is_some() && self.protocol != Protocol::Dccp {
             return usage("--ccid is for --proto dccp");
         }
-        if !matches!(self.ccid, None | Some(2 | 3)) {
-            return usage("--ccid is 2 or 3");
+        if !matches!(self.ccid, None | Some(2..=4)) {
+            return usage("--ccid is 2, 3 or 4");
         }
         if self.file.is_some() && self.reverse {
             return usage("-F sends from the client: leave out -R, or swap the two sides");

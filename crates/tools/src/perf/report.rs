@@ -51,11 +51,11 @@ pub struct PathReport {
     pub rtt_ms: Option<f64>,
     /// CCID 2's window.
     pub cwnd_packets: Option<f64>,
-    /// CCID 3's allowed rate.
+    /// The allowed rate of CCID 3 and 4.
     pub rate_bits_per_second: Option<f64>,
-    /// CCID 3's loss event rate.
+    /// The loss event rate of CCID 3 and 4.
     pub loss_event_rate: Option<f64>,
-    /// Datagrams that the peer reported missing; `None` under CCID 3, whose receiver counts loss
+    /// Datagrams that the peer reported missing; `None` under CCID 3 and 4, whose receiver counts loss
     /// events and does not tell which datagrams are missing.
     pub lost: Option<u64>,
     /// Datagrams acknowledged with a congestion mark.
@@ -195,7 +195,7 @@ impl From<&Stats> for PathReport {
             cwnd_packets: stats.gauges.cwnd_packets,
             rate_bits_per_second: stats.gauges.rate_bytes_per_s.map(|rate| rate * 8.0),
             loss_event_rate: stats.gauges.p,
-            lost: (stats.send_ccid != Some(3)).then_some(stats.lost),
+            lost: (!matches!(stats.send_ccid, Some(3 | 4))).then_some(stats.lost),
             marked: stats.marked,
             cuts: stats.gauges.cuts,
             timeouts: stats.gauges.timeouts,

@@ -405,7 +405,7 @@ fn listen(endpoint: &Endpoint, port: u16) -> Result<Listener, Unbound> {
         port => port..=port,
     };
     for port in ports {
-        let options = ListenOptions::new().config(link::config(None, PATIENCE));
+        let options = ListenOptions::new().config(link::server_config());
         match endpoint.listen_with(port, &[SERVICE], options) {
             Err(ListenError::PortInUse { .. }) => {}
             Err(error) => return Err(Unbound::Other(error.to_string())),

@@ -15,6 +15,10 @@ pub trait Grouping: fmt::Debug {
 
     /// Is `loss` too far from the loss that began the current event to belong to it?
     fn is_separate(&self, event: Self::Stamp, loss: Self::Stamp) -> bool;
+
+    /// Is an interval whose first loss is `event`, and that reaches to `end`, short: two round
+    /// trips at most (RFC 4828, section 4.4)?
+    fn is_short(&self, event: Self::Stamp, end: Self::Stamp) -> bool;
 }
 
 /// Losses within one round trip, by the receiver's clock, are one event (RFC 5348, section 5.2).
@@ -36,5 +40,9 @@ impl Grouping for ByTime {
 
     fn is_separate(&self, event: Instant, loss: Instant) -> bool {
         event + self.rtt < loss
+    }
+
+    fn is_short(&self, event: Instant, end: Instant) -> bool {
+        end <= event + self.rtt * 2
     }
 }

@@ -13,6 +13,8 @@ pub struct SeenInterval {
     /// Data packets in it, at least one; zero before the first loss event, and what the first
     /// interval counts as after it.
     pub data_length: u64,
+    /// Data packets lost or marked in it; no more than its lossy part has (RFC 5622, section 8.7).
+    pub drops: u64,
 }
 
 /// The interval that the newest packets belong to.
@@ -20,9 +22,11 @@ pub struct SeenInterval {
 pub(super) struct Open {
     first: u64,
     /// The end of its lossy part.
-    pub(super) newest_loss: Option<u64>,
+    newest_loss: Option<u64>,
     /// Packets in it that carry no data.
     pub(super) non_data: u64,
+    /// Data packets lost or marked.
+    pub(super) drops: u64,
 }
 
 impl Open {
@@ -31,6 +35,7 @@ impl Open {
             first,
             newest_loss: None,
             non_data: 0,
+            drops: 0,
         }
     }
 
@@ -60,7 +65,20 @@ impl Open {
             } else {
                 0
             },
+            drops: self.drops,
         }
+    }
+
+    /// Packets `first` to `last` are lost or marked.
+    pub(super) const fn lose(&mut self, first: u64, last: u64) {
+        self.newest_loss = Some(last);
+        self.drops += last + 1 - first;
+    }
+
+    /// What it counts as if it ends with packet `last` and is short (RFC 4828, section 4.4):
+    /// packets per loss.
+    pub(super) fn packets_per_loss(&self, last: u64) -> f64 {
+        self.data_length(last) as f64 / self.drops.max(1) as f64
     }
 
     const fn sequence_length(&self, last: u64) -> u64 {
@@ -87,6 +105,7 @@ impl Closed {
                 loss_length: 0,
                 lossless_length: 0,
                 data_length: 0,
+                drops: 0,
             }; Self::MAX],
             len: 0,
         }

@@ -236,6 +236,62 @@ fn the_first_packet_may_be_lost() {
     );
 }
 
+/// RFC 4828, 4.4: of intervals of two round trips at most, each loss counts; of longer ones only
+/// that there was one.
+#[test]
+fn short_intervals_count_packets_per_loss() {
+    // R = 100 ms, a packet every 10 ms. Losses: 20, 24, 28 in an interval of 15 packets; 35 alone
+    // in one of 21 that lasts 210 ms; 56 begins the current one.
+    let lost = [20, 24, 28, 35, 56];
+    let before = |newest: u64| {
+        let mut history = history().with_small_packets();
+        let seqs = (1..=newest).filter(|seq| !lost.contains(seq));
+        feed_all(&mut history, seqs);
+        history
+    };
+    let told: Vec<_> = before(60)
+        .intervals()
+        .map(|i| (i.first, i.data_length, i.drops))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            (56, 5, 1),
+            (35, 21, 1),
+            (20, 15, 3),
+            (1, u64::from(FIRST), 0)
+        ]
+    );
+    // The current interval of 56 to 60 is short and left out. I = 21, 15/3, 50.
+    let mean = (21.0 + 5.0 + 50.0) / 3.0;
+    assert!((before(60).p() - 1.0 / mean).abs() < 1e-12);
+    // Without the rule: I = 21, 15, 50.
+    let mut plain = history();
+    feed_all(&mut plain, (1..=60).filter(|seq| !lost.contains(seq)));
+    assert!((plain.p() - 3.0 / 86.0).abs() < 1e-12);
+    // 56 to 106 are 51 packets in five round trips: those count, and push the oldest out.
+    assert!((before(106).p() - 3.0 / (51.0 + 21.0 + 5.0)).abs() < 1e-12);
+}
+
+/// RFC 4828, 3: of a short current interval neither more losses nor more packets change p, which
+/// could fall and rise again with it.
+#[test]
+fn a_short_current_interval_does_not_count() {
+    let mut history = history().with_small_packets();
+    // FIRST is 2 here, so that the current interval would soon be the longer one.
+    let lost = [20, 21, 22];
+    let mut told = Vec::new();
+    for seq in (1..=60).filter(|seq| !lost.contains(seq)) {
+        history.receive(packet(seq), |_| 2.0);
+        told.push((seq, history.p()));
+    }
+    let at = |seq| told.iter().find(|&&(s, _)| s == seq).expect("received").1;
+    assert_eq!(at(24), 0.0, "three packets make a loss");
+    assert_eq!(at(25), 0.5);
+    assert_eq!(at(40), 0.5, "two round trips after 20");
+    assert!((at(41) - 1.0 / 22.0).abs() < 1e-12, "longer: 22 packets");
+}
+
 /// Only the newest 28 intervals are kept.
 #[test]
 fn memory_is_bounded() {
@@ -257,8 +313,9 @@ proptest! {
     #[test]
     fn intervals_tile_the_sequence(
         steps in prop::collection::vec((0u64..6, 0u64..4, 0u8..20, 0u64..3), 1..200),
+        small in any::<bool>(),
     ) {
-        let mut history = history();
+        let mut history = if small { history().with_small_packets() } else { history() };
         let mut seq = 4u64;
         for (ahead, back, kind, quiet_before) in steps {
             seq += ahead;
@@ -274,6 +331,9 @@ proptest! {
                 let length = interval.loss_length + interval.lossless_length;
                 prop_assert_eq!(interval.first + length, end, "{:?}", interval);
                 prop_assert!(interval.data_length <= length.max(1) || interval.loss_length == 0);
+                // RFC 5622, 8.7: no more drops than the lossy part has packets.
+                prop_assert!(interval.drops <= interval.loss_length, "{:?}", interval);
+                prop_assert_eq!(interval.drops > 0, interval.loss_length > 0);
                 end = interval.first;
             }
             prop_assert!((0.0..=1.0).contains(&history.p()));

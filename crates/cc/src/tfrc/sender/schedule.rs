@@ -11,17 +11,29 @@ pub(super) struct Schedule {
     /// When the burst began, and how many packets it has.
     burst: Option<(Instant, u64)>,
     granularity: Duration,
+    /// When the last packet really left, where packets keep apart.
+    left: Option<Instant>,
+    min_interval: Duration,
 }
 
 impl Schedule {
     /// A schedule whose bursts hold what `granularity` may carry, or two packets; zero sets no
-    /// bound but that of the round trip.
-    pub(super) const fn new(granularity: Duration) -> Self {
+    /// bound but that of the round trip. Packets are `min_interval` apart at least.
+    pub(super) const fn new(granularity: Duration, min_interval: Duration) -> Self {
         Self {
             last: None,
             burst: None,
             granularity,
+            left: None,
+            min_interval,
         }
+    }
+
+    /// Until when the packet that left last keeps the next one back (RFC 5622, section 5). A sender
+    /// whose timers are coarse might send three packets in 30 ms; what was late is not made up for
+    /// here.
+    pub(super) fn spaced(&self) -> Option<Instant> {
+        self.left.map(|left| left + self.min_interval)
     }
 
     /// The nominal time of the next packet at one packet per `interval`; `None` for the first.
@@ -40,6 +52,7 @@ impl Schedule {
 
     /// A packet left.
     pub(super) fn on_sent(&mut self, now: Instant, interval: Duration, rtt: Duration) {
+        self.left = (self.min_interval > Duration::ZERO).then_some(now);
         // RFC 5348, 4.6: a burst is at most what one round trip may carry, this packet included.
         let oldest = now.saturating_before(rtt.saturating_sub(interval));
         self.last = Some(
@@ -69,7 +82,7 @@ mod tests {
     /// Lateness within a round trip is made up for: the mean rate holds.
     #[test]
     fn lateness_is_made_up_for() {
-        let mut schedule = Schedule::new(Duration::ZERO);
+        let mut schedule = Schedule::new(Duration::ZERO, Duration::ZERO);
         schedule.on_sent(at(0), ms(10), ms(100));
         schedule.on_sent(at(17), ms(10), ms(100));
         assert_eq!(schedule.next(ms(10)), Some(at(20)));
@@ -79,7 +92,7 @@ mod tests {
     /// packets go at once and no more.
     #[test]
     fn a_burst_is_one_round_trip_at_most() {
-        let mut schedule = Schedule::new(Duration::ZERO);
+        let mut schedule = Schedule::new(Duration::ZERO, Duration::ZERO);
         schedule.on_sent(at(0), ms(10), ms(100));
         let mut burst = 0;
         while schedule.next(ms(10)).is_some_and(|next| next <= at(60_000)) {
@@ -92,7 +105,7 @@ mod tests {
     /// With less than one packet per round trip nothing is saved up.
     #[test]
     fn no_credit_below_one_packet_per_round_trip() {
-        let mut schedule = Schedule::new(Duration::ZERO);
+        let mut schedule = Schedule::new(Duration::ZERO, Duration::ZERO);
         schedule.on_sent(at(0), ms(500), ms(100));
         schedule.on_sent(at(9_000), ms(500), ms(100));
         assert_eq!(schedule.next(ms(500)), Some(at(9_500)));
@@ -103,7 +116,7 @@ mod tests {
     #[test]
     fn bursts_are_as_coarse_as_the_granularity() {
         let burst = |interval, granularity| {
-            let mut schedule = Schedule::new(granularity);
+            let mut schedule = Schedule::new(granularity, Duration::ZERO);
             let mut packets = 0;
             while packets < 1_000
                 && schedule

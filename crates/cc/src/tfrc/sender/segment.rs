@@ -1,4 +1,8 @@
-//! The segment size `s` (RFC 5348, section 4.1; RFC 4342, section 5.3).
+//! The segment size `s` (RFC 5348, section 4.1; RFC 4342, section 5.3; RFC 4828, section 3).
+
+use fairwire_units::Duration;
+
+use crate::tfrc::Equation;
 
 /// Which segment size the throughput equation takes.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -9,6 +13,14 @@ pub enum SegmentSize {
     Mps,
     /// This many bytes: each packet counts as that much.
     Fixed(u32),
+    /// The small-packet variant (RFC 4828): the equation is that of a TCP with segments of
+    /// `nominal` bytes, and of the rate that it gives, headers take their share.
+    Small {
+        /// The nominal segment size, bytes.
+        nominal: u32,
+        /// What a packet's headers count as, `H`, bytes.
+        header: u32,
+    },
 }
 
 /// Loss intervals that the mean is taken over (RFC 5348, section 4.1).
@@ -64,12 +76,26 @@ impl Segments {
         self.sums[0] = Sum::default();
     }
 
-    /// `s`, at least 1: an empty packet costs something, too.
+    /// What one packet counts as, at least 1: an empty packet costs something, too. But for small
+    /// packets this is the `s` of the equation.
     pub(super) fn size(&self) -> f64 {
         match self.rule {
-            SegmentSize::Mean => self.mean(),
+            SegmentSize::Mean | SegmentSize::Small { .. } => self.mean(),
             SegmentSize::Mps => f64::from(self.max_segment.max(1)),
             SegmentSize::Fixed(size) => f64::from(size.max(1)),
+        }
+    }
+
+    /// `X_Bps`: what the equation allows, bytes per second as [`Self::size`] counts them.
+    pub(super) fn rate(&self, equation: &Equation, rtt: Duration, p: f64) -> f64 {
+        match self.rule {
+            SegmentSize::Small { nominal, header } => {
+                // RFC 4828, 3: X * s_true / (s_true + H), with the nominal size in the equation.
+                let true_size = self.mean();
+                let rate = equation.rate(f64::from(nominal.max(1)), rtt, p);
+                rate * true_size / (true_size + f64::from(header))
+            }
+            _ => equation.rate(self.size(), rtt, p),
         }
     }
 
@@ -77,7 +103,7 @@ impl Segments {
     /// packets received count as that, too.
     pub(super) fn recv_scale(&self) -> f64 {
         match self.rule {
-            SegmentSize::Mean => 1.0,
+            SegmentSize::Mean | SegmentSize::Small { .. } => 1.0,
             SegmentSize::Mps | SegmentSize::Fixed(_) => self.size() / self.mean(),
         }
     }
@@ -85,8 +111,11 @@ impl Segments {
     /// `W_init` in bytes (RFC 5348, section 4.2), for the largest packets known to be sent.
     pub(super) fn initial_window(&self) -> f64 {
         let segment = match self.rule {
-            SegmentSize::Mean if self.largest > 0 => f64::from(self.largest),
-            SegmentSize::Mean => f64::from(self.max_segment.max(1)),
+            // RFC 5622, 5: slow start is that of CCID 3, so small packets begin with four.
+            SegmentSize::Mean | SegmentSize::Small { .. } if self.largest > 0 => {
+                f64::from(self.largest)
+            }
+            SegmentSize::Mean | SegmentSize::Small { .. } => f64::from(self.max_segment.max(1)),
             SegmentSize::Mps | SegmentSize::Fixed(_) => self.size(),
         };
         (4.0 * segment).min((2.0 * segment).max(4_380.0))
@@ -105,7 +134,7 @@ impl Segments {
 
 #[cfg(test)]
 mod tests {
-    use super::{SegmentSize, Segments};
+    use super::{Duration, Equation, SegmentSize, Segments};
 
     /// RFC 5348, 4.1: the mean goes over the last four loss intervals and forgets older packets.
     #[test]
@@ -148,6 +177,26 @@ mod tests {
         segments.on_sent(146);
         assert_eq!(segments.size(), 1_460.0);
         assert_eq!(segments.recv_scale(), 10.0);
+    }
+
+    /// RFC 4828, 3 and 4.2: f(0.01) = sqrt(0.02/3) + 12 sqrt(0.03/8) 0.01 (1 + 0.0032) = 0.089022, so
+    /// segments of 1460 bytes get 14600 / 0.089022 = 164.0 kB/s at R = 100 ms (the RFC's table 1,
+    /// which counts headers, has 168.6). Packets of 14 bytes with headers of 42 may carry a quarter
+    /// of that, whatever size the path would take.
+    #[test]
+    fn small_packets_share_the_rate_of_large_ones_with_their_headers() {
+        let rule = SegmentSize::Small {
+            nominal: 1_460,
+            header: 42,
+        };
+        let mut segments = Segments::new(rule, 9_000);
+        segments.on_sent(14);
+        let rtt = Duration::from_millis(100);
+        let rate = segments.rate(&Equation::RFC5348, rtt, 0.01);
+        assert!((rate * 4.0 / 164_004.0 - 1.0).abs() < 1e-4, "{rate}");
+        assert_eq!(segments.size(), 14.0);
+        assert_eq!(segments.recv_scale(), 1.0);
+        assert_eq!(segments.initial_window(), 56.0, "four packets");
     }
 
     /// A mean over very many packets still follows the application.

@@ -365,6 +365,63 @@ fn a_fixed_segment_size_counts_packets() {
     assert_rate(&sender, 200.0 * 1_460.0);
 }
 
+/// CCID 4's parameters: packets of 80 bytes with headers of 36, 10 ms apart at least.
+fn small_packets() -> TfrcConfig {
+    TfrcConfig {
+        segment: SegmentSize::Small {
+            nominal: 1_460,
+            header: 36,
+        },
+        min_interval: ms(10),
+        ..plain()
+    }
+}
+
+/// RFC 5622, 5, and RFC 4828, 3: the equation speaks of segments of 1460 bytes; 80 of the 116
+/// bytes that each packet takes are data. Twice the receive rate is the limit in the same unit.
+#[test]
+fn small_packets_get_the_rate_of_large_ones() {
+    let mut sender = Sender::new(small_packets());
+    sender.on_sent(at(1_000), GREEDY, 80);
+    report(&mut sender, 1_100, 0.0, 0.0);
+    assert_rate(&sender, 3_200.0);
+    fill(&mut sender, 1_150, 80);
+    report(&mut sender, 1_250, 1e6, 0.3);
+    // f(0.3) = sqrt(0.6/3) + 12 sqrt(0.9/8) 0.3 (1 + 2.88) = 0.447214 + 4.684960: 2.845 kB/s, of
+    // which 80/116 are 1.962.
+    let large = Equation::RFC5348.rate(1_460.0, ms(R), 0.3);
+    assert!(
+        (large / (14_600.0 / 5.132_174) - 1.0).abs() < 1e-5,
+        "{large}"
+    );
+    assert_rate(&sender, large * 80.0 / 116.0);
+    // Everything that is allowed leaves, 10 ms apart.
+    for now in (1_600..=1_650).step_by(10) {
+        if sender.permit(at(now), GREEDY, 80) == Permit::Now {
+            sender.on_sent(at(now), GREEDY, 80);
+        }
+    }
+    report(&mut sender, 1_750, 900.0, 0.3);
+    assert_rate(&sender, 1_800.0);
+}
+
+/// RFC 4828, 4.3: packets keep 10 ms apart, however much is allowed and however long nothing left.
+#[test]
+fn small_packets_keep_ten_milliseconds_apart() {
+    let mut sender = Sender::new(small_packets());
+    sender.on_sent(at(1_000), GREEDY, 80);
+    report(&mut sender, 1_100, 0.0, 0.0);
+    report(&mut sender, 1_200, 1e6, 0.001);
+    assert!(sender.rate_bytes_per_s() > 100.0 * 80.0, "more is allowed");
+    for left in [1_200, 1_210, 1_220, 9_000, 9_010] {
+        assert_eq!(sender.permit(at(left), GREEDY, 80), Permit::Now, "{left}");
+        sender.on_sent(at(left), GREEDY, 80);
+        let next = Permit::At(at(left + 10));
+        assert_eq!(sender.permit(at(left), GREEDY, 80), next, "{left}");
+        assert_eq!(sender.permit(at(left + 9), GREEDY, 80), next, "{left}");
+    }
+}
+
 /// A reset forgets the path and keeps the counters.
 #[test]
 fn a_reset_starts_afresh() {
@@ -426,9 +483,12 @@ proptest! {
             Just(SegmentSize::Mean),
             Just(SegmentSize::Mps),
             Just(SegmentSize::Fixed(0)),
+            Just(SegmentSize::Small { nominal: 0, header: 0 }),
+            Just(SegmentSize::Small { nominal: 1_460, header: 36 }),
         ],
+        min_interval in prop_oneof![Just(Duration::ZERO), Just(ms(10))],
     ) {
-        let config = TfrcConfig { segment, ..TfrcConfig::default() };
+        let config = TfrcConfig { segment, min_interval, ..TfrcConfig::default() };
         let mut sender = Sender::new(config);
         let mut now = Instant::START;
         for (ns, x_recv, p, rtt, flag, size) in steps {

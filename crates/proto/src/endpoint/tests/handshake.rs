@@ -394,7 +394,7 @@ fn impossible_wishes_are_refused() {
     assert_eq!(again, Err(ListenError::PortInUse { port: 1 }));
     let now = Instant::START;
     let config = Config {
-        send_ccids: vec![4],
+        send_ccids: vec![5],
         ..Config::default()
     };
     let unknown = end.connect(now, path, None, PORT, SERVICE, config);

@@ -15,8 +15,8 @@ fn staged(stage: u8) -> (Pair, ConnectionId) {
     let mut config = Config::default();
     config.report_fates = true;
     if stage % 2 == 1 {
-        config.send_ccids = vec![3, 2];
-        config.receive_ccids = vec![3, 2];
+        config.send_ccids = vec![3, 4, 2];
+        config.receive_ccids = vec![4, 3, 2];
     }
     let client = pair.connect(config.clone(), config);
     match stage / 2 {

@@ -47,7 +47,7 @@ fn an_accepted_connection_fits_its_path() {
 /// packet ever exceeds the path MTU, and one byte more is refused.
 #[test]
 fn what_is_accepted_fits() {
-    for ccid in [2, 3] {
+    for ccid in [2, 3, 4] {
         for encapsulation in [Encapsulation::Native, Encapsulation::Udp] {
             let mut pair = Pair::along(encapsulation, ms(20));
             let mut config = Config::default();

@@ -6,6 +6,7 @@ use fairwire_wire::{
 use super::TfrcRx;
 use crate::config::Ccid3Config;
 use crate::half::{AckDue, Arrival, Rx};
+use crate::tfrc::Profile;
 
 const R: Duration = Duration::from_millis(100);
 const SIZE: u32 = 1_000;
@@ -16,11 +17,20 @@ fn at(ms: u64) -> Instant {
 
 /// A half whose first packet is number 0.
 fn half() -> TfrcRx {
+    half_of(Profile::Ccid3)
+}
+
+/// The same for small packets.
+fn small_half() -> TfrcRx {
+    half_of(Profile::small_packets(1_500, false))
+}
+
+fn half_of(profile: Profile) -> TfrcRx {
     let config = Ccid3Config {
         history_discounting: false,
         ..Ccid3Config::default()
     };
-    TfrcRx::new(&config, Some(R), at(0), Seq::ZERO.prev())
+    TfrcRx::new(&config, profile, Some(R), at(0), Seq::ZERO.prev())
 }
 
 fn data(seq: u64, ccval: u8) -> Arrival {
@@ -49,6 +59,7 @@ struct Told {
     elapsed: u32,
     skip: u8,
     intervals: Vec<LossInterval>,
+    drops: Vec<u32>,
 }
 
 /// Writes feedback that acknowledges `ackno` and reads it back.
@@ -83,6 +94,7 @@ fn feedback(rx: &mut TfrcRx, now: Instant, ackno: u64) -> Told {
                 told.skip = skip;
                 told.intervals = intervals.iter().collect();
             }
+            DccpOption::DroppedPackets(counts) => told.drops = counts.iter().collect(),
             DccpOption::Padding => {}
             other => panic!("{other:?}"),
         }
@@ -204,7 +216,32 @@ fn loss_events_are_told_at_once() {
 /// no more, and the length that the first interval counts as.
 #[test]
 fn the_example_of_the_rfc() {
-    let mut rx = half();
+    let told = feedback_of_the_example(half());
+    let option = told.bytes.windows(39).find(|w| w.starts_with(&[193, 39]));
+    let option = option.expect("a Loss Intervals option of four intervals");
+    assert_eq!(
+        option[..36],
+        [
+            193, 39, 2, 0, 0, 10, 0, 0, 1, 0, 0, 10, 0, 0, 8, 0, 0, 5, 0, 0, 10, 0, 0, 8, 0, 0, 1,
+            0, 0, 8, 0, 0, 10, 0, 0, 0,
+        ]
+    );
+    assert!(told.drops.is_empty(), "CCID 3 has no such option");
+}
+
+/// RFC 5622, 8.7.1: over CCID 4 the same packets give the Drop Counts of the example, for the same
+/// intervals, beside them.
+#[test]
+fn the_drop_counts_of_the_rfc() {
+    let told = feedback_of_the_example(small_half());
+    let option = told.bytes.windows(14).find(|w| w.starts_with(&[195, 14]));
+    let option = option.expect("a Dropped Packets option of four intervals");
+    assert_eq!(option[2..], [0, 0, 1, 0, 0, 4, 0, 0, 1, 0, 0, 0]);
+    assert_eq!(told.intervals.len(), told.drops.len());
+}
+
+/// The feedback that acknowledges the 44 packets of the examples.
+fn feedback_of_the_example(mut rx: TfrcRx) -> Told {
     let lost = [10, 19, 20, 21, 23, 32, 43];
     let without_data = [12, 25, 26, 27, 40];
     for seq in (0..=44).filter(|seq| !lost.contains(seq)) {
@@ -223,16 +260,37 @@ fn the_example_of_the_rfc() {
         };
         rx.on_packet(at(100 + seq), arrival);
     }
-    let told = feedback(&mut rx, at(150), 44);
-    let option = told.bytes.windows(39).find(|w| w.starts_with(&[193, 39]));
-    let option = option.expect("a Loss Intervals option of four intervals");
-    assert_eq!(
-        option[..36],
-        [
-            193, 39, 2, 0, 0, 10, 0, 0, 1, 0, 0, 10, 0, 0, 8, 0, 0, 5, 0, 0, 10, 0, 0, 8, 0, 0, 1,
-            0, 0, 8, 0, 0, 10, 0, 0, 0,
-        ]
-    );
+    feedback(&mut rx, at(150), 44)
+}
+
+/// RFC 4828, 4.4, and RFC 5622, 8.4: where the window counter moved by eight at most an interval
+/// is short, and the Loss Event Rate has it as packets per loss; the current one is left out.
+#[test]
+fn short_intervals_count_packets_per_loss() {
+    // The counter before the second event: 8 beyond that of the first is short, 9 is not.
+    for (counter, counts_as) in [(8, 11.0 / 3.0), (9, 11.0)] {
+        let mut rx = small_half();
+        let lost = [10, 12, 14, 21];
+        for seq in (0..=24).filter(|seq| !lost.contains(seq)) {
+            let ccval = match seq {
+                0..=15 => 0,
+                16..=18 => 5,
+                _ => counter,
+            };
+            rx.on_packet(at(seq * 20), data(seq, ccval));
+        }
+        let told = feedback(&mut rx, at(500), 24);
+        assert_eq!(told.drops, [1, 3, 0]);
+        assert_eq!(told.intervals[1].data_length, 11, "told as packets");
+        let first = f64::from(told.intervals[2].data_length);
+        // The first is told to the nearest packet, so the mean may be half of one off.
+        let mean = f64::midpoint(counts_as, first);
+        let inverse = f64::from(told.inverse);
+        assert!(
+            (mean - 0.25..=mean + 1.25).contains(&inverse),
+            "{inverse}: {mean}"
+        );
+    }
 }
 
 /// RFC 4342, 8.6.1: no more than three packets are left out of every interval, however long the
@@ -279,7 +337,17 @@ fn lost_acknowledgements_are_no_loss() {
 /// the rate received so far, within 5 % of it.
 #[test]
 fn the_first_interval_matches_the_receive_rate() {
-    let mut rx = half();
+    first_interval(half(), 1_000.0);
+}
+
+/// RFC 4828, 1: for small packets with the nominal size in the equation, not that of the packets.
+#[test]
+fn the_first_interval_of_small_packets_is_one_of_large_ones() {
+    first_interval(small_half(), 1_460.0);
+}
+
+/// The first interval makes the equation for segments of `s` bytes give the rate received.
+fn first_interval(mut rx: TfrcRx, s: f64) {
     let mut seq = 0;
     // A packet every 4 ms: 250 kB/s, the counter moves every 25 ms.
     while seq < 200 {
@@ -293,7 +361,7 @@ fn the_first_interval_matches_the_receive_rate() {
                 let first = told.intervals.last().expect("the first");
                 let p = 1.0 / f64::from(first.data_length);
                 let rtt = rx.rtt();
-                let rate = fairwire_cc::tfrc::Equation::RFC5348.rate(1_000.0, rtt, p);
+                let rate = fairwire_cc::tfrc::Equation::RFC5348.rate(s, rtt, p);
                 assert!((rate / 250_000.0 - 1.0).abs() < 0.05, "{rate} at {rtt}");
                 return;
             }
@@ -316,6 +384,18 @@ fn a_lost_first_packet_means_half_a_packet_per_round_trip() {
     assert_eq!(told.inverse, 5);
     let null = told.intervals.last().expect("the null interval");
     assert_eq!(null.data_length, 5);
+}
+
+/// RFC 4340, 3.4: while no round trip is known it counts as 0.2 s: data that nothing pushes out is
+/// reported after two of them.
+#[test]
+fn an_unknown_round_trip_counts_as_two_tenths() {
+    let config = Ccid3Config::default();
+    let mut rx = TfrcRx::new(&config, Profile::Ccid3, None, at(0), Seq::ZERO.prev());
+    rx.on_packet(at(10), data(0, 0));
+    feedback(&mut rx, at(10), 0);
+    rx.on_packet(at(40), data(1, 0));
+    assert_eq!(rx.ack_due(at(40)), AckDue::At(at(410)));
 }
 
 /// RFC 4342, 8.6.1: nine intervals are told as soon as there are nine, and no more.

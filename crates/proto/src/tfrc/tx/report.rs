@@ -20,19 +20,47 @@ pub(super) struct Report {
     pub elapsed: Duration,
 }
 
-/// The head of a Loss Intervals option.
+/// The newest intervals of the Loss Intervals options, with their Drop Counts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Intervals {
     /// Packets up to the acknowledged one that are in no interval.
     pub skip: u8,
     newest_first: [LossInterval; COUNTED],
     len: usize,
+    drops: Drops,
+}
+
+/// The newest counts of the Dropped Packets options.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Drops {
+    newest_first: [u32; COUNTED],
+    len: usize,
 }
 
 impl Intervals {
+    fn new(skip: u8) -> Self {
+        Self {
+            skip,
+            newest_first: [LossInterval::default(); COUNTED],
+            len: 0,
+            drops: Drops::default(),
+        }
+    }
+
     /// The intervals, newest first; at least one, at most nine.
     pub(super) fn as_slice(&self) -> &[LossInterval] {
         &self.newest_first[..self.len]
+    }
+
+    /// How many packets of interval `index` were lost or marked.
+    pub(super) fn drops(&self, index: usize) -> u32 {
+        let all = self.as_slice().get(index).map_or(0, |i| i.loss_length);
+        match self.drops.newest_first[..self.drops.len].get(index) {
+            // RFC 5622, 8.7: more than the lossy part has cannot be.
+            Some(&count) => count.min(all),
+            // RFC 5622, 8.7: without a count all of the lossy part is taken for lost.
+            None => all,
+        }
     }
 }
 
@@ -41,6 +69,7 @@ impl Report {
     /// absent.
     pub(super) fn read(options: Options<'_>) -> Self {
         let mut report = Self::default();
+        let mut drops = Drops::default();
         for option in options.iter().filter_map(|raw| raw.decode().ok()) {
             match option {
                 // RFC 4340, 5.8: options are processed one by one, so of several the last counts.
@@ -49,27 +78,34 @@ impl Report {
                     report.loss_event_rate = Some(loss_event_rate(inverse));
                 }
                 DccpOption::LossIntervals { skip, intervals } => {
-                    // RFC 4342, 8.6.1: a second option only continues a first one that is full,
-                    // with more intervals than count.
-                    report.intervals.get_or_insert_with(|| {
-                        let mut newest_first = [LossInterval::default(); COUNTED];
-                        let mut len = 0;
-                        for (place, interval) in newest_first.iter_mut().zip(intervals.iter()) {
-                            *place = interval;
-                            len += 1;
-                        }
-                        Intervals {
-                            skip,
-                            newest_first,
-                            len,
-                        }
-                    });
+                    // RFC 4342, 8.6.1: an option behind the first goes on where that ended, and
+                    // skips nothing, or is ignored.
+                    if report.intervals.is_some() && skip != 0 {
+                        continue;
+                    }
+                    let kept = report.intervals.get_or_insert_with(|| Intervals::new(skip));
+                    let places = kept.newest_first[kept.len..].iter_mut();
+                    for (place, interval) in places.zip(intervals.iter()) {
+                        *place = interval;
+                        kept.len += 1;
+                    }
+                }
+                DccpOption::DroppedPackets(counts) => {
+                    let places = drops.newest_first[drops.len..].iter_mut();
+                    for (place, count) in places.zip(counts.iter()) {
+                        *place = count;
+                        drops.len += 1;
+                    }
                 }
                 DccpOption::ElapsedTime(units) => {
                     report.elapsed = Duration::from_micros(10) * u64::from(units);
                 }
                 _ => {}
             }
+        }
+        // RFC 5622, 8.7: counts without intervals in the same packet say nothing.
+        if let Some(intervals) = &mut report.intervals {
+            intervals.drops = drops;
         }
         report
     }
@@ -133,6 +169,58 @@ mod tests {
         );
         let zero = [192, 6, 0, 0, 0, 0];
         assert_eq!(Report::read(Options::new(&zero)).loss_event_rate, Some(1.0));
+    }
+
+    /// RFC 5622, 8.7.1, the example: Loss Intervals and Dropped Packets of four intervals.
+    #[test]
+    fn the_drop_counts_of_the_rfc() {
+        let bytes = [
+            193, 39, 2, 0, 0, 10, 128, 0, 1, 0, 0, 10, 0, 0, 8, 0, 0, 5, 0, 0, 10, 0, 0, 8, 0, 0,
+            1, 0, 0, 8, 0, 0, 10, 128, 0, 0, 0, 0, 15, //
+            195, 14, 0, 0, 1, 0, 0, 4, 0, 0, 1, 0, 0, 0,
+        ];
+        let intervals = Report::read(Options::new(&bytes)).intervals;
+        let intervals = intervals.expect("four intervals");
+        let drops: Vec<_> = (0..4).map(|i| intervals.drops(i)).collect();
+        assert_eq!(drops, [1, 4, 1, 0]);
+    }
+
+    /// RFC 5622, 8.7: a count beyond the Loss Length is that, a missing one too; a second option goes
+    /// on where the first ended, before the intervals as well as behind them; counts alone say
+    /// nothing.
+    #[test]
+    fn odd_drop_counts() {
+        let counts = [195, 8, 0, 0, 9, 0, 0, 1, 195, 5, 0, 0, 2];
+        let intervals = [
+            193, 39, 0, 0, 0, 10, 0, 0, 3, 0, 0, 13, 0, 0, 8, 0, 0, 5, 0, 0, 13, 0, 0, 8, 0, 0, 7,
+            0, 0, 15, 0, 0, 10, 0, 0, 6, 0, 0, 16,
+        ];
+        for order in [[&counts[..], &intervals], [&intervals, &counts]] {
+            let report = Report::read(Options::new(&order.concat())).intervals;
+            let report = report.expect("four intervals");
+            let drops: Vec<_> = (0..5).map(|i| report.drops(i)).collect();
+            assert_eq!(drops, [3, 1, 2, 6, 0]);
+        }
+        assert_eq!(Report::read(Options::new(&counts)), Report::default());
+    }
+
+    /// RFC 4342, 8.6.1: intervals may be spread over several options; nine of them count.
+    #[test]
+    fn several_options_continue_each_other() {
+        let one = |skip, n: u8| [193, 12, skip, 0, 0, n, 0, 0, 1, 0, 0, n + 1];
+        let mut bytes = one(3, 1).to_vec();
+        for n in 2..=11 {
+            bytes.extend(one(0, n));
+            bytes.extend(one(1, 99));
+        }
+        let report = Report::read(Options::new(&bytes)).intervals;
+        let report = report.expect("intervals");
+        let told: Vec<_> = report
+            .as_slice()
+            .iter()
+            .map(|i| i.lossless_length)
+            .collect();
+        assert_eq!((report.skip, told), (3, (1..=9).collect()));
     }
 
     /// RFC 4342, 8.6.1: intervals that skip more than three packets are ignored, and so is a

@@ -5,6 +5,7 @@ use fairwire_wire::{DccpOption, Encoder, HeadBuf, Kind, NO_LOSS, Packet, Ports, 
 use super::TfrcTx;
 use crate::config::Ccid3Config;
 use crate::half::{Sent, Told, Tx};
+use crate::tfrc::Profile;
 
 const SIZE: u32 = 1_000;
 
@@ -25,7 +26,14 @@ fn config() -> Ccid3Config {
 
 /// A half that accepts Linux's feedback if `loss_event_rate`.
 fn half(loss_event_rate: bool) -> TfrcTx {
-    TfrcTx::new(&config(), 1_400, None, at(0), loss_event_rate)
+    TfrcTx::new(
+        &config(),
+        Profile::Ccid3,
+        1_400,
+        None,
+        at(0),
+        loss_event_rate,
+    )
 }
 
 fn send(tx: &mut TfrcTx, now: Instant, seq: u64) -> u8 {
@@ -199,7 +207,14 @@ fn copies_and_stragglers_are_ignored() {
 /// it acknowledges, feedback or not.
 #[test]
 fn acknowledgements_move_the_counter() {
-    let mut tx = TfrcTx::new(&config(), 1_400, Some(ms(100)), at(0), false);
+    let mut tx = TfrcTx::new(
+        &config(),
+        Profile::Ccid3,
+        1_400,
+        Some(ms(100)),
+        at(0),
+        false,
+    );
     assert_eq!(send(&mut tx, at(1_000), 50), 0);
     assert_eq!(send(&mut tx, at(1_030), 51), 1);
     ack(&mut tx, at(1_040), 9, 51, |_| {});
@@ -210,7 +225,14 @@ fn acknowledgements_move_the_counter() {
 /// is told that rate.
 #[test]
 fn the_handshake_gives_the_first_rate() {
-    let mut tx = TfrcTx::new(&config(), 1_400, Some(ms(100)), at(0), false);
+    let mut tx = TfrcTx::new(
+        &config(),
+        Profile::Ccid3,
+        1_400,
+        Some(ms(100)),
+        at(0),
+        false,
+    );
     let before = tx.allowed_rate().expect("a rate");
     // 4380 bytes per 100 ms, in bits.
     assert_eq!(before.bits_per_s(), 350_400);
@@ -218,4 +240,71 @@ fn the_handshake_gives_the_first_rate() {
     assert_eq!(tx.flight().packets, 1);
     assert!(matches!(tx.permit(at(0), 1, SIZE), Permit::At(_)));
     assert!(!tx.acknowledges_packets());
+}
+
+/// RFC 5622: intervals and Drop Counts on one packet give p, the nominal size and the share of the
+/// headers give the rate. Packets of 80 bytes leave every 20 ms, from number 50 on; the intervals
+/// are those of `short_intervals_count_packets_per_loss`: p = 3 / 37.5.
+#[test]
+fn small_packets_go_by_drop_counts_and_nominal_size() {
+    let profile = Profile::small_packets(1_500, false);
+    let mut tx = TfrcTx::new(&config(), profile, 1_400, None, at(0), false);
+    let send = |tx: &mut TfrcTx, i: u64| {
+        let now = at(1_000 + 20 * i);
+        tx.ccval(now);
+        let sent = Sent {
+            seq: Seq::new(50 + i),
+            data: Some(80),
+            id: None,
+        };
+        tx.on_sent(now, sent, 1);
+    };
+    send(&mut tx, 0);
+    for i in 1..50 {
+        if i == 5 {
+            ack(&mut tx, at(1_100), 9, 50, full(0, ms(0), 1));
+            assert_eq!(rate(&tx), 3_200.0, "four packets of 80 bytes per 100 ms");
+        }
+        send(&mut tx, i);
+    }
+    let intervals = [(9, 1, 10), (10, 5, 15), (3, 2, 5), (20, 0, 20)];
+    ack(&mut tx, at(2_080), 10, 99, |encoder| {
+        let elapsed = DccpOption::ElapsedTime(0);
+        put(encoder, &[elapsed, DccpOption::ReceiveRate(1_000_000)]);
+        let intervals = intervals.map(|(lossless_length, loss_length, data_length)| {
+            fairwire_wire::LossInterval {
+                lossless_length,
+                ecn_nonce: false,
+                loss_length,
+                data_length,
+            }
+        });
+        encoder.loss_intervals(0, intervals).expect("there is room");
+        encoder
+            .dropped_packets([1, 3, 2, 0])
+            .expect("there is room");
+    });
+    let p = tx.gauges().p.expect("a loss event rate");
+    assert!((p - 0.08).abs() < 1e-12, "{p}");
+    let equation = fairwire_cc::tfrc::Equation::RFC5348;
+    let expected = equation.rate(1_460.0, ms(100), 0.08) * 80.0 / 116.0;
+    assert!((rate(&tx) / expected - 1.0).abs() < 1e-9, "{}", rate(&tx));
+    // f(0.08) = sqrt(0.16/3) + 12 sqrt(0.03) 0.08 (1 + 32 * 0.0064) = 0.23094 + 0.20032.
+    assert!((expected / (14_600.0 / 0.43126 * 80.0 / 116.0) - 1.0).abs() < 1e-4);
+}
+
+/// RFC 4340, 3.4: while no round trip is known it counts as 0.2 s, so the window counter moves
+/// every 50 ms (RFC 4342, 8.1).
+#[test]
+fn an_unknown_round_trip_counts_as_two_tenths() {
+    let mut tx = half(false);
+    let ccvals = [
+        (1_000, 50),
+        (1_049, 51),
+        (1_050, 52),
+        (1_099, 53),
+        (1_100, 54),
+    ];
+    let ccvals = ccvals.map(|(now, seq)| send(&mut tx, at(now), seq));
+    assert_eq!(ccvals, [0, 0, 1, 1, 2]);
 }

@@ -1,10 +1,18 @@
+use fairwire_units::{Duration, Instant};
 use fairwire_wire::{HeadBuf, Kind, LossInterval, Options, Packet, Ports, Seq};
 
 use super::super::report::{Intervals, Report};
 use super::ReportedIntervals;
 
+const R: Duration = Duration::from_millis(100);
+
 /// (lossless, loss, data) lengths, newest first, through the wire's encoder and back.
 fn intervals(skip: u8, lengths: &[(u32, u32, u32)]) -> Intervals {
+    with_drops(skip, lengths, &[])
+}
+
+/// The same with these Drop Counts.
+fn with_drops(skip: u8, lengths: &[(u32, u32, u32)], drops: &[u32]) -> Intervals {
     let mut buf = HeadBuf::new();
     let ports = Ports {
         source: 1,
@@ -22,6 +30,9 @@ fn intervals(skip: u8, lengths: &[(u32, u32, u32)]) -> Intervals {
     encoder
         .loss_intervals(skip, lengths)
         .expect("there is room");
+    encoder
+        .dropped_packets(drops.iter().copied())
+        .expect("there is room");
     let head = encoder.finish();
     let packet = Packet::decode(head.as_slice()).expect("we wrote it");
     read(packet.options)
@@ -36,7 +47,7 @@ fn observe(
     ackno: u64,
     lengths: &[(u32, u32, u32)],
 ) -> Option<(f64, bool)> {
-    reported.observe(Seq::new(ackno), &intervals(0, lengths))
+    reported.observe(Seq::new(ackno), &intervals(0, lengths), R)
 }
 
 #[track_caller]
@@ -54,8 +65,8 @@ fn the_example_of_the_rfc() {
         193, 39, 2, 0, 0, 10, 128, 0, 1, 0, 0, 10, 0, 0, 8, 0, 0, 5, 0, 0, 10, 0, 0, 8, 0, 0, 1, 0,
         0, 8, 0, 0, 10, 128, 0, 0, 0, 0, 15,
     ];
-    let mut reported = ReportedIntervals::new(true);
-    let told = reported.observe(Seq::new(44), &read(Options::new(&bytes)));
+    let mut reported = ReportedIntervals::new(true, false);
+    let told = reported.observe(Seq::new(44), &read(Options::new(&bytes)), R);
     assert_p(told, 3.0 / 33.0, true);
     assert_eq!(reported.newest_start, Some(Seq::new(32)));
 }
@@ -63,7 +74,7 @@ fn the_example_of_the_rfc() {
 /// Before a loss p is zero; the same intervals again are no new loss event, a further one is.
 #[test]
 fn new_events_are_told_from_known_ones() {
-    let mut reported = ReportedIntervals::new(true);
+    let mut reported = ReportedIntervals::new(true, false);
     assert_p(observe(&mut reported, 100, &[(100, 0, 0)]), 0.0, false);
     let first = (100, 0, 50);
     assert_p(
@@ -85,7 +96,7 @@ fn new_events_are_told_from_known_ones() {
 /// that one by 2*50/200; the next event keeps the discount.
 #[test]
 fn discounts_last() {
-    let mut reported = ReportedIntervals::new(true);
+    let mut reported = ReportedIntervals::new(true, false);
     let first = (100, 0, 50);
     observe(&mut reported, 110, &[(9, 1, 10), first]);
     assert_p(
@@ -96,7 +107,7 @@ fn discounts_last() {
     let told = observe(&mut reported, 301, &[(0, 1, 1), (199, 1, 200), first]);
     assert_p(told, 1.5 / (200.0 + 0.5 * 50.0), true);
     // The same when the report of the long interval was lost: the next one tells its length.
-    let mut other = ReportedIntervals::new(true);
+    let mut other = ReportedIntervals::new(true, false);
     observe(&mut other, 110, &[(9, 1, 10), first]);
     assert_eq!(
         observe(&mut other, 301, &[(0, 1, 1), (199, 1, 200), first]),
@@ -108,7 +119,7 @@ fn discounts_last() {
 /// repeats is remembered (RFC 4342, 8.6.1).
 #[test]
 fn short_reports_keep_what_is_known() {
-    let mut reported = ReportedIntervals::new(false);
+    let mut reported = ReportedIntervals::new(false, false);
     let first = (100, 0, 50);
     let told = observe(
         &mut reported,
@@ -125,7 +136,7 @@ fn short_reports_keep_what_is_known() {
 /// own length do not count.
 #[test]
 fn contradictions_are_refused() {
-    let mut reported = ReportedIntervals::new(true);
+    let mut reported = ReportedIntervals::new(true, false);
     assert_eq!(
         observe(&mut reported, 200, &[(9, 1, 10), (5, 0, 5), (9, 1, 10)]),
         None
@@ -138,7 +149,7 @@ fn contradictions_are_refused() {
 /// A length at its field's limit hides where the interval begins: that is no new event.
 #[test]
 fn saturated_lengths_are_no_news() {
-    let mut reported = ReportedIntervals::new(false);
+    let mut reported = ReportedIntervals::new(false, false);
     let first = (100, 0, 50);
     observe(&mut reported, 110, &[(9, 1, 10), first]);
     let long = (1 << 24) - 1;
@@ -149,7 +160,7 @@ fn saturated_lengths_are_no_news() {
 /// Sequence numbers wrap between two reports like any others.
 #[test]
 fn the_wrap_is_no_event() {
-    let mut reported = ReportedIntervals::new(false);
+    let mut reported = ReportedIntervals::new(false, false);
     let first = (100, 0, 50);
     let top = (1u64 << 48) - 5;
     observe(&mut reported, top, &[(9, 1, 10), first]);
@@ -163,4 +174,82 @@ fn the_wrap_is_no_event() {
         2.0 / 80.0,
         true,
     );
+}
+
+/// A half for small packets that sent packets 50 to 149, one every 20 ms: ten in two round trips.
+fn small() -> ReportedIntervals {
+    let mut reported = ReportedIntervals::new(false, true);
+    for i in 0..100 {
+        let now = Instant::START + Duration::from_millis(20) * i;
+        reported.on_sent(Seq::new(50 + i), now);
+    }
+    reported
+}
+
+/// RFC 4828, 4.4, and RFC 5622, 6.1: the current interval began 180 ms ago and is left out; 75 to
+/// 89 took 300 ms and count as 15; 70 to 74 took 100 ms and count as packets per loss.
+#[test]
+fn short_intervals_count_packets_per_loss() {
+    let lengths = [(9, 1, 10), (10, 5, 15), (3, 2, 5), (20, 0, 20)];
+    let told = small().observe(Seq::new(99), &with_drops(0, &lengths, &[1, 3, 2, 0]), R);
+    assert_p(told, 3.0 / (15.0 + 2.5 + 20.0), true);
+    // The length in the middle is what the receiver says is data: 4 of 5.
+    let lengths = [(9, 1, 10), (10, 5, 15), (3, 2, 4), (20, 0, 20)];
+    let told = small().observe(Seq::new(99), &with_drops(0, &lengths, &[1, 3, 1]), R);
+    assert_p(told, 3.0 / (15.0 + 4.0 + 20.0), true);
+    // RFC 5622, 8.7: without counts, or with one that is too large, all of the lossy part is lost;
+    // zero of an interval that begins with a loss is one.
+    for (drops, k) in [(&[][..], 2.0), (&[9, 9, 9, 9], 2.0), (&[1, 3, 0, 0], 1.0)] {
+        let told = small().observe(Seq::new(99), &with_drops(0, &lengths, drops), R);
+        assert_p(told, 3.0 / (15.0 + 4.0 / k + 20.0), true);
+    }
+}
+
+/// RFC 4828, 3: an interval is short up to two round trips, the current one by the packets that
+/// it holds; from then on it counts where it makes the mean longer.
+#[test]
+fn two_round_trips_are_short_still() {
+    let lengths = |newest| [(newest, 1, newest + 1), (3, 2, 5), (20, 0, 4)];
+    let at = |newest: u32, rtt| {
+        let ackno = Seq::new(75 + u64::from(newest));
+        small().observe(ackno, &with_drops(0, &lengths(newest), &[1, 2]), rtt)
+    };
+    // 75 to 85: 200 ms.
+    assert_p(at(10, R), 2.0 / (2.5 + 4.0), true);
+    // 75 to 86, 12 packets: 2 / max(12 + 2.5, 2.5 + 4).
+    assert_p(at(11, R), 2.0 / 14.5, true);
+    // With a round trip of a tenth none is short: 2 / max(11 + 5, 5 + 4).
+    assert_p(at(10, R / 10), 2.0 / 16.0, true);
+}
+
+/// What an interval was when it was closed stays, whatever the round trip is later.
+#[test]
+fn closed_intervals_stay_what_they_were() {
+    let mut reported = small();
+    let first = [(9, 1, 10), (3, 2, 5), (20, 0, 20)];
+    let told = reported.observe(Seq::new(84), &with_drops(0, &first, &[1, 2]), R);
+    assert_p(told, 2.0 / 22.5, true);
+    let later = [(19, 1, 20), (3, 2, 5), (20, 0, 20)];
+    let told = reported.observe(Seq::new(94), &with_drops(0, &later, &[1, 2]), R / 10);
+    // The current one, of 20 packets, counts: 2 / max(20 + 2.5, 2.5 + 20).
+    assert_p(told, 2.0 / 22.5, false);
+    let mut afresh = small();
+    let told = afresh.observe(Seq::new(94), &with_drops(0, &later, &[1, 2]), R / 10);
+    assert_p(told, 2.0 / 25.0, true);
+}
+
+/// Of intervals whose packets nobody remembers the losses count, and a report about packets that
+/// were never sent is survived.
+#[test]
+fn forgotten_intervals_count_their_losses() {
+    let mut reported = ReportedIntervals::new(false, true);
+    for i in 0..5_000 {
+        reported.on_sent(Seq::new(i), Instant::START + Duration::from_millis(20) * i);
+    }
+    let lengths = [(4_000, 1, 4_001), (499, 10, 500), (20, 0, 20)];
+    let told = reported.observe(Seq::new(4_999), &with_drops(0, &lengths, &[1, 5]), R);
+    assert_p(told, 2.0 / (4_001.0 + 100.0), true);
+    let mut reported = ReportedIntervals::new(false, true);
+    let told = reported.observe(Seq::new(9), &with_drops(0, &lengths, &[1, 5]), R);
+    assert_p(told, 2.0 / (100.0 + 20.0), true);
 }
