@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use clap::{ArgGroup, Parser, ValueEnum};
 use fairwire_tools::perf::{
-    self, ClientOptions, Console, DEFAULT_PORT, Limit, PerfError, Protocol, ServerOptions,
-    parse_bit_rate, parse_byte_count,
+    self, ClientOptions, Console, DEFAULT_PORT, Limit, PathMtu, PathMtuDiscovery, PerfError,
+    Protocol, ServerOptions, parse_bit_rate, parse_byte_count,
 };
 
 /// Measure a path, or send a file over it, as iperf3 does but over DCCP.
@@ -39,6 +39,13 @@ pub(crate) struct Args {
     /// or the right `CAP_NET_RAW`. Speaks with the DCCP of Linux kernels too.
     #[arg(long)]
     native: bool,
+    /// Send IP packets of at most so many bytes over DCCP, 576 to 65535; less where the interface or
+    /// the path takes less [default: 1500].
+    #[arg(long, value_parser = clap::value_parser!(u16).range(576..), value_name = "BYTES")]
+    mtu: Option<u16>,
+    /// How DCCP finds out whether such packets pass: by probes, by ICMP errors alone, or not at all.
+    #[arg(long, value_enum, default_value = "probe", value_name = "HOW")]
+    pmtud: Pmtud,
     /// Seconds between two lines, 0.1 or more; 0 prints the summary only.
     #[arg(short, long, default_value = "1", value_parser = seconds, value_name = "SECONDS")]
     interval: Duration,
@@ -101,6 +108,13 @@ enum Proto {
     Tcp,
 }
 
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Pmtud {
+    Probe,
+    Icmp,
+    Off,
+}
+
 impl From<Proto> for Protocol {
     fn from(proto: Proto) -> Self {
         match proto {
@@ -122,8 +136,21 @@ impl Args {
         ExitCode::from(console.exit_code(code))
     }
 
+    fn path_mtu(&self) -> PathMtu {
+        PathMtu {
+            largest: self.mtu,
+            // What is the default anyway is no wish, and fits every protocol.
+            discovery: match self.pmtud {
+                Pmtud::Probe => None,
+                Pmtud::Icmp => Some(PathMtuDiscovery::Icmp),
+                Pmtud::Off => Some(PathMtuDiscovery::Off),
+            },
+        }
+    }
+
     fn client_options(self, host: String) -> ClientOptions {
         let mut options = ClientOptions::new(host, self.port);
+        options.path_mtu = self.path_mtu();
         options.protocol = self.proto.into();
         options.native = self.native;
         options.ccid = self.ccid;
@@ -144,6 +171,7 @@ impl Args {
 
     fn server_options(self) -> ServerOptions {
         let mut options = ServerOptions::new(self.port);
+        options.path_mtu = self.path_mtu();
         options.bind = self.bind;
         options.protocol = self.proto.into();
         options.native = self.native;

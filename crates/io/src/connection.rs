@@ -267,6 +267,31 @@ impl Connection {
         handle.lock().proto.max_datagram_size(*id).unwrap_or(0)
     }
 
+    /// Waits until the path turns out to take more or less than it seemed to, and gives the largest
+    /// datagram then, bytes. Datagrams queued that no longer fit get the fate [`Fate::TooLarge`].
+    /// Cancelling loses nothing.
+    ///
+    /// # Errors
+    /// [`Lost`] once the connection is over.
+    pub async fn max_datagram_size_changed(&self) -> Result<usize, Lost> {
+        self.wait(|link| match link.max_datagram.take() {
+            Some(size) => Some(Ok(size)),
+            None => link.closed.map(|reason| Err(Lost { reason })),
+        })
+        .await
+    }
+
+    /// Looks for the path MTU anew, as after a change of network. False, and nothing done, within
+    /// two seconds of the last time, or where `Config::path_mtu_discovery` is off.
+    pub fn rediscover_path_mtu(&self) -> bool {
+        let Inner { handle, id } = &*self.inner;
+        let mut state = handle.lock();
+        let now = handle.clock.now();
+        let begun = state.proto.rediscover_path_mtu(now, *id);
+        handle.poke(&mut state);
+        begun
+    }
+
     /// The peer, after the end too; `None` only if it was never known.
     pub fn remote(&self) -> Option<Remote> {
         let Inner { handle, id } = &*self.inner;

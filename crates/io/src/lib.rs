@@ -52,7 +52,7 @@ pub use endpoint::{Endpoint, EndpointBuilder};
 pub use error::{AcceptError, BindError, ConnectError, Lost, SendError, TrySendError};
 pub use fairwire_proto::{
     Ccid2Config, Ccid3Config, CloseReason, Config, DatagramId, EndpointConfig, EndpointStats, Fate,
-    ListenError, QueueLimits, QueuePolicy, Stats,
+    ListenError, PathMtuDiscovery, QueueLimits, QueuePolicy, Stats,
 };
 pub use fairwire_units::{Duration, Ecn, Rate};
 pub use fairwire_wire::udp::PORT as DCCP_UDP_PORT;

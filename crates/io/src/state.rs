@@ -97,6 +97,8 @@ pub(crate) struct Link {
     /// Has the last handle been dropped?
     pub orphan: bool,
     pub fates: VecDeque<(DatagramId, Fate)>,
+    /// The largest datagram, if it changed and nobody has been told.
+    pub max_datagram: Option<usize>,
     pub readers: Wakers,
     pub writers: Wakers,
     /// Who waits for the handshake, the end or a fate.
@@ -167,6 +169,10 @@ impl State {
                         link.fates.pop_front();
                     }
                     link.fates.push_back((id, fate));
+                    link.watchers.take(wakes);
+                }
+                Event::PathMtu { max_datagram, .. } => {
+                    link.max_datagram = Some(max_datagram);
                     link.watchers.take(wakes);
                 }
                 Event::Closed { reason } => {

@@ -32,8 +32,9 @@ use std::fmt;
 
 pub use client::client;
 pub use console::Console;
+pub use fairwire::PathMtuDiscovery;
 pub use options::{
-    ClientOptions, Limit, Protocol, ServerOptions, parse_bit_rate, parse_byte_count,
+    ClientOptions, Limit, PathMtu, Protocol, ServerOptions, parse_bit_rate, parse_byte_count,
 };
 pub use ranges::Missing;
 pub use report::{

@@ -9,10 +9,10 @@ mod udp;
 use std::net::SocketAddr;
 
 use bytes::Bytes;
-use fairwire::{Config, Connection, Duration, Ecn, Endpoint, ServiceCode, Stats};
+use fairwire::{Config, Connection, Duration, Ecn, Endpoint, SendError, ServiceCode, Stats};
 
 use super::PerfError;
-use super::options::{ClientOptions, Protocol};
+use super::options::{ClientOptions, PathMtu, Protocol};
 
 pub(crate) use dccp::native_endpoint;
 pub(crate) use tcp::Tcp;
@@ -59,7 +59,7 @@ impl Link {
         let target = target(&client.host, client.port);
         match client.protocol {
             Protocol::Dccp => {
-                let config = config(client.ccid, client.patience);
+                let config = config(client.ccid, client.path_mtu, client.patience);
                 Ok(Self::Dccp(dccp::connect(&target, config, native).await?))
             }
             Protocol::Udp => Ok(Self::Udp(Udp::connect(&target).await?)),
@@ -71,7 +71,8 @@ impl Link {
     pub(crate) async fn send(&self, bytes: Bytes) -> Result<(), Broken> {
         match self {
             Self::Dccp(connection) => match connection.send(bytes).await {
-                Ok(_) => Ok(()),
+                // The path has just turned out to take less: this one is lost, as it would be on it.
+                Ok(_) | Err(SendError::TooLarge { .. }) => Ok(()),
                 Err(error) => Err(Broken(error.to_string())),
             },
             Self::Udp(udp) => udp.send(&bytes).await,
@@ -156,8 +157,12 @@ pub(crate) fn bind_udp(addr: SocketAddr) -> std::io::Result<tokio::net::UdpSocke
 }
 
 /// DCCP's parameters for a measurement.
-pub(crate) fn config(ccid: Option<u8>, patience: std::time::Duration) -> Config {
+pub(crate) fn config(ccid: Option<u8>, path_mtu: PathMtu, patience: std::time::Duration) -> Config {
     let mut config = Config::default();
+    config.path_mtu = path_mtu.largest.unwrap_or(config.path_mtu);
+    if let Some(discovery) = path_mtu.discovery {
+        config.path_mtu_discovery = discovery;
+    }
     if let Some(ccid) = ccid {
         config.send_ccids = vec![ccid];
         config.receive_ccids = vec![ccid];
@@ -174,8 +179,8 @@ pub(crate) fn config(ccid: Option<u8>, patience: std::time::Duration) -> Config 
 }
 
 /// The server's parameters: the client says which congestion control it wants.
-pub(crate) fn server_config() -> Config {
-    let mut config = config(None, super::session::PATIENCE);
+pub(crate) fn server_config(path_mtu: PathMtu) -> Config {
+    let mut config = config(None, path_mtu, super::session::PATIENCE);
     config.send_ccids = vec![2, 3, 4];
     config.receive_ccids = vec![2, 3, 4];
     config

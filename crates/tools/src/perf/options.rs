@@ -4,6 +4,8 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use fairwire::PathMtuDiscovery;
+
 use super::PerfError;
 use super::message;
 use super::session::PATIENCE;
@@ -51,6 +53,25 @@ impl Protocol {
     }
 }
 
+/// What is known of the path MTU beforehand, and how the rest is found out. DCCP's only.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct PathMtu {
+    /// The largest IP packet, bytes; 1,500 if `None`, and never more than the interface takes.
+    pub largest: Option<u16>,
+    /// How to find out whether it passes; DCCP's default if `None`.
+    pub discovery: Option<PathMtuDiscovery>,
+}
+
+impl PathMtu {
+    fn check(self, protocol: Protocol) -> Result<(), PerfError> {
+        if self != Self::default() && protocol != Protocol::Dccp {
+            let text = "--mtu and --pmtud are for --proto dccp: the others leave it to the system";
+            return Err(PerfError::Usage(text.to_owned()));
+        }
+        Ok(())
+    }
+}
+
 /// When a flow has sent enough.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Limit {
@@ -74,6 +95,8 @@ pub struct ClientOptions {
     pub protocol: Protocol,
     /// Does DCCP travel directly in IP, not in UDP?
     pub native: bool,
+    /// How DCCP finds out what the path takes.
+    pub path_mtu: PathMtu,
     /// The CCID that we insist on, for DCCP.
     pub ccid: Option<u8>,
     /// When to stop; 10 s, or the end of the file, if `None`.
@@ -102,6 +125,7 @@ impl ClientOptions {
             port,
             protocol: Protocol::Dccp,
             native: false,
+            path_mtu: PathMtu::default(),
             ccid: None,
             limit: None,
             interval: Duration::from_secs(1),
@@ -130,6 +154,7 @@ impl ClientOptions {
         if self.native && self.protocol != Protocol::Dccp {
             return usage(NATIVE_IS_DCCP);
         }
+        self.path_mtu.check(self.protocol)?;
         if self.ccid.is_some() && self.protocol != Protocol::Dccp {
             return usage("--ccid is for --proto dccp");
         }
@@ -204,6 +229,8 @@ pub struct ServerOptions {
     pub protocol: Protocol,
     /// Does DCCP travel directly in IP, not in UDP?
     pub native: bool,
+    /// How DCCP finds out what the path takes, where the server sends.
+    pub path_mtu: PathMtu,
     /// Time between two lines, 100 ms at least; zero prints the summary only.
     pub interval: Duration,
     /// Serve one client, then end?
@@ -220,6 +247,7 @@ impl ServerOptions {
             port,
             protocol: Protocol::Dccp,
             native: false,
+            path_mtu: PathMtu::default(),
             interval: Duration::from_secs(1),
             one_off: false,
             save: None,
@@ -234,7 +262,7 @@ impl ServerOptions {
         if self.native && self.protocol != Protocol::Dccp {
             return Err(PerfError::Usage(NATIVE_IS_DCCP.to_owned()));
         }
-        Ok(())
+        self.path_mtu.check(self.protocol)
     }
 }
 

@@ -66,6 +66,10 @@ pub struct PathReport {
     pub timeouts: u64,
     /// Sync packets that we sent.
     pub syncs: u64,
+    /// The largest IP packet that the path takes, as far as was found out, bytes.
+    pub path_mtu: u16,
+    /// Probes of it that we sent.
+    pub mtu_probes: u64,
 }
 
 /// What the sender of a flow says at its end.
@@ -200,6 +204,8 @@ impl From<&Stats> for PathReport {
             cuts: stats.gauges.cuts,
             timeouts: stats.gauges.timeouts,
             syncs: stats.syncs_sent,
+            path_mtu: stats.path_mtu,
+            mtu_probes: stats.mtu_probes_sent,
         }
     }
 }

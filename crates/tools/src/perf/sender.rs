@@ -174,7 +174,6 @@ async fn send_all(
 ) -> Result<(), PerfError> {
     let start = cpu::now();
     let mut pace = Pace::new(start, params.rate);
-    let length = (params.length as usize).min(link.max_message());
     let mut buffer = BytesMut::new();
     let mut number = 0;
     let mut left = params.bytes.unwrap_or(u64::MAX);
@@ -184,6 +183,8 @@ async fn send_all(
             sleep_until(until.into()).await;
             continue;
         }
+        // What the path takes may change meanwhile.
+        let length = (params.length as usize).min(link.max_message());
         if buffer.capacity() < length {
             buffer.reserve(CHUNK.max(length));
         }

@@ -5,7 +5,7 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
-use fairwire::{BindError, Endpoint, ListenError, ListenOptions, Listener};
+use fairwire::{BindError, Config, Endpoint, ListenError, ListenOptions, Listener};
 use tokio::net::{TcpListener, UdpSocket};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep};
@@ -363,7 +363,8 @@ impl Socket {
                     BindError::PortInUse { .. } => Unbound::InUse,
                     other => Unbound::Other(other.to_string()),
                 })?;
-                Self::Dccp(listen(&endpoint, addr.port())?)
+                let config = link::server_config(server.path_mtu);
+                Self::Dccp(listen(&endpoint, addr.port(), &config)?)
             }
             Protocol::Udp => Self::Udp(link::bind_udp(addr)?, VecDeque::new()),
             Protocol::Tcp => {
@@ -398,14 +399,14 @@ impl Socket {
 
 /// Listens on `port`, or a free one if it is zero: in UDP the one that the system gave to the socket,
 /// natively the first of the dynamic ports that nobody has.
-fn listen(endpoint: &Endpoint, port: u16) -> Result<Listener, Unbound> {
+fn listen(endpoint: &Endpoint, port: u16, config: &Config) -> Result<Listener, Unbound> {
     let ports = match port {
         0 if endpoint.is_native() => 49_152..=u16::MAX,
         0 => endpoint.local_addr().port()..=endpoint.local_addr().port(),
         port => port..=port,
     };
     for port in ports {
-        let options = ListenOptions::new().config(link::server_config());
+        let options = ListenOptions::new().config(config.clone());
         match endpoint.listen_with(port, &[SERVICE], options) {
             Err(ListenError::PortInUse { .. }) => {}
             Err(error) => return Err(Unbound::Other(error.to_string())),

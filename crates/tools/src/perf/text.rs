@@ -139,13 +139,15 @@ fn details(text: &mut String, outcome: &Outcome, flow: &FlowReport) {
         let lost = path.lost.map_or(String::new(), |n| format!("{n} lost, "));
         let _ = writeln!(
             text,
-            "{name}CCID {ccid}: RTT {}, {}, {lost}{} marked, {} cuts, {} timeouts, {} Syncs sent",
+            "{name}CCID {ccid}: RTT {}, {}, {lost}{} marked, {} cuts, {} timeouts, {} Syncs sent, path MTU {} ({} probes)",
             millis(path.rtt_ms),
             window(path),
             path.marked,
             path.cuts,
             path.timeouts,
             path.syncs,
+            path.path_mtu,
+            path.mtu_probes,
         );
     }
     if let Some(receiver) = &flow.receiver

@@ -1,0 +1,115 @@
+//! Path MTU discovery as people meet it: `fairwire perf` between two hosts, which are network
+//! namespaces (`scripts/two-hosts`), past a router with a smaller link and into a black hole.
+
+#![cfg(target_os = "linux")]
+
+use std::path::Path;
+use std::process::Command;
+use std::thread;
+
+use serde_json::Value;
+
+/// A client's report from the second host; the way to the first takes 1,400 bytes. `None` where
+/// there can be no network namespaces; with `FAIRWIRE_NO_SKIP=1` that is a failure.
+fn measure(how: &str, server: &str, client: &str) -> Option<Value> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let fairwire = env!("CARGO_BIN_EXE_fairwire");
+    let ran = Command::new(root.join("scripts/two-hosts"))
+        .args([how, "1400"])
+        .arg(format!("'{fairwire}' perf -s -1 {server} >/dev/null"))
+        .arg(format!("'{fairwire}' perf {client} --json"))
+        .output()
+        .expect("a script of ours");
+    let (text, errors) = (
+        String::from_utf8_lossy(&ran.stdout),
+        String::from_utf8_lossy(&ran.stderr),
+    );
+    if ran.status.code() == Some(77) {
+        let strict = std::env::var_os("FAIRWIRE_NO_SKIP").is_some_and(|value| value == "1");
+        assert!(!strict, "FAIRWIRE_NO_SKIP=1: {errors}");
+        eprintln!("skipped: {errors}");
+        return None;
+    }
+    let report = serde_json::from_str(&text);
+    Some(report.unwrap_or_else(|error| panic!("{how} {client}: {error}: {text}{errors}")))
+}
+
+/// RFC 4340, 14.1: with datagrams that fill 1,500 bytes each CCID gets through to a host behind
+/// 1,400, whether a router says so (the size is then exact, at once) or nobody does (three seconds
+/// to notice, and the search goes by common sizes); over IPv4 and IPv6, in UDP and natively.
+#[test]
+fn data_gets_through() {
+    let cells = [
+        ("--router", "10.77.0.1", "--ccid 2 -l 1400", 1_400..=1_400),
+        ("--router", "fd77::1", "--ccid 3 -l 1380", 1_400..=1_400),
+        ("--router", "10.77.0.1", "--native -l 1400", 1_400..=1_400),
+        (
+            "--black-hole",
+            "10.77.0.1",
+            "--ccid 3 -l 1400",
+            1_280..=1_404,
+        ),
+        ("--black-hole", "fd77::1", "--ccid 2 -l 1380", 1_280..=1_404),
+    ];
+    thread::scope(|scope| {
+        for (how, host, options, found) in cells {
+            scope.spawn(move || {
+                let native = if options.contains("--native") {
+                    "--native"
+                } else {
+                    ""
+                };
+                let time = if how == "--router" { 2 } else { 5 };
+                let client = format!("-c {host} {options} -b 2M -t {time}");
+                let Some(report) = measure(how, native, &client) else {
+                    return;
+                };
+                let flow = &report["flows"][0];
+                let mtu = flow["sender"]["path"]["path_mtu"].as_u64();
+                assert!(
+                    mtu.is_some_and(|mtu| found.contains(&mtu)),
+                    "{how} {client}: {flow}"
+                );
+                let received = flow["receiver"]["datagrams"].as_u64();
+                assert!(received.is_some_and(|n| n > 100), "{how} {client}: {flow}");
+            });
+        }
+    });
+}
+
+/// Without discovery nothing large gets out of a black hole, and smaller datagrams do.
+#[test]
+fn without_discovery() {
+    for (length, arrive) in [(1_400, false), (1_300, true)] {
+        let client = format!("-c 10.77.0.1 --pmtud off -l {length} -b 1M -t 0.5");
+        let Some(report) = measure("--black-hole", "", &client) else {
+            return;
+        };
+        let flow = &report["flows"][0];
+        let received = flow["receiver"]["datagrams"].as_u64().unwrap_or(0);
+        assert_eq!(received > 10, arrive, "{length}: {flow}");
+        assert_eq!(flow["sender"]["path"]["path_mtu"], 1_500, "{flow}");
+    }
+}
+
+/// `--mtu` bounds the packets, and is DCCP's alone.
+#[test]
+fn a_bound_on_the_packets() {
+    let client = "-c 10.77.0.1 --mtu 1000 -b 1M -t 0.2";
+    if let Some(report) = measure("--router", "", client) {
+        assert_eq!(report["flows"][0]["sender"]["path"]["path_mtu"], 1_000);
+        assert_eq!(report["length"], 1_000 - 20 - 8 - 64, "what fits");
+    }
+    for wrong in [
+        "--mtu 575",
+        "--mtu 1000 --proto udp",
+        "--pmtud off --proto tcp",
+    ] {
+        let ran = Command::new(env!("CARGO_BIN_EXE_fairwire"))
+            .args(["perf", "-c", "127.0.0.1"])
+            .args(wrong.split(' '))
+            .output()
+            .expect("runs");
+        assert_eq!(ran.status.code(), Some(2), "{wrong}");
+    }
+}
