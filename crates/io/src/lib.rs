@@ -62,7 +62,7 @@ pub use options::{ConnectOptions, ListenOptions};
 pub use remote::Remote;
 
 /// Connects to a service at `host:port`, the number being both the UDP and the DCCP port, from a
-/// fresh UDP port. Tries every address that the name has, in the system's order.
+/// fresh UDP port (RFC 6773, section 3.8). Tries every address that the name has, in the system's order.
 ///
 /// # Errors
 /// That of the last address tried; see [`ConnectError`].

@@ -4,6 +4,8 @@
 //! options; [`Sockets`] is what an endpoint has of them. Knows datagrams and addresses, nothing of DCCP. Addresses are unmapped here: an IPv4 peer of
 //! a dual-stack socket is an IPv4 address to everybody above.
 //!
+//! ECN marks are set and read (RFC 4340, section 12.1; RFC 6773, section 3.5).
+//!
 //! RFC 6773, 3.3 forbids UDP checksums of zero. We always send one (the system's default). A
 //! received zero cannot be seen by a user's socket on IPv4; on IPv6 the system drops it.
 

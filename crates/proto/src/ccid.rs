@@ -44,7 +44,7 @@ pub(crate) struct Ccid {
 }
 
 const ROWS: &[Ccid] = &[
-    // RFC 4341: TCP-like.
+    // RFC 4340, 10: CCID 2, TCP-like, is always there (RFC 4341).
     Ccid {
         number: 2,
         sender: |now, setup| {

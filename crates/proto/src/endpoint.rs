@@ -167,6 +167,7 @@ impl Endpoint {
             .check()
             .map_err(|what| ConnectError::Config { what })?;
         path.check().map_err(|what| ConnectError::Config { what })?;
+        // RFC 4340, 8.1.2, RFC 5595, 2.2, 2.5, 3.1 and 3.3: one Service Code, and a valid one.
         if !service.is_valid() {
             return Err(ConnectError::InvalidService);
         }
@@ -295,7 +296,7 @@ impl Endpoint {
         }
     }
 
-    /// The largest datagram that `send` takes; keeps room for options, so that an accepted one never fails later.
+    /// The largest datagram that `send` takes (RFC 4340, section 14); keeps room for options, so that an accepted one never fails later.
     pub fn max_datagram_size(&self, id: ConnectionId) -> Option<usize> {
         self.get(id).map(Connection::max_datagram)
     }

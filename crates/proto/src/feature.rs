@@ -203,6 +203,7 @@ impl Negotiation {
         location: Location,
         value: u64,
     ) -> bool {
+        // RFC 4340, 6.3.2: for a non-negotiable feature no Change R exists.
         let impossible = !feature.values().contains(&value)
             || (feature.rule() == Rule::NonNegotiable && location == Location::Remote)
             || (feature == Feature::Ccid && self.open);
@@ -255,6 +256,7 @@ impl Negotiation {
     pub(crate) fn next_timeout(&self, rtt: Duration) -> Option<Instant> {
         let owes = self.slots().any(Slot::owes_news)
             || self.unknown.iter().any(|unknown| !unknown.is_empty());
+        // RFC 4340, 6.6.3: a Change is repeated until there is an answer.
         let waits = self.slots().any(|slot| slot.state == State::Changing);
         self.schedule.next(owes, waits, rtt)
     }

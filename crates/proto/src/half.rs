@@ -187,7 +187,7 @@ pub(crate) trait Rx: fmt::Debug + Send {
     fn on_packet(&mut self, now: Instant, arrival: Arrival);
 
     /// The peer acknowledged our packet `ackno`: what that one told need not be told again
-    /// (RFC 4340, 11.4.2 and Appendix A).
+    /// (RFC 4340, 11.4.2, and appendix A.2).
     fn on_acknowledged(&mut self, ackno: Seq);
 
     /// The Ack Vectors of a packet that acknowledged our packet `ackno`, if it has any: they may

@@ -53,7 +53,7 @@ pub struct Stats {
     pub mtu_probes_lost: u64,
     /// ICMP errors about packets too big that were not acted upon (RFC 4340, section 14.1).
     pub too_big_ignored: u64,
-    /// Packets discarded as not belonging here (RFC 4340, section 7.5).
+    /// Packets discarded as not belonging here (RFC 4340, section 7.5.4).
     pub discarded: u64,
     /// Packets whose checksum did not hold.
     pub checksum_errors: u64,

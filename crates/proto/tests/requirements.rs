@@ -3,6 +3,8 @@
 
 #[path = "requirements/feedback.rs"]
 mod feedback;
+#[path = "requirements/header.rs"]
+mod header;
 
 use std::net::SocketAddr;
 

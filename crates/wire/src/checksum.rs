@@ -1,4 +1,4 @@
-//! The Internet checksum over parts: pseudo-header, head, covered payload (RFC 4340, section 9).
+//! The Internet checksum over parts: pseudo-header, head, covered payload (RFC 4340, sections 9.1 and 9.2).
 //!
 //! A [`Sum`] is taken of each part where it lies and the sums are joined, so that a payload is
 //! read once and never copied. Odd lengths are handled: a part that starts at an odd offset has

@@ -121,7 +121,7 @@ impl<'a> Encoder<'a> {
     ) -> Self {
         let packet_type = kind.packet_type();
         let short = seq.is_short();
-        // RFC 4340, 5.1: only Data, Ack and DataAck may set X to zero.
+        // RFC 4340, 5.1, 5.2, 5.3, 5.5, 5.6 and 5.7: only Data, Ack and DataAck may set X to zero.
         assert!(
             !short || packet_type.may_be_short(),
             "a {packet_type} has 48-bit sequence numbers"
@@ -334,7 +334,7 @@ impl<'a> Encoder<'a> {
     /// Pads the head and says where it ends.
     #[inline]
     fn close(self) -> &'a mut HeadBuf {
-        // RFC 4340, 5.8: Padding fills the options up to a word. The buffer may hold something
+        // RFC 4340, 5.8 and 5.8.1: Padding fills the options up to a word. The buffer may hold something
         // else there from a longer head.
         let end = self.padded_len();
         self.buf.bytes[self.at..end].fill(ty::PADDING);
@@ -429,7 +429,7 @@ fn significant(bytes: &[u8]) -> &[u8] {
     &bytes[zeros.min(bytes.len() - 1)..]
 }
 
-/// RFC 4340, 13.2: an elapsed time below 0.65536 s in two bytes, a longer one in four.
+/// RFC 4340, 13.2 and 13.3: an elapsed time below 0.65536 s in two bytes, a longer one in four.
 #[inline]
 fn elapsed_form(bytes: &[u8; 4]) -> &[u8] {
     match bytes {

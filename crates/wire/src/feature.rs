@@ -36,7 +36,7 @@ pub enum Feature {
     SendLossEventRate = 192,
 }
 
-/// How two ends agree on a feature's value (RFC 4340, section 6.3).
+/// How two ends agree on a feature's value (RFC 4340, sections 6.3.1 and 6.3.2).
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Rule {
     /// The first entry of the server's list that is in the client's too.

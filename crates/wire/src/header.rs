@@ -5,7 +5,7 @@ use std::fmt;
 
 use crate::{DecodeError, PacketType};
 
-/// The longest head: Data Offset is eight bits of 32-bit words (RFC 4340, section 5).
+/// The longest head: Data Offset is eight bits of 32-bit words (RFC 4340, section 5.1).
 pub const MAX_HEAD: usize = 1020;
 
 /// The shortest header: a generic one with 24-bit sequence numbers.

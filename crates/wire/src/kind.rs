@@ -2,7 +2,7 @@
 
 use crate::{PacketType, ResetCode, SeqNo, ServiceCode};
 
-/// A packet's type with the fields that follow from it (RFC 4340, sections 5.2 to 5.7, and
+/// A packet's type with the fields that follow from it (RFC 4340, sections 5.1 to 5.7, and
 /// RFC 5596, section 2.2.1).
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Kind {

@@ -25,7 +25,7 @@ pub const PORT: u16 = 6511;
 /// Bytes of a UDP header.
 pub const HEADER_LEN: usize = 8;
 
-/// The shortest UDP Length with a DCCP packet inside (RFC 6773, section 3.3).
+/// The shortest UDP Length with a DCCP packet inside (RFC 6773, sections 3.1 and 3.3).
 pub const MIN_LENGTH: usize = HEADER_LEN + MIN_HEADER;
 
 /// The IP protocol number of UDP.

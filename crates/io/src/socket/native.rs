@@ -1,7 +1,8 @@
 //! DCCP directly in IP, protocol 33, on raw sockets.
 //!
 //! A raw socket gets every DCCP packet of the host that its address allows: IPv4 packets with
-//! their header, IPv6 packets without. The kernel computes no DCCP checksum and looks at none.
+//! their header, IPv6 packets without. The kernel computes no DCCP checksum and looks at none
+//! (RFC 4340, section 9.1).
 //! While one is open, the kernel does not answer "protocol unreachable".
 
 use std::io;

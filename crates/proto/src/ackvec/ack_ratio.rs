@@ -1,5 +1,5 @@
 //! Congestion control of acknowledgements: how many packets one of them should cover (RFC 4341,
-//! section 6.1.2).
+//! sections 6.1 and 6.1.2).
 //!
 //! The rate of acknowledgements is halved, by doubling the ratio, for a window of data with a lost
 //! or marked one, and raised by about one acknowledgement per window without.

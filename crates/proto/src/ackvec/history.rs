@@ -1,4 +1,5 @@
-//! What a receiver remembers of the packets that arrived: runs of equal states, newest first.
+//! What a receiver remembers of the packets that arrived: runs of equal states, newest first. All
+//! of it goes with every report (RFC 4340, sections 11.4 and 11.4.2, and appendix A.2).
 
 use std::collections::VecDeque;
 

@@ -1,4 +1,5 @@
-//! The data packets in flight, and which of them feedback settles (RFC 4341, section 5).
+//! The data packets in flight, and which of them feedback settles (RFC 4341, section 5). What no
+//! vector has named has not arrived (RFC 4340, section 11.4).
 
 use std::collections::VecDeque;
 

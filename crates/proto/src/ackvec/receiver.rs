@@ -1,4 +1,5 @@
-//! The receiving half of CCID 2: when to acknowledge, and with what.
+//! The receiving half of CCID 2: when to acknowledge, and with what. Every loss and mark is told
+//! (RFC 4340, section 11).
 
 use fairwire_units::{Duration, Ecn, Instant};
 use fairwire_wire::{DccpOption, Encoder, NoRoom, Options, Seq};
@@ -106,6 +107,7 @@ impl Receiver {
 
 impl Rx for Receiver {
     fn on_packet(&mut self, now: Instant, arrival: Arrival) {
+        // RFC 4340, 5.1: CCVal means nothing here.
         let marked = arrival.ecn == Ecn::Ce;
         let order = self.history.note(arrival.seq, marked);
         match order {

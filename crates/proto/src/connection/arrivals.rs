@@ -1,6 +1,6 @@
 //! Which of the peer's packets have come, and which are missing.
 //!
-//! Tells copies apart, and counts the data packets that did not arrive.
+//! Tells copies apart (RFC 4340, section 7), and counts the data packets that did not arrive.
 
 use fairwire_wire::Seq;
 

@@ -116,7 +116,8 @@ impl Connection {
         self.reset(ctx, code, data, CloseReason::PeerError { code, data });
     }
 
-    /// Sends a Reset and ends the connection.
+    /// Sends a Reset and ends the connection. `data` is zero where the code gives it no meaning, and
+    /// code 0, which means nothing, is never sent (RFC 4340, section 5.6).
     pub(super) fn reset(
         &mut self,
         ctx: &mut Context<'_>,

@@ -1,4 +1,4 @@
-//! How a connection begins (RFC 4340, section 8.1).
+//! How a connection begins (RFC 4340, sections 8.1.1 to 8.1.5).
 
 use fairwire_units::{Duration, Instant};
 use fairwire_wire::{
@@ -137,7 +137,8 @@ impl Connection {
                 self.sequence.begin_receiving(seq.prev());
                 true
             }
-            // A Reset for something else is not answered: see `Replies::answer`.
+            // A Reset for something else is not answered: see `Replies::answer`. RFC 4340, 7.5.4:
+            // a Sync in REQUEST is. RFC 4340, 5.6: Data 1 names the type.
             _ => {
                 let data = [packet.packet_type().number(), 0, 0];
                 let (path, code) = (self.flow.path, ResetCode::PacketError);

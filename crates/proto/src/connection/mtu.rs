@@ -1,4 +1,4 @@
-//! How large packets may be on this path (RFC 4340, section 14.1).
+//! How large packets may be on this path (RFC 4340, section 14.1; RFC 6773, section 3.7).
 //!
 //! [`search`] decides what to try; here its probes become Syncs padded to their size, answers and
 //! ICMP errors are checked, and what follows reaches the application: a size, and the fate of

@@ -91,7 +91,8 @@ impl Connection {
         })
     }
 
-    /// Processes one option; false if it was not understood or not acted upon.
+    /// Processes one option; false if it was not understood or not acted upon, which is no reason
+    /// to complain (RFC 4340, sections 5.8 and 15).
     fn process_option(
         &mut self,
         ctx: &mut Context<'_>,

@@ -70,7 +70,7 @@ impl Connection {
 
     /// Must the next packet carry an NDP Count?
     pub(super) fn is_ndp_due(&self) -> bool {
-        // RFC 4340, 7.7: behind a packet without data; elsewhere its absence says zero.
+        // RFC 4340, 7.7 and 7.7.2: behind a packet without data; elsewhere its absence says zero.
         self.agreed.ndp && self.ndp_run > 0
     }
 

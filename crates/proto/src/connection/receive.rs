@@ -36,7 +36,7 @@ impl Connection {
             self.stats.discarded += 1;
             return;
         }
-        // Steps 5 and 6.
+        // Steps 5 and 6. RFC 4340, 7.5.4: nothing of an invalid packet is processed.
         let active = self.is_active(ctx);
         match self.sequence.check(packet_type, seq, ack, active) {
             Verdict::Valid => {}
@@ -62,7 +62,7 @@ impl Connection {
         self.process(ctx, packet, (seq, ack), payload, ecn);
     }
 
-    /// Has a valid packet come within the last three round trips (section 7.5.3)?
+    /// Has a valid packet come within the last three round trips (RFC 4340, section 7.5.3)?
     fn is_active(&self, ctx: &Context<'_>) -> bool {
         let heard = self.sequence.heard_at;
         heard.is_some_and(|at| ctx.now.saturating_since(at) <= self.rtt() * 3)
@@ -83,6 +83,7 @@ impl Connection {
             Ok(ndp_count) => ndp_count,
             Err(fatal) => return self.fail(ctx, fatal),
         };
+        // RFC 4340, 7.4 and 11.4: only now may it be acknowledged.
         self.sequence.acknowledgeable = Seq::max(self.sequence.acknowledgeable, seq);
         // Steps 9 to 12.
         match (self.state, packet.kind) {
@@ -104,7 +105,8 @@ impl Connection {
             _ => {}
         }
         // Step 16. RFC 4340, 7: numbers tell copies made by the network; what they cannot tell any
-        // more may be one.
+        // more may be one. RFC 4340, 11.4: what the application never gets is told as arrived all
+        // the same.
         if novelty == Novelty::New {
             self.take_data(ctx, packet_type, payload, ecn);
         }
@@ -178,14 +180,14 @@ impl Connection {
     ) {
         match packet_type {
             PacketType::Data | PacketType::DataAck => {}
-            // RFC 4340, 5.4: without bytes these carry no datagram; 8.1.3 and step 16: the data
-            // of one of them at most is passed on.
+            // RFC 4340, 5.4: without bytes these carry no datagram. RFC 4340, 8.1.3 and 8.5, step
+            // 16: the data of one of them at most is passed on.
             PacketType::Request | PacketType::Response if !payload.is_empty() => {
                 if std::mem::replace(&mut self.took_handshake_data, true) {
                     return;
                 }
             }
-            // RFC 4340, 5.4 to 5.7: anything behind the others is padding.
+            // RFC 4340, 5.4, 5.5 and 5.7: anything behind the others is padding.
             _ => return,
         }
         // RFC 4340, 12.1: who cannot read marks takes no data before the peer knows.

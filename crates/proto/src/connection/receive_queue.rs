@@ -1,4 +1,4 @@
-//! What arrived and was not read yet, and how much did not arrive.
+//! What arrived and was not read yet, and how much did not arrive (RFC 4340, section 7.7.1).
 //!
 //! Bounded: beyond the bound the newest is dropped and counted as missing, while the packet
 //! that carried it still counts for everything else.

@@ -1,4 +1,5 @@
-//! The last step of every head: the checksum that its path asks for.
+//! The last step of every head: the checksum that its path asks for. Coverage keeps its place in a
+//! head that travels in UDP (RFC 6773, section 3.3.1).
 
 use fairwire_wire::checksum::{PseudoHeader, Sum, coverage};
 use fairwire_wire::{DecodeError, Encoder, Packet};
@@ -33,6 +34,7 @@ pub(crate) fn verify(
     match path.encapsulation {
         // RFC 6773, 3.3: the field is ignored on receipt.
         Encapsulation::Udp => Ok(()),
+        // RFC 4340, 9.1: what does not match is ignored, options and all.
         Encapsulation::Native => {
             let Some(pseudo) = PseudoHeader::new(path.remote.ip(), path.local.ip()) else {
                 return Ok(());

@@ -1,4 +1,4 @@
-//! Sequence-number validity (RFC 4340, section 7.5, and steps 5 and 6 of section 8.5).
+//! Sequence-number validity (RFC 4340, sections 7.5.1 to 7.5.4, and steps 5 and 6 of section 8.5).
 //!
 //! Answers one question: does this packet belong here? It holds no timers and sends nothing;
 //! [`sync`](super::sync) reacts to its verdicts.
@@ -81,6 +81,7 @@ impl Sequence {
 
     /// The number of the next packet sent.
     pub(crate) fn next_sent(&mut self) -> Seq {
+        // RFC 4340, 7.1: by one for every packet.
         self.gss = self.gss.next();
         if self.iss.distance(self.gss) >= YOUNG {
             self.young_sent = false;

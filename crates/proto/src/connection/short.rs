@@ -44,7 +44,7 @@ impl Connection {
     /// Do our Data, Ack and `DataAck` packets carry 24-bit numbers, in heads four bytes shorter
     /// (eight with an Acknowledgement Number)?
     pub(crate) fn is_short(&self) -> bool {
-        // RFC 4340, 7.6.2: not beside a wide window, nor at a high rate. Not before OPEN: a server
+        // RFC 4340, 5.1 and 7.6.2: not beside a wide window, nor at a high rate. Not before OPEN: a server
         // that keeps no state (section 8.1.4) has nothing to extend a number by.
         self.state == State::Open
             && self.agreed.short

@@ -1,4 +1,4 @@
-//! How large packets may be (RFC 4340, section 14).
+//! How large packets may be (RFC 4340, sections 14 and 14.1).
 
 use std::net::IpAddr;
 

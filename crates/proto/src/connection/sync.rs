@@ -52,7 +52,7 @@ impl Syncs {
 
     /// Answers the Sync `seq` (step 15).
     pub(super) fn answer(&mut self, now: Instant, seq: Seq) {
-        // RFC 4340, 8.2: at once, subject to a rate limit.
+        // RFC 4340, 5.7 and 8.2: by its number, at once, subject to a rate limit.
         if self.answers.allow(now) {
             self.answer = Some(seq);
         }
@@ -92,7 +92,7 @@ impl Connection {
 
     /// The ECN field of the packet of datagrams, and of all others.
     pub(super) fn ecn_of(&self, is_data: bool) -> Ecn {
-        // RFC 8311, 6: data is ECT(0). RFC 4340, 12.1: not towards who cannot read marks.
+        // RFC 8311, 6: data is ECT(0). RFC 4340, 12 and 12.1: not towards who cannot read marks.
         if is_data && self.agreed.ect {
             Ecn::Ect0
         } else {

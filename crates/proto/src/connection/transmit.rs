@@ -54,7 +54,8 @@ impl Connection {
         let feedback = self.feedback_due(now);
         let overdue = floor_passed && is_due(feedback, now);
         let data = self.is_data_permitted(now);
-        // An NDP Count rides on a DataAck, so that all Data packets have heads of one length.
+        // RFC 4340, 4.3 and 8.1.5: in PARTOPEN every packet acknowledges. An NDP Count rides on a
+        // DataAck, so that all Data packets have heads of one length.
         if data
             && (self.state == State::PartOpen || feedback != AckDue::No || self.is_ndp_due())
             && let Some(transmit) = self.send_data_ack(ctx, head, overdue)
@@ -66,10 +67,12 @@ impl Connection {
         // An echo alone is not worth a packet, or two ends could echo each other for ever; before
         // data it is, for there it may not ride.
         let echoes = data && self.timestamps.echo(now).is_some();
+        // RFC 4340, 11.3: feedback that no data can carry leaves by itself.
         if overdue || (floor_passed && (negotiates || acknowledges || echoes)) {
             self.ack_floor = Some(now + ACK_AGAIN);
             return Some(self.send_ack(ctx, head));
         }
+        // RFC 4340, 8.1.5: no Data in PARTOPEN.
         if data && self.state == State::Open {
             return self.send_data(ctx, head);
         }
@@ -99,6 +102,7 @@ impl Connection {
     /// An Ack with everything that there is to say.
     fn send_ack(&mut self, ctx: &mut Context<'_>, head: &mut HeadBuf) -> Transmit {
         self.due.ack = false;
+        // RFC 4340, 7.4: the greatest number of what was processed.
         let ack = self.sequence.acknowledgeable.into();
         let kind = Kind::Ack { ack };
         let mut encoder = self.start(head, &kind, (0, 0), 0);
@@ -125,6 +129,7 @@ impl Connection {
         let mut encoder = self.start(head, &kind, (ccval, cscov), size);
         self.write_ndp(&mut encoder);
         let fits = self.write_feedback(ctx.now, &mut encoder);
+        // RFC 4340, 11.2: feedback that is due and too long leaves on an Ack of its own.
         if !fits && (overdue || self.state == State::Open) {
             return None;
         }

@@ -54,6 +54,7 @@ impl Endpoint {
             return Ok(());
         };
         let listener = self.listeners.at(flow.local_port);
+        // RFC 4340, 8.1.2, and RFC 5595, 3.3.1 and 3.3.3: not offered here.
         let offered = listener.filter(|listener| listener.offers(service));
         let Some(listener) = offered else {
             return Err(ResetCode::BadServiceCode);
@@ -113,6 +114,7 @@ impl Endpoint {
             return Admission::Forget(options);
         }
         let full = self.backlog.len() >= self.config.max_half_open || self.connections.len() >= max;
+        // RFC 4340, 8.1.3, and RFC 6773, 3.8: what finds no room is not passed on.
         if crowded || (full && !self.evict(None)) {
             return Admission::Refuse;
         }

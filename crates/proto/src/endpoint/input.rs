@@ -22,6 +22,7 @@ impl Endpoint {
             return;
         };
         let checked = verify(&packet, &meta.path, head, &payload);
+        // RFC 6773, 3.8: from any UDP port, which is part of what tells connections apart.
         let flow = Flow::of_received(meta.path, &packet);
         // Step 2.
         let slot = self.table.find(&flow);
@@ -75,7 +76,7 @@ impl Endpoint {
                 };
                 refusal
             }
-            // RFC 4340, 8.1.3: nobody listens there.
+            // RFC 4340, 8.1.3, and RFC 5595, 3.3.1: nobody listens there.
             (Kind::Request { .. }, None) => {
                 self.stats.unmatched += 1;
                 ResetCode::ConnectionRefused

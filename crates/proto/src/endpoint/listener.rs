@@ -21,7 +21,8 @@ pub(super) struct Listener {
 impl Listener {
     /// Does it offer this service?
     pub(super) fn offers(&self, service: ServiceCode) -> bool {
-        // RFC 4340, 8.1.2: the invalid code is refused, whoever asks.
+        // RFC 4340, 8.1.2, and RFC 5595, 2.5: the invalid code is refused, whoever asks. RFC 5595,
+        // 2.4 and 3.3: a port may offer several.
         service.is_valid() && self.services.contains(&service)
     }
 }
@@ -41,9 +42,11 @@ impl Listeners {
         services: &[ServiceCode],
         config: Config,
     ) -> Result<(), ListenError> {
+        // RFC 4340, 8.1.2, RFC 5595, 2.2 and 2.5: a Service Code at least, and valid ones.
         if services.is_empty() || services.iter().any(|service| !service.is_valid()) {
             return Err(ListenError::InvalidService);
         }
+        // RFC 5595, 3.3: nobody could tell two servers at one port apart.
         if self.ports.contains_key(&port) {
             return Err(ListenError::PortInUse { port });
         }

@@ -1,4 +1,4 @@
-//! Choosing the local port of a connection.
+//! Choosing the local port of a connection: one that is hard to guess (RFC 4340, section 5.1).
 
 use fairwire_units::Instant;
 

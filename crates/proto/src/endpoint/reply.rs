@@ -92,7 +92,7 @@ impl Replies {
     ) {
         let is_reset = matches!(packet.kind, Kind::Reset { .. });
         // RFC 4340, 8.5, steps 2 and 3: Resets are never answered, or two ends could go on for
-        // ever; 8.1.3: at a limited rate.
+        // ever. RFC 4340, 8.1.3: at a limited rate.
         if is_reset || !self.limit.allow(now) {
             return;
         }

@@ -1,7 +1,9 @@
 //! Everything unpredictable, from one secret.
 //!
 //! The protocol draws no randomness. What must be hard to guess is a keyed hash of something
-//! public, each purpose with a key of its own.
+//! public, each purpose with a key of its own: ports (RFC 4340, sections 3.1 and 5.1), numbers,
+//! timestamps. A new secret at each start moves every flow to an unrelated place (RFC 4340, section
+//! 7.3).
 
 use std::hash::{BuildHasher, Hash, Hasher};
 

@@ -1,4 +1,5 @@
-//! Which connection a packet belongs to.
+//! Which connection a packet belongs to: over UDP all six parts of its address tell (RFC 6773,
+//! section 3.8).
 
 use std::net::IpAddr;
 

@@ -246,6 +246,7 @@ impl Negotiation {
         let location = incoming.location;
         // RFC 4340, 6.6.4: a Confirm has to acknowledge the newest Change.
         let ackno = self.arriving.and_then(|arriving| arriving.ackno);
+        // RFC 4340, 6.6.1: until then the value stays.
         let answers = match (ackno, self.fgss) {
             (Some(ackno), Some(fgss)) => !ackno.is_before(fgss),
             _ => false,
@@ -319,7 +320,8 @@ impl Negotiation {
     }
 }
 
-/// RFC 4340, 6.3.1: the first entry of the server's list that the client's has too.
+/// RFC 4340, 6.3.1: the first entry of the server's list that the client's has too. RFC 4340, 15:
+/// values that we do not know are never in both.
 fn reconcile(role: Role, ours: &[u8], theirs: &[u8]) -> Option<u8> {
     let (server, client) = match role {
         Role::Server => (ours, theirs),

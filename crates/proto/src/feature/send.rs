@@ -89,7 +89,8 @@ impl UnknownFeatures {
     }
 }
 
-/// Which of our options a packet type can carry.
+/// Which of our options a packet type can carry; Mandatory goes with a Change (RFC 4340, section
+/// 5.8.2).
 #[derive(Clone, Copy, Debug)]
 struct Carries {
     changes: bool,
@@ -272,7 +273,7 @@ fn write_change(
     })
 }
 
-/// RFC 4340, 6.2 and 6.3: the value in force, then for server-priority features our list.
+/// RFC 4340, 6.2, 6.3.1 and 6.3.2: the value in force, then for server-priority features our list.
 fn write_confirm(
     slot: &Slot,
     feature: Feature,

@@ -3,7 +3,7 @@
 use fairwire_wire::feature::{Feature, Rule};
 
 /// The features that take part: those of RFC 4340 and those of CCID 3 and 4 (RFC 4342,
-/// section 8.4).
+/// section 8.4). CCID 2 needs two of them, so they are there (RFC 4340, section 6.4).
 ///
 /// Any other number, and these where their CCID is not in use, counts as unknown.
 pub(super) const KNOWN: [Feature; 10] = [
@@ -105,7 +105,8 @@ pub(super) enum Answer {
     Empty,
 }
 
-/// A Confirm that is owed.
+/// A Confirm that is owed, for a Change that came: there is no other way to get one (RFC 4340,
+/// section 6.2).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Owed {
     pub(super) answer: Answer,

@@ -26,7 +26,7 @@ impl Negotiation {
             self.accept(Feature::EcnIncapable, location, RATHER_NO);
         }
         if !config.ecn {
-            // RFC 4340, 12.1: who cannot read marks says so, and insists.
+            // RFC 4340, 12.1, and RFC 6773, 3.5: who cannot read marks says so, and insists.
             self.wish(Feature::EcnIncapable, Location::Local, YES, true);
         }
         let range = Feature::SequenceWindow.values();
@@ -59,7 +59,8 @@ impl Negotiation {
         }
     }
 
-    /// The CCID that data from `location` will use, if there is only one possibility left.
+    /// The CCID that data from `location` will use, if there is only one possibility left. What
+    /// belongs to a CCID is asked for only then (RFC 4340, section 10.3).
     pub(super) fn expected_ccid(&self, location: Location) -> Option<u8> {
         self.ccid(location).or_else(|| {
             match self
@@ -79,7 +80,8 @@ impl Negotiation {
             let receiver = sender.other();
             let ccid = self.expected_ccid(sender);
             match ccid {
-                // RFC 4341, 4: CCID 2 cannot do without Ack Vectors, so both ends ask for them.
+                // RFC 4341, 4, and RFC 4340, 11.5: CCID 2 cannot do without Ack Vectors, so both
+                // ends ask for them.
                 Some(2) => self.wish(Feature::SendAckVector, receiver, YES, true),
                 // Only CCID 2's halves write and read them.
                 Some(_) => self.wish(Feature::SendAckVector, receiver, NO, false),

@@ -1,5 +1,7 @@
 //! What acknowledges, and what must not.
 
+use fairwire_wire::DccpOption;
+
 use super::*;
 
 /// RFC 4340, 7.1, and RFC 5348, 3.2.1 and 5.1: every packet has the number after the last one's,
@@ -49,5 +51,114 @@ fn feedback_does_not_ride_on_data() {
             counts[usize::from(feedback)] += 1;
         }
         assert!(counts[1] > 0, "some data carried feedback: {counts:?}");
+    }
+}
+
+/// RFC 4340, 11.4: a packet that was refused for its Acknowledgement Number is told as missing by
+/// the next vector, and its options had no effect, though its own number is a fine one.
+#[test]
+fn what_was_not_processed_is_not_told() {
+    let mut pair = Pair::open(2);
+    let (seq, ack) = pair.next_numbers(CLIENT);
+    let never_sent = ack.add(50).into();
+    let answers = pair.inject(CLIENT, seq, &Kind::Ack { ack: never_sent }, |encoder| {
+        let stamp = DccpOption::Timestamp(1);
+        encoder.option(&stamp).expect("there is room");
+    });
+    assert!(matches!(answers[..], [Kind::Sync { .. }]), "{answers:?}");
+    let data = Kind::DataAck { ack: ack.into() };
+    let before = pair.log.len();
+    pair.inject(CLIENT, seq.add(1), &data, |_| {});
+    let sent = pair
+        .log
+        .get(before)
+        .expect("what comes after a gap is acknowledged at once");
+    let packet = sent.packet();
+    assert_eq!(
+        packet.kind,
+        Kind::Ack {
+            ack: seq.add(1).into()
+        }
+    );
+    let mut states = Vec::new();
+    for option in packet.options {
+        match option
+            .decode()
+            .expect("an endpoint writes what can be read")
+        {
+            DccpOption::AckVector { cells, .. } => {
+                for cell in cells.iter() {
+                    let packets = usize::from(cell.run());
+                    states.extend(std::iter::repeat_n(cell.state(), packets));
+                }
+            }
+            DccpOption::TimestampEcho { .. } => panic!("an echo of what was not processed"),
+            _ => {}
+        }
+    }
+    let (came, missing) = (CellState::Received, CellState::NotReceived);
+    assert_eq!(states[..3], [came, missing, came]);
+}
+
+/// RFC 4340, 15: what an extension of the peer's may bring is no reason for a Reset; a feature that
+/// is not known gets its empty Confirm.
+#[test]
+fn the_unknown_is_not_punished() {
+    let mut pair = Pair::open(2);
+    let (seq, ack) = pair.next_numbers(CLIENT);
+    let ack = Kind::Ack { ack: ack.into() };
+    let before = pair.log.len();
+    pair.inject(CLIENT, seq, &ack, |encoder| {
+        encoder.raw_option(99, &[1, 2, 3]).expect("there is room");
+        encoder.raw_option(127, &[]).expect("there is room");
+        let value = &[7][..];
+        let change = DccpOption::ChangeL { feature: 77, value };
+        encoder.option(&change).expect("there is room");
+    });
+    pair.run_for(Duration::from_secs(1));
+    let answers = &pair.log[before..];
+    let empty = DccpOption::ConfirmR {
+        feature: 77,
+        value: &[],
+    };
+    let confirmed = answers.iter().any(|sent| {
+        let mut options = sent.packet().options.into_iter();
+        options.any(|option| option.decode() == Ok(empty))
+    });
+    assert!(confirmed, "the feature is not known");
+    for sent in answers {
+        assert_ne!(sent.packet_type(), PacketType::Reset);
+    }
+    pair.send(CLIENT);
+    pair.run_for(Duration::from_secs(1));
+    let server = pair.server.expect("open");
+    assert!(pair.ends[SERVER].recv(server).is_some(), "it goes on");
+}
+
+/// RFC 4340, 15 and 6.3.2: a Sequence Window below 32 cannot be; its Change gets an empty Confirm.
+#[test]
+fn an_unacceptable_value_gets_an_empty_confirm() {
+    for (window, accepted) in [(31, false), (32, true)] {
+        let mut pair = Pair::open(2);
+        let (seq, ack) = pair.next_numbers(CLIENT);
+        let ack = Kind::Ack { ack: ack.into() };
+        let before = pair.log.len();
+        let value = &[0, 0, 0, 0, 0, window][..];
+        pair.inject(CLIENT, seq, &ack, |encoder| {
+            let change = DccpOption::ChangeL { feature: 3, value };
+            encoder.option(&change).expect("there is room");
+        });
+        pair.run_for(Duration::from_secs(1));
+        let options = pair.log[before..]
+            .iter()
+            .flat_map(|sent| sent.packet().options);
+        let confirmed: Vec<_> = options
+            .filter_map(|option| match option.decode() {
+                Ok(DccpOption::ConfirmR { feature: 3, value }) => Some(value),
+                _ => None,
+            })
+            .collect();
+        let expected = if accepted { value } else { &[] };
+        assert_eq!(confirmed, [expected], "{window}");
     }
 }

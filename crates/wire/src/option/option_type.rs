@@ -81,9 +81,9 @@ pub const fn ignored_on(option_type: u8, packet_type: PacketType) -> bool {
         PacketType::Data => ignored_on_data(option_type),
         PacketType::Request => matches!(
             option_type,
-            // RFC 4340, 8.1.4: no Init Cookie on a Request; 11.4: no Ack Vector; 11.7: no Data
-            // Dropped; 13.2: no Elapsed Time. RFC 4342, 8.6.1: no Loss Intervals; RFC 5622, 8.7:
-            // drop counts without the intervals they belong to are ignored.
+            // RFC 4340, 8.1.4: no Init Cookie on a Request. RFC 4340, 11, 11.4, 11.7 and 13.2:
+            // nothing that acknowledges. RFC 4342, 8.6.1: no Loss Intervals; RFC 5622, 8.7: drop
+            // counts without the intervals they belong to are ignored.
             INIT_COOKIE | ACK_VECTOR_0
                 ..=DATA_DROPPED | ELAPSED_TIME | LOSS_INTERVALS | DROPPED_PACKETS
         ),

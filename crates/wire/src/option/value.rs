@@ -140,6 +140,7 @@ impl<'a> DccpOption<'a> {
             ty::TIMESTAMP => word(data).map(Self::Timestamp).ok_or(bad_length),
             ty::TIMESTAMP_ECHO => timestamp_echo(data).ok_or(bad_length),
             ty::ELAPSED_TIME => elapsed(data).map(Self::ElapsedTime).ok_or(bad_length),
+            // RFC 4340, 5.8: of any other length it is ignored.
             ty::DATA_CHECKSUM => word(data).map(Self::DataChecksum).ok_or(bad_length),
             ty::RTT_ESTIMATE => rtt_estimate(data).ok_or(bad_length),
             ty::LOSS_EVENT_RATE => word(data).map(Self::LossEventRate).ok_or(bad_length),

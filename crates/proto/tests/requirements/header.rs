@@ -1,0 +1,147 @@
+//! Fields of the header, and what a server says to Requests.
+
+use super::*;
+
+/// A packet of a stranger's to the server, from a port that has no connection; the answers.
+fn stranger(pair: &mut Pair, port: u16, kind: &Kind, ccval: u8) -> Vec<Kind> {
+    let ports = Ports {
+        source: 40_000,
+        destination: port,
+    };
+    knock(pair, ports, Seq::new(1_000), kind, ccval)
+}
+
+/// Hands a packet to the server; what it answers at once.
+fn knock(pair: &mut Pair, ports: Ports, seq: Seq, kind: &Kind, ccval: u8) -> Vec<Kind> {
+    let mut head = HeadBuf::new();
+    let encoder = Encoder::new(&mut head, ports, seq.into(), kind, ccval, 0);
+    let head = encoder.finish();
+    let meta = Meta {
+        path: path(SERVER),
+        ecn: Ecn::NotEct,
+    };
+    let before = pair.log.len();
+    let data = Payload::from(vec![7; 10]);
+    pair.ends[SERVER].handle_datagram(pair.now, meta, head.as_slice(), data);
+    pair.drain();
+    let answers = pair.log[before..].iter();
+    answers.map(|sent| sent.packet().kind).collect()
+}
+
+fn code(answers: &[Kind]) -> Option<ResetCode> {
+    match answers {
+        [Kind::Reset { code, .. }] => Some(*code),
+        _ => None,
+    }
+}
+
+/// RFC 4340, 8.1.3, and RFC 5595, 3.3.1: a Request to a port where nobody listens gets Reset 7.
+#[test]
+fn a_port_without_a_listener_refuses() {
+    let mut pair = Pair::open(2);
+    let request = Kind::Request { service: SERVICE };
+    let answers = stranger(&mut pair, PORT + 1, &request, 0);
+    assert_eq!(code(&answers), Some(ResetCode::ConnectionRefused));
+}
+
+/// RFC 4340, 8.1.2, and RFC 5595, 3.3.1 and 3.3.3: a service that the port does not offer gets
+/// Reset 8, one that it offers a Response with the same code.
+#[test]
+fn a_port_refuses_other_services() {
+    let mut pair = Pair::open(2);
+    let request = Kind::Request {
+        service: ServiceCode(3),
+    };
+    let answers = stranger(&mut pair, PORT, &request, 0);
+    assert_eq!(code(&answers), Some(ResetCode::BadServiceCode));
+    let request = Kind::Request {
+        service: OTHER_SERVICE,
+    };
+    let answers = stranger(&mut pair, PORT, &request, 0);
+    assert!(matches!(
+        answers[..],
+        [Kind::Response {
+            service: OTHER_SERVICE,
+            ..
+        }]
+    ));
+}
+
+/// RFC 4340, 8.1.2, and RFC 5595, 2.5: the invalid Service Code gets Reset 8, and no end may be
+/// made for it.
+#[test]
+fn the_invalid_service_is_refused() {
+    let mut pair = Pair::open(2);
+    let service = ServiceCode::INVALID;
+    let answers = stranger(&mut pair, PORT, &Kind::Request { service }, 0);
+    assert_eq!(code(&answers), Some(ResetCode::BadServiceCode));
+    let listening = pair.ends[SERVER].listen(PORT + 1, &[SERVICE, service], config(2));
+    assert!(listening.is_err());
+    let (now, path) = (pair.now, path(CLIENT));
+    let connected = pair.ends[CLIENT].connect(now, path, None, PORT, service, config(2));
+    assert!(connected.is_err());
+}
+
+/// RFC 5595, 3.3: a port belongs to one server, whatever it offers.
+#[test]
+fn a_port_belongs_to_one_server() {
+    let mut pair = Pair::open(2);
+    for service in [SERVICE, ServiceCode(3)] {
+        let again = pair.ends[SERVER].listen(PORT, &[service], config(2));
+        assert!(again.is_err(), "{service}");
+    }
+}
+
+/// RFC 4340, 5.1: CCID 2 gives `CCVal` no meaning, so whatever it says data arrives.
+#[test]
+fn ccval_is_not_looked_at() {
+    for ccval in [0, 1, 15] {
+        let mut pair = Pair::open(2);
+        let (source, destination, _) = pair.ends[CLIENT].addresses(pair.client).expect("open");
+        let (seq, ack) = pair.next_numbers(CLIENT);
+        let ports = Ports {
+            source,
+            destination,
+        };
+        let data = Kind::DataAck { ack: ack.into() };
+        knock(&mut pair, ports, seq, &data, ccval);
+        let server = pair.server.expect("open");
+        let received = pair.ends[SERVER].recv(server);
+        assert_eq!(received.map(|r| r.payload.len()), Some(10), "CCVal {ccval}");
+    }
+}
+
+/// RFC 4340, 5.6: Reset 0 says nothing, so none of ours has it.
+#[test]
+fn no_reset_is_unspecified() {
+    let ack = Seq::new(5).into();
+    let invalid = ServiceCode::INVALID;
+    let (request, stray) = (Kind::Request { service: invalid }, Kind::Ack { ack });
+    let mut resets = 0;
+    for case in 0..6 {
+        let mut pair = Pair::open(2);
+        let (now, client, server) = (pair.now, pair.client, pair.server.expect("open"));
+        match case {
+            0 => drop(stranger(&mut pair, PORT, &request, 0)),
+            1 => drop(stranger(&mut pair, PORT + 1, &stray, 0)),
+            2 => pair.ends[CLIENT].abort(now, client),
+            3 => pair.ends[CLIENT].close(now, client),
+            4 => pair.ends[SERVER].close(now, server),
+            _ => {
+                let (seq, ack) = pair.next_numbers(CLIENT);
+                pair.inject(CLIENT, seq, &Kind::Ack { ack: ack.into() }, |encoder| {
+                    encoder.raw_option(1, &[]).expect("there is room");
+                    encoder.raw_option(99, &[]).expect("there is room");
+                });
+            }
+        }
+        pair.run_for(Duration::from_secs(1));
+        for sent in &pair.log {
+            if let Kind::Reset { code, .. } = sent.packet().kind {
+                resets += 1;
+                assert_ne!(code, ResetCode::Unspecified, "case {case}");
+            }
+        }
+    }
+    assert!(resets >= 6, "each case ends in a Reset: {resets}");
+}
