@@ -36,6 +36,8 @@ fn perf_over_a_cable() {
         (2, "fd77::1", "-R"),
         (3, "10.77.0.1", "-R"),
         (3, "fd77::1", ""),
+        (4, "10.77.0.1", ""),
+        (4, "fd77::1", "-R"),
     ] {
         let client = format!("-c {ip} --native --ccid {ccid} -t 0.5 -b 5M --json {reverse}");
         let Some(ran) = two_hosts("-s --native -1 >/dev/null", &client) else {

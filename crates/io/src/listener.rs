@@ -32,6 +32,7 @@ impl Listener {
                 return Poll::Ready(Err(AcceptError));
             };
             if let Some(id) = backlog.waiting.pop_front() {
+                state.proto.set_busy(self.port, false);
                 drop(state);
                 let connection = Connection::new(self.handle.clone(), id);
                 connection.fit_route();

@@ -49,7 +49,7 @@ impl ConnectOptions {
 pub struct ListenOptions {
     /// The parameters of each connection accepted.
     pub config: Config,
-    /// Connections that may be open and not yet accepted; the next are aborted.
+    /// Connections that may be open and not yet accepted; the next are told "too busy" (Reset 9).
     pub backlog: usize,
 }
 

@@ -206,6 +206,9 @@ impl State {
             if room {
                 backlog.waiting.push_back(id);
                 backlog.acceptors.take(wakes);
+                // RFC 4340, 5.6: who comes next is told now, not after a handshake in vain.
+                self.proto
+                    .set_busy(port, backlog.waiting.len() >= backlog.limit);
             }
             room
         });

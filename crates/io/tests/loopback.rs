@@ -186,6 +186,33 @@ async fn refusals_are_told_apart() {
     }
 }
 
+/// Who comes while the backlog is full is told that the server is busy; once one was accepted there is
+/// room again.
+#[tokio::test]
+async fn a_full_backlog_says_so() {
+    let server = endpoint(ANY);
+    let remote = Remote::same_ports(server.local_addr());
+    let options = ListenOptions::new().backlog(1);
+    let listener = server.listen_with(remote.dccp_port, &[SERVICE], options);
+    let listener = listener.expect("a free port");
+    let client = endpoint(ANY);
+    let first = soon(client.connect(remote, SERVICE)).await;
+    let _first = first.expect("connected");
+    let probing = async {
+        // The server counts a connection when the last Ack of its handshake has come.
+        loop {
+            if let Err(error) = client.connect(remote, SERVICE).await {
+                break error;
+            }
+        }
+    };
+    let error = soon(probing).await;
+    assert!(error.to_string().contains("busy"), "{error}");
+    let _accepted = soon(listener.accept()).await.expect("the first");
+    let again = soon(client.connect(remote, SERVICE)).await;
+    again.expect("room again");
+}
+
 /// A peer that answers in another language is a timeout that says so.
 #[tokio::test]
 async fn a_peer_that_is_not_dccp() {

@@ -152,6 +152,8 @@ pub(crate) struct Connection {
     ndp_run: u64,
     /// The last Request or Response sent, for a round-trip sample.
     handshake_sent: Option<(Seq, Instant)>,
+    /// In REQUEST: the Sync of a peer that still has an older connection on our flow.
+    older_peer: Option<Seq>,
     /// The first number sent in OPEN by a server: until it is acknowledged, the client may still
     /// be in PARTOPEN.
     confirm_from: Option<Seq>,
@@ -206,6 +208,7 @@ impl Connection {
             ack_floor: None,
             ndp_run: 0,
             handshake_sent: None,
+            older_peer: None,
             confirm_from: None,
             peer_from: Seq::ZERO,
             rtt: None,

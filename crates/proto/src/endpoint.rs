@@ -150,6 +150,12 @@ impl Endpoint {
         self.listeners.remove(port);
     }
 
+    /// Refuses further Requests on `port` with Reset 9, Too Busy, because the application does not
+    /// accept as fast as they come; or takes them again.
+    pub fn set_busy(&mut self, port: u16, busy: bool) {
+        self.listeners.set_busy(port, busy);
+    }
+
     /// Begins a connection from DCCP port `local_port` (or a free one) to `remote_port` along `path`.
     ///
     /// # Errors

@@ -227,4 +227,9 @@ pub(crate) trait Rx: fmt::Debug + Send {
 
     /// Loss events seen so far.
     fn loss_events(&self) -> u64;
+
+    /// The loss event rate as this end sees it, where the CCID's receiver computes one.
+    fn loss_rate(&self) -> Option<f64> {
+        None
+    }
 }

@@ -33,6 +33,8 @@ pub struct Stats {
     pub marked: u64,
     /// Loss events that our receiver saw in the peer's data (CCID 3 and 4).
     pub loss_events_seen: u64,
+    /// The loss event rate that our receiver sees in the peer's data, 0.0 to 1.0 (CCID 3).
+    pub loss_rate_seen: Option<f64>,
     /// Datagrams that expired in the send queue.
     pub expired: u64,
     /// Datagrams pushed out of the send queue, discarded with it, or too large once the path MTU fell.

@@ -79,8 +79,9 @@ def full_listener(server_side):
 def restart_client(server_side):
     """The client is killed in mid-flow, and another one gets through.
 
-    Ours comes back on its old port, where the kernel still has the dead connection open. The
-    kernel's cannot: it says goodbye for a killed process and then keeps the port in TIMEWAIT.
+    Ours comes back on its old port, where the kernel still has the dead connection open: that ends
+    with a Reset, the kernel keeps it in TIMEWAIT for a minute, and another port gets through. The
+    kernel's client cannot: it says goodbye for a killed process and keeps its own port in TIMEWAIT.
     """
 
     def play(sides):
@@ -89,14 +90,14 @@ def restart_client(server_side):
         )
         side = other(server_side)
         same_port = side == "ours" and not sides.rehearsal
-        bulk = ("--task", "send", "--rate", RATE)
-        bulk += ("--local-port", 6001, "--seconds") if same_port else ("--seconds",)
-        first = sides.client(side, *bulk, 20)
+        port = ("--local-port", 6001) if same_port else ()
+        bulk = ("--task", "send", "--rate", RATE, "--seconds")
+        first = sides.client(side, *port, *bulk, 20)
         first.event("connected", sides.left_s)
         time.sleep(1.5)
         first.kill()
         first.wait(5)
-        second = reconnect(sides, side, (*bulk, 2))
+        second = reconnect(sides, side, (*bulk, 2), port)
         serve.event("accepted", sides.left_s, 2)
         serve.event("result", sides.left_s, 2)
         return Seen(second, serve.result(sides.left_s), port=sides.port)
@@ -127,10 +128,12 @@ def restart_server(server_side):
     return play
 
 
-def reconnect(sides, side, options):
-    """The old connection may hold on to the port for a moment; then a second try is right."""
+def reconnect(sides, side, options, port=()):
+    """The old connection may hold on to the port for a moment; then a second try is right, and no
+    longer from a certain port of ours."""
     while True:
-        result = sides.client(side, *options).result(sides.left_s)
+        result = sides.client(side, *port, *options).result(sides.left_s)
+        port = ()
         if result["opened"] or sides.left_s <= 5:
             return result
         time.sleep(1)

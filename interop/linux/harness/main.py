@@ -18,7 +18,7 @@ def arguments(argv):
         prog="interop/linux/run",
         description="Fairwire against the DCCP of Linux 6.1, booted under qemu.",
         epilog="Exit status: 0 all passed, 1 a cell failed, 2 wrong usage, 77 skipped "
-        "(1 with FAIRWIRE_NO_SKIP=1) or cells that wait for native sockets.",
+        "(1 with FAIRWIRE_NO_SKIP=1), or our programs are not built (--no-build).",
     )
     add = parser.add_argument
     add("--cell", action="append", metavar="NAME", help="only these: a name's beginning or a pattern")

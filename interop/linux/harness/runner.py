@@ -78,7 +78,7 @@ class Runner:
         start = time.monotonic()
         if cell.needs not in self.able:
             row.verdict = "needs"
-            row.notes = ["needs fairwire --native"]
+            row.notes = ["our program is not built"]
         else:
             for _ in range(2):
                 if time.monotonic() - self.start > TOTAL_LIMIT_S:
@@ -174,7 +174,9 @@ def packets(path):
 def tshark(path):
     """What tshark finds malformed in a capture, or None."""
     argv = ["tshark", "-r", str(path), "-o", "dccp.check_checksum:TRUE"]
-    argv += ["-Y", '_ws.malformed || dccp.checksum.status == "Bad"']
+    # ICMP quotes only the beginning of a packet; the packet itself is in the capture, too.
+    wrong = '(_ws.malformed || dccp.checksum.status == "Bad") && !icmp && !icmpv6'
+    argv += ["-Y", wrong]
     try:
         done = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=False)
     except subprocess.TimeoutExpired:
@@ -201,6 +203,6 @@ def table(rows):
     retried = sum(row.tries > 1 for row in rows)
     print(
         f"\n{count['pass']} passed, {count['FAIL']} failed, {retried} tried twice, "
-        f"{count['needs']} need fairwire --native"
+        f"{count['needs']} without our programs"
     )
     return 1 if count["FAIL"] else 77 if count["needs"] else 0

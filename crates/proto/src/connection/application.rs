@@ -103,6 +103,7 @@ impl Connection {
         }
         if let Some(rx) = &self.rx {
             stats.loss_events_seen = rx.loss_events();
+            stats.loss_rate_seen = rx.loss_rate();
             stats.ack_vector_state = rx.state_len();
         }
         stats

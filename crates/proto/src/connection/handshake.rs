@@ -7,7 +7,7 @@ use fairwire_wire::{
 
 use super::backoff::Backoff;
 use super::{Connection, Context, Origin, State};
-use crate::endpoint::TWO_MSL;
+use crate::endpoint::{Reset, TWO_MSL};
 use crate::event::{CloseReason, Event};
 use crate::feature::Role;
 use crate::transmit::Transmit;
@@ -112,6 +112,26 @@ impl Connection {
         self.finish(ctx, encoder, packet_type)
     }
 
+    /// Says again that we know nothing of the connection that the peer still has on our flow, because
+    /// we were restarted (RFC 4340, 7.5.6). Our first Reset had a number out of its window, and the
+    /// Sync that would tell us a better one may have fallen to its limit of Syncs (7.5.4), having
+    /// just sent one for our Request. So this goes ahead of the next Request, when the peer may speak.
+    pub(super) fn reset_older_peer(&mut self, ctx: &mut Context<'_>) {
+        let Some(sync) = self.older_peer.take() else {
+            return;
+        };
+        ctx.replies.end(Reset {
+            flow: self.flow,
+            // RFC 4340, 8.3.1: one more than the number that the Sync acknowledged, our Request's.
+            seq: self.sequence.gss.next(),
+            ack: sync,
+            code: ResetCode::PacketError,
+            data: [PacketType::Sync.number(), 0, 0],
+            ndp_count: 0,
+            connection: None,
+        });
+    }
+
     /// Step 4: in REQUEST only a Response or a Reset that acknowledges one of our Requests counts,
     /// and that is asked before anything in the packet is acted upon. False drops the packet.
     pub(super) fn begin_receiving(
@@ -139,7 +159,10 @@ impl Connection {
             }
             // A Reset for something else is not answered: see `Replies::answer`. RFC 4340, 7.5.4:
             // a Sync in REQUEST is. RFC 4340, 5.6: Data 1 names the type.
-            _ => {
+            kind => {
+                if acknowledges && matches!(kind, Kind::Sync { .. }) {
+                    self.older_peer = Some(seq);
+                }
                 let data = [packet.packet_type().number(), 0, 0];
                 let (path, code) = (self.flow.path, ResetCode::PacketError);
                 ctx.replies.answer(ctx.now, path, packet, code, data);

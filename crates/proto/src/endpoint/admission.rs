@@ -59,6 +59,10 @@ impl Endpoint {
         let Some(listener) = offered else {
             return Err(ResetCode::BadServiceCode);
         };
+        if listener.busy {
+            self.stats.refused += 1;
+            return Err(ResetCode::TooBusy);
+        }
         let Some(seq) = packet.seq.long() else {
             return Ok(());
         };

@@ -12,6 +12,8 @@ use crate::config::Config;
 #[derive(Debug)]
 pub(super) struct Listener {
     services: Vec<ServiceCode>,
+    /// Is there no room for another connection?
+    pub(super) busy: bool,
     /// Differs from every other listener's, earlier ones on this port included.
     pub(super) number: u64,
     /// What its connections do. Shared, and never written to.
@@ -54,6 +56,7 @@ impl Listeners {
         let listener = Listener {
             number: self.count,
             services: services.to_vec(),
+            busy: false,
             config: Arc::new(config),
         };
         self.ports.insert(port, listener);
@@ -62,6 +65,12 @@ impl Listeners {
 
     pub(super) fn remove(&mut self, port: u16) {
         self.ports.remove(&port);
+    }
+
+    pub(super) fn set_busy(&mut self, port: u16, busy: bool) {
+        if let Some(listener) = self.ports.get_mut(&port) {
+            listener.busy = busy;
+        }
     }
 
     pub(super) fn at(&self, port: u16) -> Option<&Listener> {

@@ -301,6 +301,10 @@ impl Rx for TfrcRx {
     fn loss_events(&self) -> u64 {
         self.history.events()
     }
+
+    fn loss_rate(&self) -> Option<f64> {
+        Some(self.history.p())
+    }
 }
 
 /// What the interval before the first loss counts as (RFC 5348, section 6.3.1).

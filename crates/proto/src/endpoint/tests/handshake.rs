@@ -1,7 +1,7 @@
 //! How connections begin.
 
 use fairwire_units::{Duration, Instant};
-use fairwire_wire::{DccpOption, Kind, PacketType, ResetCode, Seq, ServiceCode};
+use fairwire_wire::{DccpOption, Kind, PacketType, ResetCode, Seq, SeqNo, ServiceCode};
 
 use super::pair::{Dice, Fault, PORT, Pair, SERVICE, data, ms};
 use crate::{CloseReason, Config, ConnectError, Event, IcmpError, IcmpQuote, ListenError};
@@ -198,6 +198,53 @@ fn blind_packets_do_not_end_an_attempt() {
         pair.rule(|_| None);
         pair.run_for(ms(2_000));
         assert!(pair.told(0).contains(&Event::Connected), "{packet_type}");
+    }
+}
+
+/// RFC 4340, 7.5.6: a peer that still has an older connection on our flow answers the Request with
+/// a Sync. It is told at once that we know nothing of that, and again just ahead of the next
+/// Request: its answer to a number out of its window may have fallen to its limit of eight Syncs
+/// a second (7.5.4).
+#[test]
+fn an_older_connection_is_reset_twice() {
+    use PacketType::{Request, Reset};
+    let mut pair = Pair::new();
+    pair.rule(|wire| (wire.from == 0).then_some(Fault::Lose));
+    pair.connect(Config::default(), Config::default());
+    let request = pair.log[0].packet();
+    let (ports, iss) = (request.ports.swapped(), request.seq.long().unwrap());
+    let kind = Kind::Sync { ack: iss.into() };
+    let sync = super::forged(&pair, 1, ports, Seq::new(77), &kind);
+    pair.deliver(0, &sync);
+    pair.run_for(ms(4_000));
+    let sent: Vec<_> = pair.log.iter().map(super::Wire::packet_type).collect();
+    assert_eq!(sent, [Request, Reset, Reset, Request, Request]);
+    for wire in &pair.log[1..3] {
+        let packet = wire.packet();
+        let numbers = (packet.seq.long(), packet.ack().and_then(SeqNo::long));
+        assert_eq!(numbers, (Some(iss.next()), Some(Seq::new(77))), "8.3.1");
+        let error = (ResetCode::PacketError, [PacketType::Sync.number(), 0, 0]);
+        assert_eq!(wire.reset(), Some(error));
+    }
+    assert_eq!(pair.log[2].at, pair.log[3].at, "just ahead of the Request");
+}
+
+/// RFC 4340, 5.6: a port whose application has no room for another connection refuses Requests with
+/// Reset 9, and takes them again when it has.
+#[test]
+fn a_busy_port_says_so() {
+    let mut pair = Pair::new();
+    pair.connect(Config::default(), Config::default());
+    pair.run_for(ms(1_000));
+    assert!(pair.told(0).contains(&Event::Connected));
+    for (busy, expected) in [
+        (true, refused(ResetCode::TooBusy)),
+        (false, Event::Connected),
+    ] {
+        pair.ends[1].set_busy(PORT, busy);
+        pair.connect_only(Config::default());
+        pair.run_for(ms(1_000));
+        assert!(pair.told(0).contains(&expected), "busy: {busy}");
     }
 }
 
