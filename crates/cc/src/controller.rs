@@ -70,6 +70,9 @@ pub struct Feedback {
     pub newly_acked: u32,
     /// Their bytes.
     pub newly_acked_bytes: u64,
+    /// When the oldest of them was sent, where the caller's protocol lets a window grow by what was
+    /// sent after a cut alone.
+    pub oldest_acked_sent: Option<Instant>,
     /// Losses and marks found now.
     pub congestion: Option<Congestion>,
     /// The caller's retransmission timeout expired: nothing came back for that long.

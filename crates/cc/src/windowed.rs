@@ -217,7 +217,7 @@ impl<L: WindowLaw> Windowed<L> {
             .map_or(0, |congestion| congestion.packets);
         // RFC 4341, 5: a marked packet earns nothing.
         let acked = feedback.newly_acked.saturating_sub(marked);
-        if acked == 0 || !self.was_used(now, flight, feedback) {
+        if acked == 0 || self.is_recovering(feedback) || !self.was_used(now, flight, feedback) {
             return;
         }
         let window = self.window(now, self.cwnd, flight, feedback.rtt);
@@ -242,6 +242,13 @@ impl<L: WindowLaw> Windowed<L> {
         let paid = whole(self.credit);
         self.credit -= paid;
         paid
+    }
+
+    /// Was some of what is acknowledged sent before the last cut? That window was not free of
+    /// losses and marks, so it earns nothing (RFC 4341, 5), as in a TCP's recovery.
+    fn is_recovering(&self, feedback: &Feedback) -> bool {
+        let sent = feedback.oldest_acked_sent;
+        sent.is_some_and(|sent| self.last_cut.is_some_and(|cut| sent < cut))
     }
 
     /// Was the window the limit when the packets acknowledged now were in flight? One that was

@@ -33,6 +33,8 @@ pub(super) struct Outcome {
     pub(super) acked_bytes: u64,
     /// Bytes of the largest of them.
     pub(super) largest: u32,
+    /// When the oldest of them was sent.
+    pub(super) oldest_acked_sent: Option<Instant>,
     /// Data packets found marked or lost now.
     pub(super) congestion: Option<Congestion>,
     /// When the packet that the report begins with was sent, if it is news that it arrived.
@@ -208,6 +210,8 @@ impl Pipe {
             outcome.acked += 1;
             outcome.acked_bytes += u64::from(packet.size);
             outcome.largest = outcome.largest.max(packet.size);
+            let oldest = outcome.oldest_acked_sent.get_or_insert(packet.sent_at);
+            *oldest = packet.sent_at.min(*oldest);
             if packet.seq == ackno {
                 outcome.acked_sent_at = Some(packet.sent_at);
             }

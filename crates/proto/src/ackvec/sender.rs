@@ -248,6 +248,7 @@ impl Tx for Sender {
             rtt,
             newly_acked: outcome.acked,
             newly_acked_bytes: outcome.acked_bytes,
+            oldest_acked_sent: outcome.oldest_acked_sent,
             congestion: outcome.congestion,
             ack_ratio: Some(u32::from(self.agreed_ratio)),
             ..Feedback::default()

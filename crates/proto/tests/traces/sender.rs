@@ -1,0 +1,194 @@
+//! One sender, whose peer is a script.
+
+use std::net::SocketAddr;
+
+use fairwire_proto::{
+    Config, ConnectionId, Encapsulation, Endpoint, EndpointConfig, Event, Meta, Path, Payload,
+    Stats,
+};
+use fairwire_units::{Duration, Ecn, Instant};
+use fairwire_wire::{Encoder, HeadBuf, Kind, Packet, PacketType, Ports, Seq, ServiceCode};
+
+const PORT: u16 = 5_001;
+const SERVICE: ServiceCode = ServiceCode(1);
+/// The time that every packet takes, one way.
+pub const ONE_WAY: Duration = Duration::from_millis(50);
+const CLIENT: usize = 0;
+const SERVER: usize = 1;
+
+/// A sender that is open, at time 0 of its table.
+pub struct Sender {
+    end: Endpoint,
+    id: ConnectionId,
+    ports: Ports,
+    start: Instant,
+    pub now: Instant,
+    payload: usize,
+    /// Every number used, with the ordinal of its datagram, counted from 1, where it has one.
+    sent: Vec<(Seq, Option<u64>)>,
+    datagrams: u64,
+    /// The number that the peer used last.
+    peer: Seq,
+}
+
+impl Sender {
+    /// Opens a connection over a path of 100 ms and waits until all is said that belongs to it.
+    pub fn open(config: Config, payload: usize) -> Self {
+        let end = |secret| Endpoint::new(EndpointConfig::default(), [secret; 32]);
+        let mut ends = [end(1), end(2)];
+        let mut now = Instant::START + Duration::from_secs(1);
+        ends[SERVER]
+            .listen(PORT, &[SERVICE], config.clone())
+            .expect("the port is free");
+        let id = ends[CLIENT]
+            .connect(now, path(CLIENT), None, PORT, SERVICE, config)
+            .expect("a port is free");
+        let (local, remote, _) = ends[CLIENT].addresses(id).expect("begun");
+        let ports = Ports {
+            source: local,
+            destination: remote,
+        };
+        let mut sender = Vec::new();
+        let mut peer = Seq::ZERO;
+        let mut flying: Vec<(Instant, usize, Vec<u8>)> = Vec::new();
+        let open_at = now + Duration::from_secs(2);
+        while now < open_at {
+            for (from, end) in ends.iter_mut().enumerate() {
+                let mut head = HeadBuf::new();
+                while end.poll_transmit(now, &mut head).is_some() {
+                    let bytes = head.as_slice().to_vec();
+                    let packet = Packet::decode(&bytes).expect("ours");
+                    let seq = packet.seq.long().expect("48 bits");
+                    if from == CLIENT {
+                        sender.push((seq, None));
+                    } else {
+                        peer = seq;
+                    }
+                    flying.push((now + ONE_WAY, 1 - from, bytes));
+                }
+            }
+            let timers = ends.iter().filter_map(Endpoint::next_timeout);
+            let arrivals = flying.iter().map(|(at, ..)| *at);
+            let next = timers.chain(arrivals).min().unwrap_or(open_at);
+            now = next.clamp(now, open_at);
+            flying.retain(|(at, to, head)| {
+                let arrived = *at <= now;
+                if arrived {
+                    let meta = Meta {
+                        path: path(*to),
+                        ecn: Ecn::NotEct,
+                    };
+                    ends[*to].handle_datagram(now, meta, head, Payload::EMPTY);
+                }
+                !arrived
+            });
+            for end in &mut ends {
+                end.handle_timeout(now);
+            }
+        }
+        let [mut end, _] = ends;
+        let opened = std::iter::from_fn(|| end.poll_event()).any(|(_, e)| e == Event::Connected);
+        assert!(opened, "the connection is open");
+        Self {
+            end,
+            id,
+            ports,
+            start: now,
+            now,
+            payload,
+            sent: sender,
+            datagrams: 0,
+            peer,
+        }
+    }
+
+    pub fn stats(&self) -> Stats {
+        self.end.stats(self.id).expect("open")
+    }
+
+    /// Queues datagrams.
+    pub fn offer(&mut self, datagrams: u64) {
+        for _ in 0..datagrams {
+            self.end
+                .send(self.now, self.id, Payload::from(vec![0; self.payload]))
+                .expect("there is room");
+        }
+    }
+
+    /// Sends all that may leave now; the ordinals of the datagrams among it.
+    pub fn drain(&mut self) -> Vec<u64> {
+        let mut head = HeadBuf::new();
+        let mut datagrams = Vec::new();
+        while self.end.poll_transmit(self.now, &mut head).is_some() {
+            let packet = Packet::decode(head.as_slice()).expect("ours");
+            let seq = packet.seq.long().expect("48 bits");
+            let is_data = matches!(packet.packet_type(), PacketType::Data | PacketType::DataAck);
+            let ordinal = is_data.then(|| {
+                self.datagrams += 1;
+                self.datagrams
+            });
+            datagrams.extend(ordinal);
+            self.sent.push((seq, ordinal));
+        }
+        datagrams
+    }
+
+    /// Goes on to `at` of the table, timers and all; when datagrams left on the way, and which.
+    pub fn advance(&mut self, at: Duration) -> Vec<(Instant, u64)> {
+        let until = self.start + at;
+        let mut left = Vec::new();
+        while let Some(next) = self.end.next_timeout().filter(|&next| next < until) {
+            self.now = self.now.max(next);
+            self.end.handle_timeout(self.now);
+            left.extend(self.drain().into_iter().map(|ordinal| (self.now, ordinal)));
+        }
+        self.now = until;
+        self.end.handle_timeout(self.now);
+        left
+    }
+
+    /// Time of the table.
+    pub fn at(&self, instant: Instant) -> Duration {
+        instant.saturating_since(self.start)
+    }
+
+    /// The number of a datagram.
+    pub fn seq_of(&self, ordinal: u64) -> Seq {
+        let found = self.sent.iter().find(|(_, of)| *of == Some(ordinal));
+        found.unwrap_or_else(|| panic!("{ordinal} was not sent")).0
+    }
+
+    /// The datagram that a number carried.
+    pub fn ordinal_of(&self, seq: Seq) -> Option<u64> {
+        self.sent.iter().find(|(of, _)| *of == seq)?.1
+    }
+
+    /// An Ack of the peer's that acknowledges `ack` arrives.
+    pub fn receive_ack(&mut self, ack: Seq, options: impl FnOnce(&mut Encoder<'_>)) {
+        self.peer = self.peer.next();
+        let kind = Kind::Ack { ack: ack.into() };
+        let ports = self.ports.swapped();
+        let mut head = HeadBuf::new();
+        let mut encoder = Encoder::new(&mut head, ports, self.peer.into(), &kind, 0, 0);
+        options(&mut encoder);
+        let head = encoder.finish().as_slice().to_vec();
+        let meta = Meta {
+            path: path(CLIENT),
+            ecn: Ecn::NotEct,
+        };
+        self.end
+            .handle_datagram(self.now, meta, &head, Payload::EMPTY);
+    }
+}
+
+fn path(side: usize) -> Path {
+    let addresses = [
+        SocketAddr::from(([192, 0, 2, 1], 7_001)),
+        SocketAddr::from(([192, 0, 2, 2], 7_002)),
+    ];
+    Path {
+        encapsulation: Encapsulation::Udp,
+        local: addresses[side],
+        remote: addresses[1 - side],
+    }
+}
