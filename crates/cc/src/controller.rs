@@ -61,6 +61,26 @@ pub struct TfrcReport {
     pub covers_until: Option<Instant>,
 }
 
+/// What the receiving host says of itself: the network may well carry more (RFC 4340, sections 11.6
+/// and 11.7).
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct HostLimits {
+    /// Packets newly reported as dropped from its receive buffer (Drop Code 2).
+    pub buffer_drops: u32,
+    /// It asks not to get more than now for a round trip (Slow Receiver).
+    pub slow: bool,
+    /// It reported data as dropped, for whatever reason that hints at trouble: slow start is over
+    /// (RFC 4341, section 5.2). Packets that count as marked are in [`Feedback::congestion`] too.
+    pub ends_slow_start: bool,
+}
+
+impl HostLimits {
+    /// Does it say nothing?
+    pub fn is_none(self) -> bool {
+        self == Self::default()
+    }
+}
+
 /// All that one acknowledgement, mark, report or expired timer says. A new signal is a new field.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Feedback {
@@ -82,6 +102,8 @@ pub struct Feedback {
     /// The Ack Ratio in force: how many packets the receiver lets one acknowledgement cover, where
     /// there is such a thing (RFC 4340, section 11.3). At least one.
     pub ack_ratio: Option<u32>,
+    /// What the peer's host, not the network, cannot bear.
+    pub host: HostLimits,
 }
 
 /// What a controller would show on its instruments. `None` is "this controller has no such thing".

@@ -12,7 +12,7 @@ mod windowed;
 pub mod tfrc;
 
 pub use controller::{
-    Congestion, Controller, Feedback, Flight, Gauges, Permit, Signal, TfrcReport,
+    Congestion, Controller, Feedback, Flight, Gauges, HostLimits, Permit, Signal, TfrcReport,
 };
 pub use law::{NewReno, ThresholdWindow, Window, WindowLaw};
 pub use rtt::{RtoConfig, RttEstimator};

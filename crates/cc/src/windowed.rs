@@ -5,6 +5,7 @@
 //! acknowledgement counts for is [`Growth`]'s.
 
 mod growth;
+mod host;
 mod idle;
 mod initial;
 #[cfg(test)]
@@ -58,6 +59,8 @@ pub struct Windowed<L> {
     last_sent: Option<Instant>,
     /// When the window was last filled to the brim.
     last_full: Option<Instant>,
+    /// Until when the peer asked us not to grow.
+    held_until: Option<Instant>,
     /// Has nothing been acknowledged since the last timeout?
     silent: bool,
     cuts: u64,
@@ -88,6 +91,7 @@ impl<L: WindowLaw> Windowed<L> {
             last_cut: None,
             last_sent: None,
             last_full: None,
+            held_until: None,
             silent: false,
             cuts: 0,
             timeouts: 0,
@@ -217,7 +221,8 @@ impl<L: WindowLaw> Windowed<L> {
             .map_or(0, |congestion| congestion.packets);
         // RFC 4341, 5: a marked packet earns nothing.
         let acked = feedback.newly_acked.saturating_sub(marked);
-        if acked == 0 || self.is_recovering(feedback) || !self.was_used(now, flight, feedback) {
+        let kept_back = self.is_recovering(feedback) || self.is_held(now);
+        if acked == 0 || kept_back || !self.was_used(now, flight, feedback) {
             return;
         }
         let window = self.window(now, self.cwnd, flight, feedback.rtt);
@@ -315,12 +320,15 @@ impl<L: WindowLaw> Controller for Windowed<L> {
         if feedback.newly_acked > 0 {
             self.silent = false;
         }
+        let before = self.cwnd;
+        self.hold_for(now, feedback.host);
         let was_cut = feedback
             .congestion
             .is_some_and(|congestion| self.cut(now, flight, congestion));
         if !was_cut {
             self.grow(now, flight, feedback);
         }
+        self.obey_host(before, feedback.host);
     }
 
     fn reset(&mut self, _now: Instant) {
@@ -332,6 +340,7 @@ impl<L: WindowLaw> Controller for Windowed<L> {
         self.last_cut = None;
         self.last_sent = None;
         self.last_full = None;
+        self.held_until = None;
         self.silent = false;
     }
 

@@ -6,7 +6,8 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use fairwire_proto::{CloseReason, ConnectionId, DatagramId, Fate, Payload, Stats};
-use fairwire_units::{Ecn, Rate};
+use fairwire_units::{Ecn, Instant, Rate};
+use fairwire_wire::{DropCode, Seq};
 
 use crate::error::{Lost, SendError, TrySendError};
 use crate::remote::Remote;
@@ -37,6 +38,8 @@ pub struct Received {
     pub ecn: Ecn,
     /// Datagrams of the peer that are missing between the one read before and this one.
     pub lost_before: u64,
+    /// Its name in [`Connection::report_dropped`].
+    pub number: Number,
 }
 
 /// A datagram received into the caller's buffer.
@@ -49,7 +52,13 @@ pub struct ReceivedInto {
     pub ecn: Ecn,
     /// Datagrams of the peer that are missing between the one read before and this one.
     pub lost_before: u64,
+    /// Its name in [`Connection::report_dropped`].
+    pub number: Number,
 }
+
+/// Names a datagram received, within its connection.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub struct Number(Seq);
 
 impl Connection {
     pub(crate) fn new(handle: Handle, id: ConnectionId) -> Self {
@@ -136,6 +145,9 @@ impl Connection {
             Err(fairwire_proto::SendError::TooLarge { size, max }) => {
                 Err(TrySendError::Send(SendError::TooLarge { size, max }))
             }
+            Err(fairwire_proto::SendError::NotListening) => {
+                Err(TrySendError::Send(SendError::NotListening))
+            }
             Err(_) => Err(TrySendError::Send(SendError::Closed { reason: closed })),
         }
     }
@@ -149,6 +161,7 @@ impl Connection {
         self.receive(|received| Received {
             ecn: received.ecn,
             lost_before: received.lost_before,
+            number: Number(received.seq),
             data: match received.payload {
                 Payload::Bytes(data) => data,
                 Payload::Synthetic { len, .. } => Bytes::from(vec![0; len as usize]),
@@ -170,6 +183,7 @@ impl Connection {
                 len: received.payload.len(),
                 ecn: received.ecn,
                 lost_before: received.lost_before,
+                number: Number(received.seq),
             }
         })
         .await
@@ -198,6 +212,48 @@ impl Connection {
             Poll::Pending
         })
         .await
+    }
+
+    /// Reads no more, for good: what waits is thrown away, and the peer is told that nobody listens,
+    /// so that it stops to send (RFC 4340, section 11.7.2). [`recv`](Self::recv) then waits for the
+    /// end of the connection. Sending goes on.
+    pub fn stop_reading(&self) {
+        self.tell(fairwire_proto::Endpoint::stop_reading);
+    }
+
+    /// Tells the peer with every acknowledgement, until it is taken back, that this application can
+    /// hardly keep up: the peer then sends no faster (Slow Receiver, RFC 4340, section 11.6). A
+    /// receive queue that is nearly full says so by itself.
+    pub fn set_slow(&self, slow: bool) {
+        self.tell(|proto, now, id| proto.set_slow(now, id, slow));
+    }
+
+    /// Tells the peer that this application dropped a datagram that it had read, and why; `number`
+    /// is [`Received::number`]. It slows down as if it had been dropped from the receive queue
+    /// ([`DropCode::ReceiveBuffer`]) or marked (any other code but
+    /// [`DropCode::ProtocolConstraints`]). False if too many came since, or if the datagram has
+    /// a Drop Code already.
+    pub fn report_dropped(&self, number: Number, code: DropCode) -> bool {
+        let mut told = false;
+        self.tell(|proto, now, id| told = proto.report_dropped(now, id, number.0, code));
+        told
+    }
+
+    /// Has the peer said within the last round trip that it can hardly keep up?
+    pub fn is_receiver_slow(&self) -> bool {
+        let Inner { handle, id } = &*self.inner;
+        handle
+            .lock()
+            .proto
+            .is_receiver_slow(handle.clock.now(), *id)
+    }
+
+    /// Tells the protocol something.
+    fn tell(&self, what: impl FnOnce(&mut fairwire_proto::Endpoint, Instant, ConnectionId)) {
+        let Inner { handle, id } = &*self.inner;
+        let mut state = handle.lock();
+        what(&mut state.proto, handle.clock.now(), *id);
+        handle.poke(&mut state);
     }
 
     /// What became of the next datagram whose fate is known; only if `Config::report_fates` asked

@@ -274,6 +274,8 @@ pub enum SendError {
         /// Why, if it is over.
         reason: Option<CloseReason>,
     },
+    /// The peer's application has stopped to read, for good (RFC 4340, section 11.7.2).
+    NotListening,
 }
 
 impl fmt::Display for SendError {
@@ -286,6 +288,7 @@ impl fmt::Display for SendError {
             Self::Closed {
                 reason: Some(reason),
             } => Reason(*reason).fmt(f),
+            Self::NotListening => f.write_str("the peer's application no longer reads"),
         }
     }
 }

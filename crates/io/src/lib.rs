@@ -47,7 +47,7 @@ mod timer;
 use tokio::net::lookup_host;
 
 pub use bytes::Bytes;
-pub use connection::{Connection, Received, ReceivedInto};
+pub use connection::{Connection, Number, Received, ReceivedInto};
 pub use endpoint::{Endpoint, EndpointBuilder};
 pub use error::{AcceptError, BindError, ConnectError, Lost, SendError, TrySendError};
 pub use fairwire_proto::{
@@ -56,7 +56,7 @@ pub use fairwire_proto::{
 };
 pub use fairwire_units::{Duration, Ecn, Rate};
 pub use fairwire_wire::udp::PORT as DCCP_UDP_PORT;
-pub use fairwire_wire::{ResetCode, ServiceCode};
+pub use fairwire_wire::{DropCode, ResetCode, ServiceCode};
 pub use listener::Listener;
 pub use options::{ConnectOptions, ListenOptions};
 pub use remote::Remote;

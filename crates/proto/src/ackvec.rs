@@ -17,6 +17,7 @@
 mod ack_ratio;
 mod ack_watch;
 mod history;
+mod host;
 mod pipe;
 mod receiver;
 mod records;
@@ -27,4 +28,6 @@ mod vector;
 mod tests;
 
 pub(crate) use receiver::Receiver;
+pub(crate) use records::Records;
 pub(crate) use sender::Sender;
+pub(crate) use vector::Report;

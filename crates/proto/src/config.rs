@@ -77,10 +77,17 @@ pub struct Config {
     pub ecn: bool,
     /// What waits to be sent.
     pub send_queue: QueueLimits,
-    /// What waits to be read: datagrams at most. The newest are dropped beyond it.
+    /// What waits to be read: datagrams at most. What is dropped beyond it is reported to the peer
+    /// as Drop Code 2, and it slows down (RFC 4340, 11.7.2).
     pub receive_queue_packets: usize,
     /// What waits to be read: bytes at most.
     pub receive_queue_bytes: usize,
+    /// What a full receive queue drops: `BackPressure` the new datagram, `DropOldest` the oldest.
+    pub receive_queue_policy: QueuePolicy,
+    /// How full the receive queue is, percent, from which on Slow Receiver keeps the peer from
+    /// speeding up (RFC 4340, 11.6); more than 100 never says it.
+    /// [`Endpoint::set_slow`](crate::Endpoint::set_slow) says it in any case.
+    pub slow_receiver_percent: u8,
     /// Give up on a Request after this long.
     pub connect_timeout: Duration,
     /// Give up on a silent peer after this long while something is outstanding or keep-alive is on.
@@ -122,6 +129,8 @@ impl Default for Config {
             send_queue: QueueLimits::default(),
             receive_queue_packets: 4_096,
             receive_queue_bytes: 4 << 20,
+            receive_queue_policy: QueuePolicy::BackPressure,
+            slow_receiver_percent: 75,
             connect_timeout: Duration::from_secs(10),
             idle_timeout: Duration::from_secs(30),
             keep_alive: None,

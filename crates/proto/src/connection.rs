@@ -7,6 +7,7 @@
 //! - [`transmit`]: what leaves next; [`packet`]: how it is written; [`mod@seal`]: its checksum.
 //! - [`queue`] and [`receive_queue`]: what waits on either side; [`arrivals`]: what is missing;
 //!   [`application`]: the calls that fill and empty them.
+//! - [`dropped`] and [`reported`]: Data Dropped and Slow Receiver, from either side; [`codes`]: their memory.
 //! - [`clock`]: every timer; [`backoff`]: retransmission; [`liveness`]: silence.
 //! - [`features`]: what negotiation agreed; [`window`]: the Sequence Window to ask for; [`short`]:
 //!   24-bit sequence numbers.
@@ -21,6 +22,8 @@ mod arrivals;
 mod backoff;
 mod clock;
 mod closing;
+mod codes;
+mod dropped;
 mod features;
 mod handshake;
 mod liveness;
@@ -30,6 +33,7 @@ mod packet;
 mod queue;
 mod receive;
 mod receive_queue;
+mod reported;
 mod seal;
 mod sequence;
 mod short;
@@ -52,11 +56,13 @@ use crate::feature::{Negotiation, Role};
 use crate::half::{Rx, Told, Tx};
 use crate::stats::Stats;
 use backoff::Backoff;
+use dropped::Dropped;
 use features::Agreed;
 use liveness::Liveness;
 use mtu::PathMtu;
 use queue::SendQueue;
 use receive_queue::ReceiveQueue;
+use reported::Reported;
 use sequence::Sequence;
 use short::ShortWatch;
 use sync::Syncs;
@@ -132,6 +138,10 @@ pub(crate) struct Connection {
     rx: Option<Box<dyn Rx>>,
     queue: SendQueue,
     received: ReceiveQueue,
+    /// What we tell of the peer's data that did not reach our application.
+    dropped: Dropped,
+    /// What the peer tells of ours.
+    reported: Reported,
     timestamps: Timestamps,
     window: WindowWatch,
     short: ShortWatch,
@@ -195,6 +205,8 @@ impl Connection {
             rx: None,
             queue: SendQueue::new(config.send_queue),
             received: ReceiveQueue::new(&config),
+            dropped: Dropped::default(),
+            reported: Reported::default(),
             timestamps: Timestamps::new(origin.timestamp_offset),
             window: WindowWatch::new(config.sequence_window, config.max_sequence_window),
             short: ShortWatch::default(),

@@ -26,7 +26,7 @@ use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use fairwire_units::Instant;
-use fairwire_wire::ServiceCode;
+use fairwire_wire::{DropCode, Seq, ServiceCode};
 use slab::Slab;
 
 use crate::config::{Config, EndpointConfig};
@@ -262,6 +262,42 @@ impl Endpoint {
         } else {
             None
         }
+    }
+
+    /// The application reads no more, for good: what waits in the receive queue is thrown away, and
+    /// the peer learns that further data is not wanted (Drop Code 1 of RFC 4340, section 11.7.2).
+    /// Our own data still leaves.
+    pub fn stop_reading(&mut self, now: Instant, id: ConnectionId) {
+        self.act(now, id, |connection, _| connection.stop_reading());
+    }
+
+    /// Tells the peer with every acknowledgement, until it is taken back, that the application can
+    /// hardly keep up: the peer then sends no faster (Slow Receiver, RFC 4340, section 11.6).
+    pub fn set_slow(&mut self, now: Instant, id: ConnectionId, slow: bool) {
+        self.act(now, id, |connection, _| connection.set_slow(slow));
+    }
+
+    /// The application did not use the datagram that came in packet `seq` ([`Received::seq`]):
+    /// the peer will learn why. What has a Drop Code already keeps it. False if there will be no
+    /// report, because of that or because too many packets came since.
+    pub fn report_dropped(
+        &mut self,
+        now: Instant,
+        id: ConnectionId,
+        seq: Seq,
+        code: DropCode,
+    ) -> bool {
+        let mut told = false;
+        self.act(now, id, |connection, _| {
+            told = connection.report_dropped(seq, code);
+        });
+        told
+    }
+
+    /// Has the peer said within the last round trip that it can hardly keep up?
+    pub fn is_receiver_slow(&self, now: Instant, id: ConnectionId) -> bool {
+        self.get(id)
+            .is_some_and(|connection| connection.is_receiver_slow(now))
     }
 
     /// Sends what is queued for at most `linger`, then closes; the event `Closed` ends it.

@@ -1,7 +1,7 @@
 //! What the application learns.
 
 use fairwire_units::{Ecn, Instant};
-use fairwire_wire::ResetCode;
+use fairwire_wire::{DropCode, ResetCode, Seq};
 
 use crate::endpoint::ConnectionId;
 use crate::payload::Payload;
@@ -29,6 +29,12 @@ pub enum Fate {
     Marked,
     /// The peer reported it missing, or nothing came back.
     Lost,
+    /// It arrived, and the peer reported that its application did not get it as usual (RFC 4340,
+    /// section 11.7). A report that comes after the datagram was acknowledged changes no fate.
+    Dropped {
+        /// Why.
+        code: DropCode,
+    },
 }
 
 /// Why a connection is over.
@@ -93,6 +99,12 @@ pub enum Event {
         /// What became of it.
         fate: Fate,
     },
+    /// The peer can hardly keep up and should not get more than it gets now (RFC 4340, section
+    /// 11.6). Told once until a round trip has passed without such a word.
+    SlowReceiver,
+    /// The peer's application has stopped to read, for good: nothing more is sent, and what was
+    /// queued is refused (RFC 4340, section 11.7.2). Data of the peer may still come.
+    NotListening,
     /// The connection is over; data already received can still be read.
     Closed {
         /// Why.
@@ -112,6 +124,11 @@ pub struct Received {
     /// Data packets of the peer that are missing between the last one handed out and this one,
     /// those dropped from a full receive queue included.
     pub lost_before: u64,
+    /// The sequence number of its packet; names it in
+    /// [`Endpoint::report_dropped`](crate::Endpoint::report_dropped).
+    pub seq: Seq,
+    /// Does the Data Checksum contradict the data? Only where `Config::deliver_corrupt` asks for it.
+    pub corrupt: bool,
 }
 
 /// An event and the connection it is about.

@@ -10,7 +10,7 @@ use std::fmt;
 
 use fairwire_cc::{Flight, Gauges, Permit};
 use fairwire_units::{Duration, Ecn, Instant, Rate};
-use fairwire_wire::{Encoder, NoRoom, Options, Packet, Seq};
+use fairwire_wire::{DropCode, Encoder, NoRoom, Options, Packet, Seq};
 
 use crate::event::{DatagramId, Fate};
 
@@ -96,6 +96,48 @@ pub(crate) struct Told {
     pub loss_events: u32,
 }
 
+/// Consecutive packets of ours, with or without data, whose data the peer reports as dropped.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct DropRun {
+    /// The newest.
+    pub high: Seq,
+    /// The oldest.
+    pub low: Seq,
+    /// Why.
+    pub code: DropCode,
+}
+
+impl DropRun {
+    /// How many there are.
+    pub(crate) fn packets(&self) -> u64 {
+        self.low.distance(self.high) + 1
+    }
+
+    /// Their numbers, newest first.
+    pub(crate) fn numbers(&self) -> impl Iterator<Item = Seq> + use<> {
+        let high = self.high;
+        (0..self.packets()).map(move |back| high.sub(back))
+    }
+}
+
+/// RFC 4340, 11.7 and 11.7.2: does a packet with this code count as marked? All do, whatever the
+/// reason, but for protocol constraints and a full receive buffer.
+pub(crate) fn counts_as_marked(code: DropCode) -> bool {
+    !matches!(
+        code,
+        DropCode::ProtocolConstraints | DropCode::ReceiveBuffer
+    )
+}
+
+/// What one packet of the peer's tells of its host that was not known.
+#[derive(Debug, Default)]
+pub(crate) struct HostNews {
+    /// Packets whose data were dropped, newest first.
+    pub drops: Vec<DropRun>,
+    /// Does it ask not to get more (RFC 4340, section 11.6)?
+    pub slow: bool,
+}
+
 /// The sending half: controller, packets in flight, and the reading of the peer's feedback.
 pub(crate) trait Tx: fmt::Debug + Send {
     /// What is in the network; `waiting` is the caller's to fill.
@@ -132,6 +174,12 @@ pub(crate) trait Tx: fmt::Debug + Send {
         waiting: u32,
         told: &mut Told,
     );
+
+    /// The packet that [`Tx::on_ack`] gets next, if it acknowledges something, tells this.
+    fn hear_host(&mut self, news: &HostNews);
+
+    /// That packet was handled: what was heard of the host has its effect now at the latest.
+    fn obey_host(&mut self, now: Instant, waiting: u32);
 
     /// The connection measured a round trip of its own (handshake, Timestamp Echo).
     fn on_rtt_sample(&mut self, now: Instant, rtt: Duration);

@@ -25,6 +25,14 @@ pub struct Stats {
     pub marks_received: u64,
     /// Data packets dropped because the application did not read.
     pub receive_drops: u64,
+    /// Packets received whose data did not reach the application as usual, by Drop Code (RFC 4340,
+    /// section 11.7): 0 protocol constraints, 1 not listening, 2 receive queue, 3 corrupt,
+    /// 7 delivered corrupt.
+    pub dropped_here: [u64; 8],
+    /// Our packets of which the peer reported that, by Drop Code.
+    pub dropped_there: [u64; 8],
+    /// Packets in which the peer said that it can hardly keep up (Slow Receiver).
+    pub slow_receivers: u64,
     /// Our data packets that the peer acknowledged (CCIDs that do so).
     pub acknowledged: u64,
     /// Our data packets known lost (CCIDs that acknowledge each packet).

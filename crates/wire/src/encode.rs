@@ -6,7 +6,8 @@ use crate::checksum::{self, PseudoHeader, Sum};
 use crate::header::{MAX_HEAD, MIN_HEADER, Ports, at};
 use crate::option::option_type as ty;
 use crate::option::{
-    AckCell, DccpOption, DropCounts, LossInterval, LossIntervals, MAX_OPTION_DATA, RTT_TOO_LARGE,
+    AckCell, DccpOption, DropBlock, DropCounts, LossInterval, LossIntervals, MAX_OPTION_DATA,
+    RTT_TOO_LARGE,
 };
 use crate::{Kind, SeqNo};
 
@@ -268,6 +269,19 @@ impl<'a> Encoder<'a> {
     pub fn ack_vector(&mut self, cells: impl IntoIterator<Item = AckCell>) -> Result<(), NoRoom> {
         let cells = cells.into_iter().map(|cell| [cell.byte()]);
         self.split(ty::ACK_VECTOR_0, None, MAX_OPTION_DATA, cells)
+    }
+
+    /// Writes Data Dropped with these blocks, newest packet first: as many options as it takes, none
+    /// for no blocks.
+    ///
+    /// # Errors
+    /// [`NoRoom`]; nothing was written, not even what would have fitted.
+    pub fn data_dropped(
+        &mut self,
+        blocks: impl IntoIterator<Item = DropBlock>,
+    ) -> Result<(), NoRoom> {
+        let blocks = blocks.into_iter().map(|block| [block.byte()]);
+        self.split(ty::DATA_DROPPED, None, MAX_OPTION_DATA, blocks)
     }
 
     /// Writes Loss Intervals, newest first: as many options as it takes, `skip` in the first and

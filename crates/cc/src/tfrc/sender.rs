@@ -4,6 +4,7 @@
 //! section 1): idle time brings the rate to no less than the initial one (RFC 4342, section 5.1).
 
 mod data_limited;
+mod host;
 mod limits;
 mod schedule;
 mod segment;
@@ -16,6 +17,7 @@ pub use segment::SegmentSize;
 use fairwire_units::{Duration, Instant};
 
 use self::data_limited::DataLimited;
+use self::host::HostLimit;
 use self::limits::RecvSet;
 use self::schedule::Schedule;
 use self::segment::Segments;
@@ -74,6 +76,8 @@ pub struct Sender {
     schedule: Schedule,
     limited: DataLimited,
     received: RecvSet,
+    /// What the peer's host asked for within the last round trip.
+    host: Option<HostLimit>,
     rtt: Option<RoundTrip>,
     /// `X`, bytes per second; 0 until the first packet leaves.
     x: f64,
@@ -115,6 +119,7 @@ impl Sender {
             schedule: Schedule::new(config.granularity, config.min_interval),
             limited: DataLimited::new(),
             received: RecvSet::new(),
+            host: None,
             rtt: None,
             x: 0.0,
             x_bps: f64::INFINITY,
@@ -311,6 +316,7 @@ impl Sender {
             self.x = self.bounded(doubled.max(self.first_rate()));
             self.last_doubled = Some(now);
         }
+        self.keep_to_host(now);
     }
 
     /// RFC 5348, 4.4, step 1. Returns whether anything changed.
@@ -404,6 +410,7 @@ impl Controller for Sender {
                 self.leave_first_rate(now);
             }
         }
+        self.obey_host(now, feedback.host);
     }
 
     fn next_timeout(&self) -> Option<Instant> {

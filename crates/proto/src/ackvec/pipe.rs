@@ -5,10 +5,11 @@ use std::collections::VecDeque;
 
 use fairwire_cc::{Congestion, Signal};
 use fairwire_units::Instant;
-use fairwire_wire::{CellState, Seq};
+use fairwire_wire::{CellState, DropCode, Seq};
 
 use super::vector::{Report, Stretch};
 use crate::event::{DatagramId, Fate};
+use crate::half::{DropRun, counts_as_marked};
 
 /// A packet is lost when this many later ones have arrived (RFC 4341, section 5).
 const NUMDUPACK: usize = 3;
@@ -21,6 +22,8 @@ struct Packet {
     size: u32,
     /// Is its fate known?
     settled: bool,
+    /// What the peer said of its data, if they did not reach its application.
+    dropped: Option<DropCode>,
     id: Option<DatagramId>,
 }
 
@@ -92,6 +95,7 @@ impl Pipe {
             sent_at,
             size,
             settled: false,
+            dropped: None,
             id,
         });
         self.in_flight += 1;
@@ -124,6 +128,23 @@ impl Pipe {
         self.drop_settled();
         fates[told_before..].sort_unstable_by_key(|&(id, _)| id);
         outcome
+    }
+
+    /// The peer reports the data of these packets as dropped. Says how many data packets they are;
+    /// one that is no longer remembered passes for data.
+    pub(super) fn note_dropped(&mut self, run: &DropRun) -> u32 {
+        let from = self.position(run.low);
+        let to = self.position(run.high.next()).max(from);
+        for packet in self.packets.range_mut(from..to) {
+            packet.dropped.get_or_insert(run.code);
+        }
+        let forgotten = match self.packets.front() {
+            None => run.packets(),
+            Some(oldest) if oldest.seq.is_after(run.high) => run.packets(),
+            Some(oldest) if oldest.seq.is_after(run.low) => run.low.distance(oldest.seq),
+            Some(_) => 0,
+        };
+        u32::try_from((to - from) as u64 + forgotten).unwrap_or(u32::MAX)
     }
 
     /// Nothing came back: all that is in flight counts as lost, and the pipe is empty.
@@ -215,11 +236,14 @@ impl Pipe {
             if packet.seq == ackno {
                 outcome.acked_sent_at = Some(packet.sent_at);
             }
-            let fate = if marked {
+            // RFC 4340, 11.7.1: a mark counts, whatever became of the data.
+            if marked || packet.dropped.is_some_and(counts_as_marked) {
                 outcome.congested(Signal::Marked, packet.sent_at);
-                Fate::Marked
-            } else {
-                Fate::Acknowledged
+            }
+            let fate = match packet.dropped {
+                Some(code) => Fate::Dropped { code },
+                None if marked => Fate::Marked,
+                None => Fate::Acknowledged,
             };
             fates.push((packet.id, fate));
         }

@@ -27,7 +27,7 @@ struct Late {
 
 /// The log of vectors sent and not yet known to have arrived.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Records {
+pub(crate) struct Records {
     /// Oldest first.
     log: VecDeque<Record>,
     newest: Option<(Seq, Seq)>,
@@ -36,7 +36,7 @@ pub(super) struct Records {
 
 impl Records {
     /// Our packet `ours` carries a vector that begins at `covered`.
-    pub(super) fn push(&mut self, ours: Seq, covered: Seq) {
+    pub(crate) fn push(&mut self, ours: Seq, covered: Seq) {
         if self.log.len() == MAX_RECORDS {
             self.log.pop_front();
         }
@@ -50,7 +50,7 @@ impl Records {
     /// Packet `seq` of the peer arrived after it had been reported missing.
     ///
     /// RFC 4340, A.3: an acknowledgement of an earlier vector must not make us forget it.
-    pub(super) fn on_late(&mut self, seq: Seq) {
+    pub(crate) fn on_late(&mut self, seq: Seq) {
         let Some((ours, _)) = self.newest.filter(|_| !self.log.is_empty()) else {
             return;
         };
@@ -62,7 +62,7 @@ impl Records {
     }
 
     /// The peer acknowledged our packet `ours`: up to where may its packets be forgotten?
-    pub(super) fn acknowledge(&mut self, ours: Seq) -> Option<Seq> {
+    pub(crate) fn acknowledge(&mut self, ours: Seq) -> Option<Seq> {
         let (newest, newest_covered) = self.newest?;
         if ours.is_after(newest) {
             return None;
@@ -93,7 +93,7 @@ impl Records {
     }
 
     /// The newest packet of ours with a vector, up to `ackno`, whose arrival is not known yet.
-    pub(super) fn newest_up_to(&self, ackno: Seq) -> Option<Seq> {
+    pub(crate) fn newest_up_to(&self, ackno: Seq) -> Option<Seq> {
         let (newest, _) = self.newest?;
         let oldest = self.log.front()?;
         if !ackno.is_before(newest) {
@@ -111,7 +111,7 @@ impl Records {
     }
 
     /// Bytes that the log takes.
-    pub(super) fn state_len(&self) -> usize {
+    pub(crate) fn state_len(&self) -> usize {
         self.log.len() * size_of::<Record>()
     }
 }

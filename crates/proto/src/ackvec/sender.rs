@@ -1,18 +1,19 @@
 //! The sending half of CCID 2: a pipe, a round-trip estimate and a controller (RFC 4341).
 
 use fairwire_cc::{
-    Controller, Feedback, Flight, Gauges, Growth, NewReno, Permit, RtoConfig, RttEstimator,
-    ThresholdWindow, WindowLaw, Windowed, rfc3390_window,
+    Controller, Feedback, Flight, Gauges, Growth, HostLimits, NewReno, Permit, RtoConfig,
+    RttEstimator, ThresholdWindow, WindowLaw, Windowed, rfc3390_window,
 };
 use fairwire_units::{Duration, Instant, Rate};
 use fairwire_wire::{Packet, Seq};
 
 use super::ack_ratio::AckRatio;
 use super::ack_watch::AckWatch;
+use super::host;
 use super::pipe::{Outcome, Pipe};
 use super::vector::Report;
 use crate::config::{Ccid2Config, Law};
-use crate::half::{Heard, Sent, Told, Tx};
+use crate::half::{Heard, HostNews, Sent, Told, Tx};
 
 /// The Ack Ratio of a new connection (RFC 4340, section 11.3).
 const DEFAULT_ACK_RATIO: u16 = 2;
@@ -43,6 +44,8 @@ pub(crate) struct Sender {
     acks: AckWatch,
     /// Was something lost of which nobody knows whether it was an acknowledgement?
     wants_counts: bool,
+    /// What the packet in hand says of the peer's host.
+    host: HostLimits,
 }
 
 impl Sender {
@@ -68,6 +71,7 @@ impl Sender {
             agreed_ratio: DEFAULT_ACK_RATIO,
             acks: AckWatch::default(),
             wants_counts: false,
+            host: HostLimits::default(),
         };
         if let Some(rtt) = initial_rtt {
             sender.on_rtt_sample(now, rtt);
@@ -245,6 +249,7 @@ impl Tx for Sender {
             return;
         }
         let feedback = Feedback {
+            host: std::mem::take(&mut self.host),
             rtt,
             newly_acked: outcome.acked,
             newly_acked_bytes: outcome.acked_bytes,
@@ -256,6 +261,15 @@ impl Tx for Sender {
         self.controller
             .on_feedback(now, self.flight_with(waiting), &feedback);
         self.ack_ratio.on_report(outcome.acked, self.window());
+    }
+
+    fn hear_host(&mut self, news: &HostNews) {
+        host::hear(news, &mut self.pipe, &mut self.host);
+    }
+
+    fn obey_host(&mut self, now: Instant, waiting: u32) {
+        let flight = self.flight_with(waiting);
+        host::obey(now, flight, &mut self.host, &mut *self.controller);
     }
 
     fn on_rtt_sample(&mut self, now: Instant, rtt: Duration) {

@@ -16,7 +16,7 @@ pub(super) struct Stretch {
 
 /// The feedback of one packet.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Report<'a> {
+pub(crate) struct Report<'a> {
     options: Options<'a>,
     ackno: Seq,
     /// How long the peer held the acknowledged packet.
@@ -26,7 +26,7 @@ pub(super) struct Report<'a> {
 impl<'a> Report<'a> {
     /// The report in `options` about `ackno` and older packets. `None` if there is no vector, or
     /// one with reserved states: that one is not to be trusted (RFC 4340, section 11.4).
-    pub(super) fn read(options: Options<'a>, ackno: Seq) -> Option<Self> {
+    pub(crate) fn read(options: Options<'a>, ackno: Seq) -> Option<Self> {
         let mut elapsed = None;
         let mut any = false;
         for raw in options {
@@ -51,7 +51,7 @@ impl<'a> Report<'a> {
     }
 
     /// Does it say that packet `seq` has arrived?
-    pub(super) fn has_arrived(self, seq: Seq) -> bool {
+    pub(crate) fn has_arrived(self, seq: Seq) -> bool {
         self.stretches()
             .find(|stretch| !seq.is_before(stretch.low))
             .is_some_and(|stretch| {

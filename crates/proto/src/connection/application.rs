@@ -21,6 +21,10 @@ impl Connection {
         if !open || self.drain_until.is_some() {
             return Err(SendError::Closed);
         }
+        // RFC 4340, 11.7.2: no more data once the peer's application has stopped to read.
+        if self.reported.is_deaf {
+            return Err(SendError::NotListening);
+        }
         let (size, max) = (payload.len(), self.max_datagram());
         // RFC 4340, 14: what exceeds the maximum packet size is refused.
         if size > max {
@@ -62,6 +66,7 @@ impl Connection {
     pub(crate) fn can_send(&self, size: usize) -> bool {
         let open = matches!(self.state, State::Request | State::PartOpen | State::Open);
         open && self.drain_until.is_none()
+            && !self.reported.is_deaf
             && size <= self.max_datagram()
             && self.queue.has_room(size)
     }

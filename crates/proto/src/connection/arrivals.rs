@@ -71,9 +71,9 @@ impl Arrivals {
         Novelty::New
     }
 
-    /// One that arrived was dropped all the same.
-    pub(super) fn dropped(&mut self) {
-        self.missing += 1;
+    /// This many that arrived were dropped all the same.
+    pub(super) fn miss(&mut self, packets: u64) {
+        self.missing += packets;
     }
 
     /// How many are missing since it was asked last.

@@ -181,7 +181,7 @@ impl Connection {
         let mut losses = ctx.told.loss_events;
         for (id, fate) in ctx.told.fates.drain(..) {
             match fate {
-                Fate::Acknowledged => self.stats.acknowledged += 1,
+                Fate::Acknowledged | Fate::Dropped { .. } => self.stats.acknowledged += 1,
                 Fate::Marked => {
                     self.stats.acknowledged += 1;
                     self.stats.marked += 1;

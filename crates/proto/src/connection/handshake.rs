@@ -6,6 +6,7 @@ use fairwire_wire::{
 };
 
 use super::backoff::Backoff;
+use super::dropped::Fit;
 use super::{Connection, Context, Origin, State};
 use crate::endpoint::{Reset, TWO_MSL};
 use crate::event::{CloseReason, Event};
@@ -40,6 +41,7 @@ impl Connection {
     pub(crate) fn respond(now: Instant, origin: Origin, isr: Seq) -> Self {
         let mut this = Self::new(now, origin, State::Respond);
         this.sequence.begin_receiving(isr);
+        this.dropped.back_to = Some(isr);
         this.deadline = Some(now + four_msl());
         this.refresh_agreed();
         this
@@ -108,6 +110,10 @@ impl Connection {
         // of this packet tells a round trip too.
         let _ = encoder.option(&stamp);
         self.write_echo(ctx.now, &mut encoder);
+        if packet_type == PacketType::Response {
+            // RFC 4340, 8.1.3: which data of Requests was not taken.
+            self.write_feedback(ctx.now, Fit::Newest, &mut encoder);
+        }
         self.handshake_sent = Some((self.next_seq(), ctx.now));
         self.finish(ctx, encoder, packet_type)
     }
@@ -189,6 +195,7 @@ impl Connection {
         self.retry = Backoff::new(FIRST_RETRY);
         self.deadline = None;
         self.cookies = Vec::new();
+        self.dropped.back_to = None;
         self.negotiation.on_open();
         self.refresh_agreed();
         if self.role == Role::Server {

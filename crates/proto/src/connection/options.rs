@@ -35,6 +35,7 @@ impl Connection {
         let (gsr, gss) = (self.sequence.gsr, self.sequence.gss);
         self.negotiation
             .begin_packet(packet_type, seq, ack, gsr, gss);
+        self.reported.begin_packet();
         if self.gives_cookies(packet_type, seq) {
             self.cookies.clear();
         }
@@ -137,6 +138,15 @@ impl Connection {
                     self.keep_cookie(cookie);
                 }
                 Ok(wanted)
+            }
+            // RFC 4340, 11.6 and 11.7: whatever the CCID. Read where the acknowledgement is.
+            DccpOption::SlowReceiver => {
+                self.reported.carries.slow = true;
+                Ok(true)
+            }
+            DccpOption::DataDropped(_) => {
+                self.reported.carries.drops = true;
+                Ok(true)
             }
             // The sending half reads it where it wants it.
             DccpOption::ElapsedTime(_) => Ok(true),

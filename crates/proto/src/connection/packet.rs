@@ -3,6 +3,7 @@
 use fairwire_units::Instant;
 use fairwire_wire::{DccpOption, Encoder, HeadBuf, Kind, PacketType, Seq};
 
+use super::dropped::Fit;
 use super::{Connection, Context, State, seal};
 use crate::event::{DatagramId, Fate};
 use crate::half::{AckDue, Sent};
@@ -110,13 +111,34 @@ impl Connection {
         }
     }
 
-    /// Writes the feedback of the receiving half, if it has any; false if it does not fit.
-    pub(super) fn write_feedback(&mut self, now: Instant, encoder: &mut Encoder<'_>) -> bool {
+    /// Writes the feedback of the receiving half and what is to be told of dropped data; false if
+    /// it does not fit.
+    pub(super) fn write_feedback(
+        &mut self,
+        now: Instant,
+        fit: Fit,
+        encoder: &mut Encoder<'_>,
+    ) -> bool {
         let (seq, ack) = (self.next_seq(), self.sequence.acknowledgeable);
-        match &mut self.rx {
-            Some(rx) if rx.options_len(now) > 0 => rx.write_options(now, seq, ack, encoder).is_ok(),
-            _ => true,
+        if self.is_slow() {
+            // RFC 4340, 11.6: on each, as long as it holds. A byte that does not fit can wait.
+            let _ = encoder.option(&DccpOption::SlowReceiver);
         }
+        let reserve = self.rx.as_ref().map_or(0, |rx| rx.options_len(now));
+        let mark = encoder.mark();
+        if self.dropped.write(ack, fit, reserve, encoder).is_err() {
+            return false;
+        }
+        let fits = match &mut self.rx {
+            Some(rx) if reserve > 0 => rx.write_options(now, seq, ack, encoder).is_ok(),
+            _ => true,
+        };
+        if fits {
+            self.dropped.gave(seq, ack);
+        } else {
+            encoder.truncate(mark);
+        }
+        fits
     }
 
     /// Is feedback due in this packet at the latest?
@@ -164,6 +186,7 @@ impl Connection {
             tx.on_sent(now, Sent { seq, data, id }, waiting);
             if matches!(packet_type, PacketType::Ack | PacketType::DataAck) {
                 tx.on_feedback_acknowledged(now);
+                self.reported.acknowledged(now);
             }
             if let Some(id) = id
                 && !tx.acknowledges_packets()

@@ -1,12 +1,12 @@
 //! A packet's way through steps 4 to 16 of RFC 4340, section 8.5, in that order.
 
 use fairwire_units::Ecn;
-use fairwire_wire::{Kind, Packet, PacketType, Seq};
+use fairwire_wire::{DropCode, Kind, Packet, PacketType, Seq};
 
 use super::arrivals::Novelty;
 use super::sequence::Verdict;
 use super::{Connection, Context, State};
-use crate::event::Event;
+use crate::event::Received;
 use crate::half::{Arrival, Heard};
 use crate::payload::Payload;
 
@@ -108,7 +108,15 @@ impl Connection {
         // more may be one. RFC 4340, 11.4: what the application never gets is told as arrived all
         // the same.
         if novelty == Novelty::New {
-            self.take_data(ctx, packet_type, payload, ecn);
+            let received = Received {
+                payload,
+                ecn,
+                at: ctx.now,
+                lost_before: 0,
+                seq,
+                corrupt: false,
+            };
+            self.take_data(ctx, packet_type, received);
         }
     }
 
@@ -141,19 +149,23 @@ impl Connection {
         }
         let syncs = matches!(packet_type, PacketType::Sync | PacketType::SyncAck);
         // RFC 4340, 5.7: that a Sync names a packet does not mean that it was processed.
-        if let Some(ack) = ack
-            && !syncs
-        {
+        let ack = ack.filter(|_| !syncs);
+        let of_host = self.hear_host(ctx, packet, ack);
+        let waiting = self.waiting();
+        if let Some(ack) = ack {
             self.on_handshake_ack(ctx.now, packet_type, ack);
+            self.dropped.on_ack(ack, packet.options);
             if let Some(rx) = &mut self.rx {
                 rx.on_acknowledged(ack);
                 rx.on_vectors(ack, packet.options);
             }
-            let waiting = self.waiting();
             if let Some(tx) = &mut self.tx {
                 tx.on_ack(ctx.now, packet, ack, waiting, ctx.told);
                 self.settle_told(ctx);
             }
+        }
+        if of_host && let Some(tx) = &mut self.tx {
+            tx.obey_host(ctx.now, waiting);
         }
         if let Some(rx) = &mut self.rx
             && novelty != Novelty::Copy
@@ -170,36 +182,41 @@ impl Connection {
         novelty
     }
 
-    /// Passes application data on.
-    fn take_data(
-        &mut self,
-        ctx: &mut Context<'_>,
-        packet_type: PacketType,
-        payload: Payload,
-        ecn: Ecn,
-    ) {
+    /// Passes application data on, or reports why not.
+    fn take_data(&mut self, ctx: &mut Context<'_>, packet_type: PacketType, received: Received) {
+        let seq = received.seq;
         match packet_type {
             PacketType::Data | PacketType::DataAck => {}
             // RFC 4340, 5.4: without bytes these carry no datagram. RFC 4340, 8.1.3 and 8.5, step
             // 16: the data of one of them at most is passed on.
-            PacketType::Request | PacketType::Response if !payload.is_empty() => {
+            PacketType::Request | PacketType::Response if !received.payload.is_empty() => {
                 if std::mem::replace(&mut self.took_handshake_data, true) {
-                    return;
+                    return self.drop_data(seq, DropCode::ProtocolConstraints);
                 }
             }
             // RFC 4340, 5.4, 5.5 and 5.7: anything behind the others is padding.
             _ => return,
         }
-        // RFC 4340, 12.1: who cannot read marks takes no data before the peer knows.
-        if !self.agreed.may_take {
-            self.received.refuse();
-            return;
+        if let Some(code) = self.refusal(packet_type) {
+            self.received.miss();
+            return self.drop_data(seq, code);
         }
         self.stats.data_received += 1;
-        self.stats.bytes_received += payload.len() as u64;
-        self.stats.marks_received += u64::from(ecn == Ecn::Ce);
-        if self.received.push(ctx.now, payload, ecn) {
-            self.emit(ctx, Event::Readable);
+        self.stats.bytes_received += received.payload.len() as u64;
+        self.stats.marks_received += u64::from(received.ecn == Ecn::Ce);
+        self.queue_data(ctx, received);
+    }
+
+    /// Why data of a packet of this type is not wanted, if it is not.
+    fn refusal(&self, packet_type: PacketType) -> Option<DropCode> {
+        // RFC 4340, 11.7.2: who has reported once that nobody listens reports nothing else.
+        if self.dropped.is_deaf {
+            return Some(DropCode::NotListening);
         }
+        // RFC 4340, 8.2: before its CCID is agreed on, nothing could be told of it.
+        let handshake = matches!(packet_type, PacketType::Request | PacketType::Response);
+        let unready = self.rx.is_none() && !handshake;
+        // RFC 4340, 12.1: who cannot read marks takes no data before the peer knows.
+        (unready || !self.agreed.may_take).then_some(DropCode::ProtocolConstraints)
     }
 }

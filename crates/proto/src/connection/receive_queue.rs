@@ -1,23 +1,23 @@
 //! What arrived and was not read yet, and how much did not arrive (RFC 4340, section 7.7.1).
 //!
-//! Bounded: beyond the bound the newest is dropped and counted as missing, while the packet
-//! that carried it still counts for everything else.
+//! Bounded: beyond the bound the newest or the oldest is dropped and counted as missing, while the
+//! packet that carried it still counts for everything else.
 
 use std::collections::VecDeque;
 
-use fairwire_units::{Ecn, Instant};
 use fairwire_wire::Seq;
 
 use super::arrivals::{Arrivals, Novelty};
-use crate::config::Config;
+use crate::config::{Config, QueuePolicy};
 use crate::event::Received;
-use crate::payload::Payload;
 
 /// Datagrams in the order of arrival.
 #[derive(Debug)]
 pub(crate) struct ReceiveQueue {
     max_packets: usize,
     max_bytes: usize,
+    /// What is dropped if there is no room.
+    policy: QueuePolicy,
     waiting: VecDeque<Received>,
     bytes: usize,
     arrivals: Arrivals,
@@ -30,6 +30,7 @@ impl ReceiveQueue {
         Self {
             max_packets: config.receive_queue_packets,
             max_bytes: config.receive_queue_bytes,
+            policy: config.receive_queue_policy,
             waiting: VecDeque::new(),
             bytes: 0,
             arrivals: Arrivals::default(),
@@ -43,28 +44,62 @@ impl ReceiveQueue {
         self.arrivals.note(seq, is_data, ndp_count)
     }
 
-    /// Takes the data of a packet. Says whether there was none before.
-    pub(crate) fn push(&mut self, now: Instant, payload: Payload, ecn: Ecn) -> bool {
-        let fits = self.waiting.len() < self.max_packets
-            && self.bytes.saturating_add(payload.len()) <= self.max_bytes;
-        if !fits {
-            self.refuse();
+    /// Is there room for `size` bytes more?
+    fn has_room(&self, size: usize) -> bool {
+        self.waiting.len() < self.max_packets && self.bytes.saturating_add(size) <= self.max_bytes
+    }
+
+    /// Makes room for `size` bytes by dropping the oldest datagram, one at a time, if that is the
+    /// policy and there is none. Call it until it gives `None`.
+    pub(crate) fn displace(&mut self, size: usize) -> Option<Seq> {
+        if self.policy != QueuePolicy::DropOldest || self.has_room(size) {
+            return None;
+        }
+        self.drops += u64::from(!self.waiting.is_empty());
+        self.discard()
+    }
+
+    /// Drops the oldest datagram, and tells with the next one that it is missing.
+    pub(crate) fn discard(&mut self) -> Option<Seq> {
+        let oldest = self.pop()?;
+        let missing = oldest.lost_before + 1;
+        match self.waiting.front_mut() {
+            Some(next) => next.lost_before += missing,
+            None => self.arrivals.miss(missing),
+        }
+        Some(oldest.seq)
+    }
+
+    /// Takes a datagram; false if there is no room for it.
+    pub(crate) fn push(&mut self, mut received: Received) -> bool {
+        if !self.has_room(received.payload.len()) {
+            self.miss();
+            self.drops += 1;
             return false;
         }
-        self.bytes += payload.len();
-        self.waiting.push_back(Received {
-            payload,
-            ecn,
-            at: now,
-            lost_before: self.arrivals.take_missing(),
-        });
-        self.waiting.len() == 1
+        received.lost_before = self.arrivals.take_missing();
+        self.bytes += received.payload.len();
+        self.waiting.push_back(received);
+        true
     }
 
     /// The data of a packet that arrived are not taken.
-    pub(crate) fn refuse(&mut self) {
-        self.arrivals.dropped();
-        self.drops += 1;
+    pub(crate) fn miss(&mut self) {
+        self.arrivals.miss(1);
+    }
+
+    /// Is this much of the room taken?
+    pub(crate) fn is_filled(&self, percent: u8) -> bool {
+        let filled = |taken: usize, most: usize| {
+            let share = most / 100 * usize::from(percent) + most % 100 * usize::from(percent) / 100;
+            taken >= share.max(1)
+        };
+        filled(self.waiting.len(), self.max_packets) || filled(self.bytes, self.max_bytes)
+    }
+
+    /// How many wait.
+    pub(crate) fn len(&self) -> usize {
+        self.waiting.len()
     }
 
     /// Is there nothing to read?
@@ -82,15 +117,22 @@ impl ReceiveQueue {
 
 #[cfg(test)]
 mod tests {
-    use super::ReceiveQueue;
-    use crate::{Config, Payload};
+    use super::{ReceiveQueue, Received};
+    use crate::{Config, Payload, QueuePolicy};
     use fairwire_units::{Ecn, Instant};
     use fairwire_wire::Seq;
 
     fn arrive(queue: &mut ReceiveQueue, seq: u64, ndp_count: u64) {
         queue.on_packet(Seq::new(seq), true, ndp_count);
-        let payload = Payload::Synthetic { len: 10, tag: seq };
-        queue.push(Instant::START, payload, Ecn::Ect0);
+        while queue.displace(10).is_some() {}
+        queue.push(Received {
+            payload: Payload::Synthetic { len: 10, tag: seq },
+            ecn: Ecn::Ect0,
+            at: Instant::START,
+            lost_before: 0,
+            seq: Seq::new(seq),
+            corrupt: false,
+        });
     }
 
     fn lost_before(queue: &mut ReceiveQueue) -> Vec<u64> {
@@ -143,5 +185,48 @@ mod tests {
             arrive(&mut queue, seq, 0);
         }
         assert_eq!(queue.drops, 1);
+    }
+
+    /// With the other policy the oldest goes, and what comes behind it tells.
+    #[test]
+    fn the_oldest_is_dropped() {
+        let config = Config {
+            receive_queue_packets: 2,
+            receive_queue_policy: QueuePolicy::DropOldest,
+            ..Config::default()
+        };
+        let mut queue = ReceiveQueue::new(&config);
+        for seq in [1, 2, 4, 5] {
+            arrive(&mut queue, seq, 0);
+        }
+        assert_eq!(queue.drops, 2);
+        // 1 and 2 were dropped and 3 never came.
+        let tags = std::iter::from_fn(|| queue.pop());
+        let read: Vec<_> = tags.map(|r| (r.seq.get(), r.lost_before)).collect();
+        assert_eq!(read, [(4, 3), (5, 0)]);
+        arrive(&mut queue, 6, 0);
+        assert_eq!(queue.discard(), Some(Seq::new(6)));
+        arrive(&mut queue, 7, 0);
+        assert_eq!(lost_before(&mut queue), [1]);
+    }
+
+    /// How full it is goes by packets or bytes, whichever is fuller; nothing fills no part of it.
+    #[test]
+    fn how_full() {
+        let mut config = Config {
+            receive_queue_packets: 4,
+            ..Config::default()
+        };
+        for (packets, bytes) in [(4, 1_000), (100, 40)] {
+            config.receive_queue_packets = packets;
+            config.receive_queue_bytes = bytes;
+            let mut queue = ReceiveQueue::new(&config);
+            assert!(!queue.is_filled(0), "empty");
+            for (seq, full) in [(1, false), (2, false), (3, true), (4, true)] {
+                arrive(&mut queue, seq, 0);
+                assert_eq!(queue.is_filled(75), full, "{packets} {bytes} {seq}");
+            }
+            assert!(!queue.is_filled(101));
+        }
     }
 }

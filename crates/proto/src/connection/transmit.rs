@@ -10,6 +10,7 @@ use fairwire_units::{Duration, Instant};
 use fairwire_wire::checksum::coverage;
 use fairwire_wire::{HeadBuf, Kind, PacketType};
 
+use super::dropped::Fit;
 use super::packet::Written;
 use super::{Connection, Context, State, seal};
 use crate::half::{AckDue, PeerData};
@@ -84,8 +85,10 @@ impl Connection {
     /// RFC 4341, 6.2, and RFC 4340, 11.1: not while the peer sends data, whose acknowledgements do
     /// that too.
     pub(super) fn owes_ack_of_ack(&self, now: Instant) -> bool {
-        self.tx.as_ref().is_some_and(|tx| tx.wants_ack_of_ack())
-            && self.peer_data(now) != PeerData::Flowing
+        let by_ccid = self.tx.as_ref().is_some_and(|tx| tx.wants_ack_of_ack())
+            && self.peer_data(now) != PeerData::Flowing;
+        // At once, so that it names the very packet that reported.
+        by_ccid || self.reported.wants_ack(now, self.rtt())
     }
 
     /// Is the other direction idle, and does the peer know of all of its data?
@@ -110,7 +113,7 @@ impl Connection {
         self.write_ndp(&mut encoder);
         self.write_negotiation(ctx.now, PacketType::Ack, &mut encoder);
         self.write_echo(ctx.now, &mut encoder);
-        self.write_feedback(ctx.now, &mut encoder);
+        self.write_feedback(ctx.now, Fit::Newest, &mut encoder);
         self.finish(ctx, encoder, PacketType::Ack)
     }
 
@@ -128,7 +131,7 @@ impl Connection {
         let (ccval, cscov) = self.data_fields(ctx.now, size);
         let mut encoder = self.start(head, &kind, (ccval, cscov), size);
         self.write_ndp(&mut encoder);
-        let fits = self.write_feedback(ctx.now, &mut encoder);
+        let fits = self.write_feedback(ctx.now, Fit::Whole, &mut encoder);
         // RFC 4340, 11.2: feedback that is due and too long leaves on an Ack of its own.
         if !fits && (overdue || self.state == State::Open) {
             return None;
@@ -186,6 +189,10 @@ impl Connection {
         };
         // RFC 4340, 8.1.4: with an Init Cookie to echo there is no room for data.
         if !self.agreed.may_send || !self.cookies.is_empty() {
+            return false;
+        }
+        if let Some(until) = self.reported.refused_until.filter(|&until| now < until) {
+            self.pace_at = Some(until);
             return false;
         }
         let waiting = self.waiting();

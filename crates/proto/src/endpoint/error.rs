@@ -53,6 +53,8 @@ pub enum SendError {
     },
     /// The connection is over or closing.
     Closed,
+    /// The peer's application has stopped to read, for good.
+    NotListening,
 }
 
 impl fmt::Display for ListenError {
@@ -84,6 +86,7 @@ impl fmt::Display for SendError {
                 write!(f, "a datagram of {size} bytes does not fit: at most {max}")
             }
             Self::Closed => f.write_str("the connection is closed"),
+            Self::NotListening => f.write_str("the peer's application no longer reads"),
         }
     }
 }

@@ -14,6 +14,7 @@ mod pair;
 mod ack_ratio;
 mod closing;
 mod cookies;
+mod dropped;
 mod flood;
 mod handshake;
 mod hostile;

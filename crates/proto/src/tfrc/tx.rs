@@ -2,6 +2,7 @@
 
 mod counter;
 mod departures;
+mod host;
 mod report;
 mod reported;
 mod sent;
@@ -15,12 +16,13 @@ use fairwire_units::{Duration, Instant, Rate};
 use fairwire_wire::{Packet, Seq, SeqNo};
 
 use self::counter::WindowCounter;
+use self::host::Host;
 use self::report::Report;
 use self::reported::ReportedIntervals;
 use self::sent::SentPackets;
 use super::{DEFAULT_RTT, Profile};
 use crate::config::Ccid3Config;
-use crate::half::{Sent, Told, Tx};
+use crate::half::{HostNews, Sent, Told, Tx};
 
 /// The sending half of CCID 3 and 4: window counters out, feedback in, a rate between them.
 #[derive(Debug)]
@@ -29,6 +31,7 @@ pub(crate) struct TfrcTx {
     counter: WindowCounter,
     sent: SentPackets,
     intervals: ReportedIntervals,
+    host: Host,
     /// Do reports without Loss Intervals count (feature 192 is on)?
     loss_event_rate: bool,
     /// Sequence and acknowledgement number of the newest feedback.
@@ -52,6 +55,7 @@ impl TfrcTx {
             counter: WindowCounter::new(),
             sent: SentPackets::new(),
             intervals: ReportedIntervals::new(config.history_discounting, profile.is_small()),
+            host: Host::default(),
             loss_event_rate,
             newest_feedback: None,
         };
@@ -79,7 +83,8 @@ impl TfrcTx {
     /// it is not feedback.
     fn loss(&mut self, report: &Report, ackno: Seq) -> Option<(f64, bool)> {
         let rtt = self.controller.rtt().unwrap_or(DEFAULT_RTT);
-        if let Some(intervals) = report.intervals.as_ref()
+        let intervals = report.intervals.map(|told| self.host.cut(ackno, &told));
+        if let Some(intervals) = intervals.as_ref()
             && let Some(told) = self.intervals.observe(ackno, intervals, rtt)
         {
             return Some(told);
@@ -165,6 +170,20 @@ impl Tx for TfrcTx {
         self.controller.on_feedback(now, flight, &feedback);
     }
 
+    fn hear_host(&mut self, news: &HostNews) {
+        self.host.hear(news, &self.sent);
+    }
+
+    fn obey_host(&mut self, now: Instant, waiting: u32) {
+        // Behind the report of the same packet: RFC 4342, 5.2, goes by the newest receive rate.
+        let feedback = Feedback {
+            host: std::mem::take(&mut self.host.limits),
+            ..Feedback::default()
+        };
+        let flight = self.flight_with(waiting);
+        self.controller.on_feedback(now, flight, &feedback);
+    }
+
     fn on_rtt_sample(&mut self, now: Instant, rtt: Duration) {
         let feedback = Feedback {
             rtt: Some(rtt),
@@ -190,7 +209,8 @@ impl Tx for TfrcTx {
     }
 
     fn wants_ack_of_ack(&self) -> bool {
-        // RFC 4342, 6.3: only Ack Vectors and Data Dropped need it; neither is sent here.
+        // RFC 4342, 6.3: only Ack Vectors and Data Dropped need it; no vectors are sent here, and
+        // Data Dropped is the connection's.
         false
     }
 

@@ -47,8 +47,8 @@ fn mandatory() {
         (&[(1, &[]), (3, &[])], six([3, 0, 0])),
         // A known option with a value that it cannot have.
         (&[(1, &[]), (41, &[5, 6])], six([41, 5, 6])),
-        // Known and not acted upon.
-        (&[(1, &[]), (2, &[])], six([2, 0, 0])),
+        // Known and not acted upon: a receive rate, to a CCID 2 sender.
+        (&[(1, &[]), (194, &[0; 4])], six([194, 0, 0])),
         (&[(1, &[]), (1, &[]), (41, &[0; 4])], five([1, 0, 0])),
         (&[(1, &[]), (0, &[]), (99, &[7])], None),
         (&[(1, &[]), (41, &[0; 4])], None),

@@ -38,12 +38,24 @@ struct Drops {
 }
 
 impl Intervals {
-    fn new(skip: u8) -> Self {
+    /// No intervals yet.
+    pub(super) fn new(skip: u8) -> Self {
         Self {
             skip,
             newest_first: [LossInterval::default(); COUNTED],
             len: 0,
             drops: Drops::default(),
+        }
+    }
+
+    /// Adds the next older one, of which `drops` packets were lost or marked; more than count are
+    /// left out.
+    pub(super) fn push(&mut self, interval: LossInterval, drops: u32) {
+        if self.len < COUNTED {
+            self.newest_first[self.len] = interval;
+            self.drops.newest_first[self.len] = drops;
+            self.len += 1;
+            self.drops.len = self.len;
         }
     }
 

@@ -102,6 +102,19 @@ impl SentPackets {
         self.flight = Flight::default();
     }
 
+    /// Number and window counter of the data packets from `low` to `high` that are remembered,
+    /// oldest first.
+    pub(super) fn between(&self, low: Seq, high: Seq) -> impl Iterator<Item = (Seq, u64)> + '_ {
+        let from = self
+            .packets
+            .partition_point(|packet| packet.seq.is_before(low));
+        self.packets
+            .range(from..)
+            .take_while(move |packet| !packet.seq.is_after(high))
+            .filter(|packet| packet.data.is_some())
+            .map(|packet| (packet.seq, packet.counter))
+    }
+
     /// The packet with number `ackno`, if it is the newest one acknowledged.
     pub(super) fn acknowledged(&self, ackno: Seq) -> Option<SentPacket> {
         self.acknowledged.filter(|packet| packet.seq == ackno)

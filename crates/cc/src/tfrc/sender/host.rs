@@ -1,0 +1,183 @@
+//! What becomes of the rate when the peer's host, not the network, cannot keep up (RFC 4342,
+//! section 5.2).
+//!
+//! RFC 4342 lowers the receive rate that was reported to half of `X_drop`, so that TFRC of RFC 3448
+//! sends no more than `X_drop` in the next round trip. RFC 5348 goes by the largest receive rate of
+//! two round trips, which would undo that; so here `X_drop` is a limit of its own for one round trip.
+
+use fairwire_units::Instant;
+
+use super::Sender;
+use crate::HostLimits;
+
+/// A limit that ends by itself.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct HostLimit {
+    /// `X_drop`, bytes per second.
+    rate: f64,
+    until: Instant,
+}
+
+impl Sender {
+    /// The limit that is in force.
+    fn host_limit(&self, now: Instant) -> Option<f64> {
+        let limit = self.host.filter(|limit| now < limit.until)?;
+        Some(limit.rate)
+    }
+
+    /// Takes in what the host says of itself.
+    pub(super) fn obey_host(&mut self, now: Instant, host: HostLimits) {
+        if !host.slow && host.buffer_drops == 0 {
+            return;
+        }
+        let Some(rtt) = self.rtt() else {
+            // One packet a second bears no less.
+            return;
+        };
+        // X_inrecv. The first report is zero and means nothing.
+        let received = if self.x_recv > 0.0 {
+            self.x_recv * self.segments.recv_scale()
+        } else {
+            self.x
+        };
+        let received = received.min(self.host_limit(now).unwrap_or(f64::INFINITY));
+        // RFC 4342, 5.2: a packet per round trip less for each one dropped, down to one.
+        let packet = self.segment_size() / rtt.as_secs_f64();
+        let less = received - f64::from(host.buffer_drops) * packet;
+        self.host = Some(HostLimit {
+            rate: less.max(received.min(packet)),
+            until: now + rtt,
+        });
+        self.keep_to_host(now);
+    }
+
+    /// Lowers the rate to what the host asked for.
+    pub(super) fn keep_to_host(&mut self, now: Instant) {
+        if let Some(limit) = self.host_limit(now) {
+            self.x = self.bounded(self.x.min(limit));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fairwire_units::{Duration, Instant};
+
+    use super::Sender;
+    use crate::tfrc::{SegmentSize, TfrcConfig};
+    use crate::{Controller, Feedback, Flight, HostLimits, TfrcReport};
+
+    const SEGMENT: u32 = 1_000;
+
+    fn at(ms: u64) -> Instant {
+        Instant::START + Duration::from_millis(ms)
+    }
+
+    fn report(x_recv: f64, p: f64, host: HostLimits) -> Feedback {
+        Feedback {
+            rtt: Some(Duration::from_millis(100)),
+            tfrc: Some(TfrcReport {
+                x_recv,
+                p,
+                new_loss: false,
+                covers_until: None,
+            }),
+            host,
+            ..Feedback::default()
+        }
+    }
+
+    fn dropped(buffer_drops: u32) -> HostLimits {
+        HostLimits {
+            buffer_drops,
+            ends_slow_start: true,
+            ..HostLimits::default()
+        }
+    }
+
+    /// A sender of packets of 1,000 bytes with a round trip of 100 ms, which was told at 1,000 ms
+    /// that 100,000 bytes a second arrive.
+    fn sender(p: f64) -> Sender {
+        let mut sender = Sender::new(TfrcConfig {
+            segment: SegmentSize::Fixed(SEGMENT),
+            oscillation_reduction: false,
+            ..TfrcConfig::default()
+        });
+        let none = HostLimits::default();
+        sender.on_sent(at(0), Flight::default(), SEGMENT);
+        for ms in [100, 400, 700, 1_000] {
+            sender.on_sent(at(ms - 50), Flight::default(), SEGMENT);
+            sender.on_feedback(at(ms), Flight::default(), &report(100_000.0, p, none));
+        }
+        sender
+    }
+
+    /// RFC 4342, 5.2: three packets dropped take three packets per round trip off what was
+    /// received: 100,000 - 3 x 1,000 / 0.1 s; never below one packet per round trip; for one
+    /// round trip.
+    #[test]
+    fn drops_take_a_packet_per_round_trip_each() {
+        for (drops, rate) in [(1, 90_000.0), (3, 70_000.0), (9, 10_000.0), (50, 10_000.0)] {
+            let mut sender = sender(0.0001);
+            let before = sender.rate_bytes_per_s();
+            assert!(before > 100_000.0, "{before}");
+            let told = report(100_000.0, 0.0001, dropped(drops));
+            sender.on_feedback(at(1_100), Flight::default(), &told);
+            assert_eq!(sender.rate_bytes_per_s(), rate, "{drops}");
+            let calm = report(100_000.0, 0.0001, HostLimits::default());
+            sender.on_feedback(at(1_190), Flight::default(), &calm);
+            assert_eq!(sender.rate_bytes_per_s(), rate, "within the round trip");
+            sender.on_feedback(at(1_200), Flight::default(), &calm);
+            assert!(sender.rate_bytes_per_s() > 100_000.0, "behind it");
+        }
+    }
+
+    /// Two reports within a round trip add up: five packets of ten, then three more.
+    #[test]
+    fn drops_of_one_round_trip_add_up() {
+        let mut sender = sender(0.0001);
+        for (ms, drops, rate) in [(1_100, 5, 50_000.0), (1_150, 3, 20_000.0)] {
+            let told = report(100_000.0, 0.0001, dropped(drops));
+            sender.on_feedback(at(ms), Flight::default(), &told);
+            assert_eq!(sender.rate_bytes_per_s(), rate, "{ms}");
+        }
+    }
+
+    /// RFC 4340, 11.6, and RFC 4342, 5.2: a slow receiver gets for a round trip no more than it
+    /// reported to receive, whether or not there were losses before.
+    #[test]
+    fn a_slow_receiver_gets_what_it_received() {
+        for p in [0.0, 0.0001] {
+            let mut sender = sender(p);
+            let slow = HostLimits {
+                slow: true,
+                ..HostLimits::default()
+            };
+            sender.on_feedback(at(1_100), Flight::default(), &report(100_000.0, p, slow));
+            assert_eq!(sender.rate_bytes_per_s(), 100_000.0, "p = {p}");
+            let calm = report(100_000.0, p, HostLimits::default());
+            sender.on_feedback(at(1_150), Flight::default(), &calm);
+            assert_eq!(sender.rate_bytes_per_s(), 100_000.0, "p = {p}");
+            sender.on_feedback(at(1_250), Flight::default(), &calm);
+            assert!(sender.rate_bytes_per_s() > 100_000.0, "p = {p}");
+        }
+    }
+
+    /// The first report says zero, which is no rate to hold to: the initial rate stays.
+    #[test]
+    fn a_first_report_of_zero_stops_nothing() {
+        let mut sender = Sender::new(TfrcConfig {
+            segment: SegmentSize::Fixed(SEGMENT),
+            oscillation_reduction: false,
+            ..TfrcConfig::default()
+        });
+        sender.on_sent(at(0), Flight::default(), SEGMENT);
+        let slow = HostLimits {
+            slow: true,
+            ..HostLimits::default()
+        };
+        sender.on_feedback(at(100), Flight::default(), &report(0.0, 0.0, slow));
+        // RFC 5348, 4.2: min(4s, max(2s, 4380)) in 100 ms.
+        assert_eq!(sender.rate_bytes_per_s(), 40_000.0);
+    }
+}

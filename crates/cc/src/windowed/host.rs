@@ -1,0 +1,143 @@
+//! What becomes of a window when the peer's host, not the network, cannot keep up.
+
+use fairwire_units::{Duration, Instant};
+
+use super::{Windowed, at_least};
+use crate::{HostLimits, WindowLaw};
+
+/// The round-trip time while none is known (RFC 4340, section 3.4).
+const DEFAULT_RTT: Duration = Duration::from_millis(200);
+
+impl<L: WindowLaw> Windowed<L> {
+    /// Does the peer want no more than it gets?
+    pub(super) fn is_held(&self, now: Instant) -> bool {
+        self.held_until.is_some_and(|until| now < until)
+    }
+
+    /// RFC 4340, 11.6: after a Slow Receiver the window does not grow for about a round trip.
+    pub(super) fn hold_for(&mut self, now: Instant, host: HostLimits) {
+        if host.slow {
+            self.held_until = Some(now + self.rtt.srtt().unwrap_or(DEFAULT_RTT));
+        }
+    }
+
+    /// Adds what the host asks for to what the network's signals made of the window, which was
+    /// `before` when the feedback came.
+    pub(super) fn obey_host(&mut self, before: f64, host: HostLimits) {
+        if host.buffer_drops > 0 {
+            // RFC 4341, 5.2: a packet less for each, down to one. RFC 4340, 11.7.1: each response
+            // counts from the old window, and the smaller result holds.
+            let left = at_least(1.0, before - f64::from(host.buffer_drops));
+            if left < self.cwnd {
+                self.cwnd = left;
+                self.credit = 0.0;
+            }
+        }
+        if host.slow || host.ends_slow_start {
+            // RFC 4341, 5.2: slow start is over, even for the smallest window.
+            self.ssthresh = self.ssthresh.min(self.cwnd);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fairwire_units::{Duration, Instant};
+
+    use crate::{
+        Congestion, Controller, Feedback, Flight, Growth, HostLimits, NewReno, Signal, Windowed,
+    };
+
+    const FULL: Flight = Flight {
+        packets: 100,
+        bytes: 100_000,
+        waiting: 1,
+    };
+
+    fn ms(ms: u64) -> Instant {
+        Instant::START + Duration::from_millis(ms)
+    }
+
+    /// A CCID 2 window of 20 packets in slow start with a round trip of 100 ms.
+    fn window() -> Windowed<NewReno> {
+        let mut window = Windowed::new(NewReno, 20.0).with_growth(Growth::CCID2);
+        let rtt = Some(Duration::from_millis(100));
+        let feedback = Feedback {
+            rtt,
+            ..Feedback::default()
+        };
+        window.on_feedback(ms(0), FULL, &feedback);
+        window
+    }
+
+    fn acked(newly_acked: u32, host: HostLimits) -> Feedback {
+        Feedback {
+            newly_acked,
+            host,
+            ..Feedback::default()
+        }
+    }
+
+    fn drops(buffer_drops: u32) -> HostLimits {
+        HostLimits {
+            buffer_drops,
+            ends_slow_start: true,
+            ..HostLimits::default()
+        }
+    }
+
+    fn shown(window: &Windowed<NewReno>) -> (Option<f64>, Option<f64>) {
+        let gauges = window.gauges();
+        (gauges.cwnd_packets, gauges.ssthresh_packets)
+    }
+
+    /// RFC 4341, 5.2: a packet less for each one dropped from the receive buffer, not below one
+    /// packet, and slow start ends. The packets acknowledged along with them add nothing.
+    #[test]
+    fn buffer_drops_take_a_packet_each() {
+        let mut window = window();
+        window.on_feedback(ms(100), FULL, &acked(2, drops(3)));
+        assert_eq!(shown(&window), (Some(17.0), Some(17.0)));
+        window.on_feedback(ms(110), FULL, &acked(0, drops(1)));
+        assert_eq!(shown(&window), (Some(16.0), Some(16.0)));
+        window.on_feedback(ms(120), FULL, &acked(2, drops(40)));
+        assert_eq!(shown(&window), (Some(1.0), Some(1.0)));
+    }
+
+    /// RFC 4340, 11.7.1: of the responses to loss and to drops, each from the old window of 20, the
+    /// smaller window holds: 10 or 17, and 10 or 5.
+    #[test]
+    fn the_smaller_of_both_responses_holds() {
+        for (dropped, left) in [(3, 10.0), (15, 5.0)] {
+            let mut window = window();
+            let feedback = Feedback {
+                congestion: Some(Congestion {
+                    signal: Signal::Lost,
+                    newest_sent: ms(50),
+                    packets: 1,
+                }),
+                ..acked(2, drops(dropped))
+            };
+            window.on_feedback(ms(100), FULL, &feedback);
+            assert_eq!(window.gauges().cwnd_packets, Some(left), "{dropped}");
+        }
+    }
+
+    /// RFC 4340, 11.6: for one round trip a slow receiver gets no more, and no less. RFC 4341, 5.2:
+    /// it ends slow start; a window of 20 then needs 20 acknowledged packets for one more.
+    #[test]
+    fn a_slow_receiver_holds_the_window_for_a_round_trip() {
+        let mut window = window();
+        let slow = HostLimits {
+            slow: true,
+            ..HostLimits::default()
+        };
+        window.on_feedback(ms(100), FULL, &acked(2, slow));
+        for at in [110, 150, 199] {
+            window.on_feedback(ms(at), FULL, &acked(40, HostLimits::default()));
+        }
+        assert_eq!(shown(&window), (Some(20.0), Some(20.0)));
+        window.on_feedback(ms(200), FULL, &acked(20, HostLimits::default()));
+        assert_eq!(shown(&window), (Some(21.0), Some(20.0)));
+    }
+}

@@ -1,0 +1,43 @@
+//! What the peer's host says of itself, as CCID 2 takes it (RFC 4341, section 5.2).
+
+use fairwire_cc::{Controller, Feedback, Flight, HostLimits};
+use fairwire_units::Instant;
+use fairwire_wire::DropCode;
+
+use super::pipe::Pipe;
+use crate::half::HostNews;
+
+/// Notes in the pipe which packets were dropped, and adds to what the controller is to be told.
+pub(super) fn hear(news: &HostNews, pipe: &mut Pipe, limits: &mut HostLimits) {
+    limits.slow |= news.slow;
+    for run in &news.drops {
+        let packets = pipe.note_dropped(run);
+        match run.code {
+            // RFC 4340, 11.7.2: no congestion, as if the data had been received.
+            DropCode::ProtocolConstraints => {}
+            DropCode::ReceiveBuffer => {
+                limits.buffer_drops = limits.buffer_drops.saturating_add(packets);
+                limits.ends_slow_start = true;
+            }
+            // As marked, which the pipe finds when it settles the packet.
+            _ => limits.ends_slow_start = true,
+        }
+    }
+}
+
+/// Tells the controller what no acknowledgement took along.
+pub(super) fn obey(
+    now: Instant,
+    flight: Flight,
+    limits: &mut HostLimits,
+    controller: &mut dyn Controller,
+) {
+    let host = std::mem::take(limits);
+    if !host.is_none() {
+        let feedback = Feedback {
+            host,
+            ..Feedback::default()
+        };
+        controller.on_feedback(now, flight, &feedback);
+    }
+}

@@ -1,0 +1,223 @@
+//! Data Dropped, the receiver's side: which of the peer's data did not reach our application, told
+//! until the peer acknowledges it (RFC 4340, section 11.7).
+//!
+//! Works beside every CCID: the blocks count from the Acknowledgement Number, as Ack Vectors do.
+//! Bounded: older packets than [`Codes`] remembers, and those for which an Ack has no room, are
+//! no longer told of.
+
+use fairwire_wire::{DropBlock, DropCode, Encoder, NoRoom, Options, Seq};
+
+use super::codes::Codes;
+use super::{Connection, Context};
+use crate::ackvec::{Records, Report};
+use crate::event::{Event, Received};
+
+/// Blocks of one option at most, and bytes of type and length.
+const OPTION_DATA: usize = 253;
+const OPTION_HEAD: usize = 2;
+
+/// What is to be told.
+#[derive(Debug, Default)]
+pub(super) struct Dropped {
+    codes: Codes,
+    /// The oldest packet to tell of; none if there is nothing to tell.
+    oldest: Option<Seq>,
+    /// Reports go back to this packet at least: the first one, as long as Requests come (RFC 4340,
+    /// section 8.1.3).
+    pub(super) back_to: Option<Seq>,
+    /// Which packet of ours told up to where.
+    records: Records,
+    /// The newest packet that a report of ours has covered.
+    told: Option<Seq>,
+    /// Has the application stopped to read?
+    pub(super) is_deaf: bool,
+    /// Has the application said that it can hardly keep up?
+    pub(super) is_slow: bool,
+}
+
+/// May the report be cut to the room there is?
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Fit {
+    /// All of it or nothing: another packet can take it.
+    Whole,
+    /// The newest packets as far as they fit; no packet will ever have more room.
+    Newest,
+}
+
+impl Dropped {
+    /// The data of packet `seq` did not reach the application. The first code that a packet gets
+    /// stays (RFC 4340, 11.7: none is made less serious, and no status changes). False if it had
+    /// one, or is too old to be told of.
+    pub(super) fn note(&mut self, seq: Seq, code: DropCode) -> bool {
+        if self.codes.get(seq).is_some() || !self.codes.set(seq, code) {
+            return false;
+        }
+        self.oldest = Some(self.oldest.map_or(seq, |oldest| Seq::min(oldest, seq)));
+        if self.told.is_some_and(|told| !seq.is_after(told)) {
+            // An acknowledgement of an earlier report is none of this.
+            self.records.on_late(seq);
+        }
+        true
+    }
+
+    /// Is there anything to tell?
+    pub(super) fn is_due(&self) -> bool {
+        self.oldest.is_some()
+    }
+
+    /// A packet with these options acknowledged `ackno`: what our packets told that are known to
+    /// have arrived is done.
+    pub(super) fn on_ack(&mut self, ackno: Seq, options: Options<'_>) {
+        self.on_acknowledged(ackno);
+        // RFC 4340, 11.4.2: to be told so in an Ack Vector is as good. Where data flow both ways the
+        // number itself stands on them more often than on what carries a report.
+        if self.is_due()
+            && let Some(ours) = self.records.newest_up_to(ackno)
+            && Report::read(options, ackno).is_some_and(|report| report.has_arrived(ours))
+        {
+            self.on_acknowledged(ours);
+        }
+    }
+
+    fn on_acknowledged(&mut self, ours: Seq) {
+        let Some(oldest) = self.oldest else {
+            return;
+        };
+        if let Some(covered) = self.records.acknowledge(ours)
+            && !covered.is_before(oldest)
+        {
+            self.oldest = self.codes.oldest_from(covered.next());
+        }
+    }
+
+    /// Writes the report of a packet of ours that acknowledges `ackno`, leaving `reserve` bytes
+    /// free. It counts as given only with [`Self::gave`].
+    ///
+    /// # Errors
+    /// [`NoRoom`] if it has to be whole and does not fit; nothing was written then.
+    pub(super) fn write(
+        &mut self,
+        ackno: Seq,
+        fit: Fit,
+        reserve: usize,
+        encoder: &mut Encoder<'_>,
+    ) -> Result<(), NoRoom> {
+        self.codes.advance(ackno);
+        self.oldest = self
+            .oldest
+            .and_then(|oldest| self.codes.oldest_from(oldest));
+        let Some(oldest) = self.oldest else {
+            return Ok(());
+        };
+        let oldest = self.back_to.map_or(oldest, |first| Seq::min(first, oldest));
+        let room = encoder.room().saturating_sub(reserve);
+        let (most, needed) = (fitting(room), self.blocks(ackno, oldest).count());
+        if needed <= most {
+            return encoder.data_dropped(self.blocks(ackno, oldest));
+        }
+        if fit == Fit::Whole {
+            return Err(NoRoom { needed, room });
+        }
+        encoder.data_dropped(self.blocks(ackno, oldest).take(most))?;
+        let told: u64 = self
+            .blocks(ackno, oldest)
+            .take(most)
+            .map(|block| u64::from(block.run()))
+            .sum();
+        self.oldest = self.codes.oldest_from(ackno.next().sub(told));
+        Ok(())
+    }
+
+    /// Our packet `ours`, which acknowledges `ackno`, carries the report.
+    pub(super) fn gave(&mut self, ours: Seq, ackno: Seq) {
+        if self.is_due() {
+            self.records.push(ours, ackno);
+            self.told = Some(self.told.map_or(ackno, |told| Seq::max(told, ackno)));
+        }
+    }
+
+    /// The blocks from `ackno` back to `oldest`.
+    fn blocks(&self, ackno: Seq, oldest: Seq) -> impl Iterator<Item = DropBlock> + '_ {
+        let mut at = ackno;
+        std::iter::from_fn(move || {
+            if at.is_before(oldest) {
+                return None;
+            }
+            let code = self.codes.get(at);
+            let most = match code {
+                None => DropBlock::MAX_DELIVERED,
+                Some(_) => DropBlock::MAX_DROPPED,
+            };
+            let mut run = 0;
+            while run < most && !at.is_before(oldest) && self.codes.get(at) == code {
+                run += 1;
+                at = at.prev();
+            }
+            Some(match code {
+                None => DropBlock::Delivered { run },
+                Some(code) => DropBlock::Dropped { code, run },
+            })
+        })
+    }
+}
+
+/// How many blocks fit into `room` bytes.
+fn fitting(room: usize) -> usize {
+    let option = OPTION_DATA + OPTION_HEAD;
+    room / option * OPTION_DATA + (room % option).saturating_sub(OPTION_HEAD)
+}
+
+impl Connection {
+    /// The data of packet `seq` did not reach the application.
+    pub(super) fn drop_data(&mut self, seq: Seq, code: DropCode) {
+        if self.dropped.note(seq, code) {
+            self.stats.dropped_here[usize::from(code.number())] += 1;
+        }
+    }
+
+    /// The application reads no more: what waits is thrown away, and what still comes is reported
+    /// as Drop Code 1 for the rest of the connection (RFC 4340, section 11.7.2).
+    pub(crate) fn stop_reading(&mut self) {
+        self.dropped.is_deaf = true;
+        while let Some(seq) = self.received.discard() {
+            self.drop_data(seq, DropCode::NotListening);
+        }
+    }
+
+    /// The application dropped a datagram that it had taken. Says whether the peer will be told.
+    pub(crate) fn report_dropped(&mut self, seq: Seq, code: DropCode) -> bool {
+        if seq.is_after(self.sequence.acknowledgeable) {
+            return false;
+        }
+        let before = self.stats.dropped_here;
+        self.drop_data(seq, code);
+        before != self.stats.dropped_here
+    }
+
+    /// The application can hardly keep up, or can again.
+    pub(crate) fn set_slow(&mut self, slow: bool) {
+        self.dropped.is_slow = slow;
+    }
+
+    /// Does Slow Receiver go with the acknowledgements (RFC 4340, section 11.6)?
+    pub(super) fn is_slow(&self) -> bool {
+        let percent = self.config.slow_receiver_percent;
+        self.dropped.is_slow || (!self.dropped.is_deaf && self.received.is_filled(percent))
+    }
+
+    /// Puts data into the receive queue, or drops them or older ones if it is full.
+    pub(super) fn queue_data(&mut self, ctx: &mut Context<'_>, received: Received) {
+        let seq = received.seq;
+        while let Some(oldest) = self.received.displace(received.payload.len()) {
+            self.drop_data(oldest, DropCode::ReceiveBuffer);
+        }
+        if !self.received.push(received) {
+            self.drop_data(seq, DropCode::ReceiveBuffer);
+        } else if self.received.len() == 1 {
+            self.emit(ctx, Event::Readable);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

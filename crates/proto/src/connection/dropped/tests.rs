@@ -1,0 +1,163 @@
+use fairwire_wire::{DccpOption, DropBlock, DropCode, Encoder, HeadBuf, Kind, Packet, Ports, Seq};
+
+use super::{Dropped, Fit};
+
+/// Writes a report below `ackno` into a head of at most `limit` bytes; gives its blocks.
+fn report(
+    dropped: &mut Dropped,
+    ours: u64,
+    ackno: u64,
+    fit: Fit,
+    limit: usize,
+) -> Option<Vec<DropBlock>> {
+    let mut head = HeadBuf::new();
+    let (ports, ackno) = (
+        Ports {
+            source: 1,
+            destination: 2,
+        },
+        Seq::new(ackno),
+    );
+    let (seq, kind) = (Seq::new(ours), Kind::Ack { ack: ackno.into() });
+    let mut encoder = Encoder::new(&mut head, ports, seq.into(), &kind, 0, 0).limit(limit);
+    if dropped.write(ackno, fit, 0, &mut encoder).is_err() {
+        return None;
+    }
+    dropped.gave(seq, ackno);
+    let head = encoder.finish();
+    let packet = Packet::decode(head.as_slice()).expect("a packet");
+    let blocks = packet.options.iter().filter_map(|raw| match raw.decode() {
+        Ok(DccpOption::DataDropped(blocks)) => Some(blocks),
+        _ => None,
+    });
+    Some(
+        blocks
+            .flat_map(fairwire_wire::DropBlocks::iter)
+            .collect::<Vec<_>>(),
+    )
+}
+
+fn whole(dropped: &mut Dropped, ours: u64, ackno: u64) -> Vec<DropBlock> {
+    report(dropped, ours, ackno, Fit::Whole, 1_020).expect("room")
+}
+
+fn note(dropped: &mut Dropped, code: DropCode, numbers: impl IntoIterator<Item = u64>) {
+    for number in numbers {
+        dropped.note(Seq::new(number), code);
+    }
+}
+
+fn delivered(run: u8) -> DropBlock {
+    DropBlock::Delivered { run }
+}
+
+fn buffer(run: u8) -> DropBlock {
+    DropBlock::Dropped {
+        code: DropCode::ReceiveBuffer,
+        run,
+    }
+}
+
+/// RFC 4340, 11.7, the example: below 100, packet 99 and, behind four delivered ones (98 to 95),
+/// three more were dropped from the receive buffer: 0, 160, 3, 162. (By its run lengths those
+/// three are 94 to 92; the text has 95 twice.)
+#[test]
+fn the_example_of_the_rfc() {
+    let mut dropped = Dropped::default();
+    note(&mut dropped, DropCode::ReceiveBuffer, [92, 93, 94, 99]);
+    let blocks = whole(&mut dropped, 1, 100);
+    let bytes: Vec<u8> = blocks.into_iter().map(DropBlock::byte).collect();
+    assert_eq!(bytes, [0, 160, 3, 162]);
+}
+
+/// RFC 4340, 11.7: long runs take several blocks, 128 packets or 16; different codes do not mix;
+/// nothing is said where all data were delivered.
+#[test]
+fn long_runs_are_split() {
+    let mut dropped = Dropped::default();
+    assert_eq!(whole(&mut dropped, 1, 100), []);
+    note(&mut dropped, DropCode::ReceiveBuffer, 1_000..1_040);
+    note(&mut dropped, DropCode::Corrupt, [1_040]);
+    let corrupt = DropBlock::Dropped {
+        code: DropCode::Corrupt,
+        run: 1,
+    };
+    let expected = [
+        delivered(128),
+        delivered(72),
+        corrupt,
+        buffer(16),
+        buffer(16),
+        buffer(8),
+    ];
+    assert_eq!(whole(&mut dropped, 2, 1_240), expected);
+}
+
+/// RFC 4340, 11.7: told again until a packet that told it is acknowledged. What was dropped after
+/// that packet had left, though it arrived before, is still told.
+#[test]
+fn told_until_acknowledged() {
+    let mut dropped = Dropped::default();
+    note(&mut dropped, DropCode::ReceiveBuffer, [50]);
+    assert_eq!(whole(&mut dropped, 1, 50), [buffer(1)]);
+    assert_eq!(whole(&mut dropped, 2, 51), [delivered(1), buffer(1)]);
+    note(&mut dropped, DropCode::ReceiveBuffer, [49, 52]);
+    dropped.on_acknowledged(Seq::new(2));
+    let all = [buffer(1), delivered(1), buffer(2)];
+    assert_eq!(whole(&mut dropped, 3, 52), all, "49 was late");
+    dropped.on_acknowledged(Seq::new(3));
+    assert!(!dropped.is_due());
+    assert_eq!(whole(&mut dropped, 4, 60), []);
+    note(&mut dropped, DropCode::ReceiveBuffer, [61]);
+    assert_eq!(
+        whole(&mut dropped, 5, 61),
+        [buffer(1)],
+        "older ones are done"
+    );
+}
+
+/// RFC 4340, 11.7: a packet's status does not change, so its first code stays.
+#[test]
+fn the_first_code_stays() {
+    let mut dropped = Dropped::default();
+    assert!(dropped.note(Seq::new(9), DropCode::DeliveredCorrupt));
+    assert!(!dropped.note(Seq::new(9), DropCode::ReceiveBuffer));
+    let corrupt = DropBlock::Dropped {
+        code: DropCode::DeliveredCorrupt,
+        run: 1,
+    };
+    assert_eq!(whole(&mut dropped, 1, 9), [corrupt]);
+}
+
+/// Where there is no room for all, data packets carry nothing and an Ack the newest; the rest is
+/// given up, so that the state stays bounded.
+#[test]
+fn what_does_not_fit() {
+    let mut dropped = Dropped::default();
+    note(
+        &mut dropped,
+        DropCode::ReceiveBuffer,
+        (0..20).map(|n| 2 * n),
+    );
+    // 24 bytes of header and 8 of options: 6 blocks. From 39 down: one delivered, one dropped, ...
+    assert_eq!(report(&mut dropped, 1, 39, Fit::Whole, 32), None);
+    let blocks = report(&mut dropped, 2, 39, Fit::Newest, 32).expect("some");
+    assert_eq!(blocks, [delivered(1), buffer(1)].repeat(3));
+    assert_eq!(whole(&mut dropped, 3, 39), blocks);
+}
+
+/// A hundred thousand drops that nobody acknowledges take one head and bounded memory.
+#[test]
+fn a_peer_that_acknowledges_nothing() {
+    let mut dropped = Dropped::default();
+    for number in 0..100_000 {
+        if number % 2 == 0 {
+            dropped.note(Seq::new(number), DropCode::ReceiveBuffer);
+        }
+        if number % 50 == 49 {
+            let blocks = report(&mut dropped, number, number, Fit::Newest, 1_020);
+            assert!(blocks.is_some_and(|blocks| blocks.len() <= 3 * 253 + 229));
+        }
+    }
+    assert!(dropped.records.state_len() <= 1 << 16);
+}

@@ -1,0 +1,230 @@
+//! What the peer's acknowledgements say of its host: Data Dropped and Slow Receiver, the sender's
+//! side (RFC 4340, sections 11.6 and 11.7).
+//!
+//! Finds what is news in reports that repeat themselves, for every CCID alike; the sending half
+//! decides what it means for the window or the rate.
+
+use fairwire_units::Instant;
+use fairwire_wire::{CellState, DccpOption, DropBlock, DropCode, Options, Packet, Seq};
+
+use super::codes::Codes;
+use super::{Connection, Context};
+use crate::event::Event;
+use crate::half::{DropRun, HostNews};
+
+/// What the peer has reported, and what of it the packet in hand reports.
+#[derive(Debug, Default)]
+pub(super) struct Reported {
+    codes: Codes,
+    pub(super) carries: Carries,
+    news: HostNews,
+    /// All runs that the packet in hand reports, newest first.
+    runs: Vec<DropRun>,
+    /// Is a report of drops not acknowledged yet?
+    owed: bool,
+    /// When one last was.
+    acknowledged_at: Option<Instant>,
+    /// Until when a Slow Receiver counts.
+    slow_until: Option<Instant>,
+    /// Until when no data leaves, for the peer may not take it.
+    pub(super) refused_until: Option<Instant>,
+    /// Has the peer's application stopped to read?
+    pub(super) is_deaf: bool,
+}
+
+/// Which options the packet in hand carries.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Carries {
+    pub(super) drops: bool,
+    pub(super) slow: bool,
+}
+
+impl Reported {
+    /// Another packet is in hand.
+    pub(super) fn begin_packet(&mut self) {
+        self.carries = Carries::default();
+    }
+
+    /// Reads the packet in hand, which acknowledges `ackno`; `iss` is the first number ever sent.
+    /// Says whether there is news.
+    fn read(&mut self, options: Options<'_>, ackno: Option<Seq>, iss: Seq) -> bool {
+        self.news.drops.clear();
+        self.news.slow = self.carries.slow;
+        if let Some(ackno) = ackno
+            && self.carries.drops
+        {
+            self.owed = true;
+            // RFC 4340, 11.7: what speaks of more packets than were sent, disagrees with the Ack
+            // Vector beside it or changes what was told before is ignored.
+            let plausible = self.collect(options, ackno, iss)
+                && !contradicts(options, ackno, &self.runs)
+                && !self.changes();
+            if plausible {
+                self.note_news(ackno);
+            }
+        }
+        self.news.slow || !self.news.drops.is_empty()
+    }
+
+    /// Collects the runs of drops; false if there are more packets than were ever sent.
+    fn collect(&mut self, options: Options<'_>, ackno: Seq, iss: Seq) -> bool {
+        self.runs.clear();
+        let mut left = iss.distance(ackno) + 1;
+        let mut high = ackno;
+        for block in options.iter().flat_map(blocks) {
+            let run = u64::from(block.run());
+            if run > left {
+                return false;
+            }
+            left -= run;
+            let low = high.sub(run - 1);
+            if let DropBlock::Dropped { code, .. } = block {
+                match self.runs.last_mut() {
+                    Some(last) if last.code == code && last.low == high.next() => last.low = low,
+                    _ => self.runs.push(DropRun { high, low, code }),
+                }
+            }
+            high = low.prev();
+        }
+        true
+    }
+
+    /// Does a packet get another code than it had? One that had none may get one: data can be
+    /// dropped from the receive buffer long after it arrived.
+    fn changes(&self) -> bool {
+        self.runs.iter().any(|run| {
+            run.numbers()
+                .any(|seq| self.codes.get(seq).is_some_and(|code| code != run.code))
+        })
+    }
+
+    /// Remembers the runs; what was not known is news.
+    fn note_news(&mut self, ackno: Seq) {
+        self.codes.advance(ackno);
+        for run in &self.runs {
+            for seq in run.numbers() {
+                if self.codes.get(seq).is_some() || !self.codes.set(seq, run.code) {
+                    continue;
+                }
+                match self.news.drops.last_mut() {
+                    Some(last) if last.code == run.code && last.low == seq.next() => {
+                        last.low = seq;
+                    }
+                    _ => self.news.drops.push(DropRun {
+                        high: seq,
+                        low: seq,
+                        code: run.code,
+                    }),
+                }
+            }
+        }
+    }
+
+    /// Does the peer want its report acknowledged? RFC 4342, 6.3: while data flows, about once a
+    /// round trip.
+    pub(super) fn wants_ack(&self, now: Instant, rtt: fairwire_units::Duration) -> bool {
+        let recent = |at| now.saturating_since(at) < rtt;
+        self.owed && !self.acknowledged_at.is_some_and(recent)
+    }
+
+    /// A packet with an acknowledgement number left.
+    pub(super) fn acknowledged(&mut self, now: Instant) {
+        if std::mem::take(&mut self.owed) {
+            self.acknowledged_at = Some(now);
+        }
+    }
+
+    /// Has the peer asked within the last round trip not to get more?
+    pub(super) fn is_slow(&self, now: Instant) -> bool {
+        self.slow_until.is_some_and(|until| now < until)
+    }
+}
+
+fn blocks(raw: fairwire_wire::RawOption<'_>) -> impl Iterator<Item = DropBlock> {
+    let blocks = match raw.decode() {
+        Ok(DccpOption::DataDropped(blocks)) => Some(blocks),
+        _ => None,
+    };
+    blocks.into_iter().flat_map(fairwire_wire::DropBlocks::iter)
+}
+
+/// Do the Ack Vectors beside them say of one of the packets in `runs` that it has not arrived?
+fn contradicts(options: Options<'_>, ackno: Seq, runs: &[DropRun]) -> bool {
+    let mut runs = runs.iter().peekable();
+    let mut high = ackno;
+    let cells = options.iter().flat_map(|raw| {
+        let cells = match raw.decode() {
+            Ok(DccpOption::AckVector { cells, .. }) => Some(cells),
+            _ => None,
+        };
+        cells.into_iter().flat_map(fairwire_wire::AckCells::iter)
+    });
+    for cell in cells {
+        let low = high.sub(u64::from(cell.run()) - 1);
+        // Both lists go from new to old.
+        while runs.next_if(|run| run.low.is_after(high)).is_some() {}
+        let Some(run) = runs.peek() else {
+            return false;
+        };
+        if cell.state() == CellState::NotReceived && !run.high.is_before(low) {
+            return true;
+        }
+        high = low.prev();
+    }
+    false
+}
+
+impl Connection {
+    /// Shows the sending half what a packet says of the peer's host, before it sees the
+    /// acknowledgement. Says whether there is any news.
+    pub(super) fn hear_host(
+        &mut self,
+        ctx: &mut Context<'_>,
+        packet: &Packet<'_>,
+        ackno: Option<Seq>,
+    ) -> bool {
+        if !self.reported.carries.drops && !self.reported.carries.slow {
+            return false;
+        }
+        let ackno = ackno.filter(|ack| !ack.is_after(self.sequence.gss));
+        if !self.reported.read(packet.options, ackno, self.sequence.iss) {
+            return false;
+        }
+        if let Some(tx) = &mut self.tx {
+            tx.hear_host(&self.reported.news);
+        }
+        let rtt = self.rtt();
+        if self.reported.news.slow {
+            self.stats.slow_receivers += 1;
+            if !self.reported.is_slow(ctx.now) {
+                self.emit(ctx, Event::SlowReceiver);
+            }
+            self.reported.slow_until = Some(ctx.now + rtt);
+        }
+        let (mut refused, mut deaf) = (false, false);
+        for run in &self.reported.news.drops {
+            self.stats.dropped_there[usize::from(run.code.number())] += run.packets();
+            refused |= run.code == DropCode::ProtocolConstraints;
+            deaf |= run.code == DropCode::NotListening;
+        }
+        if refused {
+            // RFC 4340, 11.7.2: nothing is sent while the constraint is believed to hold. What is
+            // negotiated takes a round trip.
+            self.reported.refused_until = Some(ctx.now + rtt);
+        }
+        if deaf && !std::mem::replace(&mut self.reported.is_deaf, true) {
+            // RFC 4340, 11.7.2: nobody will ever read what we send.
+            self.refuse_queued(ctx);
+            self.emit(ctx, Event::NotListening);
+        }
+        true
+    }
+
+    /// Has the peer asked within the last round trip not to get more?
+    pub(crate) fn is_receiver_slow(&self, now: Instant) -> bool {
+        self.reported.is_slow(now)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,199 @@
+//! What the peer's host says of itself, as a TFRC sender takes it (RFC 4342, section 5.2).
+//!
+//! A full receive buffer and a slow receiver limit the rate for a round trip. Damaged data counts as
+//! marked (RFC 4340, section 11.7.2): a loss event, which the peer's Loss Intervals need not
+//! tell of and which is therefore put between them here.
+
+use fairwire_cc::HostLimits;
+use fairwire_wire::{DropCode, LossInterval, Seq};
+
+use super::report::Intervals;
+use super::sent::SentPackets;
+use crate::half::{HostNews, counts_as_marked};
+
+/// Loss events remembered: as many as there are intervals that count.
+const EVENTS: usize = fairwire_cc::tfrc::INTERVALS + 1;
+
+/// Window counters further apart than a round trip are of different events (RFC 4342, section
+/// 10.2).
+const ROUND_TRIP: u64 = 4;
+
+/// What was heard of the host.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Host {
+    /// What the controller has not been told yet.
+    pub(super) limits: HostLimits,
+    /// The packets with which loss events of damaged data begin, newest first.
+    events: [Option<Event>; EVENTS],
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Event {
+    seq: Seq,
+    counter: u64,
+}
+
+impl Host {
+    pub(super) fn hear(&mut self, news: &HostNews, sent: &SentPackets) {
+        self.limits.slow |= news.slow;
+        for run in news.drops.iter().rev() {
+            match run.code {
+                // RFC 4340, 11.7.2: no congestion, as if the data had been received.
+                DropCode::ProtocolConstraints => {}
+                DropCode::ReceiveBuffer => {
+                    let packets = u32::try_from(run.packets()).unwrap_or(u32::MAX);
+                    self.limits.buffer_drops = self.limits.buffer_drops.saturating_add(packets);
+                    self.limits.ends_slow_start = true;
+                }
+                code if counts_as_marked(code) => {
+                    self.limits.ends_slow_start = true;
+                    let oldest_first = sent.between(run.low, run.high);
+                    for (seq, counter) in oldest_first {
+                        self.note_event(seq, counter);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// A packet counts as marked: a loss event, unless one began within the round trip before.
+    fn note_event(&mut self, seq: Seq, counter: u64) {
+        let separate = self.events[0].is_none_or(|newest| {
+            seq.is_after(newest.seq) && counter > newest.counter.saturating_add(ROUND_TRIP)
+        });
+        if separate {
+            self.events.rotate_right(1);
+            self.events[0] = Some(Event { seq, counter });
+        }
+    }
+
+    /// The intervals reported below `ackno`, cut where a loss event of damaged data begins.
+    pub(super) fn cut(&self, ackno: Seq, reported: &Intervals) -> Intervals {
+        if self.events[0].is_none() {
+            return *reported;
+        }
+        let mut cut = Intervals::new(reported.skip);
+        let mut end = ackno.next().sub(u64::from(reported.skip));
+        for (i, &interval) in reported.as_slice().iter().enumerate() {
+            let mut rest = interval;
+            let start = end.sub(sequence_length(&interval));
+            let mut high = end;
+            for event in self.events.iter().flatten() {
+                // Only what lies behind the losses is another event.
+                let lossless = start.add(u64::from(rest.loss_length));
+                if event.seq.is_before(lossless) || !event.seq.is_before(high) {
+                    continue;
+                }
+                let newer = event.seq.distance(high);
+                cut.push(piece(&mut rest, newer), 1);
+                high = event.seq;
+            }
+            cut.push(rest, reported.drops(i));
+            end = start;
+        }
+        cut
+    }
+}
+
+/// Takes the newest `packets` off `interval`, as an interval that begins with one marked packet.
+fn piece(interval: &mut LossInterval, packets: u64) -> LossInterval {
+    let packets = u32::try_from(packets).unwrap_or(u32::MAX);
+    let data_length = interval.data_length.min(packets);
+    interval.lossless_length = interval.lossless_length.saturating_sub(packets);
+    interval.data_length -= data_length;
+    LossInterval {
+        lossless_length: packets.saturating_sub(1),
+        ecn_nonce: false,
+        loss_length: 1,
+        data_length,
+    }
+}
+
+fn sequence_length(interval: &LossInterval) -> u64 {
+    u64::from(interval.lossless_length) + u64::from(interval.loss_length)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Host, Intervals, LossInterval, SentPackets, Seq};
+    use crate::half::{DropRun, HostNews};
+    use fairwire_units::Instant;
+    use fairwire_wire::DropCode;
+
+    fn interval(lossless_length: u32, loss_length: u32) -> LossInterval {
+        LossInterval {
+            lossless_length,
+            ecn_nonce: false,
+            loss_length,
+            data_length: lossless_length + loss_length,
+        }
+    }
+
+    fn intervals(list: &[LossInterval]) -> Intervals {
+        let mut intervals = Intervals::new(0);
+        for &interval in list {
+            intervals.push(interval, interval.loss_length);
+        }
+        intervals
+    }
+
+    /// Packets 1 to 200, ten for each step of the window counter, and the news that `numbers` were
+    /// corrupt.
+    fn heard(numbers: &[u64]) -> Host {
+        let mut sent = SentPackets::new();
+        for number in 1..=200 {
+            sent.push(Seq::new(number), Instant::START, Some(100), number / 10);
+        }
+        let mut host = Host::default();
+        let drops = numbers.iter().rev().map(|&number| DropRun {
+            high: Seq::new(number),
+            low: Seq::new(number),
+            code: DropCode::Corrupt,
+        });
+        let news = HostNews {
+            drops: drops.collect(),
+            slow: false,
+        };
+        host.hear(&news, &sent);
+        host
+    }
+
+    /// RFC 4340, 11.7.2: corrupt data counts as marked. Of the packets 1 to 200, of which 101 was
+    /// lost, 41 and 161 begin loss events too; 45 belongs to that of 41, and 101 is lost anyway.
+    #[test]
+    fn damage_makes_loss_events() {
+        let host = heard(&[41, 45, 101, 161]);
+        // Below 200: 99 received behind one lost (101), and the 100 before.
+        let reported = intervals(&[interval(99, 1), interval(100, 0)]);
+        let cut = host.cut(Seq::new(200), &reported);
+        let expected = [
+            interval(39, 1), // 161 to 200
+            interval(59, 1), // 101 to 160
+            interval(59, 1), // 41 to 100
+            interval(40, 0), // 1 to 40
+        ];
+        assert_eq!(cut.as_slice(), expected);
+        let none = heard(&[]).cut(Seq::new(200), &reported);
+        assert_eq!(none, reported);
+    }
+
+    /// RFC 4342, 5.2: what was dropped for want of room is no loss event.
+    #[test]
+    fn full_buffers_make_none() {
+        let mut host = Host::default();
+        let run = DropRun {
+            high: Seq::new(9),
+            low: Seq::new(5),
+            code: DropCode::ReceiveBuffer,
+        };
+        let news = HostNews {
+            drops: vec![run],
+            slow: true,
+        };
+        host.hear(&news, &SentPackets::new());
+        assert_eq!(host.limits.buffer_drops, 5);
+        assert!(host.limits.slow);
+        assert!(host.events[0].is_none());
+    }
+}
