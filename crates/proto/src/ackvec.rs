@@ -10,14 +10,17 @@
 //! - [`history`] is what it remembers, as runs; [`records`] what it told in which packet.
 //! - [`Sender`] is the other end; [`pipe`] are its packets in flight, [`vector`] reads the options.
 //! - [`ack_watch`] sees acknowledgements lost or marked, [`ack_ratio`] asks for fewer of them then.
+//! - [`nonce`] remembers ECN nonces, [`nonce_check`] holds the peer's vectors against them.
 //!
-//! The ECN nonce is off: vectors are sent with nonce 0 and a peer's nonce is not looked at
-//! (RFC 8311, section 6).
+//! The ECN nonce is off unless asked for (RFC 8311, section 6): data is then ECT(0), a nonce of
+//! zero. A peer's nonces are echoed in any case.
 
 mod ack_ratio;
 mod ack_watch;
 mod history;
 mod host;
+mod nonce;
+mod nonce_check;
 mod pipe;
 mod receiver;
 mod records;

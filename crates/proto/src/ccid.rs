@@ -49,14 +49,21 @@ const ROWS: &[Ccid] = &[
         number: 2,
         sender: |now, setup| {
             let config = &setup.config.ccid2;
-            Box::new(ackvec::Sender::new(
-                now,
-                config,
-                setup.max_datagram,
-                setup.rtt,
-            ))
+            let sender = ackvec::Sender::new(now, config, setup.max_datagram, setup.rtt);
+            if setup.config.ecn && setup.config.ecn_nonce {
+                Box::new(sender.checking_nonces())
+            } else {
+                Box::new(sender)
+            }
         },
-        receiver: |_, setup| Box::new(ackvec::Receiver::new(Some(setup.first))),
+        receiver: |_, setup| {
+            let receiver = ackvec::Receiver::new(Some(setup.first));
+            if setup.config.ecn {
+                Box::new(receiver)
+            } else {
+                Box::new(receiver.without_ecn())
+            }
+        },
         read_by_sender: &[option_type::ACK_VECTOR_0, option_type::ACK_VECTOR_1],
         read_by_receiver: &[],
     },

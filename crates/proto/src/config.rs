@@ -65,6 +65,10 @@ impl Default for InitCookies {
 }
 
 /// What one connection does; a listener's is cloned for each it accepts.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent yes-or-no settings"
+)]
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Config {
@@ -75,6 +79,12 @@ pub struct Config {
     pub receive_ccids: Vec<u8>,
     /// Send data as ECT(0) and answer marks? False also tells the peer that we cannot read marks (RFC 4340, 12.1).
     pub ecn: bool,
+    /// Send data under CCID 2 as ECT(0) or ECT(1) at random, the ECN nonce (RFC 4340, 12.2), and
+    /// hold the peer's echoes against it? A receiver that hides losses or marks is then slowed
+    /// down, and after some round trips reset with code 11. So is an honest one behind a path that
+    /// rewrites ECN fields, and routers of L4S (RFC 9331) take ECT(1) for their own: hence off, as
+    /// RFC 8311, section 6, has it.
+    pub ecn_nonce: bool,
     /// What waits to be sent.
     pub send_queue: QueueLimits,
     /// What waits to be read: datagrams at most. What is dropped beyond it is reported to the peer
@@ -126,6 +136,7 @@ impl Default for Config {
             send_ccids: vec![2, 3],
             receive_ccids: vec![2, 3],
             ecn: true,
+            ecn_nonce: false,
             send_queue: QueueLimits::default(),
             receive_queue_packets: 4_096,
             receive_queue_bytes: 4 << 20,

@@ -28,6 +28,7 @@ mod features;
 mod handshake;
 mod liveness;
 mod mtu;
+mod nonce;
 mod options;
 mod packet;
 mod queue;
@@ -60,6 +61,7 @@ use dropped::Dropped;
 use features::Agreed;
 use liveness::Liveness;
 use mtu::PathMtu;
+use nonce::NonceSource;
 use queue::SendQueue;
 use receive_queue::ReceiveQueue;
 use reported::Reported;
@@ -117,6 +119,7 @@ pub(crate) struct Origin {
     pub(crate) service: ServiceCode,
     pub(crate) iss: Seq,
     pub(crate) timestamp_offset: u32,
+    pub(crate) nonce_key: [u64; 2],
     pub(crate) config: Arc<Config>,
 }
 
@@ -146,6 +149,8 @@ pub(crate) struct Connection {
     window: WindowWatch,
     short: ShortWatch,
     syncs: Syncs,
+    /// The ECN nonces to send.
+    nonces: NonceSource,
     liveness: Liveness,
     due: Due,
     /// Retransmission of the packet that the state repeats.
@@ -178,6 +183,8 @@ pub(crate) struct Connection {
     cookie_until: Option<Instant>,
     /// Was the data of a Request or Response passed on?
     took_handshake_data: bool,
+    /// Did the peer lie about what it received, for too long?
+    is_deceived: bool,
     /// Does the application know of this connection?
     announced: bool,
     /// Over: must the flow stay in TIMEWAIT? Set once, taken by the endpoint.
@@ -211,6 +218,7 @@ impl Connection {
             window: WindowWatch::new(config.sequence_window, config.max_sequence_window),
             short: ShortWatch::default(),
             syncs: Syncs::new(),
+            nonces: NonceSource::new(origin.nonce_key),
             liveness: Liveness::new(now, &config),
             due: Due::default(),
             retry: Backoff::new(handshake::FIRST_RETRY),
@@ -227,6 +235,7 @@ impl Connection {
             cookies: Vec::new(),
             cookie_until: None,
             took_handshake_data: false,
+            is_deceived: false,
             announced: origin.role == Role::Client,
             ended: None,
             stats: Stats::default(),

@@ -207,6 +207,7 @@ impl Endpoint {
                 .secret
                 .initial_sequence(now, &flow, config.short_seqnos),
             timestamp_offset: self.secret.timestamp_offset(&flow),
+            nonce_key: self.secret.nonce_key(&flow),
             config,
         }
     }

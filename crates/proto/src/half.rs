@@ -94,6 +94,8 @@ pub(crate) struct Told {
     pub largest_arrived: u32,
     /// Loss events reported now, where packets are not acknowledged one by one.
     pub loss_events: u32,
+    /// Did the peer lie for so long that the connection should end (RFC 4340, section 12.3)?
+    pub aggression: bool,
 }
 
 /// Consecutive packets of ours, with or without data, whose data the peer reports as dropped.
@@ -153,6 +155,17 @@ pub(crate) trait Tx: fmt::Debug + Send {
     /// packet before the controller refused or the queue ran empty this says who is the limit:
     /// more than zero, the controller; zero, the application.
     fn on_sent(&mut self, now: Instant, sent: Sent, waiting: u32);
+
+    /// The packet `seq`, of which [`Tx::on_sent`] has just told, carries the ECN nonce one (RFC 3540).
+    fn on_nonce(&mut self, _seq: Seq) {}
+
+    /// Should the next number be passed over, to see whether the peer acknowledges it all the same?
+    fn wants_skip(&self) -> bool {
+        false
+    }
+
+    /// It was: no packet has the number `seq`.
+    fn on_skipped(&mut self, _seq: Seq) {}
 
     /// Does feedback tell what became of each packet? Where it does not, the fate of a datagram
     /// is [`Fate::Sent`] as soon as it left.

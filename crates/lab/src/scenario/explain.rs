@@ -152,6 +152,7 @@ fn dccp(key: &str) -> &'static str {
         "back_ccid" => "loads the way back, too, under this CCID",
         "encapsulation" => "natively on IP, or in UDP (RFC 6773)",
         "ecn" => "send ECN-capable packets and answer marks?",
+        "ecn_nonce" => "CCID 2: send ECN nonces and check their echoes?",
         "law" => "CCID 2: how the window grows and shrinks",
         "cut" => "CCID 2: what congestion takes of the window",
         "initial_ssthresh" => "CCID 2: first slow-start threshold",

@@ -119,6 +119,9 @@ pub struct Dccp {
     /// Send ECN-capable packets and answer marks?
     #[serde(default = "yes")]
     pub ecn: bool,
+    /// CCID 2: send ECN nonces and hold the receiver's echoes against them (RFC 4340, section 12.2)?
+    #[serde(default, skip_serializing_if = "is_off")]
+    pub ecn_nonce: bool,
     /// 24-bit sequence numbers (RFC 4340, section 7.6), while the Sequence Window bears them?
     #[serde(default, skip_serializing_if = "is_off")]
     pub short_seqnos: bool,

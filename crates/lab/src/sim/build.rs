@@ -378,6 +378,7 @@ fn dccp_config(flow: &Flow, dccp: &Dccp, send_ccid: u8, receive_ccid: u8) -> Con
     config.send_ccids = vec![send_ccid];
     config.receive_ccids = vec![receive_ccid];
     config.ecn = dccp.ecn;
+    config.ecn_nonce = dccp.ecn_nonce;
     config.short_seqnos = dccp.short_seqnos;
     config.send_queue.packets = dccp.queue.limit.0 as usize;
     config.send_queue.bytes = usize::MAX;

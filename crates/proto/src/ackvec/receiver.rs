@@ -2,9 +2,10 @@
 //! (RFC 4340, section 11).
 
 use fairwire_units::{Duration, Ecn, Instant};
-use fairwire_wire::{DccpOption, Encoder, NoRoom, Options, Seq};
+use fairwire_wire::{CellState, DccpOption, Encoder, NoRoom, Options, Seq, option_type};
 
 use super::history::{History, Order};
+use super::nonce::Nonces;
 use super::records::Records;
 use super::vector::Report;
 use crate::half::{AckDue, Arrival, PeerData, Rx, quiescent_after};
@@ -33,6 +34,10 @@ const OPTION_HEAD: usize = 2;
 pub(crate) struct Receiver {
     history: History,
     records: Records,
+    /// The peer's ECN nonces, once it has sent one.
+    nonces: Option<Box<Nonces>>,
+    /// Can the ECN bits of what arrives be read?
+    reads_ecn: bool,
     /// When the newest packet arrived.
     newest_at: Instant,
     ack_ratio: u16,
@@ -59,6 +64,8 @@ impl Receiver {
         Self {
             history: History::new(first),
             records: Records::default(),
+            nonces: None,
+            reads_ecn: true,
             newest_at: Instant::START,
             ack_ratio: DEFAULT_ACK_RATIO,
             rtt: DEFAULT_RTT,
@@ -68,6 +75,68 @@ impl Receiver {
             untold: None,
             urgent: false,
             last_mark: None,
+        }
+    }
+
+    /// RFC 4340, 12.2: who cannot read the ECN bits echoes zero.
+    pub(crate) fn without_ecn(mut self) -> Self {
+        self.reads_ecn = false;
+        self
+    }
+
+    /// Takes note of a packet and its nonce.
+    fn note(&mut self, seq: Seq, ecn: Ecn) -> Order {
+        let before = self.history.newest();
+        let order = self.history.note(seq, ecn == Ecn::Ce);
+        let nonce = ecn == Ecn::Ect1 && self.reads_ecn;
+        if nonce && order != Order::Old && self.nonces.is_none() {
+            self.nonces = Some(Box::new(Nonces::new()));
+        }
+        let Some(nonces) = &mut self.nonces else {
+            return order;
+        };
+        match order {
+            Order::Next | Order::AfterGap => {
+                nonces.advance(before.unwrap_or(seq.prev()), seq);
+                nonces.set(seq, nonce);
+            }
+            // A mark takes the nonce of an earlier copy away.
+            Order::Late => nonces.set(seq, nonce),
+            Order::Old => {}
+        }
+        order
+    }
+
+    /// Writes the vectors that begin with `ackno`.
+    fn write_vectors(&self, ackno: Seq, encoder: &mut Encoder<'_>) -> Result<(), NoRoom> {
+        let mut cells = self.history.cells_from(ackno);
+        let Some(nonces) = &self.nonces else {
+            return encoder.ack_vector(cells);
+        };
+        let mut high = ackno;
+        loop {
+            let mut bytes = [0; OPTION_DATA];
+            let (mut len, mut packets, mut echo) = (0, 0, false);
+            for (byte, cell) in bytes.iter_mut().zip(&mut cells) {
+                *byte = cell.byte();
+                len += 1;
+                let run = u64::from(cell.run());
+                // RFC 4340, 12.2: the sum over what is reported received and not marked.
+                if cell.state() == CellState::Received {
+                    echo ^= nonces.sum(high.sub(packets), run);
+                }
+                packets += run;
+            }
+            if len == 0 {
+                return Ok(());
+            }
+            let option_type = if echo {
+                option_type::ACK_VECTOR_1
+            } else {
+                option_type::ACK_VECTOR_0
+            };
+            encoder.raw_option(option_type, &bytes[..len])?;
+            high = high.sub(packets);
         }
     }
 
@@ -97,7 +166,7 @@ impl Receiver {
     }
 
     fn write(&self, now: Instant, ackno: Seq, encoder: &mut Encoder<'_>) -> Result<(), NoRoom> {
-        encoder.ack_vector(self.history.cells_from(ackno))?;
+        self.write_vectors(ackno, encoder)?;
         match self.elapsed(now, ackno) {
             Some(units) => encoder.option(&DccpOption::ElapsedTime(units)),
             None => Ok(()),
@@ -109,7 +178,7 @@ impl Rx for Receiver {
     fn on_packet(&mut self, now: Instant, arrival: Arrival) {
         // RFC 4340, 5.1: CCVal means nothing here.
         let marked = arrival.ecn == Ecn::Ce;
-        let order = self.history.note(arrival.seq, marked);
+        let order = self.note(arrival.seq, arrival.ecn);
         match order {
             Order::Next | Order::AfterGap => self.newest_at = now,
             Order::Late => self.records.on_late(arrival.seq),
@@ -209,7 +278,7 @@ impl Rx for Receiver {
             .is_none_or(|newest| ackno.is_after(newest))
         {
             // The connection acknowledges a packet that was not shown to us: it did arrive.
-            self.history.note(ackno, false);
+            self.note(ackno, Ecn::NotEct);
             self.newest_at = now;
         }
         let mark = encoder.mark();

@@ -1,8 +1,8 @@
 //! The sending half of CCID 2: a pipe, a round-trip estimate and a controller (RFC 4341).
 
 use fairwire_cc::{
-    Controller, Feedback, Flight, Gauges, Growth, HostLimits, NewReno, Permit, RtoConfig,
-    RttEstimator, ThresholdWindow, WindowLaw, Windowed, rfc3390_window,
+    Congestion, Controller, Feedback, Flight, Gauges, Growth, HostLimits, NewReno, Permit,
+    RtoConfig, RttEstimator, Signal, ThresholdWindow, WindowLaw, Windowed, rfc3390_window,
 };
 use fairwire_units::{Duration, Instant, Rate};
 use fairwire_wire::{Packet, Seq};
@@ -10,6 +10,7 @@ use fairwire_wire::{Packet, Seq};
 use super::ack_ratio::AckRatio;
 use super::ack_watch::AckWatch;
 use super::host;
+use super::nonce_check::NonceCheck;
 use super::pipe::{Outcome, Pipe};
 use super::vector::Report;
 use crate::config::{Ccid2Config, Law};
@@ -46,6 +47,8 @@ pub(crate) struct Sender {
     wants_counts: bool,
     /// What the packet in hand says of the peer's host.
     host: HostLimits,
+    /// Where ECN nonces are sent.
+    nonces: Option<Box<NonceCheck>>,
 }
 
 impl Sender {
@@ -72,11 +75,44 @@ impl Sender {
             acks: AckWatch::default(),
             wants_counts: false,
             host: HostLimits::default(),
+            nonces: None,
         };
         if let Some(rtt) = initial_rtt {
             sender.on_rtt_sample(now, rtt);
         }
         sender
+    }
+
+    /// It holds the peer's vectors against ECN nonces (RFC 4340, section 12.2).
+    pub(crate) fn checking_nonces(mut self) -> Self {
+        self.nonces = Some(Box::new(NonceCheck::new()));
+        self
+    }
+
+    /// Was the peer found lying lately?
+    #[cfg(test)]
+    pub(super) fn is_suspicious(&self) -> bool {
+        let nonces = self.nonces.as_ref();
+        nonces.is_some_and(|nonces| nonces.is_suspicious())
+    }
+
+    /// Holds a report against the nonces sent. Of one that lies, the congestion that it stands for.
+    fn check(
+        &mut self,
+        now: Instant,
+        report: Report<'_>,
+        ackno: Seq,
+        told: &mut Told,
+    ) -> Option<Congestion> {
+        let nonces = self.nonces.as_mut()?;
+        let lie = nonces.judge(report, ackno);
+        told.aggression |= nonces.is_aggressive();
+        // RFC 4340, 12.3: as if a recent packet had been reported marked.
+        lie.then(|| Congestion {
+            signal: Signal::Marked,
+            newest_sent: now.saturating_before(self.rtt.srtt().unwrap_or(Duration::ZERO)),
+            packets: 0,
+        })
     }
 
     fn flight_with(&self, waiting: u32) -> Flight {
@@ -202,6 +238,9 @@ impl Tx for Sender {
 
     fn on_sent(&mut self, now: Instant, sent: Sent, waiting: u32) {
         self.newest_sent = Some(sent.seq);
+        if let Some(nonces) = &mut self.nonces {
+            nonces.on_sent(sent.seq, false);
+        }
         let Some(size) = sent.data else {
             return;
         };
@@ -210,6 +249,24 @@ impl Tx for Sender {
         self.mean_size += (f64::from(size) - self.mean_size) / 8.0;
         self.controller
             .on_sent(now, self.flight_with(waiting), size);
+    }
+
+    fn on_nonce(&mut self, seq: Seq) {
+        if let Some(nonces) = &mut self.nonces {
+            nonces.on_sent(seq, true);
+        }
+    }
+
+    fn wants_skip(&self) -> bool {
+        let nonces = self.nonces.as_ref();
+        nonces.is_some_and(|nonces| nonces.wants_skip())
+    }
+
+    fn on_skipped(&mut self, seq: Seq) {
+        self.newest_sent = Some(seq);
+        if let Some(nonces) = &mut self.nonces {
+            nonces.on_skipped(seq);
+        }
     }
 
     fn on_packet(&mut self, _now: Instant, heard: Heard) {
@@ -236,6 +293,7 @@ impl Tx for Sender {
         let Some(report) = Report::read(packet.options, ackno) else {
             return;
         };
+        let lie = self.check(now, report, ackno, told);
         let outcome = self.pipe.take(report, ackno, &mut told.fates);
         let rtt = self.sample(now, report, ackno, &outcome);
         if outcome.acked > 0 {
@@ -245,7 +303,11 @@ impl Tx for Sender {
             self.start_timer(now);
             self.acked_unacknowledged = self.acked_unacknowledged.saturating_add(outcome.acked);
         }
-        if outcome.acked == 0 && outcome.congestion.is_none() {
+        // What a lie acknowledges earns nothing.
+        let packets = outcome.acked.max(1);
+        let lie = lie.map(|lie| Congestion { packets, ..lie });
+        let congestion = outcome.congestion.or(lie);
+        if outcome.acked == 0 && congestion.is_none() {
             return;
         }
         let feedback = Feedback {
@@ -254,7 +316,7 @@ impl Tx for Sender {
             newly_acked: outcome.acked,
             newly_acked_bytes: outcome.acked_bytes,
             oldest_acked_sent: outcome.oldest_acked_sent,
-            congestion: outcome.congestion,
+            congestion,
             ack_ratio: Some(u32::from(self.agreed_ratio)),
             ..Feedback::default()
         };

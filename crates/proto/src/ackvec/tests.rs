@@ -1,6 +1,6 @@
 //! Both halves together, against a model.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use fairwire_units::{Duration, Ecn, Instant};
 use fairwire_wire::{CellState, Encoder, HeadBuf, Kind, Packet, Ports, Seq, SeqNo};
@@ -122,6 +122,8 @@ struct Model {
     /// Newest Ack that reached the sender.
     heard: Option<u64>,
     fates: BTreeMap<u64, Fate>,
+    /// Packets that carry an ECN nonce.
+    nonces: BTreeSet<u64>,
     data_sent: u64,
 }
 
@@ -132,7 +134,7 @@ impl Model {
             ..Ccid2Config::default()
         };
         Self {
-            sender: Sender::new(at(0), &config, 1_000, None),
+            sender: Sender::new(at(0), &config, 1_000, None).checking_nonces(),
             receiver: Receiver::new(Some(seq(first))),
             next: first,
             next_ack: 5_000,
@@ -141,6 +143,7 @@ impl Model {
             delayed: BTreeMap::new(),
             heard: None,
             fates: BTreeMap::new(),
+            nonces: BTreeSet::new(),
             data_sent: 0,
         }
     }
@@ -155,11 +158,20 @@ impl Model {
         };
         self.data_sent += u64::from(with_data);
         self.sender.on_sent(now, sent, 1);
+        // Half of the data, by the bits of a multiple of the golden ratio.
+        if with_data && number.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 63 == 1 {
+            self.nonces.insert(number);
+            self.sender.on_nonce(seq(number));
+        }
         number
     }
 
     fn arrive(&mut self, now: Instant, number: u64, marked: bool) {
-        let ecn = if marked { Ecn::Ce } else { Ecn::Ect0 };
+        let ecn = match (marked, self.nonces.contains(&number)) {
+            (true, _) => Ecn::Ce,
+            (false, true) => Ecn::Ect1,
+            (false, false) => Ecn::Ect0,
+        };
         self.receiver.on_packet(
             now,
             Arrival {
@@ -199,6 +211,7 @@ impl Model {
             let packet = Packet::decode(&head).unwrap();
             let mut told = Told::default();
             self.sender.on_ack(now, &packet, seq(newest), 1, &mut told);
+            prop_assert!(!self.sender.is_suspicious(), "the echo is right");
             self.judge(&told)?;
         }
         Ok(())
@@ -287,7 +300,7 @@ impl Model {
 
 proptest! {
     /// Whatever the network does, vectors tell the truth, each datagram gets one fate that fits
-    /// what happened, and the pipe holds exactly those without one. In the end, with nothing more
+    /// what happened, and the pipe holds exactly those without one. The nonce echoes are right. In the end, with nothing more
     /// lost, nothing is left in the pipe. The sequence numbers may wrap on the way.
     #[test]
     fn vectors_agree_with_what_happened(steps in steps(), wraps in any::<bool>()) {

@@ -1,7 +1,7 @@
 //! Reading Ack Vectors: the options of one packet as runs of packets.
 
 use fairwire_units::Duration;
-use fairwire_wire::{AckCell, CellState, DccpOption, Options, Seq};
+use fairwire_wire::{AckCell, AckCells, CellState, DccpOption, Options, Seq};
 
 /// Units of Elapsed Time (RFC 4340, section 13.2).
 const ELAPSED_UNIT_US: u64 = 10;
@@ -60,6 +60,20 @@ impl<'a> Report<'a> {
             })
     }
 
+    /// Its vectors, each with its nonce echo and its newest packet.
+    pub(super) fn vectors(self) -> impl Iterator<Item = (bool, Seq, AckCells<'a>)> + use<'a> {
+        let mut high = self.ackno;
+        self.options.iter().filter_map(move |raw| {
+            let Ok(DccpOption::AckVector { nonce, cells }) = raw.decode() else {
+                return None;
+            };
+            let newest = high;
+            let packets = cells.iter().map(|cell| u64::from(cell.run())).sum();
+            high = high.sub(packets);
+            Some((nonce, newest, cells))
+        })
+    }
+
     /// What it says of which packets, newest first. A later vector goes on where the one before
     /// it ends (RFC 4340, section 11.4).
     pub(super) fn stretches(self) -> impl Iterator<Item = Stretch> + use<'a> {
@@ -88,5 +102,5 @@ fn vector_cells(raw: fairwire_wire::RawOption<'_>) -> impl Iterator<Item = AckCe
         Ok(DccpOption::AckVector { cells, .. }) => Some(cells),
         _ => None,
     };
-    cells.into_iter().flat_map(fairwire_wire::AckCells::iter)
+    cells.into_iter().flat_map(AckCells::iter)
 }

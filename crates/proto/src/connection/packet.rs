@@ -1,6 +1,6 @@
 //! Writing one packet, and all that follows from its having left.
 
-use fairwire_units::Instant;
+use fairwire_units::{Ecn, Instant};
 use fairwire_wire::{DccpOption, Encoder, HeadBuf, Kind, PacketType, Seq};
 
 use super::dropped::Fit;
@@ -199,11 +199,16 @@ impl Connection {
             // RFC 4340, 8.1.5: the timer starts anew with every packet.
             self.retry.start(now);
         }
+        let ecn = if is_data {
+            self.data_ecn(seq)
+        } else {
+            Ecn::NotEct
+        };
         self.adapt_features(now);
         self.note_size(ctx, seq, (head_len, payload.len()), is_data);
         Transmit {
             path: self.flow.path,
-            ecn: self.ecn_of(is_data),
+            ecn,
             // RFC 4340, 14.2: the handshake does not depend on a known path MTU.
             dont_fragment: !matches!(packet_type, PacketType::Request | PacketType::Response),
             payload,

@@ -1,12 +1,13 @@
 //! A packet's way through steps 4 to 16 of RFC 4340, section 8.5, in that order.
 
 use fairwire_units::Ecn;
-use fairwire_wire::{DropCode, Kind, Packet, PacketType, Seq};
+use fairwire_wire::{DropCode, Kind, Packet, PacketType, ResetCode, Seq};
 
 use super::arrivals::Novelty;
 use super::sequence::Verdict;
 use super::{Connection, Context, State};
 use crate::event::Received;
+use crate::feature::Fatal;
 use crate::half::{Arrival, Heard};
 use crate::payload::Payload;
 
@@ -96,6 +97,11 @@ impl Connection {
             _ => {}
         }
         let novelty = self.feed_halves(ctx, packet, (seq, ack), ndp_count, &payload, ecn);
+        if self.is_deceived {
+            // RFC 4340, 12.3: the last resort.
+            let code = ResetCode::AggressionPenalty;
+            return self.fail(ctx, Fatal { code, data: [0; 3] });
+        }
         // Steps 13 to 15.
         match packet_type {
             PacketType::CloseReq => self.on_close_req(ctx),
@@ -161,6 +167,7 @@ impl Connection {
             }
             if let Some(tx) = &mut self.tx {
                 tx.on_ack(ctx.now, packet, ack, waiting, ctx.told);
+                self.is_deceived |= ctx.told.aggression;
                 self.settle_told(ctx);
             }
         }

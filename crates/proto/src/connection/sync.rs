@@ -1,6 +1,6 @@
 //! Sync and `SyncAck`: back in step after a burst of loss (RFC 4340, section 7.5.4).
 
-use fairwire_units::{Ecn, Instant};
+use fairwire_units::Instant;
 use fairwire_wire::{HeadBuf, Kind, Seq};
 
 use super::{Connection, Context, State};
@@ -88,15 +88,5 @@ impl Connection {
         }
         let ack = self.sequence.acknowledgeable.into();
         Some(self.send_plain(ctx, head, &Kind::Sync { ack }))
-    }
-
-    /// The ECN field of the packet of datagrams, and of all others.
-    pub(super) fn ecn_of(&self, is_data: bool) -> Ecn {
-        // RFC 8311, 6: data is ECT(0). RFC 4340, 12 and 12.1: not towards who cannot read marks.
-        if is_data && self.agreed.ect {
-            Ecn::Ect0
-        } else {
-            Ecn::NotEct
-        }
     }
 }

@@ -55,6 +55,9 @@ impl Connection {
         let feedback = self.feedback_due(now);
         let overdue = floor_passed && is_due(feedback, now);
         let data = self.is_data_permitted(now);
+        if data {
+            self.skip_number();
+        }
         // RFC 4340, 4.3 and 8.1.5: in PARTOPEN every packet acknowledges. An NDP Count rides on a
         // DataAck, so that all Data packets have heads of one length.
         if data

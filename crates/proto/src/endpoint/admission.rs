@@ -246,6 +246,7 @@ impl Endpoint {
             service: request.service,
             iss: self.first_number(request.at, &flow, listener.config.short_seqnos),
             timestamp_offset: self.secret.timestamp_offset(&flow),
+            nonce_key: self.secret.nonce_key(&flow),
             config: listener.config.clone(),
         };
         let mut connection = Connection::respond(request.at, origin, request.seq);

@@ -25,6 +25,7 @@ pub(crate) struct Secret {
     lookup: (u64, u64),
     cookie: (u64, u64),
     draw: (u64, u64),
+    nonce: (u64, u64),
     /// Lets a test begin near a wrap.
     #[cfg(test)]
     pub(super) first: Option<Seq>,
@@ -52,6 +53,7 @@ impl Secret {
             lookup: key(5),
             cookie: key(6),
             draw: key(7),
+            nonce: key(8),
             #[cfg(test)]
             first: None,
         }
@@ -84,6 +86,14 @@ impl Secret {
     /// Where the timestamps of `flow` start: they must not tell our clock.
     pub(crate) fn timestamp_offset(&self, flow: &Flow) -> u32 {
         (sip(self.timestamp, flow) >> 32) as u32
+    }
+
+    /// What the ECN nonces of `flow` are drawn from: a key that nobody outside can tell.
+    pub(crate) fn nonce_key(&self, flow: &Flow) -> [u64; 2] {
+        let mut hasher = Sip128::new_with_keys(self.nonce.0, self.nonce.1);
+        flow.hash(&mut hasher);
+        let hash = hasher.finish128();
+        [hash.h1, hash.h2]
     }
 
     /// Where the search for a free local port of `flow` starts (RFC 6056, section 3.3.3).

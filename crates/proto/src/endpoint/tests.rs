@@ -21,6 +21,7 @@ mod hostile;
 mod kernel;
 mod liveness;
 mod mtu;
+mod nonce;
 mod options;
 mod paths;
 mod quiescence;

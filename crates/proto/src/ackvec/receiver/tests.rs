@@ -281,3 +281,51 @@ fn quiescence_needs_silence_and_the_last_acknowledgement() {
         assert_eq!(receiver.peer_data(at(9_000), rtt), PeerData::Flowing);
     }
 }
+
+/// RFC 4340, 12.2: the echo is the sum of ECT(1) over the packets reported received and not marked,
+/// data or not; who cannot read ECN bits echoes zero.
+#[test]
+fn nonces_are_echoed_by_who_reads_them() {
+    let arriving = |number, ecn| Arrival {
+        ecn,
+        ..data(number)
+    };
+    for reads in [true, false] {
+        let mut receiver = Receiver::new(Some(seq(1)));
+        if !reads {
+            receiver = receiver.without_ecn();
+        }
+        let mut ours = 100;
+        for (arrival, echo, why) in [
+            (arriving(1, Ecn::Ect1), true, "one"),
+            (arriving(2, Ecn::Ect0), true, "ECT(0) is zero"),
+            (arriving(3, Ecn::Ect1), false, "two of them"),
+            (arriving(3, Ecn::Ect1), false, "a copy counts once"),
+            (arriving(5, Ecn::Ect1), true, "behind a gap"),
+            (arriving(5, Ecn::Ce), false, "the copy's mark takes it away"),
+            (
+                Arrival {
+                    data: None,
+                    ..arriving(6, Ecn::Ect1)
+                },
+                true,
+                "without data",
+            ),
+            (arriving(4, Ecn::Ect1), false, "late"),
+        ] {
+            receiver.on_packet(at(0), arrival);
+            ours += 1;
+            let newest = receiver.history.newest().unwrap();
+            let head = ack(seq(ours), newest, |encoder| {
+                let wrote = receiver.write_options(at(0), seq(ours), newest, encoder);
+                wrote.unwrap();
+            });
+            let packet = Packet::decode(&head).unwrap();
+            let told = packet.options.iter().find_map(|raw| match raw.decode() {
+                Ok(DccpOption::AckVector { nonce, .. }) => Some(nonce),
+                _ => None,
+            });
+            assert_eq!(told, Some(reads && echo), "{why}");
+        }
+    }
+}

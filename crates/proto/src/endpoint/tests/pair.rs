@@ -57,6 +57,8 @@ pub(super) enum Fault {
     CopyLate(Duration),
     Delay(Duration),
     Mark,
+    /// Mark it, and let the receiver hide that.
+    Hide,
 }
 
 type Rule = Box<dyn FnMut(&Wire) -> Option<Fault>>;
@@ -212,8 +214,9 @@ impl Pair {
                 self.flying.insert((arrival + later, self.count), copy);
             }
             Some(Fault::Delay(more)) => arrival += more,
+            Some(Fault::Hide) if wire.transmit.ecn.is_capable() => wire.transmit.ecn = Ecn::Ect0,
             Some(Fault::Mark) if wire.transmit.ecn.is_capable() => wire.transmit.ecn = Ecn::Ce,
-            Some(Fault::Mark) | None => {}
+            Some(Fault::Mark | Fault::Hide) | None => {}
         }
         self.count += 1;
         self.flying.insert((arrival, self.count), (to, wire));

@@ -1,0 +1,217 @@
+use super::PATIENCE;
+use crate::ackvec::sender::Sender;
+use crate::ackvec::tests::{ack, at, seq};
+use crate::config::Ccid2Config;
+use crate::half::{Sent, Told, Tx};
+use fairwire_units::Duration;
+use fairwire_wire::{AckCell, CellState, Packet, option_type};
+
+const RECEIVED: CellState = CellState::Received;
+const MISSING: CellState = CellState::NotReceived;
+const MARKED: CellState = CellState::Marked;
+
+/// Does the test's packet `number` carry a nonce? (The fractional part of multiples of the golden
+/// ratio: about half of them, without a pattern of whole numbers.)
+fn nonce(number: u64) -> bool {
+    number.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 63 == 1
+}
+
+fn checking(window: f64) -> Sender {
+    let config = Ccid2Config {
+        initial_window: Some(window),
+        initial_ssthresh: Some(2.0),
+        ..Ccid2Config::default()
+    };
+    let mut sender = Sender::new(at(0), &config, 1_000, None).checking_nonces();
+    sender.on_rtt_sample(at(0), Duration::from_millis(100));
+    sender
+}
+
+fn send(sender: &mut Sender, ms: u64, numbers: std::ops::RangeInclusive<u64>) {
+    for number in numbers {
+        let sent = Sent {
+            seq: seq(number),
+            data: Some(1_000),
+            id: None,
+        };
+        sender.on_sent(at(ms), sent, 10);
+        if nonce(number) {
+            sender.on_nonce(seq(number));
+        }
+    }
+}
+
+/// A vector with this echo.
+fn hear(sender: &mut Sender, ms: u64, ackno: u64, cells: &[(CellState, u8)], echo: bool) -> Told {
+    let bytes: Vec<u8> = cells
+        .iter()
+        .map(|&(state, run)| AckCell::new(state, run).byte())
+        .collect();
+    let vector = if echo {
+        option_type::ACK_VECTOR_1
+    } else {
+        option_type::ACK_VECTOR_0
+    };
+    let head = ack(seq(900_000), seq(ackno), |encoder| {
+        encoder.raw_option(vector, &bytes).unwrap();
+    });
+    let packet = Packet::decode(&head).unwrap();
+    let mut told = Told::default();
+    sender.on_ack(at(ms), &packet, seq(ackno), 10, &mut told);
+    told
+}
+
+/// The sum of the nonces of these packets.
+fn sum(numbers: impl IntoIterator<Item = u64>) -> bool {
+    numbers.into_iter().filter(|&n| nonce(n)).count() % 2 == 1
+}
+
+fn cwnd(sender: &Sender) -> f64 {
+    sender.cwnd().unwrap()
+}
+
+/// RFC 4340, 12.2: the echo is the sum over what is reported received and not marked, for each
+/// vector by itself; the right one changes nothing, the wrong one cuts the window.
+#[test]
+fn an_echo_is_held_against_the_nonces_sent() {
+    let cells = [(RECEIVED, 4), (MISSING, 2), (MARKED, 1), (RECEIVED, 9)];
+    let echo = sum((1..=9).chain(13..=16));
+    for (told, window) in [(echo, 16.0), (!echo, 8.0)] {
+        let mut sender = checking(16.0);
+        send(&mut sender, 0, 1..=16);
+        // Before anything is lost or marked: the first four of them.
+        let quiet = hear(
+            &mut sender,
+            100,
+            4,
+            &[(RECEIVED, 4)],
+            sum(1..=4) ^ (told != echo),
+        );
+        assert!(!quiet.aggression);
+        assert_eq!(cwnd(&sender), window, "right: {}", told == echo);
+    }
+    let mut sender = checking(16.0);
+    send(&mut sender, 0, 1..=16);
+    hear(&mut sender, 100, 16, &cells, echo);
+    assert_eq!(cwnd(&sender), 8.0, "the losses and the mark");
+    assert!(!sender.wants_skip());
+}
+
+/// Adversarial item 26: an optimistic receiver that reports lost packets as received cannot know
+/// their nonces. Each round trip with a lie halves the window once (RFC 4340, 12.3), and after
+/// eight of them, no earlier, the connection is to end.
+#[test]
+fn item_26_hidden_losses_are_congestion_and_then_the_end() {
+    let mut sender = checking(64.0);
+    let mut next = 1;
+    let mut told_off = 0;
+    for round in 1..=PATIENCE + 2 {
+        let now = u64::from(round) * 1_000;
+        let window = sender.packets_per_rtt();
+        let last = next + window.max(4) - 1;
+        send(&mut sender, now, next..=last);
+        // One with a nonce was lost.
+        let lost = (next..=last)
+            .find(|&n| nonce(n))
+            .expect("half of them have one");
+        let run = u8::try_from(last - next + 1).unwrap();
+        let echo = sum((next..=last).filter(|&n| n != lost));
+        let told = hear(&mut sender, now + 100, last, &[(RECEIVED, run)], echo);
+        assert_eq!(
+            sender.packets_per_rtt(),
+            (window / 2).max(1),
+            "round {round}"
+        );
+        assert_eq!(told.aggression, round >= PATIENCE, "round {round}");
+        told_off += u32::from(told.aggression);
+        next = last + 1;
+    }
+    assert_eq!(told_off, 3);
+}
+
+/// RFC 4340, 12.3: honest round trips make up for the lies of others, such as a forged packet
+/// causes.
+#[test]
+fn a_few_wrong_echoes_are_forgiven() {
+    let mut sender = checking(64.0);
+    for round in 1..=100 {
+        send(&mut sender, round * 1_000, round * 2..=round * 2 + 1);
+        let echo = sum(round * 2..=round * 2 + 1) ^ (round % 2 == 0);
+        let told = hear(
+            &mut sender,
+            round * 1_000 + 100,
+            round * 2 + 1,
+            &[(RECEIVED, 2)],
+            echo,
+        );
+        assert!(!told.aggression, "round {round}");
+    }
+}
+
+/// Adversarial item 26: a number that was passed over and is acknowledged is a lie, whatever the
+/// echo; one reported missing is not. Numbers are passed over under suspicion, once a round trip.
+#[test]
+fn item_26_a_skipped_number_acknowledged_is_a_lie() {
+    for (state, window) in [(RECEIVED, 8.0), (MARKED, 8.0), (MISSING, 16.0)] {
+        let mut sender = checking(16.0);
+        assert!(!sender.wants_skip(), "no suspicion");
+        send(&mut sender, 0, 1..=2);
+        sender.on_skipped(seq(3));
+        send(&mut sender, 0, 4..=4);
+        let cells = [(RECEIVED, 1), (state, 1), (RECEIVED, 2)];
+        hear(&mut sender, 100, 4, &cells, sum([1, 2, 4]));
+        assert_eq!(cwnd(&sender), window, "{state:?}");
+    }
+    let mut sender = checking(16.0);
+    send(&mut sender, 0, 1..=2);
+    hear(&mut sender, 100, 2, &[(RECEIVED, 2)], !sum(1..=2));
+    assert!(sender.wants_skip(), "a lie");
+    sender.on_skipped(seq(3));
+    assert!(!sender.wants_skip(), "once");
+    assert_eq!(sender.flight().packets, 0, "it is no part of the pipe");
+}
+
+/// Nonces of packets so old that they are forgotten are not held against anybody.
+#[test]
+fn what_is_forgotten_is_not_judged() {
+    for (packets, window) in [(32_768, 8.0), (32_769, 16.0)] {
+        let mut sender = checking(16.0);
+        for number in 1..=40_000 {
+            let sent = Sent {
+                seq: seq(number),
+                data: None,
+                id: None,
+            };
+            sender.on_sent(at(0), sent, 10);
+        }
+        send(&mut sender, 0, 40_001..=40_001);
+        let mut cells = vec![(RECEIVED, 64); 512 - 256];
+        cells.extend(vec![(RECEIVED, 64); 256 - 1]);
+        cells.push((RECEIVED, 63));
+        if packets == 32_769 {
+            cells.push((RECEIVED, 2));
+        } else {
+            cells.push((RECEIVED, 1));
+        }
+        // One option holds 253 cells; the first two are right, the last, of a few cells, is wrong.
+        let head = ack(seq(900_000), seq(40_001), |encoder| {
+            for (option, chunk) in cells.chunks(253).enumerate() {
+                let bytes: Vec<u8> = chunk
+                    .iter()
+                    .map(|&(state, run)| AckCell::new(state, run).byte())
+                    .collect();
+                let echo = (option == 0 && nonce(40_001)) ^ (option == 2);
+                let vector = if echo {
+                    option_type::ACK_VECTOR_1
+                } else {
+                    option_type::ACK_VECTOR_0
+                };
+                encoder.raw_option(vector, &bytes).unwrap();
+            }
+        });
+        let packet = Packet::decode(&head).unwrap();
+        let mut told = Told::default();
+        sender.on_ack(at(100), &packet, seq(40_001), 10, &mut told);
+        assert_eq!(cwnd(&sender), window, "{packets}");
+    }
+}

@@ -1,0 +1,134 @@
+//! The ECN nonce between two endpoints (RFC 4340, section 12.2).
+
+use fairwire_units::Ecn;
+use fairwire_wire::ResetCode;
+
+use super::pair::{Dice, Fault, Pair, ms};
+use crate::{CloseReason, Config, ConnectionId, Event};
+
+const CLIENT: usize = 0;
+const SERVER: usize = 1;
+
+/// CCID 2 both ways, with the nonce or without.
+fn config(ecn_nonce: bool) -> Config {
+    Config {
+        send_ccids: vec![2],
+        receive_ccids: vec![2],
+        ecn_nonce,
+        ..Config::default()
+    }
+}
+
+/// A client that sends nonces, if asked to, to a server that does not: 1,000 packets a second, and
+/// no more than 60 of them in the queue.
+fn open(ecn_nonce: bool) -> (Pair, ConnectionId, ConnectionId) {
+    let mut pair = Pair::new();
+    let (client, server) = pair.open(config(ecn_nonce), config(false));
+    pair.bottleneck = Some((ms(1), 60));
+    (pair, client, server)
+}
+
+fn received(pair: &Pair, server: ConnectionId) -> u64 {
+    pair.ends[SERVER].stats(server).unwrap().data_received
+}
+
+fn closed(pair: &Pair) -> Option<CloseReason> {
+    pair.told(CLIENT).into_iter().find_map(|event| match event {
+        Event::Closed { reason } => Some(reason),
+        _ => None,
+    })
+}
+
+/// RFC 8311, 6: data is ECT(0) unless nonces are asked for; then it is ECT(0) or ECT(1), about half
+/// and half.
+#[test]
+fn nonces_are_sent_where_asked_for() {
+    for on in [false, true] {
+        let (mut pair, client, _) = open(on);
+        pair.saturate(CLIENT, client, 500, ms(3_000));
+        let count = |ecn| {
+            let data = pair
+                .log
+                .iter()
+                .filter(|wire| !wire.transmit.payload.is_empty());
+            data.filter(|wire| wire.transmit.ecn == ecn).count()
+        };
+        let (zeros, ones) = (count(Ecn::Ect0), count(Ecn::Ect1));
+        assert_eq!(count(Ecn::NotEct), 0);
+        assert!(zeros + ones > 1_000, "{zeros} and {ones}");
+        if on {
+            // Within six standard deviations of half of them: sqrt(n)/2 is one.
+            let far = zeros.abs_diff(ones);
+            assert!(far * far < 36 * (zeros + ones), "{zeros} and {ones}");
+        } else {
+            assert_eq!(ones, 0);
+        }
+    }
+}
+
+/// An honest receiver is never suspected, whatever the network does to packets and marks.
+#[test]
+fn the_honest_are_not_punished() {
+    let (mut pair, client, server) = open(true);
+    let mut dice = Dice::new(23);
+    pair.rule(move |_| match dice.next() >> 57 {
+        0..2 => Some(Fault::Lose),
+        2..4 => Some(Fault::Mark),
+        4..6 => Some(Fault::Copy),
+        6..8 => Some(Fault::Delay(ms(9))),
+        _ => None,
+    });
+    pair.saturate_both([client, server], 500, ms(20_000));
+    assert_eq!(closed(&pair), None);
+    // Numbers are passed over under suspicion only.
+    let mut numbers = pair.log.iter().filter(|wire| wire.from == CLIENT);
+    let first = numbers.next().unwrap().packet().seq.long().unwrap();
+    let sent = pair.ends[CLIENT].stats(client).unwrap().packets_sent;
+    assert_eq!(first.distance(pair.last_of(CLIENT).0), sent - 1);
+}
+
+/// Adversarial item 26: a receiver that hides marks gets no more than an honest one when nonces are
+/// sent. Without them nothing defends the others: this measures what it gains.
+#[test]
+fn item_26_hiding_marks_gains_nothing() {
+    let run = |nonce, fault| {
+        let (mut pair, client, server) = open(nonce);
+        pair.record = false;
+        let mut dice = Dice::new(31);
+        pair.rule(move |wire| (wire.from == CLIENT && dice.chance(50)).then_some(fault));
+        pair.saturate(CLIENT, client, 500, ms(20_000));
+        received(&pair, server)
+    };
+    let honest = run(false, Fault::Mark);
+    let undefended = run(false, Fault::Hide);
+    let checked = run(true, Fault::Hide);
+    // One mark in 20 packets: about sqrt(1.5 * 20) = 5.5 packets in each round trip of 40 ms. The
+    // link takes 1,000 packets a second.
+    assert!((1_500..4_500).contains(&honest), "{honest}");
+    assert!(undefended > 4 * honest, "{undefended} to {honest}");
+    // Every second lie is found.
+    assert!(checked < 2 * honest, "{checked} to {honest}");
+}
+
+/// RFC 4340, 12.3: who goes on lying, here about every mark on half of the packets, is reset with
+/// code 11 after several round trips, not at once.
+#[test]
+fn item_26_a_liar_is_reset() {
+    let (mut pair, client, _) = open(true);
+    let mut dice = Dice::new(37);
+    pair.rule(move |wire| (wire.from == CLIENT && dice.chance(500)).then_some(Fault::Hide));
+    let began = pair.now;
+    pair.saturate(CLIENT, client, 500, ms(10_000));
+    let code = ResetCode::AggressionPenalty;
+    let reason = CloseReason::PeerError { code, data: [0; 3] };
+    assert_eq!(closed(&pair), Some(reason));
+    let closed = pair.events[CLIENT].iter();
+    let at = closed.last().unwrap().0;
+    assert!(at - began >= ms(8 * 40), "after {:?}", at - began);
+    let resets: Vec<_> = pair
+        .log
+        .iter()
+        .filter_map(super::pair::Wire::reset)
+        .collect();
+    assert_eq!(resets, [(code, [0; 3])]);
+}
