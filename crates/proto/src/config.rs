@@ -124,6 +124,9 @@ pub struct Config {
     pub report_fates: bool,
     /// Checksum coverage of data packets (`CsCov`, RFC 4340, 9.2): 0 covers everything.
     pub checksum_coverage: u8,
+    /// Ask that data of CCID 3 or 4 carries its sender's round-trip time, both ways (RFC 6323), so
+    /// that receivers need not guess it? Where the peer asks, it is granted anyway.
+    pub send_rtt_estimate: bool,
     /// CCID 2's parameters.
     pub ccid2: Ccid2Config,
     /// CCID 3's parameters, and but for the segment size CCID 4's.
@@ -153,6 +156,7 @@ impl Default for Config {
             path_mtu_discovery: PathMtuDiscovery::Probe,
             report_fates: false,
             checksum_coverage: 0,
+            send_rtt_estimate: false,
             ccid2: Ccid2Config::default(),
             ccid3: Ccid3Config::default(),
         }

@@ -117,6 +117,8 @@ pub(crate) struct Negotiation {
     schedule: Schedule,
     /// Must marks be readable here before data is taken (RFC 4340, 12.1)?
     ecn: bool,
+    /// Do we ask for round-trip times beside data (RFC 6323, section 3.2.2)?
+    rtt_estimates: bool,
     /// Is the handshake over? Then CCIDs stay as they are.
     open: bool,
 }
@@ -134,6 +136,7 @@ impl Negotiation {
             fgss: None,
             schedule: Schedule::default(),
             ecn: config.ecn,
+            rtt_estimates: config.send_rtt_estimate,
             open: false,
         };
         this.wish_from(config);
@@ -205,6 +208,7 @@ impl Negotiation {
     ) -> bool {
         // RFC 4340, 6.3.2: for a non-negotiable feature no Change R exists.
         let impossible = !feature.values().contains(&value)
+            || self.known(feature.number(), location).is_none()
             || (feature.rule() == Rule::NonNegotiable && location == Location::Remote)
             || (feature == Feature::Ccid && self.open);
         if impossible {

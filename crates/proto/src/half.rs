@@ -235,6 +235,12 @@ pub(crate) trait Tx: fmt::Debug + Send {
         None
     }
 
+    /// The round-trip time in the form of the RTT Estimate option (RFC 6323, section 3.2.1):
+    /// microseconds, 0 while there is none; `None` where the CCID has no such option.
+    fn rtt_estimate(&self) -> Option<u32> {
+        None
+    }
+
     /// The controller's instruments.
     fn gauges(&self) -> Gauges;
 
@@ -260,6 +266,12 @@ pub(crate) trait Rx: fmt::Debug + Send {
 
     /// The peer set its Ack Ratio (RFC 4340, section 11.3).
     fn set_ack_ratio(&mut self, ratio: u16);
+
+    /// The peer's data carry its round-trip times from now on, or no longer (RFC 6323, section 3.3).
+    fn set_rtt_estimates(&mut self, _on: bool) {}
+
+    /// The packet that comes next to [`Rx::on_packet`] has an RTT Estimate option that says `us`.
+    fn on_rtt_estimate(&mut self, _now: Instant, _us: u32) {}
 
     /// The connection has a round-trip estimate of its own for this direction.
     fn set_rtt_hint(&mut self, rtt: Duration);

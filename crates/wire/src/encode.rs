@@ -436,7 +436,8 @@ fn small(length: usize) -> u8 {
     u8::try_from(length).expect("options and heads have at most 255 bytes and words")
 }
 
-/// `bytes` without leading zeros, but at least the last one.
+/// `bytes` without leading zeros, but at least the last one: as RFC 4340, 7.7, and RFC 6323, 3.2.1,
+/// want their numbers.
 #[inline]
 fn significant(bytes: &[u8]) -> &[u8] {
     let zeros = bytes.iter().take_while(|&&byte| byte == 0).count();

@@ -279,6 +279,13 @@ fn dccp_values(checker: &Checker<'_>, path: &str, dccp: &Dccp) -> Result<(), Sce
         checker.require(known, &format!("{path}.{key}"), message)?;
     }
     ccid_2_only(checker, path, dccp)?;
+    let message = "'send_rtt_estimate' is for CCID 3 and 4, and this flow has CCID 2";
+    let has_2_only = dccp.ccid == 2 && dccp.back_ccid.is_none_or(|ccid| ccid == 2);
+    checker.require(
+        !(has_2_only && dccp.send_rtt_estimate),
+        &format!("{path}.send_rtt_estimate"),
+        message,
+    )?;
     let message = "'segment' is for CCID 3 only: CCID 4 has segments of 1460 bytes in the equation";
     let has_3 = dccp.ccid == 3 || dccp.back_ccid == Some(3);
     let has_4 = dccp.ccid == 4 || dccp.back_ccid == Some(4);

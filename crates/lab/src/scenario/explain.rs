@@ -163,6 +163,9 @@ fn dccp(key: &str) -> &'static str {
         "t_rto_rtts" => "CCID 3 and 4: retransmission timeout in the equation, in round trips",
         "oscillation_reduction" => "CCID 3 and 4: RFC 5348, 4.5?",
         "history_discounting" => "CCID 3 and 4: RFC 5348, 5.5?",
+        "send_rtt_estimate" => {
+            "CCID 3 and 4: data carries the sender's round-trip time (RFC 6323)?"
+        }
         "limit" => "datagrams in the send queue at most",
         "age" => "a datagram that waited longer is dropped",
         "policy" => "what a full send queue does",

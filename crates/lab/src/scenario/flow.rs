@@ -155,6 +155,9 @@ pub struct Dccp {
     /// CCID 3 and 4: RFC 5348, section 5.5.
     #[serde(default = "yes")]
     pub history_discounting: bool,
+    /// CCID 3 and 4: data carries its sender's round-trip time (RFC 6323).
+    #[serde(default)]
+    pub send_rtt_estimate: bool,
     /// The send queue.
     #[serde(default)]
     pub queue: SendQueue,

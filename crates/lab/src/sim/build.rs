@@ -399,6 +399,7 @@ fn dccp_config(flow: &Flow, dccp: &Dccp, send_ccid: u8, receive_ccid: u8) -> Con
     config.ccid2.initial_ssthresh = dccp.initial_ssthresh.map(|packets| f64::from(packets.0));
     config.ccid2.initial_window = dccp.initial_window.map(|packets| f64::from(packets.0));
     config.ccid2.min_rto = dccp.min_rto.duration();
+    config.send_rtt_estimate = dccp.send_rtt_estimate;
     config.ccid3.segment = match dccp.segment {
         SegmentSize::Mean => fairwire_proto::Segment::Mean,
         SegmentSize::Mps => fairwire_proto::Segment::Mps,

@@ -29,6 +29,10 @@ pub(super) struct Agreed {
     pub(super) ndp: bool,
     /// Do the peer's?
     pub(super) peer_ndp: bool,
+    /// Do our data carry round-trip times (RFC 6323, section 3.3)?
+    pub(super) rtt_estimates: bool,
+    /// Do the peer's?
+    pub(super) peer_rtt_estimates: bool,
     /// The CCID of our data.
     pub(super) send: Option<&'static Ccid>,
     /// The CCID of the peer's data.
@@ -48,6 +52,8 @@ impl Agreed {
             short_received: negotiation.is_on(Feature::AllowShortSeqnos, Location::Remote),
             ndp: negotiation.is_on(Feature::SendNdpCount, Location::Local),
             peer_ndp: negotiation.is_on(Feature::SendNdpCount, Location::Remote),
+            rtt_estimates: negotiation.is_on(Feature::SendRttEstimate, Location::Local),
+            peer_rtt_estimates: negotiation.is_on(Feature::SendRttEstimate, Location::Remote),
             send: row(Location::Local),
             receive: row(Location::Remote),
             due: None,
@@ -89,6 +95,11 @@ impl Connection {
             (Feature::AckRatio, Location::Remote) => {
                 if let Some(rx) = &mut self.rx {
                     rx.set_ack_ratio(u16::try_from(value).unwrap_or(u16::MAX));
+                }
+            }
+            (Feature::SendRttEstimate, Location::Remote) => {
+                if let Some(rx) = &mut self.rx {
+                    rx.set_rtt_estimates(value != 0);
                 }
             }
             (Feature::AckRatio, Location::Local) => {
@@ -135,6 +146,7 @@ impl Connection {
                 .negotiation
                 .current(Feature::AckRatio, Location::Remote);
             rx.set_ack_ratio(u16::try_from(ratio).unwrap_or(u16::MAX));
+            rx.set_rtt_estimates(self.agreed.peer_rtt_estimates);
             self.rx = Some(rx);
             self.stats.receive_ccid = Some(row.number);
         }

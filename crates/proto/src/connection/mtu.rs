@@ -191,6 +191,7 @@ impl Connection {
         let ack = self.sequence.acknowledgeable.into();
         let mut encoder = self.start(head, &Kind::Sync { ack }, (0, 0), 0);
         self.write_ndp(&mut encoder);
+        self.write_rtt_estimate(&mut encoder);
         // RFC 4340, 14.1: whatever the application area of a Sync holds is padding.
         let padding = usize::from(size).saturating_sub(self.sizes.packet(encoder.padded_len(), 0));
         let payload = Payload::Synthetic {

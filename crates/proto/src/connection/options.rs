@@ -19,7 +19,22 @@ const MANDATORY_ALONE: Fatal = Fatal {
     data: [option_type::MANDATORY, 0, 0],
 };
 
+/// Reset 5 for an RTT Estimate of a wrong length: its first three bytes (RFC 6323, section 3.3).
+fn bad_rtt_estimate(option: RawOption<'_>) -> Fatal {
+    let length = u8::try_from(option.data.len() + 2).unwrap_or(u8::MAX);
+    let first = option.data.first().copied().unwrap_or(0);
+    Fatal {
+        code: ResetCode::OptionError,
+        data: [option.option_type, length, first],
+    }
+}
+
 impl Connection {
+    /// Is this the type of the RTT Estimates that the peer agreed to send?
+    fn reads_rtt_estimates(&self, option_type: u8) -> bool {
+        option_type == option_type::RTT_ESTIMATE && self.agreed.peer_rtt_estimates
+    }
+
     /// Processes the options in order. Gives the NDP Count, if there is one.
     ///
     /// # Errors
@@ -70,6 +85,10 @@ impl Connection {
                 }
                 Ok(option) => {
                     self.process_option(ctx, packet_type, seq, raw, &option, mandatory)?
+                }
+                // RFC 6323, 3.3: unlike other options, this one must be valid where it was agreed on.
+                Err(_) if self.reads_rtt_estimates(raw.option_type) => {
+                    return Err(bad_rtt_estimate(raw));
                 }
                 // RFC 4340, 5.8: an invalid value is ignored.
                 Err(_) => false,
@@ -146,6 +165,12 @@ impl Connection {
             }
             DccpOption::DataDropped(_) => {
                 self.reported.carries.drops = true;
+                Ok(true)
+            }
+            DccpOption::RttEstimate(us) if self.reads_rtt_estimates(raw.option_type) => {
+                if let Some(rx) = &mut self.rx {
+                    rx.on_rtt_estimate(ctx.now, us);
+                }
                 Ok(true)
             }
             // The sending half reads it where it wants it.

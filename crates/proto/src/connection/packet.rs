@@ -47,6 +47,9 @@ impl Connection {
         let mut encoder = self.start(head, kind, (0, 0), 0);
         self.write_cookies(&mut encoder);
         self.write_ndp(&mut encoder);
+        if matches!(kind, Kind::Sync { .. } | Kind::SyncAck { .. }) {
+            self.write_rtt_estimate(&mut encoder);
+        }
         self.finish(ctx, encoder, kind.packet_type())
     }
 
@@ -81,6 +84,17 @@ impl Connection {
         if self.is_ndp_due() {
             let written = encoder.option(&DccpOption::NdpCount(self.ndp_run));
             debug_assert!(written.is_ok(), "room for an NDP Count is kept");
+        }
+    }
+
+    /// Writes our round-trip time, where the peer is told it: on Data, `DataAck`, Sync and `SyncAck`
+    /// (RFC 6323, sections 3.2.2 and 3.3). It fits: it is written early, and room is kept for it.
+    pub(super) fn write_rtt_estimate(&self, encoder: &mut Encoder<'_>) {
+        if self.agreed.rtt_estimates
+            && let Some(us) = self.tx.as_ref().and_then(|tx| tx.rtt_estimate())
+        {
+            let written = encoder.option(&DccpOption::RttEstimate(us));
+            debug_assert!(written.is_ok(), "room for an RTT Estimate is kept");
         }
     }
 

@@ -134,6 +134,7 @@ impl Connection {
         let (ccval, cscov) = self.data_fields(ctx.now, size);
         let mut encoder = self.start(head, &kind, (ccval, cscov), size);
         self.write_ndp(&mut encoder);
+        self.write_rtt_estimate(&mut encoder);
         let fits = self.write_feedback(ctx.now, Fit::Whole, &mut encoder);
         // RFC 4340, 11.2: feedback that is due and too long leaves on an Ack of its own.
         if !fits && (overdue || self.state == State::Open) {
@@ -151,6 +152,7 @@ impl Connection {
         let (ccval, cscov) = self.data_fields(ctx.now, size);
         let mut encoder = self.start(head, &Kind::Data, (ccval, cscov), size);
         self.write_ndp(&mut encoder);
+        self.write_rtt_estimate(&mut encoder);
         self.finish_data(ctx, encoder, PacketType::Data, cscov)
     }
 

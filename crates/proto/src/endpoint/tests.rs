@@ -25,6 +25,7 @@ mod nonce;
 mod options;
 mod paths;
 mod quiescence;
+mod rtt_estimate;
 mod short;
 mod sync;
 mod transfer;

@@ -137,7 +137,7 @@ impl Negotiation {
     }
 
     /// The feature with this number, if it means something to us at that location.
-    fn known(&self, number: u8, location: Location) -> Option<Feature> {
+    pub(super) fn known(&self, number: u8, location: Location) -> Option<Feature> {
         let feature = Feature::from_number(number)?;
         self.slot(feature, location)?;
         if is_ccid_specific(number) {

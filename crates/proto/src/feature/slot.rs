@@ -2,11 +2,11 @@
 
 use fairwire_wire::feature::{Feature, Rule};
 
-/// The features that take part: those of RFC 4340 and those of CCID 3 and 4 (RFC 4342,
-/// section 8.4). CCID 2 needs two of them, so they are there (RFC 4340, section 6.4).
+/// The features that take part: those of RFC 4340 and those of CCID 3 and 4 (RFC 4342, section 8.4;
+/// RFC 6323, section 3.2.2). CCID 2 needs two of them, so they are there (RFC 4340, section 6.4).
 ///
 /// Any other number, and these where their CCID is not in use, counts as unknown.
-pub(super) const KNOWN: [Feature; 10] = [
+pub(super) const KNOWN: [Feature; 11] = [
     Feature::Ccid,
     Feature::AllowShortSeqnos,
     Feature::SequenceWindow,
@@ -16,6 +16,7 @@ pub(super) const KNOWN: [Feature; 10] = [
     Feature::SendNdpCount,
     Feature::MinimumChecksumCoverage,
     Feature::CheckDataChecksum,
+    Feature::SendRttEstimate,
     Feature::SendLossEventRate,
 ];
 

@@ -102,6 +102,13 @@ impl Negotiation {
                 }
                 _ => self.accept(Feature::SendLossEventRate, receiver, RATHER_YES),
             }
+            match ccid {
+                // RFC 6323, 3.2.2: off unless somebody asks; either end may.
+                Some(3 | 4) if self.rtt_estimates => {
+                    self.wish(Feature::SendRttEstimate, sender, RATHER_YES, false);
+                }
+                _ => self.accept(Feature::SendRttEstimate, sender, RATHER_YES),
+            }
             self.fix_ccid(sender);
         }
     }

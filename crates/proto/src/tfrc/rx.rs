@@ -3,6 +3,7 @@
 mod clock;
 mod grouping;
 mod numbers;
+mod sender_rtt;
 
 #[cfg(test)]
 mod tests;
@@ -12,8 +13,9 @@ use fairwire_units::{Duration, Ecn, Instant};
 use fairwire_wire::{DccpOption, Encoder, LossInterval, NO_LOSS, NoRoom, Seq};
 
 use self::clock::CounterClock;
-use self::grouping::ByCounter;
+use self::grouping::{LossEvents, Stamp};
 use self::numbers::Numbers;
+use self::sender_rtt::SenderRtt;
 use super::profile::NOMINAL;
 use super::{DEFAULT_RTT, Profile};
 use crate::config::Ccid3Config;
@@ -35,10 +37,12 @@ pub(crate) struct TfrcRx {
     profile: Profile,
     equation: Equation,
     numbers: Numbers,
-    history: LossHistory<ByCounter>,
+    history: LossHistory<LossEvents>,
     clock: CounterClock,
     rate: ReceiveRate,
     rtt_hint: Option<Duration>,
+    /// The sender's round-trip time, where its data carry it.
+    sender_rtt: Option<SenderRtt>,
     /// Mean size of the data packets, bytes.
     mean_size: Option<f64>,
     /// The largest receive rate so far, bytes per second.
@@ -73,7 +77,11 @@ impl TfrcRx {
         newest: Seq,
     ) -> Self {
         let numbers = Numbers::new(newest);
-        let history = LossHistory::new(ByCounter, numbers.newest(), config.history_discounting);
+        let history = LossHistory::new(
+            LossEvents { told: None },
+            numbers.newest(),
+            config.history_discounting,
+        );
         Self {
             profile,
             equation: super::tx::equation(config),
@@ -86,6 +94,7 @@ impl TfrcRx {
             clock: CounterClock::new(),
             rate: ReceiveRate::new(),
             rtt_hint: rtt,
+            sender_rtt: None,
             mean_size: None,
             max_rate: 0.0,
             newest_at: now,
@@ -96,8 +105,13 @@ impl TfrcRx {
         }
     }
 
-    /// The round-trip time as the window counters tell it, else what the connection measured.
+    /// The round-trip time as the sender tells it; where it does not, as the window counters do,
+    /// else what the connection measured.
     fn rtt(&self) -> Duration {
+        // RFC 6323, 3.3: in all places that need one.
+        if let Some(sender_rtt) = &self.sender_rtt {
+            return sender_rtt.rtt();
+        }
         self.clock.rtt().or(self.rtt_hint).unwrap_or(DEFAULT_RTT)
     }
 
@@ -112,9 +126,16 @@ impl TfrcRx {
         // RFC 5348, 6.3: the first data packet is answered at once. RFC 4342, 10.3: so is one
         // whose counter is a round trip beyond that of the last feedback; RFC 5348, 6: where the
         // packets are further apart than that, each of them.
-        self.due |= self
-            .last
-            .is_none_or(|last| self.clock.newest() >= last.counter.saturating_add(ROUND_TRIP));
+        self.due |= self.last.is_none_or(|last| match &self.sender_rtt {
+            // RFC 6323, 3.3: the time itself is the measure, where it is told.
+            Some(sender_rtt) => now.saturating_since(last.at) >= sender_rtt.rtt(),
+            None => self.clock.newest() >= last.counter.saturating_add(ROUND_TRIP),
+        });
+    }
+
+    /// How many round trips data waits at most for feedback.
+    const fn feedback_rtts(&self) -> u64 {
+        if self.sender_rtt.is_some() { 1 } else { 2 }
     }
 
     /// The receive rate to report, whole bytes per second.
@@ -186,6 +207,10 @@ impl Rx for TfrcRx {
         if is_newest {
             self.newest_at = now;
         }
+        if let Some(sender_rtt) = &mut self.sender_rtt {
+            sender_rtt.on_packet(now, arrival.data.is_some());
+        }
+        self.history.grouping_mut().told = self.sender_rtt.map(|sender_rtt| sender_rtt.rtt());
         let counter = match arrival.data {
             Some(_) => self.clock.on_data(now, arrival.ccval, is_newest),
             None => self.clock.newest(),
@@ -207,7 +232,7 @@ impl Rx for TfrcRx {
         };
         let packet = Seen {
             seq,
-            stamp: counter,
+            stamp: Stamp { counter, at: now },
             is_data: arrival.data.is_some(),
             marked: arrival.ecn == Ecn::Ce,
             quiet_before: arrival.ndp_count.unwrap_or(0),
@@ -234,6 +259,18 @@ impl Rx for TfrcRx {
         // RFC 4342, 6.2: feedback comes once per round trip, whatever the Ack Ratio.
     }
 
+    fn set_rtt_estimates(&mut self, on: bool) {
+        if on != self.sender_rtt.is_some() {
+            self.sender_rtt = on.then(SenderRtt::new);
+        }
+    }
+
+    fn on_rtt_estimate(&mut self, now: Instant, us: u32) {
+        if let Some(sender_rtt) = &mut self.sender_rtt {
+            sender_rtt.on_option(now, us);
+        }
+    }
+
     fn set_rtt_hint(&mut self, rtt: Duration) {
         self.rtt_hint = Some(rtt);
     }
@@ -245,7 +282,8 @@ impl Rx for TfrcRx {
         match self.last.filter(|_| self.fresh) {
             // RFC 4342, 10.3: a timer for data that no later packet pushes out, well before the
             // peer's nofeedback timer, and late enough to leave the common case to the counters.
-            Some(last) => match last.at + self.rtt() * 2 {
+            // Who knows the sender's round trip waits for one (RFC 5348, 6.2).
+            Some(last) => match last.at + self.rtt() * self.feedback_rtts() {
                 at if at <= now => AckDue::Now,
                 at => AckDue::At(at),
             },

@@ -13,7 +13,7 @@ mod tests;
 use fairwire_cc::tfrc::{Equation, Sender, TfrcConfig};
 use fairwire_cc::{Controller, Feedback, Flight, Gauges, Permit, TfrcReport};
 use fairwire_units::{Duration, Instant, Rate};
-use fairwire_wire::{Packet, Seq, SeqNo};
+use fairwire_wire::{Packet, RTT_TOO_LARGE, Seq, SeqNo};
 
 use self::counter::WindowCounter;
 use self::host::Host;
@@ -106,6 +106,7 @@ impl Tx for TfrcTx {
     }
 
     fn ccval(&mut self, now: Instant) -> u8 {
+        // RFC 6323, 3.3: the counter goes on where data carry the round-trip time, too.
         let rtt = self.controller.rtt().unwrap_or(DEFAULT_RTT);
         self.counter.next(now, rtt)
     }
@@ -237,6 +238,10 @@ impl Tx for TfrcTx {
         self.controller.rtt()
     }
 
+    fn rtt_estimate(&self) -> Option<u32> {
+        Some(rtt_estimate(self.controller.rtt()))
+    }
+
     fn allowed_rate(&self) -> Option<Rate> {
         Some(Rate::from_bytes_per_s(self.controller.rate_bytes_per_s()))
     }
@@ -248,6 +253,16 @@ impl Tx for TfrcTx {
     fn finish(&mut self, _told: &mut Told) {
         // Each datagram got its fate when it left.
     }
+}
+
+/// RFC 6323, 3.2.1: whole microseconds, rounded up and so never 0 where there is a round trip;
+/// RFC 6323, 3.3: one value for all that are too long.
+fn rtt_estimate(rtt: Option<Duration>) -> u32 {
+    let Some(rtt) = rtt else {
+        return 0;
+    };
+    let us = rtt.as_nanos().div_ceil(1_000).max(1);
+    u32::try_from(us).unwrap_or(u32::MAX).min(RTT_TOO_LARGE)
 }
 
 /// Is `seq` after `newest`? Where one of them has 24 bits, on that circle.

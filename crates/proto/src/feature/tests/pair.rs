@@ -94,6 +94,37 @@ fn data_may_flow_after_one_handshake() {
     }
 }
 
+/// RFC 6323, 3.2.2: either end may ask that data of CCID 3 or 4 carry round-trip times, and both
+/// directions then do; unless one asks they do not. With CCID 2 the feature means nothing.
+#[test]
+fn either_end_asks_for_round_trip_times() {
+    for ccid in [2, 3, 4] {
+        for (client_asks, server_asks) in
+            [(false, false), (true, false), (false, true), (true, true)]
+        {
+            let asking = |asks| Config {
+                send_rtt_estimate: asks,
+                ..config(&[ccid], &[ccid])
+            };
+            let mut client = End::new(Role::Client, &asking(client_asks));
+            let mut server = End::new(Role::Server, &asking(server_asks));
+            shake_hands(&mut client, &mut server);
+            for round in 1..4 {
+                let ack = client.send(at(1_000 * round), PacketType::Ack);
+                server.receive(&ack).unwrap();
+                let ack = server.send(at(1_000 * round + 50), PacketType::Ack);
+                client.receive(&ack).unwrap();
+            }
+            let what = format!("CCID {ccid}, {client_asks}, {server_asks}");
+            assert_agreed(&client, &server, &what);
+            for location in Location::BOTH {
+                let on = client.current(Feature::SendRttEstimate, location) == 1;
+                assert_eq!(on, ccid > 2 && (client_asks || server_asks), "{what}");
+            }
+        }
+    }
+}
+
 /// RFC 4340, 10: CCIDs without a common one, where 2 does not suit, end with Mandatory Error.
 #[test]
 fn no_common_ccid_is_a_mandatory_error() {
@@ -366,7 +397,7 @@ fn impossible_requests_are_refused() {
     );
     assert!(
         !ask(&mut client, Feature::SendRttEstimate, Location::Local, 1),
-        "not offered"
+        "CCID 2 has no such feature"
     );
 }
 

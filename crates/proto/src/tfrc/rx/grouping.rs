@@ -1,34 +1,66 @@
-//! Which losses are one loss event, by window counters (RFC 4342, sections 6.1 and 10.2).
+//! Which losses are one loss event (RFC 4342, sections 6.1 and 10.2; RFC 6323, section 3.3).
 
-use fairwire_cc::tfrc::Grouping;
+use fairwire_cc::tfrc::{ByTime, Grouping};
+use fairwire_units::{Duration, Instant};
 
 /// Counters further apart than a round trip, which is four steps, are of different events.
 const ROUND_TRIP: u64 = 4;
 /// Intervals whose counters are no further apart are two round trips long at most.
 const SHORT: u64 = 2 * ROUND_TRIP;
 
-/// Losses are one event while the window counter moves on by no more than four.
-///
-/// A lost packet counts as its predecessor among those that arrived, a marked one by itself.
+/// When a packet came, by both clocks.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) struct ByCounter;
+pub(super) struct Stamp {
+    /// The window counter, unwrapped.
+    pub(super) counter: u64,
+    /// Our own clock.
+    pub(super) at: Instant,
+}
 
-impl Grouping for ByCounter {
-    type Stamp = u64;
+/// Losses are one event while the window counter moves on by no more than four, or, where the
+/// sender tells its round-trip time, while no more than that passes.
+///
+/// By counters a lost packet counts as its predecessor among those that arrived, a marked one by
+/// itself; by time its arrival is interpolated.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) struct LossEvents {
+    /// The round-trip time as the sender tells it.
+    pub(super) told: Option<Duration>,
+}
 
-    fn lost(&self, before: u64, _after: u64, _nth: u64, _span: u64) -> u64 {
-        before
+impl LossEvents {
+    fn by_time(self) -> Option<ByTime> {
+        self.told.map(|rtt| ByTime { rtt })
+    }
+}
+
+impl Grouping for LossEvents {
+    type Stamp = Stamp;
+
+    fn lost(&self, before: Stamp, after: Stamp, nth: u64, span: u64) -> Stamp {
+        let rtt = self.told.unwrap_or(Duration::ZERO);
+        Stamp {
+            counter: before.counter,
+            at: ByTime { rtt }.lost(before.at, after.at, nth, span),
+        }
     }
 
-    fn is_separate(&self, event: u64, loss: u64) -> bool {
-        // Counters arrive unwrapped, so the RFC's search for a packet S that lies between is
-        // contained in this comparison.
-        loss.saturating_sub(event) > ROUND_TRIP
+    fn is_separate(&self, event: Stamp, loss: Stamp) -> bool {
+        match self.by_time() {
+            // RFC 6323, 2.2.2 and 3.3: the value told is used for this, too.
+            Some(by_time) => by_time.is_separate(event.at, loss.at),
+            // Counters arrive unwrapped, so the RFC's search for a packet S that lies between is
+            // contained in this comparison.
+            None => loss.counter.saturating_sub(event.counter) > ROUND_TRIP,
+        }
     }
 
-    fn is_short(&self, event: u64, end: u64) -> bool {
-        // RFC 5622, 8.4: a heuristic. A long interval in which the counter stood still, or whose
-        // packets were lost, passes for a short one.
-        end.saturating_sub(event) <= SHORT
+    fn is_short(&self, event: Stamp, end: Stamp) -> bool {
+        match self.by_time() {
+            Some(by_time) => by_time.is_short(event.at, end.at),
+            // RFC 5622, 8.4: a heuristic. A long interval in which the counter stood still, or
+            // whose packets were lost, passes for a short one.
+            None => end.counter.saturating_sub(event.counter) <= SHORT,
+        }
     }
 }

@@ -436,3 +436,71 @@ fn feedback_without_room_stays_due() {
     assert_eq!(encoder.options_len(), 0);
     assert_eq!(rx.ack_due(at(1)), AckDue::Now);
 }
+
+/// A half whose sender tells its round-trip time: first `us`, on packet 0 at 0 ms.
+fn told(us: u32) -> TfrcRx {
+    let mut rx = half();
+    rx.set_rtt_estimates(true);
+    rx.on_rtt_estimate(at(0), us);
+    rx.on_packet(at(0), data(0, 0));
+    feedback(&mut rx, at(0), 0);
+    rx
+}
+
+/// Data with the round-trip time beside it.
+fn data_with(rx: &mut TfrcRx, now: Instant, us: u32, arrival: Arrival) {
+    rx.on_rtt_estimate(now, us);
+    rx.on_packet(now, arrival);
+}
+
+/// RFC 6323, 3.3: where the sender tells its round-trip time, feedback goes by that, whatever the
+/// window counter says; RFC 6323, 3.4: half a second until there is one.
+#[test]
+fn feedback_goes_by_the_round_trip_told() {
+    let mut rx = told(100_000);
+    data_with(&mut rx, at(40), 100_000, data(1, 5));
+    data_with(&mut rx, at(99), 100_000, data(2, 10));
+    assert_eq!(rx.ack_due(at(99)), AckDue::At(at(100)));
+    data_with(&mut rx, at(100), 100_000, data(3, 10));
+    assert_eq!(rx.ack_due(at(100)), AckDue::Now);
+    feedback(&mut rx, at(100), 3);
+    data_with(&mut rx, at(120), 30_000, data(4, 10));
+    assert_eq!(rx.ack_due(at(120)), AckDue::At(at(130)));
+
+    let mut rx = told(0);
+    data_with(&mut rx, at(40), 0, data(1, 0));
+    assert_eq!(rx.ack_due(at(40)), AckDue::At(at(500)));
+}
+
+/// RFC 6323, 2.2.2 and 3.3: and so do loss events; as soon as the feature is off again, by counters.
+#[test]
+fn loss_events_go_by_the_round_trip_told() {
+    // A packet every 10 ms; by counters 10 and 25 are one event where that stands still, and 10
+    // and 15 are two where it runs.
+    for (step, lost, by_time, by_counter) in [(0, [10, 25], 2, 1), (2, [10, 15], 1, 2)] {
+        for (on, expected) in [(true, by_time), (false, by_counter)] {
+            let mut rx = told(100_000);
+            rx.set_rtt_estimates(on);
+            for seq in (1..40u64).filter(|seq| !lost.contains(seq)) {
+                let ccval = (seq * step % 16) as u8;
+                data_with(&mut rx, at(seq * 10), 100_000, data(seq, ccval));
+            }
+            assert_eq!(rx.loss_events(), expected, "{lost:?}, {on}");
+        }
+    }
+}
+
+/// RFC 6323, 3.3: the receive rate is measured over the round trip told: ten packets of 1000 bytes
+/// came in the last 100 ms and none in the second before.
+#[test]
+fn the_receive_rate_goes_by_the_round_trip_told() {
+    for (us, rate) in [(100_000, 100_000.0), (400_000, 25_000.0)] {
+        let mut rx = told(us);
+        for seq in 1..=10 {
+            data_with(&mut rx, at(1_000 + seq * 10), us, data(seq, 0));
+        }
+        let rate_told = f64::from(feedback(&mut rx, at(1_100), 10).rate);
+        // The window may hold one packet more or less, and is cut in eighths.
+        assert!((rate_told / rate - 1.0).abs() < 0.13, "{us}: {rate_told}");
+    }
+}

@@ -1,8 +1,10 @@
 use fairwire_cc::Permit;
 use fairwire_units::{Duration, Instant};
-use fairwire_wire::{DccpOption, Encoder, HeadBuf, Kind, NO_LOSS, Packet, Ports, Seq};
+use fairwire_wire::{
+    DccpOption, Encoder, HeadBuf, Kind, NO_LOSS, Packet, Ports, RTT_TOO_LARGE, Seq,
+};
 
-use super::TfrcTx;
+use super::{TfrcTx, rtt_estimate};
 use crate::config::Ccid3Config;
 use crate::half::{Sent, Told, Tx};
 use crate::tfrc::Profile;
@@ -307,4 +309,21 @@ fn an_unknown_round_trip_counts_as_two_tenths() {
     ];
     let ccvals = ccvals.map(|(now, seq)| send(&mut tx, at(now), seq));
     assert_eq!(ccvals, [0, 0, 1, 1, 2]);
+}
+
+/// RFC 6323, 3.2.1 and 3.3: microseconds, rounded up; 0 says that there is no estimate, so that a
+/// shorter round trip is 1; what is longer than 16.777214 s has a value of its own.
+#[test]
+fn round_trips_as_options() {
+    let us = |ns| rtt_estimate(Some(Duration::from_nanos(ns)));
+    assert_eq!(rtt_estimate(None), 0);
+    assert_eq!([us(0), us(1), us(1_000), us(1_001)], [1, 1, 1, 2]);
+    assert_eq!(us(16_777_214_000), 0x00FF_FFFE);
+    assert_eq!(us(16_777_214_001), RTT_TOO_LARGE);
+    assert_eq!(us(u64::MAX), RTT_TOO_LARGE);
+    let mut tx = half(false);
+    assert_eq!(tx.rtt_estimate(), Some(0));
+    send(&mut tx, at(1_000), 50);
+    ack(&mut tx, at(1_100), 9, 50, full(0, ms(0), 1));
+    assert_eq!(tx.rtt_estimate(), Some(100_000));
 }

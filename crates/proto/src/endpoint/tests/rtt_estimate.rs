@@ -1,0 +1,93 @@
+//! The sender's round-trip time beside its data (RFC 6323).
+
+use fairwire_wire::{DccpOption, PacketType, ResetCode, option_type};
+
+use super::pair::{Pair, ms};
+use super::{Wire, kind_of};
+use crate::{Config, ConnectionId};
+
+fn config(ccid: u8, asks: bool) -> Config {
+    let mut config = Config::default();
+    config.send_ccids = vec![ccid];
+    config.receive_ccids = vec![ccid];
+    config.send_rtt_estimate = asks;
+    config.keep_alive = Some(ms(200));
+    config
+}
+
+/// A pair whose client asked for round-trip times, with what negotiation sent behind it.
+fn agreed(ccid: u8) -> (Pair, [ConnectionId; 2]) {
+    let mut pair = Pair::new();
+    let (client, server) = pair.open(config(ccid, true), config(ccid, false));
+    (pair, [client, server])
+}
+
+/// What a packet says of its sender's round trip.
+fn estimate(wire: &Wire) -> Option<u32> {
+    let options = wire.packet().options;
+    options.iter().find_map(|raw| match raw.decode() {
+        Ok(DccpOption::RttEstimate(us)) => Some(us),
+        _ => None,
+    })
+}
+
+/// RFC 6323, 3.3: every Data, `DataAck`, Sync and `SyncAck` carries the estimate, both ways and at
+/// both CCIDs; the round trip of the pair is 40 ms, and little waits.
+#[test]
+fn data_carry_round_trip_times() {
+    for ccid in [3, 4] {
+        let (mut pair, ids) = agreed(ccid);
+        let opened = pair.log.len();
+        pair.bottleneck = Some((ms(2), 4));
+        pair.saturate_both(ids, 100, ms(3_000));
+        // A full queue drains at 100 packets a second at least; then Syncs keep the path open.
+        pair.run_for(ms(5_000));
+        for packet_type in [
+            PacketType::Data,
+            PacketType::DataAck,
+            PacketType::Sync,
+            PacketType::SyncAck,
+        ] {
+            let sent = pair.log[opened..].iter();
+            let sent: Vec<_> = sent.filter(|w| w.packet_type() == packet_type).collect();
+            assert!(!sent.is_empty(), "CCID {ccid}: no {packet_type}");
+            for wire in sent {
+                let us = estimate(wire).expect("each of them has one");
+                assert!((40_000..80_000).contains(&us), "{packet_type}: {us}");
+            }
+        }
+        for (side, id) in ids.into_iter().enumerate() {
+            let stats = pair.ends[side].stats(id).unwrap();
+            assert!(stats.data_received > 100, "CCID {ccid}: {stats:?}");
+        }
+    }
+}
+
+/// RFC 6323, 3.3: an option of a wrong length ends the connection with Reset 5 and the option's
+/// first three bytes, on Data too; where it was not agreed on it is ignored like any other.
+#[test]
+fn invalid_round_trip_times_reset() {
+    let cases: [(&[u8], [u8; 3]); 3] = [
+        (&[], [128, 2, 0]),
+        (&[7, 8, 9, 10], [128, 6, 7]),
+        (&[9; 200], [128, 202, 9]),
+    ];
+    for (data, blamed) in cases {
+        for packet_type in [PacketType::Data, PacketType::Ack, PacketType::Sync] {
+            let write = |encoder: &mut fairwire_wire::Encoder<'_>| {
+                encoder.raw_option(option_type::RTT_ESTIMATE, data).unwrap();
+            };
+            let kind = |ack| kind_of(packet_type, ack);
+            let (mut pair, _) = agreed(3);
+            let answers = pair.inject(0, 1, kind, write);
+            let reset = answers.iter().find_map(Wire::reset);
+            let expected = Some((ResetCode::OptionError, blamed));
+            assert_eq!(reset, expected, "{packet_type}, {data:?}");
+
+            let mut pair = Pair::new();
+            pair.open(config(3, false), config(3, false));
+            let answers = pair.inject(0, 1, kind, write);
+            assert_eq!(answers.iter().find_map(Wire::reset), None, "{packet_type}");
+        }
+    }
+}

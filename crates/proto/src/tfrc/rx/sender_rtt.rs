@@ -1,0 +1,160 @@
+//! The round-trip time as the sender of the data tells it (RFC 6323, sections 3.3 and 3.4).
+
+use fairwire_units::{Duration, Instant};
+use fairwire_wire::RTT_TOO_LARGE;
+
+/// `receiver_RTT` until the sender has told a number.
+const FIRST: Duration = Duration::from_millis(500);
+/// `receiver_RTT` is never longer: `t_mbi`.
+const MAX: Duration = Duration::from_secs(64);
+/// Weight of the past in the long-term average (RFC 5348, section 4.3).
+const Q: f64 = 0.9;
+
+/// What the sender told last, and the long-term average for the time when it tells no number.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SenderRtt {
+    /// The round-trip time told last, while it is a number.
+    told: Option<Duration>,
+    /// `receiver_RTT`.
+    long_term: Duration,
+    /// Is that a guess, or backed off, so that the next number replaces it?
+    is_guess: bool,
+    /// Since when the sender tells no number, or when that last made the average longer.
+    silent_since: Option<Instant>,
+    /// Did the packet that is arriving bring an option?
+    fresh: bool,
+}
+
+impl SenderRtt {
+    pub(super) const fn new() -> Self {
+        Self {
+            told: None,
+            long_term: FIRST,
+            is_guess: true,
+            silent_since: None,
+            fresh: false,
+        }
+    }
+
+    /// The round-trip time in force.
+    pub(super) fn rtt(&self) -> Duration {
+        // RFC 6323, 3.3: the value told is used wherever a round-trip time is; 3.4: where it is no
+        // number, the long-term one.
+        self.told.unwrap_or(self.long_term)
+    }
+
+    /// An option that says `us`.
+    pub(super) fn on_option(&mut self, now: Instant, us: u32) {
+        self.fresh = true;
+        if us == 0 || us >= RTT_TOO_LARGE {
+            return self.on_no_number(now);
+        }
+        let sample = Duration::from_micros(u64::from(us));
+        self.long_term = if self.is_guess {
+            sample
+        } else {
+            self.long_term.mul_f64(Q) + sample.mul_f64(1.0 - Q)
+        };
+        self.told = Some(sample);
+        self.is_guess = false;
+        self.silent_since = None;
+    }
+
+    /// A packet came, whose option was taken before if it had one. The sender must send one with
+    /// its data; if it does not, that is no number either.
+    pub(super) fn on_packet(&mut self, now: Instant, is_data: bool) {
+        if !std::mem::take(&mut self.fresh) && is_data {
+            self.on_no_number(now);
+        }
+    }
+
+    /// RFC 6323, 3.4: without numbers for longer than the average, that doubles; the new one is
+    /// the measure for the next time.
+    fn on_no_number(&mut self, now: Instant) {
+        self.told = None;
+        let since = *self.silent_since.get_or_insert(now);
+        if now.saturating_since(since) > self.long_term {
+            self.long_term = (self.long_term * 2).min(MAX);
+            self.is_guess = true;
+            self.silent_since = Some(now);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{FIRST, MAX, SenderRtt};
+    use fairwire_units::{Duration, Instant};
+    use fairwire_wire::RTT_TOO_LARGE;
+
+    fn at(ms: u64) -> Instant {
+        Instant::from_nanos(ms * 1_000_000)
+    }
+
+    fn ms(ms: u64) -> Duration {
+        Duration::from_millis(ms)
+    }
+
+    /// RFC 6323, 3.4: half a second until there is a number; then what is told is in force at once.
+    #[test]
+    fn half_a_second_until_a_number_is_told() {
+        let mut rtt = SenderRtt::new();
+        assert_eq!(rtt.rtt(), ms(500));
+        rtt.on_option(at(0), 0);
+        assert_eq!(rtt.rtt(), ms(500));
+        rtt.on_option(at(10), 100_000);
+        assert_eq!(rtt.rtt(), ms(100));
+        rtt.on_option(at(20), 300_000);
+        assert_eq!(rtt.rtt(), ms(300));
+        rtt.on_option(at(30), RTT_TOO_LARGE - 1);
+        assert_eq!(rtt.rtt(), Duration::from_micros(16_777_214));
+    }
+
+    /// RFC 6323, 3.4: a moment without numbers leaves the long-term average in force, 0.9 * 100 +
+    /// 0.1 * 300 ms here, and the next number is in force again.
+    #[test]
+    fn the_average_bridges_a_moment() {
+        for no_number in [0, RTT_TOO_LARGE] {
+            let mut rtt = SenderRtt::new();
+            rtt.on_option(at(0), 100_000);
+            rtt.on_option(at(10), 300_000);
+            rtt.on_option(at(20), no_number);
+            assert_eq!(rtt.rtt(), ms(120));
+            rtt.on_option(at(140), no_number);
+            assert_eq!(rtt.rtt(), ms(120), "no longer than that");
+            rtt.on_option(at(141), 200_000);
+            assert_eq!(rtt.rtt(), ms(200));
+        }
+    }
+
+    /// RFC 6323, 3.4: without numbers for longer than the average it doubles, then again after
+    /// twice the time, up to 64 s; data without the option is the same. The first number afterwards
+    /// is in force at once and begins a new average.
+    #[test]
+    fn silence_backs_off() {
+        let mut rtt = SenderRtt::new();
+        rtt.on_option(at(0), 100_000);
+        rtt.on_packet(at(0), true);
+        rtt.on_packet(at(10), true);
+        assert_eq!(rtt.rtt(), ms(100));
+        rtt.on_packet(at(110), true);
+        assert_eq!(rtt.rtt(), ms(100), "exactly");
+        rtt.on_packet(at(111), false);
+        assert_eq!(rtt.rtt(), ms(100), "no data");
+        rtt.on_packet(at(111), true);
+        assert_eq!(rtt.rtt(), ms(200));
+        rtt.on_option(at(311), 0);
+        assert_eq!(rtt.rtt(), ms(200));
+        rtt.on_option(at(312), 0);
+        assert_eq!(rtt.rtt(), ms(400));
+        for s in 1..200 {
+            rtt.on_option(at(s * 1_000), RTT_TOO_LARGE);
+        }
+        assert_eq!(rtt.rtt(), MAX);
+        rtt.on_option(at(200_000), 100_000);
+        assert_eq!(rtt.rtt(), ms(100));
+        rtt.on_option(at(200_010), 0);
+        assert_eq!(rtt.rtt(), ms(100));
+        assert!(FIRST < MAX);
+    }
+}
