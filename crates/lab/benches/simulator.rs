@@ -36,6 +36,10 @@ fn runs(criterion: &mut Criterion) {
             "ccid 3 both ways",
             scenario("both-ways.toml", Some("both-3-3")),
         ),
+        (
+            "ccid 4, ccid 3 and tcp in a queue",
+            scenario("small-packets.toml", Some("queue")),
+        ),
     ] {
         let once = || run(&scenario, (1, true), RunOptions::default()).expect("runs");
         group.throughput(Throughput::Elements(once().packet_hops));
