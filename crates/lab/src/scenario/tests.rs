@@ -218,7 +218,6 @@ fn mistakes_are_refused_where_they_stand() {
             ":32:",
             "CCID 2 only",
         ),
-        ("ccid = 2", "ccid = 4, segment = \"mps\"", ":32", "CCID 3"),
         ("title =", "titel =", ":2:1", ", cells"),
         (
             "law = \"threshold-window\"",
@@ -237,6 +236,20 @@ fn mistakes_are_refused_where_they_stand() {
         let message = refusal(&GOOD.replacen(from, to, 1));
         assert!(message.contains(hint), "{to}: {message}");
         assert!(message.contains(line), "{to}: {message}");
+    }
+}
+
+/// What only another CCID reads is refused, with the CCID that reads it.
+#[test]
+fn keys_of_another_ccid_are_refused() {
+    for (value, hint) in [
+        ("ccid = 4, segment = \"mps\"", "CCID 3 only"),
+        ("ccid = 4, initial_window = \"4 packets\"", "CCID 2 only"),
+        ("ccid = 2, send_rtt_estimate = true", "CCID 3 and 4"),
+    ] {
+        let message = refusal(&GOOD.replacen("ccid = 2", value, 1));
+        assert!(message.contains(hint), "{value}: {message}");
+        assert!(message.contains(":32"), "{value}: {message}");
     }
 }
 

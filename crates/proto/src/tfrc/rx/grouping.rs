@@ -21,7 +21,7 @@ pub(super) struct Stamp {
 /// sender tells its round-trip time, while no more than that passes.
 ///
 /// By counters a lost packet counts as its predecessor among those that arrived, a marked one by
-/// itself; by time its arrival is interpolated.
+/// itself; by time its arrival is interpolated (RFC 5348, section 5.2).
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct LossEvents {
     /// The round-trip time as the sender tells it.
