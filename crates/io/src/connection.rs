@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use fairwire_proto::{CloseReason, ConnectionId, DatagramId, Fate, Payload, Stats};
 use fairwire_units::{Ecn, Instant, Rate};
-use fairwire_wire::{DropCode, Seq};
+use fairwire_wire::{DropCode, Seq, ServiceCode};
 
 use crate::error::{Lost, SendError, TrySendError};
 use crate::remote::Remote;
@@ -346,6 +346,14 @@ impl Connection {
         let begun = state.proto.rediscover_path_mtu(now, *id);
         handle.poke(&mut state);
         begun
+    }
+
+    /// The service that it is for: at a server, the one that the client asked for among those that
+    /// the listener offers (RFC 5595, section 3.3).
+    pub fn service(&self) -> ServiceCode {
+        let Inner { handle, id } = &*self.inner;
+        let service = handle.lock().proto.service(*id);
+        service.unwrap_or(ServiceCode::NONE)
     }
 
     /// The peer, after the end too; `None` only if it was never known.

@@ -216,10 +216,42 @@ impl Endpoint {
         service: ServiceCode,
         options: ConnectOptions,
     ) -> Result<Connection, ConnectError> {
+        self.open(None, remote, service, options).await
+    }
+
+    /// Waits on a DCCP port for one client, which it invites (simultaneous open, RFC 5596): then its
+    /// Request passes NATs and firewalls on this side too. `remote` is where the client's packets
+    /// will come from, which both must have told each other by other means, such as SDP; the
+    /// client gives its [`local_port`](ConnectOptions::local_port) and calls
+    /// [`connect_with`](Self::connect_with) at about the same time.
+    ///
+    /// It gives up after `connect_timeout`. Cancelling gives up too. Listeners on the same port
+    /// serve everybody else. `options.local_port` is not looked at.
+    ///
+    /// # Errors
+    /// See [`ConnectError`].
+    pub async fn listen_towards(
+        &self,
+        dccp_port: u16,
+        remote: Remote,
+        service: ServiceCode,
+        options: ConnectOptions,
+    ) -> Result<Connection, ConnectError> {
+        self.open(Some(dccp_port), remote, service, options).await
+    }
+
+    /// Connects, or waits on `invited` for who connects.
+    async fn open(
+        &self,
+        invited: Option<u16>,
+        remote: Remote,
+        service: ServiceCode,
+        options: ConnectOptions,
+    ) -> Result<Connection, ConnectError> {
         let to = self.reach(remote)?;
         let after = options.config.connect_timeout;
         let malformed = self.stats().malformed;
-        let id = self.begin(to, service, options)?;
+        let id = self.begin(invited, to, service, options)?;
         let connection = Connection::new(self.handle.clone(), id);
         let Err(reason) = connection.established().await else {
             return Ok(connection);
@@ -254,6 +286,7 @@ impl Endpoint {
 
     fn begin(
         &self,
+        invited: Option<u16>,
         to: Remote,
         service: ServiceCode,
         options: ConnectOptions,
@@ -270,10 +303,12 @@ impl Endpoint {
             return Err(ConnectError::EndpointGone);
         }
         let now = self.handle.clock.now();
-        let id = state
-            .proto
-            .connect(now, path, options.local_port, to.dccp_port, service, config)
-            .map_err(ConnectError::Begin)?;
+        let (proto, there) = (&mut state.proto, to.dccp_port);
+        let id = match invited {
+            None => proto.connect(now, path, options.local_port, there, service, config),
+            Some(port) => proto.listen_towards(now, path, port, there, service, config),
+        };
+        let id = id.map_err(ConnectError::Begin)?;
         if let Some(mtu) = route.mtu {
             // RFC 4340, 14.1: the path MTU begins with that of the interface.
             let mtu = u16::try_from(mtu).unwrap_or(u16::MAX);

@@ -19,6 +19,7 @@
 //!
 //! - [`Endpoint`] is a socket, of UDP or ([`Endpoint::bind_native`]) of IP; [`Endpoint::listen`] gives a [`Listener`], and
 //!   [`Endpoint::connect`] (or [`connect`] alone) a [`Connection`].
+//! - [`Endpoint::listen_towards`] waits for one client through NATs and firewalls on either side.
 //! - [`Connection::stats`] and [`Connection::allowed_rate`] show what congestion control does;
 //!   [`Connection::fate`] tells what became of each datagram.
 //! - [`Config`] and [`EndpointConfig`] are the protocol's parameters, [`ConnectOptions`] and
@@ -52,7 +53,7 @@ pub use endpoint::{Endpoint, EndpointBuilder};
 pub use error::{AcceptError, BindError, ConnectError, Lost, SendError, TrySendError};
 pub use fairwire_proto::{
     Ccid2Config, Ccid3Config, CloseReason, Config, DatagramId, EndpointConfig, EndpointStats, Fate,
-    ListenError, PathMtuDiscovery, QueueLimits, QueuePolicy, Stats,
+    InitCookies, ListenError, PathMtuDiscovery, QueueLimits, QueuePolicy, Stats,
 };
 pub use fairwire_units::{Duration, Ecn, Rate};
 pub use fairwire_wire::udp::PORT as DCCP_UDP_PORT;

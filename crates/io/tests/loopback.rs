@@ -77,6 +77,95 @@ async fn datagrams_cross_both_ways() {
     }
 }
 
+/// RFC 5596: between two NATs, each of which lets packets in only after one has gone out, a client
+/// does not reach a server that only listens, and reaches one that invites it.
+#[tokio::test]
+async fn simultaneous_open_passes_two_nats() {
+    const CLIENT_PORT: u16 = 6_001;
+    let nats = Nats::between_two().await;
+    let (client, server) = (endpoint(ANY), endpoint(ANY));
+    let (front, back) = (nats.front, nats.back);
+    tokio::spawn(nats.run(server.local_addr()));
+    let to_server = Remote {
+        addr: front,
+        dccp_port: 5_001,
+    };
+    let to_client = Remote {
+        addr: back,
+        dccp_port: CLIENT_PORT,
+    };
+    let mut config = Config::default();
+    config.connect_timeout = fairwire::Duration::from_millis(1_300);
+    let options = ConnectOptions::new().config(config).local_port(CLIENT_PORT);
+    let listener = server.listen(5_001, &[SERVICE]).expect("a free port");
+    let error = soon(client.connect_with(to_server, SERVICE, options.clone())).await;
+    assert!(
+        matches!(error, Err(ConnectError::Timeout { .. })),
+        "{error:?}"
+    );
+
+    let (here, there) = soon(async {
+        tokio::join!(
+            client.connect_with(to_server, SERVICE, options.clone()),
+            server.listen_towards(5_001, to_client, SERVICE, options.clone())
+        )
+    })
+    .await;
+    let (here, there) = (here.expect("connected"), there.expect("connected"));
+    assert_eq!((here.service(), there.service()), (SERVICE, SERVICE));
+    soon(here.send("through")).await.expect("sent");
+    assert_eq!(soon(there.recv()).await.expect("open").data, "through");
+    drop(listener);
+}
+
+/// Two NATs with the network between them: what the client sends to `front` leaves for the server
+/// from `back`, and the other way round, once something has come the other way.
+struct Nats {
+    sockets: [tokio::net::UdpSocket; 2],
+    front: SocketAddr,
+    back: SocketAddr,
+}
+
+impl Nats {
+    async fn between_two() -> Self {
+        let socket = || tokio::net::UdpSocket::bind(ANY);
+        let sockets = [
+            socket().await.expect("a port"),
+            socket().await.expect("a port"),
+        ];
+        let [front, back] = [0, 1].map(|i: usize| sockets[i].local_addr().expect("bound"));
+        Self {
+            sockets,
+            front,
+            back,
+        }
+    }
+
+    async fn run(self, server: SocketAddr) {
+        let mut peers = [None, None];
+        let (mut from_client, mut from_server) = ([0; 2_048], [0; 2_048]);
+        let [front, back] = &self.sockets;
+        loop {
+            tokio::select! {
+                Ok((len, client)) = front.recv_from(&mut from_client) => {
+                    peers[0] = Some(client);
+                    if peers[1].is_some() {
+                        let sent = back.send_to(&from_client[..len], server).await;
+                        sent.expect("loopback");
+                    }
+                }
+                Ok((len, _)) = back.recv_from(&mut from_server) => {
+                    peers[1] = Some(server);
+                    if let Some(client) = peers[0] {
+                        let sent = front.send_to(&from_server[..len], client).await;
+                        sent.expect("loopback");
+                    }
+                }
+            }
+        }
+    }
+}
+
 /// Data arrives as ECT(0) (RFC 8311, section 6): the ECN field crosses the system both ways.
 #[tokio::test]
 async fn data_carries_ect0() {

@@ -3,7 +3,7 @@
 //! - [`sequence`]: which numbers are valid; [`sync`]: asking the peer about those that are not.
 //! - [`receive`]: a packet's way through steps 4 to 16 of RFC 4340, section 8.5; [`options`]: what
 //!   its options do.
-//! - [`handshake`] and [`closing`]: how it begins and ends.
+//! - [`handshake`] and [`closing`]: how it begins and ends; [`invite`]: how a server begins it.
 //! - [`transmit`]: what leaves next; [`packet`]: how it is written; [`mod@seal`]: its checksum.
 //! - [`queue`] and [`receive_queue`]: what waits on either side; [`arrivals`]: what is missing;
 //!   [`application`]: the calls that fill and empty them.
@@ -26,6 +26,7 @@ mod codes;
 mod dropped;
 mod features;
 mod handshake;
+mod invite;
 mod liveness;
 mod mtu;
 mod nonce;
@@ -83,6 +84,10 @@ const DEFAULT_RTT: Duration = Duration::from_millis(200);
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub(crate) enum State {
     Closed,
+    /// RFC 5596, 2.2.2: a server that sends Listens to its one client.
+    Invited,
+    /// RFC 5596, 2.2.2: the same, after its last Listen.
+    Listen1,
     Request,
     Respond,
     PartOpen,
@@ -181,6 +186,8 @@ pub(crate) struct Connection {
     cookies: Vec<u8>,
     /// Until when the cookie with which it began may begin another on this flow.
     cookie_until: Option<Instant>,
+    /// Listens sent, or heard and acted upon (RFC 5596).
+    listens: u8,
     /// Was the data of a Request or Response passed on?
     took_handshake_data: bool,
     /// Did the peer lie about what it received, for too long?
@@ -234,6 +241,7 @@ impl Connection {
             rtt: None,
             cookies: Vec::new(),
             cookie_until: None,
+            listens: 0,
             took_handshake_data: false,
             is_deceived: false,
             announced: origin.role == Role::Client,
@@ -259,6 +267,11 @@ impl Connection {
 
     pub(crate) fn state(&self) -> State {
         self.state
+    }
+
+    /// The service that it is for.
+    pub(crate) fn service(&self) -> ServiceCode {
+        self.service
     }
 
     /// Does the application know of it, so that it will release it?

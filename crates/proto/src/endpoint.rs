@@ -156,7 +156,35 @@ impl Endpoint {
         self.listeners.set_busy(port, busy);
     }
 
-    /// Begins a connection from DCCP port `local_port` (or a free one) to `remote_port` along `path`.
+    /// Waits on DCCP port `local_port` for one client, which it invites: its Request then passes NATs
+    /// and firewalls on our side too (simultaneous open, RFC 5596). Both ends must have told each
+    /// other their addresses, ports and the service by other means.
+    ///
+    /// The connection has its name at once. [`Event::Connected`] says that it is open; if the
+    /// client does not come within `Config::connect_timeout`, it ends. Listeners on the same port
+    /// serve everybody else. RFC 5596, section 4: nothing needs to be permitted first.
+    ///
+    /// # Errors
+    /// See [`ConnectError`].
+    pub fn listen_towards(
+        &mut self,
+        now: Instant,
+        path: Path,
+        local_port: u16,
+        remote_port: u16,
+        service: ServiceCode,
+        config: Config,
+    ) -> Result<ConnectionId, ConnectError> {
+        let flow = self.new_flow(now, path, Some(local_port), remote_port, service, &config)?;
+        let origin = self.origin(now, flow, Role::Server, service, Arc::new(config));
+        let id = origin.id;
+        let slot = self.add(Connection::invite(now, origin));
+        self.with(now, slot, |_, _| {});
+        Ok(id)
+    }
+
+    /// Begins a connection from DCCP port `local_port` (or a free one) to `remote_port` along `path`,
+    /// for one service (RFC 5595, sections 3.1 and 3.3).
     ///
     /// # Errors
     /// See [`ConnectError`].
@@ -169,6 +197,25 @@ impl Endpoint {
         service: ServiceCode,
         config: Config,
     ) -> Result<ConnectionId, ConnectError> {
+        let flow = self.new_flow(now, path, local_port, remote_port, service, &config)?;
+        let origin = self.origin(now, flow, Role::Client, service, Arc::new(config));
+        let id = origin.id;
+        let slot = self.add(Connection::connect(now, origin));
+        self.connecting.insert(slot);
+        self.with(now, slot, |_, _| {});
+        Ok(id)
+    }
+
+    /// The flow of a new connection of ours, if it may begin.
+    fn new_flow(
+        &mut self,
+        now: Instant,
+        path: Path,
+        local_port: Option<u16>,
+        remote_port: u16,
+        service: ServiceCode,
+        config: &Config,
+    ) -> Result<Flow, ConnectError> {
         config
             .check()
             .map_err(|what| ConnectError::Config { what })?;
@@ -180,13 +227,7 @@ impl Endpoint {
         if self.connections.len() >= self.config.max_connections {
             return Err(ConnectError::TooManyConnections);
         }
-        let flow = self.free_flow(now, path, local_port, remote_port)?;
-        let origin = self.origin(now, flow, Role::Client, service, Arc::new(config));
-        let id = origin.id;
-        let slot = self.add(Connection::connect(now, origin));
-        self.connecting.insert(slot);
-        self.with(now, slot, |_, _| {});
-        Ok(id)
+        self.free_flow(now, path, local_port, remote_port)
     }
 
     /// All that a connection on `flow` starts from.
@@ -390,6 +431,12 @@ impl Endpoint {
             time_wait: self.time_wait.len(),
             ..self.stats
         }
+    }
+
+    /// The service that a connection is for: of those that its listener offers, the one that the
+    /// client asked for (RFC 5595, section 3.3).
+    pub fn service(&self, id: ConnectionId) -> Option<ServiceCode> {
+        self.get(id).map(Connection::service)
     }
 
     /// DCCP ports and path of a connection: local port, remote port, path.

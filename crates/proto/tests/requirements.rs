@@ -183,6 +183,9 @@ fn a_port_serves_several_services() {
         let mut pair = Pair::with_service(2, service);
         pair.run_for(Duration::from_secs(1));
         assert_eq!(pair.server.is_some(), opens, "{service}");
+        // RFC 5595, 3.3: the server learns which.
+        let chosen = pair.server.and_then(|id| pair.ends[SERVER].service(id));
+        assert_eq!(chosen, opens.then_some(service));
     }
 }
 

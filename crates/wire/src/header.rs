@@ -92,7 +92,8 @@ impl Peek {
         if short && !packet_type.may_be_short() {
             return Err(DecodeError::ShortSeqForbidden { packet_type });
         }
-        // RFC 4340, 5.1: Data Offset is at least the fixed header and at most the packet.
+        // RFC 4340, 5.1, and RFC 5596, 2.2.1: Data Offset is at least the fixed header and at most
+        // the packet.
         let data_offset = usize::from(offset) * 4;
         let minimum = packet_type.header_len(short);
         if data_offset < minimum {

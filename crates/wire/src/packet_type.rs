@@ -70,7 +70,7 @@ impl PacketType {
         matches!(self, Self::Request | Self::Response | Self::Listen)
     }
 
-    /// May this type use 24-bit sequence numbers (RFC 4340, section 5.1)?
+    /// May this type use 24-bit sequence numbers (RFC 4340, section 5.1; RFC 5596, section 2.2.1)?
     pub const fn may_be_short(self) -> bool {
         matches!(self, Self::Data | Self::Ack | Self::DataAck)
     }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 /// What a client wants to talk to: a 32-bit code beside the port (RFC 4340, section 8.1.2, and
-/// RFC 5595).
+/// RFC 5595, section 2.2).
 ///
 /// Printed as `SC:fdpz` where its bytes allow, else as `SC=1717858426`; both are read back, and
 /// `SC=x6664707A` too.
@@ -25,6 +25,17 @@ impl ServiceCode {
     /// May a Request carry this code?
     pub const fn is_valid(self) -> bool {
         self.0 != Self::INVALID.0
+    }
+
+    /// The port where to look for a server of this service if nobody has told one: a dynamic port
+    /// made from the code, so two services may share it (RFC 5595, section 2.7).
+    pub const fn default_port(self) -> u16 {
+        let [a, b, c, d] = self.0.to_be_bytes();
+        let mixed = (a as u16) << 7 ^ (b as u16) << 5 ^ (c as u16) << 3 ^ d as u16;
+        match mixed | 0xC000 {
+            0xFFFF => 0xC000,
+            port => port,
+        }
     }
 
     /// Is this code in the range for private use, first byte `?` (RFC 5595, section 2.3)?
@@ -154,6 +165,19 @@ mod tests {
         }
         assert_eq!(code.to_string(), "SC:fdpz");
         assert_eq!("SC:AB".parse(), Ok(ServiceCode::from_bytes(*b"AB  ")));
+    }
+
+    /// RFC 5595, 2.7: the examples of the text, whose "Fooo" and "Foop" are written large but reckoned
+    /// small; all ports are dynamic ones, and 65535 is none.
+    #[test]
+    fn default_ports() {
+        let port = |name: &[u8; 4]| ServiceCode::from_bytes(*name).default_port();
+        assert_eq!(port(b"fdpz"), 64_634);
+        assert_eq!((port(b"fooo"), port(b"foop")), (65_015, 65_000));
+        // 0x7F << 7 is 0x3F80, and 0x7F the rest.
+        assert_eq!(ServiceCode(0x7F00_007F).default_port(), 0xC000);
+        assert_eq!(ServiceCode(0x7F00_007E).default_port(), 0xFFFE);
+        assert_eq!(ServiceCode::NONE.default_port(), 0xC000);
     }
 
     /// What is printed is read back, whatever the bytes.

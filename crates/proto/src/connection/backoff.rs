@@ -39,13 +39,18 @@ impl Backoff {
         self.at
     }
 
+    /// Ends it early: it stops, and the next wait is twice as long.
+    pub(crate) fn end(&mut self) {
+        self.at = None;
+        self.repeats = true;
+        self.interval = (self.interval * 2).min(LONGEST);
+    }
+
     /// Has it ended? If so it stops, and the next wait is twice as long.
     pub(crate) fn expired(&mut self, now: Instant) -> bool {
         let expired = self.at.is_some_and(|at| at <= now);
         if expired {
-            self.at = None;
-            self.repeats = true;
-            self.interval = (self.interval * 2).min(LONGEST);
+            self.end();
         }
         expired
     }

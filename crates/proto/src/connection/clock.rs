@@ -75,13 +75,14 @@ impl Connection {
             match self.state {
                 // RFC 4340, 8.1.5: another Ack.
                 State::PartOpen => self.due.ack = true,
+                State::Invited => self.on_listen_timeout(),
                 State::Request => {
                     self.reset_older_peer(ctx);
                     self.due.handshake = true;
                 }
                 State::CloseReq | State::Closing => self.due.handshake = true,
                 // RFC 4340, 8.1.3: a Response is never repeated by a timer.
-                State::Closed | State::Respond | State::Open => {}
+                State::Closed | State::Listen1 | State::Respond | State::Open => {}
             }
         }
         self.time_probes(ctx);

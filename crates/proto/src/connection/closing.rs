@@ -22,7 +22,12 @@ impl Connection {
         }
         let until = self.drain_until.map_or(until, |earlier| earlier.min(until));
         self.drain_until = Some(until);
-        if self.state == State::Request && (self.queue.is_empty() || until <= ctx.now) {
+        let waits = match self.state {
+            State::Invited | State::Listen1 | State::Respond => true,
+            State::Request => self.queue.is_empty() || until <= ctx.now,
+            _ => false,
+        };
+        if waits {
             self.abort(ctx);
         }
     }
@@ -128,6 +133,10 @@ impl Connection {
         if self.state == State::Closed {
             return;
         }
+        if matches!(self.state, State::Invited | State::Listen1) {
+            // Nobody has heard a number of ours.
+            return self.end(ctx, reason, false);
+        }
         let unheard = self.state == State::Request && self.sequence.heard_at.is_none();
         // A Request that was never sent needs no Reset.
         if !(unheard && self.stats.packets_sent == 0) {
@@ -167,7 +176,7 @@ impl Connection {
     pub(super) fn give_up(&mut self, ctx: &mut Context<'_>) {
         let reason = match self.state {
             // RFC 4340, 8.1.1: the Reset cleans up what a Request may have left behind.
-            State::Request => CloseReason::ConnectTimeout,
+            State::Invited | State::Listen1 | State::Request => CloseReason::ConnectTimeout,
             State::CloseReq | State::Closing => CloseReason::CloseTimeout,
             // RFC 4340, 8.1.3 and 8.1.5: the handshake was never completed.
             _ => CloseReason::IdleTimeout,

@@ -23,7 +23,7 @@ const PARTOPEN_RETRY: Duration = Duration::from_millis(200);
 const COOKIE_HEAD: usize = 2;
 
 /// RFC 4340, 8.1.3 and 8.1.5: how long either side waits for the other to complete the handshake.
-fn four_msl() -> Duration {
+pub(super) fn four_msl() -> Duration {
     TWO_MSL * 2
 }
 
@@ -200,9 +200,14 @@ impl Connection {
         self.refresh_agreed();
         if self.role == Role::Server {
             self.make_halves(ctx);
-            self.announced = true;
-            let port = self.flow.local_port;
-            self.emit(ctx, Event::Accepted { port });
+            // RFC 5596: whoever invited its client knows the connection already.
+            let event = if std::mem::replace(&mut self.announced, true) {
+                Event::Connected
+            } else {
+                let port = self.flow.local_port;
+                Event::Accepted { port }
+            };
+            self.emit(ctx, event);
             if !self.received.is_empty() {
                 self.emit(ctx, Event::Readable);
             }
@@ -263,7 +268,7 @@ impl Connection {
 
     /// The network says that nobody is there (RFC 4340, section 14.1; RFC 5927): believed only
     /// while nothing else was heard, and only about a Request that we sent. `seq` is its number,
-    /// if the quote was long enough to tell.
+    /// if the quote was long enough to tell. RFC 5596, 2.2.2: about a Listen it is not believed.
     pub(crate) fn on_unreachable(&mut self, ctx: &mut Context<'_>, seq: Option<Seq>) {
         let ours = seq.is_none_or(|seq| seq.in_window(self.sequence.iss, self.sequence.gss));
         if self.state == State::Request && ours {

@@ -21,13 +21,26 @@ impl Connection {
         ecn: Ecn,
     ) {
         let packet_type = packet.packet_type();
+        // RFC 5596, 2.2.2: steps 2a and 2b. RFC 5596, 2.2.3.1: a Listen means something in
+        // REQUEST only.
+        let listened = match self.state {
+            State::Invited | State::Listen1 => self.take_invitation(ctx, packet),
+            State::Request if packet_type == PacketType::Listen => {
+                self.on_listen(packet);
+                false
+            }
+            _ => packet_type != PacketType::Listen,
+        };
+        if !listened {
+            self.stats.discarded += 1;
+            return;
+        }
         // Step 6, first: 24-bit numbers that were not agreed on.
         let Some(seq) = self.whole_seq(packet.seq) else {
             self.stats.discarded += 1;
             return;
         };
-        // RFC 5596, 2.2.2: a Listen means nothing to a connection.
-        if self.state == State::Closed || packet_type == PacketType::Listen {
+        if self.state == State::Closed {
             self.stats.discarded += 1;
             return;
         }

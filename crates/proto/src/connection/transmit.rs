@@ -31,7 +31,8 @@ impl Connection {
         self.expire_queued(ctx);
         self.begin_closing_if_drained(ctx);
         match self.state {
-            State::Closed => None,
+            State::Closed | State::Listen1 => None,
+            State::Invited => self.transmit_listen(ctx, head),
             State::Request => self.transmit_request(ctx, head),
             State::Respond => self
                 .transmit_response(ctx, head)

@@ -53,6 +53,7 @@ impl Endpoint {
             self.deliver(now, slot, packet, payload, meta.ecn);
             return Ok(());
         };
+        // RFC 5595, 3.3.1: port and code together name a server.
         let listener = self.listeners.at(flow.local_port);
         // RFC 4340, 8.1.2, and RFC 5595, 3.3.1 and 3.3.3: not offered here.
         let offered = listener.filter(|listener| listener.offers(service));

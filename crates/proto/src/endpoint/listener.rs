@@ -11,6 +11,7 @@ use crate::config::Config;
 /// One port.
 #[derive(Debug)]
 pub(super) struct Listener {
+    /// RFC 5595, 3.3: one or more.
     services: Vec<ServiceCode>,
     /// Is there no room for another connection?
     pub(super) busy: bool,

@@ -18,6 +18,7 @@ mod dropped;
 mod flood;
 mod handshake;
 mod hostile;
+mod invite;
 mod kernel;
 mod liveness;
 mod mtu;

@@ -12,17 +12,17 @@ use fairwire_wire::{Encoder, HeadBuf, Kind, Packet, PacketType, Ports, Seq, Serv
 const PORT: u16 = 5_001;
 const SERVICE: ServiceCode = ServiceCode(1);
 /// The time that every packet takes, one way.
-pub const ONE_WAY: Duration = Duration::from_millis(50);
+pub(crate) const ONE_WAY: Duration = Duration::from_millis(50);
 const CLIENT: usize = 0;
 const SERVER: usize = 1;
 
 /// A sender that is open, at time 0 of its table.
-pub struct Sender {
+pub(crate) struct Sender {
     end: Endpoint,
     id: ConnectionId,
     ports: Ports,
     start: Instant,
-    pub now: Instant,
+    pub(crate) now: Instant,
     payload: usize,
     /// Every number used, with the ordinal of its datagram, counted from 1, where it has one.
     sent: Vec<(Seq, Option<u64>)>,
@@ -33,7 +33,7 @@ pub struct Sender {
 
 impl Sender {
     /// Opens a connection over a path of 100 ms and waits until all is said that belongs to it.
-    pub fn open(config: Config, payload: usize) -> Self {
+    pub(crate) fn open(config: Config, payload: usize) -> Self {
         let end = |secret| Endpoint::new(EndpointConfig::default(), [secret; 32]);
         let mut ends = [end(1), end(2)];
         let mut now = Instant::START + Duration::from_secs(1);
@@ -102,12 +102,12 @@ impl Sender {
         }
     }
 
-    pub fn stats(&self) -> Stats {
+    pub(crate) fn stats(&self) -> Stats {
         self.end.stats(self.id).expect("open")
     }
 
     /// Queues datagrams.
-    pub fn offer(&mut self, datagrams: u64) {
+    pub(crate) fn offer(&mut self, datagrams: u64) {
         for _ in 0..datagrams {
             self.end
                 .send(self.now, self.id, Payload::from(vec![0; self.payload]))
@@ -116,7 +116,7 @@ impl Sender {
     }
 
     /// Sends all that may leave now; the ordinals of the datagrams among it.
-    pub fn drain(&mut self) -> Vec<u64> {
+    pub(crate) fn drain(&mut self) -> Vec<u64> {
         let mut head = HeadBuf::new();
         let mut datagrams = Vec::new();
         while self.end.poll_transmit(self.now, &mut head).is_some() {
@@ -134,7 +134,7 @@ impl Sender {
     }
 
     /// Goes on to `at` of the table, timers and all; when datagrams left on the way, and which.
-    pub fn advance(&mut self, at: Duration) -> Vec<(Instant, u64)> {
+    pub(crate) fn advance(&mut self, at: Duration) -> Vec<(Instant, u64)> {
         let until = self.start + at;
         let mut left = Vec::new();
         while let Some(next) = self.end.next_timeout().filter(|&next| next < until) {
@@ -147,24 +147,19 @@ impl Sender {
         left
     }
 
-    /// Time of the table.
-    pub fn at(&self, instant: Instant) -> Duration {
-        instant.saturating_since(self.start)
-    }
-
     /// The number of a datagram.
-    pub fn seq_of(&self, ordinal: u64) -> Seq {
+    pub(crate) fn seq_of(&self, ordinal: u64) -> Seq {
         let found = self.sent.iter().find(|(_, of)| *of == Some(ordinal));
         found.unwrap_or_else(|| panic!("{ordinal} was not sent")).0
     }
 
     /// The datagram that a number carried.
-    pub fn ordinal_of(&self, seq: Seq) -> Option<u64> {
+    pub(crate) fn ordinal_of(&self, seq: Seq) -> Option<u64> {
         self.sent.iter().find(|(of, _)| *of == seq)?.1
     }
 
     /// An Ack of the peer's that acknowledges `ack` arrives.
-    pub fn receive_ack(&mut self, ack: Seq, options: impl FnOnce(&mut Encoder<'_>)) {
+    pub(crate) fn receive_ack(&mut self, ack: Seq, options: impl FnOnce(&mut Encoder<'_>)) {
         self.peer = self.peer.next();
         let kind = Kind::Ack { ack: ack.into() };
         let ports = self.ports.swapped();

@@ -196,7 +196,8 @@ fn blind_packets_do_not_end_an_attempt() {
         }
         assert_eq!(pair.told(0), [], "{packet_type}");
         pair.rule(|_| None);
-        pair.run_for(ms(2_000));
+        // A Listen made it repeat its Request at once, so that the next follows after two seconds.
+        pair.run_for(ms(3_000));
         assert!(pair.told(0).contains(&Event::Connected), "{packet_type}");
     }
 }
@@ -246,6 +247,82 @@ fn a_busy_port_says_so() {
         pair.run_for(ms(1_000));
         assert!(pair.told(0).contains(&expected), "busy: {busy}");
     }
+}
+
+/// Adversarial 18; RFC 4340, 8.1.2, 8.1.3 and 8.5, step 7: a Request for a service that is not
+/// offered, or for none, is Reset 8, and one for a port where nobody listens Reset 7, which a
+/// client takes as well as the Reset 3 of the Linux kernel. A Request to a client, a Response to a
+/// server, and either to an open end with a new number get one Sync, as often as Syncs may be sent.
+#[test]
+fn item_18_requests_and_responses_out_of_place() {
+    let mut pair = Pair::new();
+    let (client, _) = pair.open(Config::default(), Config::default());
+    let ports = pair.log[0].packet().ports;
+    let strange = |service, port| {
+        let ports = fairwire_wire::Ports {
+            source: ports.source ^ 1,
+            destination: port,
+        };
+        (ports, Kind::Request { service })
+    };
+    let refusals = [
+        (
+            strange(ServiceCode::INVALID, PORT),
+            ResetCode::BadServiceCode,
+        ),
+        (strange(ServiceCode(43), PORT), ResetCode::BadServiceCode),
+        (strange(SERVICE, PORT + 1), ResetCode::ConnectionRefused),
+        (
+            strange(ServiceCode::INVALID, PORT + 1),
+            ResetCode::ConnectionRefused,
+        ),
+    ];
+    for ((ports, kind), code) in refusals {
+        let wire = super::forged(&pair, 0, ports, Seq::new(9), &kind);
+        let answers = pair.answers_to(&wire);
+        assert_eq!(answers.len(), 1);
+        assert_eq!(answers[0].reset(), Some((code, [0; 3])), "{kind:?}");
+    }
+    for code in [ResetCode::ConnectionRefused, ResetCode::NoConnection] {
+        let mut pair = Pair::new();
+        pair.rule(|_| Some(Fault::Lose));
+        pair.connect_only(Config::default());
+        let ack = pair.log[0].packet().seq;
+        let kind = Kind::Reset {
+            ack,
+            code,
+            data: [0; 3],
+        };
+        let ports = pair.log[0].packet().ports.swapped();
+        let wire = super::forged(&pair, 1, ports, Seq::ZERO, &kind);
+        pair.answers_to(&wire);
+        assert_eq!(pair.told(0), [refused(code)]);
+    }
+
+    let service = SERVICE;
+    for (from, is_request) in [(0, false), (0, true), (1, false), (1, true)] {
+        let kind = |ack| {
+            if is_request {
+                Kind::Request { service }
+            } else {
+                Kind::Response { ack, service }
+            }
+        };
+        pair.run_for(ms(1_000));
+        let first = pair.inject(from, 1, kind, |_| {});
+        assert_eq!(first.len(), 1);
+        assert!(matches!(first[0].packet().kind, Kind::Sync { .. }));
+        // RFC 4340, 7.5.4: eight Syncs a second at most.
+        let syncs: usize = (2..30)
+            .map(|n| pair.inject(from, n, kind, |_| {}).len())
+            .sum();
+        assert_eq!(syncs, 0);
+    }
+    pair.run_for(ms(1_000));
+    pair.ends[0].send(pair.now, client, data(5)).unwrap();
+    pair.run_for(ms(500));
+    let server = pair.server.expect("accepted");
+    assert!(pair.ends[1].recv(server).is_some(), "and all goes on");
 }
 
 /// RFC 4340, 5.3: the Response carries the Request's Service Code; another one is not ours.
@@ -337,10 +414,10 @@ fn data_before_ecn_incapable_is_confirmed_is_missing() {
     assert_eq!((stats.dropped_here[0], stats.receive_drops), (1, 0));
 }
 
-/// RFC 4340, 8.1.3: each Request in RESPOND gets a Response with the next number; the data of one
+/// Adversarial 16; RFC 4340, 8.1.3: each Request in RESPOND gets a Response with the next number; the data of one
 /// Request at most reaches the application.
 #[test]
-fn repeated_requests_get_new_responses() {
+fn item_16_repeated_requests_get_new_responses() {
     let mut pair = Pair::new();
     pair.rule(|wire| (wire.from == 1).then_some(Fault::Lose));
     pair.connect(Config::default(), Config::default());

@@ -256,6 +256,8 @@ fn every_type_in_every_state() {
     // After the packet: the state, and what was answered at once.
     let expected = |state: S, packet_type: T, is_server: bool| -> (S, Option<T>) {
         match (state, packet_type) {
+            // RFC 5596, 2.2.3.1: the first one makes the client repeat its Request.
+            (S::Request, T::Listen) => (S::Request, Some(T::Request)),
             (_, T::Listen) => (state, None),
             (S::Request | S::PartOpen, T::Response) => (S::PartOpen, Some(T::Ack)),
             (_, T::Reset) => (S::Closed, None),

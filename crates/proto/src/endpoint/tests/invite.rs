@@ -1,0 +1,277 @@
+//! Simultaneous open (RFC 5596): Listens, and the NATs that they open.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use fairwire_units::{Duration, Instant};
+use fairwire_wire::{DccpOption, Encoder, HeadBuf, Kind, PacketType, ResetCode, Seq, SeqNo};
+
+use super::pair::{Fault, PORT, Pair, SERVICE, Wire, data, ms};
+use super::{forged, kind_of};
+use crate::connection::seal;
+use crate::{
+    CloseReason, Config, ConnectError, ConnectionId, Event, IcmpError, IcmpQuote, Payload,
+};
+
+/// The client's port in all these tests.
+const CLIENT_PORT: u16 = 6_001;
+
+fn invite(pair: &mut Pair) -> ConnectionId {
+    let (now, path) = (pair.now, pair.path(1));
+    let invited =
+        pair.ends[1].listen_towards(now, path, PORT, CLIENT_PORT, SERVICE, Config::default());
+    let id = invited.expect("a free port");
+    pair.server = Some(id);
+    pair.drain();
+    id
+}
+
+fn connect(pair: &mut Pair) -> ConnectionId {
+    let (now, path) = (pair.now, pair.path(0));
+    let end = &mut pair.ends[0];
+    let begun = end.connect(
+        now,
+        path,
+        Some(CLIENT_PORT),
+        PORT,
+        SERVICE,
+        Config::default(),
+    );
+    pair.drain();
+    begun.expect("a free port")
+}
+
+/// A NAT or firewall before each end: it lets packets in once one has gone out.
+fn between_nats(pair: &mut Pair) {
+    let open = Rc::new(RefCell::new([false; 2]));
+    pair.rule(move |wire| {
+        let mut open = open.borrow_mut();
+        open[wire.from] = true;
+        (!open[1 - wire.from]).then_some(Fault::Lose)
+    });
+}
+
+/// When the packets of one type left one end.
+fn times(pair: &Pair, from: usize, packet_type: PacketType, since: Instant) -> Vec<u64> {
+    let sent = pair
+        .log
+        .iter()
+        .filter(|wire| wire.from == from && wire.packet_type() == packet_type);
+    sent.map(|wire| (wire.at - since).as_millis()).collect()
+}
+
+/// RFC 5596, 2.2.1 and 2.2.2: three Listens 200 ms apart, then silence; each is a bare header with
+/// number zero and the service. A client that never comes ends it, and nobody else hears of it.
+#[test]
+fn three_listens_and_then_patience() {
+    let mut pair = Pair::new();
+    let start = pair.now;
+    pair.rule(|_| Some(Fault::Lose));
+    let id = invite(&mut pair);
+    pair.run_for(Duration::from_secs(20));
+    assert_eq!(times(&pair, 1, PacketType::Listen, start), [0, 200, 400]);
+    assert_eq!(pair.log.len(), 3);
+    for wire in &pair.log {
+        let packet = wire.packet();
+        assert_eq!(packet.seq, SeqNo::Long(Seq::ZERO));
+        assert_eq!(packet.kind, Kind::Listen { service: SERVICE });
+        assert_eq!((packet.ccval, packet.cscov), (0, 0));
+        assert_eq!(
+            (packet.ports.source, packet.ports.destination),
+            (PORT, CLIENT_PORT)
+        );
+        assert_eq!((wire.head.len(), wire.transmit.payload.len()), (20, 0));
+        assert_eq!(wire.head[8] & 1, 1, "X");
+    }
+    let reason = CloseReason::ConnectTimeout;
+    let end = start + Config::default().connect_timeout;
+    assert_eq!(pair.events[1], [(end, id, Event::Closed { reason })]);
+    pair.ends[1].release(id);
+    assert_eq!(pair.ends[1].connections.len(), 0);
+}
+
+/// RFC 5596, 2.3: between two NATs a client does not reach a server that only listens, and reaches
+/// one that invites it, whoever begins and whichever Listen is lost on its way out.
+#[test]
+fn through_nats_at_both_ends() {
+    let mut pair = Pair::new();
+    between_nats(&mut pair);
+    pair.ends[1]
+        .listen(PORT, &[SERVICE], Config::default())
+        .unwrap();
+    connect(&mut pair);
+    pair.run_for(Duration::from_secs(20));
+    let reason = CloseReason::ConnectTimeout;
+    assert_eq!(pair.told(0), [Event::Closed { reason }]);
+    assert_eq!(pair.told(1), []);
+
+    for (server_first, wait) in [
+        (true, 5),
+        (true, 700),
+        (true, 5_000),
+        (false, 5),
+        (false, 300),
+    ] {
+        let mut pair = Pair::new();
+        between_nats(&mut pair);
+        let start = pair.now;
+        let (client, server);
+        if server_first {
+            server = invite(&mut pair);
+            pair.run_for(ms(wait));
+            client = connect(&mut pair);
+        } else {
+            client = connect(&mut pair);
+            pair.run_for(ms(wait));
+            server = invite(&mut pair);
+        }
+        // A round trip and a half, and half of one for a Listen where the client came too early.
+        let early = if server_first { 0 } else { 20 };
+        pair.run_for(ms(60 + early));
+        assert_eq!(pair.told(0), [Event::Connected], "{server_first} {wait}");
+        assert_eq!(pair.told(1), [Event::Connected], "{server_first} {wait}");
+        let taken = (pair.now - start).as_millis();
+        assert_eq!(taken, wait + 60 + early);
+        pair.ends[1].send(pair.now, server, data(9)).unwrap();
+        pair.ends[0].send(pair.now, client, data(8)).unwrap();
+        pair.run_for(ms(100));
+        assert!(pair.ends[0].recv(client).is_some());
+        assert!(pair.ends[1].recv(server).is_some());
+        pair.ends[1].close(pair.now, server);
+        pair.run_for(ms(1_000));
+        assert_eq!(pair.ends[0].endpoint_stats().connections, 0);
+        assert_eq!(pair.ends[1].endpoint_stats().connections, 0);
+    }
+}
+
+/// RFC 5596, 2.2.3.1: the first Listen in REQUEST makes the client repeat its Request at once and
+/// wait longer for the next; the other two do nothing. What a Listen carries makes no difference,
+/// but its service does.
+#[test]
+fn a_listen_triggers_one_request() {
+    let mut pair = Pair::new();
+    pair.rule(|wire| (wire.from == 0).then_some(Fault::Lose));
+    let start = pair.now;
+    connect(&mut pair);
+    pair.run_for(ms(30));
+    invite(&mut pair);
+    pair.run_for(ms(9_000));
+    // Listens arrive at 50, 250 and 450 ms; the wait of two seconds starts anew at 50.
+    let at = times(&pair, 0, PacketType::Request, start);
+    assert_eq!(at, [0, 50, 2_050, 6_050]);
+    let seqs: Vec<_> = pair.log.iter().filter(|w| w.from == 0).collect();
+    let first = seqs[0].packet().seq.long().unwrap();
+    assert_eq!(seqs[1].packet().seq, first.next().into());
+
+    let mut pair = Pair::new();
+    connect(&mut pair);
+    pair.rule(|_| Some(Fault::Lose));
+    let ports = pair.log[0].packet().ports.swapped();
+    let mut listen = |service, options: &[DccpOption<'_>], payload: Payload| {
+        let kind = Kind::Listen { service };
+        let mut wire = forged(&pair, 1, ports, Seq::new(77), &kind);
+        let mut head = HeadBuf::new();
+        let mut encoder = Encoder::new(&mut head, ports, Seq::new(77).into(), &kind, 0, 0);
+        for option in options {
+            encoder.option(option).unwrap();
+        }
+        seal(encoder, &pair.path(1), &payload, 0);
+        wire.head = head.as_slice().to_vec();
+        wire.transmit.payload = payload;
+        let answers = pair.answers_to(&wire);
+        answers.iter().map(Wire::packet_type).collect::<Vec<_>>()
+    };
+    let other = fairwire_wire::ServiceCode(43);
+    assert_eq!(listen(other, &[], Payload::EMPTY), []);
+    let (feature, value) = (1, &[9][..]);
+    let change = DccpOption::ChangeL { feature, value };
+    let answers = listen(SERVICE, &[change], data(100));
+    assert_eq!(answers, [PacketType::Request]);
+    assert_eq!(listen(SERVICE, &[], Payload::EMPTY), []);
+}
+
+/// RFC 5596, 2.2.2: what the network says about a Listen is no reason to give up.
+#[test]
+fn errors_about_a_listen_are_soft() {
+    let mut pair = Pair::new();
+    invite(&mut pair);
+    let listen = pair.log[0].head.clone();
+    for head in [&listen[..], &listen[..8], &[]] {
+        let error = IcmpError::Unreachable;
+        let quote = IcmpQuote { error, head };
+        pair.ends[1].handle_icmp(pair.now, pair.path(1), quote);
+    }
+    pair.run_for(ms(2_000));
+    assert_eq!(pair.told(1), []);
+    connect(&mut pair);
+    pair.run_for(ms(100));
+    assert_eq!(pair.told(1), [Event::Connected]);
+}
+
+/// RFC 5596, 2.2.2, steps 2a and 2b: in INVITED and in LISTEN1 only the Request of the one client
+/// for the one service counts. A Listen and a Reset are met with silence, the rest with a Reset.
+#[test]
+fn only_the_request_counts() {
+    for waited in [0, 1_000] {
+        let mut pair = Pair::new();
+        pair.rule(|_| Some(Fault::Lose));
+        invite(&mut pair);
+        pair.run_for(ms(waited));
+        let ports = pair.log[0].packet().ports.swapped();
+        for packet_type in PacketType::ALL {
+            if packet_type == PacketType::Request {
+                continue;
+            }
+            let kind = kind_of(packet_type, Seq::new(5).into());
+            let wire = forged(&pair, 0, ports, Seq::new(77), &kind);
+            let answers: Vec<_> = pair.answers_to(&wire).iter().map(Wire::reset).collect();
+            let silent = matches!(packet_type, PacketType::Listen | PacketType::Reset);
+            let expected = (!silent).then_some(Some((ResetCode::NoConnection, [0; 3])));
+            assert_eq!(answers, Vec::from_iter(expected), "{packet_type}");
+        }
+        let service = fairwire_wire::ServiceCode(43);
+        let wire = forged(&pair, 0, ports, Seq::new(77), &Kind::Request { service });
+        let answers: Vec<_> = pair.answers_to(&wire).iter().map(Wire::reset).collect();
+        assert_eq!(answers, [Some((ResetCode::BadServiceCode, [0; 3]))]);
+        let mut stranger = ports;
+        stranger.source += 1;
+        let kind = Kind::Request { service: SERVICE };
+        let wire = forged(&pair, 0, stranger, Seq::new(77), &kind);
+        let answers: Vec<_> = pair.answers_to(&wire).iter().map(Wire::reset).collect();
+        assert_eq!(answers, [Some((ResetCode::ConnectionRefused, [0; 3]))]);
+
+        pair.rule(|_| None);
+        connect(&mut pair);
+        pair.run_for(ms(100));
+        assert_eq!(pair.told(1), [Event::Connected], "after {waited} ms");
+    }
+}
+
+/// Whoever waits may stop waiting: before the Request without a word to anybody, after it with a
+/// Reset. A port can be waited on for each client once.
+#[test]
+fn waiting_can_be_given_up() {
+    let mut pair = Pair::new();
+    pair.rule(|_| Some(Fault::Lose));
+    let id = invite(&mut pair);
+    let (now, path) = (pair.now, pair.path(1));
+    let again =
+        pair.ends[1].listen_towards(now, path, PORT, CLIENT_PORT, SERVICE, Config::default());
+    assert_eq!(again, Err(ConnectError::NoPort));
+    pair.ends[1].close(now, id);
+    pair.run_for(ms(1_000));
+    let reason = CloseReason::Aborted;
+    assert_eq!(pair.told(1), [Event::Closed { reason }]);
+    assert_eq!(pair.types(1), [PacketType::Listen]);
+
+    let mut pair = Pair::new();
+    let id = invite(&mut pair);
+    connect(&mut pair);
+    pair.run_for(ms(25));
+    pair.ends[1].close(pair.now, id);
+    pair.run_for(ms(500));
+    assert_eq!(pair.told(1), [Event::Closed { reason }]);
+    let (code, data) = (ResetCode::Aborted, [0; 3]);
+    let reset = CloseReason::Reset { code, data };
+    assert!(pair.told(0).contains(&Event::Closed { reason: reset }));
+}
