@@ -8,7 +8,7 @@ use std::time::Duration;
 use clap::{ArgGroup, Parser, ValueEnum};
 use fairwire_tools::perf::{
     self, ClientOptions, Console, DEFAULT_PORT, Limit, PathMtu, PathMtuDiscovery, PerfError,
-    Protocol, ServerOptions, parse_bit_rate, parse_byte_count,
+    Protocol, ServerOptions, ServiceCode, parse_bit_rate, parse_byte_count,
 };
 
 /// Measure a path, or send a file over it, as iperf3 does but over DCCP.
@@ -39,6 +39,10 @@ pub(crate) struct Args {
     /// or the right `CAP_NET_RAW`. Speaks with the DCCP of Linux kernels too.
     #[arg(long)]
     native: bool,
+    /// The DCCP service that the server offers and the client asks for, as SC:name, SC=number or
+    /// SC=xhex [default: SC:?FwP].
+    #[arg(long, value_name = "CODE")]
+    service: Option<ServiceCode>,
     /// Send IP packets of at most so many bytes over DCCP, 576 to 65535; less where the interface or
     /// the path takes less [default: 1500].
     #[arg(long, value_parser = clap::value_parser!(u16).range(576..), value_name = "BYTES")]
@@ -153,6 +157,7 @@ impl Args {
         options.path_mtu = self.path_mtu();
         options.protocol = self.proto.into();
         options.native = self.native;
+        options.service = self.service.unwrap_or(options.service);
         options.ccid = self.ccid;
         options.limit = match (self.time, self.bytes) {
             (Some(time), _) => Some(Limit::Time(time)),
@@ -175,6 +180,7 @@ impl Args {
         options.bind = self.bind;
         options.protocol = self.proto.into();
         options.native = self.native;
+        options.service = self.service.unwrap_or(options.service);
         options.interval = self.interval;
         options.one_off = self.one_off;
         options.save = self.save;

@@ -32,7 +32,7 @@ use std::fmt;
 
 pub use client::client;
 pub use console::Console;
-pub use fairwire::PathMtuDiscovery;
+pub use fairwire::{PathMtuDiscovery, ServiceCode};
 pub use options::{
     ClientOptions, Limit, PathMtu, Protocol, ServerOptions, parse_bit_rate, parse_byte_count,
 };

@@ -151,6 +151,7 @@ fn dccp(key: &str) -> &'static str {
         "ccid" => "congestion control: 2 is TCP-like, 3 is TFRC, 4 is TFRC for small packets",
         "back_ccid" => "loads the way back, too, under this CCID",
         "encapsulation" => "natively on IP, or in UDP (RFC 6773)",
+        "service" => "the Service Code of the flow (RFC 5595)",
         "ecn" => "send ECN-capable packets and answer marks?",
         "ecn_nonce" => "CCID 2: send ECN nonces and check their echoes?",
         "law" => "CCID 2: how the window grows and shrinks",

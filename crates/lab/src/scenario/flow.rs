@@ -1,6 +1,7 @@
 //! The flows of a scenario: who sends what, and by which protocol.
 
 use fairwire_units::{Duration, Rate, Size};
+use fairwire_wire::ServiceCode;
 use serde::{Deserialize, Serialize};
 
 use super::quantity::{MinRto, Packets, Percent, SegmentSize, text, text_option};
@@ -116,6 +117,9 @@ pub struct Dccp {
     /// Natively on IP, or in UDP.
     #[serde(default)]
     pub encapsulation: Encapsulation,
+    /// What the server offers and the client asks for (RFC 5595); `SC:fair` if it does not say.
+    #[serde(with = "text_option", default, skip_serializing_if = "Option::is_none")]
+    pub service: Option<ServiceCode>,
     /// Send ECN-capable packets and answer marks?
     #[serde(default = "yes")]
     pub ecn: bool,

@@ -163,6 +163,12 @@ fn mistakes_are_refused_where_they_stand() {
         ("delay = \"300 ms\"", "dealy = \"300 ms\"", ":15:1", "delay"),
         ("ccid = 2", "ccid = 9", ":32:17", "CCID 2"),
         (
+            "ccid = 2",
+            "ccid = 2, service = \"42\"",
+            ":32:30",
+            "SC:name",
+        ),
+        (
             "wire = \"500 B\"",
             "wire = \"36 B\"",
             ":29:8",
@@ -251,6 +257,24 @@ fn keys_of_another_ccid_are_refused() {
         assert!(message.contains(hint), "{value}: {message}");
         assert!(message.contains(":32"), "{value}: {message}");
     }
+}
+
+/// A Service Code is written in any of its three forms, and in no other (RFC 5595).
+#[test]
+fn service_codes_have_three_forms() {
+    for code in ["SC:fdpz", "SC=1717858426", "SC=x6664707A"] {
+        let text = GOOD.replacen("ccid = 2", &format!("ccid = 2, service = \"{code}\""), 1);
+        let cells = cells(&text, &Adjust::default());
+        let flows = cells[0].scenario.flows.iter();
+        let service = flows.filter_map(|(_, flow)| flow.dccp.as_ref()?.service);
+        let written: Vec<_> = service.map(|code| code.to_string()).collect();
+        assert_eq!(written, ["SC:fdpz"], "{code}");
+    }
+    let wrong = refusal(&GOOD.replacen("ccid = 2", "ccid = 2, service = \"42\"", 1));
+    assert!(
+        wrong.contains(":32:") && wrong.contains("SC:name"),
+        "{wrong}"
+    );
 }
 
 /// Broken TOML, an unknown cell and an unknown key in `--set` are told, too.

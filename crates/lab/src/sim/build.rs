@@ -355,18 +355,19 @@ fn dccp_peers(
         }
         Endpoint::new(EndpointConfig::default(), secret)
     };
+    let service = dccp.service.unwrap_or(SERVICE);
     let client_config = dccp_config(flow, dccp, dccp.ccid, back_ccid);
     let server_config = dccp_config(flow, dccp, back_ccid, dccp.ccid);
     let client = DccpPeer::client(
         (source, name.to_owned()),
         endpoint("sender"),
         encapsulation,
-        (start, client_config),
+        (start, service, client_config),
         Some(load),
     );
     let mut listening = endpoint("receiver");
     listening
-        .listen(port(sink.incoming), &[SERVICE], server_config)
+        .listen(port(sink.incoming), &[service], server_config)
         .map_err(|error| RunError::Dccp(error.to_string()))?;
     let answer = dccp.back_ccid.map(|_| load);
     let server = DccpPeer::server((sink, name.to_owned()), listening, encapsulation, answer);

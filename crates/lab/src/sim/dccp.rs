@@ -41,7 +41,11 @@ enum Active {
 #[derive(Debug)]
 enum Role {
     /// Connects at this moment.
-    Client { at: Instant, config: Box<Config> },
+    Client {
+        at: Instant,
+        service: ServiceCode,
+        config: Box<Config>,
+    },
     /// Waits for a Request.
     Server,
 }
@@ -66,11 +70,12 @@ impl DccpPeer {
         (ends, name): (Ends, String),
         endpoint: Endpoint,
         encapsulation: Encapsulation,
-        (at, config): (Instant, Config),
+        (at, service, config): (Instant, ServiceCode, Config),
         source: Option<Source>,
     ) -> Self {
         let role = Role::Client {
             at,
+            service,
             config: Box::new(config),
         };
         Self::new((ends, name), endpoint, encapsulation, role, source)
@@ -183,18 +188,23 @@ impl DccpPeer {
     }
 
     fn connect_if_due(&mut self, now: Instant, store: &mut Store) {
-        let Role::Client { at, config } = &mut self.role else {
+        let Role::Client {
+            at,
+            service,
+            config,
+        } = &mut self.role
+        else {
             return;
         };
         if self.connection.is_some() || now < *at {
             return;
         }
         *at = Instant::MAX;
-        let config = std::mem::take(&mut **config);
+        let (service, config) = (*service, std::mem::take(&mut **config));
         let port = port(self.ends.outgoing);
         match self
             .endpoint
-            .connect(now, self.path, Some(port), port, SERVICE, config)
+            .connect(now, self.path, Some(port), port, service, config)
         {
             Ok(connection) => self.connection = Some(connection),
             Err(error) => store.notes.push(format!("{}: {error}", self.name)),

@@ -18,7 +18,8 @@ pub(crate) use dccp::native_endpoint;
 pub(crate) use tcp::Tcp;
 pub(crate) use udp::Udp;
 
-/// The service that a server of measurements offers; private use (RFC 5595, section 2.3).
+/// The service that a server of measurements offers unless it is told another; private use
+/// (RFC 5595, section 2.3).
 pub(crate) const SERVICE: ServiceCode = ServiceCode::from_bytes(*b"?FwP");
 
 /// Kernel buffers of a flow, bytes.
@@ -60,7 +61,9 @@ impl Link {
         match client.protocol {
             Protocol::Dccp => {
                 let config = config(client.ccid, client.path_mtu, client.patience);
-                Ok(Self::Dccp(dccp::connect(&target, config, native).await?))
+                let service = client.service;
+                let connection = dccp::connect(&target, service, config, native).await?;
+                Ok(Self::Dccp(connection))
             }
             Protocol::Udp => Ok(Self::Udp(Udp::connect(&target).await?)),
             Protocol::Tcp => Ok(Self::Tcp(Tcp::connect(&target).await?)),

@@ -4,14 +4,17 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use fairwire::PathMtuDiscovery;
+use fairwire::{PathMtuDiscovery, ServiceCode};
 
 use super::PerfError;
+use super::link::SERVICE;
 use super::message;
 use super::session::PATIENCE;
 
 /// Lines closer together say nothing that can be read.
 pub(crate) const LEAST_INTERVAL: Duration = Duration::from_millis(100);
+
+const SERVICE_IS_DCCP: &str = "--service is for --proto dccp: the others know only ports";
 
 const NATIVE_IS_DCCP: &str = "--native is for --proto dccp: the others have no other way";
 
@@ -95,6 +98,8 @@ pub struct ClientOptions {
     pub protocol: Protocol,
     /// Does DCCP travel directly in IP, not in UDP?
     pub native: bool,
+    /// What the server must offer, for DCCP.
+    pub service: ServiceCode,
     /// How DCCP finds out what the path takes.
     pub path_mtu: PathMtu,
     /// The CCID that we insist on, for DCCP.
@@ -125,6 +130,7 @@ impl ClientOptions {
             port,
             protocol: Protocol::Dccp,
             native: false,
+            service: SERVICE,
             path_mtu: PathMtu::default(),
             ccid: None,
             limit: None,
@@ -153,6 +159,9 @@ impl ClientOptions {
         }
         if self.native && self.protocol != Protocol::Dccp {
             return usage(NATIVE_IS_DCCP);
+        }
+        if self.service != SERVICE && self.protocol != Protocol::Dccp {
+            return usage(SERVICE_IS_DCCP);
         }
         self.path_mtu.check(self.protocol)?;
         if self.ccid.is_some() && self.protocol != Protocol::Dccp {
@@ -229,6 +238,8 @@ pub struct ServerOptions {
     pub protocol: Protocol,
     /// Does DCCP travel directly in IP, not in UDP?
     pub native: bool,
+    /// What it offers, for DCCP.
+    pub service: ServiceCode,
     /// How DCCP finds out what the path takes, where the server sends.
     pub path_mtu: PathMtu,
     /// Time between two lines, 100 ms at least; zero prints the summary only.
@@ -247,6 +258,7 @@ impl ServerOptions {
             port,
             protocol: Protocol::Dccp,
             native: false,
+            service: SERVICE,
             path_mtu: PathMtu::default(),
             interval: Duration::from_secs(1),
             one_off: false,
@@ -261,6 +273,9 @@ impl ServerOptions {
     pub fn check(&self) -> Result<(), PerfError> {
         if self.native && self.protocol != Protocol::Dccp {
             return Err(PerfError::Usage(NATIVE_IS_DCCP.to_owned()));
+        }
+        if self.service != SERVICE && self.protocol != Protocol::Dccp {
+            return Err(PerfError::Usage(SERVICE_IS_DCCP.to_owned()));
         }
         self.path_mtu.check(self.protocol)
     }
@@ -377,5 +392,10 @@ mod tests {
         assert_eq!(options.check(), Ok(()));
         options.native = true;
         assert!(options.check().is_err(), "UDP is not DCCP");
+        options.native = false;
+        options.service = fairwire::ServiceCode::from_bytes(*b"demo");
+        assert!(options.check().is_err(), "UDP has no Service Codes");
+        options.protocol = Protocol::Dccp;
+        assert_eq!(options.check(), Ok(()));
     }
 }

@@ -5,7 +5,7 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
-use fairwire::{BindError, Config, Endpoint, ListenError, ListenOptions, Listener};
+use fairwire::{BindError, Config, Endpoint, ListenError, ListenOptions, Listener, ServiceCode};
 use tokio::net::{TcpListener, UdpSocket};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep};
@@ -13,7 +13,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval, sleep};
 use super::client::show;
 use super::console::Console;
 use super::file::Sink;
-use super::link::{self, Link, SERVICE, SOCKET_BUFFER, Tcp, Udp};
+use super::link::{self, Link, SOCKET_BUFFER, Tcp, Udp};
 use super::message::{DATA_HEADER, Message};
 use super::meter::Meter;
 use super::options::{LEAST_INTERVAL, Protocol, ServerOptions};
@@ -364,7 +364,7 @@ impl Socket {
                     other => Unbound::Other(other.to_string()),
                 })?;
                 let config = link::server_config(server.path_mtu);
-                Self::Dccp(listen(&endpoint, addr.port(), &config)?)
+                Self::Dccp(listen(&endpoint, addr.port(), server.service, &config)?)
             }
             Protocol::Udp => Self::Udp(link::bind_udp(addr)?, VecDeque::new()),
             Protocol::Tcp => {
@@ -399,7 +399,12 @@ impl Socket {
 
 /// Listens on `port`, or a free one if it is zero: in UDP the one that the system gave to the socket,
 /// natively the first of the dynamic ports that nobody has.
-fn listen(endpoint: &Endpoint, port: u16, config: &Config) -> Result<Listener, Unbound> {
+fn listen(
+    endpoint: &Endpoint,
+    port: u16,
+    service: ServiceCode,
+    config: &Config,
+) -> Result<Listener, Unbound> {
     let ports = match port {
         0 if endpoint.is_native() => 49_152..=u16::MAX,
         0 => endpoint.local_addr().port()..=endpoint.local_addr().port(),
@@ -407,7 +412,7 @@ fn listen(endpoint: &Endpoint, port: u16, config: &Config) -> Result<Listener, U
     };
     for port in ports {
         let options = ListenOptions::new().config(config.clone());
-        match endpoint.listen_with(port, &[SERVICE], options) {
+        match endpoint.listen_with(port, &[service], options) {
             Err(ListenError::PortInUse { .. }) => {}
             Err(error) => return Err(Unbound::Other(error.to_string())),
             Ok(listener) => return Ok(listener),

@@ -2,10 +2,10 @@
 
 use std::net::{IpAddr, Ipv6Addr};
 
-use fairwire::{Config, ConnectError, ConnectOptions, Connection, Endpoint, Remote};
+use fairwire::{Config, ConnectError, ConnectOptions, Connection, Endpoint, Remote, ServiceCode};
 use tokio::net::lookup_host;
 
-use super::{SERVICE, SOCKET_BUFFER};
+use super::SOCKET_BUFFER;
 use crate::perf::PerfError;
 
 /// The endpoint of a native client. One for all flows: each raw socket more would get a copy of
@@ -20,13 +20,14 @@ pub(crate) fn native_endpoint() -> Result<Endpoint, PerfError> {
 /// Connects to a server at `target`, through `native` if there is one.
 pub(super) async fn connect(
     target: &str,
+    service: ServiceCode,
     config: Config,
     native: Option<Endpoint>,
 ) -> Result<Connection, PerfError> {
     let options = ConnectOptions::new().config(config);
     let connected = match native {
-        None => fairwire::connect_with(target, SERVICE, options).await,
-        Some(endpoint) => connect_natively(&endpoint, target, options).await?,
+        None => fairwire::connect_with(target, service, options).await,
+        Some(endpoint) => connect_natively(&endpoint, target, service, options).await?,
     };
     connected.map_err(|error| {
         PerfError::Peer(match error {
@@ -43,6 +44,7 @@ pub(super) async fn connect(
 async fn connect_natively(
     endpoint: &Endpoint,
     target: &str,
+    service: ServiceCode,
     options: ConnectOptions,
 ) -> Result<Result<Connection, ConnectError>, PerfError> {
     let unknown = |why: &dyn std::fmt::Display| PerfError::Peer(format!("{target}: {why}"));
@@ -51,7 +53,7 @@ async fn connect_natively(
     for addr in addrs {
         let remote = Remote::native(addr);
         match endpoint
-            .connect_with(remote, SERVICE, options.clone())
+            .connect_with(remote, service, options.clone())
             .await
         {
             Err(error) => last = Some(error),

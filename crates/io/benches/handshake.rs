@@ -1,0 +1,108 @@
+//! Handshakes on loopback, both ends in this process: how many a second, one after the other and 64 at
+//! a time, and what an idle connection holds at both ends together.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
+use fairwire::{Connection, Endpoint, ListenOptions, Listener, Remote, ServiceCode};
+
+const SERVICE: ServiceCode = ServiceCode::from_bytes(*b"?bch");
+const PORT: u16 = 5_001;
+
+/// Connections in one measurement.
+const CONNECTIONS: usize = 4_096;
+
+/// Bytes that are allocated now.
+static ALIVE: AtomicUsize = AtomicUsize::new(0);
+
+struct Counting;
+
+// SAFETY: every call is passed on to the system's allocator with the arguments it came with, so
+// its guarantees hold for ours; counting touches no memory that is handed out.
+#[expect(
+    unsafe_code,
+    reason = "an allocator can be written in no other way, and only a benchmark uses it"
+)]
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALIVE.fetch_add(layout.size(), Ordering::Relaxed);
+        // SAFETY: our caller's promises about the layout are the system's.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        ALIVE.fetch_sub(layout.size(), Ordering::Relaxed);
+        // SAFETY: the pointer came from `alloc` above, that is from the system, with this layout.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+fn endpoint() -> Endpoint {
+    Endpoint::bind(([127, 0, 0, 1], 0).into()).expect("a free port")
+}
+
+/// Accepts them all.
+async fn accept(listener: &Listener) -> Vec<Connection> {
+    let mut accepted = Vec::with_capacity(CONNECTIONS);
+    while accepted.len() < CONNECTIONS {
+        accepted.push(listener.accept().await.expect("the endpoint lives"));
+    }
+    accepted
+}
+
+/// Connects `abreast` at a time from one endpoint.
+async fn connect(client: Endpoint, remote: Remote, abreast: usize) -> Vec<Connection> {
+    let mut begun = tokio::task::JoinSet::new();
+    for _ in 0..abreast {
+        let client = client.clone();
+        begun.spawn(async move {
+            let mut connected = Vec::with_capacity(CONNECTIONS / abreast);
+            for _ in 0..CONNECTIONS / abreast {
+                let connection = client.connect(remote, SERVICE).await;
+                connected.push(connection.expect("the listener lives"));
+            }
+            connected
+        });
+    }
+    begun.join_all().await.into_iter().flatten().collect()
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a benchmark measures time, and nothing that it computes depends on it"
+)]
+async fn measure(abreast: usize) {
+    let (server, client) = (endpoint(), endpoint());
+    let remote = Remote {
+        addr: server.local_addr(),
+        dccp_port: PORT,
+    };
+    let options = ListenOptions::new().backlog(CONNECTIONS);
+    let listener = server.listen_with(PORT, &[SERVICE], options);
+    let listener = listener.expect("a fresh endpoint has the port");
+    let before = ALIVE.load(Ordering::Relaxed);
+    let begun = Instant::now();
+    let (here, there) = tokio::join!(connect(client, remote, abreast), accept(&listener));
+    let rate = CONNECTIONS as f64 / begun.elapsed().as_secs_f64();
+    let held = ALIVE.load(Ordering::Relaxed) - before;
+    let bytes = held / CONNECTIONS;
+    println!(
+        "{abreast:>3} at a time {rate:>10.0} handshakes/s {bytes:>8} bytes per idle connection, both ends"
+    );
+    drop((here, there));
+}
+
+fn main() {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .expect("a runtime");
+    runtime.block_on(async {
+        measure(1).await;
+        measure(64).await;
+    });
+}
