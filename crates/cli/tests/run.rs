@@ -275,3 +275,15 @@ fn failures_have_words_and_numbers() {
     }
     std::fs::remove_dir_all(&place).expect("removed");
 }
+
+/// A first seed that leaves no room for the others is wrong usage: the option is named, and the
+/// most it may be.
+#[test]
+fn a_seed_too_large() {
+    let seed = u64::MAX.to_string();
+    let output = fairwire(&["run", DUMBBELL, "--seed", &seed, "--quick"]);
+    assert_eq!(output.status.code(), Some(2), "{}", err(&output));
+    let most = (u64::MAX - 3).to_string();
+    let named = err(&output).contains("--seed") && err(&output).contains(&most);
+    assert!(named, "{}", err(&output));
+}

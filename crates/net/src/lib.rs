@@ -28,7 +28,7 @@ mod transmitter;
 pub use agent::{Agent, FlowId, Handle, NodeId, Packet, Release};
 pub use digest::{Digest, DigestValue};
 pub use link::{LinkId, LinkSpec, LinkStats};
-pub use loss::{Bernoulli, Loss, Nth, Periodic, Verdict, every, nth};
+pub use loss::{Bernoulli, Loss, Nth, Oversize, Periodic, Verdict, every, nth};
 pub use network::Network;
 pub use observer::{DropReason, Observer, Place, Sighting};
 pub use queue::{Admission, Backlog, DropTail, Next, Queue, Queued};

@@ -4,6 +4,7 @@
 //! A packet it drops uses the link like any other and is missing at the far end.
 
 mod bernoulli;
+mod oversize;
 mod rule;
 
 use std::fmt;
@@ -13,6 +14,7 @@ use fairwire_units::Instant;
 use crate::Packet;
 
 pub use bernoulli::Bernoulli;
+pub use oversize::Oversize;
 pub use rule::{Nth, Periodic, every, nth};
 
 /// What a loss model does to a packet.

@@ -5,7 +5,8 @@ use std::time::Instant as Clock;
 
 use bytes::Bytes;
 use fairwire_proto::{
-    Config, ConnectionId, Encapsulation, Endpoint, EndpointConfig, Event, Meta, Path, Payload,
+    Config, ConnectionId, Encapsulation, Endpoint, EndpointConfig, Event, Meta, Path,
+    PathMtuDiscovery, Payload,
 };
 use fairwire_units::{Duration, Instant};
 use fairwire_wire::{HeadBuf, ServiceCode};
@@ -90,7 +91,13 @@ impl Pair {
     clippy::disallowed_methods,
     reason = "a benchmark measures time, and nothing that it computes depends on it"
 )]
-fn measure(name: &str, encapsulation: Encapsulation, ccid: u8, payload: &Payload) {
+fn measure(
+    name: &str,
+    encapsulation: Encapsulation,
+    ccid: u8,
+    payload: &Payload,
+    change: impl FnOnce(&mut Config),
+) {
     let mut pair = Pair::new(encapsulation);
     if ccid == 4 {
         // Its packets are that far apart: time in between costs nothing to skip.
@@ -101,6 +108,7 @@ fn measure(name: &str, encapsulation: Encapsulation, ccid: u8, payload: &Payload
     config.send_ccids = vec![ccid];
     config.receive_ccids = vec![ccid];
     config.ccid2.initial_ssthresh = Some(200.0);
+    change(&mut config);
     let (client, server) = pair.connect(&config, &mut head);
     let begun = Clock::now();
     let mut received = 0;
@@ -126,14 +134,30 @@ fn measure(name: &str, encapsulation: Encapsulation, ccid: u8, payload: &Payload
 fn main() {
     let bytes = Payload::Bytes(Bytes::from(vec![7; 1_200]));
     let synthetic = Payload::Synthetic { len: 1_200, tag: 0 };
-    measure("CCID 2, UDP, 1200 B", Encapsulation::Udp, 2, &bytes);
-    measure("CCID 2, native, 1200 B", Encapsulation::Native, 2, &bytes);
+    let udp = Encapsulation::Udp;
+    let as_is = |_: &mut Config| {};
+    let no_ecn = |config: &mut Config| config.ecn = false;
+    let no_probes = |config: &mut Config| config.path_mtu_discovery = PathMtuDiscovery::Off;
+    measure("CCID 2, UDP, 1200 B", udp, 2, &bytes, as_is);
+    // What each of two things that are on by default costs.
+    measure("CCID 2, UDP, 1200 B, ECN off", udp, 2, &bytes, no_ecn);
+    measure("CCID 2, UDP, 1200 B, PMTU off", udp, 2, &bytes, no_probes);
+    measure(
+        "CCID 2, native, 1200 B",
+        Encapsulation::Native,
+        2,
+        &bytes,
+        as_is,
+    );
     measure(
         "CCID 2, native, 1200 B synthetic",
         Encapsulation::Native,
         2,
         &synthetic,
+        as_is,
     );
-    measure("CCID 3, UDP, 1200 B", Encapsulation::Udp, 3, &bytes);
-    measure("CCID 4, UDP, 1200 B", Encapsulation::Udp, 4, &bytes);
+    measure("CCID 3, UDP, 1200 B", udp, 3, &bytes, as_is);
+    measure("CCID 3, UDP, 1200 B, ECN off", udp, 3, &bytes, no_ecn);
+    measure("CCID 3, UDP, 1200 B, PMTU off", udp, 3, &bytes, no_probes);
+    measure("CCID 4, UDP, 1200 B", udp, 4, &bytes, as_is);
 }

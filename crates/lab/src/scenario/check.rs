@@ -141,6 +141,10 @@ fn link(checker: &Checker<'_>, path: &str, link: &Link) -> Result<(), ScenarioEr
             let message = "a queue of more than ten million packets is surely not meant";
             checker.require(packets <= 10_000_000, &format!("{path}.queue"), message)?;
         }
+        let message =
+            "an mtu of less than 576 bytes is no link of today: IPv4 hosts take that much";
+        let wide = link.mtu.is_none_or(|mtu| mtu.bytes() >= 576);
+        checker.require(wide, &format!("{path}.mtu"), message)?;
         let message = "framing of more than 65535 bytes is surely not meant";
         let small = link.framing_bytes() <= u64::from(MAX_PACKET);
         checker.require(small, &format!("{path}.framing"), message)?;

@@ -112,6 +112,7 @@ fn topology(key: &str) -> &'static str {
         "loss" => "packets lost at random, each by itself",
         "loss_every" => "of so many packets one is lost, in turn; 0 none",
         "framing" => "bytes the link adds to each packet",
+        "mtu" => "the largest IP packet the link takes; longer ones disappear",
         _ => "",
     }
 }
@@ -152,6 +153,7 @@ fn dccp(key: &str) -> &'static str {
         "back_ccid" => "loads the way back, too, under this CCID",
         "encapsulation" => "natively on IP, or in UDP (RFC 6773)",
         "service" => "the Service Code of the flow (RFC 5595)",
+        "probe_path_mtu" => "find out by padded Syncs what the path takes?",
         "ecn" => "send ECN-capable packets and answer marks?",
         "ecn_nonce" => "CCID 2: send ECN nonces and check their echoes?",
         "law" => "CCID 2: how the window grows and shrinks",

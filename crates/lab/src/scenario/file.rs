@@ -169,6 +169,13 @@ fn cell(name: &str, tree: &Node, adjust: &Adjust) -> Result<Cell, ScenarioError>
         scenario.run.max_seeds = seeds;
     }
     if let Some(seed) = adjust.seed {
+        let seeds = u64::from(scenario.run.max_seeds);
+        if seed.checked_add(seeds).is_none() {
+            let most = u64::MAX - seeds;
+            let message =
+                format!("--seed {seed} leaves no room for {seeds} seeds: write at most {most}");
+            return Err(ScenarioError::usage(message));
+        }
         scenario.run.seed = seed;
     }
     check::check(&scenario, tree)?;

@@ -129,6 +129,9 @@ pub struct Dccp {
     /// 24-bit sequence numbers (RFC 4340, section 7.6), while the Sequence Window bears them?
     #[serde(default, skip_serializing_if = "is_off")]
     pub short_seqnos: bool,
+    /// Find out by padded Syncs what the path takes (RFC 4340, section 14.1; RFC 8899)?
+    #[serde(default, skip_serializing_if = "is_off")]
+    pub probe_path_mtu: bool,
     /// CCID 2: how the window grows and shrinks.
     #[serde(default)]
     pub law: LawName,

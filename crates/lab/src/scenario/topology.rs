@@ -57,6 +57,9 @@ pub struct Link {
     /// Bytes that the link adds to each packet.
     #[serde(with = "text_option", default, skip_serializing_if = "Option::is_none")]
     pub framing: Option<Size>,
+    /// The largest IP packet that it takes; longer ones disappear.
+    #[serde(with = "text_option", default, skip_serializing_if = "Option::is_none")]
+    pub mtu: Option<Size>,
     /// What is different from right to left.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub back: Option<LinkBack>,
@@ -95,6 +98,9 @@ pub struct LinkBack {
     /// Bytes that the link adds to each packet.
     #[serde(with = "text_option", default, skip_serializing_if = "Option::is_none")]
     pub framing: Option<Size>,
+    /// The largest IP packet that it takes; longer ones disappear.
+    #[serde(with = "text_option", default, skip_serializing_if = "Option::is_none")]
+    pub mtu: Option<Size>,
 }
 
 /// A thousand packets: ample, and still a bound.
@@ -119,6 +125,7 @@ impl Link {
             loss,
             loss_every,
             framing: back.framing.or(self.framing),
+            mtu: back.mtu.or(self.mtu),
             back: None,
         }
     }

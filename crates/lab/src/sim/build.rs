@@ -2,8 +2,8 @@
 
 use fairwire_cc::{NewReno, RtoConfig};
 use fairwire_net::{
-    Access, Bernoulli, Digest, DropTail, LinkId, LinkSpec, Network, NodeId, Streams, Topology,
-    Towards, Verdict, every,
+    Access, Bernoulli, Digest, DropTail, LinkId, LinkSpec, Network, NodeId, Oversize, Streams,
+    Topology, Towards, Verdict, every,
 };
 use fairwire_proto::{Config, Endpoint, EndpointConfig, PathMtuDiscovery};
 use fairwire_tcp::{DelayedAcks, Receiver, Sender};
@@ -256,6 +256,12 @@ fn spec(link: &Link, name: &str, streams: Streams) -> LinkSpec {
     let spec = LinkSpec::new(link.rate, link.delay)
         .framing(u32::try_from(link.framing_bytes()).unwrap_or(u32::MAX))
         .queue(queue);
+    let spec = match link.mtu {
+        Some(mtu) => spec.loss(Oversize::new(
+            u32::try_from(mtu.bytes()).unwrap_or(u32::MAX),
+        )),
+        None => spec,
+    };
     match (link.loss, link.loss_every) {
         (_, Some(Packets(period))) if period > 0 => {
             spec.loss(every(u64::from(period), Verdict::Drop))
@@ -391,6 +397,12 @@ fn dccp_config(flow: &Flow, dccp: &Dccp, send_ccid: u8, receive_ccid: u8) -> Con
     let room = flow.wire_bytes().saturating_add(OPTION_ROOM);
     config.path_mtu = u16::try_from(room).unwrap_or(u16::MAX).max(config.path_mtu);
     config.path_mtu_discovery = PathMtuDiscovery::Off;
+    if dccp.probe_path_mtu {
+        // As on sockets the path is not asked for more than the packets need.
+        let packet = u16::try_from(flow.wire_bytes()).unwrap_or(u16::MAX);
+        config.path_mtu = packet.max(Config::default().path_mtu);
+        config.path_mtu_discovery = PathMtuDiscovery::Probe;
+    }
     config.ccid2.law = match (dccp.law, dccp.cut) {
         (LawName::ThresholdWindow, Some(cut)) => fairwire_proto::Law::ThresholdWindow {
             cut: cut.fraction(),

@@ -218,6 +218,10 @@ impl DccpPeer {
                     self.connection = Some(connection);
                     self.start(now, store);
                 }
+                Event::PathMtu { mtu, .. } => {
+                    let note = format!("{}: at {now} the path takes {mtu} bytes", self.name);
+                    store.notes.push(note);
+                }
                 Event::Readable => self.read(now, connection, store),
                 Event::Closed { reason } => {
                     self.active = Active::Idle;
@@ -273,7 +277,9 @@ impl DccpPeer {
             self.active = Active::Idle;
             return false;
         }
-        let size = source.size as usize;
+        // What the path takes may be less by now, where it is probed.
+        let most = self.endpoint.max_datagram_size(id);
+        let size = (source.size as usize).min(most.unwrap_or(0));
         let mut offered = false;
         while matches!(self.active, Active::Greedy) && self.endpoint.can_send(id, size) {
             if !self.offer(now, store) {
@@ -289,7 +295,9 @@ impl DccpPeer {
         let (Some(source), Some(id)) = (&mut self.source, self.connection) else {
             return false;
         };
-        let size = source.budget.next(source.size);
+        let most = self.endpoint.max_datagram_size(id).unwrap_or(0);
+        let most = u32::try_from(most).unwrap_or(u32::MAX);
+        let size = source.budget.next(source.size.min(most));
         if size == 0 {
             self.active = Active::Idle;
             return false;

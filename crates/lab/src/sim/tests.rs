@@ -308,3 +308,30 @@ fn sources_stop() {
         run.notes
     );
 }
+
+/// RFC 8899: a link of the path takes 1,400 bytes and drops longer packets without a word. Without
+/// probes no data ever arrives; with them each CCID finds the size and gets through.
+#[test]
+fn a_black_hole_in_the_path() {
+    let hole =
+        "links.hole = { rate = \"2 Mbit/s\", delay = \"1 ms\", mtu = \"1400 B\" }\n[flows.cbr]";
+    let text = DCCP
+        .replace("500 B", "1416 B")
+        .replace("10 ms", "20 ms")
+        .replace("[flows.cbr]", hole);
+    for ccid in ["2", "3"] {
+        let with = |keys: &str| text.replace("ccid = 2", &format!("ccid = {ccid}{keys}"));
+        let flow = Subject::flow("cbr");
+        let blind = once(&scenario(&with("")), 1);
+        assert_eq!(value(&blind, &flow, Metric::Delivered), 0.0, "CCID {ccid}");
+        let probing = once(&scenario(&with(", probe_path_mtu = true")), 1);
+        let received = value(&probing, &flow, Metric::Delivered);
+        // Of 950 in 19 s; the first three seconds and what was queued meanwhile are lost.
+        assert!(received > 400.0, "CCID {ccid}: {received}");
+        let found = probing
+            .notes
+            .iter()
+            .any(|note| note.ends_with("takes 1400 bytes"));
+        assert!(found, "{:?}", probing.notes);
+    }
+}

@@ -96,11 +96,8 @@ impl PathMtu {
         self.sizes[place(seq)] = u16::try_from(size).unwrap_or(u16::MAX);
     }
 
-    /// A packet of data left which would have `size` bytes without options.
-    fn on_data(&mut self, now: Instant, size: usize) {
-        if size <= usize::from(self.search.floor()) {
-            return;
-        }
+    /// Data left of a size that not every path takes, or that is all that is allowed.
+    fn on_large(&mut self, now: Instant) {
         self.uses_large = true;
         match self.mode {
             PathMtuDiscovery::Off => {}
@@ -302,8 +299,12 @@ impl Connection {
     ) {
         self.mtu.on_sent(seq, self.sizes.packet(head, payload));
         if is_data {
-            self.mtu.on_data(ctx.now, self.plain_packet(payload));
-            self.refresh_sizes(ctx);
+            let large = self.plain_packet(payload) > usize::from(self.mtu.search.floor());
+            // Who fills what little is allowed would use more.
+            if large || payload == self.max_datagram() {
+                self.mtu.on_large(ctx.now);
+                self.refresh_sizes(ctx);
+            }
         }
     }
 

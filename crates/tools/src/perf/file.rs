@@ -155,7 +155,9 @@ impl Sink {
         if end > self.size {
             return Ok(());
         }
-        self.ranges.insert(offset, end);
+        if !self.ranges.insert(offset, end) {
+            return Ok(());
+        }
         if self.saved.is_none() {
             return Ok(());
         }

@@ -4,6 +4,10 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+/// Ranges kept at most: a file of which a million pieces are missing takes some 40 MB. Who sends
+/// every other byte only must not take more.
+const MOST: usize = 1 << 20;
+
 /// Byte ranges that arrived, kept merged. Pieces in order cost nothing; each gap costs one entry.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ranges {
@@ -23,10 +27,16 @@ pub struct Missing {
 }
 
 impl Ranges {
-    /// Bytes `start` to `end`, the last one excluded, arrived.
-    pub(crate) fn insert(&mut self, mut start: u64, mut end: u64) {
+    /// Bytes `start` to `end`, the last one excluded, arrived. False if there is no room to note
+    /// it: then they count as missing.
+    pub(crate) fn insert(&mut self, mut start: u64, mut end: u64) -> bool {
         if start >= end {
-            return;
+            return true;
+        }
+        let before = self.have.range(..=end).next_back();
+        let touches = before.is_some_and(|(_, &to)| to >= start);
+        if !touches && self.have.len() >= MOST {
+            return false;
         }
         // The ranges that touch it, from the back; each is swallowed.
         while let Some((&from, &to)) = self.have.range(..=end).next_back() {
@@ -38,6 +48,7 @@ impl Ranges {
             self.have.remove(&from);
         }
         self.have.insert(start, end);
+        true
     }
 
     /// What is missing of a file of `size` bytes; lists `limit` ranges at most.
@@ -90,6 +101,22 @@ mod tests {
         assert_eq!(missing.first, [(10, 20), (30, 40), (50, 60)]);
         assert_eq!((missing.bytes, missing.count), (1_000, 100));
         assert_eq!(Ranges::default().missing(0, 3).count, 0);
+    }
+
+    /// What a peer sends does not fill the memory: beyond a million holes a piece of its
+    /// own is refused, one that closes or borders a hole is not.
+    #[test]
+    fn holes_are_bounded() {
+        let mut ranges = Ranges::default();
+        let most = super::MOST as u64;
+        for i in 0..most {
+            assert!(ranges.insert(2 * i, 2 * i + 1), "{i}");
+        }
+        assert!(!ranges.insert(2 * most, 2 * most + 1));
+        assert_eq!(ranges.have.len(), super::MOST);
+        assert!(ranges.insert(1, 2));
+        assert_eq!(ranges.have.len(), super::MOST - 1);
+        assert!(ranges.insert(2 * most, 2 * most + 1));
     }
 
     /// A file cut short of what arrived misses nothing behind its end.

@@ -414,3 +414,15 @@ fn asked_for_again() {
     assert!(pair.ends[0].rediscover_path_mtu(pair.now, client));
     assert_eq!(stats(&pair, client).path_mtu, 1_500);
 }
+
+/// A first hop that seems to take less than every path does is not believed for ever: the system
+/// may have it from an ICMP error that nobody checked (RFC 8899, 4.5).
+#[test]
+fn a_poisoned_route_is_found_out() {
+    let mut pair = Pair::new();
+    let (client, _) = open(&mut pair, 2, PathMtuDiscovery::Probe);
+    pair.ends[0].limit_path_mtu(pair.now, client, 68);
+    assert_eq!(stats(&pair, client).path_mtu, 576);
+    fill(&mut pair, client, ms(1_000));
+    assert_eq!(stats(&pair, client).path_mtu, 1_500);
+}
