@@ -1,5 +1,5 @@
 //! The receiving half of CCID 2: when to acknowledge, and with what. Every loss and mark is told
-//! (RFC 4340, section 11).
+//! (RFC 4340, section 11). `CCVal` means nothing to it (RFC 4340, section 5.1).
 
 use fairwire_units::{Duration, Ecn, Instant};
 use fairwire_wire::{CellState, DccpOption, Encoder, NoRoom, Options, Seq, option_type};
@@ -176,7 +176,6 @@ impl Receiver {
 
 impl Rx for Receiver {
     fn on_packet(&mut self, now: Instant, arrival: Arrival) {
-        // RFC 4340, 5.1: CCVal means nothing here.
         let marked = arrival.ecn == Ecn::Ce;
         let order = self.note(arrival.seq, arrival.ecn);
         match order {

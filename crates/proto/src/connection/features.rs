@@ -65,7 +65,6 @@ impl Connection {
     /// Reads anew what negotiation says; after every option of it and whenever it was asked for
     /// something or wrote something.
     pub(super) fn refresh_agreed(&mut self) {
-        // RFC 8311, 6: data is ECT(0), unless we were told not to speak ECN or the peer cannot.
         let due = self.negotiation.next_timeout(self.rtt());
         self.agreed = Agreed {
             due,

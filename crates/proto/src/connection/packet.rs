@@ -223,7 +223,8 @@ impl Connection {
         Transmit {
             path: self.flow.path,
             ecn,
-            // RFC 4340, 14.2: the handshake does not depend on a known path MTU.
+            // RFC 4340, 14 and 14.2: nothing is fragmented but the handshake, which does not depend on a
+            // known path MTU.
             dont_fragment: !matches!(packet_type, PacketType::Request | PacketType::Response),
             payload,
             connection: Some(self.id),

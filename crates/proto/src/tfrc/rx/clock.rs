@@ -61,7 +61,8 @@ impl CounterClock {
         let earlier = counter - STEPS;
         if let Some((_, at)) = self.firsts[place(earlier)].filter(|(of, _)| *of == earlier) {
             let sample = now.saturating_since(at);
-            // The weight is that of the sender's average (RFC 5348, 4.3).
+            // RFC 4342, 8.1: packets four steps apart tell. The weight is that of the sender's
+            // average.
             self.rtt = Some(match self.rtt {
                 Some(rtt) => rtt.mul_f64(0.9) + sample.mul_f64(0.1),
                 None => sample,
