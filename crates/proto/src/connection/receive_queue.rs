@@ -91,7 +91,8 @@ impl ReceiveQueue {
     /// Is this much of the room taken?
     pub(crate) fn is_filled(&self, percent: u8) -> bool {
         let filled = |taken: usize, most: usize| {
-            let share = most / 100 * usize::from(percent) + most % 100 * usize::from(percent) / 100;
+            let share = most / 100 * usize::from(percent)
+                + (most % 100 * usize::from(percent)).div_ceil(100);
             taken >= share.max(1)
         };
         filled(self.waiting.len(), self.max_packets) || filled(self.bytes, self.max_bytes)
