@@ -4,4 +4,5 @@
 //! says which feedback arrives, when, and what must follow from it.
 
 mod ccid2;
+mod ccid3;
 mod sender;

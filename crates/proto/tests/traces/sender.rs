@@ -24,8 +24,11 @@ pub(crate) struct Sender {
     start: Instant,
     pub(crate) now: Instant,
     payload: usize,
-    /// Every number used, with the ordinal of its datagram, counted from 1, where it has one.
-    sent: Vec<(Seq, Option<u64>)>,
+    /// Does the application always have something to send?
+    pub(crate) greedy: bool,
+    /// Every number used, and when, with the ordinal of its datagram, counted from 1, where it has
+    /// one.
+    sent: Vec<(Instant, Seq, Option<u64>)>,
     datagrams: u64,
     /// The number that the peer used last.
     peer: Seq,
@@ -60,7 +63,7 @@ impl Sender {
                     let packet = Packet::decode(&bytes).expect("ours");
                     let seq = packet.seq.long().expect("48 bits");
                     if from == CLIENT {
-                        sender.push((seq, None));
+                        sender.push((now, seq, None));
                     } else {
                         peer = seq;
                     }
@@ -96,6 +99,7 @@ impl Sender {
             start: now,
             now,
             payload,
+            greedy: false,
             sent: sender,
             datagrams: 0,
             peer,
@@ -119,6 +123,7 @@ impl Sender {
     pub(crate) fn drain(&mut self) -> Vec<u64> {
         let mut head = HeadBuf::new();
         let mut datagrams = Vec::new();
+        self.refill();
         while self.end.poll_transmit(self.now, &mut head).is_some() {
             let packet = Packet::decode(head.as_slice()).expect("ours");
             let seq = packet.seq.long().expect("48 bits");
@@ -128,9 +133,32 @@ impl Sender {
                 self.datagrams
             });
             datagrams.extend(ordinal);
-            self.sent.push((seq, ordinal));
+            self.sent.push((self.now, seq, ordinal));
+            self.refill();
         }
         datagrams
+    }
+
+    fn refill(&mut self) {
+        if self.greedy && self.stats().queued_packets < 2 {
+            self.offer(2);
+        }
+    }
+
+    /// The newest datagram that was sent at least this long ago, and how much longer ago.
+    pub(crate) fn newest_older_than(&self, age: Duration) -> (u64, Duration) {
+        let old_enough = |at: Instant| self.now.saturating_since(at) >= age;
+        let mut data = self
+            .sent
+            .iter()
+            .rev()
+            .filter(|(.., ordinal)| ordinal.is_some());
+        let found = data.find(|(at, ..)| old_enough(*at));
+        let &(at, _, ordinal) = found.expect("one was sent");
+        (
+            ordinal.expect("a datagram"),
+            self.now.saturating_since(at) - age,
+        )
     }
 
     /// Goes on to `at` of the table, timers and all; when datagrams left on the way, and which.
@@ -149,13 +177,13 @@ impl Sender {
 
     /// The number of a datagram.
     pub(crate) fn seq_of(&self, ordinal: u64) -> Seq {
-        let found = self.sent.iter().find(|(_, of)| *of == Some(ordinal));
-        found.unwrap_or_else(|| panic!("{ordinal} was not sent")).0
+        let found = self.sent.iter().find(|(.., of)| *of == Some(ordinal));
+        found.unwrap_or_else(|| panic!("{ordinal} was not sent")).1
     }
 
     /// The datagram that a number carried.
     pub(crate) fn ordinal_of(&self, seq: Seq) -> Option<u64> {
-        self.sent.iter().find(|(of, _)| *of == seq)?.1
+        self.sent.iter().find(|(_, of, _)| *of == seq)?.2
     }
 
     /// An Ack of the peer's that acknowledges `ack` arrives.
