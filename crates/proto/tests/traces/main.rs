@@ -5,4 +5,6 @@
 
 mod ccid2;
 mod ccid3;
+mod ccid4;
 mod sender;
+mod tfrc;

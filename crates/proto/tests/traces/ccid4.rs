@@ -1,0 +1,32 @@
+//! CCID 4 (RFC 5622 and RFC 4828); `tfrc` says how to read the table.
+
+/// Slow start, losses counted packet by packet, and silence, with datagrams of 100 bytes.
+///
+/// - The initial rate is CCID 3's for these datagrams, 4 x 100 bytes per round trip, and X grows as
+///   there (RFC 5622, 5). But datagrams are 10 ms apart at least: no more than 10,000 bytes are received
+///   in a second, so X ends at twice that (RFC 5348, 4.3).
+/// - The equation has s = 1,460; of its rate 100 of 136 bytes are for data (RFC 5622, 5). With an
+///   interval of 10 before the first loss, p = 1/10 gives 25,843 and so 19,003.
+/// - The interval from 40 to 49 took 100 ms, less than two round trips, and lost 2 of its 10
+///   packets: its length is 10/2 = 5 (RFC 4828, 4.4). The mean with the one before is 7.5, the
+///   current interval, too short to count, aside: 16,988, of which 12,491.
+/// - Nothing comes for 4R after the report at 800 ms: half of the equation's rate (RFC 5348, 4.4).
+const RATE: &str = "
+    0 | greedy                 |  4000 | inf | 0
+  100 | report  1000           |  8000 | inf | 0
+  200 | report  4000           | 16000 | inf | 0
+  300 | report  8000           | 16000 | inf | 0
+  400 | report 10000           | 20000 | inf | 0
+  450 | report 10000           | 20000 | inf | 0
+  500 | report 10000           | 20000 | inf | 0
+  600 | report 10000 from 40*2 | 19003 | 10  | 0
+  700 | report 10000 from 40*2 50*2 | 12491 | 7.5 | 0
+  800 | report 10000 from 40*2 50*2 | 12491 | 7.5 | 0
+ 1199 | -                      | 12491 | 7.5 | 0
+ 1201 | -                      |  6246 | 7.5 | 1
+";
+
+#[test]
+fn small_packets() {
+    super::tfrc::run(RATE, 4, 100, 10);
+}
