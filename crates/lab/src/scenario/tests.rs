@@ -138,106 +138,109 @@ fn alternatives_replace_each_other_within_a_flow() {
     assert!(flow.dccp.is_none() && flow.udp.is_some());
 }
 
+/// What is right, what somebody writes instead, where that is said to be wrong, and what would do.
+const MISTAKES: &[(&str, &str, &str, &str)] = &[
+    (
+        "rate = \"2 Mbit/s\"\ndelay",
+        "rate = \"2 Mbit\"\ndelay",
+        ":14:8",
+        "Mbit/s",
+    ),
+    (
+        "rate = \"2 Mbit/s\"\ndelay",
+        "rate = 2\ndelay",
+        ":14:8",
+        "no unit",
+    ),
+    (
+        "rate = \"2 Mbit/s\"\ndelay",
+        "rate = \"0 bit/s\"\ndelay",
+        ":14:8",
+        "rate zero",
+    ),
+    ("delay = \"300 ms\"", "dealy = \"300 ms\"", ":15:1", "delay"),
+    ("ccid = 2", "ccid = 9", ":32:17", "CCID 2"),
+    (
+        "ccid = 2",
+        "ccid = 2, service = \"42\"",
+        ":32:30",
+        "SC:name",
+    ),
+    (
+        "wire = \"500 B\"",
+        "wire = \"36 B\"",
+        ":29:8",
+        "headers take 36",
+    ),
+    (
+        "wire = \"500 B\"",
+        "wire = \"500 B\"\npayload = \"80 B\"",
+        ":26:1",
+        "once",
+    ),
+    (
+        "traffic = \"cbr\"",
+        "traffic = \"poisson\"",
+        ":30:11",
+        "greedy, cbr",
+    ),
+    ("source = \"paper\", note", "note", ":6:", "run.duration"),
+    (
+        "source = \"assumed\"",
+        "source = \"guess\"",
+        ":16:42",
+        "assumed",
+    ),
+    ("law = \"threshold-window\"", "", "", "threshold-window"),
+    (
+        "start = \"10 s\"",
+        "start = \"300 s\"",
+        ":28:9",
+        "after the run",
+    ),
+    (
+        "[cells.plain]",
+        "[measure]\nmetrics = [\"speed\"]",
+        ":35:12",
+        "throughput",
+    ),
+    (
+        "queue = { value = \"20 packets\"",
+        "queue = { value = \"0 packets\"",
+        ":16:",
+        "no packets",
+    ),
+    (
+        "queue = { value = \"20 packets\"",
+        "queue = { value = \"1039 B\"",
+        ":16:",
+        "'web' (1040 B)",
+    ),
+    (
+        "ccid = 2",
+        "ccid = 3, initial_ssthresh = \"20 packets\"",
+        ":32:",
+        "CCID 2 only",
+    ),
+    ("title =", "titel =", ":2:1", ", cells"),
+    (
+        "law = \"threshold-window\"",
+        "law = \"new-reno\"",
+        "",
+        "\"new-reno\" takes",
+    ),
+    (
+        "back.loss = \"1 %\"",
+        "back.loss = \"1\"",
+        ":17:13",
+        "percentage",
+    ),
+];
+
 /// Each mistake is refused where it stands, with what would do.
 #[test]
 fn mistakes_are_refused_where_they_stand() {
-    for (from, to, line, hint) in [
-        (
-            "rate = \"2 Mbit/s\"\ndelay",
-            "rate = \"2 Mbit\"\ndelay",
-            ":14:8",
-            "Mbit/s",
-        ),
-        (
-            "rate = \"2 Mbit/s\"\ndelay",
-            "rate = 2\ndelay",
-            ":14:8",
-            "no unit",
-        ),
-        (
-            "rate = \"2 Mbit/s\"\ndelay",
-            "rate = \"0 bit/s\"\ndelay",
-            ":14:8",
-            "rate zero",
-        ),
-        ("delay = \"300 ms\"", "dealy = \"300 ms\"", ":15:1", "delay"),
-        ("ccid = 2", "ccid = 9", ":32:17", "CCID 2"),
-        (
-            "ccid = 2",
-            "ccid = 2, service = \"42\"",
-            ":32:30",
-            "SC:name",
-        ),
-        (
-            "wire = \"500 B\"",
-            "wire = \"36 B\"",
-            ":29:8",
-            "headers take 36",
-        ),
-        (
-            "wire = \"500 B\"",
-            "wire = \"500 B\"\npayload = \"80 B\"",
-            ":26:1",
-            "once",
-        ),
-        (
-            "traffic = \"cbr\"",
-            "traffic = \"poisson\"",
-            ":30:11",
-            "greedy, cbr",
-        ),
-        ("source = \"paper\", note", "note", ":6:", "run.duration"),
-        (
-            "source = \"assumed\"",
-            "source = \"guess\"",
-            ":16:42",
-            "assumed",
-        ),
-        ("law = \"threshold-window\"", "", "", "threshold-window"),
-        (
-            "start = \"10 s\"",
-            "start = \"300 s\"",
-            ":28:9",
-            "after the run",
-        ),
-        (
-            "[cells.plain]",
-            "[measure]\nmetrics = [\"speed\"]",
-            ":35:12",
-            "throughput",
-        ),
-        (
-            "queue = { value = \"20 packets\"",
-            "queue = { value = \"0 packets\"",
-            ":16:",
-            "no packets",
-        ),
-        (
-            "queue = { value = \"20 packets\"",
-            "queue = { value = \"1039 B\"",
-            ":16:",
-            "'web' (1040 B)",
-        ),
-        (
-            "ccid = 2",
-            "ccid = 3, initial_ssthresh = \"20 packets\"",
-            ":32:",
-            "CCID 2 only",
-        ),
-        ("title =", "titel =", ":2:1", ", cells"),
-        (
-            "law = \"threshold-window\"",
-            "law = \"new-reno\"",
-            "",
-            "\"new-reno\" takes",
-        ),
-        (
-            "back.loss = \"1 %\"",
-            "back.loss = \"1\"",
-            ":17:13",
-            "percentage",
-        ),
-    ] {
+    for (from, to, line, hint) in MISTAKES {
         assert!(GOOD.contains(from), "{from}");
         let message = refusal(&GOOD.replacen(from, to, 1));
         assert!(message.contains(hint), "{to}: {message}");
