@@ -50,6 +50,8 @@ impl Connection {
     /// RFC 4340, 8.1.4: the Response carries these Init Cookie options, which are good until
     /// `until`.
     pub(crate) fn carry_cookies(&mut self, options: Vec<u8>, until: Instant) {
+        // The data of its Request is not kept either.
+        self.took_handshake_data = true;
         self.cookies = options;
         self.cookie_until = Some(until);
     }

@@ -74,11 +74,11 @@ impl Endpoint {
                 return Err(ResetCode::TooBusy);
             }
             Admission::Forget(options) => {
-                // The Request's data is dropped with its state; step 16 takes none here.
                 let request = Request {
                     at: now,
                     seq,
                     service,
+                    data: !payload.is_empty(),
                     options,
                 };
                 self.answer_and_forget(&request, flow);
@@ -252,6 +252,9 @@ impl Endpoint {
         };
         let mut connection = Connection::respond(request.at, origin, request.seq);
         connection.carry_cookies(cookies, request.at + cookie::LIFETIME);
+        // RFC 4340, 8.1.3: what was refused is told. Its length does not matter, nor its bytes.
+        let len = u32::from(request.data);
+        let payload = Payload::Synthetic { len, tag: 0 };
         let packet = Packet {
             ports: flow.ports().swapped(),
             ccval: 0,
@@ -270,7 +273,7 @@ impl Endpoint {
             replies: &mut self.replies,
             told: &mut self.told,
         };
-        connection.handle_packet(&mut ctx, &packet, Payload::EMPTY, Ecn::NotEct);
+        connection.handle_packet(&mut ctx, &packet, payload, Ecn::NotEct);
         let response = connection.poll_transmit(&mut ctx, head);
         Some((connection, response))
     }

@@ -27,8 +27,8 @@ const MAX_DATA: usize = 253;
 /// Bytes of an option before its data.
 const OPTION_HEAD: usize = 2;
 
-/// Key number, time, sequence number, Service Code, hash.
-const FIXED: usize = 1 + 8 + 6 + 4 + 16;
+/// Key number, time, sequence number, Service Code, whether there was data, hash.
+const FIXED: usize = 1 + 8 + 6 + 4 + 1 + 16;
 
 /// What a connection depends on of the Request with which it begins.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -37,6 +37,8 @@ pub(super) struct Request {
     pub(super) at: Instant,
     pub(super) seq: Seq,
     pub(super) service: ServiceCode,
+    /// Did it carry data, which went with our memory of it?
+    pub(super) data: bool,
     /// Its options but for padding.
     pub(super) options: Vec<u8>,
 }
@@ -93,6 +95,7 @@ pub(super) fn seal(binding: Binding<'_>, request: &Request) -> Vec<u8> {
     cookie.extend(time.to_be_bytes());
     cookie.extend(&request.seq.get().to_be_bytes()[2..]);
     cookie.extend(request.service.0.to_be_bytes());
+    cookie.push(u8::from(request.data));
     cookie.extend(hash);
     cookie.extend(&request.options);
     let mut options = Vec::with_capacity(MAX_OPTIONS);
@@ -127,6 +130,9 @@ pub(super) fn open(binding: Binding<'_>, now: Instant, cookie: &[u8]) -> Option<
     let (&time, rest) = rest.split_first_chunk()?;
     let (&[s0, s1, s2, s3, s4, s5], rest) = rest.split_first_chunk()?;
     let (&service, rest) = rest.split_first_chunk()?;
+    let (&[data @ 0..=1], rest) = rest.split_first_chunk()? else {
+        return None;
+    };
     let (&proof, options) = rest.split_first_chunk::<16>()?;
     let newest = period(now);
     let period = [Some(newest), newest.checked_sub(1)]
@@ -138,6 +144,7 @@ pub(super) fn open(binding: Binding<'_>, now: Instant, cookie: &[u8]) -> Option<
         at: Instant::from_nanos(u64::from_be_bytes(time) ^ keys.mask(&proof)),
         seq: Seq::new(u64::from_be_bytes([0, 0, s0, s1, s2, s3, s4, s5])),
         service: ServiceCode(u32::from_be_bytes(service)),
+        data: data == 1,
         options: options.to_vec(),
     };
     let expected = hash(binding, keys.hash, &request);
@@ -157,7 +164,7 @@ fn hash(binding: Binding<'_>, key: (u64, u64), request: &Request) -> [u8; 16] {
         binding.listener,
         request.at.as_nanos(),
         request.seq.get(),
-        u64::from(request.service.0),
+        u64::from(request.service.0) | u64::from(request.data) << 32,
     ];
     super::secret::authenticate(key, binding.flow, &numbers, &request.options)
 }
@@ -188,6 +195,7 @@ mod tests {
             at: Instant::START + Duration::from_secs(70),
             seq: Seq::new(0xFFFF_FFFF_FFFE),
             service: ServiceCode(42),
+            data: true,
             options: vec![32, 4, 1, 2],
         }
     }
@@ -248,8 +256,8 @@ mod tests {
             flow: &flow,
             listener: 0,
         };
-        // 264 bytes, less two option heads of two bytes and 35 bytes of our own.
-        let (fits, long) = (vec![200; 225], vec![200; 226]);
+        // 264 bytes, less two option heads of two bytes and 36 bytes of our own.
+        let (fits, long) = (vec![200; 224], vec![200; 225]);
         for (filler, kept) in [(fits, true), (long, false)] {
             let mut options = filler;
             options[1] = u8::try_from(options.len()).unwrap();

@@ -307,6 +307,31 @@ fn a_late_second_response_does_no_harm() {
     assert_eq!(pair.ends[1].endpoint_stats().connections, 1);
 }
 
+/// RFC 4340, 8.1.3: the data of a Request that is forgotten goes with it, and the Response says so: Drop
+/// Code 0 for that one packet. The first data that the application sees came later.
+#[test]
+fn forgotten_data_is_reported() {
+    for (len, expected) in [(7, vec![0x80]), (0, vec![])] {
+        let mut pair = stateless();
+        pair.rule(|_| Some(Fault::Lose));
+        pair.connect(Config::default(), Config::default());
+        let kind = |_| Kind::Request { service: SERVICE };
+        let request = pair.forge(0, 0, kind, |_| {}, data(len));
+        let response = pair.answers_to(&request);
+        let options = response[0].packet().options;
+        let dropped = options
+            .iter()
+            .filter(|raw| raw.option_type == option_type::DATA_DROPPED);
+        let blocks: Vec<u8> = dropped.flat_map(|raw| raw.data.to_vec()).collect();
+        assert_eq!(blocks, expected, "{len} bytes");
+        let ack = pair.answers_to(&response[0]);
+        pair.answers_to(&ack[0]);
+        assert_eq!(pair.told(1), [Event::Accepted { port: PORT }]);
+        let server = pair.server.expect("accepted");
+        assert!(pair.ends[1].recv(server).is_none());
+    }
+}
+
 /// A Request with more options than a cookie holds is kept as ever.
 #[test]
 fn too_long_for_a_cookie() {
@@ -314,7 +339,7 @@ fn too_long_for_a_cookie() {
     pair.rule(|_| Some(Fault::Lose));
     pair.connect(Config::default(), Config::default());
     let kind = |_| Kind::Request { service: SERVICE };
-    for (bytes, kept) in [(223, 0), (224, 1)] {
+    for (bytes, kept) in [(222, 0), (223, 1)] {
         let options = |encoder: &mut Encoder<'_>| {
             encoder.raw_option(200, &vec![7; bytes]).unwrap();
         };

@@ -190,6 +190,37 @@ fn a_listen_triggers_one_request() {
     assert_eq!(listen(SERVICE, &[], Payload::EMPTY), []);
 }
 
+/// RFC 5596, 2.2.3 and 2.2.3.1: a Listen to anybody but a client in REQUEST is dropped without a word,
+/// before the connection is open at both ends and after.
+#[test]
+fn a_listen_means_nothing_elsewhere() {
+    // RESPOND; PARTOPEN with the Ack on its way; OPEN.
+    for wait in [25, 45, 300] {
+        let mut pair = Pair::new();
+        pair.connect(Config::default(), Config::default());
+        pair.run_for(ms(wait));
+        for side in 0..2 {
+            if wait == 25 && side == 0 {
+                continue;
+            }
+            let before = pair.told(side);
+            let packet = pair.log[0].packet();
+            let ports = if side == 1 {
+                packet.ports
+            } else {
+                packet.ports.swapped()
+            };
+            let kind = Kind::Listen { service: SERVICE };
+            let wire = forged(&pair, 1 - side, ports, Seq::ZERO, &kind);
+            assert!(pair.answers_to(&wire).is_empty(), "{wait} ms, side {side}");
+            assert_eq!(pair.told(side), before);
+        }
+        pair.run_for(ms(300));
+        assert_eq!(pair.told(0), [Event::Connected]);
+        assert_eq!(pair.told(1), [Event::Accepted { port: PORT }]);
+    }
+}
+
 /// RFC 5596, 2.2.2: what the network says about a Listen is no reason to give up.
 #[test]
 fn errors_about_a_listen_are_soft() {
