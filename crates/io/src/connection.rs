@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use fairwire_proto::{CloseReason, ConnectionId, DatagramId, Fate, Payload, Stats};
+use fairwire_proto::{
+    ChangeCcidError, CloseReason, ConnectionId, DatagramId, Direction, Fate, Payload, Stats,
+};
 use fairwire_units::{Ecn, Instant, Rate};
 use fairwire_wire::{DropCode, Seq, ServiceCode};
 
@@ -301,6 +303,31 @@ impl Connection {
         let mut state = handle.lock();
         let now = handle.clock.now();
         state.proto.abort(now, *id);
+        handle.poke(&mut state);
+    }
+
+    /// Asks for another CCID for the data of one direction: these would do, best first. Data goes on
+    /// under the old one until the peer agrees; [`Connection::stats`] shows which is in force. A peer is
+    /// granted what the configuration names.
+    ///
+    /// # Errors
+    /// See [`ChangeCcidError`].
+    pub fn change_ccid(&self, direction: Direction, ccids: &[u8]) -> Result<(), ChangeCcidError> {
+        let Inner { handle, id } = &*self.inner;
+        let mut state = handle.lock();
+        let now = handle.clock.now();
+        let asked = state.proto.change_ccid(now, *id, direction, ccids);
+        handle.poke(&mut state);
+        asked
+    }
+
+    /// The path has changed below the addresses, as in a handover: congestion control begins again
+    /// in both directions (RFC 4340, section 10.5).
+    pub fn path_changed(&self) {
+        let Inner { handle, id } = &*self.inner;
+        let mut state = handle.lock();
+        let now = handle.clock.now();
+        state.proto.path_changed(now, *id);
         handle.poke(&mut state);
     }
 

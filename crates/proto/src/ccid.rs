@@ -131,6 +131,12 @@ fn small_packets(setup: &Setup<'_>) -> Profile {
     Profile::small_packets(setup.config.path_mtu, setup.short)
 }
 
+/// The numbers of all CCIDs there are.
+#[cfg(test)]
+pub(crate) fn numbers() -> Vec<u8> {
+    ROWS.iter().map(|row| row.number).collect()
+}
+
 /// The row of CCID `number`.
 pub(crate) fn row(number: u8) -> Option<&'static Ccid> {
     ROWS.iter().find(|row| row.number == number)

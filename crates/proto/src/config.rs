@@ -110,6 +110,10 @@ pub struct Config {
     pub sequence_window: u64,
     /// How far it may be doubled.
     pub max_sequence_window: u64,
+    /// How long a CCID that has changed in mid-connection has to stay (RFC 4340, 10.5: each change
+    /// begins congestion control anew). Sooner, neither end's wish is granted; a Mandatory one of the
+    /// peer's ends the connection.
+    pub ccid_change_interval: Duration,
     /// Ask for 24-bit sequence numbers on Data, Ack and `DataAck`, and grant them to a peer that
     /// asks (RFC 4340, 7.6)? Heads are then four bytes shorter, eight with an acknowledgement. What
     /// comes from outside is guessed more easily: once in 16,384 tries beside the widest window
@@ -151,6 +155,7 @@ impl Default for Config {
             linger: Duration::from_secs(5),
             sequence_window: 1_024,
             max_sequence_window: 1 << 20,
+            ccid_change_interval: Duration::from_secs(60),
             short_seqnos: false,
             path_mtu: 1_500,
             path_mtu_discovery: PathMtuDiscovery::Probe,

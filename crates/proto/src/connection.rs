@@ -11,6 +11,7 @@
 //! - [`clock`]: every timer; [`backoff`]: retransmission; [`liveness`]: silence.
 //! - [`features`]: what negotiation agreed; [`window`]: the Sequence Window to ask for; [`short`]:
 //!   24-bit sequence numbers.
+//! - [`halves`]: made, and replaced in mid-connection.
 //! - [`size`]: how large packets may be; [`mtu`]: how that is found out.
 //! - [`timestamp`]: what its name says.
 //!
@@ -25,6 +26,7 @@ mod closing;
 mod codes;
 mod dropped;
 mod features;
+mod halves;
 mod handshake;
 mod invite;
 mod liveness;
@@ -60,6 +62,7 @@ use crate::stats::Stats;
 use backoff::Backoff;
 use dropped::Dropped;
 use features::Agreed;
+use halves::{CcidChanges, Since};
 use liveness::Liveness;
 use mtu::PathMtu;
 use nonce::NonceSource;
@@ -179,6 +182,10 @@ pub(crate) struct Connection {
     confirm_from: Option<Seq>,
     /// The first number of the peer's after the handshake: what feedback is about.
     peer_from: Seq,
+    /// Which of our packets feedback may be about, and which of the peer's it is given on.
+    own_since: Since,
+    peer_since: Since,
+    ccids: CcidChanges,
     /// The connection's own estimate of the round trip.
     rtt: Option<Duration>,
     /// Init Cookie options: of a client as they came, to be echoed in PARTOPEN; of a server that
@@ -238,6 +245,9 @@ impl Connection {
             older_peer: None,
             confirm_from: None,
             peer_from: Seq::ZERO,
+            own_since: Since::default(),
+            peer_since: Since::default(),
+            ccids: CcidChanges::default(),
             rtt: None,
             cookies: Vec::new(),
             cookie_until: None,

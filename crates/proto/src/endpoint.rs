@@ -31,7 +31,7 @@ use slab::Slab;
 
 use crate::config::{Config, EndpointConfig};
 use crate::connection::{Connection, Origin};
-use crate::event::{ConnectionEvent, DatagramId, Event, Received};
+use crate::event::{ConnectionEvent, DatagramId, Direction, Event, Received};
 use crate::feature::Role;
 use crate::half::Told;
 use crate::payload::Payload;
@@ -44,7 +44,7 @@ use table::Table;
 use time_wait::TimeWait;
 use timers::Timers;
 
-pub use error::{ConnectError, ListenError, SendError};
+pub use error::{ChangeCcidError, ConnectError, ListenError, SendError};
 pub(crate) use flow::Flow;
 pub(crate) use reply::{Replies, Reset};
 pub(crate) use time_wait::TWO_MSL;
@@ -401,6 +401,34 @@ impl Endpoint {
             begun = connection.rediscover_path_mtu(ctx);
         });
         begun
+    }
+
+    /// Asks for another CCID in mid-connection: from now on these, best first, would do for the data of
+    /// this direction. [`Event::Ccid`] tells which one it became; name a single one to get that or
+    /// stay with the old. Data goes on under the old CCID until the peer agrees (RFC 4340, 10), the new
+    /// one starts from its initial state, and what is in flight then has the fate
+    /// [`Fate::Sent`](crate::Fate::Sent).
+    ///
+    /// # Errors
+    /// See [`ChangeCcidError`].
+    pub fn change_ccid(
+        &mut self,
+        now: Instant,
+        id: ConnectionId,
+        direction: Direction,
+        ccids: &[u8],
+    ) -> Result<(), ChangeCcidError> {
+        let mut asked = Err(ChangeCcidError::NotOpen);
+        self.act(now, id, |connection, _| {
+            asked = connection.change_ccid(now, direction, ccids);
+        });
+        asked
+    }
+
+    /// The path of a connection has changed below its addresses (a tunnel, a handover, Mobile IP):
+    /// congestion control begins again, in both directions, as on a new connection (RFC 4340, 10.5).
+    pub fn path_changed(&mut self, now: Instant, id: ConnectionId) {
+        self.act(now, id, Connection::path_changed);
     }
 
     /// Has the send queue room for a datagram of `size` bytes?

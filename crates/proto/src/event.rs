@@ -69,6 +69,15 @@ pub enum CloseReason {
     Aborted,
 }
 
+/// One of a connection's two streams of data, seen from our end.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Direction {
+    /// What we send.
+    Send,
+    /// What the peer sends.
+    Receive,
+}
+
 /// Something the application may want to act on.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
@@ -105,6 +114,16 @@ pub enum Event {
     /// The peer's application has stopped to read, for good: nothing more is sent, and what was
     /// queued is refused (RFC 4340, section 11.7.2). Data of the peer may still come.
     NotListening,
+    /// A CCID was negotiated in mid-connection, at our wish ([`Endpoint::change_ccid`]) or the peer's:
+    /// this one is in force now. It is the old one if the peer would not have another.
+    ///
+    /// [`Endpoint::change_ccid`]: crate::Endpoint::change_ccid
+    Ccid {
+        /// Of which data.
+        direction: Direction,
+        /// The CCID in force.
+        ccid: u8,
+    },
     /// The connection is over; data already received can still be read.
     Closed {
         /// Why.

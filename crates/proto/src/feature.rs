@@ -119,8 +119,14 @@ pub(crate) struct Negotiation {
     ecn: bool,
     /// Do we ask for round-trip times beside data (RFC 6323, section 3.2.2)?
     rtt_estimates: bool,
-    /// Is the handshake over? Then CCIDs stay as they are.
+    /// Is the handshake over?
     open: bool,
+    /// By [`Location`]: has a CCID been agreed on once? It then counts while another is negotiated.
+    ccid_agreed: [bool; 2],
+    /// By [`Location`]: has it changed in mid-connection?
+    ccid_changed: [bool; 2],
+    /// By [`Location`]: may the CCID not change now (RFC 4340, 10.5)?
+    ccid_locked: [bool; 2],
 }
 
 impl Negotiation {
@@ -138,6 +144,9 @@ impl Negotiation {
             ecn: config.ecn,
             rtt_estimates: config.send_rtt_estimate,
             open: false,
+            ccid_agreed: [false; 2],
+            ccid_changed: [false; 2],
+            ccid_locked: [false; 2],
         };
         this.wish_from(config);
         this
@@ -172,9 +181,10 @@ impl Negotiation {
             .is_some_and(|slot| slot.best() == value)
     }
 
-    /// The CCID of the data sent from `location`, once agreed.
+    /// The CCID of the data sent from `location`, once agreed. While another is negotiated the old
+    /// one stays in force.
     pub(crate) fn ccid(&self, location: Location) -> Option<u8> {
-        if !self.is_settled(Feature::Ccid, location) {
+        if !self.is_settled(Feature::Ccid, location) && !self.ccid_agreed[location as usize] {
             return None;
         }
         u8::try_from(self.current(Feature::Ccid, location)).ok()
@@ -183,6 +193,16 @@ impl Negotiation {
     /// May we send data? Not before its CCID is agreed, and with CCID 2 not before the peer
     /// agreed to send Ack Vectors (RFC 4341, section 4).
     pub(crate) fn may_send_data(&self) -> bool {
+        // RFC 4340, 6.6.1: a value counts once its Confirm is sent; in mid-connection data of a new
+        // CCID follows its Confirm.
+        let untold = |slot: &Slot| slot.owed.is_some_and(|owed| !owed.told);
+        if self.open
+            && self
+                .slot(Feature::Ccid, Location::Local)
+                .is_some_and(untold)
+        {
+            return false;
+        }
         match self.ccid(Location::Local) {
             None => false,
             Some(2) => self.is_on(Feature::SendAckVector, Location::Remote),
@@ -197,7 +217,8 @@ impl Negotiation {
     }
 
     /// Asks for another value, in mid-connection too. False if that is impossible: a value out of
-    /// range, a non-negotiable feature of the peer's, or the CCID of an open connection.
+    /// range, a non-negotiable feature of the peer's, or a CCID, which has
+    /// [`Negotiation::change_ccid`].
     ///
     /// A value that is in force or asked for already sends nothing.
     pub(crate) fn request_change(
@@ -210,7 +231,7 @@ impl Negotiation {
         let impossible = !feature.values().contains(&value)
             || self.known(feature.number(), location).is_none()
             || (feature.rule() == Rule::NonNegotiable && location == Location::Remote)
-            || (feature == Feature::Ccid && self.open);
+            || feature == Feature::Ccid;
         if impossible {
             return false;
         }
@@ -245,9 +266,28 @@ impl Negotiation {
         true
     }
 
+    /// From now on these CCIDs, best first, would do for the data sent from `location`; the first is
+    /// asked for unless it is in force. In mid-connection, while no other negotiation of it runs.
+    pub(crate) fn change_ccid(&mut self, location: Location, ccids: &[u8]) {
+        let Some(slot) = self.slot_mut(Feature::Ccid, location) else {
+            return;
+        };
+        let list = slot::List::new(ccids, wishes::DEFAULT_CCID);
+        // The connection can live with the CCID it has: it is not worth a Reset.
+        slot.mandatory = false;
+        slot.refused = false;
+        slot.want(Offer::List(list), u64::from(list.as_slice()[0]));
+        self.refresh();
+    }
+
+    /// Keeps the CCID at a location as it is, or no longer (RFC 4340, 10.5): a Change of the peer's
+    /// that does not answer one of ours finds the value in force to be all we would accept.
+    pub(crate) fn lock_ccid(&mut self, location: Location, locked: bool) {
+        self.ccid_locked[location as usize] = locked;
+    }
+
     /// The handshake is over: the first packet after the Response arrived, or the server's first
-    /// packet after the Request. Answers are no longer repeated, and the CCIDs are fixed from
-    /// now on.
+    /// packet after the Request. Answers are no longer repeated.
     pub(crate) fn on_open(&mut self) {
         self.open = true;
         self.forget_told();

@@ -216,6 +216,9 @@ pub(crate) trait Tx: fmt::Debug + Send {
     /// This Ack Ratio is in force for our data (RFC 4340, section 11.3).
     fn set_ack_ratio(&mut self, _ratio: u16) {}
 
+    /// Does the peer send Loss Event Rates from now on (RFC 4342, section 8.4)?
+    fn set_loss_event_rate(&mut self, _on: bool) {}
+
     /// Would it help if the peer's packets carried NDP Counts (RFC 4340, section 7.7)?
     fn wants_ndp_counts(&self) -> bool {
         false
@@ -297,6 +300,12 @@ pub(crate) trait Rx: fmt::Debug + Send {
 
     /// Bytes of history held, for statistics; bounded by construction.
     fn state_len(&self) -> usize;
+
+    /// Does it hold what says something about the path, as loss intervals do? Then another path calls
+    /// for a new half (RFC 4340, section 10.5).
+    fn holds_path_state(&self) -> bool {
+        false
+    }
 
     /// Loss events seen so far.
     fn loss_events(&self) -> u64;

@@ -29,8 +29,8 @@ pub use config::{
     Ccid2Config, Ccid3Config, Config, EndpointConfig, InitCookies, Law, PathMtuDiscovery,
     QueueLimits, QueuePolicy, Segment,
 };
-pub use endpoint::{ConnectError, ConnectionId, Endpoint, ListenError, SendError};
-pub use event::{CloseReason, DatagramId, Event, Fate, Received};
+pub use endpoint::{ChangeCcidError, ConnectError, ConnectionId, Endpoint, ListenError, SendError};
+pub use event::{CloseReason, DatagramId, Direction, Event, Fate, Received};
 pub use payload::Payload;
 pub use stats::{EndpointStats, Stats};
 pub use transmit::{Encapsulation, IcmpError, IcmpQuote, Meta, Path, Transmit};

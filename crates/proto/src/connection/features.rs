@@ -1,10 +1,11 @@
 //! What negotiation agreed, as the connection uses it.
 
-use fairwire_units::{Duration, Instant};
+use fairwire_units::Instant;
+use fairwire_wire::Seq;
 use fairwire_wire::feature::Feature;
 
 use super::{Connection, Context, State};
-use crate::ccid::{self, Ccid, Setup};
+use crate::ccid::{self, Ccid};
 use crate::feature::{Handled, Location, Negotiation};
 
 /// Answers that every packet needs, kept at hand.
@@ -78,8 +79,8 @@ impl Connection {
         self.agreed.due = self.negotiation.next_timeout(self.rtt());
     }
 
-    /// A value came into force.
-    pub(super) fn apply(&mut self, ctx: &mut Context<'_>, handled: Handled) {
+    /// A value came into force with packet `seq` of the peer's.
+    pub(super) fn apply(&mut self, ctx: &mut Context<'_>, seq: Seq, handled: Handled) {
         let Handled::Agreed {
             feature,
             location,
@@ -106,67 +107,16 @@ impl Connection {
                     tx.set_ack_ratio(u16::try_from(value).unwrap_or(u16::MAX));
                 }
             }
+            (Feature::SendLossEventRate, Location::Remote) => {
+                if let Some(tx) = &mut self.tx {
+                    tx.set_loss_event_rate(value != 0);
+                }
+            }
             _ => {}
         }
         self.refresh_agreed();
         if feature == Feature::Ccid && self.state >= State::PartOpen {
-            self.make_halves(ctx);
-        }
-    }
-
-    /// Makes the halves that the CCIDs in force ask for, where they are not there yet.
-    pub(super) fn make_halves(&mut self, ctx: &mut Context<'_>) {
-        let setup = Setup {
-            config: &self.config,
-            max_datagram: u32::try_from(self.sizes.max_datagram()).unwrap_or(u32::MAX),
-            rtt: self.rtt,
-            first: self.peer_from,
-            short: self.agreed.short,
-            loss_event_rate: self
-                .negotiation
-                .is_on(Feature::SendLossEventRate, Location::Remote),
-        };
-        if let Some(row) = self.agreed.send
-            && self.stats.send_ccid != Some(row.number)
-        {
-            let mut tx = (row.sender)(ctx.now, setup);
-            let ratio = self.negotiation.current(Feature::AckRatio, Location::Local);
-            tx.set_ack_ratio(u16::try_from(ratio).unwrap_or(u16::MAX));
-            if let Some(mut old) = self.tx.replace(tx) {
-                old.finish(ctx.told);
-            }
-            self.stats.send_ccid = Some(row.number);
-        }
-        if let Some(row) = self.agreed.receive
-            && self.stats.receive_ccid != Some(row.number)
-        {
-            let mut rx = (row.receiver)(ctx.now, setup);
-            let ratio = self
-                .negotiation
-                .current(Feature::AckRatio, Location::Remote);
-            rx.set_ack_ratio(u16::try_from(ratio).unwrap_or(u16::MAX));
-            rx.set_rtt_estimates(self.agreed.peer_rtt_estimates);
-            self.rx = Some(rx);
-            self.stats.receive_ccid = Some(row.number);
-        }
-        self.settle_told(ctx);
-        if let Some(rtt) = self.rtt {
-            self.tell_rtt(ctx.now, rtt);
-        }
-    }
-
-    /// The connection measured a round trip by itself.
-    pub(super) fn measured(&mut self, now: Instant, rtt: Duration) {
-        self.rtt = Some(rtt);
-        self.tell_rtt(now, rtt);
-    }
-
-    fn tell_rtt(&mut self, now: Instant, rtt: Duration) {
-        if let Some(tx) = &mut self.tx {
-            tx.on_rtt_sample(now, rtt);
-        }
-        if let Some(rx) = &mut self.rx {
-            rx.set_rtt_hint(rtt);
+            self.follow_ccid(ctx, seq, location);
         }
     }
 

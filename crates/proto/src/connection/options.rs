@@ -48,6 +48,7 @@ impl Connection {
     ) -> Result<Option<u64>, Fatal> {
         let packet_type = packet.packet_type();
         let (gsr, gss) = (self.sequence.gsr, self.sequence.gss);
+        self.lock_ccids(ctx.now);
         self.negotiation
             .begin_packet(packet_type, seq, ack, gsr, gss);
         self.reported.begin_packet();
@@ -131,7 +132,8 @@ impl Connection {
                 let handled = self.negotiation.handle(option, mandatory)?;
                 if handled != Handled::Ignored {
                     self.refresh_agreed();
-                    self.apply(ctx, handled);
+                    self.apply(ctx, seq, handled);
+                    self.note_ccids(ctx);
                 }
                 Ok(true)
             }

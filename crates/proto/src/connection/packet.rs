@@ -112,6 +112,10 @@ impl Connection {
         let (seq, rtt) = (self.next_seq(), self.rtt());
         let written = self.negotiation.write(now, seq, packet_type, rtt, encoder);
         if written.is_ok() {
+            if !self.agreed.may_send {
+                // A Confirm may have been what data waited for.
+                self.refresh_agreed();
+            }
             self.refresh_negotiation_time();
         }
     }

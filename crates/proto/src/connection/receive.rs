@@ -178,7 +178,10 @@ impl Connection {
                 rx.on_acknowledged(ack);
                 rx.on_vectors(ack, packet.options);
             }
-            if let Some(tx) = &mut self.tx {
+            // RFC 4340, 10: feedback on what was sent under another CCID is not for this one.
+            if let Some(tx) = &mut self.tx
+                && self.own_since.counts(ack)
+            {
                 tx.on_ack(ctx.now, packet, ack, waiting, ctx.told);
                 self.is_deceived |= ctx.told.aggression;
                 self.settle_told(ctx);
@@ -189,6 +192,7 @@ impl Connection {
         }
         if let Some(rx) = &mut self.rx
             && novelty != Novelty::Copy
+            && self.peer_since.counts(seq)
         {
             let arrival = Arrival {
                 seq,

@@ -3,6 +3,8 @@
 use std::error::Error;
 use std::fmt;
 
+use fairwire_units::Duration;
+
 /// Why a port cannot be listened on.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
@@ -57,6 +59,29 @@ pub enum SendError {
     NotListening,
 }
 
+/// Why another CCID cannot be asked for now.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum ChangeCcidError {
+    /// The connection is not open yet, closing, or over.
+    NotOpen,
+    /// The list is empty.
+    NoCcid,
+    /// The list names a CCID that is not there.
+    UnknownCcid {
+        /// Which one.
+        ccid: u8,
+    },
+    /// An earlier wish for this direction is not answered yet; [`Event::Ccid`](crate::Event::Ccid)
+    /// answers it.
+    InProgress,
+    /// The CCID of this direction has changed only just (`Config::ccid_change_interval`).
+    TooSoon {
+        /// How long it has to stay.
+        wait: Duration,
+    },
+}
+
 impl fmt::Display for ListenError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -91,6 +116,21 @@ impl fmt::Display for SendError {
     }
 }
 
+impl fmt::Display for ChangeCcidError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotOpen => f.write_str("the CCID of an open connection can be changed, no other"),
+            Self::NoCcid => f.write_str("name at least one CCID"),
+            Self::UnknownCcid { ccid } => write!(f, "there is no CCID {ccid} here"),
+            Self::InProgress => f.write_str("the CCID is being negotiated: wait for the answer"),
+            Self::TooSoon { wait } => {
+                write!(f, "the CCID has just changed: try again in {wait}")
+            }
+        }
+    }
+}
+
 impl Error for ListenError {}
 impl Error for ConnectError {}
 impl Error for SendError {}
+impl Error for ChangeCcidError {}

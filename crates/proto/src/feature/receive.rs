@@ -3,7 +3,7 @@
 use fairwire_wire::feature::{Confirmed, Feature, Rule, is_at_receiver, is_ccid_specific};
 use fairwire_wire::{DccpOption, PacketType, ResetCode, Seq};
 
-use super::slot::{Offer, State};
+use super::slot::{List, Offer, State};
 use super::{Arriving, Fatal, Handled, Location, Negotiation, Role};
 
 /// The largest Sequence Window (RFC 4340, section 7.5.2): how far FGSR and FGSS may lag behind.
@@ -98,11 +98,18 @@ impl Negotiation {
             value,
             mandatory,
         };
+        let ccid = self.current(Feature::Ccid, location);
         let handled = match self.known(number, location) {
             None => self.handle_unknown(incoming, is_change),
             Some(feature) if is_change => self.handle_change(feature, incoming),
             Some(feature) => self.handle_confirm(feature, incoming),
         }?;
+        if self.open && self.current(Feature::Ccid, location) != ccid {
+            self.begin_ccid(location);
+        } else if self.open && is_change && number == Feature::Ccid.number() {
+            // Our Confirm was lost, and what belongs to the new CCID may have been refused without it.
+            self.begin_own_features(location);
+        }
         if handled != Handled::Ignored {
             self.refresh();
         }
@@ -151,7 +158,9 @@ impl Negotiation {
             let in_force = self.current(Feature::Ccid, sender);
             let has_features = |ccid| CCIDS_WITH_FEATURES.contains(&ccid);
             let in_force = u8::try_from(in_force).is_ok_and(has_features);
-            if !in_force && !self.expected_ccid(sender).is_some_and(has_features) {
+            // In the handshake they may follow their Change; later they follow its Confirm.
+            let expected = self.expected_ccid(sender).filter(|_| !self.open);
+            if !in_force && !expected.is_some_and(has_features) {
                 return None;
             }
         }
@@ -182,12 +191,22 @@ impl Negotiation {
     ) -> Result<Handled, Fatal> {
         let location = incoming.location;
         let role = self.role;
+        let locked = feature == Feature::Ccid && self.ccid_locked[location as usize];
         let Some(slot) = self.slot_mut(feature, location) else {
             return Ok(Handled::Ignored);
         };
         if slot.state == State::Unstable {
+            // What acknowledges this Change must not answer an older one.
+            slot.owed = None;
             return Ok(Handled::Ignored);
         }
+        // RFC 4340, 10.5: a CCID does not change too often. A Change of ours that was sent is held to.
+        let offer = match u8::try_from(slot.value) {
+            Ok(value) if locked && slot.state != State::Changing => {
+                Offer::List(List::new(&[value], value))
+            }
+            _ => slot.offer,
+        };
         let chosen = match feature.rule() {
             // RFC 4340, 6.3.2: the location alone proposes values, any valid one is taken.
             Rule::NonNegotiable if location == Location::Remote => {
@@ -197,7 +216,7 @@ impl Negotiation {
             Rule::ServerPriority => feature
                 .decode_list(incoming.value)
                 .ok()
-                .map(|theirs| reconcile(role, slot.offer.list(), theirs).map(u64::from)),
+                .map(|theirs| reconcile(role, offer.list(), theirs).map(u64::from)),
         };
         if incoming.mandatory && chosen.flatten().is_none() {
             // RFC 4340, 6.6.9: invalid, or nothing in common.
@@ -211,7 +230,7 @@ impl Negotiation {
             }
             // RFC 4340, 6.3.1: nothing in common leaves the value as it was.
             Some(None) => {
-                slot.owe_value();
+                slot.owe_value(offer);
                 // A necessity is not given up: the Mandatory Change that is still to be sent, or
                 // sent again, then ends the connection.
                 let asked = slot.state != State::Stable;
@@ -222,8 +241,8 @@ impl Negotiation {
                 Handled::Noted
             }
             Some(Some(value)) => {
-                slot.value = value;
-                slot.owe_value();
+                slot.set(value);
+                slot.owe_value(offer);
                 // RFC 4340, 6.6.6: a Change that crosses ours is its answer.
                 slot.state = State::Stable;
                 slot.refused = value != slot.best();
@@ -278,24 +297,37 @@ impl Negotiation {
             slot.refused = true;
             return Ok(Handled::Noted);
         };
-        let expected = match &slot.offer {
-            Offer::Value(ours) => *ours,
-            Offer::List(list) => {
-                let ours = list.as_slice();
-                let shared = if preferences.is_empty() {
-                    // RFC 4340, 6.2: the list may be left out; the value must suit ours then.
-                    ours.iter().copied().find(|&ours| u64::from(ours) == value)
-                } else {
-                    reconcile(role, ours, preferences)
-                };
-                shared.map_or(slot.value, u64::from)
-            }
+        let fits = |list: &List| {
+            let ours = list.as_slice();
+            let shared = if preferences.is_empty() {
+                // RFC 4340, 6.2: the list may be left out; the value must suit ours then.
+                ours.iter().copied().find(|&ours| u64::from(ours) == value)
+            } else {
+                reconcile(role, ours, preferences)
+            };
+            // RFC 4340, 6.3.1: where nothing is in common the value in force stays. Which one that
+            // is, the peer knows better where a Confirm was lost: ours of the last change, or its
+            // own of what it has granted us meanwhile.
+            let stays = || {
+                let granted = ours.iter().any(|&ours| u64::from(ours) == value);
+                granted || value == slot.value || slot.before.map(u64::from) == Some(value)
+            };
+            shared.map_or_else(stays, |shared| value == u64::from(shared))
         };
-        if value != expected {
+        let right = match &slot.offer {
+            Offer::Value(ours) => value == *ours,
+            Offer::List(list) => fits(list),
+        };
+        if !right && slot.offered_before.as_ref().is_some_and(fits) {
+            // It answers an earlier Change: that the peer has heard a later packet does not mean
+            // that it has heard the later Change.
+            return Ok(Handled::Ignored);
+        }
+        if !right {
             // RFC 4340, 6.6.8: the wrong choice, given both lists.
             return Err(incoming.option_error());
         }
-        slot.value = value;
+        slot.set(value);
         slot.state = State::Stable;
         slot.refused = value != slot.best();
         Ok(Handled::Agreed {

@@ -28,7 +28,7 @@ pub(super) fn index(feature: Feature) -> Option<usize> {
 /// Values one preference list of ours holds at most; what a longer one names last is left out.
 pub(super) const MAX_PREFERENCES: usize = 8;
 
-/// A preference list of ours, best first, each value once, never empty.
+/// A preference list of ours, best first, each value once; empty only where there are no preferences.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct List {
     values: [u8; MAX_PREFERENCES],
@@ -36,6 +36,12 @@ pub(super) struct List {
 }
 
 impl List {
+    /// No preferences at all, as a non-negotiable feature has.
+    const EMPTY: Self = Self {
+        values: [0; MAX_PREFERENCES],
+        len: 0,
+    };
+
     /// The distinct values of `values`, as many as fit; `default` if there are none.
     pub(super) fn new(values: &[u8], default: u8) -> Self {
         let mut list = Self {
@@ -96,21 +102,15 @@ pub(super) enum State {
     Unstable,
 }
 
-/// A Confirm that the peer's Change calls for.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Answer {
-    /// The value agreed on, and our list as it was then: both have to be of one moment, or the
-    /// peer would find the choice wrong.
-    Value(u64, Offer),
-    /// Empty: the Change was invalid.
-    Empty,
-}
-
 /// A Confirm that is owed, for a Change that came: there is no other way to get one (RFC 4340,
 /// section 6.2).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Owed {
-    pub(super) answer: Answer,
+    /// The value agreed on; `None` if the Change was invalid.
+    pub(super) value: Option<u64>,
+    /// Our list as it was then, empty for a non-negotiable feature: value and list have to be of one
+    /// moment, or the peer would find the choice wrong.
+    pub(super) list: List,
     /// Was it sent at least once? (In PARTOPEN it is repeated.)
     pub(super) told: bool,
 }
@@ -121,7 +121,14 @@ pub(super) struct Slot {
     pub(super) state: State,
     /// The value in force.
     pub(super) value: u64,
+    /// The one before it, which the peer may still hold if our last Confirm was lost.
+    /// (Of server-priority features, whose values are bytes.)
+    pub(super) before: Option<u8>,
     pub(super) offer: Offer,
+    /// Has a Change with this offer left?
+    offered: bool,
+    /// The list that our Changes named before: a Confirm of it may still come.
+    pub(super) offered_before: Option<List>,
     /// Does our Change carry Mandatory?
     pub(super) mandatory: bool,
     /// Did the peer answer our Change with something else than our first choice? Then we do not ask again.
@@ -157,7 +164,10 @@ impl Slot {
         Self {
             state: State::Stable,
             value,
+            before: None,
             offer,
+            offered: false,
+            offered_before: None,
             mandatory: false,
             refused: false,
             pinned: false,
@@ -165,10 +175,37 @@ impl Slot {
         }
     }
 
+    /// Takes note of a new Change that leaves.
+    pub(super) fn on_change_sent(&mut self) {
+        self.state = State::Changing;
+        self.offered = true;
+    }
+
+    /// Makes `offer` what we would have, without asking for it.
+    pub(super) fn set_offer(&mut self, offer: Offer) {
+        if self.offer == offer {
+            return;
+        }
+        if let Offer::List(list) = self.offer
+            && std::mem::take(&mut self.offered)
+        {
+            self.offered_before = Some(list);
+        }
+        self.offer = offer;
+    }
+
+    /// Puts a value in force.
+    pub(super) fn set(&mut self, value: u64) {
+        if value != self.value {
+            self.before = u8::try_from(self.value).ok();
+            self.value = value;
+        }
+    }
+
     /// Makes `offer` what we would have; asks for it unless its best, `value`, is in force.
     pub(super) fn want(&mut self, offer: Offer, value: u64) {
         let same = self.offer == offer;
-        self.offer = offer;
+        self.set_offer(offer);
         self.state = match self.state {
             State::Stable | State::Wanting if self.value == value => State::Stable,
             State::Stable | State::Wanting => State::Wanting,
@@ -181,7 +218,7 @@ impl Slot {
     /// Makes `list` what we would accept, without asking for it.
     pub(super) fn accept(&mut self, list: List) {
         if self.state == State::Stable {
-            self.offer = Offer::List(list);
+            self.set_offer(Offer::List(list));
         }
     }
 
@@ -193,19 +230,24 @@ impl Slot {
         }
     }
 
-    /// Owes the peer a Confirm of the value in force.
-    pub(super) fn owe_value(&mut self) {
-        self.owe(Answer::Value(self.value, self.offer));
+    /// Owes the peer a Confirm of the value in force, which `offer` led to.
+    pub(super) fn owe_value(&mut self, offer: Offer) {
+        let list = match offer {
+            Offer::List(list) => list,
+            Offer::Value(_) => List::EMPTY,
+        };
+        self.owe(Some(self.value), list);
     }
 
     /// Owes the peer an empty Confirm.
     pub(super) fn owe_empty(&mut self) {
-        self.owe(Answer::Empty);
+        self.owe(None, List::EMPTY);
     }
 
-    fn owe(&mut self, answer: Answer) {
+    fn owe(&mut self, value: Option<u64>, list: List) {
         self.owed = Some(Owed {
-            answer,
+            value,
+            list,
             told: false,
         });
     }

@@ -1,5 +1,6 @@
 //! Two negotiations talking to each other through real heads, and hostile peers.
 
+mod ccid;
 mod hostile;
 mod linux;
 mod pair;
@@ -29,6 +30,7 @@ fn config(send: &[u8], receive: &[u8]) -> Config {
 }
 
 /// One end, with the sequence numbers that negotiation looks at.
+#[derive(Clone)]
 struct End {
     negotiation: Negotiation,
     gss: Seq,

@@ -5,17 +5,26 @@
 
 use fairwire_wire::feature::Feature;
 
-use super::slot::{List, Offer, State};
+use super::slot::{List, Offer, Slot, State};
 use super::{Location, Negotiation};
 use crate::config::Config;
 
 /// The CCID with which connections start (RFC 4340, section 10).
-const DEFAULT_CCID: u8 = 2;
+pub(super) const DEFAULT_CCID: u8 = 2;
 
 const NO: &[u8] = &[0];
 const YES: &[u8] = &[1];
 const RATHER_NO: &[u8] = &[0, 1];
 const RATHER_YES: &[u8] = &[1, 0];
+
+/// The features that belong to the CCID of data from `sender`, and where they are located (RFC 4340,
+/// section 10.3).
+fn own_features(sender: Location) -> [(Feature, Location); 2] {
+    [
+        (Feature::SendRttEstimate, sender),
+        (Feature::SendLossEventRate, sender.other()),
+    ]
+}
 
 impl Negotiation {
     /// The Changes with which the connection begins.
@@ -53,7 +62,7 @@ impl Negotiation {
         // RFC 4340, 10: who cannot live with CCID 2 insists on another.
         let insists = !list.as_slice().contains(&DEFAULT_CCID);
         if let Some(slot) = self.slot_mut(Feature::Ccid, location) {
-            slot.offer = Offer::List(list);
+            slot.set_offer(Offer::List(list));
             slot.state = State::Wanting;
             slot.mandatory = insists;
         }
@@ -62,15 +71,52 @@ impl Negotiation {
     /// The CCID that data from `location` will use, if there is only one possibility left. What
     /// belongs to a CCID is asked for only then (RFC 4340, section 10.3).
     pub(super) fn expected_ccid(&self, location: Location) -> Option<u8> {
-        self.ccid(location).or_else(|| {
-            match self
-                .slot(Feature::Ccid, location)
-                .map(|slot| slot.offer.list())
-            {
-                Some(&[only]) => Some(only),
-                _ => None,
+        if self.is_settled(Feature::Ccid, location) {
+            return self.ccid(location);
+        }
+        match self
+            .slot(Feature::Ccid, location)
+            .map(|slot| slot.offer.list())
+        {
+            Some(&[only]) => Some(only),
+            _ => None,
+        }
+    }
+
+    /// Another CCID is in force for data from `sender`, in mid-connection. What the old one left of
+    /// its own features is gone, and what was refused while it was in force may be asked for again.
+    pub(super) fn begin_ccid(&mut self, sender: Location) {
+        self.ccid_changed[sender as usize] = true;
+        for (feature, location) in own_features(sender) {
+            if let Some(slot) = self.slot_mut(feature, location) {
+                slot.value = feature.initial();
             }
-        })
+        }
+        self.begin_own_features(sender);
+    }
+
+    /// Begins anew with what depends on a CCID and is not agreed on: what was refused may be asked for
+    /// again, and a Change under way becomes a new one, which no earlier Confirm answers.
+    pub(super) fn begin_own_features(&mut self, sender: Location) {
+        for (feature, location) in own_features(sender) {
+            if let Some(slot) = self.slot_mut(feature, location)
+                && slot.value == feature.initial()
+            {
+                *slot = Slot::initial(feature);
+            }
+        }
+        self.forgive(Feature::SendAckVector, sender.other());
+        self.forgive(Feature::SendNdpCount, sender);
+    }
+
+    fn forgive(&mut self, feature: Feature, location: Location) {
+        if let Some(slot) = self.slot_mut(feature, location) {
+            slot.refused = false;
+            slot.mandatory = false;
+            if slot.state == State::Changing {
+                slot.state = State::Unstable;
+            }
+        }
     }
 
     /// Brings what depends on the CCIDs in line with them. Cheap, and without effect when
@@ -79,10 +125,26 @@ impl Negotiation {
         for sender in Location::BOTH {
             let receiver = sender.other();
             let ccid = self.expected_ccid(sender);
+            let settled = self.is_settled(Feature::Ccid, sender);
+            self.ccid_agreed[sender as usize] |= settled;
+            if self.open && !settled {
+                // The CCID in force keeps what it needs until another is agreed on. What that could
+                // not do without is asked for beside it; insisting would end a connection that can
+                // go on as it is.
+                if ccid == Some(2) {
+                    self.wish(Feature::SendAckVector, receiver, YES, false);
+                }
+                continue;
+            }
             match ccid {
                 // RFC 4341, 4, and RFC 4340, 11.5: CCID 2 cannot do without Ack Vectors, so both
                 // ends ask for them.
-                Some(2) => self.wish(Feature::SendAckVector, receiver, YES, true),
+                // Not with Mandatory where the peer may not have heard yet which CCID it is: whose
+                // turn it is to learn of a change in mid-connection depends on what was lost.
+                Some(2) => {
+                    let insists = !self.ccid_changed[sender as usize];
+                    self.wish(Feature::SendAckVector, receiver, YES, insists);
+                }
                 // Only CCID 2's halves write and read them.
                 Some(_) => self.wish(Feature::SendAckVector, receiver, NO, false),
                 None => self.wish(Feature::SendAckVector, receiver, RATHER_YES, false),
@@ -109,19 +171,6 @@ impl Negotiation {
                 }
                 _ => self.accept(Feature::SendRttEstimate, sender, RATHER_YES),
             }
-            self.fix_ccid(sender);
-        }
-    }
-
-    /// The CCID of an open connection stays: its value is then all that we would accept.
-    fn fix_ccid(&mut self, location: Location) {
-        if !self.open {
-            return;
-        }
-        if let Some(ccid) = self.ccid(location)
-            && let Some(slot) = self.slot_mut(Feature::Ccid, location)
-        {
-            slot.accept(List::new(&[ccid], ccid));
         }
     }
 
@@ -141,7 +190,7 @@ impl Negotiation {
         slot.mandatory = mandatory;
         let offer = Offer::List(List::new(list, best));
         if slot.refused {
-            slot.offer = offer;
+            slot.set_offer(offer);
         } else {
             slot.want(offer, u64::from(best));
         }

@@ -336,6 +336,10 @@ impl Rx for TfrcRx {
         size_of::<Self>()
     }
 
+    fn holds_path_state(&self) -> bool {
+        true
+    }
+
     fn loss_events(&self) -> u64 {
         self.history.events()
     }

@@ -222,6 +222,10 @@ impl Tx for TfrcTx {
         None
     }
 
+    fn set_loss_event_rate(&mut self, on: bool) {
+        self.loss_event_rate = on;
+    }
+
     fn packets_per_rtt(&self) -> u64 {
         let rtt = self.controller.rtt().unwrap_or(DEFAULT_RTT).as_secs_f64();
         let packets = self.controller.rate_bytes_per_s() * rtt / self.controller.segment_size();

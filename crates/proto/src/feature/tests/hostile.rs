@@ -23,7 +23,7 @@ fn mandatory(option_type: u8, data: &[u8]) -> Vec<u8> {
 /// RFC 4340, 6.6.7 to 6.6.9: what each strange Change is answered with, and what it is answered
 /// with after Mandatory.
 #[test]
-fn strange_changes_get_empty_confirms_or_mandatory_errors() {
+fn items_22_and_23_strange_changes_get_empty_confirms_or_mandatory_errors() {
     let window = |value: u64| [&[3], &value.to_be_bytes()[2..]].concat();
     let cases: [(&str, u8, Vec<u8>); 10] = [
         ("unknown feature", CHANGE_L, vec![77, 1]),
@@ -108,7 +108,7 @@ fn nothing_in_common_keeps_the_value() {
 
 /// RFC 4340, 6.6.8: a Confirm that cannot be right resets the connection with Option Error.
 #[test]
-fn wrong_confirms_are_option_errors() {
+fn item_22_wrong_confirms_are_option_errors() {
     let cases: [(&str, u8, &[u8]); 6] = [
         (
             "a window we did not offer",
@@ -194,7 +194,7 @@ fn what_the_ccid_cannot_do_without_is_insisted_on() {
 
 /// RFC 4340, 6.6.8: a Confirm that nobody waits for is ignored, however wrong it is.
 #[test]
-fn unexpected_confirms_are_ignored() {
+fn item_22_unexpected_confirms_are_ignored() {
     let (mut client, _) = open_pair();
     for data in [
         &[3, 0, 0, 0, 0, 9, 9][..],
@@ -216,7 +216,7 @@ fn unexpected_confirms_are_ignored() {
 
 /// RFC 4340, 6.6.4: reordered and duplicated packets change nothing, even with Mandatory.
 #[test]
-fn reordered_changes_are_ignored() {
+fn item_22_reordered_changes_are_ignored() {
     let (mut client, mut server) = open_pair();
     let old = client.gss;
     client
@@ -291,7 +291,7 @@ fn answers_to_the_first_copy_count_after_a_retransmission() {
 /// Erratum 974: half a circle after the last negotiation, options still count, also right across
 /// the wrap; without the rule they would be ignored for the next 2^47 packets.
 #[test]
-fn negotiation_survives_half_a_circle() {
+fn item_24_negotiation_survives_half_a_circle() {
     let (mut server, _) = open_pair();
     let change = |ratio: u8| option(CHANGE_L, &[5, 0, ratio]);
     server.receive_bytes(&change(3)).unwrap();

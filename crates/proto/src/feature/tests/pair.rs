@@ -348,33 +348,6 @@ fn crossing_changes_settle_each_other() {
     assert_eq!(client.current(Feature::SendNdpCount, Location::Local), 1);
 }
 
-/// A CCID stays what it is once the connection is open: a Change gets a Confirm of the value in
-/// force with a list of just that, a Mandatory one a Reset.
-#[test]
-fn the_ccid_of_an_open_connection_stays() {
-    let (mut client, mut server) = open_pair();
-    assert!(
-        !client
-            .negotiation
-            .request_change(Feature::Ccid, Location::Local, 3)
-    );
-    let change = [34, 4, 1, 3];
-    server.receive_bytes(&change).unwrap();
-    assert_eq!(server.negotiation.ccid(Location::Local), Some(2));
-    assert_eq!(
-        options(&server.send(at(1_000), PacketType::Ack)),
-        [DccpOption::ConfirmL {
-            feature: 1,
-            value: &[2, 2],
-        }]
-    );
-    let fatal = server.receive_bytes(&[1, 34, 4, 1, 3]).unwrap_err();
-    assert_eq!(
-        (fatal.code, fatal.data),
-        (ResetCode::MandatoryError, [34, 1, 3])
-    );
-}
-
 /// What cannot be asked for is refused here, not on the wire.
 #[test]
 fn impossible_requests_are_refused() {

@@ -1,0 +1,257 @@
+//! The two halves: how they are made, replaced in mid-connection, and begun afresh on a new path
+//! (RFC 4340, sections 10 and 10.5).
+//!
+//! A new half starts from the initial state of its CCID. What the old one had in flight is settled
+//! as sent: nobody reads the feedback that would tell more. Feedback on packets sent before, and
+//! packets that the peer sent before, are not shown to the new half, so that what is late of the
+//! old CCID does no harm.
+
+use fairwire_units::{Duration, Instant};
+use fairwire_wire::Seq;
+use fairwire_wire::feature::Feature;
+
+use super::{Connection, Context, State};
+use crate::ccid::{self, Ccid, Setup};
+use crate::endpoint::ChangeCcidError;
+use crate::event::{Direction, Event};
+use crate::feature::Location;
+
+/// What a connection knows of its changes of CCID; one entry for each [`Location`].
+#[derive(Debug, Default)]
+pub(super) struct CcidChanges {
+    /// Did the application ask, and has not been answered?
+    asked: [bool; 2],
+    /// When the CCID last changed in mid-connection.
+    changed_at: [Option<Instant>; 2],
+}
+
+/// From which number on packets concern the halves of now; all of them while nothing changed.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Since(Option<Seq>);
+
+/// How far behind the number is forgotten: nothing as old is ever valid again, and the circle must
+/// not bring it before us.
+const FORGOTTEN: u64 = 1 << 46;
+
+impl Since {
+    /// Does a packet with this number count?
+    pub(super) fn counts(&mut self, seq: Seq) -> bool {
+        match self.0 {
+            Some(first) if seq.is_before(first) => false,
+            Some(first) => {
+                if first.distance(seq) >= FORGOTTEN {
+                    self.0 = None;
+                }
+                true
+            }
+            None => true,
+        }
+    }
+}
+
+/// Where the CCID of this direction is located.
+fn location_of(direction: Direction) -> Location {
+    match direction {
+        Direction::Send => Location::Local,
+        Direction::Receive => Location::Remote,
+    }
+}
+
+/// The direction of the data whose CCID is located there.
+fn direction_of(location: Location) -> Direction {
+    match location {
+        Location::Local => Direction::Send,
+        Location::Remote => Direction::Receive,
+    }
+}
+
+impl Connection {
+    /// Asks for another CCID in mid-connection.
+    pub(crate) fn change_ccid(
+        &mut self,
+        now: Instant,
+        direction: Direction,
+        ccids: &[u8],
+    ) -> Result<(), ChangeCcidError> {
+        if self.state != State::Open || self.drain_until.is_some() {
+            return Err(ChangeCcidError::NotOpen);
+        }
+        if ccids.is_empty() {
+            return Err(ChangeCcidError::NoCcid);
+        }
+        if let Some(&ccid) = ccids.iter().find(|&&ccid| ccid::row(ccid).is_none()) {
+            return Err(ChangeCcidError::UnknownCcid { ccid });
+        }
+        let location = location_of(direction);
+        if !self.negotiation.is_settled(Feature::Ccid, location) {
+            return Err(ChangeCcidError::InProgress);
+        }
+        if let Some(wait) = self.ccid_lock(now, location) {
+            return Err(ChangeCcidError::TooSoon { wait });
+        }
+        self.ccids.asked[location as usize] = true;
+        self.negotiation.change_ccid(location, ccids);
+        self.refresh_agreed();
+        Ok(())
+    }
+
+    /// How long the CCID at a location has to stay as it is, if it has to: RFC 4340, 10.5, lest who
+    /// changes it often evades congestion control.
+    fn ccid_lock(&self, now: Instant, location: Location) -> Option<Duration> {
+        let changed_at = self.ccids.changed_at[location as usize]?;
+        let until = changed_at + self.config.ccid_change_interval;
+        Some(until.saturating_since(now)).filter(|wait| !wait.is_zero())
+    }
+
+    /// Before the options of a packet are read: which CCIDs may change now?
+    pub(super) fn lock_ccids(&mut self, now: Instant) {
+        for location in [Location::Local, Location::Remote] {
+            let locked = self.ccid_lock(now, location).is_some();
+            self.negotiation.lock_ccid(location, locked);
+        }
+    }
+
+    /// After an option of negotiation: tells the application what became of its wish.
+    pub(super) fn note_ccids(&mut self, ctx: &mut Context<'_>) {
+        for location in [Location::Local, Location::Remote] {
+            if self.ccids.asked[location as usize]
+                && self.negotiation.is_settled(Feature::Ccid, location)
+            {
+                self.tell_ccid(ctx, location);
+            }
+        }
+    }
+
+    fn tell_ccid(&mut self, ctx: &mut Context<'_>, location: Location) {
+        self.ccids.asked[location as usize] = false;
+        if let Some(ccid) = self.negotiation.ccid(location) {
+            let direction = direction_of(location);
+            self.emit(ctx, Event::Ccid { direction, ccid });
+        }
+    }
+
+    /// A CCID was agreed on, with packet `seq` of the peer's: has the half the right one?
+    pub(super) fn follow_ccid(&mut self, ctx: &mut Context<'_>, seq: Seq, location: Location) {
+        let had = match location {
+            Location::Local => self.stats.send_ccid,
+            Location::Remote => self.stats.receive_ccid,
+        };
+        let agreed = match location {
+            Location::Local => self.agreed.send,
+            Location::Remote => self.agreed.receive,
+        };
+        let changes = had.is_some() && agreed.is_some_and(|row| had != Some(row.number));
+        let Some(row) = agreed.filter(|_| changes) else {
+            return self.make_halves(ctx);
+        };
+        self.learn_rtt();
+        match location {
+            Location::Local => self.make_sender(ctx, row),
+            Location::Remote => {
+                let first = Seq::max(self.sequence.acknowledgeable, seq);
+                self.make_receiver(ctx.now, row, first);
+            }
+        }
+        self.ccids.changed_at[location as usize] = Some(ctx.now);
+        self.tell_ccid(ctx, location);
+    }
+
+    /// Keeps the round trip that the sending half knows, when that half goes.
+    fn learn_rtt(&mut self) {
+        self.rtt = self.tx.as_ref().and_then(|tx| tx.srtt()).or(self.rtt);
+    }
+
+    /// Makes the halves that the CCIDs in force ask for, where they are not there yet.
+    pub(super) fn make_halves(&mut self, ctx: &mut Context<'_>) {
+        if let Some(row) = self.agreed.send
+            && self.stats.send_ccid != Some(row.number)
+        {
+            self.make_sender(ctx, row);
+        }
+        if let Some(row) = self.agreed.receive
+            && self.stats.receive_ccid != Some(row.number)
+        {
+            self.make_receiver(ctx.now, row, self.peer_from);
+        }
+        if let Some(rtt) = self.rtt {
+            self.tell_rtt(ctx.now, rtt);
+        }
+    }
+
+    fn setup(&self) -> Setup<'_> {
+        Setup {
+            config: &self.config,
+            max_datagram: u32::try_from(self.sizes.max_datagram()).unwrap_or(u32::MAX),
+            rtt: self.rtt,
+            first: self.peer_from,
+            short: self.agreed.short,
+            loss_event_rate: self
+                .negotiation
+                .is_on(Feature::SendLossEventRate, Location::Remote),
+        }
+    }
+
+    fn make_sender(&mut self, ctx: &mut Context<'_>, row: &Ccid) {
+        let mut tx = (row.sender)(ctx.now, self.setup());
+        let (feature, here) = (Feature::AckRatio, Location::Local);
+        let ratio = self.negotiation.current(feature, here);
+        tx.set_ack_ratio(u16::try_from(ratio).unwrap_or(u16::MAX));
+        if let Some(mut old) = self.tx.replace(tx) {
+            old.finish(ctx.told);
+            self.own_since = Since(Some(self.next_seq()));
+        }
+        self.stats.send_ccid = Some(row.number);
+        self.settle_told(ctx);
+    }
+
+    /// A receiving half for packets from `first` on.
+    fn make_receiver(&mut self, now: Instant, row: &Ccid, first: Seq) {
+        self.peer_from = first;
+        let mut rx = (row.receiver)(now, self.setup());
+        let (feature, there) = (Feature::AckRatio, Location::Remote);
+        let ratio = self.negotiation.current(feature, there);
+        rx.set_ack_ratio(u16::try_from(ratio).unwrap_or(u16::MAX));
+        rx.set_rtt_estimates(self.agreed.peer_rtt_estimates);
+        if let Some(rtt) = self.rtt {
+            rx.set_rtt_hint(rtt);
+        }
+        if self.rx.replace(rx).is_some() {
+            self.peer_since = Since(Some(first));
+        }
+        self.stats.receive_ccid = Some(row.number);
+    }
+
+    /// The path below is another one: what was learnt about the old one says nothing about it.
+    pub(crate) fn path_changed(&mut self, ctx: &mut Context<'_>) {
+        if !matches!(self.state, State::PartOpen | State::Open) {
+            return;
+        }
+        // Another path may take packets of another size.
+        self.rediscover_path_mtu(ctx);
+        // RFC 4340, 10.5: sender and receiver begin again as on a new connection.
+        self.rtt = None;
+        self.handshake_sent = None;
+        if let Some(row) = self.agreed.send {
+            self.make_sender(ctx, row);
+        }
+        let holds = self.rx.as_ref().is_some_and(|rx| rx.holds_path_state());
+        if holds && let Some(row) = self.agreed.receive {
+            self.make_receiver(ctx.now, row, self.sequence.acknowledgeable.next());
+        }
+    }
+
+    /// The connection measured a round trip by itself.
+    pub(super) fn measured(&mut self, now: Instant, rtt: Duration) {
+        self.rtt = Some(rtt);
+        self.tell_rtt(now, rtt);
+    }
+
+    fn tell_rtt(&mut self, now: Instant, rtt: Duration) {
+        if let Some(tx) = &mut self.tx {
+            tx.on_rtt_sample(now, rtt);
+        }
+        if let Some(rx) = &mut self.rx {
+            rx.set_rtt_hint(rtt);
+        }
+    }
+}

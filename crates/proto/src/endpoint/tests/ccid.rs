@@ -1,0 +1,437 @@
+//! CCIDs that change in mid-connection, and paths that change below (RFC 4340, 10, 10.3 and 10.5).
+
+use fairwire_units::Duration;
+use fairwire_wire::{DccpOption, Kind, ResetCode};
+use proptest::prelude::*;
+
+use super::pair::{Dice, Fault, Pair, data, ms};
+use crate::ccid::numbers;
+use crate::{ChangeCcidError, Config, ConnectionId, Direction, Event, Fate};
+
+/// This CCID first, any other acceptable, and changes as often as one likes.
+fn config(ccid: u8) -> Config {
+    let mut list = numbers();
+    list.retain(|&other| other != ccid);
+    list.insert(0, ccid);
+    let mut config = Config::default();
+    config.send_ccids = list.clone();
+    config.receive_ccids = list;
+    config.ccid_change_interval = Duration::ZERO;
+    config.report_fates = true;
+    config
+}
+
+const BOTH: [Direction; 2] = [Direction::Send, Direction::Receive];
+
+/// The CCIDs that one side sends and receives under.
+fn ccids(pair: &Pair, side: usize, id: ConnectionId) -> (Option<u8>, Option<u8>) {
+    let stats = pair.ends[side].stats(id).unwrap();
+    (stats.send_ccid, stats.receive_ccid)
+}
+
+fn told_of(pair: &Pair, side: usize) -> Vec<(Direction, u8)> {
+    let events = pair.told(side).into_iter();
+    let told = events.filter_map(|event| match event {
+        Event::Ccid { direction, ccid } => Some((direction, ccid)),
+        _ => None,
+    });
+    told.collect()
+}
+
+/// Each datagram that a side was given has one fate.
+fn assert_fates(pair: &Pair, side: usize, given: usize, what: &str) {
+    let events = pair.told(side).into_iter();
+    let mut ids: Vec<_> = events
+        .filter_map(|event| match event {
+            Event::Fate { id, .. } => Some(id),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(ids.len(), given, "{what}: side {side}");
+    ids.sort();
+    ids.dedup();
+    assert_eq!(ids.len(), given, "{what}: side {side}, each once");
+}
+
+/// RFC 4340, 10: from each CCID to each other one, at the wish of sender or receiver, client or
+/// server, under 2 % loss with data both ways: the change goes through, both are told, data flows on
+/// at a fair rate, nothing goes out of step and each datagram has one fate.
+#[test]
+fn every_change_goes_through_under_load() {
+    for from in numbers() {
+        for to in numbers().into_iter().filter(|&to| to != from) {
+            for (side, direction) in [(0, BOTH[0]), (0, BOTH[1]), (1, BOTH[0]), (1, BOTH[1])] {
+                let what = format!("{from} to {to}, side {side}, {direction:?}");
+                let mut pair = Pair::new();
+                pair.record = false;
+                let (client, server) = pair.open(config(from), config(from));
+                let ids = [client, server];
+                let mut dice = Dice::new(u64::from(from) * 40 + u64::from(to));
+                pair.rule(move |_| dice.chance(20).then_some(Fault::Lose));
+                pair.bottleneck = Some((ms(2), 30));
+                pair.saturate_both(ids, 500, ms(3_000));
+                let asked = pair.ends[side].change_ccid(pair.now, ids[side], direction, &[to]);
+                assert_eq!(asked, Ok(()), "{what}");
+                let again = pair.ends[side].change_ccid(pair.now, ids[side], direction, &[to]);
+                assert_eq!(again, Err(ChangeCcidError::InProgress), "{what}");
+                pair.saturate_both(ids, 500, ms(2_000));
+                let sender = if direction == Direction::Send {
+                    side
+                } else {
+                    1 - side
+                };
+                for (end, id) in [(sender, ids[sender]), (1 - sender, ids[1 - sender])] {
+                    let expected = if end == sender {
+                        (Some(to), Some(from))
+                    } else {
+                        (Some(from), Some(to))
+                    };
+                    assert_eq!(ccids(&pair, end, id), expected, "{what}: side {end}");
+                    let direction = if end == sender {
+                        Direction::Send
+                    } else {
+                        Direction::Receive
+                    };
+                    assert_eq!(told_of(&pair, end), [(direction, to)], "{what}: side {end}");
+                }
+                let before = pair.ends[1 - sender].stats(ids[1 - sender]).unwrap();
+                pair.saturate_both(ids, 500, ms(10_000));
+                for (end, id) in ids.into_iter().enumerate() {
+                    let stats = pair.ends[end].stats(id).unwrap();
+                    assert_eq!(
+                        (stats.syncs_sent, stats.discarded),
+                        (0, 0),
+                        "{what}: {stats:?}"
+                    );
+                    if end != sender {
+                        // 2 % of loss leave eight packets a round trip of some 60 ms at the least:
+                        // a quarter of that proves that the new half is not stuck.
+                        let got = stats.data_received - before.data_received;
+                        assert!(got > 300, "{what}: {got}");
+                    }
+                }
+                pair.ends[0].close(pair.now, client);
+                pair.run_for(ms(60_000));
+                for (end, id) in ids.into_iter().enumerate() {
+                    let stats = pair.ends[end].stats(id).unwrap();
+                    let given = stats.data_sent + stats.refused + stats.expired;
+                    assert_fates(&pair, end, given as usize, &what);
+                }
+            }
+        }
+    }
+}
+
+/// A sender that changes its CCID settles what is in flight as sent, each datagram once, and
+/// feedback on it that is late tells nothing any more.
+#[test]
+fn what_is_in_flight_is_settled_once() {
+    let mut pair = Pair::new();
+    let (client, server) = pair.open(config(2), config(2));
+    for _ in 0..3 {
+        pair.ends[0].send(pair.now, client, data(100)).unwrap();
+    }
+    pair.drain();
+    // The server's wish is on its way to the client when the data is on its way to the server.
+    let (now, direction) = (pair.now, Direction::Receive);
+    let asked = pair.ends[1].change_ccid(now, server, direction, &[3]);
+    assert_eq!(asked, Ok(()));
+    pair.run_for(ms(30));
+    let fates: Vec<_> = pair
+        .told(0)
+        .into_iter()
+        .filter(|e| matches!(e, Event::Fate { .. }))
+        .collect();
+    assert_eq!(fates.len(), 3);
+    assert!(fates.iter().all(|e| matches!(
+        e,
+        Event::Fate {
+            fate: Fate::Sent,
+            ..
+        }
+    )));
+    let stats = pair.ends[0].stats(client).unwrap();
+    assert_eq!((stats.send_ccid, stats.flight_packets), (Some(3), 0));
+    pair.run_for(ms(500));
+    let stats = pair.ends[0].stats(client).unwrap();
+    assert_eq!(
+        (stats.acknowledged, stats.lost),
+        (0, 0),
+        "Ack Vectors that were under way"
+    );
+    assert_fates(&pair, 0, 3, "late feedback");
+    assert_eq!(std::iter::from_fn(|| pair.ends[1].recv(server)).count(), 3);
+}
+
+/// RFC 4340, 10.5: who changes its CCID as often as it can while all its data is lost sends no more
+/// than a new connection might each time: an initial window of four packets, or four packets per
+/// round trip where the CCID has a rate.
+#[test]
+fn changing_often_is_no_way_round_congestion_control() {
+    let mut pair = Pair::new();
+    pair.record = false;
+    let mut quick = config(2);
+    quick.idle_timeout = Duration::from_secs(600);
+    let (client, server) = pair.open(quick.clone(), quick);
+    pair.saturate(0, client, 500, ms(20));
+    pair.rule(|wire| (wire.from == 0 && !wire.transmit.payload.is_empty()).then_some(Fault::Lose));
+    let before = pair.ends[0].stats(client).unwrap().data_sent;
+    let (mut changes, mut round_trips) = (0, 0);
+    for round in 0..100 {
+        let to = if round % 2 == 0 { 3 } else { 2 };
+        let (now, direction) = (pair.now, Direction::Send);
+        if pair.ends[0]
+            .change_ccid(now, client, direction, &[to])
+            .is_ok()
+        {
+            changes += 1;
+        }
+        pair.saturate(0, client, 500, ms(80));
+        round_trips += 2;
+    }
+    let after = pair.ends[0].stats(client).unwrap().data_sent;
+    assert!(changes > 20, "{changes}");
+    assert_eq!(ccids(&pair, 0, client).0, ccids(&pair, 1, server).1);
+    // With 500 bytes the initial window is four packets (RFC 3390).
+    let bound = 4 * (changes + round_trips);
+    assert!(after - before <= bound, "{} beyond {bound}", after - before);
+}
+
+/// RFC 4340, 10.5: a CCID that has changed stays for the time configured, whoever asks, and may
+/// change again after it.
+#[test]
+fn a_changed_ccid_stays_for_a_while() {
+    let mut slow = config(2);
+    slow.ccid_change_interval = Duration::from_secs(60);
+    let mut pair = Pair::new();
+    let (client, server) = pair.open(slow, config(2));
+    let change = |pair: &mut Pair, side: usize, direction, to| {
+        let id = [client, server][side];
+        pair.ends[side].change_ccid(pair.now, id, direction, &[to])
+    };
+    assert_eq!(change(&mut pair, 0, Direction::Send, 3), Ok(()));
+    pair.run_for(ms(1_000));
+    assert_eq!(ccids(&pair, 0, client), (Some(3), Some(2)));
+    let refused = change(&mut pair, 0, Direction::Send, 2);
+    assert!(
+        matches!(refused, Err(ChangeCcidError::TooSoon { .. })),
+        "{refused:?}"
+    );
+    // The server does not mind, but the client does.
+    assert_eq!(change(&mut pair, 1, Direction::Receive, 2), Ok(()));
+    pair.run_for(ms(1_000));
+    assert_eq!(ccids(&pair, 0, client), (Some(3), Some(2)));
+    assert_eq!(
+        told_of(&pair, 1),
+        [(Direction::Receive, 3), (Direction::Receive, 3)]
+    );
+    pair.run_for(Duration::from_secs(60));
+    assert_eq!(change(&mut pair, 0, Direction::Send, 2), Ok(()));
+    pair.run_for(ms(1_000));
+    assert_eq!(ccids(&pair, 0, client), (Some(2), Some(2)));
+    assert_eq!(ccids(&pair, 1, server), (Some(2), Some(2)));
+}
+
+/// What cannot be asked for is refused where it is asked.
+#[test]
+fn impossible_changes_are_refused() {
+    let mut pair = Pair::new();
+    let client = pair.connect(config(2), config(2));
+    let ask = |pair: &mut Pair, list: &[u8]| {
+        pair.ends[0].change_ccid(pair.now, client, Direction::Send, list)
+    };
+    assert_eq!(ask(&mut pair, &[3]), Err(ChangeCcidError::NotOpen));
+    pair.run_for(ms(500));
+    assert_eq!(ask(&mut pair, &[]), Err(ChangeCcidError::NoCcid));
+    let unknown = Err(ChangeCcidError::UnknownCcid { ccid: 247 });
+    assert_eq!(ask(&mut pair, &[3, 247]), unknown);
+    assert_eq!(
+        ask(&mut pair, &[2]),
+        Ok(()),
+        "in force already: nothing to do"
+    );
+    pair.ends[0].close(pair.now, client);
+    pair.run_for(ms(500));
+    assert_eq!(ask(&mut pair, &[3]), Err(ChangeCcidError::NotOpen));
+}
+
+/// Adversarial item 23, and RFC 4340, 10.3: while a CCID is negotiated again, options of the one that
+/// is asked for are ignored, and Reset 6 after Mandatory; and once it is in force, those of the old
+/// one are.
+#[test]
+fn item_23_options_of_a_ccid_that_is_not_in_force() {
+    let receive_rate = DccpOption::ReceiveRate(0);
+    for (changed, fatal) in [(false, true), (true, false)] {
+        let mut pair = Pair::new();
+        let (client, _) = pair.open(config(2), config(2));
+        if !changed {
+            pair.rule(|wire| (wire.from == 0).then_some(Fault::Lose));
+        }
+        pair.ends[0]
+            .change_ccid(pair.now, client, Direction::Send, &[3])
+            .unwrap();
+        pair.run_for(ms(300));
+        assert_eq!(ccids(&pair, 0, client).0, Some(if changed { 3 } else { 2 }));
+        let ignored = pair.inject(
+            1,
+            1,
+            |ack| Kind::Ack { ack },
+            |encoder| {
+                encoder.option(&receive_rate).unwrap();
+            },
+        );
+        assert!(ignored.iter().all(|wire| wire.reset().is_none()));
+        let answers = pair.inject(
+            1,
+            2,
+            |ack| Kind::Ack { ack },
+            |encoder| {
+                encoder.option(&DccpOption::Mandatory).unwrap();
+                encoder.option(&receive_rate).unwrap();
+            },
+        );
+        let reset = answers.iter().find_map(super::Wire::reset);
+        let expected = (ResetCode::MandatoryError, [194, 0, 0]);
+        assert_eq!(reset, fatal.then_some(expected), "changed: {changed}");
+    }
+}
+
+/// Adversarial item 23: a list of CCIDs as long as an option can be is searched, and bounded work.
+#[test]
+fn item_23_the_longest_list_of_ccids() {
+    let mut pair = Pair::new();
+    let (client, server) = pair.open(config(2), config(2));
+    let mut list: Vec<u8> = (5..=255).collect();
+    list.push(3);
+    let answers = pair.inject(
+        0,
+        1,
+        |ack| Kind::Ack { ack },
+        |encoder| {
+            encoder
+                .option(&DccpOption::ChangeR {
+                    feature: 1,
+                    value: &list,
+                })
+                .unwrap();
+        },
+    );
+    assert_eq!(ccids(&pair, 1, server).0, Some(3));
+    assert!(answers.iter().all(|wire| wire.head.len() < 64));
+    assert_eq!(ccids(&pair, 0, client).1, Some(2), "that end has not asked");
+}
+
+/// RFC 4340, 10.5: when the path changes, both halves of an end begin again: a wide window is the
+/// initial one, a long loss history is gone, the round trip is unknown; and data flows on.
+#[test]
+fn a_new_path_begins_congestion_control_again() {
+    for ccid in numbers() {
+        let mut pair = Pair::new();
+        pair.record = false;
+        let (client, server) = pair.open(config(ccid), config(ccid));
+        let mut dice = Dice::new(77);
+        pair.rule(move |_| dice.chance(5).then_some(Fault::Lose));
+        pair.bottleneck = Some((ms(1), 50));
+        pair.saturate_both([client, server], 500, ms(5_000));
+        let before = pair.ends[0].stats(client).unwrap();
+        pair.ends[0].path_changed(pair.now, client);
+        let after = pair.ends[0].stats(client).unwrap();
+        assert!(before.allowed_rate > after.allowed_rate, "CCID {ccid}");
+        assert_eq!((after.flight_packets, after.srtt), (0, None), "CCID {ccid}");
+        if ccid == 2 {
+            assert_eq!(
+                after.gauges.cwnd_packets,
+                Some(3.0),
+                "RFC 3390 for packets of 1,436 bytes"
+            );
+        } else {
+            assert!(before.loss_events_seen > 0, "CCID {ccid}");
+            assert_eq!(after.loss_events_seen, 0, "CCID {ccid}");
+        }
+        pair.rule(|_| None);
+        let received = [pair.ends[0].stats(client), pair.ends[1].stats(server)];
+        pair.saturate_both([client, server], 500, ms(5_000));
+        for (side, id) in [(0, client), (1, server)] {
+            let stats = pair.ends[side].stats(id).unwrap();
+            let got = stats.data_received - received[side].unwrap().data_received;
+            // Five seconds bear 5,000 packets, and 500 of CCID 4, which sends one in 10 ms at most
+            // (RFC 5622, 5); a start from nothing costs half of that time at the most.
+            let enough = if ccid == 4 { 250 } else { 1_000 };
+            assert!(got > enough, "CCID {ccid} side {side}: {got}");
+            assert_eq!(stats.discarded, 0, "CCID {ccid} side {side}");
+        }
+        pair.ends[0].close(pair.now, client);
+        pair.run_for(ms(60_000));
+        let stats = pair.ends[0].stats(client).unwrap();
+        assert_fates(&pair, 0, (stats.data_sent + stats.refused) as usize, "path");
+        assert_eq!(before.send_ccid, after.send_ccid);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    /// Both ends ask for CCIDs, of both directions, at any time and again and again, while packets are
+    /// lost, copied and delayed: when the network heals they agree, nobody was reset, data flows both
+    /// ways, and each datagram has had one fate.
+    #[test]
+    fn changes_at_any_time_end_in_step(
+        seed in any::<u64>(),
+        lossy in 0u64..300,
+        first in 0usize..8,
+        wishes in proptest::collection::vec(
+            (0usize..2, any::<bool>(), proptest::collection::vec(0usize..8, 1..3), 0u64..400),
+            1..24,
+        ),
+    ) {
+        let numbers = numbers();
+        let pick = |index: usize| numbers[index % numbers.len()];
+        let mut pair = Pair::new();
+        pair.record = false;
+        let mut patient = config(pick(first));
+        patient.idle_timeout = Duration::from_secs(600);
+        let (client, server) = pair.open(patient.clone(), patient);
+        let ids = [client, server];
+        let mut dice = Dice::new(seed);
+        pair.rule(move |_| {
+            if dice.chance(lossy) {
+                return Some(Fault::Lose);
+            }
+            match dice.next() >> 60 {
+                0 => Some(Fault::Copy),
+                1 => Some(Fault::Delay(ms(30))),
+                2 => Some(Fault::Mark),
+                _ => None,
+            }
+        });
+        for (side, sends, list, wait) in wishes {
+            let direction = BOTH[usize::from(sends)];
+            let list: Vec<u8> = list.into_iter().map(pick).collect();
+            let asked = pair.ends[side].change_ccid(pair.now, ids[side], direction, &list);
+            prop_assert!(matches!(asked, Ok(()) | Err(ChangeCcidError::InProgress)), "{:?}", asked);
+            pair.bottleneck = Some((ms(3), 20));
+            pair.saturate_both(ids, 300, ms(wait));
+        }
+        pair.rule(|_| None);
+        pair.saturate_both(ids, 300, Duration::from_secs(200));
+        for side in 0..2 {
+            let closed = pair.told(side).into_iter().find(|e| matches!(e, Event::Closed { .. }));
+            prop_assert_eq!(closed, None, "side {}", side);
+        }
+        let (there, back) = (ccids(&pair, 0, client), ccids(&pair, 1, server));
+        prop_assert_eq!(there, (back.1, back.0));
+        let received = [0, 1].map(|side| pair.ends[side].stats(ids[side]).unwrap().data_received);
+        pair.saturate_both(ids, 300, Duration::from_secs(10));
+        for (side, id) in ids.into_iter().enumerate() {
+            let stats = pair.ends[side].stats(id).unwrap();
+            prop_assert!(stats.data_received > received[side] + 100, "{} {:?}", side, stats);
+        }
+        pair.ends[0].close(pair.now, client);
+        pair.run_for(Duration::from_secs(100));
+        for (side, id) in ids.into_iter().enumerate() {
+            let stats = pair.ends[side].stats(id).unwrap();
+            let given = stats.data_sent + stats.refused + stats.expired;
+            assert_fates(&pair, side, given as usize, "any time");
+        }
+    }
+}

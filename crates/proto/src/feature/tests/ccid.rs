@@ -1,0 +1,240 @@
+//! The CCID negotiated again, in mid-connection (RFC 4340, sections 10 and 10.5).
+
+use super::*;
+use crate::ccid::numbers;
+
+/// An open pair with these CCIDs both ways; both ends would accept any.
+fn open_with(ccid: u8) -> (End, End) {
+    let mut list = numbers();
+    list.retain(|&other| other != ccid);
+    list.insert(0, ccid);
+    let config = config(&list, &list);
+    let mut client = End::new(Role::Client, &config);
+    let mut server = End::new(Role::Server, &config);
+    shake_hands(&mut client, &mut server);
+    for end in [&client, &server] {
+        for location in Location::BOTH {
+            assert_eq!(end.negotiation.ccid(location), Some(ccid));
+        }
+    }
+    settle(&mut client, &mut server, 1_000);
+    (client, server)
+}
+
+/// An Ack each way, five times.
+fn settle(a: &mut End, b: &mut End, from_ms: u64) {
+    for round in 0..5 {
+        let ack = a.send(at(from_ms + 2_000 * round), PacketType::Ack);
+        b.receive(&ack).unwrap();
+        let ack = b.send(at(from_ms + 2_000 * round + 1_000), PacketType::Ack);
+        a.receive(&ack).unwrap();
+    }
+}
+
+/// Both ends hold the same CCIDs, and what follows from them.
+fn assert_in_step(a: &End, b: &End, what: &str) {
+    for location in Location::BOTH {
+        let ccid = a.negotiation.ccid(location).unwrap();
+        assert_eq!(b.negotiation.ccid(location.other()), Some(ccid), "{what}");
+        let receiver = location.other();
+        for (feature, location, on) in [
+            (Feature::SendAckVector, receiver, ccid == 2),
+            (Feature::SendLossEventRate, receiver, ccid != 2),
+        ] {
+            let (ours, theirs) = (
+                a.current(feature, location),
+                b.current(feature, location.other()),
+            );
+            assert_eq!(ours, theirs, "{what}: {feature}");
+            assert!(
+                ours == u64::from(on),
+                "{what}: {feature} is {ours} with CCID {ccid}"
+            );
+        }
+    }
+    assert!(
+        a.negotiation.may_send_data() && b.negotiation.may_send_data(),
+        "{what}"
+    );
+}
+
+/// RFC 4340, 10 and 6.6: from each CCID to each other one, at the wish of whichever end and with
+/// whichever option, with one exchange; the old one stays in force where a Confirm is awaited, and
+/// the features that depend on it follow.
+#[test]
+fn ccids_change_in_mid_connection() {
+    for from in numbers() {
+        for to in numbers().into_iter().filter(|&to| to != from) {
+            for location in Location::BOTH {
+                for server_asks in [false, true] {
+                    let what =
+                        format!("{from} to {to} at {location:?}, by the server: {server_asks}");
+                    let (mut a, mut b) = open_with(from);
+                    if server_asks {
+                        (a, b) = (b, a);
+                    }
+                    a.negotiation.change_ccid(location, &[to]);
+                    let change = a.send(at(20_000), PacketType::Ack);
+                    assert_eq!(a.negotiation.ccid(location), Some(from), "{what}");
+                    assert!(
+                        location == Location::Remote || a.negotiation.may_send_data(),
+                        "{what}"
+                    );
+                    b.receive(&change).unwrap();
+                    assert_eq!(b.negotiation.ccid(location.other()), Some(to), "{what}");
+                    let confirm = b.send(at(20_100), PacketType::Ack);
+                    a.receive(&confirm).unwrap();
+                    assert_eq!(a.negotiation.ccid(location), Some(to), "{what}");
+                    settle(&mut a, &mut b, 21_000);
+                    assert_in_step(&a, &b, &what);
+                    // And back.
+                    a.negotiation.change_ccid(location, &[from]);
+                    settle(&mut a, &mut b, 40_000);
+                    assert_eq!(a.negotiation.ccid(location), Some(from), "{what}");
+                    assert_in_step(&a, &b, &what);
+                }
+            }
+        }
+    }
+}
+
+/// RFC 4340, 6.6.1: data of the new CCID waits until its Confirm has left.
+#[test]
+fn data_follows_the_confirm() {
+    let (_, mut server) = open_with(2);
+    server.receive_bytes(&[34, 4, 1, 3]).unwrap();
+    assert_eq!(server.negotiation.ccid(Location::Local), Some(3));
+    assert!(!server.negotiation.may_send_data());
+    server.send(at(20_000), PacketType::Ack);
+    assert!(server.negotiation.may_send_data());
+}
+
+/// A peer that would not have the CCID asked for keeps the old one, whatever that one needs, and
+/// the connection goes on.
+#[test]
+fn a_refusal_changes_nothing() {
+    for from in numbers() {
+        for to in numbers().into_iter().filter(|&to| to != from) {
+            let mut client = End::new(Role::Client, &config(&numbers(), &numbers()));
+            let mut server = End::new(Role::Server, &config(&[from], &[from]));
+            shake_hands(&mut client, &mut server);
+            settle(&mut client, &mut server, 1_000);
+            for location in Location::BOTH {
+                client.negotiation.change_ccid(location, &[to]);
+            }
+            settle(&mut client, &mut server, 20_000);
+            let what = format!("{from} instead of {to}");
+            assert_eq!(
+                client.negotiation.ccid(Location::Local),
+                Some(from),
+                "{what}"
+            );
+            assert_in_step(&client, &server, &what);
+        }
+    }
+}
+
+/// RFC 4340, 10.5: a CCID that may not change now is confirmed as the only one acceptable; a
+/// Mandatory Change of it is Reset 6. Where it may, the configured list decides.
+#[test]
+fn a_locked_ccid_stays() {
+    let change = [34, 4, 1, 3];
+    let (_, mut server) = open_pair();
+    server.negotiation.lock_ccid(Location::Local, true);
+    server.receive_bytes(&change).unwrap();
+    assert_eq!(server.negotiation.ccid(Location::Local), Some(2));
+    let (feature, value) = (1, &[2, 2][..]);
+    let confirm = DccpOption::ConfirmL { feature, value };
+    assert_eq!(options(&server.send(at(1_000), PacketType::Ack)), [confirm]);
+    let mandatory = [&[1], &change[..]].concat();
+    let fatal = server.receive_bytes(&mandatory).unwrap_err();
+    let reset = (fatal.code, fatal.data);
+    assert_eq!(reset, (ResetCode::MandatoryError, [34, 1, 3]));
+    let (_, mut server) = open_pair();
+    server.receive_bytes(&mandatory).unwrap();
+    assert_eq!(server.negotiation.ccid(Location::Local), Some(3));
+}
+
+/// RFC 4340, 6.6.6: both ends ask for something else about the same data, and their Changes cross,
+/// in every order in which packets can be lost: they end in step.
+#[test]
+fn crossing_changes_end_in_step() {
+    for lost in 0..16u32 {
+        for (ours, theirs) in [
+            (&[3][..], &[2][..]),
+            (&[2, 3], &[3, 2]),
+            (&[3, 2], &[2, 3]),
+            (&[3], &[3]),
+        ] {
+            let (mut client, mut server) = open_with(2);
+            client.negotiation.change_ccid(Location::Local, ours);
+            server.negotiation.change_ccid(Location::Remote, theirs);
+            for round in 0..2 {
+                let now = 20_000 + 1_000 * round;
+                let there = client.send(at(now), PacketType::Ack);
+                let back = server.send(at(now), PacketType::Ack);
+                if lost >> (2 * round) & 1 == 0 {
+                    server.receive(&there).unwrap();
+                }
+                if lost >> (2 * round + 1) & 1 == 0 {
+                    client.receive(&back).unwrap();
+                }
+            }
+            settle(&mut client, &mut server, 30_000);
+            assert_in_step(
+                &client,
+                &server,
+                &format!("{ours:?} and {theirs:?}, lost {lost:b}"),
+            );
+        }
+    }
+}
+
+/// RFC 4340, 6.3.1 and 6.6.8: who changed with a Confirm that was lost, and then wants back what
+/// the other end still has, takes the other's word for it instead of a reset.
+#[test]
+fn a_lost_confirm_is_no_wrong_choice() {
+    let (mut client, mut server) = open_with(2);
+    client.negotiation.change_ccid(Location::Local, &[3]);
+    let change = client.send(at(20_000), PacketType::Ack);
+    server.receive(&change).unwrap();
+    server.send(at(20_100), PacketType::Ack);
+    server.negotiation.change_ccid(Location::Remote, &[2]);
+    let change = server.send(at(20_300), PacketType::Ack);
+    client.receive(&change).unwrap();
+    let confirm = client.send(at(20_400), PacketType::Ack);
+    server.receive(&confirm).unwrap();
+    assert_eq!(server.negotiation.ccid(Location::Remote), Some(2));
+    settle(&mut client, &mut server, 30_000);
+    assert_in_step(&client, &server, "after a lost Confirm");
+}
+
+/// RFC 4340, 10.3: in mid-connection, options of a CCID that is asked for but not in force are not
+/// understood: an empty Confirm, and Reset 6 after Mandatory. Once it is in force they are.
+#[test]
+fn features_of_a_ccid_follow_its_confirm() {
+    let loss_event_rate = [34, 4, 192, 1];
+    let (_, mut server) = open_with(2);
+    server.negotiation.change_ccid(Location::Remote, &[3]);
+    let changes = server.send(at(20_000), PacketType::Ack);
+    let asked = |head: &[u8], number| {
+        options(head).iter().any(|option| matches!(option,
+            DccpOption::ChangeL { feature, .. } | DccpOption::ChangeR { feature, .. } if *feature == number))
+    };
+    assert!(asked(&changes, 1) && !asked(&changes, 192));
+    server.receive_bytes(&loss_event_rate).unwrap();
+    let (feature, value) = (192, &[][..]);
+    let empty = DccpOption::ConfirmL { feature, value };
+    assert_eq!(options(&server.send(at(20_100), PacketType::Ack)), [empty]);
+    let mandatory = [&[1], &loss_event_rate[..]].concat();
+    let fatal = server.clone().receive_bytes(&mandatory).unwrap_err();
+    assert_eq!(fatal.code, ResetCode::MandatoryError);
+    let confirm = [33, 5, 1, 3, 3];
+    server.receive_bytes(&confirm).unwrap();
+    assert_eq!(server.negotiation.ccid(Location::Remote), Some(3));
+    server.receive_bytes(&mandatory).unwrap();
+    assert_eq!(
+        server.current(Feature::SendLossEventRate, Location::Local),
+        1
+    );
+}
