@@ -18,6 +18,8 @@ use crate::{
     Congestion, Controller, Feedback, Flight, Gauges, Permit, RtoConfig, RttEstimator, Signal,
 };
 
+use idle::Use;
+
 pub use growth::Growth;
 pub use idle::IdleRule;
 pub use initial::{rfc3390_window, rfc6928_window};
@@ -61,6 +63,8 @@ pub struct Windowed<L> {
     last_full: Option<Instant>,
     /// Until when the peer asked us not to grow.
     held_until: Option<Instant>,
+    /// How much of it was used.
+    used: Use,
     /// Has nothing been acknowledged since the last timeout?
     silent: bool,
     cuts: u64,
@@ -92,6 +96,7 @@ impl<L: WindowLaw> Windowed<L> {
             last_sent: None,
             last_full: None,
             held_until: None,
+            used: Use::default(),
             silent: false,
             cuts: 0,
             timeouts: 0,
@@ -238,6 +243,17 @@ impl<L: WindowLaw> Windowed<L> {
         self.cwnd = at_least(1.0, self.cwnd + step).min(self.max_cwnd);
     }
 
+    /// RFC 4341, 5.1: RFC 2861's window validation. A window that the application has not filled for
+    /// a timeout comes down, half way to what it used; the threshold remembers three quarters of it.
+    fn validate(&mut self, now: Instant, packets: u32) {
+        let rto = self.rtt.rto();
+        if let Some(used) = self.used.on_sent(now, packets, self.cwnd, rto) {
+            self.ssthresh = self.ssthresh.max(self.cwnd * 0.75);
+            let left = self.rounded(f64::midpoint(self.cwnd, f64::from(used)));
+            self.cwnd = at_least(1.0, left);
+        }
+    }
+
     /// How much of `step` moves the window now; the rest is kept where windows are whole packets.
     fn payable(&mut self, step: f64) -> f64 {
         if !self.growth.is_whole() {
@@ -293,6 +309,9 @@ impl<L: WindowLaw> Controller for Windowed<L> {
         {
             // The first packet after a pause; nothing else is in flight.
             let idle = now.saturating_since(last);
+            if idle > self.rtt.rto() {
+                self.used = Use::default();
+            }
             (self.cwnd, self.ssthresh) = self.idle.apply(
                 (self.cwnd, self.ssthresh),
                 self.initial_window,
@@ -303,6 +322,9 @@ impl<L: WindowLaw> Controller for Windowed<L> {
         self.last_sent = Some(now);
         if f64::from(flight.packets) >= self.cwnd.floor() {
             self.last_full = Some(now);
+        }
+        if self.idle == IdleRule::Halve {
+            self.validate(now, flight.packets);
         }
     }
 
@@ -341,6 +363,7 @@ impl<L: WindowLaw> Controller for Windowed<L> {
         self.last_sent = None;
         self.last_full = None;
         self.held_until = None;
+        self.used = Use::default();
         self.silent = false;
     }
 

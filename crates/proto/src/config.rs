@@ -1,5 +1,6 @@
 //! What can be set, and what it is when nobody sets it.
 
+use fairwire_cc::IdleRule;
 use fairwire_units::Duration;
 
 /// What an [`Endpoint`](crate::Endpoint) as a whole may do.
@@ -257,6 +258,8 @@ pub struct Ccid2Config {
     pub initial_window: Option<f64>,
     /// Retransmission timeout at least.
     pub min_rto: Duration,
+    /// What becomes of a window that is not used (RFC 4341, 5.1).
+    pub idle: IdleRule,
 }
 
 impl Default for Ccid2Config {
@@ -266,6 +269,7 @@ impl Default for Ccid2Config {
             initial_ssthresh: None,
             initial_window: None,
             min_rto: Duration::from_millis(200),
+            idle: IdleRule::Restart,
         }
     }
 }

@@ -25,6 +25,8 @@ mod stats;
 mod tfrc;
 mod transmit;
 
+pub use fairwire_cc::IdleRule;
+
 pub use config::{
     Ccid2Config, Ccid3Config, Config, EndpointConfig, InitCookies, Law, PathMtuDiscovery,
     QueueLimits, QueuePolicy, Segment,

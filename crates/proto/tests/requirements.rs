@@ -13,8 +13,8 @@ use fairwire_proto::{
 };
 use fairwire_units::{Duration, Ecn, Instant};
 use fairwire_wire::{
-    AckCell, CellState, Encoder, HeadBuf, Kind, Packet, PacketType, Ports, ResetCode, Seq,
-    ServiceCode,
+    AckCell, CellState, DccpOption, Encoder, HeadBuf, Kind, Packet, PacketType, Ports, ResetCode,
+    Seq, ServiceCode,
 };
 
 const PORT: u16 = 5_001;
@@ -126,6 +126,36 @@ fn unexpected_packets_are_not_acknowledged() {
     pair.drain();
     let ack = seq.prev().into();
     assert_eq!(pair.log[before].packet().kind, Kind::CloseReq { ack });
+}
+
+/// RFC 4340, 11.4: a packet that was dropped before its options were processed is told as missing,
+/// also when the next vector speaks of its number.
+#[test]
+fn dropped_packets_are_told_as_missing() {
+    let mut pair = Pair::open(2);
+    let (seq, ack) = pair.next_numbers(CLIENT);
+    let unexpected = Kind::Response {
+        ack: ack.into(),
+        service: SERVICE,
+    };
+    pair.inject(CLIENT, seq.add(1), &unexpected, |_| {});
+    pair.inject(CLIENT, seq.add(2), &Kind::Data, |_| {});
+    let told = pair.log.iter().rfind(|sent| sent.from == SERVER);
+    let packet = told.expect("an acknowledgement").packet();
+    let vector = packet
+        .options
+        .iter()
+        .find_map(|raw| match raw.decode() {
+            Ok(DccpOption::AckVector { cells, .. }) => Some(cells),
+            _ => None,
+        })
+        .expect("a vector");
+    let cells: Vec<_> = vector
+        .iter()
+        .map(|cell| (cell.state(), cell.run()))
+        .collect();
+    let missing = (CellState::NotReceived, 2);
+    assert_eq!(cells[..2], [(CellState::Received, 1), missing]);
 }
 
 /// RFC 4340, 5.7: a Sync may name a packet that was never processed, so it acknowledges nothing,

@@ -236,6 +236,45 @@ fn an_idle_window_shrinks_by_its_rule() {
     }
 }
 
+/// RFC 2861, section 3.2: an application that fills a part of the window for a timeout, here one
+/// second, brings it half way down to that part, and three quarters of it are the threshold; one
+/// that fills it once in that time keeps it, and so do the other rules (RFC 4341, 5.1).
+#[test]
+fn a_window_that_is_not_filled_comes_down() {
+    for (rule, fills, expected) in [
+        (IdleRule::Halve, false, (20.0, 24.0)),
+        (IdleRule::Halve, true, (32.0, 16.0)),
+        (IdleRule::Restart, false, (32.0, 16.0)),
+        (IdleRule::Keep, false, (32.0, 16.0)),
+    ] {
+        let mut cc = Windowed::new(NewReno, 4.0).with_idle(rule);
+        (cc.cwnd, cc.ssthresh) = (32.0, 16.0);
+        for tenth in 0..=11 {
+            let packets = if fills && tenth == 5 { 32 } else { 8 };
+            cc.on_sent(ms(tenth * 100), full(packets), 500);
+            let before = tenth < 11;
+            if before {
+                assert_eq!(cwnd(&cc), 32.0, "{rule:?}, {tenth} tenths");
+            }
+        }
+        assert_eq!((cwnd(&cc), ssthresh(&cc)), expected, "{rule:?} {fills}");
+    }
+    // Second after second: half way to 8 each time, in whole packets; the threshold stays.
+    let mut cc = Windowed::new(NewReno, 4.0)
+        .with_idle(IdleRule::Halve)
+        .with_growth(Growth::CCID2);
+    (cc.cwnd, cc.ssthresh) = (33.0, 16.0);
+    let mut seen = Vec::new();
+    for second in 0..6 {
+        for tenth in 0..10 {
+            cc.on_sent(ms(second * 1_000 + tenth * 100), full(8), 500);
+        }
+        seen.push(cwnd(&cc));
+    }
+    assert_eq!(seen, [33.0, 20.0, 14.0, 11.0, 9.0, 8.0]);
+    assert_eq!(ssthresh(&cc), 24.75);
+}
+
 /// The window is the limit: floor(cwnd) packets leave and no more, and one always may.
 #[test]
 fn the_permit_counts_whole_packets() {

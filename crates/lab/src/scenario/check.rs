@@ -345,6 +345,8 @@ fn ccid_2_only(checker: &Checker<'_>, path: &str, dccp: &Dccp) -> Result<(), Sce
         ("cut", dccp.cut.is_some()),
         ("initial_ssthresh", dccp.initial_ssthresh.is_some()),
         ("initial_window", dccp.initial_window.is_some()),
+        ("idle", dccp.idle.is_some()),
+        ("ecn_nonce", dccp.ecn_nonce),
         ("min_rto", dccp.min_rto != Dccp::default_min_rto()),
     ] {
         let message = format!(

@@ -161,6 +161,7 @@ fn dccp(key: &str) -> &'static str {
         "initial_ssthresh" => "CCID 2: first slow-start threshold",
         "initial_window" => "CCID 2: first window",
         "min_rto" => "CCID 2: retransmission timeout at least",
+        "idle" => "CCID 2: what becomes of a window that is not used",
         "segment" => "CCID 3: segment size of the throughput equation",
         "b" => "CCID 3 and 4: packets per acknowledgement in the equation",
         "t_rto_rtts" => "CCID 3 and 4: retransmission timeout in the equation, in round trips",

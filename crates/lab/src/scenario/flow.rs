@@ -147,6 +147,9 @@ pub struct Dccp {
     /// CCID 2: retransmission timeout at least.
     #[serde(with = "text", default = "dccp_min_rto")]
     pub min_rto: MinRto,
+    /// CCID 2: what becomes of a window that is not used; `restart` if it does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idle: Option<IdleName>,
     /// CCID 3: the segment size of the throughput equation.
     #[serde(with = "text", default = "default_segment")]
     pub segment: SegmentSize,
@@ -179,6 +182,18 @@ pub enum Encapsulation {
     Native,
     /// In UDP (RFC 6773).
     Udp,
+}
+
+/// What CCID 2 does with a window that is not used.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum IdleName {
+    /// Back to the initial window after a pause (RFC 5681, section 4.1).
+    Restart,
+    /// Half for each timeout of it, and half way to what the application uses (RFC 2861).
+    Halve,
+    /// Nothing.
+    Keep,
 }
 
 /// The window laws that CCID 2 can have.

@@ -238,6 +238,7 @@ const MISTAKES: &[(&str, &str, &str, &str)] = &[
 ];
 
 /// Each mistake is refused where it stands, with what would do.
+#[expect(clippy::too_many_lines, reason = "a table of mistakes")]
 #[test]
 fn mistakes_are_refused_where_they_stand() {
     for (from, to, line, hint) in MISTAKES {
@@ -254,6 +255,8 @@ fn keys_of_another_ccid_are_refused() {
     for (value, hint) in [
         ("ccid = 4, segment = \"mps\"", "CCID 3 only"),
         ("ccid = 4, initial_window = \"4 packets\"", "CCID 2 only"),
+        ("ccid = 3, idle = \"keep\"", "CCID 2 only"),
+        ("ccid = 3, ecn_nonce = true", "CCID 2 only"),
         ("ccid = 2, send_rtt_estimate = true", "CCID 3 and 4"),
     ] {
         let message = refusal(&GOOD.replacen("ccid = 2", value, 1));

@@ -23,7 +23,7 @@ use super::udp::{UdpSink, UdpSource};
 use super::windows::Windows;
 use crate::scenario::shorten::{QUOTED, shorten};
 use crate::scenario::{
-    Dccp, Encapsulation, Flow, LawName, Link, Packets, Protocol, QueueCounts, QueueLimit,
+    Dccp, Encapsulation, Flow, IdleName, LawName, Link, Packets, Protocol, QueueCounts, QueueLimit,
     QueuePolicy, Scenario, SegmentSize, Side, Tcp, TopologyKind, Traffic,
 };
 
@@ -413,6 +413,11 @@ fn dccp_config(flow: &Flow, dccp: &Dccp, send_ccid: u8, receive_ccid: u8) -> Con
     config.ccid2.initial_window = dccp.initial_window.map(|packets| f64::from(packets.0));
     config.ccid2.min_rto = dccp.min_rto.duration();
     config.send_rtt_estimate = dccp.send_rtt_estimate;
+    config.ccid2.idle = match dccp.idle {
+        None | Some(IdleName::Restart) => fairwire_proto::IdleRule::Restart,
+        Some(IdleName::Halve) => fairwire_proto::IdleRule::Halve,
+        Some(IdleName::Keep) => fairwire_proto::IdleRule::Keep,
+    };
     config.ccid3.segment = match dccp.segment {
         SegmentSize::Mean => fairwire_proto::Segment::Mean,
         SegmentSize::Mps => fairwire_proto::Segment::Mps,

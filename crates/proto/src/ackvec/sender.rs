@@ -211,6 +211,7 @@ fn windowed<L: WindowLaw + 'static>(
 ) -> Box<dyn Controller> {
     let window = Windowed::new(law, initial_window)
         .with_growth(Growth::CCID2)
+        .with_idle(config.idle)
         .with_rto(rto);
     match config.initial_ssthresh {
         Some(packets) => Box::new(window.with_initial_ssthresh(packets)),

@@ -3,7 +3,7 @@ use crate::ackvec::tests::{ack, at, seq};
 use crate::config::{Ccid2Config, Law};
 use crate::event::{DatagramId, Fate};
 use crate::half::{Heard, Sent, Told, Tx};
-use fairwire_cc::Permit;
+use fairwire_cc::{IdleRule, Permit};
 use fairwire_units::Duration;
 use fairwire_wire::{AckCell, CellState, DccpOption, Packet};
 
@@ -445,6 +445,35 @@ fn the_configuration_reaches_the_controller() {
     send(&mut sender, 0, 1..=4);
     hear(&mut sender, 100, 4, &[(RECEIVED, 3), (MISSING, 1)]);
     assert_eq!(cwnd(&sender), 95.0);
+}
+
+/// RFC 4341, 5.1: after a pause longer than the timeout the window is the initial one again, or
+/// halved for each timeout (RFC 2861), or kept; the first packet after it finds it so.
+#[test]
+fn a_pause_has_the_configured_effect() {
+    for (idle, window) in [
+        (IdleRule::Restart, 4.0),
+        (IdleRule::Halve, 2.0),
+        (IdleRule::Keep, 9.0),
+    ] {
+        let mut config = config(4.0, 100.0);
+        config.idle = idle;
+        let mut sender = Sender::new(at(0), &config, 1_000, None);
+        let mut next = 1;
+        // Full windows of 4 and 6 packets, two to an acknowledgement.
+        for (sent, window) in [(0, 4), (100, 6)] {
+            send(&mut sender, sent, next..=next + window - 1);
+            for _ in 0..window / 2 {
+                hear(&mut sender, sent + 50, next + 1, &[(RECEIVED, 2)]);
+                next += 2;
+            }
+        }
+        assert_eq!(cwnd(&sender), 9.0);
+        // Samples of 50 ms: the timeout is the least, 200 ms. Two of them pass.
+        send(&mut sender, 100 + 401, next..=next);
+        let left = cwnd(&sender);
+        assert_eq!(left, window, "{idle:?}");
+    }
 }
 
 /// RFC 4341, 6.2: the receiver's acknowledgements are acknowledged once per window of data.

@@ -158,6 +158,33 @@ fn lost_data_is_not_taken_for_lost_acknowledgements() {
     assert_eq!(ratio(&pair, client), 2, "{asked:?}");
 }
 
+/// Adversarial item 29: marks on every packet slow the data down to a packet or two per round trip,
+/// and marks on every acknowledgement raise the Ack Ratio as far as the window lets it; the
+/// connection lives, and recovers when they end.
+#[test]
+fn item_29_marks_on_everything() {
+    let (mut pair, client, server) = open();
+    pair.saturate(CLIENT, client, 500, ms(3_000));
+    pair.rule(|wire| (wire.from == SERVER).then_some(Fault::Spoof));
+    pair.saturate(CLIENT, client, 500, ms(3_000));
+    let stats = pair.ends[CLIENT].stats(client).unwrap();
+    // A window of 100 packets at most: half of it is 50.
+    assert!((8..=50).contains(&stats.ack_ratio), "{stats:?}");
+    pair.rule(|_| Some(Fault::Spoof));
+    pair.saturate(CLIENT, client, 500, ms(3_000));
+    let before = received(&pair, server);
+    pair.saturate(CLIENT, client, 500, ms(10_000));
+    let marked = received(&pair, server) - before;
+    // 10 s are 250 round trips of 40 ms, or 41 with the delay of an acknowledgement of 200 ms.
+    assert!((30..=500).contains(&marked), "{marked}");
+    assert!(ratio(&pair, client) <= 2);
+    pair.rule(|_| None);
+    pair.saturate(CLIENT, client, 500, ms(5_000));
+    let before = received(&pair, server);
+    pair.saturate(CLIENT, client, 500, ms(1_000));
+    assert!(received(&pair, server) - before > 800, "recovered");
+}
+
 /// Where nothing is lost on the way back, nobody asks for a ratio or for NDP Counts.
 #[test]
 fn a_clear_way_back_changes_nothing() {

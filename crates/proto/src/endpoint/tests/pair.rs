@@ -57,6 +57,8 @@ pub(super) enum Fault {
     CopyLate(Duration),
     Delay(Duration),
     Mark,
+    /// Mark it although its sender cannot answer marks.
+    Spoof,
     /// Mark it, and let the receiver hide that.
     Hide,
 }
@@ -214,6 +216,7 @@ impl Pair {
                 self.flying.insert((arrival + later, self.count), copy);
             }
             Some(Fault::Delay(more)) => arrival += more,
+            Some(Fault::Spoof) => wire.transmit.ecn = Ecn::Ce,
             Some(Fault::Hide) if wire.transmit.ecn.is_capable() => wire.transmit.ecn = Ecn::Ect0,
             Some(Fault::Mark) if wire.transmit.ecn.is_capable() => wire.transmit.ecn = Ecn::Ce,
             Some(Fault::Mark | Fault::Hide) | None => {}
