@@ -261,14 +261,18 @@ impl Pair {
     }
 
     fn with_service(ccid: u8, service: ServiceCode) -> Self {
+        Self::with_configs(service, [config(ccid), config(ccid)])
+    }
+
+    fn with_configs(service: ServiceCode, [client, server]: [Config; 2]) -> Self {
         let now = Instant::START + Duration::from_secs(1);
         let end = |secret| Endpoint::new(EndpointConfig::default(), [secret; 32]);
         let mut ends = [end(1), end(2)];
         ends[SERVER]
-            .listen(PORT, &[SERVICE, OTHER_SERVICE], config(ccid))
+            .listen(PORT, &[SERVICE, OTHER_SERVICE], server)
             .expect("the port is free");
         let client = ends[CLIENT]
-            .connect(now, path(CLIENT), None, PORT, service, config(ccid))
+            .connect(now, path(CLIENT), None, PORT, service, client)
             .expect("a port is free");
         let mut pair = Self {
             now,

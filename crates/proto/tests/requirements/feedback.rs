@@ -162,3 +162,45 @@ fn an_unacceptable_value_gets_an_empty_confirm() {
         assert_eq!(confirmed, [expected], "{window}");
     }
 }
+
+/// RFC 4340, 10.3: feature 192 belongs to the CCID of the data that its location receives. With CCID
+/// 3 one way and CCID 2 the other it means something at the receiver of CCID 3's data alone.
+#[test]
+fn features_of_a_ccid_belong_to_its_half() {
+    let (mut client, mut server) = (config(3), config(2));
+    client.receive_ccids = vec![2];
+    server.receive_ccids = vec![3];
+    let mut pair = Pair::with_configs(SERVICE, [client, server]);
+    pair.run_for(Duration::from_secs(1));
+    let (seq, ack) = pair.next_numbers(CLIENT);
+    let ack = Kind::Ack { ack: ack.into() };
+    let before = pair.log.len();
+    let (feature, value) = (192, &[1][..]);
+    pair.inject(CLIENT, seq, &ack, |encoder| {
+        for change in [
+            DccpOption::ChangeR { feature, value },
+            DccpOption::ChangeL { feature, value },
+        ] {
+            encoder.option(&change).expect("there is room");
+        }
+    });
+    pair.run_for(Duration::from_secs(1));
+    let options = pair.log[before..]
+        .iter()
+        .flat_map(|sent| sent.packet().options);
+    let mut confirmed = [None, None];
+    for option in options {
+        match option.decode() {
+            Ok(DccpOption::ConfirmL {
+                feature: 192,
+                value,
+            }) => confirmed[0] = Some(value.first()),
+            Ok(DccpOption::ConfirmR {
+                feature: 192,
+                value,
+            }) => confirmed[1] = Some(value.first()),
+            _ => {}
+        }
+    }
+    assert_eq!(confirmed, [Some(Some(&1)), Some(None)]);
+}

@@ -86,6 +86,20 @@ fn a_mark_is_congestion_at_once() {
     );
 }
 
+/// RFC 5348, 5.2: marks within a round trip of the first are its event, the next one begins another.
+#[test]
+fn marks_are_told_apart_by_the_round_trip() {
+    let mut history = history();
+    // Packets come every 10 ms, R is 100 ms.
+    let marked = [20, 25, 30, 31];
+    let stream = (1..=40).map(|seq| Seen {
+        marked: marked.contains(&seq),
+        ..packet(seq)
+    });
+    assert_eq!(feed(&mut history, stream), [20, 31]);
+    assert_eq!(newest(&history).first, 31);
+}
+
 /// RFC 5348, 5.3: an interval of a single marked packet has length one.
 #[test]
 fn a_lone_mark_is_an_interval_of_one() {

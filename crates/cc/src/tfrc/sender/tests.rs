@@ -331,6 +331,39 @@ fn packets_are_paced() {
     assert_eq!(fill(&mut sender, 1_100, S), 6);
 }
 
+/// RFC 5348, 4.3: a first report that nothing was received, because the first round trips were
+/// lost, is no limit for two round trips more.
+#[test]
+fn a_first_report_of_nothing_is_no_limit() {
+    let mut sender = started();
+    fill(&mut sender, 1_000, S);
+    report(&mut sender, 1_500, 0.0, 0.01);
+    assert_rate(&sender, by_equation(0.01));
+    fill(&mut sender, 1_500, S);
+    report(&mut sender, 1_600, 1_000.0, 0.01);
+    assert_rate(&sender, by_equation(0.01));
+    fill(&mut sender, 1_700, S);
+    report(&mut sender, 1_800, 1_000.0, 0.01);
+    assert_rate(&sender, 2_000.0);
+}
+
+/// RFC 5348, 4.2: the initial rate goes by the largest packet of the first round trip, whichever
+/// that is.
+#[test]
+fn a_larger_packet_raises_the_initial_rate() {
+    let mut sender = Sender::new(plain());
+    let rtt = Feedback {
+        rtt: Some(ms(R)),
+        ..Feedback::default()
+    };
+    sender.on_feedback(at(990), MODEST, &rtt);
+    sender.on_sent(at(1_000), GREEDY, 100);
+    // Four packets of 100 bytes in 100 ms.
+    assert_rate(&sender, 4_000.0);
+    sender.on_sent(at(1_025), GREEDY, S);
+    assert_rate(&sender, 40_000.0);
+}
+
 /// RFC 5348, 4.2: the initial rate is four packets per round trip for small ones, even where the
 /// path would take larger ones.
 #[test]

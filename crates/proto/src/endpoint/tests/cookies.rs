@@ -377,3 +377,16 @@ fn a_newer_response_brings_newer_cookies() {
     assert_eq!(respond(101, Some(3)), [[2]], "older");
     assert_eq!(respond(103, None), Vec::<Vec<u8>>::new());
 }
+
+/// RFC 4340, 5.8.2: Mandatory before Padding is nothing, also where the options come back out of a
+/// cookie, in which there is no Padding: what stood behind is as little mandatory as before.
+#[test]
+fn mandatory_padding_is_left_out_of_cookies() {
+    let (mut pair, ack) = with_cookie_out(|encoder| {
+        for (option, data) in [(1, &[][..]), (0, &[]), (99, &[7])] {
+            encoder.raw_option(option, data).unwrap();
+        }
+    });
+    pair.answers_to(&ack);
+    assert_eq!(pair.ends[1].endpoint_stats().connections, 1);
+}
