@@ -108,8 +108,7 @@ fn problems(row: &Row) -> Vec<String> {
         problems.push(format!("'{}' is no RFC's number", row.rfc));
     }
     for section in row.sections() {
-        let open = citations::OPEN.contains(&row.rfc.as_str()) && section == "all";
-        if !open && !is_section(section) {
+        if !is_section(section) {
             problems.push(format!("'{section}' is no section, as 7.5.4 or A.2 is"));
         }
     }

@@ -1,4 +1,4 @@
-//! Does the receiver tell the truth (RFC 4340, sections 12.2 and 12.3)?
+//! Does the receiver tell the truth (RFC 4340, sections 12.2 and 12.3; RFC 4341, section 7)?
 //!
 //! Compares the nonce echo of each vector with what was sent, and waits for packets to be
 //! acknowledged that were never sent. A lie counts as congestion at once; lies in many round trips,

@@ -107,7 +107,8 @@ impl Receiver {
         order
     }
 
-    /// Writes the vectors that begin with `ackno`.
+    /// Writes the vectors that begin with `ackno`. Nonces count whatever became of the data (RFC
+    /// 4340, section 11.4).
     fn write_vectors(&self, ackno: Seq, encoder: &mut Encoder<'_>) -> Result<(), NoRoom> {
         let mut cells = self.history.cells_from(ackno);
         let Some(nonces) = &self.nonces else {

@@ -3,7 +3,7 @@
 //!
 //! Works beside every CCID: the blocks count from the Acknowledgement Number, as Ack Vectors do.
 //! Bounded: older packets than [`Codes`] remembers, and those for which an Ack has no room, are
-//! no longer told of.
+//! no longer told of, though all that is not acknowledged should be (RFC 4341, section 6).
 
 use fairwire_wire::{DropBlock, DropCode, Encoder, NoRoom, Options, Seq};
 

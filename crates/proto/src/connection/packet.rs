@@ -130,7 +130,7 @@ impl Connection {
     }
 
     /// Writes the feedback of the receiving half and what is to be told of dropped data; false if
-    /// it does not fit.
+    /// it does not fit. Only for packets that acknowledge (RFC 4340, section 11.7).
     pub(super) fn write_feedback(
         &mut self,
         now: Instant,

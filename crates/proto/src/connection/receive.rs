@@ -97,7 +97,7 @@ impl Connection {
             Ok(ndp_count) => ndp_count,
             Err(fatal) => return self.fail(ctx, fatal),
         };
-        // RFC 4340, 7.4 and 11.4: only now may it be acknowledged.
+        // RFC 4340, 7.4, 11.4 and 11.7: only now may it be acknowledged.
         self.sequence.acknowledgeable = Seq::max(self.sequence.acknowledgeable, seq);
         // Steps 9 to 12.
         match (self.state, packet.kind) {

@@ -1,5 +1,5 @@
 //! What becomes of the rate when the peer's host, not the network, cannot keep up (RFC 4342,
-//! section 5.2).
+//! section 5.2; RFC 4340, section 11.7.1).
 //!
 //! RFC 4342 lowers the receive rate that was reported to half of `X_drop`, so that TFRC of RFC 3448
 //! sends no more than `X_drop` in the next round trip. RFC 5348 goes by the largest receive rate of
