@@ -318,7 +318,8 @@ impl Negotiation {
             Offer::Value(ours) => value == *ours,
             Offer::List(list) => fits(list),
         };
-        if !right && slot.offered_before.as_ref().is_some_and(fits) {
+        let before = &slot.offered_before;
+        if !right && !before.as_slice().is_empty() && fits(before) {
             // It answers an earlier Change: that the peer has heard a later packet does not mean
             // that it has heard the later Change.
             return Ok(Handled::Ignored);

@@ -4,7 +4,7 @@ use fairwire_units::{Duration, Instant};
 use fairwire_wire::feature::Feature;
 use fairwire_wire::{DccpOption, Encoder, NoRoom, PacketType, Seq};
 
-use super::slot::{KNOWN, Offer, Slot, State};
+use super::slot::{KNOWN, Offer, Owed, Slot, State};
 use super::{Location, Negotiation};
 
 /// The first interval between two transmissions of a Change at least; two round trips if they are longer.
@@ -280,11 +280,11 @@ fn write_confirm(
     location: Location,
     encoder: &mut Encoder<'_>,
 ) -> Result<(), NoRoom> {
-    let Some((value, list)) = slot.owed.and_then(|owed| Some((owed.value?, owed.list))) else {
+    let Some((value, list)) = slot.owed.as_ref().and_then(Owed::answer) else {
         return encoder.option(&confirm(feature.number(), location, &[]));
     };
     let value = feature.encode_value(value);
-    let (value, list) = (value.as_slice(), list.as_slice());
+    let value = value.as_slice();
     let mut data = [0; 8 + super::slot::MAX_PREFERENCES];
     data[..value.len()].copy_from_slice(value);
     let len = value.len() + list.len();

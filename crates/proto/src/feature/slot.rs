@@ -106,16 +106,21 @@ pub(super) enum State {
 /// section 6.2).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Owed {
-    /// The value agreed on; `None` if the Change was invalid.
-    pub(super) value: Option<u64>,
+    /// The value agreed on; nothing if the Change was invalid.
+    value: u64,
+    is_empty: bool,
     /// Our list as it was then, empty for a non-negotiable feature: value and list have to be of one
     /// moment, or the peer would find the choice wrong.
-    pub(super) list: List,
+    list: List,
     /// Was it sent at least once? (In PARTOPEN it is repeated.)
     pub(super) told: bool,
 }
 
 /// One feature at one location.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent facts about one feature; the state machine is beside them"
+)]
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Slot {
     pub(super) state: State,
@@ -127,8 +132,8 @@ pub(super) struct Slot {
     pub(super) offer: Offer,
     /// Has a Change with this offer left?
     offered: bool,
-    /// The list that our Changes named before: a Confirm of it may still come.
-    pub(super) offered_before: Option<List>,
+    /// The list that our Changes named before, if there was another: a Confirm of it may still come.
+    pub(super) offered_before: List,
     /// Does our Change carry Mandatory?
     pub(super) mandatory: bool,
     /// Did the peer answer our Change with something else than our first choice? Then we do not ask again.
@@ -137,6 +142,13 @@ pub(super) struct Slot {
     pub(super) pinned: bool,
     /// The Confirm that is owed.
     pub(super) owed: Option<Owed>,
+}
+
+impl Owed {
+    /// The value and the list to confirm; `None` for an empty Confirm.
+    pub(super) fn answer(&self) -> Option<(u64, &[u8])> {
+        (!self.is_empty).then(|| (self.value, self.list.as_slice()))
+    }
 }
 
 impl Offer {
@@ -167,7 +179,7 @@ impl Slot {
             before: None,
             offer,
             offered: false,
-            offered_before: None,
+            offered_before: List::EMPTY,
             mandatory: false,
             refused: false,
             pinned: false,
@@ -189,7 +201,7 @@ impl Slot {
         if let Offer::List(list) = self.offer
             && std::mem::take(&mut self.offered)
         {
-            self.offered_before = Some(list);
+            self.offered_before = list;
         }
         self.offer = offer;
     }
@@ -236,17 +248,18 @@ impl Slot {
             Offer::List(list) => list,
             Offer::Value(_) => List::EMPTY,
         };
-        self.owe(Some(self.value), list);
+        self.owe(self.value, false, list);
     }
 
     /// Owes the peer an empty Confirm.
     pub(super) fn owe_empty(&mut self) {
-        self.owe(None, List::EMPTY);
+        self.owe(0, true, List::EMPTY);
     }
 
-    fn owe(&mut self, value: Option<u64>, list: List) {
+    fn owe(&mut self, value: u64, is_empty: bool, list: List) {
         self.owed = Some(Owed {
             value,
+            is_empty,
             list,
             told: false,
         });
