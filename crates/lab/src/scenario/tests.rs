@@ -238,7 +238,6 @@ const MISTAKES: &[(&str, &str, &str, &str)] = &[
 ];
 
 /// Each mistake is refused where it stands, with what would do.
-#[expect(clippy::too_many_lines, reason = "a table of mistakes")]
 #[test]
 fn mistakes_are_refused_where_they_stand() {
     for (from, to, line, hint) in MISTAKES {
