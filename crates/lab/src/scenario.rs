@@ -25,8 +25,8 @@ use serde::{Deserialize, Serialize};
 pub use explain::{Explained, explain};
 pub use file::{Adjust, Cell, ScenarioFile};
 pub use flow::{
-    DATA_HEAD, Dccp, Encapsulation, Flow, IP_HEADER, IdleName, LawName, Protocol, QueuePolicy,
-    SHORT_DATA_HEAD, SendQueue, Side, TCP_HEADER, Tcp, Traffic, UDP_HEADER, Udp,
+    CcidChange, DATA_HEAD, Dccp, Encapsulation, Flow, IP_HEADER, IdleName, LawName, Protocol,
+    QueuePolicy, SHORT_DATA_HEAD, SendQueue, Side, TCP_HEADER, Tcp, Traffic, UDP_HEADER, Udp,
 };
 pub use measure::{Measure, Window};
 pub use place::ScenarioError;

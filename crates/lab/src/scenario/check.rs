@@ -276,25 +276,38 @@ fn flow_times(
 }
 
 fn dccp_values(checker: &Checker<'_>, path: &str, dccp: &Dccp) -> Result<(), ScenarioError> {
-    for (key, ccid) in [("ccid", Some(dccp.ccid)), ("back_ccid", dccp.back_ccid)] {
-        let known = ccid.is_none_or(|ccid| (2..=4).contains(&ccid));
+    let mut ccids = vec![("ccid", dccp.ccid)];
+    ccids.extend(dccp.back_ccid.map(|ccid| ("back_ccid", ccid)));
+    ccids.extend(
+        dccp.ccid_changes
+            .iter()
+            .map(|change| ("ccid_changes", change.ccid)),
+    );
+    for &(key, ccid) in &ccids {
+        let known = (2..=4).contains(&ccid);
         let message =
             "there are CCID 2 (TCP-like), CCID 3 (TFRC) and CCID 4 (TFRC for small packets)";
         checker.require(known, &format!("{path}.{key}"), message)?;
     }
-    ccid_2_only(checker, path, dccp)?;
+    let has = |ccid| ccids.iter().any(|&(_, had)| had == ccid);
     let message = "'send_rtt_estimate' is for CCID 3 and 4, and this flow has CCID 2";
-    let has_2_only = dccp.ccid == 2 && dccp.back_ccid.is_none_or(|ccid| ccid == 2);
     checker.require(
-        !(has_2_only && dccp.send_rtt_estimate),
+        has(3) || has(4) || !dccp.send_rtt_estimate,
         &format!("{path}.send_rtt_estimate"),
         message,
     )?;
-    let message = "'segment' is for CCID 3 only: CCID 4 has segments of 1460 bytes in the equation";
-    let has_3 = dccp.ccid == 3 || dccp.back_ccid == Some(3);
-    let has_4 = dccp.ccid == 4 || dccp.back_ccid == Some(4);
+    let message = "the changes of CCID stand in the order of their times";
     checker.require(
-        has_3 || !has_4 || dccp.segment == Dccp::default_segment(),
+        dccp.ccid_changes.is_sorted_by_key(|change| change.at),
+        &format!("{path}.ccid_changes"),
+        message,
+    )?;
+    if !has(2) {
+        ccid_2_only(checker, path, dccp)?;
+    }
+    let message = "'segment' is for CCID 3 only: CCID 4 has segments of 1460 bytes in the equation";
+    checker.require(
+        has(3) || !has(4) || dccp.segment == Dccp::default_segment(),
         &format!("{path}.segment"),
         message,
     )?;
@@ -334,12 +347,9 @@ fn dccp_values(checker: &Checker<'_>, path: &str, dccp: &Dccp) -> Result<(), Sce
     )
 }
 
-/// What CCID 3 and 4 would ignore is refused, unless the way back has CCID 2. Defaults may be written out:
-/// resolved scenarios do so.
+/// What a flow without CCID 2 would ignore is refused. Defaults may be written out: resolved scenarios
+/// do so.
 fn ccid_2_only(checker: &Checker<'_>, path: &str, dccp: &Dccp) -> Result<(), ScenarioError> {
-    if dccp.ccid == 2 || dccp.back_ccid == Some(2) {
-        return Ok(());
-    }
     for (key, is_set) in [
         ("law", dccp.law != LawName::default()),
         ("cut", dccp.cut.is_some()),

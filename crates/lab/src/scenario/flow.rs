@@ -126,6 +126,9 @@ pub struct Dccp {
     /// CCID 2: send ECN nonces and hold the receiver's echoes against them (RFC 4340, section 12.2)?
     #[serde(default, skip_serializing_if = "is_off")]
     pub ecn_nonce: bool,
+    /// CCIDs that the data changes to while the connection is open, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ccid_changes: Vec<CcidChange>,
     /// 24-bit sequence numbers (RFC 4340, section 7.6), while the Sequence Window bears them?
     #[serde(default, skip_serializing_if = "is_off")]
     pub short_seqnos: bool,
@@ -171,6 +174,17 @@ pub struct Dccp {
     /// The send queue.
     #[serde(default)]
     pub queue: SendQueue,
+}
+
+/// A change of CCID in mid-connection (RFC 4340, section 10).
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct CcidChange {
+    /// When the sender asks for it.
+    #[serde(with = "text")]
+    pub at: Duration,
+    /// The CCID asked for.
+    pub ccid: u8,
 }
 
 /// Below DCCP.

@@ -363,14 +363,19 @@ fn dccp_peers(
     };
     let service = dccp.service.unwrap_or(SERVICE);
     let client_config = dccp_config(flow, dccp, dccp.ccid, back_ccid);
-    let server_config = dccp_config(flow, dccp, back_ccid, dccp.ccid);
+    let mut server_config = dccp_config(flow, dccp, back_ccid, dccp.ccid);
+    let changes = dccp.ccid_changes.iter();
+    server_config
+        .receive_ccids
+        .extend(changes.clone().map(|change| change.ccid));
     let client = DccpPeer::client(
         (source, name.to_owned()),
         endpoint("sender"),
         encapsulation,
         (start, service, client_config),
         Some(load),
-    );
+    )
+    .with_ccid_changes(changes.map(|change| (Instant::START + change.at, change.ccid)));
     let mut listening = endpoint("receiver");
     listening
         .listen(port(sink.incoming), &[service], server_config)
@@ -386,6 +391,9 @@ fn dccp_config(flow: &Flow, dccp: &Dccp, send_ccid: u8, receive_ccid: u8) -> Con
     config.receive_ccids = vec![receive_ccid];
     config.ecn = dccp.ecn;
     config.ecn_nonce = dccp.ecn_nonce;
+    if !dccp.ccid_changes.is_empty() {
+        config.ccid_change_interval = Duration::ZERO;
+    }
     config.short_seqnos = dccp.short_seqnos;
     config.send_queue.packets = dccp.queue.limit.0 as usize;
     config.send_queue.bytes = usize::MAX;

@@ -3,9 +3,12 @@
 //! Heads are really encoded by the sender and decoded by the receiver; only payloads are lengths.
 //! Their tag is the moment at which the application offered them.
 
+use std::collections::VecDeque;
+
 use fairwire_net::{Packet, Release};
 use fairwire_proto::{
-    Config, ConnectionId, Encapsulation, Endpoint, Event, Meta, Path, Payload, SendError, Stats,
+    ChangeCcidError, Config, ConnectionId, Direction, Encapsulation, Endpoint, Event, Meta, Path,
+    Payload, SendError, Stats,
 };
 use fairwire_units::{Instant, Rate};
 use fairwire_wire::{HeadBuf, ServiceCode};
@@ -63,6 +66,8 @@ pub(crate) struct DccpPeer {
     active: Active,
     head: Box<HeadBuf>,
     below: u32,
+    /// CCIDs to ask for, and when, in order.
+    changes: VecDeque<(Instant, u8)>,
 }
 
 impl DccpPeer {
@@ -113,7 +118,17 @@ impl DccpPeer {
             active: Active::Idle,
             head: Box::new(HeadBuf::new()),
             below,
+            changes: VecDeque::new(),
         }
+    }
+
+    /// Asks for these CCIDs for its data, each at its time.
+    pub(crate) fn with_ccid_changes(
+        mut self,
+        changes: impl Iterator<Item = (Instant, u8)>,
+    ) -> Self {
+        self.changes = changes.collect();
+        self
     }
 
     pub(crate) fn handle_packet(&mut self, now: Instant, packet: Packet, store: &mut Store) {
@@ -167,7 +182,8 @@ impl DccpPeer {
             Active::Cbr(ticker) => ticker.next(),
             Active::Idle | Active::Greedy => None,
         };
-        [connect, tick, self.endpoint.next_timeout()]
+        let change = self.changes.front().map(|&(at, _)| at);
+        [connect, tick, change, self.endpoint.next_timeout()]
             .into_iter()
             .flatten()
             .min()
@@ -175,6 +191,7 @@ impl DccpPeer {
 
     pub(crate) fn handle_timeout(&mut self, now: Instant, store: &mut Store) {
         self.connect_if_due(now, store);
+        self.change_ccid_if_due(now, store);
         if self.endpoint.next_timeout().is_some_and(|at| at <= now) {
             self.endpoint.handle_timeout(now);
         }
@@ -211,6 +228,21 @@ impl DccpPeer {
         }
     }
 
+    fn change_ccid_if_due(&mut self, now: Instant, store: &mut Store) {
+        while let Some(&(_, ccid)) = self.changes.front().filter(|&&(at, _)| at <= now) {
+            self.changes.pop_front();
+            let direction = Direction::Send;
+            let asked = match self.connection {
+                Some(id) => self.endpoint.change_ccid(now, id, direction, &[ccid]),
+                None => Err(ChangeCcidError::NotOpen),
+            };
+            if let Err(error) = asked {
+                let note = format!("{}: no change to CCID {ccid} at {now}: {error}", self.name);
+                store.notes.push(note);
+            }
+        }
+    }
+
     fn events(&mut self, now: Instant, store: &mut Store) {
         while let Some((connection, event)) = self.endpoint.poll_event() {
             match event {
@@ -223,6 +255,13 @@ impl DccpPeer {
                     store.notes.push(note);
                 }
                 Event::Readable => self.read(now, connection, store),
+                Event::Ccid {
+                    direction: Direction::Send,
+                    ccid,
+                } => {
+                    let note = format!("{}: the data has CCID {ccid} from {now} on", self.name);
+                    store.notes.push(note);
+                }
                 Event::Closed { reason } => {
                     self.active = Active::Idle;
                     let note = format!("{}: the connection ended at {now}: {reason:?}", self.name);
