@@ -325,7 +325,7 @@ proptest! {
 
     /// Vectors made of anything never panic, and never settle what was not sent.
     #[test]
-    fn hostile_vectors_are_harmless(
+    fn items_10_and_25_hostile_vectors_are_harmless(
         cells in prop::collection::vec(any::<u8>(), 0..600),
         ackno in 900..1_200_u64,
         elapsed in any::<u32>(),

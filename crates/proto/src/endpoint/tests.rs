@@ -12,6 +12,7 @@
 mod pair;
 
 mod ack_ratio;
+mod adversarial;
 mod ccid;
 mod closing;
 mod cookies;

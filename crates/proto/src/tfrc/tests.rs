@@ -358,7 +358,7 @@ fn the_receivers_state_is_bounded() {
 /// Random options on packets that acknowledge anything leave the rate finite, no lower than a
 /// packet in 64 seconds and no higher than the cap.
 #[test]
-fn hostile_receivers_are_survived() {
+fn item_27_hostile_receivers_are_survived() {
     for seed in 1..40u64 {
         let mut draws = Draws(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15));
         let config = Ccid3Config::default();

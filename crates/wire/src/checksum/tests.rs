@@ -90,7 +90,7 @@ fn pseudo_headers_by_hand() {
 /// Adversarial item 7: a checksum that comes out as zero passes in both its forms, and what was in
 /// the field does not change what is computed.
 #[test]
-fn both_zeros_pass() {
+fn item_7_both_zeros_pass() {
     let pseudo = PseudoHeader::v4([0, 0, 0, 0].into(), [0, 0, 0, 0].into());
     let mut head = [0u8; 12];
     // 0xFFFF - protocol 33 - length 12: the sum of all is 0xFFFF, its complement zero.

@@ -53,7 +53,7 @@ fn zero_is_sent_as_all_ones() {
 
 /// RFC 6773, 3.3: no checksum, a length below 20 or beyond the packet: dropped, each by its name.
 #[test]
-fn bad_headers_are_dropped() {
+fn item_31_bad_headers_are_dropped() {
     let mut packet = datagram();
     packet[6..8].fill(0);
     assert_eq!(UdpHeader::decode(&packet), Err(UdpError::NoChecksum));

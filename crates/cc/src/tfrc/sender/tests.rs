@@ -507,7 +507,7 @@ proptest! {
     /// Whatever a peer reports, the rate stays finite, at most the cap and at least a packet in 64
     /// seconds, and there is always a moment at which the next packet may leave.
     #[test]
-    fn hostile_reports_leave_the_rate_sane(
+    fn item_27_hostile_reports_leave_the_rate_sane(
         steps in prop::collection::vec(
             (0u64..3_000_000_000, wild_rate(), wild_p(), wild_rtt(), any::<bool>(), 0u32..1_500),
             1..60,

@@ -81,7 +81,7 @@ fn cwnd(sender: &Sender) -> f64 {
 /// RFC 4341, 5: the pipe grows by each data packet, shrinks by each acknowledged once, and
 /// holds the window closed when full.
 #[test]
-fn the_pipe_counts_data_packets_once() {
+fn item_25_the_pipe_counts_data_packets_once() {
     let mut sender = steady(3.0);
     send(&mut sender, 0, 1..=2);
     send_without_data(&mut sender, 0, 3);
@@ -366,7 +366,7 @@ fn one_round_trip_sample_per_window() {
 
 /// An elapsed time as long as the round trip or longer cannot be true and is not subtracted.
 #[test]
-fn an_impossible_elapsed_time_is_ignored() {
+fn item_9_an_impossible_elapsed_time_is_ignored() {
     for (units, expected) in [(9_999, 10), (10_000, 100_000), (u32::MAX, 100_000)] {
         let mut sender = steady(8.0);
         send(&mut sender, 0, 1..=1);
@@ -382,7 +382,7 @@ fn an_impossible_elapsed_time_is_ignored() {
 /// RFC 4340, 11.4: what was never sent is not acknowledged, a vector with a reserved state is not
 /// believed, and runs beyond the first packet reach nothing.
 #[test]
-fn lies_are_ignored() {
+fn items_10_and_25_lies_are_ignored() {
     let mut sender = steady(8.0);
     assert_eq!(
         fates(&hear(&mut sender, 0, 1, &[(RECEIVED, 1)])),

@@ -56,7 +56,7 @@ fn a_server_closes() {
 
 /// Both closing handshakes end under heavy loss, whoever begins; so do crossed ones.
 #[test]
-fn closing_ends_under_loss() {
+fn item_19_closing_ends_under_loss() {
     for seed in 0..90 {
         let mut pair = Pair::new();
         let (client, server) = pair.open(Config::default(), Config::default());
@@ -119,7 +119,7 @@ fn a_lost_answer_to_a_close_is_no_failure() {
 /// RFC 4340, 8.3: an unanswered Close is repeated, first after two round trips and then less and
 /// less often; after 20 seconds the connection is reset and forgotten.
 #[test]
-fn an_unanswered_close_backs_off_and_ends() {
+fn item_19_an_unanswered_close_backs_off_and_ends() {
     let mut pair = Pair::new();
     let (client, _) = pair.open(Config::default(), Config::default());
     pair.rule(|_| Some(Fault::Lose));
@@ -141,7 +141,7 @@ fn an_unanswered_close_backs_off_and_ends() {
 /// `close` lets the queue drain for as long as it may linger and not longer; what is left then
 /// is refused.
 #[test]
-fn close_drains_for_the_linger_time() {
+fn item_20_close_drains_for_the_linger_time() {
     for linger in [5_000, 150] {
         let mut pair = Pair::new();
         let mut config = Config::default();
@@ -182,7 +182,7 @@ fn close_drains_for_the_linger_time() {
 /// A peer that acknowledges nothing cannot hold a closing connection (adversarial: resource
 /// exhaustion): linger and the Close's 20 seconds bound it.
 #[test]
-fn a_silent_peer_does_not_hold_a_close() {
+fn item_20_a_silent_peer_does_not_hold_a_close() {
     let mut pair = Pair::new();
     let (_, server) = pair.open(Config::default(), Config::default());
     for _ in 0..100 {
@@ -281,7 +281,7 @@ fn time_wait_keeps_the_flow() {
 
 /// RFC 4340, 8.3: only a server may ask to close; one that is asked says Sync and goes on.
 #[test]
-fn a_server_is_not_asked_to_close() {
+fn item_19_a_server_is_not_asked_to_close() {
     let mut pair = Pair::new();
     pair.open(Config::default(), Config::default());
     let answers = pair.inject(0, 1, |ack| Kind::CloseReq { ack }, |_| {});

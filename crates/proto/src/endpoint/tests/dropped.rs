@@ -251,7 +251,7 @@ fn repeated_request_data_is_reported() {
 /// (L4), what waited included; the sender stops, and its application learns why. The other
 /// direction goes on, and the connection closes in order.
 #[test]
-fn a_reader_that_has_stopped() {
+fn item_21_a_reader_that_has_stopped() {
     for ccid in [2, 3] {
         let mut pair = Pair::new();
         let (client, server) = pair.open(config(ccid), config(ccid));

@@ -199,7 +199,7 @@ fn one_source_has_its_share() {
 /// RFC 4340, 8.1.3: refusals for want of room are rationed: 1,024 a second at most, and a burst of
 /// a sixteenth of that.
 #[test]
-fn too_busy_is_said_at_a_limited_rate() {
+fn item_16_too_busy_is_said_at_a_limited_rate() {
     let mut pair = listening(InitCookies::Never, ms(2));
     pair.ends[1].config.max_connections = 0;
     pair.record = true;

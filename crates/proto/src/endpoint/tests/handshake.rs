@@ -173,7 +173,7 @@ fn half_open_connections_end() {
 /// RFC 4340, 8.5, step 4 (adversarial: REQUEST termination): in REQUEST a packet that does not
 /// acknowledge our Request changes nothing, whatever its type.
 #[test]
-fn blind_packets_do_not_end_an_attempt() {
+fn item_12_blind_packets_do_not_end_an_attempt() {
     for packet_type in PacketType::ALL {
         let mut pair = Pair::new();
         pair.rule(|wire| (wire.from == 0).then_some(Fault::Lose));
@@ -448,7 +448,7 @@ fn item_16_repeated_requests_get_new_responses() {
 /// RFC 5927 and RFC 4340, 14.1: "unreachable" ends an attempt if it is about our Request, and
 /// never an open connection; short quotes are read as far as they go.
 #[test]
-fn unreachable_ends_an_attempt_only() {
+fn item_30_unreachable_ends_an_attempt_only() {
     let unreachable = |head: &[u8]| {
         let mut pair = Pair::new();
         pair.rule(|_| Some(Fault::Lose));

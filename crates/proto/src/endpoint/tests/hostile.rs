@@ -265,7 +265,7 @@ proptest! {
 /// Off-path attackers who know ports and addresses but no numbers: a hundred thousand packets
 /// of all types change nothing, and cost eight Syncs a second.
 #[test]
-fn blind_attackers_get_nowhere() {
+fn item_13_blind_attackers_get_nowhere() {
     let mut pair = Pair::new();
     let (client, server) = pair.open(Config::default(), Config::default());
     let (_, ports) = pair.last_of(0);

@@ -38,7 +38,7 @@ fn put(encoder: &mut Encoder<'_>, options: &[Raw]) {
 /// RFC 4340, 5.8.2: Mandatory before what is not understood is Reset 6 with the option's type and
 /// two bytes of its data; Mandatory alone or doubled is Reset 5; before Padding it is nothing.
 #[test]
-fn mandatory() {
+fn item_5_mandatory() {
     let six = |data| Some((ResetCode::MandatoryError, data));
     let five = |data| Some((ResetCode::OptionError, data));
     let cases: [(&[Raw], _); 8] = [
@@ -71,7 +71,7 @@ fn mandatory() {
 
 /// RFC 4340, 5.8.2: Mandatory as the very last byte is Reset 5.
 #[test]
-fn mandatory_at_the_end() {
+fn item_5_mandatory_at_the_end() {
     let mut pair = opened();
     let answers = pair.inject(0, 1, ack, |encoder| {
         put(encoder, &[(0, &[]), (0, &[]), (0, &[]), (1, &[])]);
@@ -82,7 +82,7 @@ fn mandatory_at_the_end() {
 
 /// RFC 4340, 5.8 and 5.8.2: on Data, Mandatory and all negotiation are ignored.
 #[test]
-fn data_carries_no_dangerous_options() {
+fn item_5_data_carries_no_dangerous_options() {
     let mut pair = opened();
     let answers = pair.inject(
         0,
@@ -109,7 +109,7 @@ fn data_carries_no_dangerous_options() {
 /// RFC 4340, 5.8 and 15: options unknown, of wrong length, or running out of the head are ignored
 /// and the packet counts; what came before them was processed.
 #[test]
-fn odd_options_are_ignored() {
+fn items_4_and_9_odd_options_are_ignored() {
     let cases: [&[Raw]; 7] = [
         &[(99, &[1, 2, 3])],
         &[(37, &[])],
@@ -283,7 +283,7 @@ fn padding_is_not_data() {
 
 /// A thousand Changes of unknown features, and options that fill the head, get bounded answers.
 #[test]
-fn floods_of_options_are_bounded() {
+fn item_6_floods_of_options_are_bounded() {
     for round in 0..20u8 {
         let mut pair = opened();
         let answers = pair.inject(0, 1, ack, |encoder| {

@@ -111,7 +111,7 @@ fn checksums() {
 /// RFC 4340, 9.2: with partial coverage what is not covered may be damaged, what is may not; data
 /// shorter than the coverage is covered whole.
 #[test]
-fn partial_coverage() {
+fn item_7_partial_coverage() {
     for (damaged, arrives) in [(3, false), (4, true)] {
         let mut pair = Pair::new();
         let mut config = Config::default();
@@ -196,9 +196,10 @@ fn settle(now: &mut Instant, clients: &mut [(Endpoint, SocketAddr)], server: &mu
 }
 
 /// RFC 6773, 3.8: connections are told apart by all six parts: several over one pair of UDP
-/// ports, and the same DCCP ports from two hosts.
+/// ports, the same DCCP ports from two hosts, as behind two NATs, and the same DCCP ports from two
+/// UDP ports of one host. Each is a connection of its own, and none gets another one's data.
 #[test]
-fn six_parts_tell_connections_apart() {
+fn item_31_six_parts_tell_connections_apart() {
     let mut now = Instant::START + ms(1_000);
     let udp = ([192, 0, 2, 9], 6_511).into();
     let new = |secret| Endpoint::new(EndpointConfig::default(), [secret; 32]);
@@ -211,7 +212,8 @@ fn six_parts_tell_connections_apart() {
         .end
         .listen(PORT, &[SERVICE], Config::default())
         .unwrap();
-    let addresses = [1, 2].map(|host| SocketAddr::from(([192, 0, 2, host], 4_000)));
+    let addresses = [(1, 4_000), (2, 4_000), (1, 4_001)]
+        .map(|(host, port)| SocketAddr::from(([192, 0, 2, host], port)));
     let mut clients: Vec<_> = addresses
         .into_iter()
         .map(|address| (new(1), address))
@@ -232,7 +234,7 @@ fn six_parts_tell_connections_apart() {
         }
     }
     settle(&mut now, &mut clients, &mut server);
-    assert_eq!(server.accepted.len(), 4);
+    assert_eq!(server.accepted.len(), 6);
     for (i, id) in ids.iter().enumerate() {
         let payload = Payload::Bytes(Bytes::from(vec![i as u8]));
         clients[i / 2].0.send(now, *id, payload).unwrap();
@@ -253,7 +255,7 @@ fn six_parts_tell_connections_apart() {
         })
         .collect();
     got.sort_unstable();
-    assert_eq!(got, [0, 1, 2, 3]);
+    assert_eq!(got, [0, 1, 2, 3, 4, 5]);
 }
 
 /// A connection begun on a socket that is bound to every address finds its packets.

@@ -51,7 +51,7 @@ fn a_burst_beyond_the_window_is_survived() {
 /// RFC 4340, 7.5.4: however many invalid packets come, at most eight Syncs a second leave, for
 /// wrong numbers (step 6) and wrong types (step 7) alike.
 #[test]
-fn syncs_are_rationed() {
+fn item_13_syncs_are_rationed() {
     for (ahead, packet_type) in [(1 << 30, PacketType::Ack), (1, PacketType::Response)] {
         let mut pair = Pair::new();
         pair.open(Config::default(), Config::default());
@@ -77,15 +77,17 @@ fn syncs_are_rationed() {
 }
 
 /// RFC 4340, 7.5.4: an invalid Sync is met with silence, an invalid Reset with a Sync that
-/// acknowledges what we have, any other packet with one that acknowledges it.
+/// acknowledges what we have, any other packet with one that acknowledges it. The Sync has the next
+/// number, and no option of the invalid packet is processed.
 #[test]
-fn invalid_packets_get_their_answers() {
+fn item_14_invalid_packets_get_their_answers() {
     for packet_type in PacketType::ALL {
         let mut pair = Pair::new();
         pair.open(Config::default(), Config::default());
         let (last, _) = pair.last_of(0);
         let gsr = last.next();
         pair.inject(0, 1, |ack| Kind::Ack { ack }, |_| {});
+        let (sent, _) = pair.last_of(1);
         let answers = pair.inject(
             0,
             5_000,
@@ -97,6 +99,13 @@ fn invalid_packets_get_their_answers() {
         );
         let silent = [PacketType::Sync, PacketType::SyncAck, PacketType::Listen];
         let acks: Vec<_> = answers.iter().map(|w| w.packet().kind).collect();
+        for answer in &answers {
+            assert_eq!(
+                answer.packet().seq,
+                sent.next().into(),
+                "a number of its own"
+            );
+        }
         if silent.contains(&packet_type) {
             assert_eq!(acks, [], "{packet_type}");
         } else {
@@ -112,7 +121,7 @@ fn invalid_packets_get_their_answers() {
 
 /// A packet with 24-bit numbers, which were never agreed to, is ignored (RFC 4340, 7.6.1).
 #[test]
-fn short_numbers_are_ignored() {
+fn item_3_short_numbers_not_agreed_on_are_ignored() {
     let mut pair = Pair::new();
     let (_, server) = pair.open(Config::default(), Config::default());
     let (seq, ports) = pair.last_of(0);
@@ -151,7 +160,7 @@ fn numbers_wrap() {
 
 /// Step 2: a packet for nobody gets Reset 3 with numbers of its own, a Reset gets silence.
 #[test]
-fn strangers_are_reset() {
+fn item_11_strangers_are_reset() {
     let mut pair = Pair::new();
     pair.open(Config::default(), Config::default());
     let (_, mut ports) = pair.last_of(0);
@@ -187,7 +196,7 @@ fn strangers_are_reset() {
 /// Two endpoints that know nothing of each other stop talking after one packet each, whatever
 /// the first one was (no reset storm).
 #[test]
-fn no_reset_storm() {
+fn item_11_no_reset_storm() {
     let mut dice = Dice::new(11);
     for _ in 0..500 {
         let mut pair = Pair::new();
@@ -250,7 +259,7 @@ fn a_restarted_peer_resets() {
 
 /// What a packet of each type does in each state.
 #[test]
-fn every_type_in_every_state() {
+fn items_11_and_12_every_type_in_every_state() {
     use PacketType as T;
     use State as S;
     // After the packet: the state, and what was answered at once.

@@ -214,6 +214,67 @@ fn item_22_unexpected_confirms_are_ignored() {
     }
 }
 
+/// RFC 4340, 6.6.2 and 6.6.3: a Change that comes again on a new packet, since its Confirm was lost,
+/// gets the same Confirm again.
+#[test]
+fn item_22_a_repeated_change_gets_the_same_confirm() {
+    let (mut end, _) = open_pair();
+    let change = option(CHANGE_R, &[7, 1, 0]);
+    let mut answers = Vec::new();
+    for ms in [1_000, 2_000, 3_000] {
+        end.receive_bytes(&change).unwrap();
+        answers.push(end.send(at(ms), PacketType::Ack));
+    }
+    let feature = 7;
+    let DccpOption::ConfirmL { value, .. } = options(&answers[0])[0] else {
+        panic!("a Confirm");
+    };
+    assert_eq!(value[0], 1, "NDP Counts are granted");
+    for answer in &answers {
+        assert_eq!(options(answer), [DccpOption::ConfirmL { feature, value }]);
+    }
+}
+
+/// RFC 4340, 6.6.7: CCID, short numbers and Sequence Window are known to every DCCP, so that an
+/// empty Confirm of one, where a Change of it was sent, is Reset 5.
+#[test]
+fn item_22_what_everybody_knows_is_not_refused() {
+    let client = Config {
+        short_seqnos: true,
+        ..config(&[3, 2], &[3, 2])
+    };
+    for feature in [
+        Feature::Ccid,
+        Feature::AllowShortSeqnos,
+        Feature::SequenceWindow,
+    ] {
+        let mut client = End::new(Role::Client, &client);
+        let request = client.send(at(0), PacketType::Request);
+        let asked = options(&request)
+            .into_iter()
+            .find_map(|option| match option {
+                DccpOption::ChangeL { feature: f, .. } => {
+                    (f == feature.number()).then_some(CONFIRM_R)
+                }
+                DccpOption::ChangeR { feature: f, .. } => {
+                    (f == feature.number()).then_some(CONFIRM_L)
+                }
+                _ => None,
+            });
+        let confirm = asked.unwrap_or_else(|| panic!("the Request asks for {feature}"));
+        let ackno = Some(client.gss);
+        let empty = option(confirm, &[feature.number()]);
+        let answered = client.receive_options(
+            PacketType::Response,
+            Seq::new(7_000),
+            ackno,
+            Options::new(&empty),
+        );
+        let fatal = answered.unwrap_err();
+        assert_eq!(fatal.code, ResetCode::OptionError, "{feature}");
+    }
+}
+
 /// RFC 4340, 6.6.4: reordered and duplicated packets change nothing, even with Mandatory.
 #[test]
 fn item_22_reordered_changes_are_ignored() {
@@ -292,6 +353,13 @@ fn answers_to_the_first_copy_count_after_a_retransmission() {
 /// the wrap; without the rule they would be ignored for the next 2^47 packets.
 #[test]
 fn item_24_negotiation_survives_half_a_circle() {
+    // Three quarters of the circle, and one and a quarter, which wraps both numbers.
+    for quarters in [3, 5] {
+        half_a_circle_later(quarters);
+    }
+}
+
+fn half_a_circle_later(quarters: usize) {
     let (mut server, _) = open_pair();
     let change = |ratio: u8| option(CHANGE_L, &[5, 0, ratio]);
     server.receive_bytes(&change(3)).unwrap();
@@ -299,8 +367,8 @@ fn item_24_negotiation_survives_half_a_circle() {
         .negotiation
         .request_change(Feature::SequenceWindow, Location::Local, 2_048);
     server.send(at(1_000), PacketType::Ack);
-    // Packets without options, a quarter of the circle apart, three quarters round.
-    for _ in 0..3 {
+    // Packets without options, a quarter of the circle apart.
+    for _ in 0..quarters {
         let seq = server.gsr.add(1 << 46);
         server.gss = server.gss.add(1 << 46);
         server
@@ -326,7 +394,7 @@ fn item_24_negotiation_survives_half_a_circle() {
 /// Heads full of Changes: at most one Confirm for each feature, which always fits, and no state
 /// that grows.
 #[test]
-fn floods_of_changes_get_one_confirm_each() {
+fn item_6_floods_of_changes_get_one_confirm_each() {
     let (mut end, _) = open_pair();
     let same = option(CHANGE_R, &[6, 1]).repeat(250);
     for _ in 0..4 {

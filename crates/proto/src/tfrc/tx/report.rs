@@ -201,7 +201,7 @@ mod tests {
     /// on where the first ended, before the intervals as well as behind them; counts alone say
     /// nothing.
     #[test]
-    fn odd_drop_counts() {
+    fn item_28_odd_drop_counts() {
         let counts = [195, 8, 0, 0, 9, 0, 0, 1, 195, 5, 0, 0, 2];
         let intervals = [
             193, 39, 0, 0, 0, 10, 0, 0, 3, 0, 0, 13, 0, 0, 8, 0, 0, 5, 0, 0, 13, 0, 0, 8, 0, 0, 7,
@@ -238,7 +238,7 @@ mod tests {
     /// RFC 4342, 8.6.1: intervals that skip more than three packets are ignored, and so is a
     /// second option; the rest of the packet still counts.
     #[test]
-    fn odd_intervals_are_ignored() {
+    fn item_28_odd_intervals_are_ignored() {
         let bytes = [
             193, 12, 4, 0, 0, 10, 0, 0, 1, 0, 0, 11, // skips four
             193, 12, 0, 0, 0, 20, 0, 0, 1, 0, 0, 21, //

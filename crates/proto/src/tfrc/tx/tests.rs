@@ -137,7 +137,7 @@ fn elapsed_time_is_subtracted() {
 /// A peer that claims to have held a packet for longer than we waited gives no sample; the rest
 /// of its report counts.
 #[test]
-fn impossible_elapsed_times_are_no_sample() {
+fn item_9_impossible_elapsed_times_are_no_sample() {
     let mut tx = half(false);
     send(&mut tx, at(1_000), 50);
     ack(&mut tx, at(1_100), 9, 50, full(0, ms(0), 1));
@@ -186,7 +186,7 @@ fn a_report_needs_a_receive_rate() {
 
 /// Feedback that is a copy, or older than what came before, changes nothing.
 #[test]
-fn copies_and_stragglers_are_ignored() {
+fn item_28_copies_and_stragglers_are_ignored() {
     let mut tx = half(true);
     send(&mut tx, at(1_000), 50);
     send(&mut tx, at(1_001), 51);
@@ -326,4 +326,58 @@ fn round_trips_as_options() {
     send(&mut tx, at(1_000), 50);
     ack(&mut tx, at(1_100), 9, 50, full(0, ms(0), 1));
     assert_eq!(tx.rtt_estimate(), Some(100_000));
+}
+
+/// Item 27: reports at the ends of every field, on round trips of nothing, a microsecond and minutes:
+/// the rate stays a number between a packet in 64 seconds (RFC 5348, 4.3) and the cap, the
+/// round trip one that can be, and the next packet has its moment.
+#[test]
+fn item_27_reports_at_the_ends_of_their_fields() {
+    let lengths = [0, 1, 0x7F_FFFF, (1 << 24) - 1];
+    for rate_told in [0, 1, u32::MAX] {
+        for inverse in [0, 1, u32::MAX - 1, NO_LOSS] {
+            for wait in [Duration::ZERO, Duration::from_micros(1), ms(200_000)] {
+                for length in lengths {
+                    let mut tx = half(true);
+                    let mut now = at(1_000);
+                    for i in 0..20 {
+                        send(&mut tx, now, 50 + i);
+                        now += wait;
+                        ack(&mut tx, now, 9 + i, 50 + i, |encoder| {
+                            let elapsed =
+                                DccpOption::ElapsedTime(if i % 4 == 3 { u32::MAX } else { 0 });
+                            let rate = DccpOption::ReceiveRate(rate_told);
+                            put(
+                                encoder,
+                                &[elapsed, rate, DccpOption::LossEventRate(inverse)],
+                            );
+                            let interval = fairwire_wire::LossInterval {
+                                lossless_length: length,
+                                ecn_nonce: false,
+                                loss_length: length & 0x7F_FFFF,
+                                data_length: length,
+                            };
+                            if i % 2 == 0 {
+                                encoder
+                                    .loss_intervals(0, [interval; 3])
+                                    .expect("there is room");
+                            }
+                        });
+                        let rate = rate(&tx);
+                        let what = format!("{rate_told} {inverse} {wait} {length}: {rate}");
+                        assert!(rate.is_finite(), "{what}");
+                        let least = f64::from(SIZE) / 64.0;
+                        assert!((least..=125e9).contains(&rate), "{what}");
+                        assert!(
+                            tx.gauges().p.is_some_and(|p| (0.0..=1.0).contains(&p)),
+                            "{what}"
+                        );
+                        if let Permit::At(next) = tx.permit(now, 1, SIZE) {
+                            assert!(next > now, "{what}");
+                        }
+                    }
+                }
+            }
+        }
+    }
 }

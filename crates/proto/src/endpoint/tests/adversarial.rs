@@ -1,0 +1,457 @@
+//! Hostile input, by the items of `docs/adversarial.md`: what the tests of each topic do not send.
+//! Mostly in UDP, where no checksum stands in the way.
+
+use fairwire_units::{Duration, Ecn};
+use fairwire_wire::{
+    AckCell, CellState, DccpOption, Encoder, HeadBuf, Kind, PacketType, ResetCode, Seq,
+};
+
+use super::pair::{Fault, PORT, Pair, SERVICE, Wire, data, ms};
+use super::{forged, kind_of, reseal};
+use crate::connection::seal;
+use crate::{Config, ConnectionId, Encapsulation, Event, InitCookies, Meta, Path, Payload};
+
+const ACK: fn(fairwire_wire::SeqNo) -> Kind = |ack| Kind::Ack { ack };
+
+fn in_udp() -> (Pair, ConnectionId, ConnectionId) {
+    let mut pair = Pair::along(Encapsulation::Udp, ms(20));
+    let (client, server) = pair.open(Config::default(), Config::default());
+    (pair, client, server)
+}
+
+/// Packets that the server's connection took, and those that nobody did.
+fn taken_and_malformed(pair: &Pair) -> (u64, u64) {
+    let server = pair.server.expect("accepted");
+    let taken = pair.ends[1].stats(server).expect("open").packets_received;
+    (taken, pair.ends[1].endpoint_stats().malformed)
+}
+
+/// Hands the server a head without payload; gives what it answers at once.
+fn answers_to_head(pair: &mut Pair, head: &[u8]) -> Vec<Wire> {
+    let mut wire = pair.forge(0, 0, ACK, |_| {}, Payload::EMPTY);
+    wire.head = head.to_vec();
+    pair.answers_to(&wire)
+}
+
+fn is_closed(pair: &Pair) -> bool {
+    let told = pair.told(0).into_iter().chain(pair.told(1));
+    told.into_iter()
+        .any(|event| matches!(event, Event::Closed { .. }))
+}
+
+/// Item 1; RFC 4340, 5.1: the next packet of each type, cut at each length of its head, and with
+/// each Data Offset below its header or beyond its end, is ignored: no answer, no state, and read
+/// to its end at most. Whole, an Ack counts.
+#[test]
+fn item_1_broken_heads_change_nothing() {
+    for packet_type in PacketType::ALL {
+        let (mut pair, ..) = in_udp();
+        let timestamp = |encoder: &mut Encoder<'_>| {
+            encoder.option(&DccpOption::Timestamp(9)).expect("room");
+        };
+        let kind = |ack| kind_of(packet_type, ack);
+        let bare = pair.forge(0, 1, kind, |_| {}, Payload::EMPTY).head.len();
+        let whole = pair.forge(0, 1, kind, timestamp, Payload::EMPTY).head;
+        let (taken, malformed) = taken_and_malformed(&pair);
+        let mut sent = 0;
+        for len in 0..whole.len() {
+            assert!(answers_to_head(&mut pair, &whole[..len]).is_empty());
+            sent += 1;
+        }
+        for words in 0..=u8::MAX {
+            let offset = usize::from(words) * 4;
+            if offset < bare || offset > whole.len() {
+                let mut head = whole.clone();
+                head[4] = words;
+                assert!(
+                    answers_to_head(&mut pair, &head).is_empty(),
+                    "{packet_type} {words}"
+                );
+                sent += 1;
+            }
+        }
+        assert_eq!(
+            taken_and_malformed(&pair),
+            (taken, malformed + sent),
+            "{packet_type}"
+        );
+        if packet_type == PacketType::Ack {
+            answers_to_head(&mut pair, &whole);
+            assert_eq!(taken_and_malformed(&pair), (taken + 1, malformed + sent));
+        }
+    }
+}
+
+/// Item 2; RFC 4340, 5.1 and 3.1: packets of the types 11 to 15 are ignored, in both header forms,
+/// and the Ack Vector sent next calls their number missing. An Ack with every reserved bit set is
+/// taken.
+#[test]
+fn item_2_reserved_types_are_not_received() {
+    for number in 11..=15u8 {
+        for long in [0, 1] {
+            let (mut pair, ..) = in_udp();
+            let (taken, malformed) = taken_and_malformed(&pair);
+            let mut head = pair.forge(0, 1, ACK, |_| {}, Payload::EMPTY).head;
+            head[8] = number << 1 | long;
+            assert!(answers_to_head(&mut pair, &head).is_empty());
+            assert_eq!(taken_and_malformed(&pair), (taken, malformed + 1));
+            let (last, _) = pair.last_of(0);
+            let wire = pair.forge(0, 2, |_| Kind::Data, |_| {}, data(5));
+            let answers = pair.answers_to(&wire);
+            let answer = answers.first().expect("a gap is told at once").packet();
+            assert_eq!(answer.ack(), Some(last.add(2).into()));
+            let options = answer.options.iter().filter_map(|raw| raw.decode().ok());
+            let states: Vec<_> = options
+                .filter_map(|option| match option {
+                    DccpOption::AckVector { cells, .. } => Some(cells),
+                    _ => None,
+                })
+                .flat_map(|cells| cells.iter().collect::<Vec<_>>())
+                .map(|cell| (cell.state(), cell.run()))
+                .collect();
+            assert_eq!(
+                states[..2],
+                [(CellState::Received, 1), (CellState::NotReceived, 1)],
+                "{number}"
+            );
+        }
+    }
+    let (mut pair, ..) = in_udp();
+    let (taken, malformed) = taken_and_malformed(&pair);
+    let mut head = pair.forge(0, 1, ACK, |_| {}, Payload::EMPTY).head;
+    head[8] |= 0xE0;
+    head[9] = 0xFF;
+    head[16..18].fill(0xFF);
+    assert!(answers_to_head(&mut pair, &head).is_empty());
+    assert_eq!(taken_and_malformed(&pair), (taken + 1, malformed));
+}
+
+/// Item 4; RFC 4340, 5.8: an option whose length is 0, 1 or beyond the head, or whose type is the
+/// head's last byte, ends the options there. The Timestamp before it is echoed, the two Mandatory
+/// that its data would be do nothing, and the packet counts.
+#[test]
+fn item_4_nonsensical_lengths_end_the_options() {
+    for length in [Some(0), Some(1), Some(7), Some(255), None] {
+        let (mut pair, _, server) = in_udp();
+        let options = |encoder: &mut Encoder<'_>| {
+            encoder.option(&DccpOption::Timestamp(9)).expect("room");
+            encoder.raw_option(99, &[1; 4]).expect("room");
+        };
+        let mut head = pair
+            .forge(0, 1, |ack| Kind::Sync { ack }, options, Payload::EMPTY)
+            .head;
+        let len = head.len();
+        match length {
+            Some(length) => head[len - 5] = length,
+            None => head[len - 6..].copy_from_slice(&[0, 0, 0, 0, 0, 99]),
+        }
+        let answers = answers_to_head(&mut pair, &head);
+        assert_eq!(answers.len(), 1, "{length:?}");
+        assert_eq!(answers[0].packet_type(), PacketType::SyncAck, "{length:?}");
+        let before = pair.log.len() - 1;
+        pair.ends[1].send(pair.now, server, data(5)).unwrap();
+        pair.drain();
+        let options = pair.log[before..].iter().map(|wire| wire.packet().options);
+        let echoed = DccpOption::TimestampEcho {
+            timestamp: 9,
+            elapsed: None,
+        };
+        let echoes = options.flat_map(|options| options.iter().collect::<Vec<_>>());
+        let echoes = echoes.filter(|raw| raw.decode() == Ok(echoed)).count();
+        assert_eq!(echoes, 1, "{length:?}");
+        assert!(!is_closed(&pair));
+    }
+}
+
+/// Item 7; RFC 4340, 9.2: a packet whose Checksum Coverage reaches beyond its data is ignored with
+/// its options: the Mandatory at its end would reset. With the checksum right, natively, and in UDP.
+#[test]
+fn item_7_coverage_beyond_the_data_drops_the_options_too() {
+    for (encapsulation, payload) in [(Encapsulation::Native, 7), (Encapsulation::Udp, 0)] {
+        for cscov in 0..=15u8 {
+            let mut pair = Pair::along(encapsulation, ms(20));
+            pair.open(Config::default(), Config::default());
+            let (taken, malformed) = taken_and_malformed(&pair);
+            let mandatory = |encoder: &mut Encoder<'_>| {
+                encoder.option(&DccpOption::Mandatory).expect("room");
+                encoder.raw_option(99, &[7, 8]).expect("room");
+            };
+            let kind = |ack| Kind::DataAck { ack };
+            let mut wire = pair.forge(0, 1, kind, mandatory, data(payload));
+            wire.head[5] = cscov;
+            if encapsulation == Encapsulation::Native {
+                let path = pair.path(0);
+                reseal(&mut wire, &path);
+            }
+            let answers = pair.answers_to(&wire);
+            let covers = u32::from(cscov.saturating_sub(1)) * 4;
+            if covers > payload {
+                assert!(answers.is_empty(), "{cscov}");
+                assert_eq!(
+                    taken_and_malformed(&pair),
+                    (taken, malformed + 1),
+                    "{cscov}"
+                );
+            } else if cscov == 0 || encapsulation == Encapsulation::Udp {
+                let reset = answers.first().and_then(Wire::reset);
+                assert_eq!(reset.map(|(code, _)| code), Some(ResetCode::MandatoryError));
+            }
+        }
+    }
+}
+
+/// Item 12; RFC 4340, 8.5, step 4, and 8.1.3: 5,000 Data in a second that acknowledge nothing reach
+/// a client in REQUEST: it answers at a limited rate and stays in REQUEST, so that it connects in
+/// the end.
+#[test]
+fn item_12_packet_errors_are_rationed() {
+    let mut pair = Pair::new();
+    pair.rule(|wire| (wire.from == 0).then_some(Fault::Lose));
+    pair.connect(Config::default(), Config::default());
+    let ports = pair.log[0].packet().ports.swapped();
+    for n in 0..5_000 {
+        let wire = forged(&pair, 1, ports, Seq::new(n), &Kind::Data);
+        pair.answers_to(&wire);
+        pair.now += Duration::from_micros(200);
+    }
+    let resets = pair
+        .log
+        .iter()
+        .filter(|wire| wire.reset().is_some())
+        .count();
+    assert!((1..=1_024 + 64).contains(&resets), "{resets}");
+    assert_eq!(pair.told(0), []);
+    pair.rule(|_| None);
+    pair.run_for(ms(3_000));
+    assert!(pair.told(0).contains(&Event::Connected));
+}
+
+/// Item 15; RFC 4340, 7.5.3: while valid packets come, Syncs and `SyncAck`s beyond the window are
+/// dropped without an answer, and the window does not move. After three round trips of silence one
+/// is taken and moves it.
+#[test]
+fn item_15_syncs_leap_only_when_quiet() {
+    for packet_type in [PacketType::Sync, PacketType::SyncAck] {
+        let (mut pair, ..) = in_udp();
+        let kind = |ack| kind_of(packet_type, ack);
+        for n in 0..1_000 {
+            if n % 100 == 0 {
+                // A valid packet every 10 ms, a quarter of the round trip.
+                assert!(pair.inject(0, 1 + n / 100, ACK, |_| {}).is_empty());
+            }
+            let answers = pair.inject(0, 5_000 + n * 7, kind, |_| {});
+            assert!(answers.is_empty(), "{packet_type} {n}");
+            pair.now += Duration::from_micros(100);
+        }
+        let (taken, _) = taken_and_malformed(&pair);
+        assert!(
+            pair.inject(0, 20, ACK, |_| {}).is_empty(),
+            "the window is where it was"
+        );
+        assert_eq!(taken_and_malformed(&pair).0, taken + 1);
+
+        pair.rule(|_| Some(Fault::Lose));
+        pair.run_for(ms(130));
+        pair.inject(0, 5_000, kind, |_| {});
+        assert_eq!(taken_and_malformed(&pair).0, taken + 2, "{packet_type}");
+        assert!(
+            pair.inject(0, 5_001, ACK, |_| {}).is_empty(),
+            "the window has moved"
+        );
+        assert_eq!(taken_and_malformed(&pair).0, taken + 3, "{packet_type}");
+        let late = pair.inject(0, 21, ACK, |_| {});
+        assert_eq!(late.first().map(Wire::packet_type), Some(PacketType::Sync));
+    }
+}
+
+/// Item 19; RFC 4340, 7.5.3 and 7.5.4: a Close or `CloseReq` whose number is not newer than all that
+/// came, or which acknowledges less than was acknowledged, closes nothing and is answered with a
+/// Sync that acknowledges it.
+#[test]
+fn item_19_old_closes_close_nothing() {
+    for (from, packet_type) in [
+        (0, PacketType::Close),
+        (1, PacketType::Close),
+        (1, PacketType::CloseReq),
+    ] {
+        // Its number beyond the last one taken, and how far its acknowledgement lies back.
+        for (ahead, back) in [(1, 0), (0, 0), (2, 1), (2, 50)] {
+            let mut pair = Pair::new();
+            let (client, server) = pair.open(Config::default(), Config::default());
+            for _ in 0..60 {
+                for (side, id) in [(0, client), (1, server)] {
+                    pair.ends[side].send(pair.now, id, data(10)).unwrap();
+                }
+                pair.run_for(ms(50));
+            }
+            pair.run_for(ms(1_000));
+            assert!(pair.inject(from, 1, ACK, |_| {}).is_empty());
+            let (last, _) = pair.last_of(from);
+            let answers = pair.inject(
+                from,
+                ahead,
+                |ack| kind_of(packet_type, ack.extend(Seq::ZERO).sub(back).into()),
+                |_| {},
+            );
+            let kinds: Vec<_> = answers.iter().map(|wire| wire.packet().kind).collect();
+            let ack = last.add(ahead).into();
+            assert_eq!(kinds, [Kind::Sync { ack }], "{packet_type} {ahead} {back}");
+            assert!(!is_closed(&pair), "{packet_type} {ahead} {back}");
+        }
+    }
+}
+
+/// Item 23; RFC 4340, 10.3: an option of a CCID before that CCID is agreed on, here a Receive Rate
+/// on the Request, is ignored; after Mandatory it is Reset 6.
+#[test]
+fn item_23_options_of_a_ccid_before_it_is_agreed_on() {
+    for mandatory in [false, true] {
+        let mut pair = Pair::new();
+        pair.rule(|_| Some(Fault::Lose));
+        pair.connect(Config::default(), Config::default());
+        let options = |encoder: &mut Encoder<'_>| {
+            if mandatory {
+                encoder.option(&DccpOption::Mandatory).expect("room");
+            }
+            encoder.option(&DccpOption::ReceiveRate(5)).expect("room");
+        };
+        let kind = |_| Kind::Request { service: SERVICE };
+        let answers = pair.inject(0, 0, kind, options);
+        assert_eq!(answers.len(), 1);
+        let reset = answers[0].reset();
+        let refused = (ResetCode::MandatoryError, [194, 0, 0]);
+        assert_eq!(reset, mandatory.then_some(refused));
+        if !mandatory {
+            assert_eq!(answers[0].packet_type(), PacketType::Response);
+        }
+    }
+}
+
+/// Item 28; RFC 6773, 3.8: feedback that comes from another UDP port, or for other DCCP ports,
+/// belongs to another connection, and acknowledges nothing; the same from the right one does.
+#[test]
+fn item_28_feedback_from_a_wrong_port_is_ignored() {
+    let (mut pair, client, _) = in_udp();
+    pair.rule(|_| Some(Fault::Lose));
+    pair.ends[0].send(pair.now, client, data(5)).unwrap();
+    pair.drain();
+    let vector = |encoder: &mut Encoder<'_>| {
+        let arrived = AckCell::new(CellState::Received, 1);
+        encoder.ack_vector([arrived]).expect("room");
+    };
+    let wire = pair.forge(1, 1, ACK, vector, Payload::EMPTY);
+    let right = pair.path(0);
+    let acknowledged = |pair: &Pair| pair.ends[0].stats(client).unwrap().acknowledged;
+    let mut elsewhere = right;
+    elsewhere.remote.set_port(right.remote.port() ^ 1);
+    let mut moved = wire.head.clone();
+    moved[1] ^= 1;
+    for (path, head, expected) in [
+        (elsewhere, &wire.head, 0),
+        (right, &moved, 0),
+        (right, &wire.head, 1),
+    ] {
+        let meta = Meta {
+            path,
+            ecn: Ecn::NotEct,
+        };
+        pair.ends[0].handle_datagram(pair.now, meta, head, Payload::EMPTY);
+        pair.drain();
+        assert_eq!(acknowledged(&pair), expected);
+    }
+    assert!(!is_closed(&pair));
+}
+
+/// Item 29, CCID 3 and 4: every packet is marked on the way, those without data too, for ten seconds.
+/// Each becomes far slower than without marks; the connection lives, and when the marks end data
+/// still arrive within a minute (at p = 1 RFC 5348's equation allows a packet in about ten seconds),
+/// and it closes in order.
+#[test]
+fn item_29_marks_on_everything_slow_rates() {
+    for ccid in [3, 4] {
+        let run = |spoofed: bool| {
+            let mut pair = Pair::new();
+            let mut config = Config::default();
+            config.send_ccids = vec![ccid];
+            config.receive_ccids = vec![ccid];
+            let (client, server) = pair.open(config.clone(), config);
+            pair.record = false;
+            pair.bottleneck = Some((ms(1), 50));
+            pair.rule(move |_| spoofed.then_some(Fault::Spoof));
+            pair.saturate(0, client, 100, ms(10_000));
+            let received = |pair: &Pair| pair.ends[1].stats(server).unwrap().data_received;
+            let marked = received(&pair);
+            pair.rule(|_| None);
+            if spoofed {
+                pair.saturate(0, client, 100, ms(60_000));
+                assert!(received(&pair) > marked, "CCID {ccid}");
+            }
+            assert!(!is_closed(&pair), "CCID {ccid}");
+            pair.ends[0].discard(pair.now, client);
+            pair.run_for(ms(1_000));
+            let reason = crate::CloseReason::Closed;
+            let closed = pair.told(1).contains(&Event::Closed { reason });
+            assert!(closed, "CCID {ccid}");
+            marked
+        };
+        let (marked, clean) = (run(true), run(false));
+        assert!(marked * 2 < clean, "CCID {ccid}: {marked} of {clean}");
+    }
+}
+
+/// Item 31: Requests that nobody goes on with, from forged addresses, are no amplifier: each gets one
+/// Response at most, and half-open connections one Reset in the end; none is much larger than the
+/// Request. With state the options of a Response are what is more, without it the cookie, too.
+#[test]
+fn item_31_responses_do_not_amplify() {
+    for (policy, more) in [(InitCookies::Never, 100), (InitCookies::Always, 200)] {
+        for options in [0, 200] {
+            let mut pair = Pair::along(Encapsulation::Udp, ms(20));
+            pair.ends[1].config.init_cookies = policy;
+            pair.ends[1]
+                .listen(PORT, &[SERVICE], Config::default())
+                .unwrap();
+            pair.rule(|_| Some(Fault::Lose));
+            let mut size = 0;
+            for n in 0..50u8 {
+                let mut head = HeadBuf::new();
+                let path = Path {
+                    remote: ([198, 51, 100, n], 6_511).into(),
+                    ..pair.path(1)
+                };
+                let ports = fairwire_wire::Ports {
+                    source: 50_000,
+                    destination: PORT,
+                };
+                let kind = Kind::Request { service: SERVICE };
+                let seq = Seq::new(u64::from(n)).into();
+                let mut encoder = Encoder::new(&mut head, ports, seq, &kind, 0, 0);
+                if options > 0 {
+                    encoder.raw_option(200, &vec![7; options]).expect("room");
+                }
+                seal(encoder, &path, &Payload::EMPTY, 0);
+                size = head.as_slice().len();
+                let meta = Meta {
+                    path,
+                    ecn: Ecn::NotEct,
+                };
+                pair.ends[1].handle_datagram(pair.now, meta, head.as_slice(), Payload::EMPTY);
+                pair.drain();
+            }
+            pair.run_for(Duration::from_secs(1_000));
+            let types = pair.types(1);
+            let of = |wanted| types.iter().filter(|&&t| t == wanted).count();
+            assert_eq!(of(PacketType::Response), 50);
+            assert!(
+                of(PacketType::Reset) <= 50 && types.len() <= 100,
+                "{}",
+                types.len()
+            );
+            for wire in &pair.log {
+                let len = wire.head.len();
+                assert!(len <= size + more, "{len} for {size}, {policy:?}");
+                assert_eq!(wire.transmit.payload.len(), 0);
+            }
+        }
+    }
+}
