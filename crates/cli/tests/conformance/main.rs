@@ -1,7 +1,9 @@
 //! `docs/conformance.md` and the code say the same: the table is well formed, everything it names
 //! is there, [`counts`] finds a row for each word of the RFCs, and [`citations`] a row for each
-//! citation in the code and a citation for each row.
+//! citation in the code and a citation for each row. [`adversarial`] does the like for
+//! `docs/adversarial.md`.
 
+mod adversarial;
 mod citations;
 mod counts;
 mod table;

@@ -82,7 +82,7 @@ pub(crate) fn rows() -> Vec<Row> {
 }
 
 /// The names in a cell; `-` is none.
-fn names(cell: &str) -> Vec<String> {
+pub(crate) fn names(cell: &str) -> Vec<String> {
     if cell == "-" {
         return Vec::new();
     }

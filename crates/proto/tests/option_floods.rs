@@ -1,0 +1,155 @@
+//! Options that a peer may repeat for ever take no memory that stays.
+//!
+//! A binary of its own, because the allocator counts for the entire process.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicIsize, Ordering};
+
+use fairwire_proto::{Config, Encapsulation, Endpoint, EndpointConfig, Meta, Path, Payload};
+use fairwire_units::{Duration, Ecn, Instant};
+use fairwire_wire::{DccpOption, Encoder, HeadBuf, Kind, Packet, Ports, Seq, ServiceCode};
+
+struct Counting;
+
+/// Bytes that are held.
+static HELD: AtomicIsize = AtomicIsize::new(0);
+
+// SAFETY: every call is passed on to the system's allocator with the arguments it came with, so
+// its guarantees hold for ours; counting touches no memory that is handed out.
+#[expect(
+    unsafe_code,
+    reason = "an allocator can be written in no other way, and only a test uses it"
+)]
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        HELD.fetch_add(layout.size().cast_signed(), Ordering::Relaxed);
+        // SAFETY: our caller's promises about the layout are the system's.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        HELD.fetch_sub(layout.size().cast_signed(), Ordering::Relaxed);
+        // SAFETY: the pointer came from `alloc` above, that is from the system, with this layout.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+const SERVICE: ServiceCode = ServiceCode(42);
+const PORTS: Ports = Ports {
+    source: 50_000,
+    destination: 5_001,
+};
+
+/// A server with one connection, and the numbers of the client that we play.
+struct Victim {
+    end: Endpoint,
+    now: Instant,
+    seq: Seq,
+    newest: Seq,
+}
+
+impl Victim {
+    fn new() -> Self {
+        let mut end = Endpoint::new(EndpointConfig::default(), [7; 32]);
+        end.listen(PORTS.destination, &[SERVICE], Config::default())
+            .expect("the port is free");
+        let mut victim = Self {
+            end,
+            now: Instant::START + Duration::from_secs(1),
+            seq: Seq::new(1_000),
+            newest: Seq::ZERO,
+        };
+        victim.hear(&Kind::Request { service: SERVICE }, |_| {});
+        let ack = victim.newest.into();
+        victim.hear(&Kind::Ack { ack }, |_| {});
+        assert_eq!(victim.end.endpoint_stats().connections, 1);
+        assert_eq!(victim.end.endpoint_stats().half_open, 0);
+        victim
+    }
+
+    /// The next packet of ours, ten milliseconds later, and all that it brings about.
+    fn hear(&mut self, kind: &Kind, options: impl FnOnce(&mut Encoder<'_>)) {
+        let mut head = HeadBuf::new();
+        let mut encoder = Encoder::new(&mut head, PORTS, self.seq.into(), kind, 0, 0);
+        options(&mut encoder);
+        let head = encoder.finish().as_slice();
+        let path = Path {
+            encapsulation: Encapsulation::Udp,
+            local: ([192, 0, 2, 2], 6_511).into(),
+            remote: ([192, 0, 2, 1], 6_511).into(),
+        };
+        let meta = Meta {
+            path,
+            ecn: Ecn::NotEct,
+        };
+        self.end
+            .handle_datagram(self.now, meta, head, Payload::EMPTY);
+        self.seq = self.seq.next();
+        self.now += Duration::from_millis(10);
+        self.end.handle_timeout(self.now);
+        let mut out = HeadBuf::new();
+        while self.end.poll_transmit(self.now, &mut out).is_some() {
+            let packet = Packet::decode(out.as_slice()).expect("we can read it");
+            assert!(!matches!(packet.kind, Kind::Reset { .. }));
+            self.newest = packet.seq.long().expect("48 bits");
+        }
+        while self.end.poll_event().is_some() {}
+    }
+
+    /// An Ack full of Changes: equal ones, unknown ones, the longest lists, the widest window.
+    fn flood(&mut self, round: u8) {
+        let ack = self.newest.into();
+        self.hear(&Kind::Ack { ack }, |encoder| {
+            let long = [200; 252];
+            let widest = [0x3F, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF];
+            let window = DccpOption::ChangeL {
+                feature: 3,
+                value: &widest,
+            };
+            encoder.option(&window).expect("the first fits");
+            for n in 0..=u8::MAX {
+                let value = if round.is_multiple_of(3) {
+                    &long[..]
+                } else {
+                    &[1]
+                };
+                let feature = match round % 3 {
+                    0 => 2,
+                    1 => 6,
+                    _ => n,
+                };
+                let change = if n.is_multiple_of(2) {
+                    DccpOption::ChangeR { feature, value }
+                } else {
+                    DccpOption::ChangeL { feature, value }
+                };
+                if encoder.option(&change).is_err() {
+                    break;
+                }
+            }
+        });
+    }
+}
+
+/// Item 6; RFC 4340, 6: heads full of Changes, the widest Sequence Window of 2^46 - 1 among them, for
+/// a minute: after the first round of each kind not one byte more is held than before, and the
+/// connection lives.
+#[test]
+fn item_6_floods_of_options_do_not_grow_memory() {
+    let mut victim = Victim::new();
+    for round in 0..60 {
+        victim.flood(round);
+    }
+    let before = HELD.load(Ordering::Relaxed);
+    for _ in 0..100 {
+        for round in 0..60 {
+            victim.flood(round);
+        }
+    }
+    let after = HELD.load(Ordering::Relaxed);
+    assert!(after <= before, "{before} bytes, then {after}");
+    assert_eq!(victim.end.endpoint_stats().connections, 1);
+}
