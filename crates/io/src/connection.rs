@@ -42,6 +42,8 @@ pub struct Received {
     pub lost_before: u64,
     /// Its name in [`Connection::report_dropped`].
     pub number: Number,
+    /// Does its Data Checksum contradict the data? Only with [`DamagedData::Deliver`](crate::DamagedData::Deliver).
+    pub corrupt: bool,
 }
 
 /// A datagram received into the caller's buffer.
@@ -56,6 +58,8 @@ pub struct ReceivedInto {
     pub lost_before: u64,
     /// Its name in [`Connection::report_dropped`].
     pub number: Number,
+    /// Does its Data Checksum contradict the data? Only with [`DamagedData::Deliver`](crate::DamagedData::Deliver).
+    pub corrupt: bool,
 }
 
 /// Names a datagram received, within its connection.
@@ -164,6 +168,7 @@ impl Connection {
             ecn: received.ecn,
             lost_before: received.lost_before,
             number: Number(received.seq),
+            corrupt: received.corrupt,
             data: match received.payload {
                 Payload::Bytes(data) => data,
                 Payload::Synthetic { len, .. } => Bytes::from(vec![0; len as usize]),
@@ -186,6 +191,7 @@ impl Connection {
                 ecn: received.ecn,
                 lost_before: received.lost_before,
                 number: Number(received.seq),
+                corrupt: received.corrupt,
             }
         })
         .await

@@ -52,9 +52,9 @@ pub use connection::{Connection, Number, Received, ReceivedInto};
 pub use endpoint::{Endpoint, EndpointBuilder};
 pub use error::{AcceptError, BindError, ConnectError, Lost, SendError, TrySendError};
 pub use fairwire_proto::{
-    Ccid2Config, Ccid3Config, ChangeCcidError, CloseReason, Config, DatagramId, Direction,
-    EndpointConfig, EndpointStats, Fate, InitCookies, ListenError, PathMtuDiscovery, QueueLimits,
-    QueuePolicy, Stats,
+    Ccid2Config, Ccid3Config, ChangeCcidError, CloseReason, Config, DamagedData, DataChecksum,
+    DatagramId, Direction, EndpointConfig, EndpointStats, Fate, InitCookies, ListenError,
+    PathMtuDiscovery, QueueLimits, QueuePolicy, Stats,
 };
 pub use fairwire_units::{Duration, Ecn, Rate};
 pub use fairwire_wire::udp::PORT as DCCP_UDP_PORT;

@@ -108,6 +108,7 @@ fn datagrams_cross_both_ways() {
             config.send_ccids = vec![ccid];
             config.receive_ccids = vec![ccid];
             config.checksum_coverage = coverage;
+            config.minimum_checksum_coverage = coverage;
             let pair = pair(bound, dialled, port, config).await;
             let (here, there) = (&pair.here, &pair.there);
             for (from, to) in [(here, there), (there, here)] {

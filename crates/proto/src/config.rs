@@ -127,11 +127,21 @@ pub struct Config {
     pub path_mtu_discovery: PathMtuDiscovery,
     /// Report what became of each datagram?
     pub report_fates: bool,
-    /// Checksum coverage of data packets (`CsCov`, RFC 4340, 9.2): 0 covers everything.
+    /// Checksum coverage of our data packets (`CsCov`, RFC 4340, 9.2): 0 covers everything, n from 1
+    /// to 15 the first 4 (n - 1) bytes of data. Once the peer has agreed to take as little; until
+    /// then, and if it does not, everything is covered.
     pub checksum_coverage: u8,
     /// Ask that data of CCID 3 or 4 carries its sender's round-trip time, both ways (RFC 6323), so
     /// that receivers need not guess it? Where the peer asks, it is granted anyway.
     pub send_rtt_estimate: bool,
+    /// The least coverage of the peer's data that we take (RFC 4340, 9.2.1): 0 only what is covered
+    /// completely, n from 1 to 15 this `CsCov` and larger ones too. Data with less are dropped and
+    /// reported as Drop Code 0.
+    pub minimum_checksum_coverage: u8,
+    /// Send a Data Checksum with each datagram (RFC 4340, 9.3)? Those that come are always checked.
+    pub data_checksum: DataChecksum,
+    /// What becomes of data that their Data Checksum contradicts.
+    pub damaged_data: DamagedData,
     /// CCID 2's parameters.
     pub ccid2: Ccid2Config,
     /// CCID 3's parameters, and but for the segment size CCID 4's.
@@ -163,6 +173,9 @@ impl Default for Config {
             report_fates: false,
             checksum_coverage: 0,
             send_rtt_estimate: false,
+            minimum_checksum_coverage: 0,
+            data_checksum: DataChecksum::Off,
+            damaged_data: DamagedData::Drop,
             ccid2: Ccid2Config::default(),
             ccid3: Ccid3Config::default(),
         }
@@ -188,12 +201,35 @@ impl Config {
         if self.send_queue.packets == 0 {
             return Err("the send queue needs room for at least one datagram");
         }
-        if self.checksum_coverage > 15 {
+        if self.checksum_coverage > 15 || self.minimum_checksum_coverage > 15 {
             return Err("checksum coverage is 0 for everything, or 1 to 15");
         }
         self.ccid2.check()?;
         self.ccid3.check()
     }
+}
+
+/// Data Checksums on what we send: a CRC-32c of each datagram (RFC 4340, section 9.3).
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum DataChecksum {
+    /// None.
+    Off,
+    /// On each datagram; the peer is asked to check them, and may decline.
+    On,
+    /// On each datagram; a peer that does not check them cannot be talked to.
+    Required,
+}
+
+/// What becomes of data that their Data Checksum contradicts (RFC 4340, section 9.3).
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum DamagedData {
+    /// Dropped, and reported as Drop Code 3.
+    Drop,
+    /// Delivered with a note, [`Received::corrupt`](crate::Received::corrupt), and reported as Drop
+    /// Code 7.
+    Deliver,
 }
 
 /// How a connection finds out what its path takes (RFC 4340, section 14.1).

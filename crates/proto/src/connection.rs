@@ -8,6 +8,7 @@
 //! - [`queue`] and [`receive_queue`]: what waits on either side; [`arrivals`]: what is missing;
 //!   [`application`]: the calls that fill and empty them.
 //! - [`dropped`] and [`reported`]: Data Dropped and Slow Receiver, from either side; [`codes`]: their memory.
+//! - [`integrity`]: checksum coverage and Data Checksums.
 //! - [`clock`]: every timer; [`backoff`]: retransmission; [`liveness`]: silence.
 //! - [`features`]: what negotiation agreed; [`window`]: the Sequence Window to ask for; [`short`]:
 //!   24-bit sequence numbers.
@@ -28,6 +29,7 @@ mod dropped;
 mod features;
 mod halves;
 mod handshake;
+mod integrity;
 mod invite;
 mod liveness;
 mod mtu;

@@ -146,7 +146,7 @@ pub struct Received {
     /// The sequence number of its packet; names it in
     /// [`Endpoint::report_dropped`](crate::Endpoint::report_dropped).
     pub seq: Seq,
-    /// Does the Data Checksum contradict the data? Only where `Config::deliver_corrupt` asks for it.
+    /// Does the Data Checksum contradict the data? Only with [`DamagedData::Deliver`](crate::DamagedData::Deliver).
     pub corrupt: bool,
 }
 

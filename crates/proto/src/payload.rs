@@ -1,6 +1,7 @@
 //! The application's data, which the protocol carries and never reads.
 
 use bytes::Bytes;
+use fairwire_wire::data_checksum;
 
 /// What a packet carries behind its head.
 ///
@@ -41,6 +42,15 @@ impl Payload {
         match self {
             Self::Bytes(bytes) => bytes,
             Self::Synthetic { .. } => &[],
+        }
+    }
+
+    /// Its CRC-32c, as a Data Checksum option holds it (RFC 4340, section 9.3). A synthetic payload
+    /// is the zeros that it stands for.
+    pub(crate) fn data_checksum(&self) -> u32 {
+        match self {
+            Self::Bytes(bytes) => data_checksum::of(bytes),
+            Self::Synthetic { len, .. } => data_checksum::of_zeros(*len as usize),
         }
     }
 

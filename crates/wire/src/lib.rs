@@ -28,6 +28,7 @@ mod seq;
 mod service;
 
 pub mod checksum;
+pub mod data_checksum;
 pub mod feature;
 pub mod udp;
 

@@ -311,6 +311,19 @@ fn dccp_values(checker: &Checker<'_>, path: &str, dccp: &Dccp) -> Result<(), Sce
         &format!("{path}.segment"),
         message,
     )?;
+    for (key, coverage) in [
+        ("checksum_coverage", dccp.checksum_coverage),
+        ("minimum_checksum_coverage", dccp.minimum_checksum_coverage),
+    ] {
+        let message = "checksum coverage is 0 for everything, or 1 to 15";
+        checker.require(coverage <= 15, &format!("{path}.{key}"), message)?;
+    }
+    let message = "a receive queue has room for a packet at least";
+    let limit = format!("{path}.receive.limit");
+    checker.require(dccp.receive.limit.0 > 0, &limit, message)?;
+    let message = "an application that reads at once has no 'every'";
+    let waits = dccp.receive.every.is_none_or(|every| !every.is_zero());
+    checker.require(waits, &format!("{path}.receive.every"), message)?;
     let threshold = dccp.law == LawName::ThresholdWindow;
     let message = "law = \"threshold-window\" needs its cut: cut = \"50 %\"";
     checker.require(

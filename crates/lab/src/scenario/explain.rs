@@ -156,6 +156,12 @@ fn dccp(key: &str) -> &'static str {
         "probe_path_mtu" => "find out by padded Syncs what the path takes?",
         "ecn" => "send ECN-capable packets and answer marks?",
         "ecn_nonce" => "CCID 2: send ECN nonces and check their echoes?",
+        "data_checksum" => "a Data Checksum on each datagram (RFC 4340, 9.3)?",
+        "checksum_coverage" => {
+            "checksum coverage of data, if the other side agrees (RFC 4340, 9.2)"
+        }
+        "minimum_checksum_coverage" => "the least checksum coverage taken (RFC 4340, 9.2.1)",
+        "every" => "the receiving application reads a datagram in this time",
         "law" => "CCID 2: how the window grows and shrinks",
         "cut" => "CCID 2: what congestion takes of the window",
         "initial_ssthresh" => "CCID 2: first slow-start threshold",
@@ -170,9 +176,9 @@ fn dccp(key: &str) -> &'static str {
         "send_rtt_estimate" => {
             "CCID 3 and 4: data carries the sender's round-trip time (RFC 6323)?"
         }
-        "limit" => "datagrams in the send queue at most",
+        "limit" => "datagrams in the queue at most",
         "age" => "a datagram that waited longer is dropped",
-        "policy" => "what a full send queue does",
+        "policy" => "what a full queue does",
         _ => "",
     }
 }

@@ -135,6 +135,18 @@ pub struct Dccp {
     /// Find out by padded Syncs what the path takes (RFC 4340, section 14.1; RFC 8899)?
     #[serde(default, skip_serializing_if = "is_off")]
     pub probe_path_mtu: bool,
+    /// A Data Checksum on each datagram (RFC 4340, section 9.3)?
+    #[serde(default, skip_serializing_if = "is_off")]
+    pub data_checksum: bool,
+    /// `CsCov` of data packets (RFC 4340, section 9.2), if the other side takes as little.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub checksum_coverage: u8,
+    /// The least `CsCov` that is taken (RFC 4340, section 9.2.1).
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub minimum_checksum_coverage: u8,
+    /// The application that receives, and its queue.
+    #[serde(default, skip_serializing_if = "Receive::is_default")]
+    pub receive: Receive,
     /// CCID 2: how the window grows and shrinks.
     #[serde(default)]
     pub law: LawName,
@@ -246,11 +258,42 @@ impl Default for SendQueue {
     }
 }
 
-/// What a full send queue does.
+/// The receiving application.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Receive {
+    /// Datagrams in its queue at most.
+    #[serde(with = "text", default = "receive_limit")]
+    pub limit: Packets,
+    /// What a full queue drops.
+    #[serde(default)]
+    pub policy: QueuePolicy,
+    /// It reads one datagram in this time; each at once if it does not say.
+    #[serde(with = "text_option", default, skip_serializing_if = "Option::is_none")]
+    pub every: Option<Duration>,
+}
+
+impl Default for Receive {
+    fn default() -> Self {
+        Self {
+            limit: receive_limit(),
+            policy: QueuePolicy::default(),
+            every: None,
+        }
+    }
+}
+
+impl Receive {
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// What a full queue does.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum QueuePolicy {
-    /// Refuses the new datagram; a greedy source waits, a CBR source drops it.
+    /// Refuses the new datagram; a greedy source waits, a CBR source loses it.
     #[default]
     Refuse,
     /// Drops the oldest for it.
@@ -387,6 +430,18 @@ fn dccp_min_rto() -> MinRto {
 
 fn default_segment() -> SegmentSize {
     SegmentSize::Mean
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference"
+)]
+fn is_zero(number: &u8) -> bool {
+    *number == 0
+}
+
+fn receive_limit() -> Packets {
+    Packets(4_096)
 }
 
 fn queue_limit() -> Packets {

@@ -375,14 +375,23 @@ fn dccp_peers(
         (start, service, client_config),
         Some(load),
     )
-    .with_ccid_changes(changes.map(|change| (Instant::START + change.at, change.ccid)));
+    .with_ccid_changes(changes.map(|change| (Instant::START + change.at, change.ccid)))
+    .reading(dccp.receive.every);
     let mut listening = endpoint("receiver");
     listening
         .listen(port(sink.incoming), &[service], server_config)
         .map_err(|error| RunError::Dccp(error.to_string()))?;
     let answer = dccp.back_ccid.map(|_| load);
-    let server = DccpPeer::server((sink, name.to_owned()), listening, encapsulation, answer);
+    let server = DccpPeer::server((sink, name.to_owned()), listening, encapsulation, answer)
+        .reading(dccp.receive.every);
     Ok((Peer::Dccp(Box::new(client)), Peer::Dccp(Box::new(server))))
+}
+
+fn queue_policy(policy: QueuePolicy) -> fairwire_proto::QueuePolicy {
+    match policy {
+        QueuePolicy::Refuse => fairwire_proto::QueuePolicy::BackPressure,
+        QueuePolicy::DropOldest => fairwire_proto::QueuePolicy::DropOldest,
+    }
 }
 
 fn dccp_config(flow: &Flow, dccp: &Dccp, send_ccid: u8, receive_ccid: u8) -> Config {
@@ -395,13 +404,18 @@ fn dccp_config(flow: &Flow, dccp: &Dccp, send_ccid: u8, receive_ccid: u8) -> Con
         config.ccid_change_interval = Duration::ZERO;
     }
     config.short_seqnos = dccp.short_seqnos;
+    if dccp.data_checksum {
+        config.data_checksum = fairwire_proto::DataChecksum::On;
+    }
+    config.checksum_coverage = dccp.checksum_coverage;
+    config.minimum_checksum_coverage = dccp.minimum_checksum_coverage;
+    config.receive_queue_packets = dccp.receive.limit.0 as usize;
+    config.receive_queue_bytes = usize::MAX;
+    config.receive_queue_policy = queue_policy(dccp.receive.policy);
     config.send_queue.packets = dccp.queue.limit.0 as usize;
     config.send_queue.bytes = usize::MAX;
     config.send_queue.age = dccp.queue.age;
-    config.send_queue.policy = match dccp.queue.policy {
-        QueuePolicy::Refuse => fairwire_proto::QueuePolicy::BackPressure,
-        QueuePolicy::DropOldest => fairwire_proto::QueuePolicy::DropOldest,
-    };
+    config.send_queue.policy = queue_policy(dccp.queue.policy);
     let room = flow.wire_bytes().saturating_add(OPTION_ROOM);
     config.path_mtu = u16::try_from(room).unwrap_or(u16::MAX).max(config.path_mtu);
     config.path_mtu_discovery = PathMtuDiscovery::Off;

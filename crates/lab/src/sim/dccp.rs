@@ -10,7 +10,7 @@ use fairwire_proto::{
     ChangeCcidError, Config, ConnectionId, Direction, Encapsulation, Endpoint, Event, Meta, Path,
     Payload, SendError, Stats,
 };
-use fairwire_units::{Instant, Rate};
+use fairwire_units::{Duration, Instant, Rate};
 use fairwire_wire::{HeadBuf, ServiceCode};
 
 use super::ends::{Ends, port};
@@ -26,7 +26,7 @@ pub(crate) const SERVICE: ServiceCode = ServiceCode::from_bytes(*b"fair");
 pub(crate) struct Source {
     pub(crate) size: u32,
     /// `None` is greedy.
-    pub(crate) interval: Option<fairwire_units::Duration>,
+    pub(crate) interval: Option<Duration>,
     pub(crate) stop: Option<Instant>,
     pub(crate) budget: Budget,
 }
@@ -64,6 +64,10 @@ pub(crate) struct DccpPeer {
     connection: Option<ConnectionId>,
     source: Option<Source>,
     active: Active,
+    /// The time in which the application reads one datagram, if it is slow.
+    read_every: Option<Duration>,
+    /// Its clock, once the connection is open.
+    reader: Option<Ticker>,
     head: Box<HeadBuf>,
     below: u32,
     /// CCIDs to ask for, and when, in order.
@@ -116,6 +120,8 @@ impl DccpPeer {
             connection: None,
             source,
             active: Active::Idle,
+            read_every: None,
+            reader: None,
             head: Box::new(HeadBuf::new()),
             below,
             changes: VecDeque::new(),
@@ -129,6 +135,14 @@ impl DccpPeer {
     ) -> Self {
         self.changes = changes.collect();
         self
+    }
+
+    /// Lets the application read one datagram in this time, instead of each at once.
+    pub(crate) fn reading(self, every: Option<Duration>) -> Self {
+        Self {
+            read_every: every,
+            ..self
+        }
     }
 
     pub(crate) fn handle_packet(&mut self, now: Instant, packet: Packet, store: &mut Store) {
@@ -183,7 +197,8 @@ impl DccpPeer {
             Active::Idle | Active::Greedy => None,
         };
         let change = self.changes.front().map(|&(at, _)| at);
-        [connect, tick, change, self.endpoint.next_timeout()]
+        let read = self.reader.as_ref().and_then(Ticker::next);
+        [connect, tick, change, read, self.endpoint.next_timeout()]
             .into_iter()
             .flatten()
             .min()
@@ -197,6 +212,7 @@ impl DccpPeer {
         }
         self.events(now, store);
         self.tick(now, store);
+        self.read_slowly(now, store);
     }
 
     /// Counters and gauges, once there is a connection.
@@ -248,13 +264,17 @@ impl DccpPeer {
             match event {
                 Event::Connected | Event::Accepted { .. } => {
                     self.connection = Some(connection);
+                    let reader = |every| Ticker::new(now + every, every, None);
+                    self.reader = self.read_every.map(reader);
                     self.start(now, store);
                 }
                 Event::PathMtu { mtu, .. } => {
                     let note = format!("{}: at {now} the path takes {mtu} bytes", self.name);
                     store.notes.push(note);
                 }
-                Event::Readable => self.read(now, connection, store),
+                Event::Readable if self.read_every.is_none() => {
+                    while self.read(now, connection, store) {}
+                }
                 Event::Ccid {
                     direction: Direction::Send,
                     ccid,
@@ -264,6 +284,7 @@ impl DccpPeer {
                 }
                 Event::Closed { reason } => {
                     self.active = Active::Idle;
+                    self.reader = None;
                     let note = format!("{}: the connection ended at {now}: {reason:?}", self.name);
                     store.notes.push(note);
                 }
@@ -272,11 +293,24 @@ impl DccpPeer {
         }
     }
 
-    fn read(&mut self, now: Instant, connection: ConnectionId, store: &mut Store) {
+    /// The application reads a datagram; false if there is none.
+    fn read(&mut self, now: Instant, connection: ConnectionId, store: &mut Store) -> bool {
+        let Some(received) = self.endpoint.recv(connection) else {
+            return false;
+        };
+        let offered_at = received.payload.tag().map(Instant::from_nanos);
         let meter = store.meter(self.ends.incoming);
-        while let Some(received) = self.endpoint.recv(connection) {
-            let offered_at = received.payload.tag().map(Instant::from_nanos);
-            meter.received(now, received.payload.len() as u64, offered_at);
+        meter.received(now, received.payload.len() as u64, offered_at);
+        true
+    }
+
+    /// A slow application reads what its time allows.
+    fn read_slowly(&mut self, now: Instant, store: &mut Store) {
+        while let (Some(reader), Some(connection)) = (&mut self.reader, self.connection) {
+            if !reader.tick(now) {
+                break;
+            }
+            self.read(now, connection, store);
         }
     }
 

@@ -371,3 +371,71 @@ fn a_black_hole_in_the_path() {
         assert!(found, "{:?}", probing.notes);
     }
 }
+
+const SLOW_READER: &str = r#"
+title = "A receiver that cannot keep up"
+[run]
+duration = "60 s"
+start_offset = "none"
+[topology]
+kind = "dumbbell"
+access = { rate = "100 Mbit/s", delay = "1 ms" }
+bottleneck = { rate = "10 Mbit/s", delay = "20 ms", queue = "200 packets" }
+[flows.one]
+wire = "1000 B"
+traffic = "greedy"
+dccp = { ccid = 2, receive = { limit = "20 packets", every = "10 ms" } }
+[measure]
+windows.steady = { from = "20 s" }
+"#;
+
+/// RFC 4340, 11.6 and 11.7: an application that reads 100 packets a second gets about these, in
+/// its time, under every CCID and without a packet lost in the network, which would carry 1,250.
+/// What is sent beyond is what probing for more costs.
+#[test]
+fn a_slow_reader_slows_the_sender() {
+    for ccid in [2, 3, 4] {
+        for policy in ["refuse", "drop-oldest"] {
+            let text = SLOW_READER
+                .replace("ccid = 2", &format!("ccid = {ccid}"))
+                .replace("every", &format!("policy = \"{policy}\", every"));
+            let run = once(&scenario(&text), 1);
+            let flow = Subject::flow("one");
+            let steady = |metric| {
+                run.value(&flow, "steady", metric)
+                    .unwrap_or_else(|| panic!("no {metric}"))
+            };
+            let name = format!("CCID {ccid}, {policy}");
+            assert_eq!(value(&run, &flow, Metric::Dropped), 0.0, "{name}");
+            // 100 times 964 bytes of payload a second; at times the queue runs empty.
+            let goodput = steady(Metric::Goodput) / (100.0 * 964.0 * 8.0);
+            assert!((0.97..=1.001).contains(&goodput), "{name}: {goodput}");
+            let sent = steady(Metric::Sent);
+            assert!((3_880.0..6_500.0).contains(&sent), "{name}: {sent}");
+        }
+    }
+}
+
+/// RFC 4340, 9: Data Checksums and partial coverage of simulated payloads hold, and cost the eight
+/// bytes of the option.
+#[test]
+fn checksums_of_simulated_payloads_hold() {
+    let text = SLOW_READER.replace(
+        "receive = { limit = \"20 packets\", every = \"10 ms\" }",
+        "data_checksum = true, checksum_coverage = 1, minimum_checksum_coverage = 1",
+    );
+    let run = once(&scenario(&text), 1);
+    let flow = Subject::flow("one");
+    // Bytes that the application got, in packets.
+    let delivered = value(&run, &flow, Metric::Goodput) * 60.0 / (964.0 * 8.0);
+    let sent = value(&run, &flow, Metric::Sent);
+    let dropped = value(&run, &flow, Metric::Dropped);
+    // All but the last round trip arrives.
+    assert!(
+        sent - dropped - delivered < 300.0,
+        "{sent} {dropped} {delivered}"
+    );
+    let ratio = value(&run, &flow, Metric::Goodput) / value(&run, &flow, Metric::Throughput);
+    // 964 bytes of payload in 1,008 of wire; acknowledgements are no part of it.
+    assert!((ratio - 964.0 / 1_008.0).abs() < 1e-3, "{ratio}");
+}

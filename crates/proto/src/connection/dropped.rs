@@ -29,6 +29,8 @@ pub(super) struct Dropped {
     records: Records,
     /// The newest packet that a report of ours has covered.
     told: Option<Seq>,
+    /// The Data Checksum of the packet in hand.
+    pub(super) data_checksum: Option<u32>,
     /// Has the application stopped to read?
     pub(super) is_deaf: bool,
     /// Has the application said that it can hardly keep up?
@@ -207,13 +209,18 @@ impl Connection {
 
     /// Puts data into the receive queue, or drops them or older ones if it is full.
     pub(super) fn queue_data(&mut self, ctx: &mut Context<'_>, received: Received) {
-        let seq = received.seq;
+        let (seq, corrupt) = (received.seq, received.corrupt);
         while let Some(oldest) = self.received.displace(received.payload.len()) {
             self.drop_data(oldest, DropCode::ReceiveBuffer);
         }
         if !self.received.push(received) {
-            self.drop_data(seq, DropCode::ReceiveBuffer);
-        } else if self.received.len() == 1 {
+            return self.drop_data(seq, DropCode::ReceiveBuffer);
+        }
+        if corrupt {
+            // RFC 4340, 9.3: reported, though it was delivered.
+            self.drop_data(seq, DropCode::DeliveredCorrupt);
+        }
+        if self.received.len() == 1 {
             self.emit(ctx, Event::Readable);
         }
     }

@@ -34,6 +34,8 @@ pub(super) struct Agreed {
     pub(super) rtt_estimates: bool,
     /// Do the peer's?
     pub(super) peer_rtt_estimates: bool,
+    /// The least checksum coverage that the peer takes, and that we take.
+    pub(super) coverage: [u8; 2],
     /// The CCID of our data.
     pub(super) send: Option<&'static Ccid>,
     /// The CCID of the peer's data.
@@ -55,6 +57,10 @@ impl Agreed {
             peer_ndp: negotiation.is_on(Feature::SendNdpCount, Location::Remote),
             rtt_estimates: negotiation.is_on(Feature::SendRttEstimate, Location::Local),
             peer_rtt_estimates: negotiation.is_on(Feature::SendRttEstimate, Location::Remote),
+            coverage: [Location::Remote, Location::Local].map(|location| {
+                let least = negotiation.current(Feature::MinimumChecksumCoverage, location);
+                u8::try_from(least).unwrap_or(0)
+            }),
             send: row(Location::Local),
             receive: row(Location::Remote),
             due: None,

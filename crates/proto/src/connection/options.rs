@@ -52,6 +52,7 @@ impl Connection {
         self.negotiation
             .begin_packet(packet_type, seq, ack, gsr, gss);
         self.reported.begin_packet();
+        self.dropped.data_checksum = None;
         if self.gives_cookies(packet_type, seq) {
             self.cookies.clear();
         }
@@ -173,6 +174,11 @@ impl Connection {
                 if let Some(rx) = &mut self.rx {
                     rx.on_rtt_estimate(ctx.now, us);
                 }
+                Ok(true)
+            }
+            // Compared with the data when these are taken.
+            DccpOption::DataChecksum(checksum) => {
+                self.dropped.data_checksum = Some(checksum);
                 Ok(true)
             }
             // The sending half reads it where it wants it.

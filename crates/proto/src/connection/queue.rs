@@ -92,6 +92,11 @@ impl SendQueue {
         Some(taken.id)
     }
 
+    /// The data of the oldest.
+    pub(crate) fn front(&self) -> Option<&Payload> {
+        self.waiting.front().map(|oldest| &oldest.payload)
+    }
+
     /// Size of the oldest in bytes.
     pub(crate) fn front_len(&self) -> Option<usize> {
         self.waiting.front().map(|oldest| oldest.payload.len())

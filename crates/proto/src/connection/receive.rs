@@ -135,7 +135,7 @@ impl Connection {
                 seq,
                 corrupt: false,
             };
-            self.take_data(ctx, packet_type, received);
+            self.take_data(ctx, packet, received);
         }
     }
 
@@ -207,23 +207,28 @@ impl Connection {
     }
 
     /// Passes application data on, or reports why not.
-    fn take_data(&mut self, ctx: &mut Context<'_>, packet_type: PacketType, received: Received) {
-        let seq = received.seq;
-        match packet_type {
-            PacketType::Data | PacketType::DataAck => {}
-            // RFC 4340, 5.4: without bytes these carry no datagram. RFC 4340, 8.1.3 and 8.5, step
-            // 16: the data of one of them at most is passed on.
-            PacketType::Request | PacketType::Response if !received.payload.is_empty() => {
-                if std::mem::replace(&mut self.took_handshake_data, true) {
-                    return self.drop_data(seq, DropCode::ProtocolConstraints);
-                }
+    fn take_data(&mut self, ctx: &mut Context<'_>, packet: &Packet<'_>, mut received: Received) {
+        let (seq, packet_type) = (received.seq, packet.packet_type());
+        received.corrupt = self.is_damaged(&received);
+        let handshake = matches!(packet_type, PacketType::Request | PacketType::Response);
+        // RFC 4340, 5.4: without bytes the packets of the handshake carry no datagram. RFC 4340,
+        // 5.4, 5.5 and 5.7: anything behind the others is padding.
+        let is_datagram = matches!(packet_type, PacketType::Data | PacketType::DataAck)
+            || (handshake && !received.payload.is_empty());
+        if !is_datagram {
+            if received.corrupt {
+                // RFC 4340, 9.3: reported, though nobody would have got it.
+                self.drop_data(seq, DropCode::Corrupt);
             }
-            // RFC 4340, 5.4, 5.5 and 5.7: anything behind the others is padding.
-            _ => return,
+            return;
         }
-        if let Some(code) = self.refusal(packet_type) {
+        if let Some(code) = self.refusal(handshake, packet.cscov, received.corrupt) {
             self.received.miss();
             return self.drop_data(seq, code);
+        }
+        // RFC 4340, 8.1.3 and 8.5, step 16: the data of one of these at most is passed on.
+        if handshake && std::mem::replace(&mut self.took_handshake_data, true) {
+            return self.drop_data(seq, DropCode::ProtocolConstraints);
         }
         self.stats.data_received += 1;
         self.stats.bytes_received += received.payload.len() as u64;
@@ -231,16 +236,20 @@ impl Connection {
         self.queue_data(ctx, received);
     }
 
-    /// Why data of a packet of this type is not wanted, if it is not.
-    fn refusal(&self, packet_type: PacketType) -> Option<DropCode> {
+    /// Why data are not wanted, if they are not.
+    fn refusal(&self, handshake: bool, cscov: u8, corrupt: bool) -> Option<DropCode> {
         // RFC 4340, 11.7.2: who has reported once that nobody listens reports nothing else.
         if self.dropped.is_deaf {
             return Some(DropCode::NotListening);
         }
         // RFC 4340, 8.2: before its CCID is agreed on, nothing could be told of it.
-        let handshake = matches!(packet_type, PacketType::Request | PacketType::Response);
         let unready = self.rx.is_none() && !handshake;
         // RFC 4340, 12.1: who cannot read marks takes no data before the peer knows.
-        (unready || !self.agreed.may_take).then_some(DropCode::ProtocolConstraints)
+        // RFC 4340, 9.2.1: data with too little coverage are refused.
+        if unready || !self.agreed.may_take || !self.is_covered(cscov) {
+            return Some(DropCode::ProtocolConstraints);
+        }
+        // RFC 4340, 9.3: damaged data are dropped, or else delivered with a note.
+        (corrupt && self.drops_damaged()).then_some(DropCode::Corrupt)
     }
 }

@@ -91,8 +91,9 @@ impl ReceiveQueue {
     /// Is this much of the room taken?
     pub(crate) fn is_filled(&self, percent: u8) -> bool {
         let filled = |taken: usize, most: usize| {
-            let share = most / 100 * usize::from(percent)
-                + (most % 100 * usize::from(percent)).div_ceil(100);
+            let percent = usize::from(percent);
+            let share = (most / 100).saturating_mul(percent);
+            let share = share.saturating_add((most % 100 * percent).div_ceil(100));
             taken >= share.max(1)
         };
         filled(self.waiting.len(), self.max_packets) || filled(self.bytes, self.max_bytes)

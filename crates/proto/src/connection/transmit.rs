@@ -7,7 +7,6 @@
 
 use fairwire_cc::Permit;
 use fairwire_units::{Duration, Instant};
-use fairwire_wire::checksum::coverage;
 use fairwire_wire::{HeadBuf, Kind, PacketType};
 
 use super::dropped::Fit;
@@ -136,6 +135,7 @@ impl Connection {
         let mut encoder = self.start(head, &kind, (ccval, cscov), size);
         self.write_ndp(&mut encoder);
         self.write_rtt_estimate(&mut encoder);
+        self.write_data_checksum(&mut encoder);
         let fits = self.write_feedback(ctx.now, Fit::Whole, &mut encoder);
         // RFC 4340, 11.2: feedback that is due and too long leaves on an Ack of its own.
         if !fits && (overdue || self.state == State::Open) {
@@ -154,6 +154,7 @@ impl Connection {
         let mut encoder = self.start(head, &Kind::Data, (ccval, cscov), size);
         self.write_ndp(&mut encoder);
         self.write_rtt_estimate(&mut encoder);
+        self.write_data_checksum(&mut encoder);
         self.finish_data(ctx, encoder, PacketType::Data, cscov)
     }
 
@@ -181,10 +182,7 @@ impl Connection {
     /// `CCVal` and `CsCov` of a data packet of `size` bytes.
     fn data_fields(&mut self, now: Instant, size: usize) -> (u8, u8) {
         let ccval = self.tx.as_mut().map_or(0, |tx| tx.ccval(now));
-        let wanted = self.config.checksum_coverage & 0x0F;
-        // RFC 4340, 9.2: coverage beyond the data would make the packet invalid.
-        let fits = coverage(wanted, size) <= size;
-        (ccval, if fits { wanted } else { 0 })
+        (ccval, self.coverage_of(size))
     }
 
     /// May the datagram at the head of the queue leave now? If a moment is known from which it

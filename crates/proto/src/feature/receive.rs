@@ -289,8 +289,9 @@ impl Negotiation {
             .decode_confirm(incoming.value)
             .map_err(|_| incoming.option_error())?;
         let Confirmed::Value { value, preferences } = confirmed else {
-            if feature.is_required() {
-                // RFC 4340, 6.6.7: every DCCP understands these.
+            // RFC 4340, 6.6.7: every DCCP understands the required ones. 5.8.2: and who does not
+            // understand one behind Mandatory resets.
+            if feature.is_required() || slot.mandatory {
                 return Err(incoming.option_error());
             }
             slot.state = State::Stable;
@@ -326,6 +327,10 @@ impl Negotiation {
         }
         if !right {
             // RFC 4340, 6.6.8: the wrong choice, given both lists.
+            return Err(incoming.option_error());
+        }
+        if slot.mandatory && !slot.offer.suits(value) {
+            // RFC 4340, 5.8.2: what stands behind Mandatory is granted, or there is no connection.
             return Err(incoming.option_error());
         }
         slot.set(value);

@@ -26,7 +26,7 @@ pub(super) fn index(feature: Feature) -> Option<usize> {
 }
 
 /// Values one preference list of ours holds at most; what a longer one names last is left out.
-pub(super) const MAX_PREFERENCES: usize = 8;
+pub(super) const MAX_PREFERENCES: usize = 9;
 
 /// A preference list of ours, best first, each value once; empty only where there are no preferences.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -157,6 +157,14 @@ impl Offer {
         match self {
             Self::List(list) => list.as_slice(),
             Self::Value(_) => &[],
+        }
+    }
+
+    /// Would this value do?
+    pub(super) fn suits(&self, value: u64) -> bool {
+        match self {
+            Self::List(list) => list.as_slice().iter().any(|&ours| u64::from(ours) == value),
+            Self::Value(ours) => *ours == value,
         }
     }
 }

@@ -5,12 +5,18 @@
 
 use fairwire_wire::feature::Feature;
 
-use super::slot::{List, Offer, Slot, State};
+use super::slot::{List, MAX_PREFERENCES, Offer, Slot, State};
 use super::{Location, Negotiation};
-use crate::config::Config;
+use crate::config::{Config, DataChecksum};
 
 /// The CCID with which connections start (RFC 4340, section 10).
 pub(super) const DEFAULT_CCID: u8 = 2;
+
+/// The largest Minimum Checksum Coverage (RFC 4340, section 9.2.1).
+const MAX_COVERAGE: u8 = 15;
+
+/// How many of them are proposed or accepted.
+const COVERAGES: usize = MAX_PREFERENCES - 1;
 
 const NO: &[u8] = &[0];
 const YES: &[u8] = &[1];
@@ -38,6 +44,7 @@ impl Negotiation {
             // RFC 4340, 12.1, and RFC 6773, 3.5: who cannot read marks says so, and insists.
             self.wish(Feature::EcnIncapable, Location::Local, YES, true);
         }
+        self.wish_integrity(config);
         let range = Feature::SequenceWindow.values();
         let window = config.sequence_window.clamp(*range.start(), *range.end());
         if let Some(slot) = self.slot_mut(Feature::SequenceWindow, Location::Local) {
@@ -54,6 +61,34 @@ impl Negotiation {
             self.accept(Feature::AllowShortSeqnos, Location::Remote, RATHER_YES);
         }
         self.refresh();
+    }
+
+    /// Checksum coverage and Data Checksums.
+    fn wish_integrity(&mut self, config: &Config) {
+        let feature = Feature::MinimumChecksumCoverage;
+        // RFC 4340, 9.2.1: what we take is any minimum that is no lower than ours, and complete
+        // coverage; what we want is any that lets our coverage pass. Eight of each: of two ends
+        // that can agree at all, such lists always share one.
+        let takes = |least| (least..=MAX_COVERAGE).take(COVERAGES).chain([0]).collect();
+        let accepted: Vec<u8> = match config.minimum_checksum_coverage {
+            0 => vec![0],
+            least => takes(least),
+        };
+        self.accept(feature, Location::Local, &accepted);
+        let sends = (1..=config.checksum_coverage).rev().take(COVERAGES);
+        let wanted: Vec<u8> = sends.chain([0]).collect();
+        if wanted.len() > 1 {
+            self.wish(feature, Location::Remote, &wanted, false);
+        }
+        let feature = Feature::CheckDataChecksum;
+        // They are checked in any case, so the peer may have it confirmed.
+        self.accept(feature, Location::Local, RATHER_YES);
+        match config.data_checksum {
+            DataChecksum::Off => self.accept(feature, Location::Remote, RATHER_NO),
+            DataChecksum::On => self.wish(feature, Location::Remote, RATHER_YES, false),
+            // RFC 4340, 9.3.1: with Mandatory, so that a peer that cannot resets.
+            DataChecksum::Required => self.wish(feature, Location::Remote, YES, true),
+        }
     }
 
     /// Proposes CCIDs; always, because the peer cannot know that the initial one suits us.

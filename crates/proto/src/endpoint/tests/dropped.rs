@@ -489,3 +489,36 @@ fn refused_data_makes_a_pause() {
         assert_eq!(sent(&pair), 11, "code {code}");
     }
 }
+
+/// RFC 4340, 11.7 and 7.5.4: a packet whose number is not valid is not reported as received, and its
+/// options do nothing: no Timestamp is echoed, no drop is believed.
+#[test]
+fn invalid_packets_have_no_options() {
+    for (ahead, valid) in [(1, true), (5_000, false)] {
+        let mut pair = Pair::new();
+        let (client, _) = pair.open(config(2), config(2));
+        pair.ends[0].send(pair.now, client, data(SIZE)).unwrap();
+        pair.run_for(ms(300));
+        let ack = |ack| Kind::Ack { ack };
+        let before = pair.log.len();
+        pair.inject(1, ahead, ack, |encoder| {
+            encoder.option(&DccpOption::Timestamp(77)).unwrap();
+            encoder.option(&DccpOption::SlowReceiver).unwrap();
+            encoder.raw_option(40, &[0xA0]).unwrap();
+        });
+        let stats = pair.ends[0].stats(client).unwrap();
+        assert_eq!(stats.slow_receivers, u64::from(valid));
+        assert_eq!(stats.dropped_there[2], u64::from(valid));
+        pair.ends[0].send(pair.now, client, data(SIZE)).unwrap();
+        pair.drain();
+        let echo = |raw: fairwire_wire::RawOption<'_>| {
+            matches!(
+                raw.decode(),
+                Ok(DccpOption::TimestampEcho { timestamp: 77, .. })
+            )
+        };
+        let sent = pair.log[before..].iter().filter(|wire| wire.from == 0);
+        let echoed = sent.flat_map(|wire| wire.packet().options).any(echo);
+        assert_eq!(echoed, valid);
+    }
+}

@@ -116,7 +116,9 @@ fn item_7_partial_coverage() {
         let mut pair = Pair::new();
         let mut config = Config::default();
         config.checksum_coverage = 2;
-        let (client, server) = pair.open(config, Config::default());
+        let mut tolerant = Config::default();
+        tolerant.minimum_checksum_coverage = 1;
+        let (client, server) = pair.open(config, tolerant);
         let bytes = Payload::from(vec![9; 10]);
         pair.log.clear();
         pair.ends[0].send(pair.now, client, bytes).unwrap();
@@ -138,7 +140,9 @@ fn item_7_partial_coverage() {
     let mut pair = Pair::new();
     let mut config = Config::default();
     config.checksum_coverage = 15;
-    let (client, server) = pair.open(config, Config::default());
+    let mut tolerant = Config::default();
+    tolerant.minimum_checksum_coverage = 1;
+    let (client, server) = pair.open(config, tolerant);
     pair.ends[0]
         .send(pair.now, client, Payload::from(vec![9; 10]))
         .unwrap();

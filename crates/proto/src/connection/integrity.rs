@@ -1,0 +1,63 @@
+//! How much of the data a checksum protects, and what becomes of data that are damaged (RFC 4340,
+//! sections 9.2 and 9.3).
+
+use fairwire_wire::checksum::coverage;
+use fairwire_wire::{DccpOption, Encoder};
+
+use super::Connection;
+use crate::config::{DamagedData, DataChecksum};
+use crate::event::Received;
+
+/// RFC 4340, 9.2.1: is `cscov` acceptable where `least` is the Minimum Checksum Coverage?
+fn is_acceptable(cscov: u8, least: u8) -> bool {
+    cscov == 0 || (least > 0 && cscov >= least)
+}
+
+impl Connection {
+    /// `CsCov` of a data packet of `size` bytes.
+    pub(super) fn coverage_of(&self, size: usize) -> u8 {
+        let wanted = self.config.checksum_coverage & 0x0F;
+        // RFC 4340, 9.2: coverage beyond the data would make the packet invalid.
+        let fits = coverage(wanted, size) <= size;
+        let [peers, _] = self.agreed.coverage;
+        // RFC 4340, 9.2.1: nor is less sent than the peer takes.
+        if fits && is_acceptable(wanted, peers) {
+            wanted
+        } else {
+            0
+        }
+    }
+
+    /// Is what the checksum of a packet covers enough for us?
+    pub(super) fn is_covered(&self, cscov: u8) -> bool {
+        let [_, ours] = self.agreed.coverage;
+        is_acceptable(cscov, ours)
+    }
+
+    /// Writes the Data Checksum of the datagram that leaves next, if it gets one. It fits: room is
+    /// kept for it.
+    pub(super) fn write_data_checksum(&self, encoder: &mut Encoder<'_>) {
+        if self.config.data_checksum == DataChecksum::Off {
+            return;
+        }
+        if let Some(payload) = self.queue.front() {
+            // RFC 4340, 9.3: of the application data; before the header checksum, which covers it.
+            let checksum = DccpOption::DataChecksum(payload.data_checksum());
+            let written = encoder.option(&checksum);
+            debug_assert!(written.is_ok(), "room for a Data Checksum is kept");
+        }
+    }
+
+    /// Does the Data Checksum of the packet in hand contradict what came with it?
+    ///
+    /// RFC 4340, 9.3 and 9.3.1: whoever sends one has it checked, whether or not that was agreed on.
+    pub(super) fn is_damaged(&self, received: &Received) -> bool {
+        let told = self.dropped.data_checksum;
+        told.is_some_and(|told| told != received.payload.data_checksum())
+    }
+
+    /// Are damaged data dropped?
+    pub(super) fn drops_damaged(&self) -> bool {
+        self.config.damaged_data == DamagedData::Drop
+    }
+}

@@ -1,0 +1,187 @@
+//! Ends that cannot read congestion marks (RFC 4340, section 12.1).
+
+use fairwire_units::Ecn;
+use fairwire_wire::{
+    DccpOption, DropBlock, DropCode, Encoder, HeadBuf, Kind, Packet, Ports, ResetCode, Seq,
+};
+
+use super::pair::{Fault, Pair, SERVICE, Wire, data, ms};
+use crate::connection::seal;
+use crate::{Config, ConnectionId, Encapsulation, Event, Payload, Transmit};
+
+fn config(ecn: bool) -> Config {
+    Config {
+        ecn,
+        ..Config::default()
+    }
+}
+
+/// The Mandatory Change L(ECN Incapable, 1) of a packet.
+fn says_blind(wire: &Wire) -> bool {
+    let packet = wire.packet();
+    let raw = packet.options.iter();
+    let options: Vec<_> = raw.map(fairwire_wire::RawOption::decode).collect();
+    let (feature, value) = (4, &[1][..]);
+    let change = [
+        Ok(DccpOption::Mandatory),
+        Ok(DccpOption::ChangeL { feature, value }),
+    ];
+    options.windows(2).any(|two| two == change)
+}
+
+/// A Response, made from nothing, to the Request that side 0 sent last.
+fn response(pair: &Pair, ahead: u64, options: impl FnOnce(&mut Encoder<'_>)) -> Wire {
+    let (ack, ports) = pair.last_of(0);
+    let ports = Ports {
+        source: ports.destination,
+        destination: ports.source,
+    };
+    let kind = Kind::Response {
+        ack: ack.into(),
+        service: SERVICE,
+    };
+    from_nothing(pair, ports, 700 + ahead, &kind, options, Payload::EMPTY)
+}
+
+fn from_nothing(
+    pair: &Pair,
+    ports: Ports,
+    seq: u64,
+    kind: &Kind,
+    options: impl FnOnce(&mut Encoder<'_>),
+    payload: Payload,
+) -> Wire {
+    let mut head = HeadBuf::new();
+    let mut encoder = Encoder::new(&mut head, ports, Seq::new(seq).into(), kind, 0, 0);
+    options(&mut encoder);
+    let path = pair.path(1);
+    seal(encoder, &path, &payload, 0);
+    let transmit = Transmit {
+        path,
+        ecn: Ecn::NotEct,
+        dont_fragment: true,
+        payload,
+        connection: None,
+        id: None,
+    };
+    Wire {
+        at: pair.now,
+        from: 1,
+        head: head.as_slice().to_vec(),
+        transmit,
+    }
+}
+
+/// A client with this configuration gets a Response with this option; gives the code of the Reset
+/// that it answers with.
+pub(super) fn answered_with(config: Config, option: &DccpOption<'_>) -> Option<ResetCode> {
+    let mut pair = Pair::new();
+    pair.rule(|wire| (wire.from == 0).then_some(Fault::Lose));
+    pair.connect_only(config);
+    let wire = response(&pair, 0, |encoder| encoder.option(option).unwrap());
+    let answers = pair.answers_to(&wire);
+    answers.iter().find_map(Wire::reset).map(|(code, _)| code)
+}
+
+/// RFC 4340, 12.1: all four combinations, natively and in UDP. Who cannot read marks says so with
+/// Mandatory from the first packet on; what is sent to it is not ECN capable, and neither is what
+/// it sends; data flow both ways, and nothing is refused.
+#[test]
+fn all_combinations_work() {
+    for encapsulation in [Encapsulation::Native, Encapsulation::Udp] {
+        for (client_reads, server_reads) in
+            [(true, true), (true, false), (false, true), (false, false)]
+        {
+            let reads = [client_reads, server_reads];
+            let mut pair = Pair::along(encapsulation, ms(20));
+            let (client, server) = pair.open(config(reads[0]), config(reads[1]));
+            let ids: [ConnectionId; 2] = [client, server];
+            pair.saturate_both(ids, 300, ms(1_000));
+            let name = format!("{reads:?}");
+            for side in [0, 1] {
+                let said = pair.log.iter().filter(|w| w.from == side).any(says_blind);
+                assert_eq!(said, !reads[side], "{name}");
+                let stats = pair.ends[side].stats(ids[side]).unwrap();
+                assert!(stats.data_received > 50, "{name}: {stats:?}");
+                assert_eq!(stats.dropped_here, [0; 8], "{name}");
+            }
+            let capable = pair.log.iter().filter(|w| w.transmit.ecn != Ecn::NotEct);
+            assert_eq!(capable.count() > 0, reads == [true, true], "{name}");
+        }
+    }
+}
+
+/// RFC 4340, 12.1: only an end that has agreed gets data through. A peer that answers the Mandatory
+/// Change with something else, against the protocol, is reset; Reset 6 of a peer that cannot
+/// agree ends the attempt.
+#[test]
+fn a_peer_that_refuses() {
+    for value in [&[][..], &[0], &[0, 0]] {
+        let confirm = DccpOption::ConfirmR { feature: 4, value };
+        let code = answered_with(config(false), &confirm);
+        assert_eq!(code, Some(ResetCode::OptionError), "{value:?}");
+    }
+    let mut pair = Pair::new();
+    pair.rule(|wire| (wire.from == 0).then_some(Fault::Lose));
+    pair.connect_only(config(false));
+    let (ack, ports) = pair.last_of(0);
+    let ports = Ports {
+        source: ports.destination,
+        destination: ports.source,
+    };
+    let (code, data) = (ResetCode::MandatoryError, [32, 4, 1]);
+    let ack = ack.into();
+    let reset = Kind::Reset { ack, code, data };
+    let wire = from_nothing(&pair, ports, 0, &reset, |_| {}, Payload::EMPTY);
+    assert!(pair.answers_to(&wire).is_empty());
+    let reason = crate::CloseReason::Reset { code, data };
+    assert_eq!(pair.told(0), [Event::Closed { reason }]);
+}
+
+/// RFC 4340, 12.1: a peer that never answers the Change gets it again and again, and its data are
+/// dropped and reported with Drop Code 0.
+#[test]
+fn a_peer_that_is_silent_about_it() {
+    let mut pair = Pair::new();
+    pair.rule(|wire| (wire.from == 0).then_some(Fault::Lose));
+    let client = pair.connect_only(config(false));
+    let agreed = |encoder: &mut Encoder<'_>| {
+        for (feature, value) in [(1, &[2, 2][..]), (6, &[1, 1])] {
+            encoder
+                .option(&DccpOption::ConfirmR { feature, value })
+                .unwrap();
+            encoder
+                .option(&DccpOption::ConfirmL { feature, value })
+                .unwrap();
+        }
+    };
+    let wire = response(&pair, 0, agreed);
+    pair.answers_to(&wire);
+    let (ack, ports) = pair.last_of(0);
+    let ports = Ports {
+        source: ports.destination,
+        destination: ports.source,
+    };
+    for seq in 701..705 {
+        let kind = Kind::DataAck { ack: ack.into() };
+        let wire = from_nothing(&pair, ports, seq, &kind, |_| {}, data(9));
+        pair.deliver(0, &wire);
+    }
+    pair.log.clear();
+    pair.run_for(ms(3_000));
+    assert!(pair.ends[0].recv(client).is_none());
+    let stats = pair.ends[0].stats(client).unwrap();
+    assert_eq!(stats.dropped_here, [4, 0, 0, 0, 0, 0, 0, 0]);
+    let report = |packet: Packet<'_>| {
+        packet.options.iter().any(|raw| match raw.decode() {
+            Ok(DccpOption::DataDropped(blocks)) => blocks.iter().eq([DropBlock::Dropped {
+                code: DropCode::ProtocolConstraints,
+                run: 4,
+            }]),
+            _ => false,
+        })
+    };
+    assert!(pair.log.iter().any(|wire| report(wire.packet())));
+    let repeated = pair.log.iter().filter(|wire| says_blind(wire));
+    assert!(repeated.count() >= 3, "with back-off");
+}
