@@ -34,7 +34,7 @@ impl Timestamps {
         }
     }
 
-    /// The option to send now.
+    /// The option to send now (RFC 4340, section 13.1).
     pub(crate) fn stamp(&mut self, now: Instant) -> DccpOption<'static> {
         self.first.get_or_insert(now);
         DccpOption::Timestamp(self.value(now))
