@@ -190,7 +190,7 @@ impl Negotiation {
         incoming: Incoming<'_>,
     ) -> Result<Handled, Fatal> {
         let location = incoming.location;
-        let role = self.role;
+        let (role, open) = (self.role, self.open);
         let locked = feature == Feature::Ccid && self.ccid_locked[location as usize];
         let Some(slot) = self.slot_mut(feature, location) else {
             return Ok(Handled::Ignored);
@@ -233,19 +233,26 @@ impl Negotiation {
                 slot.owe_value(offer);
                 // A necessity is not given up: the Mandatory Change that is still to be sent, or
                 // sent again, then ends the connection.
-                let asked = slot.state != State::Stable;
-                if asked && !(slot.mandatory && slot.value != slot.best()) {
-                    slot.state = State::Stable;
-                    slot.refused = true;
+                //
+                // Where Changes cross, the client gives up: if each end took the other's word for
+                // what stays, two that differ (a Confirm was lost before) would swap their values.
+                let kept = slot.mandatory && slot.value != slot.best();
+                let gives_up = !open || role == Role::Client;
+                if slot.state != State::Stable && gives_up && !kept {
+                    slot.settle();
                 }
                 Handled::Noted
             }
             Some(Some(value)) => {
                 slot.set(value);
                 slot.owe_value(offer);
-                // RFC 4340, 6.6.6: a Change that crosses ours is its answer.
-                slot.state = State::Stable;
-                slot.refused = value != slot.best();
+                // RFC 4340, 6.6.6: a Change that crosses ours is its answer. But in mid-connection it
+                // may be a copy of one that was answered before, from a peer that has not heard ours
+                // and never will if we ask no more: ours stays open until it is confirmed, as it
+                // is by a peer that has heard it.
+                if slot.state == State::Stable || !open {
+                    slot.settle();
+                }
                 Handled::Agreed {
                     feature,
                     location,
@@ -334,8 +341,7 @@ impl Negotiation {
             return Err(incoming.option_error());
         }
         slot.set(value);
-        slot.state = State::Stable;
-        slot.refused = value != slot.best();
+        slot.settle();
         Ok(Handled::Agreed {
             feature,
             location,

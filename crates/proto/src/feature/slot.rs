@@ -222,6 +222,12 @@ impl Slot {
         }
     }
 
+    /// Ends a negotiation with the value in force.
+    pub(super) fn settle(&mut self) {
+        self.state = State::Stable;
+        self.refused = self.value != self.best();
+    }
+
     /// Makes `offer` what we would have; asks for it unless its best, `value`, is in force.
     pub(super) fn want(&mut self, offer: Offer, value: u64) {
         let same = self.offer == offer;

@@ -190,6 +190,47 @@ fn crossing_changes_end_in_step() {
     }
 }
 
+/// RFC 4340, 6.6.6: a copy of a Change that was answered long ago looks like one that crosses ours,
+/// but its sender has not heard ours, and is content with the answer it had. We ask on.
+#[test]
+fn a_copy_of_an_answered_change_is_not_the_answer_to_ours() {
+    let (mut client, mut server) = open_with(2);
+    client.negotiation.change_ccid(Location::Local, &[3, 4]);
+    let change = client.send(at(20_000), PacketType::Ack);
+    server.receive(&change).unwrap();
+    let confirm = server.send(at(20_100), PacketType::Ack);
+    let again = client.send(at(20_500), PacketType::Ack);
+    client.receive(&confirm).unwrap();
+    assert_eq!(client.negotiation.ccid(Location::Local), Some(3));
+    server.negotiation.change_ccid(Location::Remote, &[4]);
+    server.send(at(20_600), PacketType::Ack);
+    server.receive(&again).unwrap();
+    assert_eq!(server.negotiation.ccid(Location::Remote), Some(4));
+    server.send(at(20_700), PacketType::Ack);
+    settle(&mut client, &mut server, 30_000);
+    assert_in_step(&client, &server, "after a late copy");
+    assert_eq!(client.negotiation.ccid(Location::Local), Some(4));
+}
+
+/// RFC 4340, 6.3.1: two ends that differ since a Confirm was lost, and whose Changes cross with
+/// nothing in common, do not take each other's value in exchange.
+#[test]
+fn ends_that_differ_do_not_swap() {
+    let (mut client, mut server) = open_with(3);
+    server.negotiation.change_ccid(Location::Local, &[2]);
+    let change = server.send(at(20_000), PacketType::Ack);
+    client.receive(&change).unwrap();
+    client.send(at(20_100), PacketType::Ack);
+    assert_eq!(client.negotiation.ccid(Location::Remote), Some(2));
+    client.negotiation.change_ccid(Location::Remote, &[3]);
+    let there = client.send(at(20_500), PacketType::Ack);
+    let back = server.send(at(20_500), PacketType::Ack);
+    server.receive(&there).unwrap();
+    client.receive(&back).unwrap();
+    settle(&mut client, &mut server, 30_000);
+    assert_in_step(&client, &server, "after a crossing with nothing in common");
+}
+
 /// RFC 4340, 6.3.1 and 6.6.8: who changed with a Confirm that was lost, and then wants back what
 /// the other end still has, takes the other's word for it instead of a reset.
 #[test]
