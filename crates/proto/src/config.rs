@@ -10,7 +10,8 @@ pub struct EndpointConfig {
     /// Connections at most, closed ones counted until they are released, those in TIMEWAIT not.
     pub max_connections: usize,
     /// Half-open incoming connections at most. Beyond it one of them, drawn at random, makes room
-    /// for the next; Init Cookies keep it from coming so far.
+    /// for the next: first of those whose clients have an Init Cookie, which costs only clients
+    /// that do not echo it.
     pub max_half_open: usize,
     /// Half-open incoming connections from one IPv4 address, or one IPv6 network of 64 bits, at
     /// most. Further Requests from there get an Init Cookie, or Reset 9, Too Busy, without them.
@@ -36,25 +37,29 @@ impl Default for EndpointConfig {
     }
 }
 
-/// When a listener answers a Request with an Init Cookie (RFC 4340, section 8.1.4) instead of
-/// keeping a half-open connection.
+/// When a listener answers a Request with an Init Cookie (RFC 4340, section 8.1.4).
 ///
 /// With a cookie the client keeps what the server would have to remember, so that forged
-/// Requests cost no memory and push nobody out. In exchange the data of a Request is dropped,
-/// a repeated Request gets a Response of its own with new numbers, and clients that do not echo
-/// cookies (the Linux kernel's) are refused with Reset 10.
+/// Requests push nobody out. In exchange the data of a Request is dropped, and a repeated Request
+/// gets a Response of its own with new numbers. RFC 4340 wants cookies echoed, but some clients
+/// (the Linux kernel's) ignore them: those need the server to remember all the same.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum InitCookies {
     /// Never.
     Never,
-    /// While there are this many half-open connections, unless one that is older than ten seconds
-    /// can make room.
+    /// While there are this many half-open connections without one, unless one that is older than
+    /// ten seconds can make room. The rest of `max_half_open` goes to connections whose clients
+    /// have a cookie, for those that do not echo it: they are served while there is room, and
+    /// under a flood by lot, as with `Never`; a client that does echo it is always served. Where
+    /// this is `max_half_open` or more, nothing is kept beside a cookie, and those that come
+    /// without it are answered with Reset 10.
     WhenBusy {
         /// Half-open connections.
         half_open: usize,
     },
-    /// For each Request.
+    /// For each Request, and nothing is kept: clients that do not echo cookies are refused with
+    /// Reset 10.
     Always,
 }
 

@@ -86,8 +86,9 @@ pub struct Endpoint {
     is_ready: Vec<bool>,
     /// Slots in REQUEST, for ICMP errors that name no port.
     connecting: BTreeSet<usize>,
-    /// Connections in RESPOND.
+    /// Connections in RESPOND, and those of them whose clients have an Init Cookie as well.
     backlog: Backlog,
+    spare: Backlog,
     /// Connections that are not closed.
     live: usize,
     /// Random draws so far.
@@ -117,6 +118,7 @@ impl Endpoint {
             is_ready: Vec::new(),
             connecting: BTreeSet::new(),
             backlog: Backlog::default(),
+            spare: Backlog::default(),
             live: 0,
             draws: 0,
             cookies_until: Instant::START,
@@ -455,7 +457,7 @@ impl Endpoint {
         EndpointStats {
             resets_sent: self.replies.sent,
             connections: self.live,
-            half_open: self.backlog.len(),
+            half_open: self.half_open(),
             time_wait: self.time_wait.len(),
             ..self.stats
         }

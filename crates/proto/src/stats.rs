@@ -99,9 +99,10 @@ pub struct EndpointStats {
     pub resets_sent: u64,
     /// Requests refused because of a limit.
     pub refused: u64,
-    /// Half-open connections that made room for newer ones.
+    /// Half-open connections that made room for newer ones, those whose clients have an Init Cookie not
+    /// counted.
     pub evicted: u64,
-    /// Responses sent with an Init Cookie, without keeping state.
+    /// Responses sent with an Init Cookie.
     pub cookies_sent: u64,
     /// Connections that began with a cookie that came back.
     pub cookies_accepted: u64,

@@ -56,6 +56,11 @@ impl Connection {
         self.cookie_until = Some(until);
     }
 
+    /// The Response with the Init Cookies has left: no other packet of a server carries any.
+    pub(crate) fn carried_cookies(&mut self) {
+        self.cookies = Vec::new();
+    }
+
     /// Could a copy of the packet that began it do so again?
     pub(crate) fn may_begin_again(&self, now: Instant) -> bool {
         self.cookie_until.is_some_and(|until| now < until)

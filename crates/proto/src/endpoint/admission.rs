@@ -2,10 +2,12 @@
 //!
 //! Anybody can send Requests with forged addresses, so whatever a Request costs is bounded. A
 //! connection is either kept from its Request on, half open, or forgotten and begun again when
-//! the client echoes the Init Cookie that holds all there was to remember.
+//! the client echoes the Init Cookie that holds all there was to remember. Not every client does
+//! (RFC 4340, 8.1.4, wants it, Linux's ignores the option), so as long as there is room the
+//! connection is kept as well, to spare: it is the first to go.
 
 use fairwire_units::{Duration, Ecn, Instant};
-use fairwire_wire::{HeadBuf, Kind, Options, Packet, ResetCode, Seq};
+use fairwire_wire::{HeadBuf, Kind, Options, Packet, ResetCode, Seq, option_type};
 
 use super::cookie::{self, Binding, Request};
 use super::flow::Flow;
@@ -29,8 +31,8 @@ const MOMENT: u64 = 1 << 26;
 enum Admission {
     /// It begins a half-open connection.
     Keep,
-    /// It is answered and forgotten; these of its options go into the cookie.
-    Forget(Vec<u8>),
+    /// It is answered with a cookie, which these of its options go into.
+    Cookie { options: Vec<u8>, spare: bool },
     /// It is refused.
     Refuse,
 }
@@ -73,7 +75,7 @@ impl Endpoint {
                 self.stats.refused += 1;
                 return Err(ResetCode::TooBusy);
             }
-            Admission::Forget(options) => {
+            Admission::Cookie { options, spare } => {
                 let request = Request {
                     at: now,
                     seq,
@@ -81,7 +83,7 @@ impl Endpoint {
                     data: !payload.is_empty(),
                     options,
                 };
-                self.answer_and_forget(&request, flow);
+                self.answer_with_cookie(&request, flow, spare);
             }
             Admission::Keep => {
                 let origin = self.origin(now, flow, Role::Server, service, config);
@@ -103,27 +105,58 @@ impl Endpoint {
     fn admit(&mut self, now: Instant, packet: &Packet<'_>, flow: &Flow) -> Admission {
         let half_open = self.backlog.len();
         let max = self.config.max_connections;
-        if self.connections.len() - half_open >= max {
+        if self.connections.len() - self.half_open() >= max {
             return Admission::Refuse;
         }
         let crowded =
             self.backlog.of_source(flow.path.remote.ip()) >= self.config.max_half_open_per_source;
-        let cookies = match self.config.init_cookies {
-            InitCookies::Never => false,
+        let (cookies, spare) = match self.config.init_cookies {
+            InitCookies::Never => (false, false),
             InitCookies::WhenBusy { half_open: busy } => {
-                crowded || (half_open >= busy && !self.evict(Some(now)))
+                let busy = half_open >= busy && !self.evict(Some(now));
+                (crowded || busy, busy && !crowded)
             }
-            InitCookies::Always => true,
+            InitCookies::Always => (true, false),
         };
         if cookies && let Some(options) = cookie::kept_options(packet.options) {
-            return Admission::Forget(options);
+            let spare = spare && (!self.is_full() || self.evict_spare());
+            return Admission::Cookie { options, spare };
         }
-        let full = self.backlog.len() >= self.config.max_half_open || self.connections.len() >= max;
         // RFC 4340, 8.1.3, and RFC 6773, 3.8: what finds no room is not passed on.
-        if crowded || (full && !self.evict(None)) {
+        if crowded || (self.is_full() && !self.evict_spare() && !self.evict(None)) {
             return Admission::Refuse;
         }
         Admission::Keep
+    }
+
+    /// Incoming connections in RESPOND.
+    pub(super) fn half_open(&self) -> usize {
+        self.backlog.len() + self.spare.len()
+    }
+
+    /// Is there no room for another one?
+    fn is_full(&self) -> bool {
+        self.half_open() >= self.config.max_half_open
+            || self.connections.len() >= self.config.max_connections
+    }
+
+    /// Does `slot` go on with this packet? What is kept to spare makes way for the cookie, and for a
+    /// client that asks anew: its next Response brings another.
+    pub(super) fn stays(&mut self, slot: usize, packet: &Packet<'_>) -> bool {
+        if !self.spare.contains(slot) {
+            return true;
+        }
+        let mut options = packet.options.iter();
+        let goes = match packet.kind {
+            Kind::Request { .. } => true,
+            // RFC 4340, 8.1.4: ignored on Data.
+            Kind::Data => false,
+            _ => options.any(|raw| raw.option_type == option_type::INIT_COOKIE),
+        };
+        if goes {
+            self.forget(slot);
+        }
+        !goes
     }
 
     /// Forgets one half-open connection, drawn at random; with a time, only if it is too old then.
@@ -141,28 +174,56 @@ impl Endpoint {
             return false;
         }
         self.stats.evicted += 1;
+        self.forget(slot);
+        true
+    }
+
+    /// Forgets one of those whose clients have a cookie, drawn at random for the same reason.
+    fn evict_spare(&mut self) -> bool {
+        self.draws += 1;
+        let drawn = self.spare.any(self.secret.draw(self.draws));
+        drawn.is_some_and(|(slot, _)| {
+            self.forget(slot);
+            true
+        })
+    }
+
+    /// A half-open connection goes as if it had never been.
+    fn forget(&mut self, slot: usize) {
         self.live -= 1;
         self.backlog.remove(slot);
+        self.spare.remove(slot);
         self.timers.set(slot, None);
         if let Some(connection) = self.connections.try_remove(slot) {
             self.table.remove(&connection.flow);
         }
-        true
     }
 
-    /// RFC 4340, 8.1.4 and 8.5, step 11: sends the Response with an Init Cookie and keeps nothing.
-    fn answer_and_forget(&mut self, request: &Request, flow: Flow) {
+    /// RFC 4340, 8.1.4 and 8.5, step 11: sends the Response with an Init Cookie and keeps nothing
+    /// that is needed; or the connection, to spare, for a client that does not echo it.
+    fn answer_with_cookie(&mut self, request: &Request, flow: Flow, spare: bool) {
         if !self.replies.has_room() {
             return;
         }
         let mut head = Box::new(HeadBuf::new());
-        let id = ConnectionId::NONE;
-        let Some((_, Some(transmit))) = self.first_steps(id, request, flow, &mut head) else {
+        let id = if spare {
+            self.next_id()
+        } else {
+            ConnectionId::NONE
+        };
+        let steps = self.first_steps(id, request, flow, &mut head);
+        let Some((connection, Some(transmit))) = steps else {
             return;
         };
         self.stats.cookies_sent += 1;
         self.cookies_until = request.at + cookie::LIFETIME;
         self.replies.respond(transmit, head);
+        if spare {
+            let source = flow.path.remote.ip();
+            let slot = self.add(connection);
+            self.spare.insert(request.at, slot, source);
+            self.with(request.at, slot, |_, _| {});
+        }
     }
 
     /// Step 3, for a packet other than a Request: begins the connection whose Init Cookie it
@@ -211,7 +272,7 @@ impl Endpoint {
         else {
             return refused(self);
         };
-        if self.connections.len() >= self.config.max_connections {
+        if self.connections.len() >= self.config.max_connections && !self.evict_spare() {
             self.stats.refused += 1;
             return Err(ResetCode::TooBusy);
         }
@@ -275,6 +336,7 @@ impl Endpoint {
         };
         connection.handle_packet(&mut ctx, &packet, payload, Ecn::NotEct);
         let response = connection.poll_transmit(&mut ctx, head);
+        connection.carried_cookies();
         Some((connection, response))
     }
 

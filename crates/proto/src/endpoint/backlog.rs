@@ -63,6 +63,11 @@ impl Backlog {
         *self.by_source.entry(source).or_default() += 1;
     }
 
+    /// Is `slot` in there?
+    pub(super) fn contains(&self, slot: usize) -> bool {
+        self.place.get(slot).is_some_and(|&place| place != NOWHERE)
+    }
+
     /// `slot` is half open no more, if it was.
     pub(super) fn remove(&mut self, slot: usize) {
         let Some(place) = self.place.get_mut(slot) else {

@@ -33,7 +33,7 @@ impl Endpoint {
             }
             return;
         }
-        match slot {
+        match slot.filter(|&slot| self.stays(slot, &packet)) {
             Some(slot) => self.deliver(now, slot, &packet, payload, meta.ecn),
             None => self.handle_stray(now, meta, &packet, payload, flow),
         }
@@ -157,6 +157,7 @@ impl Endpoint {
         }
         if before == State::Respond {
             self.backlog.remove(slot);
+            self.spare.remove(slot);
         }
         if before == State::Request {
             self.connecting.remove(&slot);

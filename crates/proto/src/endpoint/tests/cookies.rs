@@ -207,6 +207,97 @@ fn item_17_a_bad_init_cookie_is_reset_10() {
     assert_eq!(pair.told(1), [Event::Accepted { port: PORT }]);
 }
 
+/// Clients that do not echo cookies (Linux's) are served by a busy listener as long as it has room: the
+/// connection is kept beside the cookie, and a Sync that it sends has none. When others have taken
+/// the room they hear Reset 10; who echoes the cookie is served even then, as after a Request
+/// that was repeated.
+#[test]
+fn a_busy_listener_has_room_to_spare() {
+    for (room, repeated, echoes, served) in [
+        (1, false, false, true),
+        (1, true, false, true),
+        (0, false, false, false),
+        (0, false, true, true),
+        (1, true, true, true),
+    ] {
+        let mut pair = Pair::new();
+        pair.ends[1].config.init_cookies = InitCookies::WhenBusy { half_open: 0 };
+        pair.ends[1].config.max_half_open = room;
+        pair.rule(|_| Some(Fault::Lose));
+        pair.connect(Config::default(), Config::default());
+        let kind = |_| Kind::Request { service: SERVICE };
+        for ahead in 0..=u64::from(repeated) {
+            let request = pair.forge(0, ahead, kind, |_| {}, Payload::EMPTY);
+            assert_eq!(cookies(&pair.answers_to(&request)[0]).len(), 1);
+            assert_eq!(pair.ends[1].endpoint_stats().half_open, room);
+            pair.now += ms(300);
+        }
+        let responses = pair.log.iter().filter(|wire| wire.from == 1);
+        let response = responses.last().expect("one").clone();
+        // The client has sent one Request and acknowledges the other.
+        let name = format!("{room} {repeated} {echoes}");
+        if repeated {
+            pair.ends[0].connections[0].skip(1);
+        }
+        let ack = pair.answers_to(&response);
+        assert_eq!(ack[0].packet_type(), PacketType::Ack, "{name}");
+        let (kind, all) = (ack[0].packet().kind, cookies(&ack[0]));
+        let echoed = if echoes { &all[..] } else { &[] };
+        if room > 0 && !echoes {
+            let data = with_cookies(&pair, &ack[0], &Kind::Data, &[]);
+            let answers = pair.answers_to(&data);
+            assert_eq!(answers[0].packet_type(), PacketType::Sync);
+            assert_eq!(cookies(&answers[0]), Vec::<Vec<u8>>::new(), "{name}");
+        }
+        let wire = with_cookies(&pair, &ack[0], &kind, echoed);
+        let answers = pair.answers_to(&wire);
+        let accepted = pair.told(1) == [Event::Accepted { port: PORT }];
+        assert_eq!(accepted, served, "{name}");
+        let refused = answers.first().and_then(Wire::reset);
+        let bad = (ResetCode::BadInitCookie, [0; 3]);
+        assert_eq!(refused, (!served).then_some(bad), "{name}");
+        let stats = pair.ends[1].endpoint_stats();
+        assert_eq!(stats.connections, usize::from(served), "{name}");
+        assert_eq!(stats.half_open, 0, "{name}");
+        assert_eq!(stats.cookies_accepted, u64::from(echoes), "{name}");
+    }
+}
+
+/// What is kept beside a cookie makes room at random, and for everything that has a better right to it.
+#[test]
+fn room_to_spare_is_taken_back() {
+    let mut pair = Pair::new();
+    pair.ends[1].config.init_cookies = InitCookies::WhenBusy { half_open: 0 };
+    pair.ends[1].config.max_half_open = 3;
+    pair.ends[1].config.max_connections = 3;
+    pair.rule(|_| Some(Fault::Lose));
+    pair.connect(Config::default(), Config::default());
+    let kind = |_| Kind::Request { service: SERVICE };
+    let mut acks = Vec::new();
+    for n in 0..8u8 {
+        let mut request = pair.forge(0, 0, kind, |_| {}, Payload::EMPTY);
+        request.head[1] = n;
+        let path = pair.path(0);
+        reseal(&mut request, &path);
+        let response = pair.answers_to(&request)[0].clone();
+        let packet = response.packet();
+        let ack = packet.seq;
+        let all = cookies(&response);
+        let mut like = request.clone();
+        like.head[15] += 1;
+        acks.push(with_cookies(&pair, &like, &Kind::Ack { ack }, &all));
+        let stats = pair.ends[1].endpoint_stats();
+        assert_eq!(stats.half_open, usize::from(n + 1).min(3));
+        assert_eq!((stats.connections, stats.evicted), (stats.half_open, 0));
+    }
+    for ack in &acks[..3] {
+        pair.answers_to(ack);
+    }
+    let stats = pair.ends[1].endpoint_stats();
+    assert_eq!((stats.connections, stats.half_open), (3, 0));
+    assert_eq!(stats.cookies_accepted, 3);
+}
+
 /// Adversarial 17; RFC 4340, 8.1.4: on a Request or on Data a cookie is ignored, the true one too:
 /// the Request is one like any other, the Data belongs to no connection.
 #[test]
@@ -329,6 +420,35 @@ fn forgotten_data_is_reported() {
         assert_eq!(pair.told(1), [Event::Accepted { port: PORT }]);
         let server = pair.server.expect("accepted");
         assert!(pair.ends[1].recv(server).is_none());
+    }
+}
+
+/// RFC 4340, 8.1.3 and 9.3: forgotten data whose Data Checksum is right are not called damaged: the
+/// Response reports Drop Code 0, as without one, and Mandatory before it is satisfied.
+#[test]
+fn forgotten_data_is_not_called_damaged() {
+    for mandatory in [false, true] {
+        let mut pair = stateless();
+        pair.rule(|_| Some(Fault::Lose));
+        pair.connect(Config::default(), Config::default());
+        let kind = |_| Kind::Request { service: SERVICE };
+        let bytes = Payload::from(vec![3; 20]);
+        let checksum = DccpOption::DataChecksum(bytes.data_checksum());
+        let options = |encoder: &mut Encoder<'_>| {
+            if mandatory {
+                encoder.option(&DccpOption::Mandatory).unwrap();
+            }
+            encoder.option(&checksum).unwrap();
+        };
+        let request = pair.forge(0, 0, kind, options, bytes.clone());
+        let response = pair.answers_to(&request);
+        assert_eq!(response[0].packet_type(), PacketType::Response);
+        let options = response[0].packet().options;
+        let dropped = options
+            .iter()
+            .filter(|raw| raw.option_type == option_type::DATA_DROPPED);
+        let blocks: Vec<u8> = dropped.flat_map(|raw| raw.data.to_vec()).collect();
+        assert_eq!(blocks, [0x80], "Drop Code 0, one packet");
     }
 }
 
