@@ -7,7 +7,7 @@
 //! over all of it and over the flow proves that it is ours, unchanged and from the same client.
 
 use fairwire_units::{Duration, Instant};
-use fairwire_wire::{Options, Seq, ServiceCode, option_type};
+use fairwire_wire::{DccpOption, Options, Seq, ServiceCode, option_type};
 
 use super::flow::Flow;
 use super::secret::Secret;
@@ -53,12 +53,14 @@ pub(super) struct Binding<'a> {
     pub(super) listener: u64,
 }
 
-/// The options of a packet but for padding; `None` if there are too many for a cookie.
+/// The options of a packet but for padding, and for the checksum of data that are not kept; `None`
+/// if there are too many for a cookie.
 pub(super) fn kept_options(options: Options<'_>) -> Option<Vec<u8>> {
     let mut kept = Vec::new();
     let mut walk = options.iter();
     for raw in walk.by_ref() {
-        if raw.option_type == option_type::PADDING {
+        let of_data = matches!(raw.decode(), Ok(DccpOption::DataChecksum(_)));
+        if raw.option_type == option_type::PADDING || of_data {
             // RFC 4340, 5.8.2: Mandatory Padding is two bytes of Padding.
             if kept.last() == Some(&option_type::MANDATORY) && is_mandatory_last(&kept) {
                 kept.pop();
