@@ -15,7 +15,7 @@ use fairwire_proto::{IcmpError, IcmpQuote, Meta, Path, Payload};
 use fairwire_units::{Duration, Instant};
 use fairwire_wire::{HeadBuf, Peek};
 
-use crate::socket::{Batch, Inbox, Route, Sockets};
+use crate::socket::{Batch, Inbox, Route, Socket, Sockets};
 use crate::state::Shared;
 use crate::timer::Timer;
 
@@ -211,16 +211,14 @@ impl Driver {
         })
     }
 
-    /// Tells the protocol of every ICMP error.
+    /// Tells the protocol of ICMP errors.
     fn drain_errors(&mut self) {
         let bound = self.socket.local();
         let encapsulation = self.socket.encapsulation();
         self.socket.drain_errors(|found| {
-            // The error does not tell which of our addresses the datagram left from.
-            let local = Route::find(bound, found.remote).map_or(bound, |route| route.local);
             let path = Path {
                 encapsulation,
-                local,
+                local: Socket::arrived_at(bound, found.local),
                 remote: found.remote,
             };
             let quote = IcmpQuote {

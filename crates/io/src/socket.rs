@@ -37,10 +37,17 @@ pub(crate) use route::Route;
 pub(crate) use set::Sockets;
 use watched::Watched;
 
+/// Errors taken from a queue in one go: whoever can make the network send them must not keep us from
+/// everything else.
+#[cfg(target_os = "linux")]
+const MAX_ERRORS: usize = 64;
+
 /// What an ICMP error said about a datagram of ours.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct NetworkError<'a> {
-    /// Where that datagram was going.
+    /// The address that it left from, where the system tells.
+    pub local: Option<IpAddr>,
+    /// Where it was going.
     pub remote: SocketAddr,
     /// What happened to it.
     pub error: fairwire_proto::IcmpError,
@@ -163,19 +170,30 @@ impl Socket {
         })
     }
 
-    /// Hands every queued ICMP error to `each`.
+    /// Hands queued ICMP errors to `each`. If there are many, those that are left wake us at once.
     pub(crate) fn drain_errors(&self, mut each: impl FnMut(NetworkError<'_>)) {
-        #[cfg(target_os = "linux")]
-        while errors::next(self.udp.get(), &mut each).is_some() {}
-        #[cfg(not(target_os = "linux"))]
-        let _ = &mut each;
-        // Clears the readiness, so that the next error wakes us.
+        if self.take_errors(&mut each) {
+            return;
+        }
+        // Clears the readiness, so that the next error wakes us; one may have come just before.
         let clear = |_: &_| Err(io::ErrorKind::WouldBlock.into());
         let _ = self.udp.try_io::<()>(Interest::ERROR, clear);
+        self.take_errors(&mut each);
     }
 
-    /// The local address of a datagram that arrived for `ip`.
-    fn arrived_at(local: SocketAddr, ip: Option<IpAddr>) -> SocketAddr {
+    /// True if there were as many as are taken at once.
+    #[cfg(target_os = "linux")]
+    fn take_errors(&self, each: &mut impl FnMut(NetworkError<'_>)) -> bool {
+        (0..MAX_ERRORS).all(|_| errors::next(self.udp.get(), each).is_some())
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn take_errors(&self, _: &mut impl FnMut(NetworkError<'_>)) -> bool {
+        false
+    }
+
+    /// The local address of a datagram that arrived for `ip`, or left from there.
+    pub(crate) fn arrived_at(local: SocketAddr, ip: Option<IpAddr>) -> SocketAddr {
         match ip {
             Some(ip) if local.ip().is_unspecified() => {
                 SocketAddr::new(ip.to_canonical(), local.port())
@@ -235,4 +253,45 @@ pub(crate) fn canonical(addr: SocketAddr) -> SocketAddr {
 /// The ECN field that arrived.
 fn ecn(mark: Option<EcnCodepoint>) -> Ecn {
     mark.map_or(Ecn::NotEct, |mark| Ecn::from_bits(mark as u8))
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::{MAX_ERRORS, Socket};
+    use fairwire_proto::IcmpError;
+    use std::net::{IpAddr, Ipv4Addr, UdpSocket};
+    use std::time::Duration;
+
+    /// A queue full of ICMP errors is emptied in parts, and the rest wakes at once. Each error tells
+    /// which of our addresses the datagram left from, without asking the system about a route.
+    #[tokio::test]
+    async fn errors_come_in_parts() {
+        let dead = UdpSocket::bind("127.0.0.2:0").expect("a free port");
+        let there = dead.local_addr().expect("bound");
+        drop(dead);
+        let socket = Socket::bind(([0, 0, 0, 0], 0).into(), 1 << 20).expect("a free port");
+        let all = MAX_ERRORS + 10;
+        let mut sent = 0;
+        while sent < all {
+            // Fails where it reports the error of the one before. Linux sends 1,000 ICMP errors a
+            // second at most.
+            sent += usize::from(socket.udp.get().send_to(&[0; 40], there).is_ok());
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+        let mut parts = Vec::new();
+        while parts.iter().sum::<usize>() < all {
+            let ready = tokio::time::timeout(Duration::from_secs(5), socket.ready()).await;
+            assert!(ready.expect("in time").expect("open").is_error());
+            let mut part = 0;
+            socket.drain_errors(|found| {
+                part += 1;
+                assert_eq!(found.remote, there);
+                assert_eq!(found.error, IcmpError::Unreachable);
+                assert_eq!(found.local, Some(IpAddr::V4(Ipv4Addr::LOCALHOST)));
+                assert_eq!(found.quote.len(), 40);
+            });
+            parts.push(part);
+        }
+        assert_eq!(parts, [MAX_ERRORS, 10]);
+    }
 }

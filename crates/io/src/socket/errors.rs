@@ -1,12 +1,13 @@
 //! ICMP errors, from the socket's error queue (Linux).
 //!
 //! An unconnected socket learns of a dead port, or of a host without DCCP, only through this queue. An entry has the
-//! address that the datagram was sent to, the bytes that the ICMP message quotes of it, and
-//! the kind of error in a control message, which is read here by hand.
+//! address that the datagram was sent to, the bytes that the ICMP message quotes of it, and, in
+//! control messages that are read here by hand, the kind of error and the address that the ICMP message
+//! was sent to, which is the one that the datagram came from.
 
 use std::io::IoSliceMut;
 use std::mem::{MaybeUninit, size_of};
-use std::net::{SocketAddr, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 
 use rustix::net::{RecvAncillaryBuffer, RecvFlags, recvmsg};
 
@@ -20,6 +21,9 @@ const CONTROL: usize = 256;
 /// `cmsg_level` and `cmsg_type` of an extended error: `SOL_IP, IP_RECVERR` and
 /// `SOL_IPV6, IPV6_RECVERR` (ip(7), ipv6(7)).
 const EXTENDED_ERRORS: [(i32, i32); 2] = [(0, 11), (41, 25)];
+
+/// `IP_PKTINFO` and `IPV6_PKTINFO`, which every socket here asks for.
+const PACKET_INFO: [(i32, i32); 2] = [(0, 8), (41, 50)];
 
 /// `ee_origin`: the error came as ICMP, as `ICMPv6`.
 const ORIGIN_ICMP: u8 = 2;
@@ -59,10 +63,12 @@ pub(super) fn next(udp: &UdpSocket, each: &mut impl FnMut(NetworkError<'_>)) -> 
     let remote = message
         .address
         .and_then(|addr| SocketAddr::try_from(addr).ok());
-    let (Some(remote), Some(error)) = (remote, extended_error(&control)) else {
+    let Told { error, local } = told(&control);
+    let (Some(remote), Some(error)) = (remote, error) else {
         return Some(());
     };
     each(NetworkError {
+        local,
         remote: canonical(remote),
         error,
         quote: &quote[..message.bytes.min(quote.len())],
@@ -70,8 +76,29 @@ pub(super) fn next(udp: &UdpSocket, each: &mut impl FnMut(NetworkError<'_>)) -> 
     Some(())
 }
 
-/// The ICMP error among the control messages, if it is one that we act on.
-fn extended_error(mut control: &[u8]) -> Option<IcmpError> {
+/// What control messages say.
+#[derive(Debug, Default, Eq, PartialEq)]
+struct Told {
+    /// The ICMP error, if it is one that we act on.
+    error: Option<IcmpError>,
+    /// Which address of ours it came to.
+    local: Option<IpAddr>,
+}
+
+fn told(control: &[u8]) -> Told {
+    let mut told = Told::default();
+    let _ = walk(control, |level_and_kind, data| {
+        if EXTENDED_ERRORS.contains(&level_and_kind) {
+            told.error = told.error.or(icmp_error(data));
+        } else if PACKET_INFO.contains(&level_and_kind) {
+            told.local = told.local.or(packet_info(level_and_kind, data));
+        }
+    });
+    told
+}
+
+/// Shows each control message to `each`; `None` where their lengths lie or end.
+fn walk(mut control: &[u8], mut each: impl FnMut((i32, i32), &[u8])) -> Option<()> {
     const WORD: usize = size_of::<usize>();
     const HEADER: usize = WORD + 8;
     // struct cmsghdr { size_t len; int level; int type; }, data behind it, each aligned.
@@ -80,12 +107,22 @@ fn extended_error(mut control: &[u8]) -> Option<IcmpError> {
         let level = i32::from_ne_bytes(*header[WORD..].first_chunk()?);
         let kind = i32::from_ne_bytes(*header[WORD + 4..].first_chunk()?);
         let data = control.get(HEADER..len)?;
-        if EXTENDED_ERRORS.contains(&(level, kind)) {
-            return icmp_error(data);
-        }
+        each((level, kind), data);
         control = control.get(len.checked_next_multiple_of(WORD)?..)?;
     }
     None
+}
+
+/// The destination in a `struct in_pktinfo` or `struct in6_pktinfo`.
+fn packet_info((level, _): (i32, i32), data: &[u8]) -> Option<IpAddr> {
+    if level == 0 {
+        // int index; in_addr of our own, in_addr of the header.
+        let ip: &[u8; 4] = data.get(8..)?.first_chunk()?;
+        Some(Ipv4Addr::from(*ip).into())
+    } else {
+        let ip: &[u8; 16] = data.first_chunk()?;
+        Some(Ipv6Addr::from(*ip).to_canonical())
+    }
 }
 
 /// What a `struct sock_extended_err` says.
@@ -106,7 +143,7 @@ fn icmp_error(data: &[u8]) -> Option<IcmpError> {
 
 #[cfg(test)]
 mod tests {
-    use super::extended_error;
+    use super::{Told, told};
     use fairwire_proto::IcmpError;
 
     fn message(level: i32, kind: i32, data: &[u8]) -> Vec<u8> {
@@ -152,11 +189,9 @@ mod tests {
             let mut control = timestamp.clone();
             control.extend(message(level, kind, &data));
             control.extend([0; 32]);
-            assert_eq!(
-                extended_error(&control),
-                expected,
-                "{level} {kind} {data:?}"
-            );
+            let told = told(&control);
+            assert_eq!(told.error, expected, "{level} {kind} {data:?}");
+            assert_eq!(told.local, None, "{level} {kind} {data:?}");
         }
     }
 
@@ -166,8 +201,37 @@ mod tests {
         for len in [0, 1, 15, 17, 300, usize::MAX] {
             let mut control = message(0, 11, &[0; 16]);
             control[..size_of::<usize>()].copy_from_slice(&len.to_ne_bytes());
-            let _ = extended_error(&control);
-            assert_eq!(extended_error(&control[..10]), None);
+            let _ = told(&control);
+            assert_eq!(told(&control[..10]), Told::default());
+        }
+    }
+
+    /// The address that the error came to is found before and behind the error, of either family and
+    /// in the form that the layers above know; what is cut short is none.
+    #[test]
+    fn our_own_address_is_found() {
+        let mut error = vec![111, 0, 0, 0, 2, 3, 3, 0];
+        error.extend([0; 24]);
+        let error = message(0, 11, &error);
+        let v4 = [1, 0, 0, 0, 10, 0, 0, 9, 192, 0, 2, 7];
+        let mut v6 = [0; 20];
+        v6[..16].copy_from_slice(&[0x20, 1, 0x0D, 0xB8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 7]);
+        let mut mapped = [0; 20];
+        mapped[10..16].copy_from_slice(&[0xFF, 0xFF, 192, 0, 2, 7]);
+        for (level, kind, data, local) in [
+            (0, 8, &v4[..], Some("192.0.2.7")),
+            (41, 50, &v6, Some("2001:db8::7")),
+            (41, 50, &mapped, Some("192.0.2.7")),
+            (0, 8, &v4[..11], None),
+            (41, 50, &v6[..15], None),
+        ] {
+            let info = message(level, kind, data);
+            for control in [[info.clone(), error.clone()], [error.clone(), info.clone()]] {
+                let told = told(&control.concat());
+                assert_eq!(told.error, Some(IcmpError::Unreachable));
+                let local = local.map(|ip| ip.parse().expect("an address"));
+                assert_eq!(told.local, local, "{level} {data:?}");
+            }
         }
     }
 }

@@ -123,7 +123,7 @@ impl Sockets {
         }
     }
 
-    /// Hands every queued ICMP error to `each`.
+    /// Hands queued ICMP errors to `each`; see [`Socket::drain_errors`].
     pub(crate) fn drain_errors(&self, mut each: impl FnMut(NetworkError<'_>)) {
         for socket in [Some(&self.first), self.second.as_ref()]
             .into_iter()
