@@ -139,7 +139,10 @@ impl Connection {
         }
         let unheard = self.state == State::Request && self.sequence.heard_at.is_none();
         // A Request that was never sent needs no Reset.
-        if !(unheard && self.stats.packets_sent == 0) {
+        let sent = self.stats.packets_sent > 0;
+        // RFC 4340, 8.1.3: a Request that is refused for its options costs as much as any other.
+        let rationed = self.state == State::Respond && !sent;
+        if !(unheard && !sent) && (!rationed || ctx.replies.may_answer(ctx.now)) {
             let ndp = self.agreed.ndp;
             ctx.replies.end(Reset {
                 flow: self.flow,

@@ -95,6 +95,8 @@ impl Connection {
         // Step 8.
         let ndp_count = match self.process_options(ctx, packet, seq, ack) {
             Ok(ndp_count) => ndp_count,
+            // RFC 4340, 8.5: a Reset ends the connection whatever its options, and is never answered.
+            Err(_) if packet_type == PacketType::Reset => None,
             Err(fatal) => return self.fail(ctx, fatal),
         };
         // RFC 4340, 7.4, 11.4 and 11.7: only now may it be acknowledged.

@@ -59,7 +59,13 @@ impl Replies {
         }
     }
 
-    /// Ends a connection; never limited, for each ends once.
+    /// May a stranger be answered? If so, it counts.
+    pub(crate) fn may_answer(&mut self, now: Instant) -> bool {
+        self.limit.allow(now)
+    }
+
+    /// Ends a connection; never limited, for each ends once, unless it ends as it begins
+    /// ([`Self::may_answer`]).
     pub(crate) fn end(&mut self, mut reset: Reset) {
         reset.connection = reset.connection.filter(|&id| id != ConnectionId::NONE);
         self.waiting.push_back(Waiting::Reset(reset));
@@ -93,7 +99,7 @@ impl Replies {
         let is_reset = matches!(packet.kind, Kind::Reset { .. });
         // RFC 4340, 8.5, steps 2 and 3: Resets are never answered, or two ends could go on for
         // ever. RFC 4340, 8.1.3: at a limited rate.
-        if is_reset || !self.limit.allow(now) {
+        if is_reset || !self.may_answer(now) {
             return;
         }
         // RFC 4340, 8.3.1: the numbers come from the packet; of short ones the upper bits are zero.

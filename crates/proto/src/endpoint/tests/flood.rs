@@ -9,6 +9,15 @@ use crate::{CloseReason, Config, Encapsulation, Event, InitCookies, Meta, Path, 
 
 /// Hands the server the `n`th of many Requests, each from another address.
 fn forged_request(pair: &mut Pair, n: u32, source: u32) {
+    forged_request_with(pair, n, source, |_| {});
+}
+
+fn forged_request_with(
+    pair: &mut Pair,
+    n: u32,
+    source: u32,
+    options: impl FnOnce(&mut Encoder<'_>),
+) {
     let to = pair.path(1);
     let path = Path {
         remote: (std::net::Ipv4Addr::from_bits(source), 6_511).into(),
@@ -21,12 +30,9 @@ fn forged_request(pair: &mut Pair, n: u32, source: u32) {
     let kind = Kind::Request { service: SERVICE };
     let mut head = HeadBuf::new();
     let seq = Seq::new(u64::from(n) << 16).into();
-    seal(
-        Encoder::new(&mut head, ports, seq, &kind, 0, 0),
-        &path,
-        &Payload::EMPTY,
-        0,
-    );
+    let mut encoder = Encoder::new(&mut head, ports, seq, &kind, 0, 0);
+    options(&mut encoder);
+    seal(encoder, &path, &Payload::EMPTY, 0);
     let meta = Meta {
         path,
         ecn: Ecn::NotEct,
@@ -217,4 +223,30 @@ fn item_16_too_busy_is_said_at_a_limited_rate() {
     let other = |wire: &&super::Wire| wire.packet_type() != PacketType::Reset;
     assert_eq!(pair.log.iter().filter(other).count(), 0);
     assert_eq!(pair.ends[1].endpoint_stats().refused, 20_000);
+}
+
+/// RFC 4340, 8.1.3: Requests that are refused for their options, here a Mandatory before what nobody
+/// knows, get no more Resets than others that are refused, with state or with cookies.
+#[test]
+fn item_16_bad_options_are_no_reflector() {
+    for policy in [InitCookies::Never, InitCookies::Always] {
+        let mut pair = listening(policy, ms(2));
+        pair.record = true;
+        for n in 0..20_000 {
+            forged_request_with(&mut pair, n, n, |encoder| {
+                encoder.raw_option(1, &[]).unwrap();
+                encoder.raw_option(99, &[7]).unwrap();
+            });
+            pair.run_for(Duration::from_micros(100));
+        }
+        let resets = pair.log.iter().filter_map(super::Wire::reset);
+        let refused = resets.filter(|&(code, _)| code == ResetCode::MandatoryError);
+        let count = refused.count();
+        assert_eq!(count, pair.log.len(), "nothing else is sent");
+        assert!(
+            (2 * 1_024 - 64..=2 * 1_024 + 64).contains(&count),
+            "{policy:?}: {count}"
+        );
+        assert_eq!(pair.ends[1].endpoint_stats().connections, 0);
+    }
 }
