@@ -269,6 +269,12 @@ impl Connection {
         (self.sequence.local_window, self.sequence.remote_window)
     }
 
+    /// GSR.
+    #[cfg(test)]
+    pub(crate) fn greatest_received(&self) -> Seq {
+        self.sequence.gsr
+    }
+
     /// Uses up numbers as if their packets had been lost.
     #[cfg(test)]
     pub(crate) fn skip(&mut self, numbers: u64) {

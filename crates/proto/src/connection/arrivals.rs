@@ -71,6 +71,13 @@ impl Arrivals {
         Novelty::New
     }
 
+    /// Numbers from `seq` on have not come after all. Of those before it nobody knows any more; each
+    /// counts as a copy.
+    pub(super) fn recede(&mut self, seq: Seq) {
+        self.newest = Some(seq.prev());
+        self.seen = [u64::MAX; WORDS];
+    }
+
     /// This many that arrived were dropped all the same.
     pub(super) fn miss(&mut self, packets: u64) {
         self.missing += packets;

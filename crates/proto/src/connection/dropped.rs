@@ -62,6 +62,13 @@ impl Dropped {
         true
     }
 
+    /// The newest numbers were forged: what was to be told of them is not.
+    pub(super) fn recede(&mut self) {
+        self.codes = Codes::default();
+        self.oldest = None;
+        self.told = None;
+    }
+
     /// Is there anything to tell?
     pub(super) fn is_due(&self) -> bool {
         self.oldest.is_some()

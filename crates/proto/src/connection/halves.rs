@@ -205,7 +205,7 @@ impl Connection {
     }
 
     /// A receiving half for packets from `first` on.
-    fn make_receiver(&mut self, now: Instant, row: &Ccid, first: Seq) {
+    pub(super) fn make_receiver(&mut self, now: Instant, row: &Ccid, first: Seq) {
         self.peer_from = first;
         let mut rx = (row.receiver)(now, self.setup());
         let (feature, there) = (Feature::AckRatio, Location::Remote);

@@ -54,6 +54,7 @@ impl Connection {
         let active = self.is_active(ctx);
         match self.sequence.check(packet_type, seq, ack, active) {
             Verdict::Valid => {}
+            Verdict::Recede => self.recede(ctx, seq),
             verdict => {
                 self.stats.discarded += 1;
                 if let Verdict::Sync(ackno) = verdict {
@@ -74,6 +75,19 @@ impl Connection {
         }
         self.stats.packets_received += 1;
         self.process(ctx, packet, (seq, ack), payload, ecn);
+    }
+
+    /// All that goes by GSR goes by `seq` again, the number of the packet that showed the former to be
+    /// forged. What a stranger put into the stream beyond it is told to nobody.
+    fn recede(&mut self, ctx: &mut Context<'_>, seq: Seq) {
+        self.sequence.recede(seq);
+        self.received.recede(seq);
+        self.dropped.recede();
+        if self.rx.is_some()
+            && let Some(row) = self.agreed.receive
+        {
+            self.make_receiver(ctx.now, row, seq.next());
+        }
     }
 
     /// Has a valid packet come within the last three round trips (RFC 4340, section 7.5.3)?

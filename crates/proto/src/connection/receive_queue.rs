@@ -44,6 +44,11 @@ impl ReceiveQueue {
         self.arrivals.note(seq, is_data, ndp_count)
     }
 
+    /// The newest numbers were forged: the packet with number `seq` comes next.
+    pub(super) fn recede(&mut self, seq: Seq) {
+        self.arrivals.recede(seq);
+    }
+
     /// Is there room for `size` bytes more?
     fn has_room(&self, size: usize) -> bool {
         self.waiting.len() < self.max_packets && self.bytes.saturating_add(size) <= self.max_bytes

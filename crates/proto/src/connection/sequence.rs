@@ -22,6 +22,8 @@ pub(crate) enum Verdict {
     Sync(Seq),
     /// It does not, and asking would only make it worse.
     Ignore,
+    /// It does, and GSR does not: the peer never sent that.
+    Recede,
 }
 
 /// The sequence variables of one connection, named as in RFC 4340, section 7.1. Every packet that
@@ -36,6 +38,8 @@ pub(crate) struct Sequence {
     pub(crate) gss: Seq,
     /// Greatest number received on a sequence-valid packet.
     pub(crate) gsr: Seq,
+    /// What GSS was when GSR became what it is.
+    gss_at_gsr: Seq,
     /// Greatest acknowledgement received, Syncs apart.
     pub(crate) gar: Seq,
     /// First number received in OPEN.
@@ -61,6 +65,7 @@ impl Sequence {
             isr: Seq::ZERO,
             gss: iss.prev(),
             gsr: Seq::ZERO,
+            gss_at_gsr: iss.prev(),
             gar: iss,
             osr: Seq::ZERO,
             acknowledgeable: Seq::ZERO,
@@ -76,7 +81,25 @@ impl Sequence {
     pub(crate) fn begin_receiving(&mut self, isr: Seq) {
         self.isr = isr;
         self.gsr = isr;
+        self.gss_at_gsr = self.gss;
         self.acknowledgeable = isr;
+    }
+
+    /// GSR was forged: the greatest number that the peer has sent is `seq`, at most.
+    pub(crate) fn recede(&mut self, seq: Seq) {
+        self.gsr = seq;
+        self.gss_at_gsr = self.gss;
+        self.acknowledgeable = seq;
+    }
+
+    /// Does a Sync or `SyncAck` with number `seq` show that GSR was forged?
+    ///
+    /// It names a packet of ours that left after GSR came. Had the peer sent GSR, it would have done
+    /// so before it saw that packet, and would have given this answer a greater number. Off the path
+    /// nobody can tell what to name: these two have 48 bits (RFC 4340, 7.5.5).
+    fn disproves_gsr(&self, seq: Seq, ack: Seq) -> bool {
+        let begun = !self.young_received || !seq.is_before(self.isr);
+        begun && seq.is_before(self.gsr) && ack.is_after(self.gss_at_gsr)
     }
 
     /// The number of the next packet sent.
@@ -133,6 +156,9 @@ impl Sequence {
         let (swl, swh) = (self.swl(), self.swh());
         if matches!(packet_type, PacketType::Sync | PacketType::SyncAck) {
             let ack_valid = ack.is_some_and(|ack| self.is_ack_valid(ack));
+            if ack_valid && ack.is_some_and(|ack| self.disproves_gsr(seq, ack)) {
+                return Verdict::Recede;
+            }
             // RFC 4340, 7.5.3: these two exist to cross the window's high end, but not while
             // everything is well.
             let seq_valid = if active {
@@ -170,7 +196,10 @@ impl Sequence {
 
     /// Takes in the numbers of a valid packet (the updates of steps 5 and 6).
     pub(crate) fn accept(&mut self, packet_type: PacketType, seq: Seq, ack: Option<Seq>) {
-        self.gsr = Seq::max(self.gsr, seq);
+        if seq.is_after(self.gsr) {
+            self.gsr = seq;
+            self.gss_at_gsr = self.gss;
+        }
         if self.isr.distance(self.gsr) >= YOUNG {
             self.young_received = false;
         }
@@ -248,6 +277,32 @@ mod tests {
             assert_eq!(check(s.gsr, s.gss, true), Verdict::Valid);
             assert_eq!(check(s.swl().prev(), s.gss, false), Verdict::Ignore);
             assert_eq!(check(s.gsr, s.gss.next(), false), Verdict::Ignore);
+        }
+    }
+
+    /// A Sync that was sent after the peer saw what we sent after GSR came, and that has a smaller
+    /// number than GSR, shows that the peer never sent GSR; one that names an earlier packet, or has a
+    /// greater number, is an ordinary one.
+    #[test]
+    fn a_forged_number_is_taken_back() {
+        for packet_type in [PacketType::Sync, PacketType::SyncAck] {
+            let mut s = mid_connection(1 << 30, 500);
+            let before = s.gss;
+            s.accept(PacketType::Data, Seq::new(570), None);
+            let check =
+                |s: &Sequence, seq, ack| s.check(packet_type, Seq::new(seq), Some(ack), true);
+            assert_eq!(check(&s, 501, before), Verdict::Ignore);
+            assert_eq!(check(&s, 560, before), Verdict::Valid);
+            let after = s.next_sent();
+            assert_eq!(check(&s, 501, before), Verdict::Ignore);
+            assert_eq!(check(&s, 501, after.next()), Verdict::Ignore, "never sent");
+            assert_eq!(check(&s, 571, after), Verdict::Valid);
+            assert_eq!(check(&s, 560, after), Verdict::Recede);
+            assert_eq!(check(&s, 501, after), Verdict::Recede);
+            s.recede(Seq::new(501));
+            assert_eq!(check(&s, 501, after), Verdict::Valid);
+            let data = s.check(PacketType::Data, Seq::new(502), None, true);
+            assert_eq!(data, Verdict::Valid);
         }
     }
 

@@ -237,6 +237,38 @@ fn item_13_short_data_succeeds_once_per_round_of_the_circle() {
     assert!(!pair.told(0).iter().chain(&pair.told(1)).any(closed));
 }
 
+/// Adversarial item 13: a forged short Data that hits the window, anywhere in it, gets its data
+/// in, and does little more: the ends notice by the numbers of their Syncs that it was never sent, and
+/// in the three seconds that follow half as much arrives as before, for one timeout of CCID 2 and the
+/// slow start behind it cost less than that. A stall would last until the sender has used up the
+/// numbers in between, a packet for each timeout.
+#[test]
+fn item_13_a_forged_number_stalls_nothing() {
+    for ccid in [2, 3] {
+        for ahead in [1, 60, 250, 300, 700] {
+            let mut pair = Pair::new();
+            let (client, server) = pair.open(short(ccid), short(ccid));
+            pair.bottleneck = Some((ms(5), 20));
+            pair.saturate(0, client, 300, ms(6_000));
+            let received = |pair: &Pair| pair.ends[1].stats(server).unwrap().data_received;
+            let begun = received(&pair);
+            pair.saturate(0, client, 300, ms(3_000));
+            let usual = received(&pair) - begun;
+            let ports = pair.log[0].packet().ports;
+            let gsr = pair.ends[1].connections[server.slot()].greatest_received();
+            let wire = short_wire(&pair, 0, ports, gsr.add(ahead), &Kind::Data);
+            let before = received(&pair);
+            pair.deliver(1, &wire);
+            assert_eq!(received(&pair), before + 1, "it got in");
+            pair.saturate(0, client, 300, ms(3_000));
+            let then = received(&pair) - before;
+            let name = format!("CCID {ccid}, {ahead} ahead: {then} of {usual}");
+            assert!(usual > 100, "{name}");
+            assert!(then * 2 > usual, "{name}");
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
