@@ -1,6 +1,6 @@
 //! Checksum coverage and Data Checksums (RFC 4340, section 9).
 
-use fairwire_wire::{DccpOption, DropBlock, DropCode, Kind, PacketType, ResetCode};
+use fairwire_wire::{DccpOption, DropBlock, DropCode, Encoder, Kind, PacketType, ResetCode};
 
 use super::pair::{Fault, Pair, data, ms};
 use super::{Wire, reseal};
@@ -117,29 +117,59 @@ fn padding_is_checked_too() {
     }
 }
 
-/// Adversarial item 8: a Data Checksum of the wrong length is ignored and the data are delivered; a
-/// wrong one drops the data.
+/// Adversarial item 8; RFC 4340, 5.8 and 9.3: a Data Checksum of the wrong length is ignored and the
+/// data are delivered, as with the right one; behind Mandatory it is Reset 6. A wrong one, one bit of it
+/// or all, drops the data with Drop Code 3, or delivers them with a note and Drop Code 7 if so asked;
+/// each time the next acknowledgement says so, of this packet alone.
 #[test]
 fn item_8_data_checksums_that_are_wrong() {
-    for (option, arrives) in [
-        (&[0; 3][..], true),
-        (&[0; 5], true),
-        (&[], true),
-        (&[0; 4], false),
+    let payload = || Payload::from(b"123456789".to_vec());
+    // The customary check value of CRC-32c is 0xE3069283; its lowest byte comes first (RFC 3309).
+    let right = [0x83, 0x92, 0x06, 0xE3];
+    let flipped = [0x83, 0x92, 0x06, 0xE2];
+    for what in [DamagedData::Drop, DamagedData::Deliver] {
+        for (option, suits) in [
+            (&[0; 3][..], true),
+            (&[0; 5], true),
+            (&[], true),
+            (&right, true),
+            (&flipped, false),
+            (&[0; 4], false),
+        ] {
+            let (mut pair, _, server) = checked(what);
+            let kind = |ack| Kind::DataAck { ack };
+            let checksum = |e: &mut Encoder<'_>| e.raw_option(44, option).unwrap();
+            let wire = pair.forge(0, 1, kind, checksum, payload());
+            let next = pair.forge(0, 2, |_| Kind::Data, |_| {}, payload());
+            pair.deliver(1, &wire);
+            let answers = pair.answers_to(&next);
+            let name = format!("{what:?} {option:?}");
+            let read: Vec<_> = std::iter::from_fn(|| pair.ends[1].recv(server))
+                .map(|received| received.corrupt)
+                .collect();
+            let (notes, code) = match (suits, what) {
+                (true, _) => (&[false, false][..], None),
+                (_, DamagedData::Drop) => (&[false][..], Some(DropCode::Corrupt)),
+                (_, DamagedData::Deliver) => (&[true, false][..], Some(DropCode::DeliveredCorrupt)),
+            };
+            assert_eq!(read, notes, "{name}");
+            assert!(!answers.is_empty(), "two packets are acknowledged");
+            let report = code.map(|code| vec![DropBlock::Delivered { run: 1 }, dropped(code)]);
+            assert_eq!(first_report(&answers), report, "{name}");
+        }
+    }
+    for (option, reset) in [
+        (&[0; 3][..], Some((ResetCode::MandatoryError, [44, 0, 0]))),
+        (&right, None),
     ] {
-        let (mut pair, _, server) = checked(DamagedData::Drop);
-        let bytes = Payload::from(vec![1, 2, 3]);
-        let wire = pair.forge(
-            0,
-            1,
-            |_| Kind::Data,
-            |encoder| encoder.raw_option(44, option).unwrap(),
-            bytes,
-        );
-        pair.answers_to(&wire);
-        assert_eq!(pair.ends[1].recv(server).is_some(), arrives, "{option:?}");
-        let corrupt = pair.ends[1].stats(server).unwrap().dropped_here[3];
-        assert_eq!(corrupt, u64::from(!arrives));
+        let (mut pair, ..) = checked(DamagedData::Drop);
+        let options = |e: &mut Encoder<'_>| {
+            e.option(&DccpOption::Mandatory).unwrap();
+            e.raw_option(44, option).unwrap();
+        };
+        let wire = pair.forge(0, 1, |ack| Kind::DataAck { ack }, options, payload());
+        let answers = pair.answers_to(&wire);
+        assert_eq!(answers.first().and_then(Wire::reset), reset, "{option:?}");
     }
 }
 
