@@ -317,7 +317,14 @@ mod tests {
         assert_eq!(s.awl(), Seq::new(5));
         s.accept(PacketType::Data, Seq::new(1_010), None);
         assert_eq!(s.swl(), Seq::new(1_000));
-        let old = mid_connection(1 << 20, 1_010);
-        assert_eq!(old.swl(), Seq::new(1_011 - 25));
+        // Three quarters round the circle they would seem to lie ahead of the windows.
+        for quarter in 1..=3u64 {
+            s.accept(PacketType::Data, Seq::new(1_000).add(quarter << 46), None);
+            s.gss = Seq::new(5).add(quarter << 46);
+            s.next_sent();
+        }
+        assert!(s.isr.is_after(s.gsr) && s.iss.is_after(s.gss));
+        assert_eq!(s.swl(), s.gsr.next().sub(25));
+        assert_eq!(s.awl(), s.gss.next().sub(100));
     }
 }

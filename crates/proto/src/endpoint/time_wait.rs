@@ -103,6 +103,7 @@ mod tests {
             waiting.insert(end, [i as u64, 0]);
         }
         assert_eq!(waiting.len(), 3);
+        assert_eq!(TWO_MSL, Duration::from_secs(2 * 120));
         let just_before = Duration::from_nanos(TWO_MSL.as_nanos() - 1);
         for (i, end) in ends.into_iter().enumerate() {
             assert!(waiting.contains(end + just_before, [i as u64, 0]), "{i}");

@@ -54,6 +54,25 @@ fn a_server_closes() {
     assert_eq!(pair.ends[1].endpoint_stats().time_wait, 0);
 }
 
+/// RFC 4340, 3.4 and 8.3: an unanswered Close is repeated after two round trips; while none is known,
+/// as after a change of path, each counts as 0.2 s.
+#[test]
+fn an_unknown_round_trip_counts_as_two_tenths() {
+    for (changed, first) in [(false, 80), (true, 400)] {
+        let mut pair = Pair::new();
+        let (client, _) = pair.open(Config::default(), Config::default());
+        if changed {
+            pair.ends[0].path_changed(pair.now, client);
+        }
+        pair.rule(|_| Some(Fault::Lose));
+        pair.log.clear();
+        pair.ends[0].close(pair.now, client);
+        pair.run_for(ms(1_000));
+        assert!(pair.types(0)[..2] == [PacketType::Close; 2]);
+        assert_eq!(pair.log[1].at - pair.log[0].at, ms(first));
+    }
+}
+
 /// Both closing handshakes end under heavy loss, whoever begins; so do crossed ones.
 #[test]
 fn item_19_closing_ends_under_loss() {
