@@ -7,6 +7,9 @@
 /// The ratio with which connections begin (RFC 4340, section 11.3), always allowed.
 const DEFAULT: u16 = 2;
 
+/// A window smaller than this never holds the two packets that a ratio of two waits for.
+const TWO_PACKETS: f64 = 2.0;
+
 /// A ratio of one suits windows up to this many packets, if they stay that small ...
 const SMALL_WINDOW: f64 = 2.0;
 
@@ -39,9 +42,10 @@ impl AckRatio {
         }
     }
 
-    /// R.
-    pub(super) fn get(&self) -> u16 {
-        self.ratio
+    /// R under a window of `cwnd`, which idle time or the peer's host may have made smaller since
+    /// the last report.
+    pub(super) fn get(&self, cwnd: f64) -> u16 {
+        within(self.ratio, cwnd)
     }
 
     /// An acknowledgement was lost or marked.
@@ -74,23 +78,31 @@ impl AckRatio {
         self.bound(cwnd);
     }
 
-    /// RFC 4341, 6.1.2: at most half the window beyond two; two or more from a window of four on;
-    /// one where the window stays at one or two.
+    /// RFC 4341, 6.1.2: the bounds of the window; and one where it stays at two packets.
     fn bound(&mut self, cwnd: f64) {
-        self.ratio = self.ratio.min(largest(cwnd));
-        if cwnd >= LARGE_WINDOW {
-            self.ratio = self.ratio.max(DEFAULT);
-        } else if self.small_reports >= PERSISTENT && self.settling == 0 {
+        self.ratio = within(self.ratio, cwnd);
+        if cwnd < LARGE_WINDOW && self.small_reports >= PERSISTENT && self.settling == 0 {
             self.ratio = 1;
         }
     }
 }
 
-/// Half the window, rounded up; two always will do.
+/// RFC 4341, 6.1.2: at most half the window beyond two; two or more from a window of four on. One
+/// under a window of one: a receiver that waits for a second packet, and keeps no timer beside,
+/// would leave each packet to the sender's own timeout, where it should acknowledge each window.
+fn within(ratio: u16, cwnd: f64) -> u16 {
+    let least = if cwnd >= LARGE_WINDOW { DEFAULT } else { 1 };
+    ratio.clamp(least, largest(cwnd))
+}
+
+/// Half the window, rounded up; two will do for all that hold two packets.
 fn largest(cwnd: f64) -> u16 {
-    u16::try_from(packets(cwnd).div_ceil(2))
-        .unwrap_or(u16::MAX)
-        .max(DEFAULT)
+    let half = u16::try_from(packets(cwnd).div_ceil(2)).unwrap_or(u16::MAX);
+    if cwnd < TWO_PACKETS {
+        1
+    } else {
+        half.max(DEFAULT)
+    }
 }
 
 /// A window in whole packets.
@@ -107,6 +119,13 @@ fn packets(cwnd: f64) -> u32 {
 mod tests {
     use super::AckRatio;
 
+    impl AckRatio {
+        /// R under any window that lets it be.
+        fn shown(&self) -> u16 {
+            self.ratio
+        }
+    }
+
     /// RFC 4341, 6.1.2: doubled once for each window of data with a loss.
     #[test]
     fn one_doubling_per_window() {
@@ -115,10 +134,10 @@ mod tests {
         ratio.on_congestion(40.0);
         ratio.on_report(39, 40.0);
         ratio.on_congestion(40.0);
-        assert_eq!(ratio.get(), 4, "the same window");
+        assert_eq!(ratio.shown(), 4, "the same window");
         ratio.on_report(1, 40.0);
         ratio.on_congestion(40.0);
-        assert_eq!(ratio.get(), 8, "the next");
+        assert_eq!(ratio.shown(), 8, "the next");
     }
 
     /// RFC 4341, 6.1.2: at most half the window, rounded up, whether R grows or the window shrinks;
@@ -138,17 +157,17 @@ mod tests {
                 ratio.on_congestion(cwnd);
                 ratio.settling = 0;
             }
-            assert_eq!(ratio.get(), most, "{cwnd}");
+            assert_eq!(ratio.shown(), most, "{cwnd}");
         }
         let mut ratio = AckRatio::new();
         ratio.on_congestion(40.0);
         ratio.on_report(40, 40.0);
         ratio.on_congestion(40.0);
-        assert_eq!(ratio.get(), 8);
+        assert_eq!(ratio.shown(), 8);
         ratio.on_report(1, 9.0);
-        assert_eq!(ratio.get(), 5, "the window was cut");
-        ratio.on_report(1, 1.0);
-        assert_eq!(ratio.get(), 2);
+        assert_eq!(ratio.shown(), 5, "the window was cut");
+        ratio.on_report(1, 2.0);
+        assert_eq!(ratio.shown(), 2);
     }
 
     /// RFC 4341, 6.1.2: one less after cwnd/(R^2 - R) clean windows, never below two. At 60 packets
@@ -160,17 +179,17 @@ mod tests {
         ratio.on_congestion(60.0);
         let mut fell = Vec::new();
         for packet in 1..=5_000 {
-            let before = ratio.get();
+            let before = ratio.shown();
             ratio.on_report(1, 60.0);
-            if ratio.get() < before {
-                fell.push((packet, ratio.get()));
+            if ratio.shown() < before {
+                fell.push((packet, ratio.shown()));
             }
         }
         assert_eq!(fell.len(), 2, "{fell:?}");
         // Sums of sixtieths may need one more packet.
         assert!((360..=361).contains(&fell[0].0), "{fell:?}");
         assert!((960..=962).contains(&fell[1].0), "{fell:?}");
-        assert_eq!(ratio.get(), 2);
+        assert_eq!(ratio.shown(), 2);
     }
 
     /// A loss begins the count of clean windows anew, the newest window being what counts.
@@ -180,17 +199,17 @@ mod tests {
         ratio.on_congestion(60.0);
         ratio.on_report(60, 60.0);
         ratio.on_report(290, 60.0);
-        assert_eq!(ratio.get(), 4);
+        assert_eq!(ratio.shown(), 4);
         ratio.on_congestion(60.0);
-        assert_eq!(ratio.get(), 8);
+        assert_eq!(ratio.shown(), 8);
         // 60/56 of a window would be enough now, but the first is not clean.
         ratio.on_report(60, 60.0);
-        assert_eq!(ratio.get(), 8);
+        assert_eq!(ratio.shown(), 8);
         ratio.on_report(65, 60.0);
-        assert_eq!(ratio.get(), 7);
+        assert_eq!(ratio.shown(), 7);
         // 24/42 of a window, as the window is smaller now.
         ratio.on_report(14, 24.0);
-        assert_eq!(ratio.get(), 6);
+        assert_eq!(ratio.shown(), 6);
     }
 
     /// RFC 4341, 6.1.2: one while the window stays at one or two packets, unless acknowledgements
@@ -199,19 +218,39 @@ mod tests {
     fn one_for_small_windows() {
         let mut ratio = AckRatio::new();
         for report in 1..=4 {
-            assert_eq!(ratio.get(), 2, "report {report}");
+            assert_eq!(ratio.shown(), 2, "report {report}");
             ratio.on_report(1, 2.0);
         }
-        assert_eq!(ratio.get(), 1);
+        assert_eq!(ratio.shown(), 1);
         ratio.on_congestion(2.0);
-        assert_eq!(ratio.get(), 2);
+        assert_eq!(ratio.shown(), 2);
         ratio.on_report(1, 2.0);
-        assert_eq!(ratio.get(), 2, "the same window");
+        assert_eq!(ratio.shown(), 2, "the same window");
         ratio.on_report(1, 2.0);
-        assert_eq!(ratio.get(), 1);
+        assert_eq!(ratio.shown(), 1);
         ratio.on_report(1, 3.0);
-        assert_eq!(ratio.get(), 1);
+        assert_eq!(ratio.shown(), 1);
         ratio.on_report(1, 4.0);
-        assert_eq!(ratio.get(), 2);
+        assert_eq!(ratio.shown(), 2);
+    }
+
+    /// RFC 4341, 6.1.2: at least one acknowledgement for a window of one packet, so R is one there,
+    /// at once, also where acknowledgements are lost; and whatever made the window small, R is
+    /// within its bounds when it is asked for: 8 under 40 packets, 3 under 5, 2 under 2 or 3.
+    #[test]
+    fn one_for_a_window_of_one() {
+        let mut ratio = AckRatio::new();
+        for _ in 0..2 {
+            ratio.on_congestion(40.0);
+            ratio.on_report(40, 40.0);
+        }
+        let under = |windows: [f64; 5]| windows.map(|cwnd| ratio.get(cwnd));
+        assert_eq!(under([40.0, 5.0, 3.0, 2.0, 1.0]), [8, 3, 2, 2, 1]);
+        ratio.on_report(0, 1.0);
+        assert_eq!(ratio.get(1.0), 1);
+        ratio.on_congestion(1.0);
+        assert_eq!(ratio.get(1.0), 1);
+        ratio.on_report(2, 4.0);
+        assert_eq!(ratio.get(4.0), 2);
     }
 }

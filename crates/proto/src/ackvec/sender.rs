@@ -130,7 +130,7 @@ impl Sender {
     /// With fewer packets in flight the receiver may hold back its acknowledgement.
     fn delayed_below(&self) -> u32 {
         // A new ratio may be in use before its Confirm is here.
-        let ratio = self.agreed_ratio.max(self.ack_ratio.get());
+        let ratio = self.agreed_ratio.max(self.ack_ratio.get(self.window()));
         u32::from(ratio.max(DEFAULT_ACK_RATIO))
     }
 
@@ -380,7 +380,7 @@ impl Tx for Sender {
     }
 
     fn wanted_ack_ratio(&self) -> Option<u16> {
-        Some(self.ack_ratio.get())
+        Some(self.ack_ratio.get(self.window()))
     }
 
     fn set_ack_ratio(&mut self, ratio: u16) {

@@ -111,7 +111,7 @@ fn sent(pair: &Pair, server: ConnectionId) -> u64 {
 }
 
 /// RFC 4341, 6.1.2: however the window and the losses of acknowledgements jump, a new ratio is
-/// asked for once per round trip at most, never above half the window and never below two.
+/// asked for once per round trip at most, and one only where a timeout left a window of one.
 #[test]
 fn one_renegotiation_per_round_trip() {
     let (mut pair, client, _) = open();
@@ -132,7 +132,9 @@ fn one_renegotiation_per_round_trip() {
         let apart = two[1].0 - two[0].0;
         assert!(apart >= ms(40), "{two:?}: a round trip is longer");
     }
-    assert!(asked.iter().all(|&(_, ratio)| ratio >= 2), "{asked:?}");
+    let ones = asked.iter().filter(|&&(_, ratio)| ratio == 1).count() as u64;
+    let timeouts = pair.ends[CLIENT].stats(client).unwrap().gauges.timeouts;
+    assert!(ones <= timeouts, "{timeouts} timeouts: {asked:?}");
 }
 
 /// RFC 4341, 6.1.1: what the server's data lose is not held against its acknowledgements: after the
@@ -158,9 +160,18 @@ fn lost_data_is_not_taken_for_lost_acknowledgements() {
     assert_eq!(ratio(&pair, client), 2, "{asked:?}");
 }
 
-/// Adversarial item 29: marks on every packet slow the data down to a packet or two per round trip,
-/// and marks on every acknowledgement raise the Ack Ratio as far as the window lets it; the
-/// connection lives, and recovers when they end.
+/// Adversarial item 29: marks on every packet slow the data down to a packet per round trip, and
+/// marks on every acknowledgement raise the Ack Ratio as far as the window lets it; the connection
+/// lives, and recovers when they end.
+///
+/// A marked packet earns nothing (RFC 4341, 5), so the window falls to one packet and stays; the Ack
+/// Ratio is one there, so no acknowledgement waits. A packet takes 21 ms there, its acknowledgement
+/// 21 ms back, and where an acknowledgement of acknowledgements goes before the next packet that
+/// has to wait for another millisecond: 42 or 43 ms each, and 232 to 239 in 10 s.
+///
+/// Without marks slow start doubles the window for each of the round trips of 40 to 43 ms: 1, 2, then
+/// by one packet (the threshold is two), a packet more each round trip: 2 + 115 after 5 s, above
+/// the 40 that fill the path.
 #[test]
 fn item_29_marks_on_everything() {
     let (mut pair, client, server) = open();
@@ -175,14 +186,45 @@ fn item_29_marks_on_everything() {
     let before = received(&pair, server);
     pair.saturate(CLIENT, client, 500, ms(10_000));
     let marked = received(&pair, server) - before;
-    // 10 s are 250 round trips of 40 ms, or 41 with the delay of an acknowledgement of 200 ms.
-    assert!((30..=500).contains(&marked), "{marked}");
-    assert!(ratio(&pair, client) <= 2);
+    assert!((232..=239).contains(&marked), "{marked}");
+    assert_eq!(ratio(&pair, client), 1);
     pair.rule(|_| None);
     pair.saturate(CLIENT, client, 500, ms(5_000));
     let before = received(&pair, server);
     pair.saturate(CLIENT, client, 500, ms(1_000));
-    assert!(received(&pair, server) - before > 800, "recovered");
+    let recovered = received(&pair, server) - before;
+    assert!(
+        recovered >= 950,
+        "{recovered} of the 1,000 that the path carries"
+    );
+}
+
+/// RFC 4341, 6.1.2: at a window of one packet the Ack Ratio is one. After two timeouts, 200 ms and
+/// then 600 ms apart, the window is one, and a peer that keeps no timer for what it holds back, as
+/// Linux keeps none, acknowledges the next packet all the same: ten round trips later the window is
+/// far from one again.
+#[test]
+fn a_lost_window_does_not_wait_for_a_second_packet() {
+    let (mut pair, client, _) = open();
+    let mut data_at = Instant::START;
+    let mut rule = move |wire: &Wire, block: bool| {
+        if wire.from == CLIENT && carries_data(wire) {
+            data_at = wire.at;
+        }
+        // What the server's timer sends: 200 ms after the data came.
+        let held_back = wire.from == SERVER && wire.at >= data_at + ms(200);
+        ((block && wire.from == CLIENT) || held_back).then_some(Fault::Lose)
+    };
+    pair.saturate(CLIENT, client, 500, ms(1_000));
+    let clear_at = pair.now + ms(500);
+    pair.rule(move |wire| rule(wire, wire.at < clear_at));
+    pair.saturate(CLIENT, client, 500, ms(500));
+    let stats = pair.ends[CLIENT].stats(client).unwrap();
+    assert_eq!(stats.gauges.cwnd_packets, Some(1.0), "{stats:?}");
+    pair.saturate(CLIENT, client, 500, ms(800));
+    let stats = pair.ends[CLIENT].stats(client).unwrap();
+    let cwnd = stats.gauges.cwnd_packets.unwrap();
+    assert!(cwnd >= 4.0, "{stats:?}");
 }
 
 /// Where nothing is lost on the way back, nobody asks for a ratio or for NDP Counts.
