@@ -70,8 +70,12 @@ impl Segments {
         grew
     }
 
-    /// A loss event was reported: a new interval begins.
+    /// A loss event was reported: a new interval begins. One in which nothing was sent tells no size:
+    /// reports alone, of a peer that makes them up, do not push out what is known.
     pub(super) fn on_loss_event(&mut self) {
+        if self.sums[0].packets == 0 {
+            return;
+        }
         self.sums.rotate_right(1);
         self.sums[0] = Sum::default();
     }
@@ -150,6 +154,18 @@ mod tests {
         segments.on_loss_event();
         segments.on_sent(500);
         assert_eq!(segments.size(), 350.0, "the interval of 100 is forgotten");
+    }
+
+    /// Loss events without a packet between them, as a peer may make up, leave the mean at what was
+    /// sent: with the largest packet in its place, small packets would get many times their rate.
+    #[test]
+    fn intervals_without_packets_tell_nothing() {
+        let mut segments = Segments::new(SegmentSize::Mean, 1_460);
+        segments.on_sent(100);
+        for _ in 0..10 {
+            segments.on_loss_event();
+        }
+        assert_eq!(segments.size(), 100.0);
     }
 
     /// RFC 5348, 4.2: four small, two large, or between them 4380 bytes.
