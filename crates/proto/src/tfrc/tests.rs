@@ -356,7 +356,7 @@ fn the_receivers_state_is_bounded() {
 }
 
 /// Random options on packets that acknowledge anything leave the rate finite, no lower than a
-/// packet in 64 seconds and no higher than the cap.
+/// packet in 64 seconds and no higher than the cap, and the next packet has its moment.
 #[test]
 fn item_27_hostile_receivers_are_survived() {
     for seed in 1..40u64 {
@@ -406,6 +406,11 @@ fn item_27_hostile_receivers_are_survived() {
             assert!(rate.is_finite(), "{context}");
             assert!((1.0 / 64.0..=125e9).contains(&rate), "{context}");
             assert!(tx.packets_per_rtt() >= 1, "{context}");
+            // One packet per permit, so half a millisecond at most beyond s/X, which is 64 s at most.
+            let permit = tx.permit(now, 1, SIZE);
+            let soon = now + Duration::from_secs(64) + Duration::from_millis(1);
+            let paced = matches!(permit, Permit::At(next) if next > now && next <= soon);
+            assert!(paced || permit == Permit::Now, "{context}: {permit:?}");
         }
     }
 }

@@ -328,9 +328,36 @@ fn round_trips_as_options() {
     assert_eq!(tx.rtt_estimate(), Some(100_000));
 }
 
+/// What leaves at one moment, however much was allowed before, is at most what a round trip may carry
+/// (RFC 5348, 4.6), counting the packet that is due and the one that may be early (8.3). The next one
+/// has its moment: s/X later, or half a millisecond, by which bursts keep apart, if that is more.
+fn assert_paced(tx: &mut TfrcTx, now: Instant, first: u64) {
+    let rtt = tx.srtt().expect("a round trip").as_secs_f64();
+    let rate = rate(tx);
+    let worth = rate * rtt / f64::from(SIZE);
+    let mut left = 0;
+    while tx.permit(now, 1, SIZE) == Permit::Now && left < 1_000 {
+        send(tx, now, first + left);
+        left += 1;
+    }
+    let what = format!("{left} at {now}, rate {rate}, round trip {rtt}");
+    assert!(left as f64 <= worth + 2.0, "{what}");
+    match tx.permit(now, 1, SIZE) {
+        Permit::At(next) => {
+            let wait = next.saturating_since(now).as_secs_f64();
+            let interval = f64::from(SIZE) / rate;
+            // Intervals are whole nanoseconds.
+            let most = f64::max(interval, 0.000_5) + 2e-9;
+            assert!(wait > 0.0 && wait <= most, "{wait}: {what}");
+        }
+        // The cap is more than a thousand packets in a millisecond.
+        permit => assert!(left == 1_000 && permit == Permit::Now, "{permit:?}: {what}"),
+    }
+}
+
 /// Item 27: reports at the ends of every field, on round trips of nothing, a microsecond and minutes:
 /// the rate stays a number between a packet in 64 seconds (RFC 5348, 4.3) and the cap, the
-/// round trip one that can be, and the next packet has its moment.
+/// round trip one that can be, and what leaves then is paced at that rate.
 #[test]
 fn item_27_reports_at_the_ends_of_their_fields() {
     let lengths = [0, 1, 0x7F_FFFF, (1 << 24) - 1];
@@ -340,10 +367,14 @@ fn item_27_reports_at_the_ends_of_their_fields() {
                 for length in lengths {
                     let mut tx = half(true);
                     let mut now = at(1_000);
+                    let mut newest = 49;
                     for i in 0..20 {
-                        send(&mut tx, now, 50 + i);
+                        if tx.permit(now, 1, SIZE) == Permit::Now {
+                            newest += 1;
+                            send(&mut tx, now, newest);
+                        }
                         now += wait;
-                        ack(&mut tx, now, 9 + i, 50 + i, |encoder| {
+                        ack(&mut tx, now, 9 + i, newest, |encoder| {
                             let elapsed =
                                 DccpOption::ElapsedTime(if i % 4 == 3 { u32::MAX } else { 0 });
                             let rate = DccpOption::ReceiveRate(rate_told);
@@ -372,10 +403,8 @@ fn item_27_reports_at_the_ends_of_their_fields() {
                             tx.gauges().p.is_some_and(|p| (0.0..=1.0).contains(&p)),
                             "{what}"
                         );
-                        if let Permit::At(next) = tx.permit(now, 1, SIZE) {
-                            assert!(next > now, "{what}");
-                        }
                     }
+                    assert_paced(&mut tx, now, newest + 1);
                 }
             }
         }
