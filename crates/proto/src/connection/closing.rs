@@ -141,8 +141,12 @@ impl Connection {
         // A Request that was never sent needs no Reset.
         let sent = self.stats.packets_sent > 0;
         // RFC 4340, 8.1.3: a Request that is refused for its options costs as much as any other.
-        let rationed = self.state == State::Respond && !sent;
-        if !(unheard && !sent) && (!rationed || ctx.replies.may_answer(ctx.now)) {
+        let may_answer = sent
+            || match self.state {
+                State::Respond => ctx.replies.may_answer(ctx.now),
+                _ => !unheard,
+            };
+        if may_answer {
             let ndp = self.agreed.ndp;
             ctx.replies.end(Reset {
                 flow: self.flow,
