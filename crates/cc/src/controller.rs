@@ -53,8 +53,8 @@ pub struct TfrcReport {
     pub x_recv: f64,
     /// The loss event rate, 0.0 to 1.0.
     pub p: f64,
-    /// Does it tell of a loss event that no earlier report told of? A rise of `p` is noticed by
-    /// the controller itself (RFC 5348, section 4.3).
+    /// Does it tell of a loss event that no earlier report told of? That `p` rises, with or without
+    /// one, is noticed by the controller itself (RFC 5348, section 4.3).
     pub new_loss: bool,
     /// When the newest packet that the receiver had seen was sent: where the interval ends that
     /// the report covers (`t_new` of RFC 5348, section 8.2.1). `None` lets the controller estimate it.

@@ -273,7 +273,8 @@ impl Sender {
         if p > 0.0 {
             self.x_bps = self.segments.rate(&self.config.equation, rtt, p);
         }
-        if worse {
+        // RFC 5348, 4.1: a new interval. Small packets see p rise within one (RFC 4828, 3).
+        if report.new_loss {
             self.segments.on_loss_event();
         }
         let covers_until = report

@@ -90,9 +90,10 @@ impl TfrcTx {
             return Some(told);
         }
         // RFC 4342, 6, asks for Loss Intervals. Where Loss Event Rate was negotiated that option
-        // serves as well: the Linux kernel sends no other.
+        // serves as well: the Linux kernel sends no other. That rate rises with loss events alone.
         let rate = report.loss_event_rate.filter(|_| self.loss_event_rate)?;
-        Some((rate, false))
+        let rises = self.controller.gauges().p.is_some_and(|p| rate > p);
+        Some((rate, rises))
     }
 }
 

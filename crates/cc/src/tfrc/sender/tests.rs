@@ -438,6 +438,31 @@ fn small_packets_get_the_rate_of_large_ones() {
     assert_rate(&sender, 1_800.0);
 }
 
+/// RFC 5348, 4.1, and RFC 4828, 3: the mean size goes over the last four loss intervals, and a rise of
+/// p within one, as more of its packets are found lost, begins no other: (80 + 5 * 200) / 6 = 180.
+#[test]
+fn a_rise_within_a_loss_event_begins_no_interval() {
+    let mut sender = Sender::new(small_packets());
+    sender.on_sent(at(1_000), GREEDY, 80);
+    for i in 1..=5u32 {
+        let tfrc = TfrcReport {
+            x_recv: 1_000.0,
+            p: 0.1 * f64::from(i),
+            new_loss: i == 1,
+            covers_until: None,
+        };
+        let feedback = Feedback {
+            rtt: Some(ms(R)),
+            tfrc: Some(tfrc),
+            ..Feedback::default()
+        };
+        let now = at(1_000 + 100 * u64::from(i));
+        sender.on_feedback(now, GREEDY, &feedback);
+        sender.on_sent(now, GREEDY, 200);
+    }
+    assert_eq!(sender.segment_size(), 180.0);
+}
+
 /// RFC 4828, 4.3: packets keep 10 ms apart, however much is allowed and however long nothing left.
 #[test]
 fn small_packets_keep_ten_milliseconds_apart() {
