@@ -8,7 +8,7 @@ mod citations;
 mod counts;
 mod table;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use table::{Files, Row, rows};
@@ -19,11 +19,16 @@ const ROWS_PER_TEST: usize = 5;
 /// What an item may be declared as; `pub` and the like stand before it.
 const KINDS: [&str; 6] = ["fn", "struct", "enum", "const", "type", "trait"];
 
-/// Every row has its seven columns, each in its form.
+/// Every row has its seven columns, each in its form, and says what no other says.
 #[test]
 fn rows_are_well_formed() {
     let mut wrong = String::new();
+    let mut seen = BTreeSet::new();
     for row in rows() {
+        let of = [&row.rfc, &row.section, &row.level, &row.requirement];
+        if !seen.insert(of.map(String::clone)) {
+            let _ = writeln!(wrong, "line {}: there is another such row", row.line);
+        }
         for problem in problems(&row) {
             let _ = writeln!(wrong, "line {}: {problem}", row.line);
         }

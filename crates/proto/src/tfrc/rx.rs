@@ -383,7 +383,8 @@ fn encoded(interval: SeenInterval) -> LossInterval {
     let length = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
     LossInterval {
         lossless_length: length(interval.lossless_length),
-        // RFC 8311, 6: there are no nonces any more.
+        // RFC 4342, 7, 8.6.1 and 9: the sum of the nonces of its data, which is 0 where all are
+        // ECT(0), as RFC 8311, 6, has it.
         ecn_nonce: false,
         loss_length: length(interval.loss_length),
         data_length: length(interval.data_length),

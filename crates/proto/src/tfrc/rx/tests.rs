@@ -3,7 +3,7 @@ use fairwire_wire::{
     DccpOption, Encoder, HeadBuf, Kind, LossInterval, NO_LOSS, Packet, Ports, Seq,
 };
 
-use super::TfrcRx;
+use super::{TfrcRx, inverse};
 use crate::config::Ccid3Config;
 use crate::half::{AckDue, Arrival, Rx};
 use crate::tfrc::Profile;
@@ -133,6 +133,8 @@ fn the_first_packet_is_answered_at_once() {
 #[test]
 fn feedback_once_per_round_trip() {
     let mut rx = half();
+    // RFC 4342, 6.2: whatever the Ack Ratio.
+    rx.set_ack_ratio(1);
     rx.on_packet(at(10), data(0, 14));
     feedback(&mut rx, at(10), 0);
     rx.on_packet(at(40), data(1, 15));
@@ -502,5 +504,27 @@ fn the_receive_rate_goes_by_the_round_trip_told() {
         let rate_told = f64::from(feedback(&mut rx, at(1_100), 10).rate);
         // The window may hold one packet more or less, and is cut in eighths.
         assert!((rate_told / rate - 1.0).abs() < 0.13, "{us}: {rate_told}");
+    }
+}
+
+/// RFC 4342, 8.5: packets per loss interval, rounded up, at most the largest that is not "no loss".
+#[test]
+fn loss_event_rates_are_rounded_up() {
+    let told = [0.02, 1.0 / 87.5, 1.0 / 87.1, 0.4, 1.0, 1e-12, 0.0].map(inverse);
+    assert_eq!(told, [50, 88, 88, 3, 1, NO_LOSS - 1, NO_LOSS]);
+}
+
+/// RFC 4342, 10.2: losses or marks whose counters are four apart are one event, five apart two.
+#[test]
+fn a_round_trip_of_counters_is_one_event() {
+    let mut rx = half();
+    rx.on_packet(at(10), data(0, 0));
+    for (seq, ccval, events) in [(1, 0, 1), (2, 4, 1), (3, 5, 2), (4, 9, 2), (5, 10, 3)] {
+        let marked = Arrival {
+            ecn: Ecn::Ce,
+            ..data(seq, ccval)
+        };
+        rx.on_packet(at(10 + seq), marked);
+        assert_eq!(rx.loss_events(), events, "packet {seq}");
     }
 }
