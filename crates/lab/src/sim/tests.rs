@@ -255,7 +255,7 @@ fn encapsulation_costs_eight_bytes() {
 /// The sender's Acks are acknowledgements of acknowledgements, one per window of data (RFC 4341, 6.2):
 /// with a window that ends at about 32, 60 of them for 1,885 packets, so a quarter of a byte more
 /// per packet. Until OPEN nothing is saved: the datagrams of the first window, three, ride on
-/// DataAcks, and the two options with which the feature is agreed on cost these, the Request and the
+/// `DataAcks`, and the two options with which the feature is agreed on cost these, the Request and the
 /// first Ack up to eight bytes each.
 #[test]
 fn short_numbers_save_four_bytes() {
