@@ -112,7 +112,7 @@ pub struct Config {
     pub keep_alive: Option<Duration>,
     /// How long `close` lets the send queue drain before it sends the Close.
     pub linger: Duration,
-    /// Sequence Window asked for in the handshake (RFC 4340, 7.5.2).
+    /// Sequence Window asked for in the handshake, packets: 32 to 2^46 - 1 (RFC 4340, 7.5.2).
     pub sequence_window: u64,
     /// How far it may be doubled.
     pub max_sequence_window: u64,
@@ -200,11 +200,18 @@ impl Config {
         if self.path_mtu < crate::connection::MIN_PATH_MTU {
             return Err("the path MTU is too small: use at least 576 bytes");
         }
+        // RFC 4340, 7.5.2: Wmin and Wmax. Doubling a window of 0 would never end.
+        if !(32..1 << 46).contains(&self.sequence_window) {
+            return Err("a sequence window is at least 32 and at most 2^46 - 1 packets");
+        }
         if self.short_seqnos && self.sequence_window > crate::connection::MAX_SHORT_WINDOW {
             return Err("short sequence numbers want a sequence window of at most 1024 packets");
         }
         if self.send_queue.packets == 0 {
             return Err("the send queue needs room for at least one datagram");
+        }
+        if self.receive_queue_packets == 0 || self.receive_queue_bytes == 0 {
+            return Err("the receive queue needs room for at least one datagram");
         }
         if self.checksum_coverage > 15 || self.minimum_checksum_coverage > 15 {
             return Err("checksum coverage is 0 for everything, or 1 to 15");
@@ -423,6 +430,29 @@ mod tests {
                 ..Ccid3Config::default()
             };
             assert!(config.check().is_err(), "t_RTO = {b}");
+        }
+        for (window, fits) in [
+            (0, false),
+            (31, false),
+            (32, true),
+            ((1 << 46) - 1, true),
+            (1 << 46, false),
+        ] {
+            let config = Config {
+                sequence_window: window,
+                ..Config::default()
+            };
+            assert_eq!(config.check().is_ok(), fits, "sequence window {window}");
+        }
+        let without_room: [fn(&mut Config); 3] = [
+            |config| config.send_queue.packets = 0,
+            |config| config.receive_queue_packets = 0,
+            |config| config.receive_queue_bytes = 0,
+        ];
+        for take in without_room {
+            let mut config = Config::default();
+            take(&mut config);
+            assert!(config.check().is_err(), "{config:?}");
         }
         for cut in [f64::NAN, 0.0, 1.0] {
             let mut config = Config::default();

@@ -121,9 +121,10 @@ impl SendQueue {
 
     /// Somebody was refused and there is room now: said once.
     pub(crate) fn take_writable(&mut self) -> bool {
+        // An empty queue takes any datagram, even where the limit is no byte at all.
         self.refused
-            && self.waiting.len() < self.limits.packets
-            && self.bytes < self.limits.bytes
+            && (self.waiting.is_empty()
+                || (self.waiting.len() < self.limits.packets && self.bytes < self.limits.bytes))
             && std::mem::take(&mut self.refused)
     }
 
@@ -189,6 +190,19 @@ mod tests {
         }
         assert_eq!(push(&mut queue, 30), (Some(DatagramId(5)), vec![0, 1]));
         assert_eq!(queue.bytes(), 90);
+    }
+
+    /// Who was refused hears of room once the queue is empty, even where no byte may wait: else
+    /// it would wait for ever.
+    #[test]
+    fn a_queue_of_no_bytes_takes_one_after_the_other() {
+        let mut queue = queue(10, 0, QueuePolicy::BackPressure);
+        assert!(push(&mut queue, 5).0.is_some());
+        assert_eq!(push(&mut queue, 5).0, None);
+        assert!(!queue.take_writable(), "one waits still");
+        assert!(queue.pop().is_some());
+        assert!(queue.take_writable());
+        assert!(push(&mut queue, 5).0.is_some());
     }
 
     /// One datagram larger than the byte limit still passes, alone.
