@@ -61,6 +61,13 @@ impl fmt::Display for BindError {
             Self::NoSuchAddress { addr } => {
                 write!(f, "{} is not an address of this host", addr.ip())
             }
+            Self::Socket { addr, source } if source.kind() == io::ErrorKind::PermissionDenied => {
+                write!(
+                    f,
+                    "this program may not take UDP port {} ({source}): choose one from 1024 on",
+                    addr.port()
+                )
+            }
             Self::Socket { addr, source } => write!(f, "no UDP socket on {addr}: {source}"),
             Self::NotPrivileged { source } => write!(
                 f,
@@ -105,7 +112,7 @@ pub enum ConnectError {
     /// No endpoint for it.
     Bind(BindError),
     /// The protocol could not begin.
-    Begin(fairwire_proto::ConnectError),
+    Begin(crate::BeginError),
     /// The peer answered with a Reset.
     Refused {
         /// Where it is.
@@ -172,6 +179,9 @@ impl fmt::Display for ConnectError {
                     ResetCode::TooBusy => ": the server is busy, try again later",
                     ResetCode::EncapsulatedPortReuse => {
                         ": the UDP port belongs to another connection, take another one"
+                    }
+                    ResetCode::MandatoryError => {
+                        ": it does not take what this side insists on, such as its CCIDs"
                     }
                     _ => "",
                 })
@@ -377,6 +387,9 @@ mod tests {
         let addr = "127.0.0.1:7001".parse().expect("an address");
         let text = BindError::PortInUse { addr }.to_string();
         assert!(text.contains("7001") && text.contains("another"), "{text}");
+        let source = std::io::ErrorKind::PermissionDenied.into();
+        let text = BindError::Socket { addr, source }.to_string();
+        assert!(text.contains("7001") && text.contains("1024"), "{text}");
         let silent = |native, not_dccp| ConnectError::Timeout {
             remote: addr,
             native,

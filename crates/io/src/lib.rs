@@ -25,6 +25,22 @@
 //! - [`Config`] and [`EndpointConfig`] are the protocol's parameters, [`ConnectOptions`] and
 //!   [`ListenOptions`] carry them.
 //!
+//! Parameters are the defaults, changed; both sides have their own:
+//!
+//! ```
+//! use fairwire::{Config, ConnectOptions, DataChecksum, IdleRule, Law, QueuePolicy, Segment};
+//!
+//! let mut config = Config::default();
+//! config.send_ccids = vec![3, 2]; // TFRC for what we send, else TCP-like
+//! config.report_fates = true;
+//! config.data_checksum = DataChecksum::On;
+//! config.send_queue.policy = QueuePolicy::DropOldest;
+//! config.ccid2.law = Law::ThresholdWindow { cut: 0.25 };
+//! config.ccid2.idle = IdleRule::Halve;
+//! config.ccid3.segment = Segment::Fixed(1_000);
+//! let options = ConnectOptions::new().config(config); // for `connect_with`
+//! ```
+//!
 //! Each endpoint is one tokio task; it and the handles share a lock that is never held across
 //! a wait. There is no channel and no task per datagram. Everything runs on any tokio runtime,
 //! one thread is enough.
@@ -52,9 +68,10 @@ pub use connection::{Connection, Number, Received, ReceivedInto};
 pub use endpoint::{Endpoint, EndpointBuilder};
 pub use error::{AcceptError, BindError, ConnectError, Lost, SendError, TrySendError};
 pub use fairwire_proto::{
-    Ccid2Config, Ccid3Config, ChangeCcidError, CloseReason, Config, DamagedData, DataChecksum,
-    DatagramId, Direction, EndpointConfig, EndpointStats, Fate, InitCookies, ListenError,
-    PathMtuDiscovery, QueueLimits, QueuePolicy, Stats,
+    Ccid2Config, Ccid3Config, ChangeCcidError, CloseReason, Config, ConnectError as BeginError,
+    DamagedData, DataChecksum, DatagramId, Direction, EndpointConfig, EndpointStats, Fate, Gauges,
+    IdleRule, InitCookies, Law, ListenError, PathMtuDiscovery, QueueLimits, QueuePolicy, Segment,
+    Stats,
 };
 pub use fairwire_units::{Duration, Ecn, Rate};
 pub use fairwire_wire::udp::PORT as DCCP_UDP_PORT;

@@ -25,7 +25,7 @@ mod stats;
 mod tfrc;
 mod transmit;
 
-pub use fairwire_cc::IdleRule;
+pub use fairwire_cc::{Gauges, IdleRule};
 
 pub use config::{
     Ccid2Config, Ccid3Config, Config, DamagedData, DataChecksum, EndpointConfig, InitCookies, Law,
