@@ -14,7 +14,8 @@ use fairwire_tools::perf::{
 /// Measure a path, or send a file over it, as iperf3 does but over DCCP.
 ///
 /// Start `fairwire perf -s` on one host and `fairwire perf -c HOST` on another. Rates are in bits
-/// per second (200M, powers of ten), sizes in bytes (128K, powers of 1,024). Results go to standard
+/// per second (200M, powers of ten), sizes in bytes (128K, powers of 1,024). A sender over DCCP counts
+/// what its queue took, of which up to 256 datagrams may still wait. Results go to standard
 /// output, progress to the terminal. Exit status: 0 done, 1 failed, 2 wrong usage.
 #[derive(Debug, Parser)]
 #[expect(
@@ -52,6 +53,7 @@ pub(crate) struct Args {
     pmtud: Pmtud,
     /// Seconds between two lines, 0.1 or more; 0 prints the summary only.
     #[arg(short, long, default_value = "1", value_parser = seconds, value_name = "SECONDS")]
+    #[arg(allow_negative_numbers = true)] // As below: read, to be refused with what would do.
     interval: Duration,
     /// Print one JSON object at the end instead of text.
     #[arg(long)]
@@ -59,19 +61,19 @@ pub(crate) struct Args {
 
     /// Stop after this long; 0 only connects and reports [default: 10 s, or the end of the file].
     #[arg(short, long, value_parser = seconds, value_name = "SECONDS", help_heading = CLIENT)]
-    #[arg(conflicts_with = "server")]
+    #[arg(conflicts_with = "server", allow_negative_numbers = true)]
     time: Option<Duration>,
     /// Stop after this many bytes.
     #[arg(short = 'n', long, value_parser = parse_byte_count, help_heading = CLIENT)]
-    #[arg(conflicts_with_all = ["server", "time"])]
+    #[arg(conflicts_with_all = ["server", "time"], allow_negative_numbers = true)]
     bytes: Option<u64>,
     /// Send at most so many bits per second and flow, 0 for unlimited [default: unlimited, udp 1M].
     #[arg(short, long, value_parser = parse_bit_rate, value_name = "RATE", help_heading = CLIENT)]
-    #[arg(conflicts_with = "server")]
+    #[arg(conflicts_with = "server", allow_negative_numbers = true)]
     bitrate: Option<u64>,
     /// Bytes per datagram [default: 1200 or what fits, tcp 128K].
     #[arg(short, long, value_parser = parse_byte_count, value_name = "BYTES", help_heading = CLIENT)]
-    #[arg(conflicts_with = "server")]
+    #[arg(conflicts_with = "server", allow_negative_numbers = true)]
     length: Option<u64>,
     /// Flows side by side.
     #[arg(short = 'P', long, default_value_t = 1, value_name = "FLOWS", help_heading = CLIENT)]

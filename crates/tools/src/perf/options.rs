@@ -154,9 +154,15 @@ impl ClientOptions {
             let text = format!("the port goes in -p: write -c {host} -p {port}");
             return Err(PerfError::Usage(text));
         }
+        if self.port == 0 {
+            return usage(
+                "-p 0 is a server's, which then takes a free port: write the one it names",
+            );
+        }
         if !(1..=128).contains(&self.parallel) {
             return usage("-P takes 1 to 128 flows");
         }
+        check_interval(self.interval)?;
         if self.native && self.protocol != Protocol::Dccp {
             return usage(NATIVE_IS_DCCP);
         }
@@ -187,7 +193,7 @@ impl ClientOptions {
                 Err(PerfError::Usage(text))
             }
             Some(length) if length > most => {
-                let text = format!("-l {length} is too long: at most {most} bytes");
+                let text = format!("-l is too long: at most {most} bytes");
                 Err(PerfError::Usage(text))
             }
             _ => Ok(()),
@@ -271,6 +277,7 @@ impl ServerOptions {
     /// # Errors
     /// [`PerfError::Usage`], which says what does not.
     pub fn check(&self) -> Result<(), PerfError> {
+        check_interval(self.interval)?;
         if self.native && self.protocol != Protocol::Dccp {
             return Err(PerfError::Usage(NATIVE_IS_DCCP.to_owned()));
         }
@@ -279,6 +286,15 @@ impl ServerOptions {
         }
         self.path_mtu.check(self.protocol)
     }
+}
+
+/// Is that time between two lines zero, for none, or long enough?
+fn check_interval(interval: Duration) -> Result<(), PerfError> {
+    if interval.is_zero() || interval >= LEAST_INTERVAL {
+        return Ok(());
+    }
+    let text = "-i is too short: at least 0.1 seconds, or 0 for the summary only";
+    Err(PerfError::Usage(text.to_owned()))
 }
 
 /// Bits per second as iperf3 writes them: `200M`, `1.5G`, `64k`; powers of ten, zero is unlimited.
@@ -326,7 +342,9 @@ fn scaled(text: &str, step: u64) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{ClientOptions, Protocol, parse_bit_rate, parse_byte_count};
+    use std::time::Duration;
+
+    use super::{ClientOptions, Protocol, ServerOptions, parse_bit_rate, parse_byte_count};
 
     /// Rates count in thousands, sizes in 1,024, as in iperf3.
     #[test]
@@ -376,6 +394,15 @@ mod tests {
         }
         for alone in ["::1", "[::1]", "fe80::1%2"] {
             assert_eq!(ClientOptions::new(alone, 7_001).check(), Ok(()));
+        }
+        assert!(ClientOptions::new("localhost", 0).check().is_err(), "-p 0");
+        for (interval_ms, fits) in [(0, true), (99, false), (100, true)] {
+            let mut client = options.clone();
+            client.interval = Duration::from_millis(interval_ms);
+            assert_eq!(client.check().is_ok(), fits, "-i of {interval_ms} ms");
+            let mut server = ServerOptions::new(0);
+            server.interval = client.interval;
+            assert_eq!(server.check().is_ok(), fits, "-i of {interval_ms} ms");
         }
         options.file = Some("in".into());
         options.reverse = true;

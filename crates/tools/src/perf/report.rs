@@ -58,6 +58,10 @@ pub struct PathReport {
     /// Datagrams that the peer reported missing; `None` under CCID 3 and 4, whose receiver counts loss
     /// events and does not tell which datagrams are missing.
     pub lost: Option<u64>,
+    /// Datagrams that never left: those that waited when the path turned out to take less, or when
+    /// the connection ended.
+    #[serde(default)]
+    pub never_sent: u64,
     /// Datagrams acknowledged with a congestion mark.
     pub marked: u64,
     /// Window or rate cuts.
@@ -200,6 +204,7 @@ impl From<&Stats> for PathReport {
             rate_bits_per_second: stats.gauges.rate_bytes_per_s.map(|rate| rate * 8.0),
             loss_event_rate: stats.gauges.p,
             lost: (!matches!(stats.send_ccid, Some(3 | 4))).then_some(stats.lost),
+            never_sent: stats.refused + stats.expired,
             marked: stats.marked,
             cuts: stats.gauges.cuts,
             timeouts: stats.gauges.timeouts,
@@ -215,8 +220,14 @@ impl PathReport {
     /// the flow is idle, windows and timeouts say nothing about it, and the receiver was told them
     /// as they are here.
     pub(crate) fn count(&mut self, stats: &Stats) {
-        let Self { lost, marked, .. } = stats.into();
+        let Self {
+            lost,
+            never_sent,
+            marked,
+            ..
+        } = stats.into();
         self.lost = lost;
+        self.never_sent = never_sent;
         self.marked = marked;
     }
 }

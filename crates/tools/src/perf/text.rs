@@ -137,9 +137,13 @@ fn details(text: &mut String, outcome: &Outcome, flow: &FlowReport) {
     if let Some(path) = flow.sender.as_ref().and_then(|sender| sender.path.as_ref()) {
         let ccid = path.ccid.map_or("none yet".into(), |ccid| ccid.to_string());
         let lost = path.lost.map_or(String::new(), |n| format!("{n} lost, "));
+        let never_sent = match path.never_sent {
+            0 => String::new(),
+            n => format!("{n} never sent, "),
+        };
         let _ = writeln!(
             text,
-            "{name}CCID {ccid}: RTT {}, {}, {lost}{} marked, {} cuts, {} timeouts, {} Syncs sent, path MTU {} ({} probes)",
+            "{name}CCID {ccid}: RTT {}, {}, {lost}{never_sent}{} marked, {} cuts, {} timeouts, {} Syncs sent, path MTU {} ({} probes)",
             millis(path.rtt_ms),
             window(path),
             path.marked,
