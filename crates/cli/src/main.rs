@@ -60,8 +60,9 @@ fn main() -> ExitCode {
 fn refuse(error: &clap::Error) -> ExitCode {
     let wants_json = std::env::args_os().any(|argument| argument == "--json");
     if error.use_stderr() && wants_json {
-        let message = error.render().to_string();
-        let report = json!({ "error": { "kind": "usage", "message": message.trim_end() } });
+        let text = error.render().to_string();
+        let message = text.strip_prefix("error: ").unwrap_or(&text).trim_end();
+        let report = json!({ "error": { "kind": "usage", "message": message } });
         // Nothing can be done where even this cannot be printed: the exit status says the rest.
         let _ = print::text(&format!("{report}\n"));
     } else {

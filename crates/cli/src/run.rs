@@ -68,7 +68,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Print JSON instead of tables.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "explain")]
     json: bool,
     /// Compare with the golden digests beside the file, and do nothing else.
     #[arg(long, conflicts_with_all = ["update_digests", "pcap", "out", "explain"])]

@@ -116,8 +116,9 @@ fn block(
         let has_more = columns[1..]
             .iter()
             .any(|column| cell.estimate(subject, window, column.metric).is_some());
-        // Acknowledgements alone are no news; they are in the files.
-        if !has_more {
+        // Acknowledgements alone are no news; they are in the files. A flow that sent no data is.
+        let is_data = kind == "flow" && !subject.name().ends_with("/back");
+        if !has_more && !is_data {
             continue;
         }
         let mut row = vec![subject.name().to_owned()];

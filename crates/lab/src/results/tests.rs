@@ -50,6 +50,19 @@ fn directory(name: &str) -> PathBuf {
     std::env::temp_dir().join(unique)
 }
 
+/// A flow that never sent data, since no handshake got through, has its row all the same.
+#[test]
+fn a_flow_without_data_is_in_the_table() {
+    let text =
+        SCENARIO
+            .replace("\"2 %\"", "\"100 %\"")
+            .replacen("udp = {}", "dccp = { ccid = 2 }", 1);
+    let table = table(&results(&text).cells[0]);
+    let row = table.lines().find(|line| line.starts_with("  fast "));
+    let row = row.unwrap_or_else(|| panic!("no row: {table}"));
+    assert_eq!(row.split_whitespace().nth(1), Some("0.0"), "{table}");
+}
+
 /// The CSV has one row per cell, seed, subject, window and metric, with its unit; the JSON holds
 /// the resolved scenario, seeds, version and digests; the resolved scenario reads back.
 #[test]

@@ -5,6 +5,8 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
+use serde::de::{Expected, Unexpected};
+
 use super::shorten::{QUOTED, shorten};
 
 /// A text that was read: a scenario file or an argument of the command line.
@@ -90,7 +92,13 @@ impl ScenarioError {
 
     /// This error, pointing to `place` unless it points somewhere already.
     pub(crate) fn or_at(mut self, place: &Place) -> Self {
-        self.place.get_or_insert_with(|| place.clone());
+        if self.place.is_none() {
+            // `--set flows.typo.start=5s` makes a flow that lacks all the rest.
+            if place.source.name == COMMAND_LINE && self.message.ends_with(MISSING) {
+                self.message += ": --set makes this table new, is its name right?";
+            }
+            self.place = Some(place.clone());
+        }
         self
     }
 
@@ -161,6 +169,9 @@ fn around(line: &str, at: usize) -> (String, usize) {
 /// The keys that stand at the head of a file and nowhere else, as far as they tell it apart.
 const HEAD_KEYS: [&str; 2] = ["topology", "flows"];
 
+/// The end of what is said of a missing key.
+const MISSING: &str = "is missing here";
+
 /// A message that serde made may quote a value: not all of a long one.
 const MESSAGE: usize = 400;
 
@@ -169,6 +180,17 @@ impl Error for ScenarioError {}
 impl serde::de::Error for ScenarioError {
     fn custom<T: fmt::Display>(message: T) -> Self {
         Self::new(shorten(&message.to_string(), MESSAGE))
+    }
+
+    fn invalid_type(found: Unexpected<'_>, expected: &dyn Expected) -> Self {
+        let expected = expected.to_string();
+        let expected = if expected.starts_with("struct ") {
+            "a table"
+        } else {
+            expected.as_str()
+        };
+        let found = shorten(&found.to_string(), QUOTED);
+        Self::new(format!("this is {found}, where {expected} belongs"))
     }
 
     fn unknown_field(field: &str, expected: &'static [&'static str]) -> Self {
@@ -194,7 +216,7 @@ impl serde::de::Error for ScenarioError {
     }
 
     fn missing_field(field: &'static str) -> Self {
-        Self::new(format!("'{field}' is missing here"))
+        Self::new(format!("'{field}' {MISSING}"))
     }
 }
 

@@ -295,18 +295,20 @@ fn other_mistakes_are_told() {
     };
     let error = file.cells(&only("cut-6")).expect_err("no such cell");
     assert!(error.to_string().contains("cut-5"), "{error}");
-    for setting in [
-        "flows.video.dcpp.ccid=3",
-        "nothing",
-        "a..b=1",
-        "run.duration=0s",
+    for (setting, advice) in [
+        ("flows.video.dcpp.ccid=3", "unknown key 'dcpp'"),
+        ("flows.vidoe.start=3s", "is its name right?"),
+        ("flows.video=fast", "where a table belongs"),
+        ("nothing", "path.to.key=value"),
+        ("a..b=1", "empty"),
+        ("run.duration=0s", "no time"),
     ] {
         let adjust = Adjust {
             set: vec![setting.into()],
             ..Adjust::default()
         };
-        let error = file.cells(&adjust).expect_err(setting);
-        assert!(!error.to_string().is_empty());
+        let error = file.cells(&adjust).expect_err(setting).to_string();
+        assert!(error.contains(advice), "{setting}: {error}");
     }
 }
 
