@@ -95,6 +95,9 @@ pub struct Feedback {
     pub oldest_acked_sent: Option<Instant>,
     /// Losses and marks found now.
     pub congestion: Option<Congestion>,
+    /// The caller answers every loss by starting again from one packet, as a Tahoe TCP does: if the
+    /// congestion above cuts the window, slow start leads back to what the cut would have left.
+    pub start_over: bool,
     /// The caller's retransmission timeout expired: nothing came back for that long.
     pub timeout: bool,
     /// What a TFRC receiver reported.

@@ -4,8 +4,14 @@
 //! start, once per round trip, idleness, timeouts) is decided by
 //! [`Windowed`](crate::Windowed), once for all laws. A new law is one small file here.
 
+mod cubic;
 mod newreno;
+mod rounds;
+#[cfg(test)]
+mod tests;
 mod threshold;
+mod vegas;
+mod veno;
 
 use std::fmt;
 
@@ -13,8 +19,11 @@ use fairwire_units::{Duration, Instant};
 
 use crate::{Flight, Signal};
 
+pub use cubic::{Cubic, CubicVersion};
 pub use newreno::NewReno;
 pub use threshold::ThresholdWindow;
+pub use vegas::Vegas;
+pub use veno::Veno;
 
 /// What a law may look at when it decides.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -23,8 +32,12 @@ pub struct Window {
     pub now: Instant,
     /// Congestion window, packets; for a cut, the part of it that the cut counts from.
     pub cwnd: f64,
+    /// Growth already earned that is not yet worth a whole packet, where windows are whole packets.
+    pub credit: f64,
     /// Slow-start threshold, packets; may be infinite.
     pub ssthresh: f64,
+    /// Packets acknowledged with this event.
+    pub acked: u32,
     /// What is in the network.
     pub flight: Flight,
     /// The round-trip sample that came with this event.
@@ -42,6 +55,15 @@ impl Window {
     }
 }
 
+/// What a law that measures makes of the window, whether or not it may grow.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Adjustment {
+    /// Congestion window, packets; a larger one than before is not taken.
+    pub cwnd: f64,
+    /// Slow-start threshold, packets.
+    pub ssthresh: f64,
+}
+
 /// The arithmetic of a congestion window.
 ///
 /// All windows are in packets. The caller rounds what [`cut`](Self::cut) and
@@ -54,6 +76,17 @@ pub trait WindowLaw: fmt::Debug + Send {
 
     /// The window after a loss or a mark.
     fn cut(&mut self, window: &Window, signal: Signal) -> f64;
+
+    /// The slow-start threshold after a cut that left `left` packets.
+    fn threshold(&self, left: f64) -> f64 {
+        left
+    }
+
+    /// An acknowledgement or a round-trip sample came, before anything else is asked about it. A law
+    /// that lives on delays takes note here, and may bring the window down.
+    fn observe(&mut self, _window: &Window) -> Option<Adjustment> {
+        None
+    }
 
     /// The slow-start threshold after a timeout; the window itself becomes one packet.
     ///

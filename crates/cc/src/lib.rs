@@ -14,6 +14,8 @@ pub mod tfrc;
 pub use controller::{
     Congestion, Controller, Feedback, Flight, Gauges, HostLimits, Permit, Signal, TfrcReport,
 };
-pub use law::{NewReno, ThresholdWindow, Window, WindowLaw};
+pub use law::{
+    Adjustment, Cubic, CubicVersion, NewReno, ThresholdWindow, Vegas, Veno, Window, WindowLaw,
+};
 pub use rtt::{RtoConfig, RttEstimator};
 pub use windowed::{CutFrom, Growth, IdleRule, Windowed, rfc3390_window, rfc6928_window};

@@ -13,7 +13,7 @@ mod tests;
 
 use fairwire_units::{Duration, Instant};
 
-use crate::law::{Window, WindowLaw};
+use crate::law::{Adjustment, Window, WindowLaw};
 use crate::{
     Congestion, Controller, Feedback, Flight, Gauges, Permit, RtoConfig, RttEstimator, Signal,
 };
@@ -154,7 +154,9 @@ impl<L: WindowLaw> Windowed<L> {
         Window {
             now,
             cwnd,
+            credit: self.credit,
             ssthresh: self.ssthresh,
+            acked: 0,
             flight,
             rtt,
             srtt: self.rtt.srtt(),
@@ -172,7 +174,13 @@ impl<L: WindowLaw> Windowed<L> {
     }
 
     /// Reduces the window, unless what is lost or marked was sent before the last reduction.
-    fn cut(&mut self, now: Instant, flight: Flight, congestion: Congestion) -> bool {
+    fn cut(
+        &mut self,
+        now: Instant,
+        flight: Flight,
+        congestion: Congestion,
+        start_over: bool,
+    ) -> bool {
         if self
             .last_cut
             .is_some_and(|cut| congestion.newest_sent < cut)
@@ -185,12 +193,32 @@ impl<L: WindowLaw> Windowed<L> {
         // RFC 4341, 5: the window keeps one packet at least, the threshold two.
         let left = self.law.cut(&window, congestion.signal);
         let left = self.rounded(left);
-        self.cwnd = at_least(1.0, left);
-        self.ssthresh = at_least(MIN_SSTHRESH, left);
+        self.cwnd = if start_over { 1.0 } else { at_least(1.0, left) };
+        self.ssthresh = at_least(MIN_SSTHRESH, self.law.threshold(left));
         self.credit = 0.0;
         self.last_cut = Some(now);
         self.cuts += 1;
         true
+    }
+
+    /// Lets the law look at an acknowledgement or a sample.
+    fn observe(&mut self, now: Instant, flight: Flight, feedback: &Feedback) -> Option<Adjustment> {
+        if feedback.newly_acked == 0 && feedback.rtt.is_none() {
+            return None;
+        }
+        let window = Window {
+            acked: feedback.newly_acked,
+            ..self.window(now, self.cwnd, flight, feedback.rtt)
+        };
+        self.law.observe(&window)
+    }
+
+    /// A law that measures brings the window down.
+    fn adjust(&mut self, adjustment: Adjustment) {
+        let left = self.rounded(adjustment.cwnd);
+        self.cwnd = at_least(1.0, left);
+        self.ssthresh = at_least(MIN_SSTHRESH, adjustment.ssthresh);
+        self.credit = 0.0;
     }
 
     /// Nothing came back for a whole timeout: start again from one packet.
@@ -230,7 +258,10 @@ impl<L: WindowLaw> Windowed<L> {
         if acked == 0 || kept_back || !self.was_used(now, flight, feedback) {
             return;
         }
-        let window = self.window(now, self.cwnd, flight, feedback.rtt);
+        let window = Window {
+            acked,
+            ..self.window(now, self.cwnd, flight, feedback.rtt)
+        };
         let step = if window.in_slow_start() {
             let growth = self.growth.in_slow_start(acked);
             self.law.slow_start(&window, growth)
@@ -344,10 +375,14 @@ impl<L: WindowLaw> Controller for Windowed<L> {
         }
         let before = self.cwnd;
         self.hold_for(now, feedback.host);
+        let adjustment = self.observe(now, flight, feedback);
         let was_cut = feedback
             .congestion
-            .is_some_and(|congestion| self.cut(now, flight, congestion));
+            .is_some_and(|congestion| self.cut(now, flight, congestion, feedback.start_over));
         if !was_cut {
+            if let Some(adjustment) = adjustment {
+                self.adjust(adjustment);
+            }
             self.grow(now, flight, feedback);
         }
         self.obey_host(before, feedback.host);

@@ -5,8 +5,8 @@
 
 use fairwire_cc::tfrc::{Sender, TfrcConfig};
 use fairwire_cc::{
-    Congestion, Controller, CutFrom, Feedback, Flight, Growth, IdleRule, NewReno, Permit, Signal,
-    TfrcReport, ThresholdWindow, Windowed,
+    Congestion, Controller, Cubic, CubicVersion, CutFrom, Feedback, Flight, Growth, IdleRule,
+    NewReno, Permit, Signal, TfrcReport, ThresholdWindow, Vegas, Veno, Windowed,
 };
 use fairwire_units::{Duration, Instant};
 use proptest::prelude::*;
@@ -35,6 +35,26 @@ const CONTROLLERS: &[(&str, Make)] = &[
     }),
     ("threshold-window-whole-cut", || {
         Box::new(Windowed::new(ThresholdWindow::new(20.0, 1.0), 4.0))
+    }),
+    ("vegas", || Box::new(Windowed::new(Vegas::NS2, 4.0))),
+    ("vegas-ccid2", || {
+        Box::new(Windowed::new(Vegas::NS2, 4.0).with_growth(Growth::CCID2))
+    }),
+    ("veno", || {
+        Box::new(Windowed::new(Veno::default(), 4.0).with_cut_from(CutFrom::Flight))
+    }),
+    ("cubic", || {
+        Box::new(
+            Windowed::new(Cubic::default(), 4.0)
+                .with_growth(Growth::ByteCounting { limit: 2 })
+                .with_cut_from(CutFrom::Flight),
+        )
+    }),
+    ("cubic-ccid2", || {
+        Box::new(Windowed::new(Cubic::default(), 4.0).with_growth(Growth::CCID2))
+    }),
+    ("cubic-8312", || {
+        Box::new(Windowed::new(Cubic::new(CubicVersion::Rfc8312), 4.0))
     }),
     ("tfrc", || Box::new(Sender::new(TfrcConfig::default()))),
 ];

@@ -1,6 +1,6 @@
 //! What a simulated TCP may be told.
 
-use fairwire_cc::{CutFrom, RtoConfig, WindowLaw, Windowed, rfc3390_window};
+use fairwire_cc::{CutFrom, Growth, RtoConfig, WindowLaw, Windowed, rfc3390_window};
 use fairwire_units::Duration;
 
 use crate::recovery::RecoveryKind;
@@ -16,6 +16,9 @@ pub struct DelayedAcks {
     pub every: u32,
     /// The longest wait for the next of them; the RFC allows 500 ms.
     pub wait: Duration,
+    /// So many segments at the beginning are acknowledged one by one, as Linux does so that slow start
+    /// is not slowed down.
+    pub quick: u32,
 }
 
 impl Default for DelayedAcks {
@@ -23,6 +26,7 @@ impl Default for DelayedAcks {
         Self {
             every: 2,
             wait: Duration::from_millis(200),
+            quick: 0,
         }
     }
 }
@@ -39,6 +43,10 @@ pub enum Source {
 }
 
 /// One connection's parameters; both sides get the same.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent yes-or-no settings of one connection"
+)]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Config {
     /// A full segment's length as an IPv4 packet, bytes (at least 41).
@@ -61,8 +69,16 @@ pub struct Config {
     /// How many segments may leave on the acknowledgement that ends a recovery (RFC 6582,
     /// section 6); at least one.
     pub max_burst: u32,
+    /// What an acknowledgement counts for.
+    pub growth: Growth,
     /// The retransmission timeout's parameters.
     pub rto: RtoConfig,
+    /// Does a fast retransmission start the retransmission timer afresh, as ns-2 and Linux have it? RFC
+    /// 6298 lets acknowledgements alone do so; RFC 6675, section 6, allows both.
+    pub fast_retransmit_restarts_timer: bool,
+    /// Does the controller get a round-trip sample with each acknowledgement of segments that were sent once?
+    /// For laws that live on delays; the timeout is computed from one sample per round trip as ever.
+    pub sample_every_ack: bool,
     /// Keep [`Traced`](crate::Traced) events for [`Sender::poll_event`](crate::Sender::poll_event)?
     pub trace: bool,
 }
@@ -78,7 +94,10 @@ impl Default for Config {
             recovery: RecoveryKind::default(),
             limited_transmit: true,
             max_burst: 4,
+            growth: Growth::Tcp,
             rto: RtoConfig::TCP,
+            fast_retransmit_restarts_timer: false,
+            sample_every_ack: false,
             trace: false,
         }
     }
@@ -105,13 +124,14 @@ impl Config {
             .max(1)
     }
 
-    /// `law` in TCP's setting: growth per acknowledgement, cuts from what is outstanding
+    /// `law` in TCP's setting: this configuration's growth, cuts from what is outstanding
     /// (RFC 5681, section 3.1), this configuration's initial window and timeout.
     pub fn window<L: WindowLaw>(&self, law: L) -> Windowed<L> {
         let initial = self
             .initial_window
             .unwrap_or_else(|| rfc3390_window(self.mss()));
         Windowed::new(law, initial)
+            .with_growth(self.growth)
             .with_cut_from(CutFrom::Flight)
             .with_rto(self.rto)
     }

@@ -13,13 +13,15 @@
 //! # What is left out
 //!
 //! There is no FIN (a connection whose data is acknowledged falls silent), no ECN, no timestamps
-//! (one segment per round trip is timed), no Nagle delay, no zero window (the receiving application
+//! (one segment per round trip is timed for the timeout), no D-SACK, no proportional rate reduction, no Nagle
+//! delay, no zero window (the receiving application
 //! reads at once) and no giving up.
 
 mod config;
 mod event;
 mod receiver;
 mod recovery;
+mod sack;
 mod segment;
 mod sender;
 mod stats;
@@ -28,6 +30,7 @@ pub use config::{Config, DelayedAcks, Source};
 pub use event::{Event, Traced};
 pub use receiver::Receiver;
 pub use recovery::{PartialAckTimer, RecoveryKind};
+pub use sack::{MAX_SACK_BLOCKS, SackBlocks};
 pub use segment::{Flags, IPV4_HEADER, TCP_HEADER, TcpSegment};
 pub use sender::Sender;
 pub use stats::{ReceiverStats, SenderStats};

@@ -7,6 +7,7 @@ mod tests;
 use fairwire_units::Instant;
 
 use crate::config::Config;
+use crate::sack::SackBlocks;
 use crate::segment::{Flags, TcpSegment};
 use crate::stats::ReceiverStats;
 use reassembly::{Arrival, Reassembly};
@@ -23,6 +24,8 @@ pub struct Receiver {
     /// Segments in order that share a delayed acknowledgement so far.
     unacknowledged: u32,
     delayed_until: Option<Instant>,
+    /// Segments that may still be acknowledged one by one.
+    quick_left: u32,
     stats: ReceiverStats,
 }
 
@@ -37,6 +40,7 @@ impl Receiver {
             due: 0,
             unacknowledged: 0,
             delayed_until: None,
+            quick_left: config.delayed_acks.map_or(0, |delayed| delayed.quick),
             stats: ReceiverStats::default(),
         }
     }
@@ -105,8 +109,10 @@ impl Receiver {
             return self.acknowledge_at_once();
         };
         self.unacknowledged += 1;
+        let is_quick = self.quick_left > 0;
+        self.quick_left = self.quick_left.saturating_sub(1);
         // RFC 5681, 4.2: at least every second segment, and at once if a gap was filled.
-        if filled_gap || self.unacknowledged >= delayed.every {
+        if filled_gap || is_quick || self.unacknowledged >= delayed.every {
             self.acknowledge_at_once();
         } else if self.delayed_until.is_none() {
             self.delayed_until = Some(now + delayed.wait);
@@ -120,6 +126,7 @@ impl Receiver {
     }
 
     fn acknowledgement(&self, syn: bool) -> TcpSegment {
+        let uses_sack = self.config.recovery.uses_sack();
         TcpSegment {
             seq: u64::from(!syn),
             ack: self.reassembly.next(),
@@ -132,6 +139,12 @@ impl Receiver {
             window_shift: self.config.window_shift(),
             mss: self.config.mss_field(),
             len: 0,
+            sack_permitted: syn && uses_sack,
+            sack: if syn || !uses_sack {
+                SackBlocks::default()
+            } else {
+                self.reassembly.sack_blocks()
+            },
         }
     }
 }

@@ -1,5 +1,7 @@
 //! A TCP segment as a value: what its headers would say and how long it would be.
 
+use crate::sack::SackBlocks;
+
 /// An IPv4 header without options, bytes.
 pub const IPV4_HEADER: u32 = 20;
 /// A TCP header without options, bytes.
@@ -7,6 +9,12 @@ pub const TCP_HEADER: u32 = 20;
 
 /// Maximum segment size (4 bytes), window scale (3) and a no-operation to align them.
 const SYN_OPTIONS: u32 = 8;
+/// SACK-Permitted (2 bytes; RFC 2018, section 2) and two no-operations.
+const SACK_PERMITTED: u32 = 4;
+/// Kind and length of the SACK option (RFC 2018, section 3) and two no-operations before it.
+const SACK_HEAD: u32 = 4;
+/// A block of it: two sequence numbers.
+const SACK_BLOCK: u32 = 8;
 
 /// The header bits that are used here.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -39,12 +47,22 @@ pub struct TcpSegment {
     pub mss: u16,
     /// Bytes of payload.
     pub len: u32,
+    /// A SYN's SACK-Permitted option (RFC 2018, section 2).
+    pub sack_permitted: bool,
+    /// What has arrived beyond `ack` (RFC 2018, section 3); not on a SYN.
+    pub sack: SackBlocks,
 }
 
 impl TcpSegment {
-    /// The length of its options, bytes: a SYN carries its segment size and window scale.
+    /// The length of its options, bytes: a SYN carries its segment size and window scale, and perhaps
+    /// permits SACK; other segments carry SACK blocks, if there are any.
     pub const fn options_len(&self) -> u32 {
-        if self.flags.syn { SYN_OPTIONS } else { 0 }
+        match (self.flags.syn, self.sack_permitted, self.sack.len()) {
+            (true, false, _) => SYN_OPTIONS,
+            (true, true, _) => SYN_OPTIONS + SACK_PERMITTED,
+            (false, _, 0) => 0,
+            (false, _, blocks) => SACK_HEAD + SACK_BLOCK * blocks as u32,
+        }
     }
 
     /// Its length as an IPv4 packet, bytes.
@@ -57,6 +75,13 @@ impl TcpSegment {
         self.seq
             .saturating_add(self.len as u64)
             .saturating_add(self.flags.syn as u64)
+    }
+
+    /// The SACK blocks as the option has them.
+    pub fn sack_fields(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
+        self.sack
+            .iter()
+            .map(|(start, end)| (low_bits(start), low_bits(end)))
     }
 
     /// The header's sequence number.
@@ -113,6 +138,19 @@ mod tests {
         };
         assert_eq!(syn.wire_len(), 48);
         assert_eq!(syn.end(), 1);
+        let permits = TcpSegment {
+            sack_permitted: true,
+            ..syn
+        };
+        assert_eq!(permits.wire_len(), 52);
+        for (blocks, wire_len) in [(0, 40), (1, 52), (2, 60), (3, 68)] {
+            let sack = (0..blocks).map(|at| (10 * at, 10 * at + 5)).collect();
+            let ack = TcpSegment {
+                sack,
+                ..TcpSegment::default()
+            };
+            assert_eq!(ack.wire_len(), wire_len, "{blocks} blocks");
+        }
     }
 
     /// Header fields wrap and scale as on the wire, and absurd values saturate.

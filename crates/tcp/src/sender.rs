@@ -1,11 +1,13 @@
 //! The side that has data.
 //!
 //! [`input`] reads acknowledgements, [`output`] decides what leaves, [`timeout`] answers silence,
-//! [`outstanding`] remembers what was sent.
+//! [`outstanding`] remembers what was sent, and the [`scoreboard`] what of it the peer selected.
 
+mod fine;
 mod input;
 mod output;
 mod outstanding;
+mod scoreboard;
 #[cfg(test)]
 mod tests;
 mod timeout;
@@ -18,6 +20,7 @@ use crate::event::{Event, Trace, Traced};
 use crate::recovery::{Recovery, Sequence};
 use crate::segment::TcpSegment;
 use crate::stats::SenderStats;
+use fine::FineTimeout;
 use outstanding::Outstanding;
 
 /// The number of the first byte of data; the SYN has the one before.
@@ -55,6 +58,7 @@ pub struct Sender {
     ack_due: bool,
 
     rtt: RttEstimator,
+    fine: FineTimeout,
     timed: Option<Timed>,
     retransmit_at: Option<Instant>,
 
@@ -113,6 +117,7 @@ impl Sender {
             paced_until: None,
             ack_due: false,
             rtt: RttEstimator::new(config.rto),
+            fine: FineTimeout::default(),
             timed: None,
             retransmit_at: None,
             trace: Trace::new(config.trace),
@@ -206,18 +211,32 @@ impl Sender {
         }
     }
 
-    /// What the window counts: outstanding segments, less those that duplicate acknowledgements show
-    /// to have left the network.
+    /// What the window counts: outstanding segments, less those that acknowledgements show to have left
+    /// the network.
     fn flight(&self) -> Flight {
+        let careful = !self.config.limited_transmit && self.outstanding.nothing_to_repeat();
+        let in_network = if self.config.recovery.uses_sack() {
+            // Without RFC 3042 what is selected makes no room before a recovery begins.
+            if careful && !self.recovery.is_active() {
+                self.outstanding.in_flight()
+            } else {
+                self.outstanding.pipe()
+            }
+        } else {
+            self.outstanding.in_flight()
+        };
         let left = if self.recovery.is_active() {
             self.recovery.inflation()
+        } else if self.config.recovery.uses_sack() {
+            // RFC 6675, 5, step 3: the pipe governs limited transmit.
+            0
         } else if self.config.limited_transmit && self.outstanding.nothing_to_repeat() {
             // RFC 3042: the first two let a new segment leave each.
             i64::from(self.duplicates.min(2))
         } else {
             0
         };
-        let packets = i64::from(self.outstanding.in_flight()).saturating_sub(left);
+        let packets = i64::from(in_network).saturating_sub(left);
         Flight {
             packets: u32::try_from(packets.max(0)).unwrap_or(u32::MAX),
             bytes: self.outstanding.bytes_in_flight(),
@@ -250,10 +269,17 @@ impl Sender {
         window.min(self.stream_end)
     }
 
-    fn sequence(&self) -> Sequence {
+    fn sequence(&self, now: Instant) -> Sequence {
+        let oldest = self.outstanding.first().map(|first| first.left_at);
+        let expired = |left_at| {
+            let age = now.saturating_since(left_at);
+            self.fine.timeout().is_some_and(|timeout| age >= timeout)
+        };
         Sequence {
             una: self.una,
             max: self.outstanding.max(),
+            is_lost: self.config.recovery.uses_sack() && self.outstanding.is_first_lost(self.mss),
+            has_expired: oldest.is_some_and(expired),
         }
     }
 

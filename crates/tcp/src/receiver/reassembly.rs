@@ -1,5 +1,7 @@
 //! What has arrived before its turn, as ranges; bounded by the window.
 
+use crate::sack::{MAX_SACK_BLOCKS, SackBlocks};
+
 /// What a segment brought.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Arrival {
@@ -23,6 +25,9 @@ pub(super) struct Reassembly {
     window: u64,
     /// Ascending, disjoint, not touching, all beyond `next`.
     waiting: Vec<(u64, u64)>,
+    /// Where the newest arrivals of the ranges that were touched last began, the newest first, one for
+    /// each range.
+    newest: Vec<u64>,
 }
 
 impl Reassembly {
@@ -34,7 +39,37 @@ impl Reassembly {
             next: Self::FIRST,
             window: u64::from(window_bytes),
             waiting: Vec::new(),
+            newest: Vec::with_capacity(MAX_SACK_BLOCKS + 1),
         }
+    }
+
+    /// The ranges that wait, those touched last first: RFC 2018, section 4, asks for the one of the newest
+    /// arrival first and for those reported before it next.
+    pub(super) fn sack_blocks(&self) -> SackBlocks {
+        let range = |&number: &u64| self.range_of(number);
+        self.newest.iter().filter_map(range).collect()
+    }
+
+    /// The range that waits and holds `number`.
+    fn range_of(&self, number: u64) -> Option<(u64, u64)> {
+        let at = self.waiting.partition_point(|range| range.1 <= number);
+        self.waiting
+            .get(at)
+            .copied()
+            .filter(|range| range.0 <= number)
+    }
+
+    /// Data that waits arrived from `start` on: its range comes first.
+    fn touch(&mut self, start: u64) {
+        let touched = self.range_of(start);
+        let mut newest = std::mem::take(&mut self.newest);
+        newest.retain(|&number| {
+            let range = self.range_of(number);
+            range.is_some() && range != touched
+        });
+        newest.insert(0, start);
+        newest.truncate(MAX_SACK_BLOCKS);
+        self.newest = newest;
     }
 
     /// The number expected next.
@@ -64,7 +99,9 @@ impl Reassembly {
             self.next = last;
             return Arrival::InOrder { filled_gap };
         }
-        self.keep(start, end)
+        let arrival = self.keep(start, end);
+        self.touch(start);
+        arrival
     }
 
     fn keep(&mut self, start: u64, end: u64) -> Arrival {
@@ -114,6 +151,31 @@ mod tests {
         assert_eq!(space.insert(450, 650), FILLED, "overlaps on both sides");
         assert_eq!(space.next(), 701);
         assert!(space.waiting.is_empty());
+    }
+
+    /// RFC 2018, 4: the block of the newest arrival first, then those that came first before, each once,
+    /// three in all; joined ones are one, filled ones are none.
+    #[test]
+    fn blocks_are_reported_newest_first() {
+        let mut space = Reassembly::new(10_000);
+        let blocks = |space: &Reassembly| space.sack_blocks().iter().collect::<Vec<_>>();
+        assert_eq!(blocks(&space), []);
+        for start in [201, 401, 601, 801] {
+            space.insert(start, start + 100);
+        }
+        assert_eq!(blocks(&space), [(801, 901), (601, 701), (401, 501)]);
+        space.insert(501, 601);
+        assert_eq!(blocks(&space), [(401, 701), (801, 901)]);
+        space.insert(201, 301);
+        assert_eq!(
+            blocks(&space),
+            [(201, 301), (401, 701), (801, 901)],
+            "a copy"
+        );
+        space.insert(1, 201);
+        assert_eq!(blocks(&space), [(401, 701), (801, 901)]);
+        space.insert(301, 401);
+        assert_eq!(blocks(&space), [(801, 901)]);
     }
 
     /// The last byte of the window is taken, the one beyond it is not; absurd numbers are refused.

@@ -111,13 +111,12 @@ mod tests {
     #[test]
     fn duplicates_after_a_timeout_begin_no_recovery() {
         let mut newreno = NewReno::new(PartialAckTimer::Impatient);
-        newreno.on_timeout(Sequence { una: 1, max: 11 });
+        newreno.on_timeout(at(1, 11));
         for (una, answer) in [(11, Answer::Continue), (12, Answer::Begin)] {
-            let at = Sequence { una, max: 20 };
             for count in 1..=2 {
-                assert_eq!(newreno.on_duplicate(at, count), Answer::Continue);
+                assert_eq!(newreno.on_duplicate(at(una, 20), count), Answer::Continue);
             }
-            assert_eq!(newreno.on_duplicate(at, 3), answer, "{una}");
+            assert_eq!(newreno.on_duplicate(at(una, 20), 3), answer, "{una}");
         }
     }
 
@@ -130,7 +129,7 @@ mod tests {
             (PartialAckTimer::SlowButSteady, true),
         ] {
             let mut newreno = NewReno::new(timer);
-            let at = |una| Sequence { una, max: 16 };
+            let at = |una| at(una, 16);
             assert_eq!(newreno.on_duplicate(at(1), 3), Answer::Begin);
             for _ in 0..4 {
                 newreno.on_duplicate(at(1), 4);
@@ -143,6 +142,14 @@ mod tests {
             assert_eq!(newreno.inflation(), -5, "a large step holds back");
             assert_eq!(newreno.on_new_ack(at(16), 1), Answer::End);
             assert_eq!((newreno.inflation(), newreno.is_active()), (0, false));
+        }
+    }
+
+    fn at(una: u64, max: u64) -> Sequence {
+        Sequence {
+            una,
+            max,
+            ..Sequence::default()
         }
     }
 }

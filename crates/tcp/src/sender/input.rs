@@ -5,7 +5,7 @@ use fairwire_units::{Duration, Instant};
 
 use super::{Phase, Sender};
 use crate::event::Event;
-use crate::recovery::Answer;
+use crate::recovery::{Answer, RecoveryKind};
 use crate::segment::TcpSegment;
 
 impl Sender {
@@ -44,9 +44,14 @@ impl Sender {
     pub(super) fn handle_ack(&mut self, now: Instant, segment: &TcpSegment) {
         if segment.ack > self.outstanding.max() {
             self.stats.discarded += 1;
-        } else if segment.ack > self.una {
+            return;
+        }
+        if self.config.recovery.uses_sack() {
+            return self.handle_sack(now, segment);
+        }
+        if segment.ack > self.una {
             self.peer_window = segment.window;
-            self.handle_new_ack(now, segment.ack);
+            self.handle_new_ack(now, segment);
         } else if segment.ack == self.una {
             // RFC 5681, 2: a duplicate has no data, changes no window, and something is outstanding.
             let same_window = segment.window == self.peer_window;
@@ -57,10 +62,27 @@ impl Sender {
         }
     }
 
-    fn handle_new_ack(&mut self, now: Instant, ack: u64) {
+    /// RFC 6675, section 5: a duplicate is what selects something new, whatever else it says.
+    fn handle_sack(&mut self, now: Instant, segment: &TcpSegment) {
+        if segment.ack < self.una {
+            return;
+        }
+        self.peer_window = segment.window;
+        // What is acknowledged goes first: then all blocks lie above it.
+        if segment.ack > self.una {
+            self.handle_new_ack(now, segment);
+        } else if self.outstanding.select(&segment.sack) {
+            self.handle_duplicate(now);
+        }
+    }
+
+    fn handle_new_ack(&mut self, now: Instant, segment: &TcpSegment) {
+        let ack = segment.ack;
         // Whether data waited for the window is a question about the time before this.
         let was_waiting = self.flight().waiting;
+        let in_order = self.duplicates == 0 && !self.recovery.is_active();
         let covered = self.outstanding.acknowledge(ack);
+        let selects = self.outstanding.select(&segment.sack);
         self.una = ack;
         self.duplicates = 0;
         self.limited_sent = 0;
@@ -72,7 +94,18 @@ impl Sender {
             rtt: self.measure(now, ack),
             ..Feedback::default()
         };
-        match self.recovery.on_new_ack(self.sequence(), covered.segments) {
+        if self.config.sample_every_ack {
+            // What waited behind a hole measures the hole.
+            let newest = covered.newest_left.filter(|_| in_order);
+            feedback.rtt = newest.map(|left_at| now.saturating_since(left_at));
+            if let Some(rtt) = feedback.rtt {
+                self.fine.on_sample(rtt);
+            }
+        }
+        match self
+            .recovery
+            .on_new_ack(self.sequence(now), covered.segments)
+        {
             Answer::Again { restart_timer } => {
                 self.again = true;
                 if restart_timer {
@@ -83,10 +116,16 @@ impl Sender {
             Answer::End => {
                 // RFC 6582, 3.2, step 3: the window stays at the threshold until further news.
                 self.burst_left = Some(self.config.max_burst.max(1));
+                self.outstanding.end_repair();
                 self.restart_timer(now);
                 self.record(now, Event::RecoveryEnded);
             }
-            Answer::Continue | Answer::Stay | Answer::Begin => {
+            Answer::Stay => {
+                self.outstanding.find_losses(self.mss);
+                self.restart_timer(now);
+                self.record(now, Event::PartialAck { ack });
+            }
+            Answer::Continue | Answer::Begin | Answer::StartOver => {
                 feedback.newly_acked = covered.segments;
                 feedback.newly_acked_bytes = covered.bytes;
                 self.restart_timer(now);
@@ -96,36 +135,61 @@ impl Sender {
         flight.waiting = was_waiting;
         self.controller.on_feedback(now, flight, &feedback);
         self.record(now, Event::Acked { ack });
+        if selects && !self.recovery.is_active() {
+            self.handle_duplicate(now);
+        }
     }
 
     fn handle_duplicate(&mut self, now: Instant) {
         self.duplicates = self.duplicates.saturating_add(1);
         self.stats.duplicate_acks += 1;
         let flight = self.flight_size();
-        let sequence = self.sequence();
+        let sequence = self.sequence(now);
         let count = self.duplicates;
-        if self.recovery.on_duplicate(sequence, count) == Answer::Begin {
-            self.begin_recovery(now, flight);
+        match self.recovery.on_duplicate(sequence, count) {
+            Answer::Begin => self.begin_recovery(now, flight, false),
+            Answer::StartOver => self.begin_recovery(now, flight, true),
+            Answer::Stay if self.config.recovery.uses_sack() => {
+                self.outstanding.find_losses(self.mss);
+            }
+            Answer::Stay | Answer::Continue | Answer::Again { .. } | Answer::End => {}
         }
         self.record(now, Event::DuplicateAck { count });
     }
 
-    /// Fast retransmit (RFC 5681, section 3.2).
-    fn begin_recovery(&mut self, now: Instant, flight: Flight) {
+    /// Fast retransmit (RFC 5681, section 3.2), or Tahoe's new beginning.
+    fn begin_recovery(&mut self, now: Instant, flight: Flight, start_over: bool) {
         let Some(lost) = self.outstanding.first() else {
             return;
         };
+        let newest_sent = match self.config.recovery {
+            // They have no memory of the window's other losses: each is news.
+            RecoveryKind::Reno { .. } | RecoveryKind::Tahoe => now,
+            _ => lost.left_at,
+        };
         let congestion = Congestion {
             signal: Signal::Lost,
-            newest_sent: lost.left_at,
+            newest_sent,
             packets: 1,
         };
         let feedback = Feedback {
             congestion: Some(congestion),
+            start_over,
             ..Feedback::default()
         };
         self.controller.on_feedback(now, flight, &feedback);
-        self.again = true;
+        if start_over {
+            self.outstanding.give_up();
+            self.timed = None;
+        } else {
+            self.again = true;
+        }
+        if self.config.recovery.uses_sack() {
+            self.outstanding.begin_repair(self.mss);
+        }
+        if self.config.fast_retransmit_restarts_timer {
+            self.restart_timer(now);
+        }
         self.limited_sent = 0;
         self.stats.fast_recoveries += 1;
         let recover = self.outstanding.max();

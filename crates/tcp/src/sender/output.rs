@@ -8,6 +8,29 @@ use super::{Phase, Sender, Timed};
 use crate::event::Event;
 use crate::segment::{Flags, IPV4_HEADER, TCP_HEADER, TcpSegment};
 
+/// What would leave next.
+enum Next {
+    /// Data that was never sent.
+    New(Sent),
+    /// What a timeout gave up on.
+    GivenUp(Sent),
+    /// What a recovery repairs.
+    Hole(Sent),
+    /// What keeps acknowledgements coming at its end.
+    Rescue(Sent),
+}
+
+impl Next {
+    fn segment(&self) -> &Sent {
+        match self {
+            Self::New(segment)
+            | Self::GivenUp(segment)
+            | Self::Hole(segment)
+            | Self::Rescue(segment) => segment,
+        }
+    }
+}
+
 impl Sender {
     pub(super) fn send_syn(&mut self, now: Instant, again: bool) -> TcpSegment {
         self.phase = Phase::SynSent { at: now, again };
@@ -18,6 +41,7 @@ impl Sender {
                 syn: true,
                 ..Flags::default()
             },
+            sack_permitted: self.config.recovery.uses_sack(),
             ..self.header()
         }
     }
@@ -40,32 +64,57 @@ impl Sender {
             return None;
         };
         self.held = true;
-        if !self.is_permitted(now, next.len) {
+        if !self.is_permitted(now, next.segment().len) {
             return None;
         }
         if let Some(left) = &mut self.burst_left {
             *left -= 1;
         }
-        if let Some(repeated) = self.outstanding.repeat_next(now) {
-            return Some(self.send_again(now, repeated));
+        match next {
+            Next::New(segment) => Some(self.send_new(now, segment)),
+            Next::GivenUp(_) => {
+                let repeated = self.outstanding.repeat_next(now)?;
+                Some(self.send_again(now, repeated))
+            }
+            Next::Hole(segment) => {
+                self.outstanding.repair(segment.seq, now);
+                Some(self.send_again(now, segment))
+            }
+            Next::Rescue(segment) => {
+                self.outstanding.rescue(segment.seq, now);
+                Some(self.send_again(now, segment))
+            }
         }
-        Some(self.send_new(now, next))
     }
 
     /// What would leave next, new or repeated.
-    fn next_segment(&self, now: Instant) -> Option<Sent> {
+    fn next_segment(&mut self, now: Instant) -> Option<Next> {
         if let Some(repeat) = self.outstanding.next_to_repeat() {
-            return Some(repeat);
+            return Some(Next::GivenUp(repeat));
         }
+        let repairs = self.config.recovery.uses_sack() && self.recovery.is_active();
+        if !repairs {
+            return self.next_new(now).map(Next::New);
+        }
+        // RFC 6675, 4, NextSeg: what is lost, what is new, what may be lost, and once the newest.
+        if let Some(hole) = self.outstanding.next_hole(false) {
+            return Some(Next::Hole(hole));
+        }
+        if let Some(new) = self.next_new(now) {
+            return Some(Next::New(new));
+        }
+        if let Some(hole) = self.outstanding.next_hole(true) {
+            return Some(Next::Hole(hole));
+        }
+        self.outstanding.next_rescue().map(Next::Rescue)
+    }
+
+    fn next_new(&self, now: Instant) -> Option<Sent> {
         let seq = self.outstanding.max();
         let unsent = self.stream_end.saturating_sub(seq);
         let len = u32::try_from(unsent).unwrap_or(u32::MAX).min(self.mss);
         let fits = seq.saturating_add(u64::from(len)) <= self.send_limit();
-        (len > 0 && fits).then_some(Sent {
-            seq,
-            len,
-            left_at: now,
-        })
+        (len > 0 && fits).then(|| Sent::new(seq, len, now))
     }
 
     fn is_permitted(&mut self, now: Instant, len: u32) -> bool {
@@ -137,7 +186,7 @@ impl Sender {
             window: self.config.window_bytes(),
             window_shift: self.config.window_shift(),
             mss: self.config.mss_field(),
-            len: 0,
+            ..TcpSegment::default()
         }
     }
 }

@@ -4,17 +4,48 @@ use std::collections::VecDeque;
 
 use fairwire_units::Instant;
 
+use super::scoreboard::Scoreboard;
+use crate::sack::SackBlocks;
+
 /// A segment as it was cut; it is sent again with the same bounds.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "marks of the scoreboard, each by itself"
+)]
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Sent {
     pub(super) seq: u64,
     pub(super) len: u32,
     pub(super) left_at: Instant,
+    /// Was it ever sent again? Then its acknowledgement measures nothing.
+    resent: bool,
+    /// The peer has selected it.
+    sacked: bool,
+    /// It is not selected, and enough above it is (RFC 6675's `IsLost`).
+    lost: bool,
+    /// It is not selected and was sent again in this recovery.
+    repaired: bool,
 }
 
 impl Sent {
+    pub(super) fn new(seq: u64, len: u32, left_at: Instant) -> Self {
+        Self {
+            seq,
+            len,
+            left_at,
+            resent: false,
+            sacked: false,
+            lost: false,
+            repaired: false,
+        }
+    }
+
     pub(super) fn end(&self) -> u64 {
         self.seq.saturating_add(u64::from(self.len))
+    }
+
+    fn clear(&mut self) {
+        (self.sacked, self.lost, self.repaired) = (false, false, false);
     }
 }
 
@@ -23,17 +54,26 @@ impl Sent {
 pub(super) struct Covered {
     pub(super) segments: u32,
     pub(super) bytes: u64,
+    /// When the newest of the segments left, if it left once.
+    pub(super) newest_left: Option<Instant>,
 }
 
 /// The segments between the oldest unacknowledged number and the newest sent.
 ///
 /// The first `in_flight` of them count as outstanding; a timeout gives up on all, and they have to be
-/// sent again from the front.
+/// sent again from the front. With SACK the scoreboard says which of them have arrived or are lost.
 #[derive(Debug)]
 pub(super) struct Outstanding {
     segments: VecDeque<Sent>,
     in_flight: usize,
     max: u64,
+    scoreboard: Scoreboard,
+    /// Of those in flight, selected ones.
+    sacked: u32,
+    /// Of those in flight, lost ones.
+    lost: u32,
+    /// Of those in flight, ones that were sent again in this recovery.
+    repaired: u32,
 }
 
 impl Outstanding {
@@ -42,7 +82,17 @@ impl Outstanding {
             segments: VecDeque::new(),
             in_flight: 0,
             max: first,
+            scoreboard: Scoreboard::default(),
+            sacked: 0,
+            lost: 0,
+            repaired: 0,
         }
+    }
+
+    /// Segments in the network (RFC 6675's `SetPipe`): all that are in flight, less those selected, less
+    /// those lost, and the repeated ones once more.
+    pub(super) fn pipe(&self) -> u32 {
+        (self.in_flight() + self.repaired).saturating_sub(self.sacked + self.lost)
     }
 
     /// The number after the last one ever sent.
@@ -96,6 +146,7 @@ impl Outstanding {
     pub(super) fn repeat_first(&mut self, now: Instant) -> Option<Sent> {
         let first = self.segments.front_mut()?;
         first.left_at = now;
+        first.resent = true;
         self.in_flight = self.in_flight.max(1);
         Some(*first)
     }
@@ -104,8 +155,11 @@ impl Outstanding {
     pub(super) fn repeat_next(&mut self, now: Instant) -> Option<Sent> {
         let next = self.segments.get_mut(self.in_flight)?;
         next.left_at = now;
+        next.resent = true;
+        let next = *next;
         self.in_flight += 1;
-        Some(*next)
+        self.skip_selected();
+        Some(next)
     }
 
     /// Everything below `ack` has arrived.
@@ -122,15 +176,164 @@ impl Outstanding {
             }
             covered.segments += 1;
             covered.bytes += u64::from(first.len);
+            covered.newest_left = (!first.resent).then_some(first.left_at);
+            if let Some(left) = self.in_flight.checked_sub(1) {
+                self.in_flight = left;
+                self.sacked -= u32::from(first.sacked);
+                self.lost -= u32::from(first.lost);
+                self.repaired -= u32::from(first.repaired);
+            }
             self.segments.pop_front();
-            self.in_flight = self.in_flight.saturating_sub(1);
         }
+        self.scoreboard.acknowledge(ack);
+        self.skip_selected();
         covered
     }
 
-    /// A timeout: nothing counts as outstanding any more.
+    /// A timeout: nothing counts as outstanding any more. What the peer selected is forgotten, too: it may
+    /// have thrown it away (RFC 2018, section 8).
     pub(super) fn give_up(&mut self) {
         self.in_flight = 0;
+        for segment in &mut self.segments {
+            segment.clear();
+        }
+        self.scoreboard = Scoreboard::default();
+        (self.sacked, self.lost, self.repaired) = (0, 0, 0);
+    }
+}
+
+/// What selective acknowledgements say (RFC 6675, section 4).
+impl Outstanding {
+    /// Takes note of `blocks`; did they select something new?
+    pub(super) fn select(&mut self, blocks: &SackBlocks) -> bool {
+        let mut news = false;
+        // A block that holds the oldest segment contradicts the acknowledgement beside it.
+        let least = self.first().map_or(self.max, |first| first.end());
+        for (start, end) in blocks.iter() {
+            let (segments, max) = (&mut self.segments, self.max);
+            let (sacked, lost, repaired) = (&mut self.sacked, &mut self.lost, &mut self.repaired);
+            let in_flight = self.in_flight;
+            let (start, end) = (start.max(least), end.min(max));
+            self.scoreboard.insert(start, end, |start, end| {
+                let from = segments.partition_point(|segment| segment.seq < start);
+                for (at, segment) in (from..).zip(segments.range_mut(from..)) {
+                    if segment.end() > end {
+                        break;
+                    }
+                    let was = *segment;
+                    segment.clear();
+                    segment.sacked = true;
+                    news |= !was.sacked;
+                    if at < in_flight {
+                        *sacked += u32::from(!was.sacked);
+                        *lost -= u32::from(was.lost);
+                        *repaired -= u32::from(was.repaired);
+                    }
+                }
+            });
+        }
+        self.skip_selected();
+        news
+    }
+
+    /// Has the oldest segment been lost, by what is selected above it (`IsLost`)?
+    pub(super) fn is_first_lost(&self, mss: u32) -> bool {
+        let edge = self.scoreboard.edge(mss);
+        self.first().is_some_and(|first| first.seq < edge)
+    }
+
+    /// A recovery begins: the oldest segment is about to leave again.
+    pub(super) fn begin_repair(&mut self, mss: u32) {
+        let Some(first) = self.segments.front_mut() else {
+            return;
+        };
+        self.repaired += u32::from(!first.repaired);
+        first.repaired = true;
+        self.scoreboard.begin(first.end(), self.max);
+        self.find_losses(mss);
+    }
+
+    /// Marks what the scoreboard shows to be lost.
+    pub(super) fn find_losses(&mut self, mss: u32) {
+        let edge = self.scoreboard.edge(mss);
+        let from = self.scoreboard.searched_up_to(edge);
+        let at = self.segments.partition_point(|segment| segment.seq < from);
+        for segment in self.segments.range_mut(at..) {
+            if segment.seq >= edge {
+                break;
+            }
+            if !segment.sacked && !segment.lost {
+                segment.lost = true;
+                self.lost += 1;
+            }
+        }
+    }
+
+    /// The recovery is over: what was sent since is judged anew.
+    pub(super) fn end_repair(&mut self) {
+        let searched = self.scoreboard.searched();
+        for segment in &mut self.segments {
+            if segment.seq >= searched {
+                break;
+            }
+            self.lost -= u32::from(segment.lost);
+            self.repaired -= u32::from(segment.repaired);
+            (segment.lost, segment.repaired) = (false, false);
+        }
+    }
+
+    /// The next lost segment to send again (`NextSeg`, rule 1); if there is none, and `any`, the next one with
+    /// something selected above it (rule 3).
+    pub(super) fn next_hole(&mut self, any: bool) -> Option<Sent> {
+        let highest = self.scoreboard.highest()?;
+        let from = self.scoreboard.repeated();
+        let at = self.segments.partition_point(|segment| segment.seq < from);
+        let hole = self.segments.range(at..).find(|segment| !segment.sacked)?;
+        // Everything below it is selected or was repeated: do not look at it again.
+        self.scoreboard.repeated_up_to(hole.seq);
+        (hole.seq < highest && (hole.lost || any)).then_some(*hole)
+    }
+
+    /// The newest segment that is not selected, once in a recovery (`NextSeg`, rule 4).
+    pub(super) fn next_rescue(&self) -> Option<Sent> {
+        let first = self.segments.front()?;
+        if !self.scoreboard.may_rescue(first.seq) {
+            return None;
+        }
+        let newest = self.segments.iter().rev().find(|segment| !segment.sacked)?;
+        Some(*newest)
+    }
+
+    /// The segment at `seq`, which [`next_hole`](Self::next_hole) gave, leaves again.
+    pub(super) fn repair(&mut self, seq: u64, now: Instant) {
+        if let Some(end) = self.repeat(seq, now) {
+            self.scoreboard.repeated_up_to(end);
+        }
+    }
+
+    /// The segment at `seq`, which [`next_rescue`](Self::next_rescue) gave, leaves again.
+    pub(super) fn rescue(&mut self, seq: u64, now: Instant) {
+        self.repeat(seq, now);
+        self.scoreboard.rescued();
+    }
+
+    fn repeat(&mut self, seq: u64, now: Instant) -> Option<u64> {
+        let at = self.segments.partition_point(|segment| segment.seq < seq);
+        let segment = self.segments.get_mut(at)?;
+        segment.left_at = now;
+        segment.resent = true;
+        self.repaired += u32::from(!segment.repaired);
+        segment.repaired = true;
+        Some(segment.end())
+    }
+
+    /// What has arrived need not be sent again after a timeout (RFC 6675, 5.1).
+    fn skip_selected(&mut self) {
+        while let Some(next) = self.segments.get(self.in_flight).filter(|next| next.sacked) {
+            debug_assert!(!next.lost && !next.repaired);
+            self.in_flight += 1;
+            self.sacked += 1;
+        }
     }
 }
 
@@ -155,13 +358,12 @@ mod tests {
             (outstanding.in_flight(), outstanding.bytes_in_flight()),
             (0, 0)
         );
-        assert_eq!(outstanding.repeat_next(Instant::START), Some(segment(1)));
+        let repeated = outstanding.repeat_next(Instant::START).unwrap();
+        assert_eq!((repeated.seq, repeated.len), (1, 100));
         assert_eq!(outstanding.next_to_repeat(), Some(segment(101)));
-        let covered = Covered {
-            segments: 2,
-            bytes: 200,
-        };
-        assert_eq!(outstanding.acknowledge(201), covered);
+        let covered = outstanding.acknowledge(201);
+        assert_eq!((covered.segments, covered.bytes), (2, 200));
+        assert_eq!(covered.newest_left, Some(Instant::START), "sent once");
         assert_eq!((outstanding.in_flight(), outstanding.max()), (0, 301));
         assert_eq!(outstanding.next_to_repeat(), Some(segment(201)));
     }
@@ -174,8 +376,8 @@ mod tests {
         assert_eq!(
             outstanding.acknowledge(41),
             Covered {
-                segments: 0,
-                bytes: 40
+                bytes: 40,
+                ..Covered::default()
             }
         );
         let rest = outstanding.first().unwrap();
@@ -184,17 +386,14 @@ mod tests {
             outstanding.acknowledge(101),
             Covered {
                 segments: 1,
-                bytes: 60
+                bytes: 60,
+                newest_left: Some(Instant::START)
             }
         );
         assert!(outstanding.is_empty());
     }
 
     fn segment(seq: u64) -> Sent {
-        Sent {
-            seq,
-            len: 100,
-            left_at: Instant::START,
-        }
+        Sent::new(seq, 100, Instant::START)
     }
 }

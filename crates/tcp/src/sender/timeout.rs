@@ -25,7 +25,7 @@ impl Sender {
     /// All that is outstanding counts as lost and is sent again from the front, window by window.
     fn time_out_data(&mut self, now: Instant) {
         let flight = self.flight_size();
-        self.recovery.on_timeout(self.sequence());
+        self.recovery.on_timeout(self.sequence(now));
         self.outstanding.give_up();
         self.duplicates = 0;
         self.limited_sent = 0;

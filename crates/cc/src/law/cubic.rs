@@ -1,0 +1,208 @@
+//! CUBIC: a window that grows with the cube of the time since the last cut.
+//!
+//! RFC 9438, and the older RFC 8312 as a version of its own. Sections and equations are RFC 9438's; where the
+//! older one differs, it says so. Windows are in segments, times in seconds.
+//!
+//! Slow start is left as RFC 5681 has it: there is no `HyStart++`. Nor is a cut undone when its
+//! loss turns out to have been none (RFC 9438, 4.9).
+
+use fairwire_units::{Duration, Instant};
+
+use super::{Adjustment, Window, WindowLaw};
+use crate::Signal;
+
+/// What is left after a cut (4.6).
+const BETA: f64 = 0.7;
+/// How steep the cubic is, segments per cubed second (5.1).
+const C: f64 = 0.4;
+/// Growth per round trip that, with cuts of 0.3, is as fast as Reno's (4.3).
+const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
+
+/// Which text is followed.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum CubicVersion {
+    /// RFC 9438 (2023).
+    #[default]
+    Rfc9438,
+    /// RFC 8312 (2018), which describes Linux since 2.6.19: Reno's window is estimated from
+    /// the time alone (its equation 4), and remembers the maximum before fast convergence.
+    Rfc8312,
+}
+
+/// CUBIC's state.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cubic {
+    version: CubicVersion,
+    fast_convergence: bool,
+    w_max: f64,
+    /// RFC 8312's `W_last_max`: the maximum as it was before fast convergence took from it.
+    w_last_max: f64,
+    /// The window before the last cut.
+    cwnd_prior: f64,
+    /// Does the next epoch begin at its own plateau, as after a timeout (4.8)?
+    flat: bool,
+    epoch: Option<Epoch>,
+    seen: Option<Seen>,
+}
+
+/// A congestion avoidance stage.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Epoch {
+    began: Instant,
+    k: f64,
+    pub(super) w_max: f64,
+    w_est: f64,
+}
+
+/// The last acknowledgement, and whether the window was used enough to grow by it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Seen {
+    at: Instant,
+    grew: bool,
+}
+
+impl Default for Cubic {
+    fn default() -> Self {
+        Self::new(CubicVersion::default())
+    }
+}
+
+impl Cubic {
+    /// CUBIC with fast convergence.
+    pub const fn new(version: CubicVersion) -> Self {
+        Self {
+            version,
+            fast_convergence: true,
+            w_max: 0.0,
+            w_last_max: 0.0,
+            cwnd_prior: 0.0,
+            flat: true,
+            epoch: None,
+            seen: None,
+        }
+    }
+
+    /// The same with fast convergence on or off; a flow that is alone is better off without it (4.7).
+    #[must_use]
+    pub const fn with_fast_convergence(self, fast_convergence: bool) -> Self {
+        Self {
+            fast_convergence,
+            ..self
+        }
+    }
+
+    pub(super) fn begin(&self, now: Instant, cwnd: f64) -> Epoch {
+        // 4.8, 4.10: after a timeout, or a slow start that ended without a loss, the plateau is here.
+        let flat = self.flat || cwnd >= self.w_max;
+        let (k, w_max) = if flat {
+            (0.0, cwnd)
+        } else {
+            // 4.2, equation 2.
+            (libm::cbrt((self.w_max - cwnd) / C), self.w_max)
+        };
+        Epoch {
+            began: now,
+            k,
+            w_max,
+            w_est: cwnd,
+        }
+    }
+
+    /// 4.6 and 4.7: what the window was is remembered, or somewhat less to make room for others.
+    fn remember(&mut self, cwnd: f64) {
+        let last = match self.version {
+            CubicVersion::Rfc9438 => self.w_max,
+            CubicVersion::Rfc8312 => self.w_last_max,
+        };
+        self.w_last_max = cwnd;
+        self.w_max = if self.fast_convergence && cwnd < last {
+            cwnd * (1.0 + BETA) / 2.0
+        } else {
+            cwnd
+        };
+        self.cwnd_prior = cwnd;
+        self.epoch = None;
+    }
+}
+
+impl Epoch {
+    /// 4.2, equation 1: the cubic at `t` seconds.
+    fn w_cubic(&self, t: f64) -> f64 {
+        let x = t - self.k;
+        C * x * x * x + self.w_max
+    }
+}
+
+impl WindowLaw for Cubic {
+    fn increase(&mut self, window: &Window, acked: f64) -> f64 {
+        if let Some(seen) = &mut self.seen {
+            seen.grew = true;
+        }
+        // What is earned counts, though a window of whole packets does not show it yet.
+        let cwnd = window.cwnd + window.credit;
+        let mut epoch = match self.epoch {
+            Some(epoch) => epoch,
+            None => self.begin(window.now, cwnd),
+        };
+        let t = window.now.saturating_since(epoch.began).as_secs_f64();
+        let rtt = window.srtt.unwrap_or(Duration::ZERO).as_secs_f64();
+        match self.version {
+            CubicVersion::Rfc9438 => {
+                // 4.3, equation 4; as fast as Reno once the old maximum is reached.
+                let alpha = if epoch.w_est >= self.cwnd_prior {
+                    1.0
+                } else {
+                    ALPHA
+                };
+                epoch.w_est += alpha * acked / cwnd;
+            }
+            CubicVersion::Rfc8312 => {
+                // RFC 8312, 4.2, equation 4; before the first round trip is measured none has passed.
+                let rounds = if rtt > 0.0 { t / rtt } else { 0.0 };
+                epoch.w_est = epoch.w_max * if epoch.k > 0.0 { BETA } else { 1.0 } + ALPHA * rounds;
+            }
+        }
+        self.epoch = Some(epoch);
+        if epoch.w_cubic(t) < epoch.w_est {
+            // At most what slow start would add; only equation 4 of RFC 8312 can ask for more.
+            return (epoch.w_est - cwnd).clamp(0.0, acked);
+        }
+        // 4.2: neither down nor by more than half per round trip. RFC 8312 has no such bounds,
+        // but Linux has.
+        let target = epoch.w_cubic(t + rtt).clamp(cwnd, 1.5 * cwnd);
+        acked * (target - cwnd) / cwnd
+    }
+
+    fn cut(&mut self, window: &Window, _signal: Signal) -> f64 {
+        self.remember(window.cwnd);
+        self.flat = false;
+        window.cwnd * BETA
+    }
+
+    fn after_timeout(&mut self, window: &Window) -> f64 {
+        self.remember(window.cwnd);
+        self.flat = true;
+        window.cwnd * BETA
+    }
+
+    fn observe(&mut self, window: &Window) -> Option<Adjustment> {
+        if let (Some(epoch), Some(seen)) = (&mut self.epoch, self.seen) {
+            // 4.2: time in which the window was not used does not count. The window was not the limit if the
+            // last acknowledgement earned nothing, or if there was none for several round trips.
+            let gap = window.now.saturating_since(seen.at);
+            let idle = window.srtt.is_some_and(|srtt| gap > srtt * 4);
+            if !seen.grew || idle {
+                epoch.began += gap;
+            }
+        }
+        self.seen = Some(Seen {
+            at: window.now,
+            grew: false,
+        });
+        None
+    }
+
+    fn reset(&mut self) {
+        *self = Self::new(self.version).with_fast_convergence(self.fast_convergence);
+    }
+}

@@ -1,0 +1,110 @@
+//! Vegas: a few packets in the queue and no more.
+//!
+//! Brakmo and Peterson, "TCP Vegas: End to End Congestion Avoidance on a Global Internet", IEEE JSAC
+//! 13(8), 1995. Once per round trip the law estimates how many of its packets wait in queues, from
+//! the difference between the rate that the empty path would give and the one it got. Below `alpha` the window
+//! grows by a packet in the next round trip, above `beta` it comes down by one, in between it stays.
+//! Slow start doubles every other round trip only, so that the rounds in between measure, and ends once more
+//! than `gamma` packets wait.
+//!
+//! Where the paper is silent this follows ns-2.35's agent: the estimate is rounded to whole packets,
+//! the end of slow start takes an eighth of the window, a loss takes a quarter. The early
+//! retransmission is the protocol's part.
+
+use super::rounds::{Rounds, backlog};
+use super::{Adjustment, Window, WindowLaw};
+use crate::Signal;
+
+/// The window never comes down below this by delay, packets.
+const LEAST: f64 = 2.0;
+
+/// The thresholds, in packets, and what was measured.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Vegas {
+    alpha: f64,
+    beta: f64,
+    gamma: f64,
+    rounds: Rounds,
+    /// May the window grow in the present round trip?
+    grows: bool,
+    /// Is this a round trip in which slow start may grow?
+    doubling: bool,
+}
+
+impl Default for Vegas {
+    fn default() -> Self {
+        Self::NS2
+    }
+}
+
+impl Vegas {
+    /// ns-2's thresholds: 1, 3 and 1.
+    pub const NS2: Self = Self::new(1.0, 3.0, 1.0);
+
+    /// A law with other thresholds, in packets.
+    pub const fn new(alpha: f64, beta: f64, gamma: f64) -> Self {
+        Self {
+            alpha,
+            beta,
+            gamma,
+            rounds: Rounds::NEW,
+            grows: false,
+            doubling: false,
+        }
+    }
+
+    fn decide(&mut self, window: &Window, waiting: f64) -> Option<Adjustment> {
+        if window.in_slow_start() {
+            self.doubling = !self.doubling;
+            self.grows = self.doubling && waiting <= self.gamma;
+            let ends = self.doubling && waiting > self.gamma;
+            return ends.then(|| Adjustment {
+                cwnd: (window.cwnd * 0.875).max(LEAST),
+                ssthresh: LEAST,
+            });
+        }
+        self.grows = waiting < self.alpha;
+        (waiting > self.beta).then(|| Adjustment {
+            cwnd: (window.cwnd - 1.0).max(LEAST),
+            ssthresh: window.ssthresh,
+        })
+    }
+}
+
+impl WindowLaw for Vegas {
+    fn increase(&mut self, window: &Window, acked: f64) -> f64 {
+        if self.grows { acked / window.cwnd } else { 0.0 }
+    }
+
+    fn slow_start(&mut self, _window: &Window, growth: f64) -> f64 {
+        if self.grows { growth } else { 0.0 }
+    }
+
+    fn cut(&mut self, window: &Window, _signal: Signal) -> f64 {
+        (window.cwnd * 0.75).max(LEAST)
+    }
+
+    fn threshold(&self, _left: f64) -> f64 {
+        // Slow start is for the beginning and for timeouts; a window that delay brought down is
+        // not to double its way back.
+        LEAST
+    }
+
+    fn observe(&mut self, window: &Window) -> Option<Adjustment> {
+        let rtt = window.rtt?;
+        let mean = self.rounds.on_sample(window.now, rtt)?;
+        // What the receiver's window holds back is not in any queue.
+        let in_use = f64::from(window.flight.packets.saturating_add(window.acked));
+        let in_use = in_use.min(window.cwnd);
+        if in_use <= 1.0 {
+            // A lone packet finds no queue of its own: the path itself has changed.
+            self.rounds.set_base(mean);
+        }
+        let waiting = backlog(in_use, self.rounds.base().unwrap_or(mean), mean);
+        self.decide(window, (waiting + 0.5).floor())
+    }
+
+    fn reset(&mut self) {
+        *self = Self::new(self.alpha, self.beta, self.gamma);
+    }
+}
