@@ -24,13 +24,20 @@ mod schedule;
 mod streams;
 mod topology;
 mod transmitter;
+mod variation;
 
 pub use agent::{Agent, FlowId, Handle, NodeId, Packet, Release};
 pub use digest::{Digest, DigestValue};
 pub use link::{LinkId, LinkSpec, LinkStats};
-pub use loss::{Bernoulli, Loss, Nth, Oversize, Periodic, Verdict, every, nth};
+pub use loss::{
+    Bernoulli, BitErrors, Bursts, GilbertElliott, Loss, Nth, Oversize, Periodic, Verdict, every,
+    nth,
+};
 pub use network::Network;
 pub use observer::{DropReason, Observer, Place, Sighting};
-pub use queue::{Admission, Backlog, DropTail, Next, Queue, Queued};
+pub use queue::{
+    Admission, Backlog, Codel, CodelConfig, DropTail, Next, Queue, Queued, Red, RedConfig,
+};
 pub use streams::{Stream, Streams};
 pub use topology::{Access, Chain, Dumbbell, Side, Topology, Towards};
+pub use variation::{DelayVariation, Distribution};

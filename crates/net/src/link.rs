@@ -16,7 +16,7 @@ use crate::observer::{DropReason, Observer, Place, Sighting};
 use crate::queue::{Admission, Backlog, DropTail, Next, Queue, Queued};
 use crate::schedule::Key;
 use crate::transmitter::Transmitter;
-use crate::{Loss, NodeId, Packet, Release, Verdict};
+use crate::{DelayVariation, Loss, NodeId, Packet, Release, Verdict};
 
 /// A link: one direction between two nodes.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
@@ -27,6 +27,7 @@ pub struct LinkId(pub u32);
 pub struct LinkSpec {
     rate: Rate,
     delay: Duration,
+    variation: Option<DelayVariation>,
     framing: u32,
     queue: Box<dyn Queue>,
     losses: Vec<Box<dyn Loss>>,
@@ -39,10 +40,17 @@ impl LinkSpec {
         Self {
             rate,
             delay,
+            variation: None,
             framing: 0,
             queue: Box::new(DropTail::unlimited()),
             losses: Vec::new(),
         }
+    }
+
+    /// Lets the delay vary around what [`LinkSpec::new`] was given.
+    pub fn variation(mut self, variation: DelayVariation) -> Self {
+        self.variation = Some(variation);
+        self
     }
 
     /// Bytes the link adds to each packet on the wire. They take time; they are no part of a
@@ -126,6 +134,9 @@ pub(crate) struct Link {
     pub(crate) to: NodeId,
     transmitter: Transmitter,
     delay: Duration,
+    variation: Option<DelayVariation>,
+    /// May packets overtake each other? Then the flight stands in the order of arrivals.
+    reorders: bool,
     framing: u32,
     queue: Box<dyn Queue>,
     /// Need packets that come to the idle link not pass through the queue?
@@ -138,6 +149,8 @@ pub(crate) struct Link {
     flight: VecDeque<InFlight>,
     /// How many of the flight's departures the observer knows of.
     told: usize,
+    /// On a link that reorders: the departures that the observer does not know of.
+    untold: VecDeque<(Instant, Packet)>,
     pub(crate) stats: LinkStats,
 }
 
@@ -148,6 +161,11 @@ impl Link {
             to,
             transmitter: Transmitter::new(spec.rate),
             delay: spec.delay,
+            reorders: spec
+                .variation
+                .as_ref()
+                .is_some_and(DelayVariation::reorders),
+            variation: spec.variation,
             framing: spec.framing,
             bypasses: spec.queue.ignores_idle(),
             queue: spec.queue,
@@ -156,14 +174,26 @@ impl Link {
             transmitting: 0,
             flight: VecDeque::new(),
             told: 0,
+            untold: VecDeque::new(),
             stats: LinkStats::default(),
         }
     }
 
-    /// When the next packet arrives at the far end.
+    /// When the link is to be looked at next: when the next packet arrives at the far end.
+    ///
+    /// Where packets overtake each other, one that still waits may arrive before those on their way,
+    /// so there the moment at which the transmitter takes it counts, too.
     #[inline]
-    pub(crate) fn next_arrival(&self) -> Key {
-        self.flight.front().map_or(Key::NEVER, |next| next.arrives)
+    pub(crate) fn next_event(&self) -> Key {
+        let arrival = self.flight.front().map_or(Key::NEVER, |next| next.arrives);
+        if self.reorders && self.waiting > 0 {
+            let taken = Key {
+                at: self.transmitter.free_at(),
+                ticket: 0,
+            };
+            return arrival.min(taken);
+        }
+        arrival
     }
 
     /// Adds a loss model behind those there are.
@@ -176,7 +206,7 @@ impl Link {
         self.queue.backlog()
     }
 
-    /// A packet comes to the queue. True if it changed when the next packet arrives.
+    /// A packet comes to the queue. True if it changed when the link is to be looked at.
     pub(crate) fn offer<S: Release, O: Observer<S>>(
         &mut self,
         now: Instant,
@@ -214,7 +244,7 @@ impl Link {
             self.settle(now, world);
         }
         self.stats.peak_waiting = self.stats.peak_waiting.max(self.waiting);
-        was_silent && !self.flight.is_empty()
+        (was_silent && !self.flight.is_empty()) || self.reorders
     }
 
     /// The queue decides about a packet that comes. False if that packet was dropped.
@@ -242,6 +272,7 @@ impl Link {
         world: &mut World<S, O>,
     ) -> Option<Packet> {
         self.settle(now, world);
+        self.flight.front().filter(|next| next.arrives.at <= now)?;
         let arrived = self.flight.pop_front()?;
         self.told = self.told.saturating_sub(1);
         if let Some(why) = arrived.lost {
@@ -287,6 +318,8 @@ impl Link {
         }
         if O::WATCHES {
             self.tell(now, world);
+        } else {
+            self.untold.clear();
         }
     }
 
@@ -311,15 +344,39 @@ impl Link {
         self.transmitting = packet.wire_len;
         let on_wire = u64::from(packet.wire_len) + u64::from(self.framing);
         let departs = self.transmitter.send(on_wire);
-        self.flight.push_back(InFlight {
+        let delay = match &mut self.variation {
+            None => self.delay,
+            Some(variation) => variation.delay(departs, self.delay),
+        };
+        let arrives = Key {
+            at: departs + delay,
+            ticket: next.ticket,
+        };
+        self.fly(InFlight {
             departs,
-            arrives: Key {
-                at: departs + self.delay,
-                ticket: next.ticket,
-            },
+            arrives,
             packet,
             lost,
         });
+    }
+
+    /// A packet is on its way: in its place among the arrivals, or behind those before it, which it
+    /// then does not overtake.
+    fn fly(&mut self, mut next: InFlight) {
+        if self.reorders {
+            self.untold.push_back((next.departs, next.packet));
+            let place = self
+                .flight
+                .partition_point(|other| other.arrives < next.arrives);
+            self.flight.insert(place, next);
+            return;
+        }
+        if self.variation.is_some()
+            && let Some(last) = self.flight.back()
+        {
+            next.arrives.at = next.arrives.at.max(last.arrives.at);
+        }
+        self.flight.push_back(next);
     }
 
     fn discard<S: Release, O: Observer<S>>(
@@ -335,6 +392,9 @@ impl Link {
     }
 
     fn tell<S, O: Observer<S>>(&mut self, now: Instant, world: &mut World<S, O>) {
+        if self.reorders {
+            return self.tell_reordered(now, world);
+        }
         while let Some(next) = self.flight.get(self.told)
             && next.departs <= now
         {
@@ -343,6 +403,18 @@ impl Link {
                 at: next.departs,
                 place: self.place,
                 packet: &next.packet,
+                store: &world.store,
+            });
+        }
+    }
+
+    fn tell_reordered<S, O: Observer<S>>(&mut self, now: Instant, world: &mut World<S, O>) {
+        while let Some((at, packet)) = self.untold.front().copied().filter(|(at, _)| *at <= now) {
+            self.untold.pop_front();
+            world.observer.departed(&Sighting {
+                at,
+                place: self.place,
+                packet: &packet,
                 store: &world.store,
             });
         }

@@ -4,6 +4,8 @@
 //! A packet it drops uses the link like any other and is missing at the far end.
 
 mod bernoulli;
+mod bit_errors;
+mod gilbert;
 mod oversize;
 mod rule;
 
@@ -14,6 +16,8 @@ use fairwire_units::Instant;
 use crate::Packet;
 
 pub use bernoulli::Bernoulli;
+pub use bit_errors::BitErrors;
+pub use gilbert::{Bursts, GilbertElliott};
 pub use oversize::Oversize;
 pub use rule::{Nth, Periodic, every, nth};
 

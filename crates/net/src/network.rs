@@ -201,7 +201,7 @@ where
         let link = &mut fabric.links[slot];
         let packet = link.deliver(fabric.now, &mut fabric.world);
         let node = link.to;
-        fabric.schedule.set(slot, link.next_arrival());
+        fabric.schedule.set(slot, link.next_event());
         let Some(packet) = packet else { return };
         fabric.hops += 1;
         if packet.destination != node {
@@ -256,7 +256,7 @@ impl<S: Release, O: Observer<S>> Fabric<S, O> {
         let ticket = self.next_ticket();
         let link = &mut self.links[slot];
         if link.offer(self.now, ticket, packet, &mut self.world) {
-            self.schedule.set(slot, link.next_arrival());
+            self.schedule.set(slot, link.next_event());
         }
     }
 

@@ -22,7 +22,7 @@ pub enum Place {
 pub enum DropReason {
     /// Its queue was full.
     QueueFull = 1,
-    /// A queue or a rule dropped it in order to signal congestion.
+    /// A rule dropped it in order to signal congestion.
     Signal = 2,
     /// It was lost on the wire; seen where and when it would have arrived.
     Lost = 3,
@@ -30,6 +30,10 @@ pub enum DropReason {
     NoRoute = 4,
     /// Nobody lives where it went.
     NoAgent = 5,
+    /// A queue that was not full dropped it as it came, in order to signal congestion (RED).
+    Early = 6,
+    /// A queue dropped it after it had waited, in order to signal congestion (`CoDel`).
+    Head = 7,
 }
 
 /// A packet, seen.

@@ -6,7 +6,9 @@
 //! queue as it stood at that moment, so disciplines that drop or mark at the tail (`DropTail`,
 //! RED) and at the head (`CoDel`) fit, and so do those that change the order.
 
+mod codel;
 mod drop_tail;
+mod red;
 
 use std::fmt;
 
@@ -14,7 +16,9 @@ use fairwire_units::Instant;
 
 use crate::{DropReason, Packet};
 
+pub use codel::{Codel, CodelConfig};
 pub use drop_tail::DropTail;
+pub use red::{Red, RedConfig};
 
 /// A packet at a link.
 #[derive(Clone, Copy, Debug)]

@@ -87,6 +87,14 @@ impl Stream {
         mean.mul_f64(-libm::log(1.0 - self.uniform()))
     }
 
+    /// A number from the standard normal distribution (Box and Muller; two draws).
+    pub fn normal(&mut self) -> f64 {
+        const TURN: f64 = 2.0 * std::f64::consts::PI;
+        // 1 - u lies in (0, 1], where the logarithm is finite.
+        let length = (-2.0 * libm::log(1.0 - self.uniform())).sqrt();
+        length * libm::cos(TURN * self.uniform())
+    }
+
     /// A span in `[0, below)`, each nanosecond equally likely.
     pub fn span(&mut self, below: Duration) -> Duration {
         Duration::from_nanos(self.below(below.as_nanos()))

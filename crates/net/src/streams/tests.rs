@@ -132,3 +132,24 @@ fn exponential_is_exponential() {
     assert!((longer - 0.367_879).abs() < 0.0061, "{longer}");
     assert_eq!(stream.exponential(Duration::ZERO), Duration::ZERO);
 }
+
+/// Normal numbers have mean 0, variance 1, no skew, and 4.55 % of them lie beyond two.
+#[test]
+fn normal_is_normal() {
+    let mut stream = Streams::new(1).stream("normal");
+    let n = 100_000;
+    let (mut sum, mut squares, mut cubes, mut beyond) = (0.0, 0.0, 0.0, 0.0);
+    for _ in 0..n {
+        let x = stream.normal();
+        sum += x;
+        squares += x * x;
+        cubes += x * x * x;
+        beyond += f64::from(x.abs() > 2.0);
+    }
+    let n = f64::from(n);
+    // Four standard errors: 4 / sqrt(n), 4 sqrt(2 / n), 4 sqrt(15 / n), 4 sqrt(0.0455 * 0.9545 / n).
+    assert!((sum / n).abs() < 0.0127, "{sum}");
+    assert!((squares / n - 1.0).abs() < 0.0179, "{squares}");
+    assert!((cubes / n).abs() < 0.049, "{cubes}");
+    assert!((beyond / n - 0.0455).abs() < 0.0027, "{beyond}");
+}

@@ -58,6 +58,8 @@ impl Observer<Ledger> for Log {
             DropReason::Signal => "signal",
             DropReason::NoRoute => "no route",
             DropReason::NoAgent => "no agent",
+            DropReason::Early => "early",
+            DropReason::Head => "head",
         };
         self.note(seen, what);
     }

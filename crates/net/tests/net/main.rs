@@ -2,5 +2,6 @@
 
 mod behaviour;
 mod disciplines;
+mod models;
 mod support;
 mod theory;

@@ -1,0 +1,180 @@
+//! Random Early Detection (Floyd and Jacobson, 1993).
+//!
+//! An average of the queue, not the queue, decides: below one threshold nothing happens, between
+//! two thresholds arriving packets are marked or dropped with a probability that grows with
+//! the average, above the second one all are dropped. Names are the paper's.
+
+use std::collections::VecDeque;
+
+use fairwire_units::{Duration, Ecn, Instant, Rate, Size};
+
+use super::{Admission, Backlog, Next, Queue, Queued};
+use crate::{DropReason, Stream};
+
+/// RED's parameters.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RedConfig {
+    /// `min_th`, packets: an average below it signals nothing.
+    pub min_th: f64,
+    /// `max_th`, packets: from this average on every packet is signalled (unless `gentle`).
+    pub max_th: f64,
+    /// `max_p`: the probability as the average comes to `max_th`, 0 to 1.
+    pub max_p: f64,
+    /// `w_q`: the weight of the newest sample in the average, 0 to 1.
+    pub weight: f64,
+    /// From `max_th` to twice of it the probability goes on from `max_p` to 1 (Floyd, 2000)?
+    pub gentle: bool,
+    /// Mark ECN-capable packets instead of dropping them, as long as not all are signalled
+    /// (RFC 3168, section 7)?
+    pub ecn: bool,
+    /// Packets that may wait.
+    pub limit: u32,
+    /// The rate of the link and the typical packet: how many packets could have left while the
+    /// link was idle.
+    pub rate: Rate,
+    /// The typical packet, as IP packet.
+    pub mean_packet: Size,
+}
+
+/// The discipline. The queue is what waits, the packet in transmission not counted.
+#[derive(Debug)]
+pub struct Red {
+    config: RedConfig,
+    stream: Stream,
+    /// `avg`.
+    average: f64,
+    /// `count`: packets since the last signal, -1 while the average is below `min_th`.
+    count: i64,
+    /// `q_time`: since when the link has had nothing to send.
+    idle_since: Instant,
+    waiting: VecDeque<Queued>,
+    bytes: u64,
+}
+
+/// What the average says about a packet that comes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Signal {
+    None,
+    /// With this probability, before it is corrected for `count`: `p_b`.
+    Perhaps(f64),
+    Certain,
+}
+
+impl Red {
+    /// An empty queue; its choices draw from `stream`.
+    pub fn new(config: RedConfig, stream: Stream) -> Self {
+        Self {
+            config,
+            stream,
+            average: 0.0,
+            count: -1,
+            idle_since: Instant::START,
+            waiting: VecDeque::new(),
+            bytes: 0,
+        }
+    }
+
+    /// The average queue, packets.
+    pub fn average(&self) -> f64 {
+        self.average
+    }
+
+    /// Section 4: a low-pass filter; an idle link counts as as many empty samples as it could have
+    /// sent typical packets.
+    fn average_in(&mut self, now: Instant, transmitting: bool) {
+        let weight = self.config.weight;
+        if self.waiting.is_empty() && !transmitting {
+            let packet = self.config.rate.time_for(self.config.mean_packet);
+            let idle = now.saturating_since(self.idle_since);
+            let samples = idle.as_secs_f64() / packet.max(Duration::from_nanos(1)).as_secs_f64();
+            self.average *= libm::pow(1.0 - weight, samples);
+        } else {
+            self.average += weight * (self.waiting.len() as f64 - self.average);
+        }
+    }
+
+    fn signal(&self) -> Signal {
+        let RedConfig {
+            min_th,
+            max_th,
+            max_p,
+            gentle,
+            ..
+        } = self.config;
+        let average = self.average;
+        if average < min_th {
+            Signal::None
+        } else if average < max_th {
+            Signal::Perhaps(max_p * (average - min_th) / (max_th - min_th))
+        } else if gentle && average < 2.0 * max_th {
+            Signal::Perhaps(max_p + (1.0 - max_p) * (average - max_th) / max_th)
+        } else {
+            Signal::Certain
+        }
+    }
+
+    /// Is this packet chosen? Section 7's second method: the gap between two signals is uniform.
+    fn chosen(&mut self, signal: Signal) -> bool {
+        let chosen = match signal {
+            Signal::None => {
+                self.count = -1;
+                return false;
+            }
+            Signal::Perhaps(p_b) => {
+                self.count += 1;
+                let room = 1.0 - self.count as f64 * p_b;
+                let p_a = if room > p_b { p_b / room } else { 1.0 };
+                self.stream.bool(p_a)
+            }
+            Signal::Certain => true,
+        };
+        if chosen {
+            self.count = 0;
+        }
+        chosen
+    }
+}
+
+impl Queue for Red {
+    fn enqueue(&mut self, now: Instant, arriving: Queued, transmitting: Option<u32>) -> Admission {
+        let mut arriving = arriving;
+        self.average_in(now, transmitting.is_some());
+        let signal = self.signal();
+        if self.chosen(signal) {
+            let marks = self.config.ecn && signal != Signal::Certain;
+            if !(marks && arriving.packet.ecn.is_capable()) {
+                return Admission::Dropped(arriving, DropReason::Early);
+            }
+            arriving.packet.ecn = Ecn::Ce;
+        }
+        if self.waiting.len() >= self.config.limit as usize && transmitting.is_some() {
+            self.count = 0;
+            return Admission::Dropped(arriving, DropReason::QueueFull);
+        }
+        self.bytes += u64::from(arriving.packet.wire_len);
+        self.waiting.push_back(arriving);
+        Admission::Accepted
+    }
+
+    fn dequeue(&mut self, now: Instant) -> Next {
+        let Some(next) = self.waiting.pop_front() else {
+            return Next::Empty;
+        };
+        self.bytes -= u64::from(next.packet.wire_len);
+        if self.waiting.is_empty() {
+            let size = Size::new(u64::from(next.packet.wire_len));
+            self.idle_since = now + self.config.rate.time_for(size);
+        }
+        Next::Send(next)
+    }
+
+    fn backlog(&self) -> Backlog {
+        Backlog {
+            packets: u32::try_from(self.waiting.len()).unwrap_or(u32::MAX),
+            bytes: self.bytes,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,243 @@
+//! Loss, delay and queue models on a link, against what their formulas say.
+
+use fairwire_net::{
+    BitErrors, Bursts, Codel, CodelConfig, DelayVariation, Distribution, GilbertElliott, LinkSpec,
+    Loss, Network, Observer, Red, RedConfig, Sighting, Stream, Streams, Topology, Verdict,
+};
+use fairwire_units::{Duration, Instant, Rate, Size};
+
+use crate::support::{Host, Ledger, at_ms, link, ms, packet, steady};
+
+fn stream(name: &str) -> Stream {
+    Streams::new(1).stream(name)
+}
+
+/// Runs `count` packets of 1250 bytes, one each `gap`, over `spec`; who came and when, and how
+/// many packets waited on average as each fifth packet was due.
+fn over(spec: LinkSpec, count: u32, gap: Duration) -> (Host, f64) {
+    let mut topology = Topology::new();
+    let (a, b) = (topology.node(), topology.node());
+    let wire = topology.link(a, b, spec);
+    let mut net = Network::new(topology, Ledger::default(), Departures::default());
+    net.place(b, Host::default());
+    net.place(a, steady((a, b), 0, count, 1_250, gap));
+    let (mut sum, mut samples) = (0.0, 0.0);
+    // The first half is the way to the steady state.
+    for sample in 1..=u64::from(count) / 5 {
+        net.run_until(Instant::START + gap * (5 * sample));
+        if sample > u64::from(count) / 10 {
+            sum += f64::from(net.backlog(wire).packets);
+            samples += 1.0;
+        }
+    }
+    net.run_until(Instant::MAX);
+    assert!(net.store().alive.is_empty(), "nothing leaks");
+    let (mut agents, ..) = net.into_parts();
+    (agents[b.0 as usize].take().expect("placed"), sum / samples)
+}
+
+/// Departures of a link are told in the order of time, whatever overtakes whom on it.
+#[derive(Default)]
+struct Departures(Instant);
+
+impl Observer<Ledger> for Departures {
+    fn departed(&mut self, seen: &Sighting<'_, Ledger>) {
+        assert!(seen.at >= self.0, "{} after {}", seen.at, self.0);
+        assert!(
+            seen.store.alive.contains(&seen.packet.handle.0),
+            "told while alive"
+        );
+        self.0 = seen.at;
+    }
+}
+
+/// A Gilbert-Elliott link with p = 1 %, r = 20 %, losses of 0.1 % and 60 %: the loss is
+/// 20/21 * 0.1 % + 1/21 * 60 % = 2.952 %; with h = 1 and k = 0 bursts last 1 / r = 5 packets.
+#[test]
+fn bursts_have_their_rate_and_length() {
+    let bursts = Bursts {
+        good_to_bad: 0.01,
+        bad_to_good: 0.2,
+        loss_good: 0.001,
+        loss_bad: 0.6,
+    };
+    assert!((bursts.mean_loss() - 0.029_524).abs() < 1e-6);
+    let n = 1_000_000;
+    let any = packet(fairwire_net::NodeId(0), fairwire_net::NodeId(1), 0, 100);
+    let mut link = GilbertElliott::new(bursts, stream("loss"));
+    let mut lost = |n: u32| -> Vec<bool> {
+        (0..n)
+            .map(|_| link.verdict(Instant::START, &any) == Verdict::Drop)
+            .collect()
+    };
+    let share = lost(n).iter().filter(|lost| **lost).count() as f64 / f64::from(n);
+    // Four standard errors. States are correlated by 1 - p - r = 0.79 from packet to packet, which makes
+    // the variance 1 + 2 * 0.79 / 0.21 * 0.55 = 5.1 times that of independent losses:
+    // 4 * sqrt(5.1 * 0.0295 * 0.9705 / n) = 0.0015.
+    assert!((share - 0.029_524).abs() < 0.0015, "{share}");
+    let pure = Bursts {
+        loss_good: 0.0,
+        loss_bad: 1.0,
+        ..bursts
+    };
+    let mut link = GilbertElliott::new(pure, stream("loss"));
+    let (mut bursts, mut losses, mut before) = (0u32, 0u32, false);
+    for _ in 0..n {
+        let lost = link.verdict(Instant::START, &any) == Verdict::Drop;
+        bursts += u32::from(lost && !before);
+        losses += u32::from(lost);
+        before = lost;
+    }
+    let length = f64::from(losses) / f64::from(bursts);
+    // Geometric with mean 5 and deviation sqrt(20), about 9500 bursts: 4 * 4.47 / 97.
+    assert!((length - 5.0).abs() < 0.184, "{length}");
+}
+
+/// One wrong bit in 1e5: a packet of 1250 bytes is lost with 1 - (1 - 1e-5)^10000 = 9.516 %, with 50
+/// bytes of framing with 1 - (1 - 1e-5)^10400 = 9.877 %; a tiny rate keeps its digits.
+#[test]
+fn bit_errors_hit_long_packets() {
+    let errors = BitErrors::new(1e-5, 0, stream("loss"));
+    assert!((errors.packet_error_rate(1_250) - 0.095_163).abs() < 1e-6);
+    let framed = BitErrors::new(1e-5, 50, stream("loss"));
+    assert!((framed.packet_error_rate(1_250) - 0.098_775).abs() < 1e-6);
+    let rare = BitErrors::new(1e-17, 0, stream("loss"));
+    assert!((rare.packet_error_rate(1_250) / 1e-13 - 1.0).abs() < 1e-9);
+    let n = 20_000;
+    let (host, _) = over(link(100_000_000, ms(1)).loss(errors), n, ms(1));
+    let lost = n as usize - host.received.len();
+    // Binomial: 1903, four standard deviations are 166.
+    assert!(lost.abs_diff(1_903) < 166, "{lost}");
+}
+
+/// Packets that come apart by more than the delays differ have the delays that were drawn, in order
+/// or not; packets that come closer wait for those before them, or overtake them.
+#[test]
+fn order_is_kept_or_not() {
+    let varied = |reorders: bool, deviation| {
+        let variation = DelayVariation::new(Distribution::Uniform, deviation, stream("delay"));
+        let variation = if reorders {
+            variation.reordering()
+        } else {
+            variation
+        };
+        // 1250 bytes at 100 Mbit/s take 0.1 ms.
+        link(100_000_000, ms(50)).variation(variation)
+    };
+    let handles = |host: &Host| -> Vec<u32> {
+        host.received
+            .iter()
+            .map(|(_, packet)| packet.handle.0)
+            .collect()
+    };
+    let in_order: Vec<u32> = (0..2_000).collect();
+    // Deviation 2 ms: delays from 46.5 to 53.5 ms.
+    let (kept, _) = over(varied(false, ms(2)), 2_000, ms(1));
+    assert_eq!(handles(&kept), in_order);
+    let (overtaken, _) = over(varied(true, ms(2)), 2_000, ms(1));
+    assert_ne!(handles(&overtaken), in_order);
+    let mut sorted = handles(&overtaken);
+    sorted.sort_unstable();
+    assert_eq!(sorted, in_order, "nobody is lost");
+    let delay = |(at, packet): &(Instant, fairwire_net::Packet)| {
+        at.saturating_since(Instant::START + ms(1) * u64::from(packet.handle.0))
+    };
+    for arrival in &overtaken.received {
+        let delay = delay(arrival);
+        assert!(delay >= Duration::from_micros(46_600), "{delay}");
+        assert!(delay <= Duration::from_micros(53_700), "{delay}");
+    }
+    // The same draws: who keeps the order arrives when the slowest so far does.
+    let mut fates: Vec<(u32, Instant)> = overtaken
+        .received
+        .iter()
+        .map(|(at, packet)| (packet.handle.0, *at))
+        .collect();
+    fates.sort_unstable_by_key(|(handle, _)| *handle);
+    let mut slowest = Instant::START;
+    for ((_, alone), (at, _)) in fates.iter().zip(&kept.received) {
+        slowest = slowest.max(*alone);
+        assert_eq!(*at, slowest);
+    }
+    // 10 ms apart nobody meets anybody.
+    let (apart, _) = over(varied(true, ms(2)), 2_000, ms(10));
+    assert_eq!(handles(&apart), in_order);
+}
+
+/// A packet that waits in the queue may arrive before the one on the wire: its turn has an event of
+/// its own on a link that reorders.
+#[test]
+fn overtaking_from_the_queue() {
+    let variation = DelayVariation::new(Distribution::Uniform, ms(200), stream("delay"));
+    let spec = link(1_000_000, ms(1_000)).variation(variation.reordering());
+    let (host, _) = over(spec, 100, ms(0));
+    let times: Vec<Instant> = host.received.iter().map(|(at, _)| *at).collect();
+    assert!(times.is_sorted());
+    for (at, packet) in &host.received {
+        // Sent in a burst at zero, the n-th leaves at 10 (n + 1) ms.
+        let left = at_ms(10 * u64::from(packet.handle.0 + 1));
+        let delay = at.saturating_since(left);
+        assert!(delay >= ms(653) && delay <= ms(1_347), "{delay}");
+    }
+}
+
+/// An overload that does not answer signals: RED loses exactly the excess, and its average is where
+/// the formula says. Arrivals 5 % above the rate: a signal each 21 packets, which is the mean gap
+/// of half its inverse, so the probability
+/// before its correction is 1/42, and with a greatest one of 0.1 the average is 5 + 10 * 0.238 = 7.38 packets.
+#[test]
+fn red_settles_where_its_formula_says() {
+    let config = RedConfig {
+        min_th: 5.0,
+        max_th: 15.0,
+        max_p: 0.1,
+        weight: 0.002,
+        gentle: true,
+        ecn: false,
+        limit: 1_000,
+        rate: Rate::from_bits_per_s(1_000_000),
+        mean_packet: Size::new(1_250),
+    };
+    let spec = link(1_000_000, ms(0)).queue(Red::new(config, stream("red")));
+    let n = 200_000;
+    let gap = Duration::from_nanos(10_000_000 * 20 / 21);
+    let (host, queue) = over(spec, n, gap);
+    let lost = 1.0 - host.received.len() as f64 / f64::from(n);
+    assert!((lost - 1.0 / 21.0).abs() < 0.0005, "{lost}");
+    // The queue wanders by a packet or two around the average, in cycles of about 1 / weight packets;
+    // over 200 such cycles the mean is known to a tenth of a packet.
+    assert!((queue - 7.38).abs() < 0.3, "{queue}");
+}
+
+/// An overload that does not answer: 1100 packets a second for a link of 1000. The n-th drop comes
+/// 100 ms / sqrt(n) after the one before, so n of them take 0.1 s (2 sqrt(n) - 1.46) (Euler's sum) and at
+/// time t 50 (t + 0.146) a second are dropped: as many as are too many at t = 1.854 s. By then the surplus
+/// is 25 * 1.854^2 = 86 packets, and 10.5 of the 105 ms before the first drop: 88 ms of what comes.
+/// After that it never stands so high again, because each cycle begins at nearly the rate of the last one.
+#[test]
+fn codel_catches_an_unresponsive_flow() {
+    let spec = link(10_000_000, ms(0)).queue(Codel::new(CodelConfig::default()));
+    // 1250 bytes take 1 ms; 1100 packets a second.
+    let gap = Duration::from_nanos(909_091);
+    let n = 66_000;
+    let (host, _) = over(spec, n, gap);
+    let waits: Vec<(Instant, Duration)> = host
+        .received
+        .iter()
+        .map(|(at, packet)| {
+            let sent = Instant::START + gap * u64::from(packet.handle.0);
+            (*at, at.saturating_since(sent) - ms(1))
+        })
+        .collect();
+    let longest = |from, to| {
+        let within = waits.iter().filter(|(at, _)| (from..to).contains(at));
+        within.map(|(_, wait)| *wait).max().expect("some")
+    };
+    let peak = longest(Instant::START, at_ms(4_000));
+    // Integrals for sums, and drops that come up to a packet late.
+    assert!(peak > ms(82) && peak < ms(94), "{peak}");
+    let later = longest(at_ms(10_000), at_ms(60_000));
+    assert!(later < peak, "{later} after {peak}");
+    let lost = 1.0 - host.received.len() as f64 / f64::from(n);
+    assert!((lost - 1.0 / 11.0).abs() < 0.005, "{lost}");
+}
