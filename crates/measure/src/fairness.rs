@@ -9,9 +9,23 @@ pub fn jain(shares: &[f64]) -> Option<f64> {
     index.is_finite().then_some(index)
 }
 
+/// The greatest share over the least: 1 if all are equal. `None` if one has nothing, or nobody is there.
+pub fn max_over_min(shares: &[f64]) -> Option<f64> {
+    let least = shares.iter().copied().fold(f64::INFINITY, f64::min);
+    let greatest = shares.iter().copied().fold(0.0, f64::max);
+    let factor = greatest / least;
+    (least > 0.0 && factor.is_finite() && !shares.is_empty()).then_some(factor)
+}
+
+/// Is no share more than `factor` times another? RFC 5348, section 1, calls a flow reasonably fair
+/// whose rate is within a factor of two of a TCP flow's. False if one has nothing.
+pub fn within_factor(shares: &[f64], factor: f64) -> bool {
+    max_over_min(shares).is_some_and(|ours| ours <= factor)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::jain;
+    use super::{jain, max_over_min, within_factor};
 
     /// Equal shares give 1 and, of ten, eight equal and two empty give 0.8: with k of n equal the
     /// index is k/n.
@@ -31,6 +45,16 @@ mod tests {
         assert!((index - 4.0 / 5.96).abs() < 1e-15, "{index}");
         let scaled = jain(&[300.0, 1700.0]).expect("two shares");
         assert!((index - scaled).abs() < 1e-15, "{scaled}");
+    }
+
+    /// Just inside a factor of two and just outside; somebody with nothing is outside any.
+    #[test]
+    fn a_factor_of_two() {
+        assert!(within_factor(&[1.0, 2.0, 1.5], 2.0));
+        assert!(!within_factor(&[1.0, 2.001], 2.0));
+        assert!(!within_factor(&[1.0, 0.0], 2.0));
+        assert_eq!(max_over_min(&[3.0, 1.5]), Some(2.0));
+        assert_eq!(max_over_min(&[]), None);
     }
 
     /// Nothing to share has no index.

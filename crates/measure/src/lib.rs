@@ -9,9 +9,11 @@
 //! - How it was delayed: [`DelayHistogram`] for percentiles, and four things that papers call
 //!   jitter ([`Jitter`] keeps them side by side).
 //! - What the runs of an experiment say together: [`Moments`], [`Estimate`] with its interval,
-//!   [`Repetitions`] for how many runs that takes, [`jain`] for fairness.
+//!   [`Repetitions`] for how many runs that takes, [`jain`] and [`within_factor`] for fairness.
+//! - What a listener thinks of it: [`Call::rating`] and [`mos`] of the E-model.
 
 mod delay;
+mod emodel;
 mod estimate;
 mod fairness;
 mod jitter;
@@ -22,8 +24,9 @@ mod student;
 mod traffic;
 
 pub use delay::DelayHistogram;
+pub use emodel::{Call, SpeechCodec, mos};
 pub use estimate::{Confidence, Estimate, Spread};
-pub use fairness::jain;
+pub use fairness::{jain, max_over_min, within_factor};
 pub use jitter::{
     DelayDeviation, DelayVariation, InterarrivalJitter, InterarrivalVariation, Jitter,
 };
