@@ -10,6 +10,7 @@ mod explain;
 mod file;
 mod flow;
 mod measure;
+mod models;
 mod place;
 mod quantity;
 mod read;
@@ -18,6 +19,7 @@ pub(crate) mod shorten;
 mod tests;
 mod topology;
 mod tree;
+mod voice;
 
 use fairwire_units::Duration;
 use serde::{Deserialize, Serialize};
@@ -29,12 +31,14 @@ pub use flow::{
     QueuePolicy, SHORT_DATA_HEAD, SendQueue, Side, TCP_HEADER, Tcp, Traffic, UDP_HEADER, Udp,
 };
 pub use measure::{Measure, Window};
+pub use models::{BurstLoss, Codel, DelayVariation, Distribution, Red};
 pub use place::ScenarioError;
 pub use quantity::{
     MinRto, Named, Packets, Percent, QuantityError, QueueLimit, SegmentSize, StartOffset,
 };
 pub use topology::{Link, LinkBack, QueueCounts, Topology, TopologyKind};
 pub use tree::{Provenance, Source};
+pub use voice::{CodecName, RTP_HEADER, Spurts};
 
 use quantity::text;
 
@@ -105,14 +109,20 @@ impl Scenario {
         match self.run.start_offset {
             StartOffset::None => Duration::ZERO,
             StartOffset::UpTo(time) => time,
-            StartOffset::Auto if self.topology.is_random() => Duration::ZERO,
+            StartOffset::Auto if self.is_random_by_itself() => Duration::ZERO,
             StartOffset::Auto | StartOffset::Rtt => self.empty_rtt(flow),
         }
     }
 
+    /// Does any link or source draw at random, starts not counted?
+    fn is_random_by_itself(&self) -> bool {
+        let mut flows = self.enabled_flows();
+        self.topology.is_random() || flows.any(|(_, flow)| flow.traffic == Traffic::TalkSpurts)
+    }
+
     /// Is anything random, so that seeds differ?
     pub fn is_random(&self) -> bool {
-        self.topology.is_random()
+        self.is_random_by_itself()
             || self
                 .enabled_flows()
                 .any(|(_, flow)| !self.start_range(flow).is_zero())
@@ -120,7 +130,7 @@ impl Scenario {
 
     /// Are random starts the only thing that is random? Then the run without them is shown, too.
     pub fn is_perturbed_only(&self) -> bool {
-        !self.topology.is_random() && self.is_random()
+        !self.is_random_by_itself() && self.is_random()
     }
 
     /// The round-trip time of `flow`'s path when nobody else is on it: a data packet there, a

@@ -10,8 +10,10 @@ mod flow_meter;
 mod gather;
 mod host;
 mod link_meter;
+mod link_spec;
 mod run;
 mod sample;
+mod spurts;
 mod store;
 mod tcp;
 #[cfg(test)]

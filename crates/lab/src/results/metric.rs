@@ -44,9 +44,19 @@ metrics! {
     Goodput "goodput" "bit/s" "Bits of payload delivered to the application, per second of the window; for TCP in order and once.";
     Sent "sent" "packets" "Data packets that left the sender in the window, repeated ones included.";
     Delivered "delivered" "packets" "Data packets that reached the receiver in the window.";
+    SentRate "sent_rate" "packets/s" "Data packets sent per second of the window.";
+    DeliveredRate "delivered_rate" "packets/s" "Data packets delivered per second of the window.";
     Dropped "dropped" "packets" "Data packets sent in the window that a queue or a link dropped.";
     Loss "loss" "%" "Dropped out of sent.";
     Refused "refused" "packets" "Packets that the application offered in the window and the send queue did not take.";
+    Offered "offered" "packets" "Packets that the application offered in the window, refused ones included (DCCP and UDP).";
+    Overdue "overdue" "packets" "Packets offered in the window that came later after that than `measure.playout`.";
+    LossOffered "loss_offered" "%" "Packets offered in the window that the other application never got, out of all offered: refused, dropped, or still under way at the end.";
+    LossPlayout "loss_playout" "%" "The same with overdue packets.";
+    ThroughputRatio "throughput_ratio" "%" "Throughput out of that in the window `measure.baseline`.";
+    RFactor "r_factor" "" "Rating of the E-model (ITU-T G.107) for a flow with a codec: mean delay of packets in time plus one frame, `loss_playout` as loss.";
+    Mos "mos" "" "Mean opinion score of that rating, 1 to 4.5.";
+    Completed "completed" "s" "When the last byte of a flow with a `total` had come, from the beginning of the run.";
     DelayMean "delay_mean" "s" "Mean time from the sender's network interface to the receiver's, of data packets delivered in the window.";
     DelayMin "delay_min" "s" "The least of these.";
     DelayP50 "delay_p50" "s" "Their median.";
@@ -66,6 +76,9 @@ metrics! {
     CwndMean "cwnd_mean" "packets" "Mean of the congestion window, sampled once per period of the series.";
     CwndMax "cwnd_max" "packets" "The greatest of these samples.";
     SrttMean "srtt_mean" "s" "Mean of the sender's smoothed round-trip time, sampled likewise.";
+    SrttMin "srtt_min" "s" "The least of these samples.";
+    SrttMax "srtt_max" "s" "The greatest of them.";
+    SrttSpread "srtt_spread" "s" "Their standard deviation.";
     Retransmitted "retransmitted" "packets" "Segments sent again in the window (TCP).";
     Cuts "cuts" "times" "Window or rate cuts in the window.";
     Timeouts "timeouts" "times" "Retransmission or nofeedback timeouts in the window.";
@@ -76,6 +89,8 @@ metrics! {
     QueueMax "queue_max" "packets" "The greatest number of them.";
     QueueDrops "queue_drops" "packets" "Packets that the queue dropped in the window.";
     LinkLosses "link_losses" "packets" "Packets that were lost at random on the link in the window.";
+    Marks "marks" "packets" "Packets that the link marked (Congestion Experienced) in the window.";
+    MaxOverMin "max_over_min" "" "The greatest of the flows' throughputs over the least: at most 2 passes the factor-of-two test.";
     Jain "jain" "" "Jain's fairness index of the flows' throughputs: 1 if all are equal, 1/n if one has everything.";
 }
 

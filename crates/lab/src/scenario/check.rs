@@ -1,5 +1,7 @@
 //! What types cannot say: which keys belong together and which values make sense.
 
+mod models;
+
 use fairwire_units::{Duration, Rate};
 
 use super::place::{COMMAND_LINE, ScenarioError};
@@ -57,6 +59,7 @@ pub(super) fn check(scenario: &Scenario, tree: &Node) -> Result<(), ScenarioErro
     }
     queues(&checker, scenario)?;
     measure(&checker, scenario)?;
+    models::measure(&checker, scenario)?;
     size_of_run(&checker, scenario)?;
     if scenario.paper.is_some() {
         sources(tree)?;
@@ -148,6 +151,7 @@ fn link(checker: &Checker<'_>, path: &str, link: &Link) -> Result<(), ScenarioEr
         let message = "framing of more than 65535 bytes is surely not meant";
         let small = link.framing_bytes() <= u64::from(MAX_PACKET);
         checker.require(small, &format!("{path}.framing"), message)?;
+        models::link(checker, &path, link)?;
     }
     Ok(())
 }
@@ -198,7 +202,8 @@ fn flow_shape(checker: &Checker<'_>, path: &str, flow: &Flow) -> Result<(), Scen
             "a flow has exactly one of the tables 'tcp', 'dccp' and 'udp' ('udp = {}' will do)";
         return checker.refuse(path, message);
     }
-    if flow.wire.is_some() == flow.payload.is_some() {
+    let twice = flow.wire.is_some() && flow.payload.is_some();
+    if twice || (flow.wire.is_none() && flow.payload.is_none() && flow.codec.is_none()) {
         let message = "say how large packets are, once: wire = \"500 B\" (as IP packet) or payload = \"80 B\"";
         return checker.refuse(path, message);
     }
@@ -225,6 +230,7 @@ fn flow_shape(checker: &Checker<'_>, path: &str, flow: &Flow) -> Result<(), Scen
         );
         return checker.refuse(&format!("{path}.{key}"), message);
     }
+    models::voice(checker, path, flow)?;
     traffic(checker, path, flow)
 }
 
@@ -238,13 +244,17 @@ fn traffic(checker: &Checker<'_>, path: &str, flow: &Flow) -> Result<(), Scenari
             let message = "nothing holds back a greedy source over UDP: use traffic = \"cbr\"";
             checker.require(controlled, &format!("{path}.traffic"), message)
         }
-        Traffic::Cbr => {
-            if flow.rate.is_some() == flow.every.is_some() {
+        Traffic::Cbr | Traffic::TalkSpurts => {
+            let twice = flow.rate.is_some() && flow.every.is_some();
+            if twice || (flow.rate.is_none() && flow.every.is_none() && flow.codec.is_none()) {
                 let message =
                     "say how fast a CBR source is, once: rate = \"2 Mbit/s\" or every = \"20 ms\"";
                 return checker.refuse(path, message);
             }
             let key = if flow.rate.is_some() { "rate" } else { "every" };
+            let message = "a rate counts packets of a size: write 'wire' or 'payload' beside it";
+            let sized = flow.rate.is_none() || flow.wire.is_some() || flow.payload.is_some();
+            checker.require(sized, &format!("{path}.rate"), message)?;
             let sends = flow.rate.is_none_or(|rate| rate > Rate::ZERO)
                 && flow.interval().is_some_and(|interval| !interval.is_zero());
             let message =

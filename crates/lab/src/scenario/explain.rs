@@ -71,7 +71,7 @@ pub(super) fn meaning(path: &str) -> &'static str {
     let key = parts.last().copied().unwrap_or("");
     match parts.first().copied() {
         Some("run") => run(key),
-        Some("topology") => topology(key),
+        Some("topology") => models(key).unwrap_or_else(|| topology(key)),
         Some("flows") if parts.get(2) == Some(&"tcp") => tcp(key),
         Some("flows") if parts.get(2) == Some(&"dccp") => dccp(key),
         Some("flows") => flow(key),
@@ -117,6 +117,31 @@ fn topology(key: &str) -> &'static str {
     }
 }
 
+fn models(key: &str) -> Option<&'static str> {
+    Some(match key {
+        "good_to_bad" => "how likely a good link is bad for the next packet",
+        "bad_to_good" => "how likely a bad link is good for the next packet",
+        "loss_good" => "what a good link loses",
+        "loss_bad" => "what a bad link loses",
+        "bit_errors" => "share of bits that are wrong; a packet with one is lost",
+        "deviation" => "standard deviation of the delay",
+        "distribution" => "its shape",
+        "hold" => "how long a delay holds before another is drawn",
+        "reorders" => "may packets overtake each other?",
+        "min" => "RED: an average below it signals nothing",
+        "max" => "RED: from this average on everything is signalled, unless gentle",
+        "max_p" => "RED: probability as the average comes to max",
+        "weight" => "RED: weight of the newest sample in the average",
+        "gentle" => "RED: does the probability go on to 1 at twice max?",
+        "mean_packet" => "RED: the typical packet, for idle times",
+        "ecn" => "mark ECN-capable packets instead of dropping them?",
+        "target" => "CoDel: the time in the queue that is accepted",
+        "interval" => "CoDel: how long it may be exceeded",
+        "keeps" => "CoDel: a queue with at most so much left drops nothing",
+        _ => return None,
+    })
+}
+
 fn flow(key: &str) -> &'static str {
     match key {
         "enabled" => "does it take part?",
@@ -125,7 +150,13 @@ fn flow(key: &str) -> &'static str {
         "stop" => "when its source stops",
         "wire" => "size of a data packet as IP packet",
         "payload" => "size of a packet's payload",
-        "traffic" => "greedy always has data, cbr sends at a constant interval",
+        "codec" => "the speech codec: sizes, times and what a call is worth",
+        "rtp" => "does an RTP header come before each payload?",
+        "traffic" => {
+            "greedy always has data, cbr sends at a constant interval, talk-spurts only while somebody talks"
+        }
+        "talk" => "mean length of a talk spurt",
+        "pause" => "mean length of a pause",
         "rate" => "what a CBR source sends, counted as the packet's size is",
         "every" => "time between two packets of a CBR source",
         "total" => "payload at most",
@@ -189,6 +220,8 @@ fn measure(key: &str) -> &'static str {
         "from" => "the window's beginning",
         "to" => "the window's end",
         "series" => "period of the time series",
+        "playout" => "a packet that comes later after its offer is as good as lost",
+        "baseline" => "the window that throughput_ratio compares with",
         _ => "",
     }
 }

@@ -13,6 +13,7 @@ use super::read::Reader;
 use super::shorten::{QUOTED, shorten};
 use super::tree::{Node, Provenance, Value};
 use super::{Named, Scenario};
+use crate::results::WHOLE;
 
 /// What the command line changes.
 #[derive(Clone, Debug, Default)]
@@ -59,7 +60,7 @@ impl Cell {
         let random = if self.scenario.is_perturbed_only() {
             "random starts, and the run without them"
         } else {
-            "random losses"
+            "random links or sources"
         };
         let (seeds, most) = (run.seeds, run.max_seeds);
         if seeds == most {
@@ -205,4 +206,7 @@ fn fit_windows(scenario: &mut Scenario) {
         (from < duration && window.to.is_none_or(|to| from < to)).then_some((name, window))
     });
     scenario.measure.windows = Named(kept.collect());
+    let windows = &scenario.measure.windows;
+    let is_there = |name: &String| name == WHOLE || windows.get(name).is_some();
+    scenario.measure.baseline = scenario.measure.baseline.take().filter(is_there);
 }

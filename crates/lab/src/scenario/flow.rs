@@ -5,6 +5,7 @@ use fairwire_wire::ServiceCode;
 use serde::{Deserialize, Serialize};
 
 use super::quantity::{MinRto, Packets, Percent, SegmentSize, text, text_option};
+use super::voice::{CodecName, RTP_HEADER, Spurts};
 
 /// One flow: a sender, a receiver, and what is sent between them.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
@@ -28,8 +29,18 @@ pub struct Flow {
     /// The size of its payload.
     #[serde(with = "text_option", default, skip_serializing_if = "Option::is_none")]
     pub payload: Option<Size>,
+    /// The speech codec: sizes and times where `payload`, `wire`, `rate` and `every` do not say
+    /// them, and what a call is worth.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub codec: Option<CodecName>,
+    /// Does an RTP header come before each payload?
+    #[serde(default, skip_serializing_if = "is_off")]
+    pub rtp: bool,
     /// What the application does.
     pub traffic: Traffic,
+    /// Talk spurts: how long talk and silence last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spurts: Option<Spurts>,
     /// CBR: how much it sends; it counts what the packet's size counts (`wire` or `payload`).
     #[serde(with = "text_option", default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
@@ -63,12 +74,14 @@ pub enum Side {
 
 /// What an application does.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "kebab-case")]
 pub enum Traffic {
     /// Always has data.
     Greedy,
     /// One packet at a constant interval.
     Cbr,
+    /// The same while somebody talks, nothing in the pauses between.
+    TalkSpurts,
 }
 
 /// TCP's parameters.
@@ -357,12 +370,19 @@ impl Flow {
             }
     }
 
-    /// Payload of one packet, bytes.
+    /// Bytes of RTP header in front of what the application has to say.
+    pub fn rtp_bytes(&self) -> u32 {
+        if self.rtp { RTP_HEADER } else { 0 }
+    }
+
+    /// Payload of one packet, bytes: what the protocol carries, an RTP header included.
     pub fn payload_bytes(&self) -> u32 {
-        let size = match (self.payload, self.wire) {
-            (Some(payload), _) => payload.bytes(),
-            (None, Some(wire)) => wire.bytes().saturating_sub(u64::from(self.header_bytes())),
-            (None, None) => 0,
+        let media = |size: Size| size.bytes().saturating_add(u64::from(self.rtp_bytes()));
+        let size = match (self.payload, self.wire, self.codec) {
+            (Some(payload), _, _) => media(payload),
+            (None, Some(wire), _) => wire.bytes().saturating_sub(u64::from(self.header_bytes())),
+            (None, None, Some(codec)) => media(codec.frame()),
+            (None, None, None) => 0,
         };
         u32::try_from(size).unwrap_or(u32::MAX)
     }
@@ -372,15 +392,17 @@ impl Flow {
         self.payload_bytes().saturating_add(self.header_bytes())
     }
 
-    /// The time between two packets of a CBR source.
+    /// The time between two packets of a CBR source, or of one that talks.
     pub fn interval(&self) -> Option<Duration> {
-        if self.traffic != Traffic::Cbr {
+        if self.traffic == Traffic::Greedy {
             return None;
         }
-        self.every.or_else(|| {
+        let of_rate = || {
             let size = self.wire.or(self.payload)?;
             Some(self.rate?.time_for(size))
-        })
+        };
+        let of_codec = || self.codec.map(CodecName::every);
+        self.every.or_else(of_rate).or_else(of_codec)
     }
 }
 

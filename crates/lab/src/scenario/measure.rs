@@ -19,6 +19,12 @@ pub struct Measure {
     /// The period of the time series; none is kept if it does not say.
     #[serde(with = "text_option", default, skip_serializing_if = "Option::is_none")]
     pub series: Option<Duration>,
+    /// How long after its offer a packet is played: what comes later is as good as lost.
+    #[serde(with = "text_option", default, skip_serializing_if = "Option::is_none")]
+    pub playout: Option<Duration>,
+    /// The window whose throughput is the whole of `throughput_ratio`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub baseline: Option<String>,
 }
 
 /// A window of time, `[from, to)`.

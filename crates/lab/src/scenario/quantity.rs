@@ -35,6 +35,10 @@ fn before_unit<T: FromStr>(text: &str, units: &[&str]) -> Option<T> {
 pub struct Percent(f64);
 
 impl Percent {
+    pub(super) const NONE: Self = Self(0.0);
+    pub(super) const TEN: Self = Self(0.1);
+    pub(super) const ALL: Self = Self(1.0);
+
     /// The part, 0.0 to 1.0.
     pub const fn fraction(self) -> f64 {
         self.0

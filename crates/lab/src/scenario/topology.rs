@@ -3,6 +3,7 @@
 use fairwire_units::{Duration, Rate, Size};
 use serde::{Deserialize, Serialize};
 
+use super::models::{BurstLoss, Codel, DelayVariation, Red};
 use super::quantity::{Named, Packets, Percent, QueueLimit, text, text_option};
 
 /// How links are joined.
@@ -54,6 +55,21 @@ pub struct Link {
     /// Of how many packets one is lost, in turn.
     #[serde(with = "text_option", default, skip_serializing_if = "Option::is_none")]
     pub loss_every: Option<Packets>,
+    /// Packets lost in bursts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub burst_loss: Option<BurstLoss>,
+    /// Bits that are wrong, out of one; a packet with one is lost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bit_errors: Option<f64>,
+    /// How the delay varies.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delay_variation: Option<DelayVariation>,
+    /// A queue with RED instead of DropTail.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub red: Option<Red>,
+    /// A queue with `CoDel` instead of DropTail.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub codel: Option<Codel>,
     /// Bytes that the link adds to each packet.
     #[serde(with = "text_option", default, skip_serializing_if = "Option::is_none")]
     pub framing: Option<Size>,
@@ -95,6 +111,21 @@ pub struct LinkBack {
     /// Of how many packets one is lost, in turn.
     #[serde(with = "text_option", default, skip_serializing_if = "Option::is_none")]
     pub loss_every: Option<Packets>,
+    /// Packets lost in bursts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub burst_loss: Option<BurstLoss>,
+    /// Bits that are wrong, out of one; a packet with one is lost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bit_errors: Option<f64>,
+    /// How the delay varies.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delay_variation: Option<DelayVariation>,
+    /// A queue with RED instead of DropTail.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub red: Option<Red>,
+    /// A queue with `CoDel` instead of DropTail.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub codel: Option<Codel>,
     /// Bytes that the link adds to each packet.
     #[serde(with = "text_option", default, skip_serializing_if = "Option::is_none")]
     pub framing: Option<Size>,
@@ -112,30 +143,51 @@ impl Link {
     /// The link as it is from right to left.
     pub fn reversed(&self) -> Self {
         let back = self.back.clone().unwrap_or_default();
-        // Either way of losing packets takes the place of the other.
-        let (loss, loss_every) = match (back.loss, back.loss_every) {
-            (None, None) => (self.loss, self.loss_every),
-            own => own,
-        };
+        // A way of losing packets, or of managing a queue, takes the place of every other.
+        let own = back.loss.is_some()
+            || back.loss_every.is_some()
+            || back.burst_loss.is_some()
+            || back.bit_errors.is_some();
+        let manages = back.red.is_some() || back.codel.is_some();
         Self {
             rate: back.rate.unwrap_or(self.rate),
             delay: back.delay.unwrap_or(self.delay),
             queue: back.queue.unwrap_or(self.queue),
             queue_counts: self.queue_counts,
-            loss,
-            loss_every,
+            loss: if own { back.loss } else { self.loss },
+            loss_every: if own {
+                back.loss_every
+            } else {
+                self.loss_every
+            },
+            burst_loss: if own {
+                back.burst_loss
+            } else {
+                self.burst_loss
+            },
+            bit_errors: if own {
+                back.bit_errors
+            } else {
+                self.bit_errors
+            },
+            delay_variation: back.delay_variation.or(self.delay_variation),
+            red: if manages { back.red } else { self.red },
+            codel: if manages { back.codel } else { self.codel },
             framing: back.framing.or(self.framing),
             mtu: back.mtu.or(self.mtu),
             back: None,
         }
     }
 
-    /// Does it lose packets at random, either way?
+    /// Is anything random about it, either way: losses, delays, what RED drops?
     pub fn is_random(&self) -> bool {
-        [self.loss, self.reversed().loss]
-            .into_iter()
-            .flatten()
-            .any(|loss| loss.fraction() > 0.0)
+        [self, &self.reversed()].into_iter().any(|link| {
+            link.loss.is_some_and(|loss| loss.fraction() > 0.0)
+                || link.bit_errors.is_some_and(|rate| rate > 0.0)
+                || link.burst_loss.is_some()
+                || link.delay_variation.is_some()
+                || link.red.is_some()
+        })
     }
 
     /// Bytes that the link adds to each packet, zero if nothing is said.
@@ -168,7 +220,7 @@ impl Topology {
         }
     }
 
-    /// Does any link lose packets at random?
+    /// Is anything random about any link?
     pub fn is_random(&self) -> bool {
         self.path().iter().any(|(_, link)| link.is_random())
     }

@@ -84,10 +84,16 @@ pub(crate) struct Entry {
 }
 
 /// Keys of a flow of which one at most makes sense: an override of one takes the others away.
-const ALTERNATIVES: &[&[&str]] = &[
+const OF_FLOW: &[&[&str]] = &[
     &["wire", "payload"],
     &["rate", "every"],
     &["tcp", "dccp", "udp"],
+];
+
+/// The same of a link, and of the way back of one.
+const OF_LINK: &[&[&str]] = &[
+    &["loss", "loss_every", "burst_loss", "bit_errors"],
+    &["red", "codel"],
 ];
 
 /// The parts of a key's path on the command line: far more than any key has, far fewer than a stack holds.
@@ -99,6 +105,9 @@ enum Level {
     Top,
     Flows,
     Flow,
+    Topology,
+    Links,
+    Link,
     Elsewhere,
 }
 
@@ -107,7 +116,21 @@ impl Level {
         match self {
             Self::Top if name == "flows" => Self::Flows,
             Self::Flows => Self::Flow,
+            Self::Top if name == "topology" => Self::Topology,
+            Self::Topology if name == "links" => Self::Links,
+            Self::Topology if ["access", "bottleneck"].contains(&name) => Self::Link,
+            Self::Links => Self::Link,
+            Self::Link if name == "back" => Self::Link,
             _ => Self::Elsewhere,
+        }
+    }
+
+    /// Keys at this level of which one takes the others away.
+    fn alternatives(self) -> &'static [&'static [&'static str]] {
+        match self {
+            Self::Flow => OF_FLOW,
+            Self::Link => OF_LINK,
+            _ => &[],
         }
     }
 }
@@ -276,13 +299,11 @@ impl Node {
             return;
         };
         for entry in new {
-            if level == Level::Flow {
-                let groups = ALTERNATIVES.iter();
-                for group in groups.filter(|group| group.contains(&entry.name.as_str())) {
-                    let is_other =
-                        |old: &Entry| old.name != entry.name && group.contains(&old.name.as_str());
-                    entries.retain(|old| !is_other(old));
-                }
+            let groups = level.alternatives().iter();
+            for group in groups.filter(|group| group.contains(&entry.name.as_str())) {
+                let is_other =
+                    |old: &Entry| old.name != entry.name && group.contains(&old.name.as_str());
+                entries.retain(|old| !is_other(old));
             }
             match entries.iter_mut().find(|old| old.name == entry.name) {
                 Some(old) => old.node.lay(&entry.node, level.below(&entry.name)),

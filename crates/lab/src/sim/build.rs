@@ -1,10 +1,7 @@
 //! From a scenario to a network with its agents in place.
 
 use fairwire_cc::{NewReno, RtoConfig};
-use fairwire_net::{
-    Access, Bernoulli, Digest, DropTail, LinkId, LinkSpec, Network, NodeId, Oversize, Streams,
-    Topology, Towards, Verdict, every,
-};
+use fairwire_net::{Access, Digest, LinkId, Network, NodeId, Streams, Topology, Towards};
 use fairwire_proto::{Config, Endpoint, EndpointConfig, PathMtuDiscovery};
 use fairwire_tcp::{DelayedAcks, Receiver, Sender};
 use fairwire_units::{Duration, Instant};
@@ -15,7 +12,9 @@ use super::ends::{Ends, port};
 use super::flow_meter::FlowMeter;
 use super::host::{Host, Peer};
 use super::link_meter::LinkMeters;
+use super::link_spec::spec;
 use super::run::RunError;
+use super::spurts::Talk;
 use super::store::Store;
 use super::tcp::{TcpSink, TcpSource};
 use super::ticker::{Budget, Ticker};
@@ -23,8 +22,8 @@ use super::udp::{UdpSink, UdpSource};
 use super::windows::Windows;
 use crate::scenario::shorten::{QUOTED, shorten};
 use crate::scenario::{
-    Dccp, Encapsulation, Flow, IdleName, LawName, Link, Packets, Protocol, QueueCounts, QueueLimit,
-    QueuePolicy, Scenario, SegmentSize, Side, Tcp, TopologyKind, Traffic,
+    Dccp, Encapsulation, Flow, IdleName, LawName, Link, Protocol, QueuePolicy, Scenario,
+    SegmentSize, Side, Tcp, TopologyKind, Traffic,
 };
 
 /// What watches a run.
@@ -72,7 +71,11 @@ pub(crate) fn build(
         meters.watch(*id, name, link.rate.bits_per_s(), link.framing_bytes());
     }
     let capture = tap.map(|tap| capture(tap, &ground.links)).transpose()?;
-    let store = Store::new(vec![FlowMeter::new(&windows); 2 * flows.len()]);
+    let meter = FlowMeter::new(&windows, scenario.measure.playout);
+    let mut store = Store::new(vec![meter; 2 * flows.len()]);
+    for (index, (_, flow)) in flows.iter().enumerate() {
+        store.meters[2 * index].total = flow.total.map(fairwire_units::Size::bytes);
+    }
     let watch = (Digest::new(), (meters, capture));
     let nodes = ground.topology.nodes();
     let network = Network::new(ground.topology, store, watch);
@@ -244,36 +247,6 @@ fn chain(scenario: &Scenario, flows: usize, streams: Streams) -> Ground {
     }
 }
 
-fn spec(link: &Link, name: &str, streams: Streams) -> LinkSpec {
-    let queue = match link.queue {
-        QueueLimit::Packets(packets) => DropTail::packets(packets),
-        QueueLimit::Bytes(size) => DropTail::bytes(size),
-    };
-    let queue = match link.queue_counts {
-        QueueCounts::Waiting => queue,
-        QueueCounts::Transmission => queue.counting_transmission(),
-    };
-    let spec = LinkSpec::new(link.rate, link.delay)
-        .framing(u32::try_from(link.framing_bytes()).unwrap_or(u32::MAX))
-        .queue(queue);
-    let spec = match link.mtu {
-        Some(mtu) => spec.loss(Oversize::new(
-            u32::try_from(mtu.bytes()).unwrap_or(u32::MAX),
-        )),
-        None => spec,
-    };
-    match (link.loss, link.loss_every) {
-        (_, Some(Packets(period))) if period > 0 => {
-            spec.loss(every(u64::from(period), Verdict::Drop))
-        }
-        (Some(loss), _) if loss.fraction() > 0.0 => {
-            let stream = streams.stream(&format!("{name}/loss"));
-            spec.loss(Bernoulli::new(loss.fraction(), stream))
-        }
-        _ => spec,
-    }
-}
-
 /// The sender and the receiver of a flow.
 fn peers(
     name: &str,
@@ -288,14 +261,14 @@ fn peers(
     match flow.protocol() {
         Protocol::Udp => {
             let interval = flow.interval().unwrap_or(Duration::MAX);
-            let ticker = Ticker::new(start, interval, stop);
+            let ticker = Ticker::new(start, interval, stop).talking(talk(name, flow, streams));
             let from = UdpSource::new(source, ticker, budget, size);
             Ok((Peer::UdpSource(from), Peer::UdpSink(UdpSink { ends: sink })))
         }
         Protocol::Tcp(tcp) => {
             let config = tcp_config(flow, tcp);
             let data = match (flow.traffic, flow.total) {
-                (Traffic::Cbr, _) => fairwire_tcp::Source::Written,
+                (Traffic::Cbr | Traffic::TalkSpurts, _) => fairwire_tcp::Source::Written,
                 (Traffic::Greedy, None) => fairwire_tcp::Source::Greedy,
                 (Traffic::Greedy, Some(total)) => fairwire_tcp::Source::Finite(total.bytes()),
             };
@@ -304,12 +277,13 @@ fn peers(
                 window = window.with_initial_ssthresh(f64::from(ssthresh.0));
             }
             let sender = Sender::new(config, Box::new(window), data, start);
-            let cbr = flow
-                .interval()
-                .map(|interval| (Ticker::new(start, interval, stop), budget, size));
+            let cbr = flow.interval().map(|interval| {
+                let ticker = Ticker::new(start, interval, stop).talking(talk(name, flow, streams));
+                (ticker, budget, size)
+            });
             let silent_from = match flow.traffic {
                 Traffic::Greedy => stop.unwrap_or(Instant::MAX),
-                Traffic::Cbr => Instant::MAX,
+                Traffic::Cbr | Traffic::TalkSpurts => Instant::MAX,
             };
             let from = TcpSource::new(source, sender, cbr, silent_from);
             let to = TcpSink::new(sink, Receiver::new(config));
@@ -321,10 +295,18 @@ fn peers(
                 interval: flow.interval(),
                 stop,
                 budget,
+                talk: talk(name, flow, streams),
             };
-            dccp_peers((name, flow, dccp), (source, sink), start, load, streams)
+            dccp_peers((name, flow, dccp), (source, sink), start, &load, streams)
         }
     }
+}
+
+/// Who talks in `flow`, which draws from `talk/NAME`.
+fn talk(name: &str, flow: &Flow, streams: Streams) -> Option<Talk> {
+    let stream = || streams.stream(&format!("talk/{name}"));
+    let talks = flow.traffic == Traffic::TalkSpurts;
+    talks.then(|| Talk::new(flow.spurts.unwrap_or_default(), stream()))
 }
 
 fn tcp_config(flow: &Flow, tcp: &Tcp) -> fairwire_tcp::Config {
@@ -345,7 +327,7 @@ fn dccp_peers(
     (name, flow, dccp): (&str, &Flow, &Dccp),
     (source, sink): (Ends, Ends),
     start: Instant,
-    load: Source,
+    load: &Source,
     streams: Streams,
 ) -> Result<(Peer, Peer), RunError> {
     let encapsulation = match dccp.encapsulation {
@@ -373,7 +355,7 @@ fn dccp_peers(
         endpoint("sender"),
         encapsulation,
         (start, service, client_config),
-        Some(load),
+        Some(load.clone()),
     )
     .with_ccid_changes(changes.map(|change| (Instant::START + change.at, change.ccid)))
     .reading(dccp.receive.every);
@@ -381,7 +363,10 @@ fn dccp_peers(
     listening
         .listen(port(sink.incoming), &[service], server_config)
         .map_err(|error| RunError::Dccp(error.to_string()))?;
-    let answer = dccp.back_ccid.map(|_| load);
+    let answer = dccp.back_ccid.map(|_| Source {
+        talk: talk(&format!("{name}/back"), flow, streams),
+        ..load.clone()
+    });
     let server = DccpPeer::server((sink, name.to_owned()), listening, encapsulation, answer)
         .reading(dccp.receive.every);
     Ok((Peer::Dccp(Box::new(client)), Peer::Dccp(Box::new(server))))

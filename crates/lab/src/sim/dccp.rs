@@ -14,6 +14,7 @@ use fairwire_units::{Duration, Instant, Rate};
 use fairwire_wire::{HeadBuf, ServiceCode};
 
 use super::ends::{Ends, port};
+use super::spurts::Talk;
 use super::store::{Content, Store};
 use super::ticker::{Budget, Ticker};
 use crate::scenario::{IP_HEADER, UDP_HEADER};
@@ -22,13 +23,15 @@ use crate::scenario::{IP_HEADER, UDP_HEADER};
 pub(crate) const SERVICE: ServiceCode = ServiceCode::from_bytes(*b"fair");
 
 /// What the application does once the connection is open.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Source {
     pub(crate) size: u32,
     /// `None` is greedy.
     pub(crate) interval: Option<Duration>,
     pub(crate) stop: Option<Instant>,
     pub(crate) budget: Budget,
+    /// `None` talks all the time.
+    pub(crate) talk: Option<Talk>,
 }
 
 /// A source at work.
@@ -321,7 +324,10 @@ impl DccpPeer {
         };
         self.active = match source.interval {
             None => Active::Greedy,
-            Some(interval) => Active::Cbr(Ticker::new(now, interval, source.stop)),
+            Some(interval) => {
+                let ticker = Ticker::new(now, interval, source.stop);
+                Active::Cbr(ticker.talking(source.talk.clone()))
+            }
         };
         self.tick(now, store);
     }
@@ -379,13 +385,16 @@ impl DccpPeer {
             len: size,
             tag: now.as_nanos(),
         };
+        let meter = store.meter(self.ends.outgoing);
         match self.endpoint.send(now, id, payload) {
             Ok(_) => {
+                meter.offered(now);
                 source.budget.spend(size);
                 true
             }
             Err(SendError::Full) => {
-                store.meter(self.ends.outgoing).refused(now);
+                meter.offered(now);
+                meter.refused(now);
                 false
             }
             Err(error) => {

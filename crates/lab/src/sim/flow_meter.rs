@@ -8,6 +8,14 @@ use super::windows::{Span, Windows};
 /// The counts of one window.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FlowWindow {
+    /// Packets that the application offered.
+    pub(crate) offered: u64,
+    /// Of those offered in this window: what the application at the other end got, and what of it
+    /// came after the play-out limit.
+    pub(crate) got: u64,
+    pub(crate) overdue: u64,
+    /// Sum and number of times from offer to delivery, of those that were not overdue.
+    pub(crate) on_time: (Duration, u64),
     /// Data packets that left the sender.
     pub(crate) sent: u64,
     /// Packets the application offered and the send queue did not take.
@@ -43,16 +51,32 @@ pub(crate) struct FlowMeter {
     pub(crate) periods: Vec<FlowPeriod>,
     /// Has it carried data at all?
     pub(crate) has_data: bool,
+    /// What comes later after its offer is overdue.
+    playout: Option<Duration>,
+    /// Payload that is all there is to send.
+    pub(crate) total: Option<u64>,
+    payload_bytes: u64,
+    /// When all of it had come.
+    pub(crate) completed: Option<Instant>,
 }
 
 impl FlowMeter {
-    pub(crate) fn new(windows: &Windows) -> Self {
+    pub(crate) fn new(windows: &Windows, playout: Option<Duration>) -> Self {
         Self {
             counts: vec![FlowWindow::default(); windows.spans.len()],
             periods: vec![FlowPeriod::default(); windows.periods],
             windows: windows.clone(),
             has_data: false,
+            playout,
+            total: None,
+            payload_bytes: 0,
+            completed: None,
         }
+    }
+
+    /// Window number `index`.
+    pub(crate) fn span(&self, index: usize) -> Span {
+        self.windows.spans[index]
     }
 
     /// The counts of the windows that hold `at`.
@@ -69,6 +93,11 @@ impl FlowMeter {
     pub(crate) fn sent(&mut self, now: Instant) {
         self.has_data = true;
         self.at(now).for_each(|counts| counts.sent += 1);
+    }
+
+    /// The application offered a packet.
+    pub(crate) fn offered(&mut self, now: Instant) {
+        self.at(now).for_each(|counts| counts.offered += 1);
     }
 
     /// The send queue refused a packet of the application.
@@ -109,9 +138,30 @@ impl FlowMeter {
                 counts.app_delays.1 += 1;
             }
         }
+        if let Some(offered_at) = offered_at {
+            self.played(offered_at, now.saturating_since(offered_at));
+        }
         let number = self.windows.period_of(now);
         if let Some(period) = self.periods.get_mut(number) {
             period.payload_bytes += bytes;
+        }
+        self.payload_bytes += bytes;
+        if self.total.is_some_and(|total| self.payload_bytes >= total) {
+            self.completed.get_or_insert(now);
+        }
+    }
+
+    /// A packet that was offered at `offered_at` came after `delay`: in time or not.
+    fn played(&mut self, offered_at: Instant, delay: Duration) {
+        let overdue = self.playout.is_some_and(|limit| delay > limit);
+        for counts in self.at(offered_at) {
+            counts.got += 1;
+            if overdue {
+                counts.overdue += 1;
+            } else {
+                counts.on_time.0 += delay;
+                counts.on_time.1 += 1;
+            }
         }
     }
 }

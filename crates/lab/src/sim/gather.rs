@@ -1,6 +1,8 @@
 //! From meters and readings to the numbers of a run.
 
-use fairwire_measure::jain;
+mod voice;
+
+use fairwire_measure::{Moments, jain, max_over_min};
 use fairwire_units::{Duration, Instant};
 
 use super::build::{Built, Watch};
@@ -10,7 +12,7 @@ use super::sample::Reading;
 use super::store::Store;
 use super::windows::{Span, Windows};
 use crate::results::{Metric, RunResult, Series, SeriesMetric, Subject, Value};
-use crate::scenario::Scenario;
+use crate::scenario::{Flow, Scenario};
 
 /// What was read at each moment, by flow: the sender's side and the receiver's.
 pub(crate) type Readings = Vec<(Instant, Vec<(Reading, Reading)>)>;
@@ -21,6 +23,7 @@ type Gauge = fn(&Reading) -> Option<f64>;
 /// One direction of a flow with all that is known of it.
 struct Direction<'a> {
     subject: Subject,
+    flow: Option<&'a Flow>,
     meter: &'a FlowMeter,
     /// The other direction's.
     back: &'a FlowMeter,
@@ -91,6 +94,7 @@ pub(crate) fn gather(
         for (way, suffix) in [(0, ""), (1, "/back")] {
             let direction = Direction {
                 subject: Subject::flow(&format!("{}{suffix}", flow.name)),
+                flow: scenario.flows.get(&flow.name),
                 meter: &store.meters[2 * index + way],
                 back: &store.meters[2 * index + 1 - way],
                 drops: &links.drops[2 * index + way],
@@ -140,6 +144,8 @@ fn of_direction(readings: &Readings, flow: usize, back: bool) -> Vec<(Instant, R
 }
 
 fn flow_values(out: &mut Collector<'_>, flow: &Direction<'_>) {
+    let baseline = out.scenario.measure.baseline.as_ref();
+    let baseline = baseline.and_then(|name| out.windows.names.iter().position(|it| it == name));
     for (index, span) in out.windows.spans.clone().into_iter().enumerate() {
         let counts = &flow.meter.counts[index];
         let seconds = span.length();
@@ -148,20 +154,35 @@ fn flow_values(out: &mut Collector<'_>, flow: &Direction<'_>) {
         if !flow.meter.has_data {
             continue;
         }
+        let rate = |index: usize| {
+            let length = flow.meter.span(index).length();
+            flow.meter.counts[index].traffic.throughput(length)
+        };
+        let whole = baseline.map(rate).filter(|whole| *whole > 0.0);
+        let ratio = whole.map(|whole| 100.0 * rate(index) / whole);
+        add(Metric::ThroughputRatio, ratio);
         add(Metric::Goodput, Some(counts.traffic.goodput(seconds)));
         let dropped = flow.drops.counts[index];
         add(Metric::Sent, Some(counts.sent as f64));
         add(Metric::Delivered, Some(counts.delivered as f64));
+        let per_second = |packets: u64| Some(packets as f64 / seconds.as_secs_f64());
+        add(Metric::SentRate, per_second(counts.sent));
+        add(Metric::DeliveredRate, per_second(counts.delivered));
         add(Metric::Dropped, Some(dropped as f64));
         let loss = (counts.sent > 0).then(|| 100.0 * dropped as f64 / counts.sent as f64);
         add(Metric::Loss, loss);
         add(Metric::Refused, Some(counts.refused as f64));
+        voice::values(&mut add, flow.flow, counts);
         delays(&mut add, counts, &flow.back.counts[index]);
         sampled(&mut add, flow, span);
         if index == 0 {
             add(
                 Metric::FirstLoss,
                 flow.drops.first.map(Instant::as_secs_f64),
+            );
+            add(
+                Metric::Completed,
+                flow.meter.completed.map(Instant::as_secs_f64),
             );
             let (peak, at) = peak(flow.meter, out.windows);
             out.add(&flow.subject, 0, Metric::PeakThroughput, peak);
@@ -223,6 +244,15 @@ fn sampled(add: &mut impl FnMut(Metric, Option<f64>), flow: &Direction<'_>, span
         Metric::SrttMean,
         mean(&|reading| reading.srtt.map(Duration::as_secs_f64)),
     );
+    let mut srtts = Moments::new();
+    for (_, sender, _) in within() {
+        if let Some(srtt) = sender.srtt {
+            srtts.push(srtt.as_secs_f64());
+        }
+    }
+    add(Metric::SrttMin, srtts.least());
+    add(Metric::SrttMax, srtts.greatest());
+    add(Metric::SrttSpread, srtts.deviation());
     let at = |moment: Instant| {
         let position = flow.readings.iter().find(|(at, _, _)| *at == moment);
         position.map_or_else(Default::default, |(_, sender, receiver)| {
@@ -343,6 +373,7 @@ fn link_values(out: &mut Collector<'_>, link: &LinkMeter) {
         add(Metric::QueueMax, counts.queue_max as f64);
         add(Metric::QueueDrops, counts.queue_drops as f64);
         add(Metric::LinkLosses, counts.losses as f64);
+        add(Metric::Marks, counts.marks as f64);
     }
     let windows = out.windows;
     let queue = link
@@ -367,5 +398,7 @@ fn fairness(out: &mut Collector<'_>, store: &Store, flows: usize) {
         };
         let rates: Vec<f64> = (0..flows).map(rate).collect();
         out.add(&Subject::All, index, Metric::Jain, jain(&rates));
+        let factor = max_over_min(&rates);
+        out.add(&Subject::All, index, Metric::MaxOverMin, factor);
     }
 }

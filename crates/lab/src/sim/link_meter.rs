@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use fairwire_net::{DropReason, LinkId, Observer, Place, Sighting};
-use fairwire_units::{Duration, Instant};
+use fairwire_units::{Duration, Ecn, Instant};
 
 use super::store::Store;
 use super::windows::Windows;
@@ -20,6 +20,7 @@ pub(crate) struct LinkWindow {
     pub(crate) queue_max: u64,
     pub(crate) queue_drops: u64,
     pub(crate) losses: u64,
+    pub(crate) marks: u64,
 }
 
 /// One direction of a link.
@@ -28,8 +29,8 @@ pub(crate) struct LinkMeter {
     pub(crate) name: String,
     pub(crate) rate_bits_per_s: u64,
     framing: u64,
-    /// When each packet in queue and transmitter came.
-    inside: VecDeque<Instant>,
+    /// When each packet in queue and transmitter came, and whether it was marked then.
+    inside: VecDeque<(Instant, bool)>,
     pub(crate) counts: Vec<LinkWindow>,
     /// Packet time per period.
     pub(crate) periods: Vec<u128>,
@@ -128,7 +129,7 @@ impl LinkMeter {
 
     /// The run ends at `end`: who is still inside was so until then.
     pub(crate) fn finish(&mut self, windows: &Windows, end: Instant) {
-        while let Some(entered) = self.inside.pop_front() {
+        while let Some((entered, _)) = self.inside.pop_front() {
             self.was_inside(windows, entered, end);
         }
     }
@@ -147,7 +148,9 @@ impl Observer<Store> for LinkMeters {
         let Some((meter, windows)) = self.link(seen.place) else {
             return;
         };
-        meter.inside.push_back(seen.at);
+        meter
+            .inside
+            .push_back((seen.at, seen.packet.ecn == Ecn::Ce));
         let inside = meter.inside.len() as u64;
         for (counts, span) in meter.counts.iter_mut().zip(&windows.spans) {
             if span.holds(seen.at) {
@@ -161,8 +164,15 @@ impl Observer<Store> for LinkMeters {
             return;
         };
         // First in, first out: a discipline that reorders would need names here.
-        if let Some(entered) = meter.inside.pop_front() {
-            meter.was_inside(windows, entered, seen.at);
+        let Some((entered, was_marked)) = meter.inside.pop_front() else {
+            return;
+        };
+        meter.was_inside(windows, entered, seen.at);
+        if was_marked || seen.packet.ecn != Ecn::Ce {
+            return;
+        }
+        for (counts, span) in meter.counts.iter_mut().zip(&windows.spans) {
+            counts.marks += u64::from(span.holds(seen.at));
         }
     }
 
@@ -184,12 +194,20 @@ impl Observer<Store> for LinkMeters {
         let Some((meter, windows)) = self.link(seen.place) else {
             return;
         };
+        // What is dropped at the head has waited; everything else never came in, or has left.
+        if reason == DropReason::Head
+            && let Some((entered, _)) = meter.inside.pop_front()
+        {
+            meter.was_inside(windows, entered, seen.at);
+        }
         for (counts, span) in meter.counts.iter_mut().zip(&windows.spans) {
             if !span.holds(seen.at) {
                 continue;
             }
             match reason {
-                DropReason::QueueFull => counts.queue_drops += 1,
+                DropReason::QueueFull | DropReason::Early | DropReason::Head => {
+                    counts.queue_drops += 1;
+                }
                 _ => counts.losses += 1,
             }
         }

@@ -1,13 +1,17 @@
-//! The clock of a CBR source.
+//! The clock of a source: CBR, or talk spurts.
 
 use fairwire_units::{Duration, Instant};
 
+use super::spurts::Talk;
+
 /// Ticks at a constant interval until its end or until enough was sent.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Ticker {
     next: Option<Instant>,
     interval: Duration,
     stop: Option<Instant>,
+    /// A generator is large, and most sources have none.
+    talk: Option<Box<Talk>>,
 }
 
 impl Ticker {
@@ -17,8 +21,18 @@ impl Ticker {
             next: Some(start),
             interval,
             stop,
+            talk: None,
         }
         .unless_over()
+    }
+
+    /// Ticks only while somebody talks, who begins now.
+    pub(crate) fn talking(mut self, talk: Option<Talk>) -> Self {
+        self.talk = talk.map(Box::new);
+        if let (Some(talk), Some(start)) = (&mut self.talk, self.next) {
+            talk.begin(start);
+        }
+        self
     }
 
     /// The next tick.
@@ -30,8 +44,9 @@ impl Ticker {
     pub(crate) fn tick(&mut self, now: Instant) -> bool {
         match self.next {
             Some(at) if at <= now => {
-                self.next = Some(at + self.interval);
-                *self = self.unless_over();
+                let due = at + self.interval;
+                self.next = Some(self.talk.as_mut().map_or(due, |talk| talk.next(due)));
+                self.end_if_over();
                 true
             }
             _ => false,
@@ -44,10 +59,15 @@ impl Ticker {
     }
 
     fn unless_over(mut self) -> Self {
+        self.end_if_over();
+        self
+    }
+
+    fn end_if_over(&mut self) {
+        let stop = self.stop;
         self.next = self
             .next
-            .filter(|next| self.stop.is_none_or(|stop| *next < stop));
-        self
+            .filter(|next| stop.is_none_or(|stop| *next < stop));
     }
 }
 
@@ -76,9 +96,11 @@ impl Budget {
 
 #[cfg(test)]
 mod tests {
+    use fairwire_net::Streams;
     use fairwire_units::{Duration, Instant};
 
-    use super::{Budget, Ticker};
+    use super::{Budget, Talk, Ticker};
+    use crate::scenario::Spurts;
 
     fn ms(ms: u64) -> Instant {
         Instant::START + Duration::from_millis(ms)
@@ -97,6 +119,35 @@ mod tests {
             Ticker::new(ms(5), Duration::from_millis(1), Some(ms(5))).next(),
             None
         );
+    }
+
+    /// Somebody who talks 1.004 s and pauses 1.587 s on average (ITU-T P.59) talks 38.75 % of the
+    /// time; within a spurt frames are 20 ms apart, and the last one is sent in full.
+    #[test]
+    fn talk_has_its_share() {
+        let stream = Streams::new(1).stream("talk/voice");
+        let every = Duration::from_millis(20);
+        let mut ticker =
+            Ticker::new(ms(0), every, None).talking(Some(Talk::new(Spurts::default(), stream)));
+        let (mut frames, mut spurts, mut last) = (0u32, 1u32, ms(0));
+        let end = ms(20_000_000);
+        while let Some(at) = ticker.next().filter(|at| *at < end) {
+            assert!(ticker.tick(at));
+            frames += 1;
+            if at > last + every {
+                spurts += 1;
+            }
+            last = at;
+        }
+        // A spurt of t has 1 + floor(t / 20 ms) frames: 1 / (1 - exp(-0.02 / 1.004)) = 50.7 on average,
+        // so it lasts 1.014 s; the pause counts from the end of the talk, and what is left of the last frame
+        // comes off it: spurts come each 2.591 s but for those pauses that are shorter than it, 0.03 %.
+        let each = 20_000.0 / f64::from(spurts);
+        // Four standard errors: 4 * sqrt(1.004^2 + 1.587^2) / sqrt(7719) = 0.086.
+        assert!((each - 2.591).abs() < 0.086, "{each}");
+        let length = f64::from(frames) / f64::from(spurts);
+        // 4 * 50.2 / sqrt(7719) = 2.3.
+        assert!((length - 50.7).abs() < 2.3, "{length}");
     }
 
     /// The last packet is as long as what is left.

@@ -45,7 +45,9 @@ impl UdpSource {
             tag: now.as_nanos(),
         };
         let handle = store.put(Content::Udp, payload, now, true);
-        store.meter(self.ends.outgoing).sent(now);
+        let meter = store.meter(self.ends.outgoing);
+        meter.offered(now);
+        meter.sent(now);
         let wire_len = IP_HEADER + UDP_HEADER + size;
         Some(self.ends.packet(wire_len, Ecn::NotEct, handle))
     }

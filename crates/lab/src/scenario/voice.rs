@@ -1,0 +1,86 @@
+//! Speech: codecs, and people who talk and listen by turns.
+
+use fairwire_measure::SpeechCodec;
+use fairwire_units::{Duration, Size};
+use serde::{Deserialize, Serialize};
+
+use super::quantity::text;
+
+/// The header of RTP without contributing sources (RFC 3550, section 5.1), bytes; in DCCP each datagram is
+/// one RTP packet (RFC 5762, section 4.1).
+pub const RTP_HEADER: u32 = 12;
+
+/// A speech codec: what it sends, and what it is worth.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+pub enum CodecName {
+    /// 160 bytes in 20 ms (64 kbit/s); a lost packet is silence.
+    #[serde(rename = "g711")]
+    G711,
+    /// The same; losses are concealed (G.711, appendix I).
+    #[serde(rename = "g711-plc")]
+    G711Plc,
+    /// 20 bytes in 20 ms (8 kbit/s).
+    #[serde(rename = "g729a")]
+    G729a,
+    /// 80 bytes in 30 ms (21.3 kbit/s), as in the paper voip.
+    #[serde(rename = "voice-80")]
+    Voice80,
+}
+
+impl CodecName {
+    /// A frame.
+    pub fn frame(self) -> Size {
+        Size::new(match self {
+            Self::G711 | Self::G711Plc => 160,
+            Self::G729a => 20,
+            Self::Voice80 => 80,
+        })
+    }
+
+    /// The speech that a frame holds.
+    pub fn every(self) -> Duration {
+        Duration::from_millis(match self {
+            Self::Voice80 => 30,
+            Self::G711 | Self::G711Plc | Self::G729a => 20,
+        })
+    }
+
+    /// What it does to speech. The 80-byte codec is not one that G.113 lists: it counts as G.729A.
+    pub fn quality(self) -> SpeechCodec {
+        match self {
+            Self::G711 => SpeechCodec::G711,
+            Self::G711Plc => SpeechCodec::G711_CONCEALED,
+            Self::G729a | Self::Voice80 => SpeechCodec::G729A,
+        }
+    }
+}
+
+/// Talk and silence by turns, each exponential.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Spurts {
+    /// Mean length of a talk spurt.
+    #[serde(with = "text", default = "talk")]
+    pub talk: Duration,
+    /// Mean length of a pause.
+    #[serde(with = "text", default = "pause")]
+    pub pause: Duration,
+}
+
+/// ITU-T P.59: what conversations are like on average.
+impl Default for Spurts {
+    fn default() -> Self {
+        Self {
+            talk: talk(),
+            pause: pause(),
+        }
+    }
+}
+
+fn talk() -> Duration {
+    Duration::from_millis(1_004)
+}
+
+fn pause() -> Duration {
+    Duration::from_millis(1_587)
+}

@@ -1,0 +1,44 @@
+//! What the applications at both ends make of a flow of datagrams: what came, what came too late, and
+//! what a call over it is worth.
+
+use fairwire_measure::{Call, mos};
+
+use crate::results::Metric;
+use crate::scenario::Flow;
+use crate::sim::flow_meter::FlowWindow;
+
+/// Adds what can be said of `flow` in a window.
+pub(super) fn values(
+    add: &mut impl FnMut(Metric, Option<f64>),
+    flow: Option<&Flow>,
+    counts: &FlowWindow,
+) {
+    // TCP is offered bytes, which have no fate of their own.
+    if counts.offered == 0 {
+        return;
+    }
+    add(Metric::Offered, Some(counts.offered as f64));
+    // A greedy source has no packets that it could not send.
+    let Some((flow, frame)) = flow.and_then(|flow| Some((flow, flow.interval()?))) else {
+        return;
+    };
+    let share = |lost: u64| lost as f64 / counts.offered as f64;
+    let lost = counts.offered.saturating_sub(counts.got);
+    let unplayed = lost + counts.overdue;
+    add(Metric::Overdue, Some(counts.overdue as f64));
+    add(Metric::LossOffered, Some(100.0 * share(lost)));
+    add(Metric::LossPlayout, Some(100.0 * share(unplayed)));
+    let Some(codec) = flow.codec else {
+        return;
+    };
+    let (sum, count) = counts.on_time;
+    let rating = if count == 0 {
+        // Nothing was heard.
+        0.0
+    } else {
+        let delay = sum.as_secs_f64() / count as f64 + frame.as_secs_f64();
+        Call::new(codec.quality(), 1e3 * delay, share(unplayed)).rating()
+    };
+    add(Metric::RFactor, Some(rating));
+    add(Metric::Mos, Some(mos(rating)));
+}
