@@ -33,7 +33,7 @@ pub(super) struct WrittenCheck {
 
 /// What a check asks.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "kebab-case")]
 pub enum Kind {
     /// Each value is within `tolerance` of the one expected.
     Absolute,
@@ -47,6 +47,12 @@ pub enum Kind {
     Increasing,
     /// Each is less than the one before it.
     Decreasing,
+    /// None is greater than the one before it.
+    NonIncreasing,
+    /// The first is less than every other.
+    Least,
+    /// The first is greater than every other.
+    Greatest,
     /// The least and the greatest are at most `tolerance` apart.
     Equal,
 }
@@ -126,8 +132,8 @@ impl Check {
         let (numbers, tolerance) = match self.kind {
             Kind::Absolute | Kind::Relative | Kind::Factor => (wanted, true),
             Kind::Range => (2, false),
-            Kind::Increasing | Kind::Decreasing => (0, false),
-            Kind::Equal => (0, true),
+            kind if kind.is_order() => (0, false),
+            _ => (0, true),
         };
         if found != numbers {
             return Err(format!(
@@ -138,7 +144,7 @@ impl Check {
             let has = if tolerance { "needs a" } else { "has no" };
             return Err(format!("a check of this kind {has} 'tolerance'"));
         }
-        let compares = matches!(self.kind, Kind::Increasing | Kind::Decreasing | Kind::Equal);
+        let compares = self.kind.is_order() || self.kind == Kind::Equal;
         if compares && wanted < 2 {
             return Err("a comparison needs at least two quantities".into());
         }
@@ -175,6 +181,12 @@ impl Check {
 }
 
 impl Kind {
+    /// Does it compare the values with each other and nothing else?
+    fn is_order(self) -> bool {
+        use Kind::{Decreasing, Greatest, Increasing, Least, NonIncreasing};
+        [Increasing, Decreasing, NonIncreasing, Least, Greatest].contains(&self)
+    }
+
     /// Does it hold for `values`?
     fn holds(self, values: &[f64], expected: &[f64], tolerance: f64) -> bool {
         let mut pairs = values.iter().zip(expected);
@@ -192,6 +204,9 @@ impl Kind {
             },
             Self::Increasing => values.windows(2).all(|pair| pair[0] < pair[1]),
             Self::Decreasing => values.windows(2).all(|pair| pair[0] > pair[1]),
+            Self::NonIncreasing => values.windows(2).all(|pair| pair[0] >= pair[1]),
+            Self::Least => values.iter().skip(1).all(|value| values[0] < *value),
+            Self::Greatest => values.iter().skip(1).all(|value| values[0] > *value),
             Self::Equal => {
                 let least = values.iter().copied().fold(f64::INFINITY, f64::min);
                 let greatest = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -237,6 +252,9 @@ impl Checked {
             },
             Kind::Increasing => "each more than the one before".into(),
             Kind::Decreasing => "each less than the one before".into(),
+            Kind::NonIncreasing => "none more than the one before".into(),
+            Kind::Least => "the first less than every other".into(),
+            Kind::Greatest => "the first more than every other".into(),
             Kind::Equal => format!("equal within {}{space}{unit}", self.tolerance),
         }
     }
@@ -274,6 +292,12 @@ mod tests {
             (Kind::Increasing, vec![1.0, 1.0], vec![], 0.0, false),
             (Kind::Decreasing, vec![2.0, 1.0], vec![], 0.0, true),
             (Kind::Decreasing, vec![1.0, 1.0], vec![], 0.0, false),
+            (Kind::NonIncreasing, vec![2.0, 1.0, 1.0], vec![], 0.0, true),
+            (Kind::NonIncreasing, vec![1.0, 1.1], vec![], 0.0, false),
+            (Kind::Least, vec![1.0, 3.0, 2.0], vec![], 0.0, true),
+            (Kind::Least, vec![2.0, 3.0, 2.0], vec![], 0.0, false),
+            (Kind::Greatest, vec![3.0, 1.0, 2.0], vec![], 0.0, true),
+            (Kind::Greatest, vec![3.0, 1.0, 3.0], vec![], 0.0, false),
             (Kind::Equal, vec![100.0, 110.0, 105.0], vec![], 10.0, true),
             (Kind::Equal, vec![100.0, 110.1, 105.0], vec![], 10.0, false),
         ] {

@@ -1,8 +1,10 @@
 //! Quantities: what claims and tables speak of, and what runs say about them.
 //!
 //! A quantity is a value of a cell (a metric, or a moment read off a series), a published number,
-//! or one made of others: ratio, difference, sum, Jain's index. Names are checked when a paper is
+//! or one made of others: ratio, difference, sum, the least, Jain's index, the throughput equation. Names are checked when a paper is
 //! loaded, so that evaluating can only find that a run does not have a value.
+
+mod equation;
 
 use std::collections::BTreeMap;
 
@@ -11,6 +13,7 @@ use serde::Deserialize;
 
 use super::{Names, Unit};
 use crate::results::{Metric, Results, RunResult, Subject, WHOLE};
+use equation::{Tfrc, WrittenTfrc};
 
 /// A quantity as it is written in a file.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
@@ -26,6 +29,8 @@ pub(super) struct Written {
     pub(super) difference: Option<Vec<Written>>,
     pub(super) sum: Option<Vec<Written>>,
     pub(super) jain: Option<Vec<Written>>,
+    pub(super) least: Option<Vec<Written>>,
+    pub(super) tfrc: Option<Box<WrittenTfrc>>,
 }
 
 /// A quantity whose names exist.
@@ -55,12 +60,15 @@ pub(super) enum What {
     Moment(String),
 }
 
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Made {
     Ratio,
     Difference,
     Sum,
     Jain,
+    Least,
+    /// Of a round trip and a loss event rate.
+    Tfrc(Tfrc),
 }
 
 /// What the runs say about a quantity, in a unit.
@@ -124,11 +132,15 @@ impl Written {
             (Made::Difference, &self.difference),
             (Made::Sum, &self.sum),
             (Made::Jain, &self.jain),
+            (Made::Least, &self.least),
         ];
         let mut made = made
             .into_iter()
             .filter_map(|(how, parts)| parts.as_ref().map(|parts| (how, parts)));
         let Some((how, parts)) = made.next() else {
+            if let Some(tfrc) = &self.tfrc {
+                return tfrc.resolve(names);
+            }
             return match &self.published {
                 Some(table) => self.resolve_published(table, names),
                 None => self.resolve_value(names),
@@ -136,12 +148,13 @@ impl Written {
         };
         let alone = made.next().is_none() && self.cell.is_none() && self.metric.is_none();
         if !alone {
-            return Err("a quantity is one thing: a cell's metric, published, ratio, difference, sum or jain".into());
+            return Err("a quantity is one thing: a cell's metric, published, ratio, difference, sum, least or jain".into());
         }
         let pair = matches!(how, Made::Ratio | Made::Difference);
         if parts.is_empty() || (pair && parts.len() != 2) {
             return Err(
-                "a ratio and a difference have two parts, a sum and jain at least one".into(),
+                "a ratio and a difference have two parts, a sum, least and jain at least one"
+                    .into(),
             );
         }
         let parts = parts
@@ -213,6 +226,9 @@ impl Quantity {
                 how: Made::Ratio | Made::Jain,
                 ..
             } => "",
+            Self::Made {
+                how: Made::Tfrc(_), ..
+            } => "bit/s",
             Self::Made { parts, .. } => parts.first().map_or("", |part| part.base()),
         }
     }
@@ -265,6 +281,14 @@ impl Quantity {
                 how: Made::Jain,
                 parts,
             } => format!("Jain({})", joined(parts, ", ")),
+            Self::Made {
+                how: Made::Least,
+                parts,
+            } => format!("least of {}", joined(parts, ", ")),
+            Self::Made {
+                how: Made::Tfrc(_),
+                parts,
+            } => format!("equation at {}", joined(parts, " and ")),
         }
     }
 
@@ -384,7 +408,9 @@ impl Made {
             (Self::Difference, [from, less]) => from - less,
             (Self::Sum, values) => values.iter().sum(),
             (Self::Jain, values) => jain(values)?,
-            (Self::Ratio | Self::Difference, _) => return None,
+            (Self::Least, values) => values.iter().copied().reduce(f64::min)?,
+            (Self::Tfrc(equation), [rtt, p]) => equation.of(*rtt, *p),
+            (Self::Ratio | Self::Difference | Self::Tfrc(_), _) => return None,
         };
         value.is_finite().then_some(value)
     }

@@ -21,6 +21,7 @@ const UNITS: &[Unit] = &[
     unit("ms", "s", 1e-3, 2),
     unit("%", "%", 1.0, 5),
     unit("packets", "packets", 1.0, 1),
+    unit("packets/s", "packets/s", 1.0, 2),
     unit("times", "times", 1.0, 1),
     unit("B", "B", 1.0, 0),
     unit("", "", 1.0, 3),

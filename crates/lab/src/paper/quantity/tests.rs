@@ -68,3 +68,52 @@ fn ratios_are_paired_by_seed() {
     assert_eq!(never.value(), None, "nothing is divided by zero");
     assert_eq!(never.text(), "no value");
 }
+
+/// The parts of the equation are a time and a share; anything else is refused, and so is a lack of one.
+#[test]
+fn the_equation_needs_a_time_and_a_share() {
+    let paper = paper("claims = []").expect("loads");
+    let published = BTreeMap::new();
+    let names = Names {
+        cells: &paper.cells,
+        moments: &paper.moments,
+        published: &published,
+    };
+    let part = |metric: &str| {
+        format!("{{ cell = \"a\", flow = \"dccp\", metric = \"{metric}\", window = \"late\" }}")
+    };
+    let resolve = |rtt: &str, p: &str| {
+        let (rtt, p) = (part(rtt), part(p));
+        let written: Written =
+            toml::from_str(&format!("tfrc = {{ bytes = 500, rtt = {rtt}, p = {p} }}"))
+                .expect("parses");
+        written.resolve(&names).map(|quantity| quantity.base())
+    };
+    assert_eq!(resolve("srtt_mean", "loss"), Ok("bit/s"));
+    assert!(
+        resolve("loss", "loss")
+            .expect_err("no time")
+            .contains("time")
+    );
+    assert!(
+        resolve("srtt_mean", "throughput")
+            .expect_err("no share")
+            .contains("share")
+    );
+}
+
+/// The least of several, seed by seed.
+#[test]
+fn the_least_of_several() {
+    let least = RATIO.replace("ratio", "least");
+    let measured = measure(
+        &least,
+        "late",
+        "kbit/s",
+        &[
+            ("a", &[(0.0, 3.0), (0.0, 9.0)]),
+            ("b", &[(0.0, 5.0), (0.0, 5.0)]),
+        ],
+    );
+    assert_eq!(measured.value(), Some(4.0), "3 and 5");
+}

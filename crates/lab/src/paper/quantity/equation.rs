@@ -1,0 +1,97 @@
+//! The throughput equation as a quantity: what TFRC may send at a round trip and a loss event rate.
+
+use fairwire_cc::tfrc::Equation;
+use fairwire_units::Duration;
+use serde::Deserialize;
+
+use super::{Made, Names, Quantity, Written};
+
+/// `tfrc = { bytes, b, t_rto_rtts, rtt = {...}, p = {...} }` as it is written.
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub(in crate::paper) struct WrittenTfrc {
+    /// Bytes of a packet.
+    bytes: f64,
+    #[serde(default = "one")]
+    b: f64,
+    #[serde(default = "four")]
+    t_rto_rtts: f64,
+    /// A time.
+    rtt: Written,
+    /// A share, plain or in per cent.
+    p: Written,
+}
+
+fn one() -> f64 {
+    1.0
+}
+
+fn four() -> f64 {
+    4.0
+}
+
+/// The equation with its constants and its packet.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(in crate::paper) struct Tfrc {
+    equation: Equation,
+    bytes: f64,
+    /// What one of the loss rate's unit is.
+    p_unit: f64,
+}
+
+impl WrittenTfrc {
+    pub(super) fn resolve(&self, names: &Names<'_>) -> Result<Quantity, String> {
+        let parts = vec![self.rtt.resolve(names)?, self.p.resolve(names)?];
+        let p_unit = match parts[1].base() {
+            "" => 1.0,
+            "%" => 0.01,
+            other => return Err(format!("the 'p' of tfrc is a share, not in {other}")),
+        };
+        if parts[0].base() != "s" {
+            return Err("the 'rtt' of tfrc is a time".into());
+        }
+        let how = Made::Tfrc(Tfrc {
+            equation: Equation {
+                b: self.b,
+                t_rto_rtts: self.t_rto_rtts,
+            },
+            bytes: self.bytes,
+            p_unit,
+        });
+        Ok(Quantity::Made { how, parts })
+    }
+}
+
+impl Tfrc {
+    /// In bits per second.
+    pub(super) fn of(self, rtt_s: f64, p: f64) -> f64 {
+        let rtt = Duration::from_secs_f64(rtt_s);
+        8.0 * self.equation.rate(self.bytes, rtt, p * self.p_unit)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fairwire_cc::tfrc::Equation;
+
+    use super::Tfrc;
+
+    /// 1000 bytes at 1.2063 s: 162.3 kbit/s at 0.24 %, 120.8 at 0.42 %; at 0.5192 s and 0.48 % 261.1. By hand,
+    /// s / (R sqrt(2p/3) + 4R 3 sqrt(3p/8) p (1 + 32 p^2)).
+    #[test]
+    fn by_hand() {
+        let equation = Tfrc {
+            equation: Equation::RFC5348,
+            bytes: 1_000.0,
+            p_unit: 0.01,
+        };
+        for (rtt, percent, kbit_s) in [
+            (1.2063, 0.24, 162.3),
+            (1.2063, 0.42, 120.8),
+            (0.5192, 0.48, 261.1),
+        ] {
+            let ours = equation.of(rtt, percent) / 1e3;
+            assert!((ours - kbit_s).abs() < 0.1, "{ours}");
+        }
+    }
+}
