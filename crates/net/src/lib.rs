@@ -1,10 +1,12 @@
-//! A deterministic packet network: links, queues, loss, taps.
+//! A deterministic packet network: links, shared media, queues, loss, taps.
 //!
 //! It moves opaque packets between [`Agent`]s and knows no protocol. The same seed gives the
 //! same events in the same order on every machine.
 //!
 //! 1. Build a [`Topology`]: nodes, and one-directional links described by [`LinkSpec`] (or the
-//!    shapes [`Topology::chain`] and [`Topology::dumbbell`]).
+//!    shapes [`Topology::chain`] and [`Topology::dumbbell`]); then what has no wires: a
+//!    [`Topology::medium`] with its [`Topology::access_point`]s and [`Topology::station`]s, which may
+//!    [`Topology::hand_off`]; and hosts that are slow ([`Topology::host`]).
 //! 2. Make a [`Network`] of it, with the [`Agent`]s' store and an [`Observer`] (`()` for none).
 //! 3. Place the agents, then [`Network::run_until`] a moment; ask, change, run on.
 //!
@@ -13,7 +15,9 @@
 //! what an observer on the wires sees into one number that two equal runs share.
 
 mod agent;
+mod air;
 mod digest;
+mod host;
 mod link;
 mod loss;
 mod network;
@@ -27,7 +31,12 @@ mod transmitter;
 mod variation;
 
 pub use agent::{Agent, FlowId, Handle, NodeId, Packet, Release};
+pub use air::{
+    Dcf, HandOff, MAC_FRAMING, MediumId, PhyRate, RadioSpec, RadioStats, RateControl, StationSpec,
+    Stranded,
+};
 pub use digest::{Digest, DigestValue};
+pub use host::HostSpec;
 pub use link::{LinkId, LinkSpec, LinkStats};
 pub use loss::{
     Bernoulli, BitErrors, Bursts, GilbertElliott, Loss, Nth, Oversize, Periodic, Verdict, every,

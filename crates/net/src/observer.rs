@@ -34,6 +34,10 @@ pub enum DropReason {
     Early = 6,
     /// A queue dropped it after it had waited, in order to signal congestion (`CoDel`).
     Head = 7,
+    /// The station it was at, or for, had left its access point.
+    Away = 8,
+    /// The host had too much to do.
+    Busy = 9,
 }
 
 /// A packet, seen.
@@ -67,6 +71,10 @@ pub trait Observer<S> {
     #[inline]
     fn departed(&mut self, _seen: &Sighting<'_, S>) {}
 
+    /// The packet left a queue that it had entered, unsent: it is dropped next, or goes another way.
+    #[inline]
+    fn withdrawn(&mut self, _seen: &Sighting<'_, S>) {}
+
     /// The packet's last bit came to the far end of its link.
     #[inline]
     fn delivered(&mut self, _seen: &Sighting<'_, S>) {}
@@ -93,6 +101,12 @@ impl<S, A: Observer<S>, B: Observer<S>> Observer<S> for (A, B) {
     fn departed(&mut self, seen: &Sighting<'_, S>) {
         self.0.departed(seen);
         self.1.departed(seen);
+    }
+
+    #[inline]
+    fn withdrawn(&mut self, seen: &Sighting<'_, S>) {
+        self.0.withdrawn(seen);
+        self.1.withdrawn(seen);
     }
 
     #[inline]
@@ -123,6 +137,13 @@ impl<S, O: Observer<S>> Observer<S> for Option<O> {
     fn departed(&mut self, seen: &Sighting<'_, S>) {
         if let Some(observer) = self {
             observer.departed(seen);
+        }
+    }
+
+    #[inline]
+    fn withdrawn(&mut self, seen: &Sighting<'_, S>) {
+        if let Some(observer) = self {
+            observer.withdrawn(seen);
         }
     }
 

@@ -1,10 +1,13 @@
 //! Nodes, links between them, and the two shapes most experiments have.
 
 mod shapes;
+mod wireless;
 
+use crate::air::Air;
+use crate::host::Server;
 use crate::link::Link;
 use crate::routing::Routes;
-use crate::{LinkId, LinkSpec, NodeId};
+use crate::{HostSpec, LinkId, LinkSpec, NodeId};
 
 pub use shapes::{Access, Chain, Dumbbell, Side, Towards};
 
@@ -15,6 +18,18 @@ pub struct Topology {
     nodes: u32,
     ends: Vec<(NodeId, NodeId)>,
     links: Vec<Link>,
+    air: Air,
+    hosts: Vec<(NodeId, HostSpec)>,
+}
+
+/// What a topology comes to.
+pub(crate) struct Parts {
+    pub(crate) nodes: usize,
+    pub(crate) routes: Routes,
+    pub(crate) ends: Vec<(NodeId, NodeId)>,
+    pub(crate) links: Vec<Link>,
+    pub(crate) air: Air,
+    pub(crate) hosts: Vec<Server>,
 }
 
 impl Topology {
@@ -33,8 +48,9 @@ impl Topology {
     /// A new link, one way. Numbers are given from zero up.
     ///
     /// # Panics
-    /// If one of the nodes is not of this topology.
+    /// If one of the nodes is not of this topology, or there are stations already: wires come first.
     pub fn link(&mut self, from: NodeId, to: NodeId, spec: LinkSpec) -> LinkId {
+        assert!(self.air.is_empty(), "wires come before stations");
         assert!(from.0 < self.nodes, "{from:?} is not of this topology");
         assert!(to.0 < self.nodes, "{to:?} is not of this topology");
         let id = LinkId(u32::try_from(self.links.len()).expect("fewer than 2^32 links"));
@@ -66,9 +82,16 @@ impl Topology {
         &self.ends
     }
 
-    pub(crate) fn into_parts(self) -> (usize, Routes, Vec<(NodeId, NodeId)>, Vec<Link>) {
+    pub(crate) fn into_parts(self) -> Parts {
         let nodes = self.nodes as usize;
-        let routes = Routes::new(nodes, &self.ends);
-        (nodes, routes, self.ends, self.links)
+        let hosts = self.hosts.into_iter();
+        Parts {
+            nodes,
+            routes: Routes::new(nodes, &self.air.active(&self.ends)),
+            ends: self.ends,
+            links: self.links,
+            air: self.air,
+            hosts: hosts.map(|(node, spec)| Server::new(node, spec)).collect(),
+        }
     }
 }

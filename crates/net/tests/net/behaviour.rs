@@ -60,6 +60,8 @@ impl Observer<Ledger> for Log {
             DropReason::NoAgent => "no agent",
             DropReason::Early => "early",
             DropReason::Head => "head",
+            DropReason::Away => "away",
+            DropReason::Busy => "busy",
         };
         self.note(seen, what);
     }

@@ -1,0 +1,360 @@
+//! Media that many share: 802.11g, its access points and its stations.
+//!
+//! - [`dcf`]: who sends when, and who collides.
+//! - [`phy`]: what a frame takes.
+//! - [`adapt`] and [`signal`]: which mode a sender takes, and what a weak signal garbles.
+//! - [`radio`]: a sender's queue and backoff.
+//! - [`handoff`]: stations that change their access point.
+//!
+//! A station has one radio and one hop up, to the access point it belongs to; an access point
+//! has one radio, one queue, and a hop down to each station that may come to it. Hops are links to
+//! whoever routes, watches or asks for statistics.
+
+mod adapt;
+mod dcf;
+mod handoff;
+mod phy;
+mod radio;
+mod signal;
+mod spec;
+
+use std::collections::VecDeque;
+
+use fairwire_units::Instant;
+
+use crate::link::World;
+use crate::observer::{DropReason, Observer, Place, Sighting};
+use crate::queue::{Admission, Backlog, Next, Queued};
+use crate::schedule::Key;
+use crate::{LinkId, LinkStats, NodeId, Packet, Release, Stream};
+use adapt::Adaptation;
+use dcf::{Airtime, Medium};
+use handoff::Mover;
+use radio::{Radio, Role, Serving};
+use signal::Signal;
+
+pub use adapt::RateControl;
+pub use dcf::Dcf;
+pub use handoff::{HandOff, Stranded};
+pub use phy::{MAC_FRAMING, PhyRate};
+pub use radio::{RadioSpec, RadioStats};
+pub use spec::{MediumId, StationSpec};
+
+/// One direction between an access point and a station.
+#[derive(Debug)]
+pub(crate) struct Hop {
+    id: LinkId,
+    /// The radio that sends.
+    from: usize,
+    /// The radio that receives; a station's hop up leads to another one after a hand-off.
+    to: usize,
+    rate: Adaptation,
+    signal: Option<(Signal, Stream)>,
+    stats: LinkStats,
+}
+
+/// All media, radios and hops of a network.
+#[derive(Debug, Default)]
+pub(crate) struct Air {
+    media: Vec<Medium>,
+    radios: Vec<Radio>,
+    hops: Vec<Hop>,
+    movers: Vec<Mover>,
+    /// Packets that go on by wire, from the node they are at.
+    pub(crate) outbox: VecDeque<(NodeId, Packet)>,
+}
+
+impl Air {
+    pub(crate) fn media(&self) -> usize {
+        self.media.len()
+    }
+
+    /// When something ends on a medium.
+    pub(crate) fn end(&self, medium: usize) -> Key {
+        self.media[medium].end()
+    }
+
+    pub(crate) fn stats(&self, hop: usize) -> LinkStats {
+        self.hops[hop].stats
+    }
+
+    pub(crate) fn backlog(&self, hop: usize) -> Backlog {
+        self.radios[self.hops[hop].from].queue.backlog()
+    }
+
+    /// What the radio at `node` did.
+    pub(crate) fn radio_stats(&self, node: NodeId) -> Option<RadioStats> {
+        let radio = self.radios.iter().find(|radio| radio.node == node);
+        radio.map(|radio| radio.stats)
+    }
+
+    /// The medium on which `hop` sends now.
+    pub(crate) fn medium_of(&self, hop: usize) -> Option<usize> {
+        self.radios[self.hops[hop].from].medium
+    }
+
+    /// Where hops lead now: those of an access point to stations that are elsewhere lead nowhere.
+    pub(crate) fn active(&self, ends: &[(NodeId, NodeId)]) -> Vec<(NodeId, NodeId)> {
+        let mut active = ends.to_vec();
+        for (number, hop) in self.hops.iter().enumerate() {
+            let end = &mut active[hop.id.0 as usize];
+            if !self.leads_on(number) {
+                end.0 = end.1;
+            }
+        }
+        active
+    }
+
+    /// A packet comes to the queue before `hop`.
+    pub(crate) fn offer<S: Release, O: Observer<S>>(
+        &mut self,
+        now: Instant,
+        ticket: u64,
+        (hop, packet): (usize, Packet),
+        world: &mut World<S, O>,
+    ) {
+        let from = self.hops[hop].from;
+        self.hops[hop].stats.offered_packets += 1;
+        if self.radios[from].is_down {
+            self.strand(now, hop, &packet, world);
+            return;
+        }
+        let arriving = Queued {
+            packet,
+            entered: now,
+            ticket,
+        };
+        if !self.admit(now, hop, arriving, world) {
+            return;
+        }
+        let radio = &self.radios[from];
+        if radio.serving.is_some() {
+            return;
+        }
+        let Some(medium) = radio.medium else { return };
+        let is_busy = self.media[medium].is_busy(now, &mut self.radios);
+        self.serve(now, from, world);
+        if self.radios[from].serving.is_some() {
+            self.media[medium].wants_to_send(now, &mut self.radios[from]);
+            if !is_busy {
+                self.plan(medium, ticket);
+            }
+        }
+    }
+
+    /// The queue decides about a packet that comes. False if that packet was dropped.
+    fn admit<S: Release, O: Observer<S>>(
+        &mut self,
+        now: Instant,
+        hop: usize,
+        arriving: Queued,
+        world: &mut World<S, O>,
+    ) -> bool {
+        let radio = &mut self.radios[self.hops[hop].from];
+        let is_full = radio.serving.is_some() || radio.medium.is_none();
+        let at_work = radio.serving.map_or(0, |serving| serving.packet.wire_len);
+        let transmitting = is_full.then_some(at_work);
+        let admission = radio.queue.enqueue(now, arriving, transmitting);
+        radio.waiting += 1;
+        let stats = &mut self.hops[hop].stats;
+        if let Admission::Dropped(gone, why) = admission {
+            radio.waiting -= 1;
+            let is_new = gone.ticket == arriving.ticket;
+            let from = self.hops[hop].from;
+            self.discard(now, (from, &gone.packet), why, world);
+            if is_new {
+                return false;
+            }
+        } else {
+            stats.peak_waiting = stats.peak_waiting.max(radio.waiting);
+        }
+        if O::WATCHES {
+            let place = Place::Link(self.hops[hop].id);
+            world.observer.entered(&Sighting {
+                at: now,
+                place,
+                packet: &arriving.packet,
+                store: &world.store,
+            });
+        }
+        true
+    }
+
+    /// The queue of radio `from` dropped `packet`.
+    fn discard<S: Release, O: Observer<S>>(
+        &mut self,
+        now: Instant,
+        (from, packet): (usize, &Packet),
+        why: DropReason,
+        world: &mut World<S, O>,
+    ) {
+        let radio = &self.radios[from];
+        let place = match radio.hop_of(packet) {
+            Some(hop) => {
+                self.hops[hop].stats.queue_drops += 1;
+                Place::Link(self.hops[hop].id)
+            }
+            None => Place::Node(radio.node),
+        };
+        world.drop_packet(now, place, packet, why);
+    }
+
+    /// `packet` is lost because its station is not there.
+    fn strand<S: Release, O: Observer<S>>(
+        &mut self,
+        now: Instant,
+        hop: usize,
+        packet: &Packet,
+        world: &mut World<S, O>,
+    ) {
+        let hop = &mut self.hops[hop];
+        hop.stats.wire_drops += 1;
+        self.radios[hop.from].stats.stranded += 1;
+        world.drop_packet(now, Place::Link(hop.id), packet, DropReason::Away);
+    }
+
+    /// Does `hop` lead to a station that is there? A station's own hop does once it sends again.
+    fn leads_on(&self, hop: usize) -> bool {
+        let hop = &self.hops[hop];
+        match self.radios[hop.to].role {
+            Role::Station { at, .. } => at == Some(hop.from),
+            Role::AccessPoint { .. } => true,
+        }
+    }
+
+    /// A radio takes the next packet that waits and whose station is there; so may the one that it
+    /// was at no longer be.
+    fn serve<S: Release, O: Observer<S>>(
+        &mut self,
+        now: Instant,
+        from: usize,
+        world: &mut World<S, O>,
+    ) {
+        if let Some(Serving { packet, hop }) = self.radios[from].serving
+            && !self.leads_on(hop)
+        {
+            self.radios[from].serving = None;
+            self.left_behind(now, hop, packet, world);
+        }
+        while self.radios[from].waiting > 0 && self.radios[from].serving.is_none() {
+            let radio = &mut self.radios[from];
+            radio.waiting -= 1;
+            match radio.queue.dequeue(now) {
+                Next::Send(next) => {
+                    let Some(hop) = radio.hop_of(&next.packet) else {
+                        debug_assert!(false, "a packet came to a radio that leads nowhere");
+                        continue;
+                    };
+                    if self.leads_on(hop) {
+                        self.radios[from].serving = Some(Serving {
+                            packet: next.packet,
+                            hop,
+                        });
+                    } else {
+                        self.left_behind(now, hop, next.packet, world);
+                    }
+                }
+                Next::Drop(gone, why) => self.discard(now, (from, &gone.packet), why, world),
+                Next::Empty => {
+                    debug_assert!(false, "a queue in which something waits gave nothing");
+                    radio.waiting = 0;
+                }
+            }
+        }
+    }
+
+    fn plan(&mut self, medium: usize, ticket: u64) {
+        let (radios, hops) = (&self.radios, &self.hops);
+        let airtime = |serving: Serving| {
+            let rate = hops[serving.hop].rate.rate();
+            Airtime {
+                frame: rate.airtime(serving.packet.wire_len.saturating_add(MAC_FRAMING)),
+                ack: rate.ack_airtime(),
+            }
+        };
+        self.media[medium].plan(ticket, radios, airtime);
+    }
+
+    /// The exchange on a medium ends: what it brought, and to whom.
+    pub(crate) fn finish<S: Release, O: Observer<S>>(
+        &mut self,
+        now: Instant,
+        (medium, ticket): (usize, u64),
+        world: &mut World<S, O>,
+    ) -> Option<(NodeId, Packet)> {
+        self.media[medium].finish(now, &mut self.radios);
+        let senders = std::mem::take(&mut self.media[medium].senders);
+        let collides = senders.len() > 1;
+        let mut arrived = None;
+        for &sender in &senders {
+            arrived = self
+                .outcome(now, (medium, sender, collides), world)
+                .or(arrived);
+            self.serve(now, sender, world);
+        }
+        self.media[medium].senders = senders;
+        self.plan(medium, ticket);
+        arrived
+    }
+
+    /// What becomes of one sender's frame.
+    fn outcome<S: Release, O: Observer<S>>(
+        &mut self,
+        now: Instant,
+        (medium, sender, collides): (usize, usize, bool),
+        world: &mut World<S, O>,
+    ) -> Option<(NodeId, Packet)> {
+        let dcf = self.media[medium].dcf;
+        let radio = &mut self.radios[sender];
+        let Serving { packet, hop } = radio.serving?;
+        let hop = &mut self.hops[hop];
+        radio.stats.attempts += 1;
+        let garbled = !collides && hop.garbles(packet.wire_len.saturating_add(MAC_FRAMING));
+        radio.stats.collisions += u64::from(collides);
+        radio.stats.garbled += u64::from(garbled);
+        if collides || garbled {
+            hop.rate.failed();
+            radio.attempts += 1;
+            if radio.attempts < dcf.attempts {
+                radio.back_off((dcf.cw_min, dcf.cw_max));
+                return None;
+            }
+            radio.stats.given_up += 1;
+        } else {
+            hop.rate.acknowledged();
+        }
+        radio.serving = None;
+        radio.restart(dcf.cw_min);
+        let seen = Sighting {
+            at: now,
+            place: Place::Link(hop.id),
+            packet: &packet,
+            store: &world.store,
+        };
+        if O::WATCHES {
+            world.observer.departed(&seen);
+        }
+        if collides || garbled {
+            hop.stats.wire_drops += 1;
+            world.drop_packet(now, Place::Link(hop.id), &packet, DropReason::Lost);
+            return None;
+        }
+        if O::WATCHES {
+            world.observer.delivered(&seen);
+        }
+        hop.stats.delivered_packets += 1;
+        hop.stats.delivered_bytes += u64::from(packet.wire_len);
+        Some((self.radios[hop.to].node, packet))
+    }
+}
+
+impl Hop {
+    /// Is a frame of this length garbled?
+    fn garbles(&mut self, bytes: u32) -> bool {
+        let rate = self.rate.rate();
+        match &mut self.signal {
+            Some((signal, draws)) => draws.bool(signal.garbles(rate, bytes)),
+            None => false,
+        }
+    }
+}

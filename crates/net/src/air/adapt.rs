@@ -1,0 +1,131 @@
+//! Which mode a sender takes towards a receiver.
+//!
+//! The adaptation is that of Kamerman and Monteban, "WaveLAN-II" (1997), known as automatic rate
+//! fallback: two frames in a row that are not acknowledged take the sender one mode down, ten
+//! that are take it one up, and if the first frame after a step up fails it steps down at
+//! once. It cannot tell collisions from a weak signal, here as little as in the devices that had it.
+
+use super::phy::PhyRate;
+
+/// Acknowledged frames in a row that take a sender up.
+const UP_AFTER: u32 = 10;
+
+/// Failed frames in a row that take it down.
+const DOWN_AFTER: u32 = 2;
+
+/// How a sender chooses its mode.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum RateControl {
+    /// Always this one.
+    Fixed(PhyRate),
+    /// Automatic rate fallback, from this one.
+    Fallback(PhyRate),
+}
+
+/// A sender's choice at work.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Adaptation {
+    now: PhyRate,
+    is_fixed: bool,
+    successes: u32,
+    failures: u32,
+    /// The next frame is the first after a step up.
+    probing: bool,
+}
+
+impl Adaptation {
+    pub(crate) fn new(control: RateControl) -> Self {
+        let (now, is_fixed) = match control {
+            RateControl::Fixed(rate) => (rate, true),
+            RateControl::Fallback(rate) => (rate, false),
+        };
+        Self {
+            now,
+            is_fixed,
+            successes: 0,
+            failures: 0,
+            probing: false,
+        }
+    }
+
+    /// The mode of the next frame.
+    #[inline]
+    pub(crate) fn rate(&self) -> PhyRate {
+        self.now
+    }
+
+    /// A frame was acknowledged.
+    pub(crate) fn acknowledged(&mut self) {
+        if self.is_fixed {
+            return;
+        }
+        self.failures = 0;
+        self.probing = false;
+        self.successes += 1;
+        if self.successes >= UP_AFTER {
+            self.successes = 0;
+            self.probing = self.now.faster() != self.now;
+            self.now = self.now.faster();
+        }
+    }
+
+    /// A frame was not acknowledged.
+    pub(crate) fn failed(&mut self) {
+        if self.is_fixed {
+            return;
+        }
+        self.successes = 0;
+        self.failures += 1;
+        if self.probing || self.failures >= DOWN_AFTER {
+            self.failures = 0;
+            self.probing = false;
+            self.now = self.now.slower();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Adaptation, RateControl};
+    use crate::air::phy::PhyRate;
+
+    fn after(start: PhyRate, outcomes: &str) -> PhyRate {
+        let mut adaptation = Adaptation::new(RateControl::Fallback(start));
+        for outcome in outcomes.chars() {
+            match outcome {
+                '+' => adaptation.acknowledged(),
+                _ => adaptation.failed(),
+            }
+        }
+        adaptation.rate()
+    }
+
+    /// Two failures in a row lead down, one does not, and a success between them forgives.
+    #[test]
+    fn two_failures_in_a_row() {
+        assert_eq!(after(PhyRate::M54, "-"), PhyRate::M54);
+        assert_eq!(after(PhyRate::M54, "-+-"), PhyRate::M54);
+        assert_eq!(after(PhyRate::M54, "--"), PhyRate::M48);
+        assert_eq!(after(PhyRate::M6, "----"), PhyRate::M6);
+    }
+
+    /// The tenth success leads up; a first failure there leads back at once, a second one
+    /// only with its like.
+    #[test]
+    fn ten_successes_and_a_probe() {
+        assert_eq!(after(PhyRate::M24, "+++++++++"), PhyRate::M24);
+        assert_eq!(after(PhyRate::M24, "++++++++++"), PhyRate::M36);
+        assert_eq!(after(PhyRate::M24, "++++++++++-"), PhyRate::M24);
+        assert_eq!(after(PhyRate::M24, "+++++++++++-"), PhyRate::M36);
+    }
+
+    /// A fixed mode is fixed.
+    #[test]
+    fn fixed() {
+        let mut adaptation = Adaptation::new(RateControl::Fixed(PhyRate::M18));
+        for _ in 0..5 {
+            adaptation.failed();
+        }
+        assert_eq!(adaptation.rate(), PhyRate::M18);
+    }
+}

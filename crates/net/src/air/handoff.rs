@@ -1,0 +1,277 @@
+//! Stations that change their access point.
+//!
+//! A station leaves at a given time and belongs to nobody for as long as its outage lasts, then to
+//! the new access point; only then does the wired network learn where it is. What it
+//! offers in between waits in its queue, or is lost. What the old access point has for it, and gets
+//! for it until the routes change, is lost, or kept and sent to the new one by wire. An
+//! exchange that has begun is finished first.
+
+use std::collections::VecDeque;
+
+use fairwire_units::{Duration, Instant};
+
+use super::Air;
+use super::radio::{Role, Serving};
+use crate::link::World;
+use crate::observer::{Observer, Place, Sighting};
+use crate::queue::Next;
+use crate::schedule::Key;
+use crate::{LinkId, NodeId, Packet, Release};
+
+/// Packets that an old access point keeps at most for one station; more are lost.
+const KEPT: usize = 1_000;
+
+/// What becomes of packets that a hand-off overtakes.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Stranded {
+    /// They are lost.
+    Lost,
+    /// They wait: at a station until it sends again; at the old access point until the new one
+    /// is known, and then they go there by wire.
+    Kept,
+}
+
+/// One change of access point.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct HandOff {
+    /// Who.
+    pub station: NodeId,
+    /// When it leaves the old access point.
+    pub at: Instant,
+    /// The new one, which must be among those the station can come to.
+    pub to: NodeId,
+    /// How long it belongs to nobody.
+    pub outage: Duration,
+    /// What becomes of packets at the station.
+    pub at_station: Stranded,
+    /// What becomes of packets at the old access point.
+    pub at_ap: Stranded,
+}
+
+/// A station that moves.
+#[derive(Debug)]
+pub(crate) struct Mover {
+    /// Its radio.
+    pub(super) station: usize,
+    /// Its hand-offs to come, the first one perhaps under way.
+    pub(super) plan: VecDeque<Departure>,
+    /// What becomes of packets at the access point it left last.
+    at_ap: Stranded,
+    is_away: bool,
+    /// When it leaves or comes next.
+    next: Key,
+    /// Kept by old access points, with the nodes they are at.
+    kept: VecDeque<(NodeId, Packet)>,
+}
+
+/// A hand-off with the radio of its access point.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Departure {
+    pub(super) at: Instant,
+    pub(super) to: usize,
+    pub(super) hand_off: HandOff,
+}
+
+impl Mover {
+    pub(super) fn new(station: usize) -> Self {
+        Self {
+            station,
+            plan: VecDeque::new(),
+            at_ap: Stranded::Lost,
+            is_away: false,
+            next: Key::NEVER,
+            kept: VecDeque::new(),
+        }
+    }
+
+    /// Adds a hand-off behind those there are.
+    pub(super) fn add(&mut self, departure: Departure) {
+        self.plan.push_back(departure);
+        self.next_departure(0);
+    }
+
+    fn next_departure(&mut self, ticket: u64) {
+        self.next = self.plan.front().map_or(Key::NEVER, |next| Key {
+            at: next.at,
+            ticket,
+        });
+    }
+}
+
+impl Air {
+    /// When a station leaves or comes next.
+    pub(crate) fn next_change(&self) -> Key {
+        let next = self.movers.iter().map(|mover| mover.next).min();
+        next.unwrap_or(Key::NEVER)
+    }
+
+    /// The station whose moment has come leaves, or comes: then its hop up has a new end.
+    pub(crate) fn change<S: Release, O: Observer<S>>(
+        &mut self,
+        now: Instant,
+        ticket: u64,
+        world: &mut World<S, O>,
+    ) -> Option<(LinkId, NodeId)> {
+        let due = self
+            .movers
+            .iter()
+            .enumerate()
+            .min_by_key(|(_, mover)| mover.next)?
+            .0;
+        let mover = &self.movers[due];
+        let departure = *mover.plan.front()?;
+        if mover.is_away {
+            return Some(self.come(now, ticket, (due, departure), world));
+        }
+        let station = mover.station;
+        let medium = self.radios[station].medium?;
+        if self.media[medium].is_busy(now, &mut self.radios)
+            && self.media[medium].is_sending(station)
+        {
+            // Behind the end of this exchange, which has an earlier ticket.
+            let at = self.media[medium].end().at;
+            self.movers[due].next = Key { at, ticket };
+            return None;
+        }
+        self.movers[due].is_away = true;
+        self.movers[due].at_ap = departure.hand_off.at_ap;
+        self.movers[due].next = Key {
+            at: now + departure.hand_off.outage,
+            ticket,
+        };
+        self.leave(now, ticket, (station, medium), world);
+        if departure.hand_off.at_station == Stranded::Lost {
+            self.shut(now, station, world);
+        }
+        None
+    }
+
+    fn leave<S: Release, O: Observer<S>>(
+        &mut self,
+        now: Instant,
+        ticket: u64,
+        (station, medium): (usize, usize),
+        world: &mut World<S, O>,
+    ) {
+        let radio = &mut self.radios[station];
+        radio.medium = None;
+        let old = match &mut radio.role {
+            Role::Station { at, .. } => at.take(),
+            Role::AccessPoint { .. } => None,
+        };
+        self.media[medium].leave(station);
+        let is_busy = self.media[medium].is_busy(now, &mut self.radios);
+        if let Some(old) = old
+            && !self.media[medium].is_sending(old)
+        {
+            self.serve(now, old, world);
+        }
+        if !is_busy {
+            self.plan(medium, ticket);
+        }
+    }
+
+    /// The station loses what it has, and takes nothing until it sends again.
+    fn shut<S: Release, O: Observer<S>>(
+        &mut self,
+        now: Instant,
+        station: usize,
+        world: &mut World<S, O>,
+    ) {
+        self.radios[station].is_down = true;
+        if let Some(Serving { packet, hop }) = self.radios[station].serving.take() {
+            self.withdraw(now, hop, &packet, world);
+            self.strand(now, hop, &packet, world);
+        }
+        while self.radios[station].waiting > 0 {
+            let radio = &mut self.radios[station];
+            radio.waiting -= 1;
+            let packet = match radio.queue.dequeue(now) {
+                Next::Send(queued) | Next::Drop(queued, _) => queued.packet,
+                Next::Empty => break,
+            };
+            if let Some(hop) = radio.hop_of(&packet) {
+                self.withdraw(now, hop, &packet, world);
+                self.strand(now, hop, &packet, world);
+            }
+        }
+    }
+
+    fn come<S: Release, O: Observer<S>>(
+        &mut self,
+        now: Instant,
+        ticket: u64,
+        (mover, departure): (usize, Departure),
+        world: &mut World<S, O>,
+    ) -> (LinkId, NodeId) {
+        let station = self.movers[mover].station;
+        let access_point = &self.radios[departure.to];
+        let (node, medium) = (access_point.node, access_point.medium.unwrap_or(0));
+        let is_busy = self.media[medium].is_busy(now, &mut self.radios);
+        let radio = &mut self.radios[station];
+        radio.medium = Some(medium);
+        radio.is_down = false;
+        let mut up = 0;
+        if let Role::Station { hop, at } = &mut radio.role {
+            *at = Some(departure.to);
+            up = *hop;
+        }
+        self.hops[up].to = departure.to;
+        self.media[medium].enter(station);
+        self.media[medium].starts_counting(now, &mut self.radios[station]);
+        self.serve(now, station, world);
+        if !is_busy {
+            self.plan(medium, ticket);
+        }
+        let mover = &mut self.movers[mover];
+        mover.is_away = false;
+        mover.plan.pop_front();
+        mover.next_departure(ticket);
+        self.outbox.append(&mut mover.kept);
+        (self.hops[up].id, node)
+    }
+
+    /// An access point has a packet for a station that is not there.
+    pub(super) fn left_behind<S: Release, O: Observer<S>>(
+        &mut self,
+        now: Instant,
+        hop: usize,
+        packet: Packet,
+        world: &mut World<S, O>,
+    ) {
+        self.withdraw(now, hop, &packet, world);
+        let (from, to) = (self.hops[hop].from, self.hops[hop].to);
+        let node = self.radios[from].node;
+        let mover = self.movers.iter_mut().find(|mover| mover.station == to);
+        match mover {
+            Some(mover) if mover.at_ap == Stranded::Kept => {
+                if !mover.is_away {
+                    self.outbox.push_back((node, packet));
+                } else if mover.kept.len() < KEPT {
+                    mover.kept.push_back((node, packet));
+                } else {
+                    self.strand(now, hop, &packet, world);
+                }
+            }
+            _ => self.strand(now, hop, &packet, world),
+        }
+    }
+
+    /// The observer is told that a packet left the queue of `hop` unsent.
+    fn withdraw<S: Release, O: Observer<S>>(
+        &self,
+        now: Instant,
+        hop: usize,
+        packet: &Packet,
+        world: &mut World<S, O>,
+    ) {
+        if O::WATCHES {
+            world.observer.withdrawn(&Sighting {
+                at: now,
+                place: Place::Link(self.hops[hop].id),
+                packet,
+                store: &world.store,
+            });
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! What a frame takes on the air: the OFDM modes of 802.11g (IEEE Std 802.11-2007, clauses 17 and 19).
+
+use fairwire_units::{Duration, Rate};
+
+/// The bytes that 802.11 puts around an IP packet: MAC header 24, LLC and SNAP 8, FCS 4.
+pub const MAC_FRAMING: u32 = 36;
+
+/// An acknowledgement: frame control, duration, receiver, FCS.
+const ACK_BYTES: u32 = 14;
+
+/// Preamble and PLCP header, 20 us in every mode (17.3.2).
+const PREAMBLE_US: u64 = 20;
+
+/// OFDM symbols of 4 us (17.3.2.3).
+const SYMBOL_US: u64 = 4;
+
+/// SERVICE and tail bits that share the first and the last symbol with the frame (17.3.5).
+const SERVICE_AND_TAIL_BITS: u64 = 22;
+
+/// The silence behind each frame of 802.11g that gives its decoder the time 802.11a has (clause 19).
+const SIGNAL_EXTENSION_US: u64 = 6;
+
+/// A mode of the physical layer, by its rate in Mbit/s.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+#[expect(missing_docs, reason = "the names are the rates in Mbit/s")]
+pub enum PhyRate {
+    M6,
+    M9,
+    M12,
+    M18,
+    M24,
+    M36,
+    M48,
+    M54,
+}
+
+impl PhyRate {
+    /// All modes, slowest first.
+    pub const ALL: [Self; 8] = [
+        Self::M6,
+        Self::M9,
+        Self::M12,
+        Self::M18,
+        Self::M24,
+        Self::M36,
+        Self::M48,
+        Self::M54,
+    ];
+
+    /// Mbit/s while symbols last.
+    pub const fn mbit_per_s(self) -> u64 {
+        match self {
+            Self::M6 => 6,
+            Self::M9 => 9,
+            Self::M12 => 12,
+            Self::M18 => 18,
+            Self::M24 => 24,
+            Self::M36 => 36,
+            Self::M48 => 48,
+            Self::M54 => 54,
+        }
+    }
+
+    /// The mode of this rate, if there is one.
+    pub fn of(rate: Rate) -> Option<Self> {
+        Self::ALL
+            .into_iter()
+            .find(|mode| mode.mbit_per_s() * 1_000_000 == rate.bits_per_s())
+    }
+
+    /// Data bits in a symbol (table 17-3): four microseconds of the rate.
+    const fn bits_per_symbol(self) -> u64 {
+        self.mbit_per_s() * SYMBOL_US
+    }
+
+    /// The mode that acknowledges frames of this one: the fastest mandatory mode (6, 12 and
+    /// 24 Mbit/s) that is no faster.
+    pub const fn of_ack(self) -> Self {
+        match self {
+            Self::M6 | Self::M9 => Self::M6,
+            Self::M12 | Self::M18 => Self::M12,
+            Self::M24 | Self::M36 | Self::M48 | Self::M54 => Self::M24,
+        }
+    }
+
+    /// How long a MAC frame of `bytes` bytes takes, preamble, padding to whole symbols and signal extension included.
+    pub const fn airtime(self, bytes: u32) -> Duration {
+        let bits = SERVICE_AND_TAIL_BITS + 8 * bytes as u64;
+        let symbols = bits.div_ceil(self.bits_per_symbol());
+        Duration::from_micros(PREAMBLE_US + SYMBOL_US * symbols + SIGNAL_EXTENSION_US)
+    }
+
+    /// How long the acknowledgement of a frame of this mode takes.
+    pub const fn ack_airtime(self) -> Duration {
+        self.of_ack().airtime(ACK_BYTES)
+    }
+
+    /// The next faster mode, or the fastest.
+    pub(crate) fn faster(self) -> Self {
+        let at = self as usize;
+        Self::ALL.get(at + 1).copied().unwrap_or(self)
+    }
+
+    /// The next slower mode, or the slowest.
+    pub(crate) fn slower(self) -> Self {
+        let at = self as usize;
+        at.checked_sub(1).map_or(self, |below| Self::ALL[below])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::PhyRate;
+    use fairwire_units::{Duration, Rate};
+
+    /// By hand, 1536 bytes: 12 310 bits are 57 symbols of 216 bits at 54 Mbit/s and 513 of 24 at
+    /// 6; an acknowledgement's 134 bits are 2 symbols of 96.
+    #[test]
+    fn frames_by_hand() {
+        let us = Duration::from_micros;
+        assert_eq!(PhyRate::M54.airtime(1_536), us(20 + 57 * 4 + 6));
+        assert_eq!(PhyRate::M6.airtime(1_536), us(20 + 513 * 4 + 6));
+        assert_eq!(PhyRate::M54.ack_airtime(), us(20 + 2 * 4 + 6));
+        assert_eq!(PhyRate::M9.ack_airtime(), us(20 + 6 * 4 + 6));
+    }
+
+    /// One byte more that no longer fits the last symbol costs a symbol: 216 - 22 bits are 24
+    /// bytes and a bit or two.
+    #[test]
+    fn symbols_are_filled_up() {
+        let one = PhyRate::M54.airtime(24);
+        assert_eq!(one, Duration::from_micros(30));
+        assert_eq!(PhyRate::M54.airtime(25), Duration::from_micros(34));
+    }
+
+    /// The ends of the ladder stay where they are; rates that are no mode are told.
+    #[test]
+    fn the_ladder_has_ends() {
+        assert_eq!(PhyRate::M54.faster(), PhyRate::M54);
+        assert_eq!(PhyRate::M6.slower(), PhyRate::M6);
+        assert_eq!(PhyRate::M24.faster(), PhyRate::M36);
+        assert_eq!(PhyRate::M24.slower(), PhyRate::M18);
+        let of = |mbit: u64| PhyRate::of(Rate::from_bits_per_s(mbit * 1_000_000));
+        assert_eq!(of(36), Some(PhyRate::M36));
+        assert_eq!(of(11), None);
+    }
+}
