@@ -20,6 +20,7 @@ mod tests;
 mod topology;
 mod tree;
 mod voice;
+mod wlan;
 
 use fairwire_units::Duration;
 use serde::{Deserialize, Serialize};
@@ -39,6 +40,7 @@ pub use quantity::{
 pub use topology::{Link, LinkBack, QueueCounts, Topology, TopologyKind};
 pub use tree::{Provenance, Source};
 pub use voice::{CodecName, RTP_HEADER, Spurts};
+pub use wlan::{AccessPoint, Decibels, HandOff, SlowHost, Station, Stranded, Wlan, WlanRate};
 
 use quantity::text;
 

@@ -21,6 +21,7 @@ mod tests;
 mod ticker;
 mod udp;
 mod windows;
+mod wlan;
 
 pub use build::check_links;
 pub use capture::Tap;

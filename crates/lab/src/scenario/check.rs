@@ -6,6 +6,7 @@ use fairwire_units::{Duration, Rate};
 
 use super::place::{COMMAND_LINE, ScenarioError};
 use super::tree::Node;
+use super::wlan::check as wlan;
 use super::{
     Dccp, Flow, LawName, Link, Protocol, QueueLimit, Scenario, Side, Topology, TopologyKind,
     Traffic,
@@ -22,17 +23,29 @@ const OPTION_ROOM: u32 = 512;
 /// A run that would take more packet-hops than this is refused rather than begun.
 const MAX_PACKET_HOPS: u128 = 20_000_000_000;
 
+/// What a medium of 802.11g carries at most, bits per second.
+const FASTEST_WLAN: u64 = 54_000_000;
+
 /// Errors by dotted path, pointed at the nearest place that the tree has.
-struct Checker<'a> {
+pub(super) struct Checker<'a> {
     tree: &'a Node,
 }
 
 impl Checker<'_> {
-    fn refuse<T>(&self, path: &str, message: impl Into<String>) -> Result<T, ScenarioError> {
+    pub(super) fn refuse<T>(
+        &self,
+        path: &str,
+        message: impl Into<String>,
+    ) -> Result<T, ScenarioError> {
         Err(ScenarioError::at(message, &self.tree.nearest(path).place))
     }
 
-    fn require(&self, holds: bool, path: &str, message: &str) -> Result<(), ScenarioError> {
+    pub(super) fn require(
+        &self,
+        holds: bool,
+        path: &str,
+        message: &str,
+    ) -> Result<(), ScenarioError> {
         if holds {
             return Ok(());
         }
@@ -45,6 +58,7 @@ pub(super) fn check(scenario: &Scenario, tree: &Node) -> Result<(), ScenarioErro
     let checker = Checker { tree };
     run(&checker, scenario)?;
     topology(&checker, &scenario.topology)?;
+    wlan::ends(&checker, scenario)?;
     if scenario.enabled_flows().next().is_none() {
         return checker.refuse("flows", "a scenario needs a flow: write [flows.NAME]");
     }
@@ -92,6 +106,7 @@ fn run(checker: &Checker<'_>, scenario: &Scenario) -> Result<(), ScenarioError> 
 
 fn topology(checker: &Checker<'_>, topology: &Topology) -> Result<(), ScenarioError> {
     match topology.kind {
+        TopologyKind::Wlan => wlan::topology(checker, topology),
         TopologyKind::Dumbbell => {
             let Some(access) = &topology.access else {
                 let message = "a dumbbell needs [topology.access]: the link of each host";
@@ -127,7 +142,7 @@ fn topology(checker: &Checker<'_>, topology: &Topology) -> Result<(), ScenarioEr
     }
 }
 
-fn link(checker: &Checker<'_>, path: &str, link: &Link) -> Result<(), ScenarioError> {
+pub(super) fn link(checker: &Checker<'_>, path: &str, link: &Link) -> Result<(), ScenarioError> {
     for (path, link) in [
         (path.to_owned(), link),
         (format!("{path}.back"), &link.reversed()),
@@ -160,7 +175,7 @@ fn link(checker: &Checker<'_>, path: &str, link: &Link) -> Result<(), ScenarioEr
 fn queues(checker: &Checker<'_>, scenario: &Scenario) -> Result<(), ScenarioError> {
     for (link_name, link) in scenario.topology.path() {
         let path = match scenario.topology.kind {
-            TopologyKind::Dumbbell => format!("topology.{link_name}"),
+            TopologyKind::Dumbbell | TopologyKind::Wlan => format!("topology.{link_name}"),
             TopologyKind::Chain => format!("topology.links.{link_name}"),
         };
         for (flow_name, flow) in scenario.enabled_flows() {
@@ -189,7 +204,11 @@ fn queues(checker: &Checker<'_>, scenario: &Scenario) -> Result<(), ScenarioErro
 }
 
 /// Names go into dotted paths, file names and columns.
-fn plain_name(checker: &Checker<'_>, name: &str, path: &str) -> Result<(), ScenarioError> {
+pub(super) fn plain_name(
+    checker: &Checker<'_>,
+    name: &str,
+    path: &str,
+) -> Result<(), ScenarioError> {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     let message = "a name is made of letters, digits, '-' and '_'";
     checker.require(!name.is_empty() && name.chars().all(plain), path, message)
@@ -419,7 +438,7 @@ fn measure(checker: &Checker<'_>, scenario: &Scenario) -> Result<(), ScenarioErr
 fn size_of_run(checker: &Checker<'_>, scenario: &Scenario) -> Result<(), ScenarioError> {
     let path = scenario.topology.path();
     let narrowest = path.iter().map(|(_, link)| link.rate.bits_per_s()).min();
-    let narrowest = narrowest.unwrap_or(0);
+    let narrowest = narrowest.unwrap_or(FASTEST_WLAN);
     let mut per_second: u128 = 0;
     for (_, flow) in scenario.enabled_flows() {
         let smallest = flow.wire_bytes().max(IP_HEADER + UDP_HEADER);
@@ -441,9 +460,15 @@ fn size_of_run(checker: &Checker<'_>, scenario: &Scenario) -> Result<(), Scenari
         per_second = per_second.saturating_add(packets * ways);
     }
     let seconds = u128::from(scenario.run.duration.as_nanos() / 1_000_000_000 + 1);
+    // Over the air, the switch and the air again, whatever is between them.
+    let least = if scenario.topology.wlan.is_some() {
+        4
+    } else {
+        0
+    };
     let hops = per_second
         .saturating_mul(seconds)
-        .saturating_mul(path.len() as u128);
+        .saturating_mul(path.len().max(least) as u128);
     if hops > MAX_PACKET_HOPS {
         let message = format!(
             "this run would move up to {hops} packets over links, more than the limit of \

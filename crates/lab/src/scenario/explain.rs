@@ -71,6 +71,7 @@ pub(super) fn meaning(path: &str) -> &'static str {
     let key = parts.last().copied().unwrap_or("");
     match parts.first().copied() {
         Some("run") => run(key),
+        Some("topology") if parts.get(1) == Some(&"wlan") => wlan(key),
         Some("topology") => models(key).unwrap_or_else(|| topology(key)),
         Some("flows") if parts.get(2) == Some(&"tcp") => tcp(key),
         Some("flows") if parts.get(2) == Some(&"dccp") => dccp(key),
@@ -142,10 +143,31 @@ fn models(key: &str) -> Option<&'static str> {
     })
 }
 
+fn wlan(key: &str) -> &'static str {
+    match key {
+        "rate" => "rate of frames both ways, or adaptive",
+        "signal" => "level above what 6 Mbit/s needs; without one no frame is garbled",
+        "queue" => "what the radio's queue holds",
+        "per_packet" => "what a slow host takes for each packet",
+        "per_kilobyte" => "and for each 1000 bytes of it",
+        "backlog" => "packets that wait for a slow host",
+        "outage" => "how long a station that hands off belongs to nobody",
+        "at_station" => "what becomes of packets at a station that hands off",
+        "at_ap" => "what becomes of packets at the access point that it leaves",
+        "side" => "the side of the bottleneck the access point is on",
+        "channel" => "access points of one channel share the medium",
+        "ap" => "the access point that the station belongs to at first",
+        "handoffs" => "who changes the access point, when and where to",
+        _ => "",
+    }
+}
+
 fn flow(key: &str) -> &'static str {
     match key {
         "enabled" => "does it take part?",
         "from" => "the side its sender is on",
+        "sender" => "the station or wired host that sends",
+        "receiver" => "the one that receives",
         "start" => "when it starts",
         "stop" => "when its source stops",
         "wire" => "size of a data packet as IP packet",

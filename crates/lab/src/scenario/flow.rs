@@ -17,6 +17,12 @@ pub struct Flow {
     /// The side that its sender is on.
     #[serde(default)]
     pub from: Side,
+    /// Wlan: the station, or wired host, that sends.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sender: Option<String>,
+    /// Wlan: the one that receives.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub receiver: Option<String>,
     /// When it starts: TCP's and UDP's first packet, DCCP's Request.
     #[serde(with = "text", default)]
     pub start: Duration,

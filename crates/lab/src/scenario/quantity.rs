@@ -13,6 +13,12 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct QuantityError(String);
 
+impl QuantityError {
+    pub(super) fn new(message: String) -> Self {
+        Self(message)
+    }
+}
+
 impl fmt::Display for QuantityError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::models::{BurstLoss, Codel, DelayVariation, Red};
 use super::quantity::{Named, Packets, Percent, QueueLimit, text, text_option};
+use super::wlan::Wlan;
 
 /// How links are joined.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
@@ -14,6 +15,8 @@ pub enum TopologyKind {
     Chain,
     /// Two routers joined by the bottleneck; each flow has a host of its own on each side.
     Dumbbell,
+    /// Access points on one or two sides of a bottleneck, and stations that belong to them.
+    Wlan,
 }
 
 /// The network.
@@ -31,6 +34,9 @@ pub struct Topology {
     /// Chain: the links from left to right.
     #[serde(default, skip_serializing_if = "Named::is_empty")]
     pub links: Named<Link>,
+    /// Wlan: access points and stations.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wlan: Option<Wlan>,
 }
 
 /// A link and the queue before it, both ways alike unless `back` says otherwise.
@@ -140,6 +146,26 @@ fn default_queue() -> QueueLimit {
 }
 
 impl Link {
+    /// A link of which nothing is said but this.
+    pub(crate) fn plain(rate: Rate, delay: Duration, queue: QueueLimit) -> Self {
+        Self {
+            rate,
+            delay,
+            queue,
+            queue_counts: QueueCounts::default(),
+            loss: None,
+            loss_every: None,
+            burst_loss: None,
+            bit_errors: None,
+            delay_variation: None,
+            red: None,
+            codel: None,
+            framing: None,
+            mtu: None,
+            back: None,
+        }
+    }
+
     /// The link as it is from right to left.
     pub fn reversed(&self) -> Self {
         let back = self.back.clone().unwrap_or_default();
@@ -201,6 +227,10 @@ impl Topology {
     pub fn path(&self) -> Vec<(&str, &Link)> {
         match self.kind {
             TopologyKind::Chain => self.links.iter().collect(),
+            TopologyKind::Wlan => {
+                let middle = self.bottleneck.iter();
+                middle.map(|link| ("bottleneck", link)).collect()
+            }
             TopologyKind::Dumbbell => {
                 let access = self.access.iter().map(|link| ("access", link));
                 let middle = self.bottleneck.iter().map(|link| ("bottleneck", link));
@@ -213,6 +243,7 @@ impl Topology {
     pub fn bottleneck_name(&self) -> Option<&str> {
         match self.kind {
             TopologyKind::Dumbbell => Some("bottleneck"),
+            TopologyKind::Wlan => self.bottleneck.as_ref().map(|_| "bottleneck"),
             TopologyKind::Chain => {
                 let slowest = self.links.iter().min_by_key(|(_, link)| link.rate);
                 slowest.map(|(name, _)| name)
@@ -220,8 +251,8 @@ impl Topology {
         }
     }
 
-    /// Is anything random about any link?
+    /// Does any link lose packets at random, or does chance decide who sends?
     pub fn is_random(&self) -> bool {
-        self.path().iter().any(|(_, link)| link.is_random())
+        self.kind == TopologyKind::Wlan || self.path().iter().any(|(_, link)| link.is_random())
     }
 }

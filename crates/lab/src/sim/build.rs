@@ -46,14 +46,14 @@ pub(crate) struct Built {
 }
 
 /// Nodes and links of a scenario.
-struct Ground {
-    topology: Topology,
+pub(super) struct Ground {
+    pub(super) topology: Topology,
     /// Left and right node of each flow.
-    hosts: Vec<(NodeId, NodeId)>,
+    pub(super) hosts: Vec<(NodeId, NodeId)>,
     /// The links that are measured: number, name, the link as described.
-    watched: Vec<(LinkId, String, Link)>,
+    pub(super) watched: Vec<(LinkId, String, Link)>,
     /// Every link and its name, in the order of a packet's way.
-    links: Vec<(LinkId, String)>,
+    pub(super) links: Vec<(LinkId, String)>,
 }
 
 /// Builds `scenario` for `seed`; starts are moved at random if `perturbed`.
@@ -121,6 +121,7 @@ fn ground(
     match scenario.topology.kind {
         TopologyKind::Dumbbell => dumbbell(scenario, flows, streams),
         TopologyKind::Chain => Ok(chain(scenario, flows.len(), streams)),
+        TopologyKind::Wlan => super::wlan::wlan(scenario, flows, streams),
     }
 }
 

@@ -176,6 +176,14 @@ impl Observer<Store> for LinkMeters {
         }
     }
 
+    fn withdrawn(&mut self, seen: &Sighting<'_, Store>) {
+        if let Some((meter, windows)) = self.link(seen.place)
+            && let Some((entered, _)) = meter.inside.pop_front()
+        {
+            meter.was_inside(windows, entered, seen.at);
+        }
+    }
+
     fn delivered(&mut self, seen: &Sighting<'_, Store>) {
         let Some((meter, windows)) = self.link(seen.place) else {
             return;

@@ -1,0 +1,221 @@
+//! A network without wires at its edge: access points, stations, hand-offs, slow hosts.
+//!
+//! Two switches, left and right, are joined by the `bottleneck`, if there is one; each access
+//! point hangs on one of them by a link like `access`. Access points of one channel share a medium.
+
+pub(super) mod check;
+
+use std::fmt;
+use std::str::FromStr;
+
+use fairwire_net::PhyRate;
+use fairwire_units::{Duration, Rate};
+use serde::{Deserialize, Serialize};
+
+use super::Side;
+use super::quantity::{Named, Packets, QuantityError, QueueLimit, text, text_option};
+
+/// Access points and stations, and what they have in common.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Wlan {
+    /// The rate of frames, both ways, of stations that do not say their own.
+    #[serde(with = "text", default)]
+    pub rate: WlanRate,
+    /// The signal of stations that do not say their own; without one no frame is garbled.
+    #[serde(with = "text_option", default, skip_serializing_if = "Option::is_none")]
+    pub signal: Option<Decibels>,
+    /// What the queue of each radio holds that does not say its own.
+    #[serde(with = "text", default = "hundred")]
+    pub queue: QueueLimit,
+    /// How slow the stations are that do not say so; without it they are not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<SlowHost>,
+    /// How long a hand-off lasts that does not say so.
+    #[serde(with = "text", default = "outage")]
+    pub outage: Duration,
+    /// What becomes of packets at a station that hands off.
+    #[serde(default)]
+    pub at_station: Stranded,
+    /// What becomes of packets at the access point that it leaves.
+    #[serde(default = "lost")]
+    pub at_ap: Stranded,
+    /// The access points.
+    pub aps: Named<AccessPoint>,
+    /// The stations.
+    pub stations: Named<Station>,
+    /// Who changes the access point, and when.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub handoffs: Vec<HandOff>,
+}
+
+/// An access point.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct AccessPoint {
+    /// The side of the bottleneck that it is on.
+    #[serde(default)]
+    pub side: Side,
+    /// Its channel; channels do not hear each other.
+    pub channel: u32,
+    /// What its queue holds.
+    #[serde(with = "text_option", default, skip_serializing_if = "Option::is_none")]
+    pub queue: Option<QueueLimit>,
+}
+
+/// A station.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Station {
+    /// The access point that it belongs to at first.
+    pub ap: String,
+    /// The rate of its frames, both ways.
+    #[serde(with = "text_option", default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<WlanRate>,
+    /// Its signal.
+    #[serde(with = "text_option", default, skip_serializing_if = "Option::is_none")]
+    pub signal: Option<Decibels>,
+    /// What its queue holds.
+    #[serde(with = "text_option", default, skip_serializing_if = "Option::is_none")]
+    pub queue: Option<QueueLimit>,
+    /// How slow it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<SlowHost>,
+}
+
+/// A host that takes its time for each packet.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct SlowHost {
+    /// What each packet takes that it sends or receives.
+    #[serde(with = "text")]
+    pub per_packet: Duration,
+    /// What each 1000 bytes of it take, besides.
+    #[serde(with = "text", default)]
+    pub per_kilobyte: Duration,
+    /// Packets that wait at most.
+    #[serde(with = "text", default = "hundred_packets")]
+    pub backlog: Packets,
+}
+
+/// A change of access point.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct HandOff {
+    /// Who.
+    pub station: String,
+    /// When it leaves.
+    #[serde(with = "text")]
+    pub at: Duration,
+    /// Where to.
+    pub to: String,
+    /// How long it belongs to nobody.
+    #[serde(with = "text_option", default, skip_serializing_if = "Option::is_none")]
+    pub outage: Option<Duration>,
+}
+
+/// What becomes of packets that a hand-off overtakes.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Stranded {
+    /// They are lost.
+    Lost,
+    /// They wait, or are sent on.
+    #[default]
+    Kept,
+}
+
+/// The rate of a station's frames: one, or `"adaptive"`.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum WlanRate {
+    /// Always this one.
+    Fixed(PhyRate),
+    /// Automatic rate fallback from 54 Mbit/s.
+    Adaptive,
+}
+
+impl Default for WlanRate {
+    fn default() -> Self {
+        Self::Fixed(PhyRate::M54)
+    }
+}
+
+impl FromStr for WlanRate {
+    type Err = QuantityError;
+    fn from_str(text: &str) -> Result<Self, QuantityError> {
+        if text == "adaptive" {
+            return Ok(Self::Adaptive);
+        }
+        let rate = text.parse::<Rate>().ok().and_then(PhyRate::of);
+        rate.map(Self::Fixed).ok_or_else(|| {
+            QuantityError::new(format!(
+                "'{text}' is no rate of 802.11g: write \"adaptive\", or one of \"6 Mbit/s\", 9, 12, 18, 24, 36, 48 and 54"
+            ))
+        })
+    }
+}
+
+impl fmt::Display for WlanRate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Fixed(rate) => f.pad(&format!("{} Mbit/s", rate.mbit_per_s())),
+            Self::Adaptive => f.pad("adaptive"),
+        }
+    }
+}
+
+/// A level in decibels, written `"20 dB"`.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
+pub struct Decibels(pub f64);
+
+impl FromStr for Decibels {
+    type Err = QuantityError;
+    fn from_str(text: &str) -> Result<Self, QuantityError> {
+        let number = text.trim().strip_suffix("dB").map(str::trim);
+        let level = number.and_then(|number| number.parse::<f64>().ok());
+        match level {
+            Some(level) if (-100.0..=100.0).contains(&level) => Ok(Self(level)),
+            _ => Err(QuantityError::new(format!(
+                "'{text}' is no level: write one from \"-100 dB\" to \"100 dB\""
+            ))),
+        }
+    }
+}
+
+impl fmt::Display for Decibels {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&format!("{} dB", self.0))
+    }
+}
+
+fn hundred() -> QueueLimit {
+    QueueLimit::Packets(100)
+}
+
+fn hundred_packets() -> Packets {
+    Packets(100)
+}
+
+fn outage() -> Duration {
+    Duration::from_millis(200)
+}
+
+fn lost() -> Stranded {
+    Stranded::Lost
+}
+
+impl Wlan {
+    /// The access points that `station` comes to, its first one first, each once.
+    pub fn access_points<'a>(&'a self, name: &str, station: &'a Station) -> Vec<&'a str> {
+        let mut all = vec![station.ap.as_str()];
+        for hand_off in self.handoffs.iter().filter(|one| one.station == name) {
+            if !all.contains(&hand_off.to.as_str()) {
+                all.push(&hand_off.to);
+            }
+        }
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests;

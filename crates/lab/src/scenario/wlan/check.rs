@@ -1,0 +1,157 @@
+//! What types cannot say of access points, stations and hand-offs.
+
+use fairwire_units::Duration;
+
+use super::super::check::{Checker, link, plain_name};
+use super::super::place::ScenarioError;
+use super::super::{QueueLimit, Scenario, Side, Topology, TopologyKind};
+use super::{SlowHost, Wlan};
+
+/// Names of the wired hosts that flows can have as ends.
+pub(crate) const WIRED: [&str; 2] = ["left", "right"];
+
+/// The network of kind "wlan".
+pub(crate) fn topology(checker: &Checker<'_>, topology: &Topology) -> Result<(), ScenarioError> {
+    let Some(wlan) = &topology.wlan else {
+        let message = "a wlan needs [topology.wlan] with its 'aps' and 'stations'";
+        return checker.refuse("topology", message);
+    };
+    let Some(access) = &topology.access else {
+        let message =
+            "a wlan needs [topology.access]: the link between an access point and its switch";
+        return checker.refuse("topology", message);
+    };
+    let message = "a wlan has 'access' and perhaps a 'bottleneck'; 'links' make a chain";
+    checker.require(topology.links.is_empty(), "topology.links", message)?;
+    link(checker, "topology.access", access)?;
+    if let Some(bottleneck) = &topology.bottleneck {
+        link(checker, "topology.bottleneck", bottleneck)?;
+    }
+    let message = "a wlan needs an access point: write [topology.wlan.aps.NAME]";
+    checker.require(!wlan.aps.is_empty(), "topology.wlan", message)?;
+    let message = "a wlan needs a station: write [topology.wlan.stations.NAME]";
+    checker.require(!wlan.stations.is_empty(), "topology.wlan", message)?;
+    for (name, ap) in wlan.aps.iter() {
+        let path = format!("topology.wlan.aps.{name}");
+        plain_name(checker, name, &path)?;
+        queue(checker, &path, ap.queue)?;
+    }
+    queue(checker, "topology.wlan", Some(wlan.queue))?;
+    host(checker, "topology.wlan", wlan.host)?;
+    for (name, station) in wlan.stations.iter() {
+        let path = format!("topology.wlan.stations.{name}");
+        plain_name(checker, name, &path)?;
+        let message = "'left' and 'right' are the wired hosts: call this station something else";
+        checker.require(!WIRED.contains(&name), &path, message)?;
+        ap(checker, wlan, &format!("{path}.ap"), &station.ap)?;
+        queue(checker, &path, station.queue)?;
+        host(checker, &path, station.host)?;
+    }
+    hand_offs(checker, wlan)
+}
+
+fn ap(checker: &Checker<'_>, wlan: &Wlan, path: &str, name: &str) -> Result<(), ScenarioError> {
+    if wlan.aps.get(name).is_some() {
+        return Ok(());
+    }
+    let known: Vec<&str> = wlan.aps.iter().map(|(name, _)| name).collect();
+    let known = known.join(", ");
+    checker.refuse(
+        path,
+        format!("there is no access point '{name}': there are {known}"),
+    )
+}
+
+fn queue(
+    checker: &Checker<'_>,
+    path: &str,
+    limit: Option<QueueLimit>,
+) -> Result<(), ScenarioError> {
+    let holds = match limit {
+        Some(QueueLimit::Packets(packets)) => (1..=10_000_000).contains(&packets),
+        Some(QueueLimit::Bytes(_)) | None => true,
+    };
+    let message = "a radio's queue holds one packet at least and ten million at most";
+    checker.require(holds, &format!("{path}.queue"), message)
+}
+
+fn host(checker: &Checker<'_>, path: &str, host: Option<SlowHost>) -> Result<(), ScenarioError> {
+    let message = "a host that takes more than ten seconds for a packet is surely not meant";
+    let most = Duration::from_secs(10);
+    let quick = host.is_none_or(|host| host.per_packet <= most && host.per_kilobyte <= most);
+    checker.require(quick, &format!("{path}.host"), message)
+}
+
+fn hand_offs(checker: &Checker<'_>, wlan: &Wlan) -> Result<(), ScenarioError> {
+    let path = "topology.wlan.handoffs";
+    let message = "an outage of more than an hour is surely not meant";
+    let hour = Duration::from_secs(3_600);
+    checker.require(wlan.outage <= hour, "topology.wlan.outage", message)?;
+    for (number, one) in wlan.handoffs.iter().enumerate() {
+        ap(checker, wlan, path, &one.to)?;
+        let Some(station) = wlan.stations.get(&one.station) else {
+            let message = format!("there is no station '{}' to hand off", one.station);
+            return checker.refuse(path, message);
+        };
+        let outage = one.outage.unwrap_or(wlan.outage);
+        checker.require(outage <= hour, path, message)?;
+        let earlier = wlan.handoffs[..number]
+            .iter()
+            .rev()
+            .find(|other| other.station == one.station);
+        let (from, free) = match earlier {
+            Some(last) => (&last.to, last.at + last.outage.unwrap_or(wlan.outage)),
+            None => (&station.ap, Duration::ZERO),
+        };
+        let message = "a station's hand-offs stand in the order of their times, the next one after the outage of the one before";
+        checker.require(one.at > free || earlier.is_none(), path, message)?;
+        if *from == one.to {
+            let message = format!("'{}' is at '{from}' already at {}", one.station, one.at);
+            return checker.refuse(path, message);
+        }
+    }
+    Ok(())
+}
+
+/// The ends of each flow: in a wlan both are named, elsewhere none is.
+pub(crate) fn ends(checker: &Checker<'_>, scenario: &Scenario) -> Result<(), ScenarioError> {
+    let topology = &scenario.topology;
+    let wlan = match (topology.kind, &topology.wlan) {
+        (TopologyKind::Wlan, Some(wlan)) => wlan,
+        (TopologyKind::Wlan, None) => return Ok(()),
+        (_, wlan) => {
+            let message = "only kind = \"wlan\" has this table";
+            checker.require(wlan.is_none(), "topology.wlan", message)?;
+            for (name, flow) in scenario.flows.iter() {
+                let message =
+                    "only flows of a wlan name their ends: elsewhere they go from side to side";
+                let plain = flow.sender.is_none() && flow.receiver.is_none();
+                checker.require(plain, &format!("flows.{name}"), message)?;
+            }
+            return Ok(());
+        }
+    };
+    for (name, flow) in scenario.flows.iter() {
+        let path = format!("flows.{name}");
+        let message = "a flow of a wlan has no side: 'sender' and 'receiver' name its ends";
+        checker.require(flow.from == Side::Left, &format!("{path}.from"), message)?;
+        let (Some(sender), Some(receiver)) = (&flow.sender, &flow.receiver) else {
+            let message = "a flow of a wlan has a 'sender' and a 'receiver': stations, or the wired hosts \"left\" and \"right\"";
+            return checker.refuse(&path, message);
+        };
+        for (key, end) in [("sender", sender), ("receiver", receiver)] {
+            let known = wlan.stations.get(end).is_some() || WIRED.contains(&end.as_str());
+            if !known {
+                let stations: Vec<&str> = wlan.stations.iter().map(|(name, _)| name).collect();
+                let message = format!(
+                    "there is no station '{end}': there are {}, and the wired hosts left and right",
+                    stations.join(", ")
+                );
+                return checker.refuse(&format!("{path}.{key}"), message);
+            }
+        }
+        let message = "a flow goes from one host to another";
+        checker.require(sender != receiver, &path, message)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,148 @@
+//! Networks without wires as people write them.
+
+use crate::scenario::{Adjust, ScenarioFile, explain};
+
+const GOOD: &str = r#"
+title = "One access point"
+run.duration = "10 s"
+
+[topology]
+kind = "wlan"
+access = { rate = "100 Mbit/s", delay = "1 ms" }
+
+[topology.wlan]
+aps.one = { channel = 1 }
+aps.two = { channel = 6 }
+stations.a = { ap = "one", signal = "20 dB" }
+stations.b = { ap = "two", rate = "adaptive", host = { per_packet = "1 ms" } }
+handoffs = [
+  { station = "a", at = "2 s", to = "two" },
+  { station = "a", at = "4 s", to = "one", outage = "1 s" },
+]
+
+[flows.tcp]
+sender = "a"
+receiver = "b"
+wire = "1000 B"
+traffic = "greedy"
+tcp = {}
+"#;
+
+fn refusal(from: &str, to: &str) -> String {
+    assert!(GOOD.contains(from), "{from}");
+    ScenarioFile::parse("bad.toml", &GOOD.replace(from, to))
+        .and_then(|file| file.cells(&Adjust::default()))
+        .expect_err(to)
+        .to_string()
+}
+
+/// A good one is read, is random by itself, has a meaning for each value, and what is resolved
+/// is read back to the same.
+#[test]
+fn a_wlan_is_read() {
+    let cells = ScenarioFile::parse("good.toml", GOOD)
+        .and_then(|file| file.cells(&Adjust::default()))
+        .unwrap_or_else(|error| panic!("{error}"));
+    let cell = &cells[0];
+    assert!(cell.scenario.is_random() && !cell.scenario.is_perturbed_only());
+    for line in explain(cell) {
+        assert_ne!(line.meaning, "", "{}", line.path);
+    }
+    let resolved = toml::to_string(&cell.scenario).expect("it is TOML");
+    let again = ScenarioFile::parse("resolved.toml", &resolved)
+        .and_then(|file| file.cells(&Adjust::default()))
+        .unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(again[0].scenario, cell.scenario);
+}
+
+/// What cannot be is refused, at its line and with what would do.
+#[test]
+fn impossible_networks_are_refused() {
+    for (from, to, told) in [
+        (
+            "ap = \"two\"",
+            "ap = \"three\"",
+            "there is no access point 'three': there are one, two",
+        ),
+        ("\"20 dB\"", "\"20\"", "'20' is no level"),
+        ("\"adaptive\"", "\"11 Mbit/s\"", "no rate of 802.11g"),
+        (
+            "station = \"a\", at = \"2 s\"",
+            "station = \"c\", at = \"2 s\"",
+            "no station 'c'",
+        ),
+        (
+            "at = \"4 s\"",
+            "at = \"2.1 s\"",
+            "in the order of their times",
+        ),
+        (
+            "at = \"2 s\", to = \"two\"",
+            "at = \"2 s\", to = \"one\"",
+            "is at 'one' already",
+        ),
+        (
+            "sender = \"a\"",
+            "sender = \"x\"",
+            "there is no station 'x': there are a, b",
+        ),
+        (
+            "sender = \"a\"",
+            "sender = \"b\"",
+            "from one host to another",
+        ),
+        (
+            "sender = \"a\"",
+            "from = \"right\"\nsender = \"a\"",
+            "has no side",
+        ),
+        ("receiver = \"b\"\n", "", "a 'sender' and a 'receiver'"),
+        (
+            "kind = \"wlan\"",
+            "kind = \"dumbbell\"",
+            "needs [topology.bottleneck]",
+        ),
+        (
+            "access = { rate = \"100 Mbit/s\", delay = \"1 ms\" }",
+            "",
+            "needs [topology.access]",
+        ),
+        (
+            "channel = 1 }",
+            "channel = 1, queue = \"0 packets\" }",
+            "holds one packet at least",
+        ),
+        ("\"1 ms\" } }", "\"1 h\" } }", "surely not meant"),
+        ("outage = \"1 s\"", "outage = \"2 h\"", "surely not meant"),
+        (
+            "stations.b",
+            "stations.left",
+            "call this station something else",
+        ),
+    ] {
+        let message = refusal(from, to);
+        assert!(message.contains(told), "{to}: {message}");
+        assert!(message.contains("bad.toml:"), "{message}");
+    }
+}
+
+/// Elsewhere flows have sides, not ends, and there is no table of stations.
+#[test]
+fn only_a_wlan_has_stations() {
+    let chain = |flow: &str, more: &str| {
+        format!(
+            "title = \"x\"\nrun.duration = \"1 s\"\n[topology]\nkind = \"chain\"\n\
+             links.one = {{ rate = \"1 Mbit/s\", delay = \"1 ms\" }}\n{more}\
+             [flows.tcp]\n{flow}wire = \"500 B\"\ntraffic = \"greedy\"\ntcp = {{}}\n"
+        )
+    };
+    let refused = |text: &str| {
+        ScenarioFile::parse("bad.toml", text)
+            .and_then(|file| file.cells(&Adjust::default()))
+            .expect_err("refused")
+            .to_string()
+    };
+    assert!(refused(&chain("sender = \"a\"\n", "")).contains("only flows of a wlan"));
+    let stations = "[topology.wlan]\naps.a = { channel = 1 }\nstations.b = { ap = \"a\" }\n";
+    assert!(refused(&chain("", stations)).contains("only kind = \"wlan\""));
+}

@@ -1,0 +1,218 @@
+//! Nodes, links and media of a scenario with access points and stations.
+
+use std::collections::BTreeMap;
+
+use fairwire_net::{
+    Dcf, DropTail, HandOff, HostSpec, LinkId, NodeId, PhyRate, RadioSpec, RateControl, StationSpec,
+    Stranded, Streams, Topology,
+};
+use fairwire_units::{Duration, Instant, Rate};
+
+use super::build::Ground;
+use super::link_spec::spec;
+use super::run::RunError;
+use crate::scenario::{self, Flow, Link, QueueLimit, Scenario, Side, SlowHost, Wlan, WlanRate};
+
+/// A network under construction.
+struct Site<'a> {
+    scenario: &'a Scenario,
+    wlan: &'a Wlan,
+    streams: Streams,
+    topology: Topology,
+    /// Every node with a name: access points, stations and wired hosts.
+    nodes: BTreeMap<&'a str, NodeId>,
+    links: Vec<(LinkId, String)>,
+    watched: Vec<(LinkId, String, Link)>,
+}
+
+/// The ground of a scenario of kind "wlan".
+pub(super) fn wlan(
+    scenario: &Scenario,
+    flows: &[(&str, &Flow)],
+    streams: Streams,
+) -> Result<Ground, RunError> {
+    let Some(wlan) = &scenario.topology.wlan else {
+        return Err(RunError::Scenario("a wlan has access points and stations"));
+    };
+    let mut site = Site {
+        scenario,
+        wlan,
+        streams,
+        topology: Topology::new(),
+        nodes: BTreeMap::new(),
+        links: Vec::new(),
+        watched: Vec::new(),
+    };
+    site.wires(flows)?;
+    site.radios()?;
+    site.hand_offs()?;
+    let hosts = flows.iter().map(|(_, flow)| {
+        let end = |name: &Option<String>| site.node(name.as_deref().unwrap_or_default());
+        Ok((end(&flow.sender)?, end(&flow.receiver)?))
+    });
+    let hosts = hosts.collect::<Result<_, RunError>>()?;
+    Ok(Ground {
+        topology: site.topology,
+        hosts,
+        watched: site.watched,
+        links: site.links,
+    })
+}
+
+impl<'a> Site<'a> {
+    fn node(&self, name: &str) -> Result<NodeId, RunError> {
+        let node = self.nodes.get(name).copied();
+        node.ok_or(RunError::Scenario("a flow's end is no host of the wlan"))
+    }
+
+    /// A wire both ways.
+    fn duplex(&mut self, (from, to): (NodeId, NodeId), name: &str, link: &Link, watch: bool) {
+        let back = link.reversed();
+        let back_name = format!("{name}/back");
+        let specs = (
+            spec(link, name, self.streams),
+            spec(&back, &back_name, self.streams),
+        );
+        let (there, home) = self.topology.duplex(from, to, specs);
+        self.links.push((there, name.to_owned()));
+        self.links.push((home, back_name.clone()));
+        if watch {
+            self.watched.push((there, name.to_owned(), link.clone()));
+            self.watched.push((home, back_name, back));
+        }
+    }
+
+    /// Switches, the link between them, wired hosts and access points: wires come first.
+    fn wires(&mut self, flows: &[(&str, &'a Flow)]) -> Result<(), RunError> {
+        let Some(access) = &self.scenario.topology.access else {
+            return Err(RunError::Scenario("a wlan has access links"));
+        };
+        let left = self.topology.node();
+        let right = match &self.scenario.topology.bottleneck {
+            Some(bottleneck) => {
+                let right = self.topology.node();
+                self.duplex((left, right), "bottleneck", bottleneck, true);
+                right
+            }
+            None => left,
+        };
+        let ends = flows
+            .iter()
+            .flat_map(|(_, flow)| [&flow.sender, &flow.receiver]);
+        let named: Vec<&str> = ends.flatten().map(String::as_str).collect();
+        for (name, switch) in [("left", left), ("right", right)] {
+            if named.contains(&name) {
+                let host = self.topology.node();
+                self.nodes.insert(name, host);
+                self.duplex((host, switch), &format!("access/{name}"), access, false);
+            }
+        }
+        for (name, ap) in self.wlan.aps.iter() {
+            let node = self.topology.node();
+            self.nodes.insert(name, node);
+            let switch = match ap.side {
+                Side::Left => left,
+                Side::Right => right,
+            };
+            self.duplex((node, switch), &format!("access/{name}"), access, false);
+        }
+        Ok(())
+    }
+
+    fn radio(&self, name: &str, queue: Option<QueueLimit>) -> RadioSpec {
+        let queue = match queue.unwrap_or(self.wlan.queue) {
+            QueueLimit::Packets(packets) => DropTail::packets(packets),
+            QueueLimit::Bytes(size) => DropTail::bytes(size),
+        };
+        RadioSpec::new(self.streams.stream(&format!("wlan/{name}/backoff"))).queue(queue)
+    }
+
+    /// A medium for each channel, then access points, then stations.
+    fn radios(&mut self) -> Result<(), RunError> {
+        let mut media = BTreeMap::new();
+        for (name, ap) in self.wlan.aps.iter() {
+            let topology = &mut self.topology;
+            let medium = *media
+                .entry(ap.channel)
+                .or_insert_with(|| topology.medium(Dcf::G));
+            let radio = self.radio(name, ap.queue);
+            let node = self.node(name)?;
+            self.topology.access_point(node, medium, radio);
+        }
+        for (name, station) in self.wlan.stations.iter() {
+            let aps = self.wlan.access_points(name, station);
+            let nodes = aps.iter().map(|ap| self.node(ap));
+            let nodes: Vec<NodeId> = nodes.collect::<Result<_, _>>()?;
+            let node = self.topology.node();
+            self.nodes.insert(name, node);
+            let rate = station.rate.unwrap_or(self.wlan.rate);
+            let mut spec = StationSpec::new(self.radio(name, station.queue)).rate(control(rate));
+            if let Some(level) = station.signal.or(self.wlan.signal) {
+                let draws = |way| self.streams.stream(&format!("wlan/{name}/errors/{way}"));
+                spec = spec.signal(level.0, draws("up"), draws("down"));
+            }
+            let (up, down) = self.topology.station(node, &nodes, spec);
+            let shown = shown(rate, station.queue.unwrap_or(self.wlan.queue));
+            self.watch(up, format!("air/{name}"), &shown);
+            for (ap, link) in aps.iter().zip(down) {
+                self.watch(link, format!("air/{name}/{ap}/back"), &shown);
+            }
+            if let Some(host) = station.host.or(self.wlan.host) {
+                self.topology.host(node, host_spec(host));
+            }
+        }
+        Ok(())
+    }
+
+    fn watch(&mut self, link: LinkId, name: String, shown: &Link) {
+        self.links.push((link, name.clone()));
+        self.watched.push((link, name, shown.clone()));
+    }
+
+    fn hand_offs(&mut self) -> Result<(), RunError> {
+        let stranded = |what| match what {
+            scenario::Stranded::Lost => Stranded::Lost,
+            scenario::Stranded::Kept => Stranded::Kept,
+        };
+        for one in &self.wlan.handoffs {
+            let hand_off = HandOff {
+                station: self.node(&one.station)?,
+                at: Instant::START + one.at,
+                to: self.node(&one.to)?,
+                outage: one.outage.unwrap_or(self.wlan.outage),
+                at_station: stranded(self.wlan.at_station),
+                at_ap: stranded(self.wlan.at_ap),
+            };
+            self.topology.hand_off(hand_off);
+        }
+        Ok(())
+    }
+}
+
+fn control(rate: WlanRate) -> RateControl {
+    match rate {
+        WlanRate::Fixed(rate) => RateControl::Fixed(rate),
+        WlanRate::Adaptive => RateControl::Fallback(PhyRate::M54),
+    }
+}
+
+fn host_spec(host: SlowHost) -> HostSpec {
+    HostSpec {
+        per_packet: host.per_packet,
+        per_kilobyte: host.per_kilobyte,
+        backlog: host.backlog.0,
+    }
+}
+
+/// A hop as link results show it: its utilisation is counted against the rate of its frames.
+fn shown(rate: WlanRate, queue: QueueLimit) -> Link {
+    let mbit = match rate {
+        WlanRate::Fixed(rate) => rate.mbit_per_s(),
+        WlanRate::Adaptive => PhyRate::M54.mbit_per_s(),
+    };
+    Link::plain(
+        Rate::from_bits_per_s(mbit * 1_000_000),
+        Duration::ZERO,
+        queue,
+    )
+}
