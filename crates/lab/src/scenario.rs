@@ -15,6 +15,7 @@ mod place;
 mod quantity;
 mod read;
 pub(crate) mod shorten;
+mod tcp;
 #[cfg(test)]
 mod tests;
 mod topology;
@@ -29,7 +30,7 @@ pub use explain::{Explained, explain};
 pub use file::{Adjust, Cell, ScenarioFile};
 pub use flow::{
     CcidChange, DATA_HEAD, Dccp, Encapsulation, Flow, IP_HEADER, IdleName, LawName, Protocol,
-    QueuePolicy, SHORT_DATA_HEAD, SendQueue, Side, TCP_HEADER, Tcp, Traffic, UDP_HEADER, Udp,
+    QueuePolicy, SHORT_DATA_HEAD, SendQueue, Side, TCP_HEADER, Traffic, UDP_HEADER, Udp,
 };
 pub use measure::{Measure, Window};
 pub use models::{BurstLoss, Codel, DelayVariation, Distribution, Red};
@@ -37,6 +38,7 @@ pub use place::ScenarioError;
 pub use quantity::{
     MinRto, Named, Packets, Percent, QuantityError, QueueLimit, SegmentSize, StartOffset,
 };
+pub use tcp::{Preset, Recovery, Tcp, Variant};
 pub use topology::{Link, LinkBack, QueueCounts, Topology, TopologyKind};
 pub use tree::{Provenance, Source};
 pub use voice::{CodecName, RTP_HEADER, Spurts};

@@ -16,6 +16,7 @@ mod sample;
 mod spurts;
 mod store;
 mod tcp;
+mod tcp_build;
 #[cfg(test)]
 mod tests;
 mod ticker;

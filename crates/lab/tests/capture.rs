@@ -121,6 +121,27 @@ fn tshark_finds_nothing_wrong() {
     }
 }
 
+/// A TCP with SACK permits it on both SYNs and selects where a queue overflows, in options that are well
+/// formed and lie above the acknowledgement.
+#[test]
+fn sack_options_are_true() {
+    let scenario = scenario("tcp-variants.toml", Some("sack"), &[]);
+    let (path, captured) = capture(&scenario, "sack", &["bottleneck"]);
+    if let Some(wrong) = matches(&path, WRONG) {
+        assert_eq!(wrong, 0);
+        assert_eq!(
+            matches(&path, "tcp.checksum.status == 1"),
+            Some(captured.tcp)
+        );
+        assert_eq!(matches(&path, "tcp.options.sack_perm"), Some(2));
+        let selects = matches(&path, "tcp.options.sack.count > 0");
+        assert!(selects.is_some_and(|count| count > 20), "{selects:?}");
+        let below = "tcp.options.sack_le <= tcp.ack_raw || tcp.options.sack.dsack";
+        assert_eq!(matches(&path, below), Some(0));
+    }
+    std::fs::remove_file(&path).expect("removed");
+}
+
 /// DCCP in UDP, and UDP alone, have true UDP checksums and lengths.
 #[test]
 fn datagrams_are_true() {

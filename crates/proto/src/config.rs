@@ -352,6 +352,14 @@ pub enum Law {
         /// The fraction of the window that a congestion event takes.
         cut: f64,
     },
+    /// A few packets in queues (Brakmo and Peterson 1995), with ns-2's thresholds of one and three.
+    Vegas,
+    /// A fifth goes for a random loss, half for a full queue (Fu and Liew 2003).
+    Veno,
+    /// The cube of the time since the last cut (RFC 9438).
+    Cubic,
+    /// The same as RFC 8312 had it.
+    Cubic8312,
 }
 
 /// Parameters of CCID 3 (RFC 4342, RFC 5348) and CCID 4 (RFC 5622, RFC 4828).

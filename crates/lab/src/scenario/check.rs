@@ -70,6 +70,9 @@ pub(super) fn check(scenario: &Scenario, tree: &Node) -> Result<(), ScenarioErro
         if let Protocol::Dccp(dccp) = flow.protocol() {
             dccp_values(&checker, &format!("{path}.dccp"), dccp)?;
         }
+        if let Some((key, message)) = flow.tcp.as_ref().and_then(super::Tcp::problem) {
+            return checker.refuse(&format!("{path}.tcp.{key}"), message);
+        }
     }
     queues(&checker, scenario)?;
     measure(&checker, scenario)?;
@@ -360,8 +363,7 @@ fn dccp_values(checker: &Checker<'_>, path: &str, dccp: &Dccp) -> Result<(), Sce
         &format!("{path}.law"),
         message,
     )?;
-    let message =
-        "only law = \"threshold-window\" has a cut of its own; law = \"new-reno\" takes half";
+    let message = "only law = \"threshold-window\" has a cut to set; law = \"new-reno\" takes half";
     checker.require(
         threshold || dccp.cut.is_none(),
         &format!("{path}.cut"),

@@ -14,7 +14,8 @@ pub struct Explained {
     pub path: String,
     /// The value, as TOML.
     pub value: String,
-    /// `paper`, `derived`, `assumed`, `fitted`; `stated` in a file without sources, or `default`.
+    /// `paper`, `derived`, `assumed`, `fitted`; `stated` in a file without sources, `preset`, or
+    /// `default`.
     pub source: &'static str,
     /// Why, if it is said.
     pub note: Option<String>,
@@ -58,11 +59,23 @@ fn line(cell: &Cell, path: &str, value: &str) -> Explained {
         source: match known {
             Some(known) => known.source.word(),
             None if is_stated => "stated",
+            None if is_of_preset(cell, path) => "preset",
             None => "default",
         },
         note: known.and_then(|known| known.note.clone()),
         meaning: meaning(path),
     }
+}
+
+/// Is the value one that the flow's TCP preset sets?
+fn is_of_preset(cell: &Cell, path: &str) -> bool {
+    let parts: Vec<&str> = path.split('.').collect();
+    let ["flows", flow, "tcp", key] = parts[..] else {
+        return false;
+    };
+    let flow = cell.scenario.flows.get(flow);
+    flow.and_then(|flow| flow.tcp.as_ref())
+        .is_some_and(|tcp| tcp.is_of_preset(key))
 }
 
 /// What the value at `path` means; the last part of the path says it, within its table.
@@ -188,6 +201,17 @@ fn flow(key: &str) -> &'static str {
 
 fn tcp(key: &str) -> &'static str {
     match key {
+        "preset" => "what it imitates: the values of what is not stated",
+        "variant" => "which TCP: its window law, and its recovery unless stated or the preset's",
+        "recovery" => "what is sent again and when",
+        "ack_wait" => "how long a delayed acknowledgement waits",
+        "quick_acks" => "segments at the beginning acknowledged one by one",
+        "initial_rto" => "retransmission timeout before the first sample",
+        "rearm" => "does a fast retransmission start the timer afresh (RFC 6675, 6)?",
+        "abc" => "grow by segments acknowledged (RFC 3465), not by acknowledgements?",
+        "alpha" => "Vegas: grow with fewer packets in queues",
+        "beta" => "Vegas: come down with more; Veno: the queue is full with as many",
+        "gamma" => "Vegas: slow start ends with more",
         "window" => "the receiver's window",
         "delayed_acks" => "one acknowledgement for two segments (RFC 5681, 4.2)?",
         "min_rto" => "retransmission timeout at least",

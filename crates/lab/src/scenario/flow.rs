@@ -5,6 +5,7 @@ use fairwire_wire::ServiceCode;
 use serde::{Deserialize, Serialize};
 
 use super::quantity::{MinRto, Packets, Percent, SegmentSize, text, text_option};
+use super::tcp::Tcp;
 use super::voice::{CodecName, RTP_HEADER, Spurts};
 
 /// One flow: a sender, a receiver, and what is sent between them.
@@ -88,36 +89,6 @@ pub enum Traffic {
     Cbr,
     /// The same while somebody talks, nothing in the pauses between.
     TalkSpurts,
-}
-
-/// TCP's parameters.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[serde(deny_unknown_fields)]
-pub struct Tcp {
-    /// The receiver's window; without bound if it does not say.
-    #[serde(with = "text_option", default, skip_serializing_if = "Option::is_none")]
-    pub window: Option<Packets>,
-    /// Does the receiver acknowledge every second segment only (RFC 5681, section 4.2)?
-    #[serde(default = "yes")]
-    pub delayed_acks: bool,
-    /// Retransmission timeout at least.
-    #[serde(with = "text", default = "tcp_min_rto")]
-    pub min_rto: MinRto,
-    /// First window; RFC 3390's if it does not say.
-    #[serde(with = "text_option", default, skip_serializing_if = "Option::is_none")]
-    pub initial_window: Option<Packets>,
-    /// First slow-start threshold; unlimited if it does not say.
-    #[serde(with = "text_option", default, skip_serializing_if = "Option::is_none")]
-    pub initial_ssthresh: Option<Packets>,
-    /// Open with SYN, SYN-ACK and ACK? Without it data leaves at once, as ns-2's agents do.
-    #[serde(default = "yes")]
-    pub handshake: bool,
-    /// A new segment on each of the first two duplicate acknowledgements (RFC 3042)?
-    #[serde(default = "yes")]
-    pub limited_transmit: bool,
-    /// Segments that may leave at once when a recovery ends (RFC 6582, section 6).
-    #[serde(with = "text", default = "four_packets")]
-    pub max_burst: Packets,
 }
 
 /// DCCP's parameters.
@@ -250,6 +221,15 @@ pub enum LawName {
     NewReno,
     /// A settable cut (the long-delay paper's).
     ThresholdWindow,
+    /// Brakmo and Peterson 1995.
+    Vegas,
+    /// Fu and Liew 2003.
+    Veno,
+    /// RFC 9438.
+    Cubic,
+    /// CUBIC as RFC 8312 has it.
+    #[serde(rename = "cubic-8312")]
+    Cubic8312,
 }
 
 /// The sender's queue.
@@ -430,14 +410,6 @@ fn one() -> f64 {
 
 fn four() -> f64 {
     4.0
-}
-
-fn four_packets() -> Packets {
-    Packets(4)
-}
-
-fn tcp_min_rto() -> MinRto {
-    MinRto::Time(Duration::from_millis(200))
 }
 
 impl Dccp {

@@ -1,9 +1,8 @@
 //! From a scenario to a network with its agents in place.
 
-use fairwire_cc::{NewReno, RtoConfig};
 use fairwire_net::{Access, Digest, LinkId, Network, NodeId, Streams, Topology, Towards};
 use fairwire_proto::{Config, Endpoint, EndpointConfig, PathMtuDiscovery};
-use fairwire_tcp::{DelayedAcks, Receiver, Sender};
+use fairwire_tcp::{Receiver, Sender};
 use fairwire_units::{Duration, Instant};
 
 use super::capture::{Capture, Tap, forward};
@@ -17,13 +16,14 @@ use super::run::RunError;
 use super::spurts::Talk;
 use super::store::Store;
 use super::tcp::{TcpSink, TcpSource};
+use super::tcp_build;
 use super::ticker::{Budget, Ticker};
 use super::udp::{UdpSink, UdpSource};
 use super::windows::Windows;
 use crate::scenario::shorten::{QUOTED, shorten};
 use crate::scenario::{
     Dccp, Encapsulation, Flow, IdleName, LawName, Link, Protocol, QueuePolicy, Scenario,
-    SegmentSize, Side, Tcp, TopologyKind, Traffic,
+    SegmentSize, Side, TopologyKind, Traffic,
 };
 
 /// What watches a run.
@@ -267,17 +267,14 @@ fn peers(
             Ok((Peer::UdpSource(from), Peer::UdpSink(UdpSink { ends: sink })))
         }
         Protocol::Tcp(tcp) => {
-            let config = tcp_config(flow, tcp);
+            let config = tcp_build::config(flow, tcp);
             let data = match (flow.traffic, flow.total) {
                 (Traffic::Cbr | Traffic::TalkSpurts, _) => fairwire_tcp::Source::Written,
                 (Traffic::Greedy, None) => fairwire_tcp::Source::Greedy,
                 (Traffic::Greedy, Some(total)) => fairwire_tcp::Source::Finite(total.bytes()),
             };
-            let mut window = config.window(NewReno);
-            if let Some(ssthresh) = tcp.initial_ssthresh {
-                window = window.with_initial_ssthresh(f64::from(ssthresh.0));
-            }
-            let sender = Sender::new(config, Box::new(window), data, start);
+            let controller = tcp_build::controller(&config, tcp);
+            let sender = Sender::new(config, controller, data, start);
             let cbr = flow.interval().map(|interval| {
                 let ticker = Ticker::new(start, interval, stop).talking(talk(name, flow, streams));
                 (ticker, budget, size)
@@ -308,20 +305,6 @@ fn talk(name: &str, flow: &Flow, streams: Streams) -> Option<Talk> {
     let stream = || streams.stream(&format!("talk/{name}"));
     let talks = flow.traffic == Traffic::TalkSpurts;
     talks.then(|| Talk::new(flow.spurts.unwrap_or_default(), stream()))
-}
-
-fn tcp_config(flow: &Flow, tcp: &Tcp) -> fairwire_tcp::Config {
-    fairwire_tcp::Config {
-        wire_size: flow.wire_bytes(),
-        initial_window: tcp.initial_window.map(|window| f64::from(window.0)),
-        receive_window: tcp.window.map(|window| window.0),
-        delayed_acks: tcp.delayed_acks.then(DelayedAcks::default),
-        handshake: tcp.handshake,
-        limited_transmit: tcp.limited_transmit,
-        max_burst: tcp.max_burst.0.max(1),
-        rto: RtoConfig::TCP.with_min(tcp.min_rto.duration()),
-        ..fairwire_tcp::Config::default()
-    }
 }
 
 fn dccp_peers(
@@ -415,7 +398,11 @@ fn dccp_config(flow: &Flow, dccp: &Dccp, send_ccid: u8, receive_ccid: u8) -> Con
         (LawName::ThresholdWindow, Some(cut)) => fairwire_proto::Law::ThresholdWindow {
             cut: cut.fraction(),
         },
-        _ => fairwire_proto::Law::NewReno,
+        (LawName::Vegas, _) => fairwire_proto::Law::Vegas,
+        (LawName::Veno, _) => fairwire_proto::Law::Veno,
+        (LawName::Cubic, _) => fairwire_proto::Law::Cubic,
+        (LawName::Cubic8312, _) => fairwire_proto::Law::Cubic8312,
+        (LawName::NewReno | LawName::ThresholdWindow, _) => fairwire_proto::Law::NewReno,
     };
     config.ccid2.initial_ssthresh = dccp.initial_ssthresh.map(|packets| f64::from(packets.0));
     config.ccid2.initial_window = dccp.initial_window.map(|packets| f64::from(packets.0));

@@ -229,14 +229,27 @@ fn tcp(
     header.ack = segment.flags.ack;
     header.psh = segment.flags.psh;
     header.acknowledgment_number = segment.ack_field();
+    let mut options = Vec::new();
     if segment.flags.syn {
-        let options = [
+        options.extend([
             TcpOptionElement::MaximumSegmentSize(segment.mss),
             TcpOptionElement::WindowScale(segment.window_shift),
             TcpOptionElement::Noop,
-        ];
-        header.set_options(&options).map_err(io::Error::other)?;
+        ]);
+        if segment.sack_permitted {
+            let noop = TcpOptionElement::Noop;
+            let permitted = TcpOptionElement::SelectiveAcknowledgementPermitted;
+            options.extend([noop.clone(), noop, permitted]);
+        }
+    } else {
+        let mut blocks = segment.sack_fields();
+        if let Some(first) = blocks.next() {
+            let rest = [blocks.next(), blocks.next(), None];
+            let sack = TcpOptionElement::SelectiveAcknowledgement(first, rest);
+            options.extend([TcpOptionElement::Noop, TcpOptionElement::Noop, sack]);
+        }
     }
+    header.set_options(&options).map_err(io::Error::other)?;
     let start = out.len();
     zeros(out, payload);
     header.checksum = header

@@ -1,8 +1,9 @@
 //! The sending half of CCID 2: a pipe, a round-trip estimate and a controller (RFC 4341).
 
 use fairwire_cc::{
-    Congestion, Controller, Feedback, Flight, Gauges, Growth, HostLimits, NewReno, Permit,
-    RtoConfig, RttEstimator, Signal, ThresholdWindow, WindowLaw, Windowed, rfc3390_window,
+    Congestion, Controller, Cubic, CubicVersion, Feedback, Flight, Gauges, Growth, HostLimits,
+    NewReno, Permit, RtoConfig, RttEstimator, Signal, ThresholdWindow, Vegas, Veno, WindowLaw,
+    Windowed, rfc3390_window,
 };
 use fairwire_units::{Duration, Instant, Rate};
 use fairwire_wire::{Packet, Seq};
@@ -191,6 +192,13 @@ fn controller(config: &Ccid2Config, rto: RtoConfig, size_hint: u32) -> Box<dyn C
         .unwrap_or_else(|| rfc3390_window(size_hint));
     match config.law {
         Law::NewReno => windowed(NewReno, initial_window, config, rto),
+        Law::Vegas => windowed(Vegas::NS2, initial_window, config, rto),
+        Law::Veno => windowed(Veno::default(), initial_window, config, rto),
+        Law::Cubic => windowed(Cubic::default(), initial_window, config, rto),
+        Law::Cubic8312 => {
+            let law = Cubic::new(CubicVersion::Rfc8312);
+            windowed(law, initial_window, config, rto)
+        }
         Law::ThresholdWindow { cut } => {
             let ssthresh = config.initial_ssthresh.unwrap_or(f64::INFINITY);
             windowed(

@@ -4,6 +4,7 @@ use fairwire_units::{Duration, Instant};
 
 use super::Receiver;
 use crate::config::{Config, DelayedAcks};
+use crate::recovery::RecoveryKind;
 use crate::segment::{Flags, TcpSegment};
 
 /// Without delay every segment has its acknowledgement.
@@ -29,6 +30,56 @@ fn delayed_acknowledgements_pair_or_wait() {
     assert_eq!(drain(&mut receiver), []);
     receiver.handle_timeout(ms(210));
     assert_eq!(drain(&mut receiver), [301]);
+}
+
+/// The first segments are acknowledged one by one if so many are to be quick.
+#[test]
+fn quick_acknowledgements_come_first() {
+    let mut receiver = Receiver::new(Config {
+        delayed_acks: Some(DelayedAcks {
+            quick: 2,
+            ..DelayedAcks::default()
+        }),
+        ..Config::one_way(140)
+    });
+    for (index, acks) in [(0, vec![101]), (1, vec![201]), (2, vec![]), (3, vec![401])] {
+        assert_eq!(acks_after(&mut receiver, ms(index), index), acks, "{index}");
+    }
+}
+
+/// RFC 2018, 3 and 4: with SACK every acknowledgement says what waits, and a SYN-ACK permits it.
+#[test]
+fn what_waits_is_selected() {
+    let mut receiver = Receiver::new(Config {
+        recovery: RecoveryKind::Sack,
+        ..Config::one_way(140)
+    });
+    let blocks = |receiver: &mut Receiver, index: u64| {
+        let segment = TcpSegment {
+            seq: 1 + index * 100,
+            len: 100,
+            ..TcpSegment::default()
+        };
+        receiver.handle_segment(ms(0), &segment);
+        let ack = receiver.poll_transmit(ms(0)).unwrap();
+        (ack.ack, ack.sack.iter().collect::<Vec<_>>(), ack.wire_len())
+    };
+    assert_eq!(blocks(&mut receiver, 0), (101, vec![], 40));
+    assert_eq!(blocks(&mut receiver, 2), (101, vec![(201, 301)], 52));
+    let two = vec![(401, 501), (201, 301)];
+    assert_eq!(blocks(&mut receiver, 4), (101, two, 60));
+    assert_eq!(blocks(&mut receiver, 1), (301, vec![(401, 501)], 52));
+    let syn = TcpSegment {
+        flags: Flags {
+            syn: true,
+            ..Flags::default()
+        },
+        ..TcpSegment::default()
+    };
+    receiver.handle_segment(ms(1), &syn);
+    let answer = receiver.poll_transmit(ms(1)).unwrap();
+    assert!(answer.sack_permitted);
+    assert_eq!(answer.wire_len(), 52);
 }
 
 /// RFC 5681, 4.2: what is out of order, fills a gap or was there already is acknowledged at once.

@@ -27,7 +27,9 @@ impl Sender {
             let rtt = now.saturating_since(at);
             self.rtt.on_sample(rtt);
             let feedback = Feedback {
-                rtt: Some(rtt),
+                // A law that compares round trips is not given that of a packet without data, which a slow
+                // link sends sooner.
+                rtt: (!self.config.sample_every_ack).then_some(rtt),
                 ..Feedback::default()
             };
             let flight = self.flight();

@@ -1,19 +1,39 @@
 //! Everything arrives, whatever is lost.
 
 use fairwire_cc::NewReno;
-use fairwire_tcp::{Config, Receiver, Sender, Source};
+use fairwire_tcp::{Config, PartialAckTimer, Receiver, RecoveryKind, Sender, Source};
 use fairwire_units::{Duration, Instant, Rate};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
 use crate::path::{Path, Run};
 
+const RECOVERIES: [RecoveryKind; 6] = [
+    RecoveryKind::Tahoe,
+    RecoveryKind::Reno {
+        once_per_window: false,
+    },
+    RecoveryKind::Reno {
+        once_per_window: true,
+    },
+    RecoveryKind::NewReno {
+        timer: PartialAckTimer::Impatient,
+    },
+    RecoveryKind::Sack,
+    RecoveryKind::Vegas,
+];
+
 /// A transfer of 150 kB ends with each byte delivered once, though a quarter of all segments is lost: SYN,
-/// data and acknowledgements alike.
+/// data and acknowledgements alike; whatever the recovery.
 #[test]
 fn every_byte_arrives_through_heavy_loss() {
-    for seed in 0..50 {
-        let config = Config::default();
+    for (seed, recovery) in (0..150).zip(RECOVERIES.into_iter().cycle()) {
+        let config = Config {
+            recovery,
+            sample_every_ack: seed % 4 < 2,
+            fast_retransmit_restarts_timer: seed % 8 < 4,
+            ..Config::default()
+        };
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         let path = Path {
             rate: Some(Rate::from_bits_per_s(2_000_000)),

@@ -45,6 +45,11 @@ impl<'a> Run<'a> {
         }
     }
 
+    /// The present.
+    pub(crate) fn now(&self) -> Instant {
+        self.now
+    }
+
     /// Lets everything happen that is due at or before `end`.
     pub(crate) fn until(&mut self, end: Instant) {
         while let Some(at) = self.next_event().filter(|at| *at <= end) {

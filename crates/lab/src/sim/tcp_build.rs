@@ -1,0 +1,90 @@
+//! From a scenario's TCP to a simulated one: its configuration and its controller.
+
+use fairwire_cc::{
+    Controller, Cubic, CubicVersion, Growth, NewReno, RtoConfig, Vegas, Veno, WindowLaw,
+};
+use fairwire_tcp::{Config, DelayedAcks, PartialAckTimer, RecoveryKind};
+
+use crate::scenario::{Flow, Packets, Recovery, Tcp, Variant};
+
+/// RFC 3465's limit in slow start, segments.
+const ABC_LIMIT: u32 = 2;
+
+/// What both sides of the connection are told.
+pub(super) fn config(flow: &Flow, tcp: &Tcp) -> Config {
+    Config {
+        wire_size: flow.wire_bytes(),
+        initial_window: tcp.initial_window.map(|window| f64::from(window.0)),
+        receive_window: tcp.window.map(|window| window.0),
+        delayed_acks: tcp.delayed_acks.then_some(DelayedAcks {
+            every: 2,
+            wait: tcp.ack_wait,
+            quick: tcp.quick_acks.0,
+        }),
+        handshake: tcp.handshake,
+        recovery: recovery(tcp.recovery),
+        limited_transmit: tcp.limited_transmit,
+        max_burst: tcp.max_burst.0.max(1),
+        growth: if tcp.abc {
+            Growth::ByteCounting { limit: ABC_LIMIT }
+        } else {
+            Growth::Tcp
+        },
+        rto: RtoConfig {
+            initial: tcp.initial_rto,
+            ..RtoConfig::TCP.with_min(tcp.min_rto.duration())
+        },
+        fast_retransmit_restarts_timer: tcp.rearm,
+        sample_every_ack: matches!(tcp.variant, Variant::Vegas | Variant::Veno)
+            || tcp.recovery == Recovery::Vegas,
+        trace: false,
+    }
+}
+
+fn recovery(recovery: Recovery) -> RecoveryKind {
+    match recovery {
+        Recovery::Tahoe => RecoveryKind::Tahoe,
+        Recovery::Reno => RecoveryKind::Reno {
+            once_per_window: false,
+        },
+        Recovery::RenoOnce => RecoveryKind::Reno {
+            once_per_window: true,
+        },
+        Recovery::NewReno => RecoveryKind::NewReno {
+            timer: PartialAckTimer::default(),
+        },
+        Recovery::Sack => RecoveryKind::Sack,
+        Recovery::Vegas => RecoveryKind::Vegas,
+    }
+}
+
+/// The window and its law.
+pub(super) fn controller(config: &Config, tcp: &Tcp) -> Box<dyn Controller> {
+    let packets = |stated: Option<Packets>, default: f64| {
+        stated.map_or(default, |packets| f64::from(packets.0))
+    };
+    match tcp.variant {
+        Variant::Tahoe | Variant::Reno | Variant::NewReno | Variant::Sack => {
+            windowed(config, tcp, NewReno)
+        }
+        Variant::Vegas => {
+            let (alpha, beta) = (packets(tcp.alpha, 1.0), packets(tcp.beta, 3.0));
+            windowed(
+                config,
+                tcp,
+                Vegas::new(alpha, beta, packets(tcp.gamma, 1.0)),
+            )
+        }
+        Variant::Veno => windowed(config, tcp, Veno::new(packets(tcp.beta, 3.0))),
+        Variant::Cubic => windowed(config, tcp, Cubic::default()),
+        Variant::Cubic8312 => windowed(config, tcp, Cubic::new(CubicVersion::Rfc8312)),
+    }
+}
+
+fn windowed<L: WindowLaw + 'static>(config: &Config, tcp: &Tcp, law: L) -> Box<dyn Controller> {
+    let window = config.window(law);
+    match tcp.initial_ssthresh {
+        Some(packets) => Box::new(window.with_initial_ssthresh(f64::from(packets.0))),
+        None => Box::new(window),
+    }
+}
