@@ -23,10 +23,16 @@ macro_rules! bundle {
     };
 }
 
-const BUNDLES: &[Bundle] = &[bundle!("long-delay":
-    "paper.toml" "tables.toml" "ssthresh.toml" "claims.toml" "table1.csv" "table2.csv"
-    "digests.toml"
-)];
+const BUNDLES: &[Bundle] = &[
+    bundle!("queue-size":
+        "paper.toml" "queues.toml" "long.toml" "claims.toml" "fig2.csv" "fig3.csv" "fig4.csv"
+        "derived.csv" "text.csv" "digests.toml"
+    ),
+    bundle!("long-delay":
+        "paper.toml" "tables.toml" "ssthresh.toml" "claims.toml" "table1.csv" "table2.csv"
+        "digests.toml"
+    ),
+];
 
 /// All papers, in the order of a list.
 pub fn catalogue() -> &'static [Bundle] {
