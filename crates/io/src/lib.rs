@@ -68,10 +68,9 @@ pub use connection::{Connection, Number, Received, ReceivedInto};
 pub use endpoint::{Endpoint, EndpointBuilder};
 pub use error::{AcceptError, BindError, ConnectError, Lost, SendError, TrySendError};
 pub use fairwire_proto::{
-    Ccid2Config, Ccid3Config, ChangeCcidError, CloseReason, Config, ConnectError as BeginError,
-    DamagedData, DataChecksum, DatagramId, Direction, EndpointConfig, EndpointStats, Fate, Gauges,
-    IdleRule, InitCookies, Law, ListenError, PathMtuDiscovery, QueueLimits, QueuePolicy, Segment,
-    Stats,
+    Ccid2Config, Ccid3Config, ChangeCcidError, CloseReason, Config, DamagedData, DataChecksum,
+    DatagramId, Direction, EndpointConfig, EndpointStats, Fate, FeedbackRate, InitCookies,
+    ListenError, PathMtuDiscovery, QueueLimits, QueuePolicy, Stats,
 };
 pub use fairwire_units::{Duration, Ecn, Rate};
 pub use fairwire_wire::udp::PORT as DCCP_UDP_PORT;

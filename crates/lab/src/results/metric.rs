@@ -46,6 +46,7 @@ metrics! {
     Delivered "delivered" "packets" "Data packets that reached the receiver in the window.";
     SentRate "sent_rate" "packets/s" "Data packets sent per second of the window.";
     DeliveredRate "delivered_rate" "packets/s" "Data packets delivered per second of the window.";
+    AckRate "ack_rate" "packets/s" "Packets without data, acknowledgements nearly all, that came back to the sender per second of the window.";
     Dropped "dropped" "packets" "Data packets sent in the window that a queue or a link dropped.";
     Loss "loss" "%" "Dropped out of sent.";
     Refused "refused" "packets" "Packets that the application offered in the window and the send queue did not take.";
@@ -73,6 +74,7 @@ metrics! {
     FirstLoss "first_loss" "s" "When the first data packet was dropped, from the beginning of the run.";
     PeakThroughput "peak_throughput" "bit/s" "The greatest throughput of a period of the series (1 s if none is set).";
     PeakAt "peak_at" "s" "When the first period with a throughput within 1 % of the peak ended, from the beginning of the run.";
+    GoodputSpread "goodput_spread" "bit/s" "Standard deviation of the goodput of the periods of the series that lie in the window.";
     CwndMean "cwnd_mean" "packets" "Mean of the congestion window, sampled once per period of the series.";
     CwndMax "cwnd_max" "packets" "The greatest of these samples.";
     SrttMean "srtt_mean" "s" "Mean of the sender's smoothed round-trip time, sampled likewise.";

@@ -328,6 +328,12 @@ fn dccp_values(checker: &Checker<'_>, path: &str, dccp: &Dccp) -> Result<(), Sce
         &format!("{path}.send_rtt_estimate"),
         message,
     )?;
+    let message = "'feedback' is for CCID 3 and 4, and this flow has CCID 2";
+    checker.require(
+        has(3) || has(4) || dccp.feedback.is_default(),
+        &format!("{path}.feedback"),
+        message,
+    )?;
     let message = "the changes of CCID stand in the order of their times";
     checker.require(
         dccp.ccid_changes.is_sorted_by_key(|change| change.at),

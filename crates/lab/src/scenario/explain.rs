@@ -253,6 +253,7 @@ fn dccp(key: &str) -> &'static str {
         "send_rtt_estimate" => {
             "CCID 3 and 4: data carries the sender's round-trip time (RFC 6323)?"
         }
+        "feedback" => "CCID 3 and 4: how often the receiver reports, at most once for each packet",
         "limit" => "datagrams in the queue at most",
         "age" => "a datagram that waited longer is dropped",
         "policy" => "what a full queue does",

@@ -4,6 +4,7 @@ use fairwire_units::{Duration, Rate, Size};
 use fairwire_wire::ServiceCode;
 use serde::{Deserialize, Serialize};
 
+use super::feedback::Feedback;
 use super::quantity::{MinRto, Packets, Percent, SegmentSize, text, text_option};
 use super::tcp::Tcp;
 use super::voice::{CodecName, RTP_HEADER, Spurts};
@@ -173,6 +174,9 @@ pub struct Dccp {
     /// CCID 3 and 4: data carries its sender's round-trip time (RFC 6323).
     #[serde(default)]
     pub send_rtt_estimate: bool,
+    /// CCID 3 and 4: how often the receiver gives feedback.
+    #[serde(with = "text", default, skip_serializing_if = "Feedback::is_default")]
+    pub feedback: Feedback,
     /// The send queue.
     #[serde(default)]
     pub queue: SendQueue,

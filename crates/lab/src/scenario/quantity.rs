@@ -14,7 +14,8 @@ use serde::{Deserialize, Serialize};
 pub struct QuantityError(String);
 
 impl QuantityError {
-    pub(super) fn new(message: String) -> Self {
+    /// The refusal with this text.
+    pub(super) const fn new(message: String) -> Self {
         Self(message)
     }
 }

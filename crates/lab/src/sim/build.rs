@@ -424,6 +424,7 @@ fn dccp_config(flow: &Flow, dccp: &Dccp, send_ccid: u8, receive_ccid: u8) -> Con
     config.ccid3.t_rto_rtts = dccp.t_rto_rtts;
     config.ccid3.oscillation_reduction = dccp.oscillation_reduction;
     config.ccid3.history_discounting = dccp.history_discounting;
+    config.ccid3.feedback = dccp.feedback.rate();
     config
 }
 

@@ -168,10 +168,17 @@ fn flow_values(out: &mut Collector<'_>, flow: &Direction<'_>) {
         let per_second = |packets: u64| Some(packets as f64 / seconds.as_secs_f64());
         add(Metric::SentRate, per_second(counts.sent));
         add(Metric::DeliveredRate, per_second(counts.delivered));
+        let back = &flow.back.counts[index];
+        add(
+            Metric::AckRate,
+            per_second(back.all_delays.1.saturating_sub(back.delivered)),
+        );
         add(Metric::Dropped, Some(dropped as f64));
         let loss = (counts.sent > 0).then(|| 100.0 * dropped as f64 / counts.sent as f64);
         add(Metric::Loss, loss);
         add(Metric::Refused, Some(counts.refused as f64));
+        let goodputs = goodputs(flow.meter, out.windows, span);
+        add(Metric::GoodputSpread, goodputs.deviation());
         voice::values(&mut add, flow.flow, counts);
         delays(&mut add, counts, &flow.back.counts[index]);
         sampled(&mut add, flow, span);
@@ -295,6 +302,18 @@ fn peak(meter: &FlowMeter, windows: &Windows) -> (Option<f64>, Option<f64>) {
     let first = rates.iter().position(|rate| *rate >= peak * 0.99);
     let at = first.map(|number| windows.period_span(number).to.as_secs_f64());
     (Some(peak), at)
+}
+
+/// The goodputs of the periods that lie within `span`.
+fn goodputs(meter: &FlowMeter, windows: &Windows, span: Span) -> Moments {
+    let mut goodputs = Moments::new();
+    for (number, period) in meter.periods.iter().enumerate() {
+        let period_span = windows.period_span(number);
+        if span.from <= period_span.from && period_span.to <= span.to {
+            goodputs.push(rate(period.payload_bytes, period_span));
+        }
+    }
+    goodputs
 }
 
 fn rate(bytes: u64, span: Span) -> f64 {

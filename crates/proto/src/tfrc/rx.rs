@@ -18,7 +18,7 @@ use self::numbers::Numbers;
 use self::sender_rtt::SenderRtt;
 use super::profile::NOMINAL;
 use super::{DEFAULT_RTT, Profile};
-use crate::config::Ccid3Config;
+use crate::config::{Ccid3Config, FeedbackRate};
 use crate::half::{AckDue, Arrival, PeerData, Rx, quiescent_after};
 
 /// Intervals in a report: those that count, the current one and eight before it (RFC 4342,
@@ -35,6 +35,7 @@ const SIZE_WEIGHT: f64 = 0.9;
 #[derive(Debug)]
 pub(crate) struct TfrcRx {
     profile: Profile,
+    feedback: FeedbackRate,
     equation: Equation,
     numbers: Numbers,
     history: LossHistory<LossEvents>,
@@ -84,6 +85,7 @@ impl TfrcRx {
         );
         Self {
             profile,
+            feedback: config.feedback,
             equation: super::tx::equation(config),
             history: if profile.is_small() {
                 history.with_small_packets()
@@ -126,20 +128,35 @@ impl TfrcRx {
         // RFC 5348, 6.3: the first data packet is answered at once. RFC 4342, 10.3: so is one
         // whose counter is a round trip beyond that of the last feedback; RFC 5348, 6: where the
         // packets are further apart than that, each of them.
-        self.due |= self.last.is_none_or(|last| match &self.sender_rtt {
-            // RFC 6323, 3.3: the time itself is the measure, where it is told.
-            Some(sender_rtt) => now.saturating_since(last.at) >= sender_rtt.rtt(),
+        self.due |= self.last.is_none_or(|last| match self.feedback_interval() {
+            Some(interval) => now.saturating_since(last.at) >= interval,
             None => self.clock.newest() >= last.counter.saturating_add(ROUND_TRIP),
         });
     }
 
-    /// How many round trips data waits at most for feedback.
-    const fn feedback_rtts(&self) -> u64 {
-        if self.sender_rtt.is_some() { 1 } else { 2 }
+    /// The time from one report to the next; `None` where the window counters tell it.
+    fn feedback_interval(&self) -> Option<Duration> {
+        match self.feedback {
+            // RFC 6323, 3.3: the time itself is the measure, where it is told.
+            FeedbackRate::PerRoundTrip(0 | 1) => self.sender_rtt.map(|told| told.rtt()),
+            // RFC 5348, 6: for k reports per round trip the timer runs for R/k. Counters, of a
+            // quarter of a round trip, are too coarse for that.
+            FeedbackRate::PerRoundTrip(k) => Some(self.rtt() / u64::from(k)),
+            // RFC 4342, 6: once per round trip at least.
+            FeedbackRate::Every(time) => Some(time.min(self.rtt())),
+        }
+    }
+
+    /// How long data waits for feedback at most.
+    fn feedback_wait(&self) -> Duration {
+        // RFC 4342, 10.3: well before the peer's nofeedback timer, and late enough to leave the
+        // common case to the counters. Who goes by time waits for one interval (RFC 5348, 6.2).
+        self.feedback_interval().unwrap_or_else(|| self.rtt() * 2)
     }
 
     /// The receive rate to report, whole bytes per second.
     fn receive_rate(&self) -> u32 {
+        // RFC 5348, 6: over the last round trip, also where reports are closer to each other.
         if self.last.is_none() {
             // RFC 5348, 6.3: the first feedback reports zero.
             return 0;
@@ -256,7 +273,7 @@ impl Rx for TfrcRx {
     }
 
     fn set_ack_ratio(&mut self, _ratio: u16) {
-        // RFC 4342, 6.2: feedback comes once per round trip, whatever the Ack Ratio.
+        // RFC 4342, 6.2: feedback comes by the round trip, whatever the Ack Ratio.
     }
 
     fn set_rtt_estimates(&mut self, on: bool) {
@@ -280,10 +297,8 @@ impl Rx for TfrcRx {
             return AckDue::Now;
         }
         match self.last.filter(|_| self.fresh) {
-            // RFC 4342, 10.3: a timer for data that no later packet pushes out, well before the
-            // peer's nofeedback timer, and late enough to leave the common case to the counters.
-            // Who knows the sender's round trip waits for one (RFC 5348, 6.2).
-            Some(last) => match last.at + self.rtt() * self.feedback_rtts() {
+            // RFC 4342, 10.3: a timer for data that no later packet pushes out.
+            Some(last) => match last.at + self.feedback_wait() {
                 at if at <= now => AckDue::Now,
                 at => AckDue::At(at),
             },

@@ -3,7 +3,8 @@
 use fairwire_units::{Duration, Instant};
 
 /// Values kept. RFC 5348, 8.2.2, finds three sufficient; with a few more, reports that come early
-/// do not push out what is younger than two round trips.
+/// do not push out what is younger than two round trips. Where a receiver gives feedback more often
+/// than these hold, the ones that are left are spread over the two round trips.
 const VALUES: usize = 8;
 
 /// Receive rates of the last two round trips, bytes per second, newest first.
@@ -50,6 +51,7 @@ impl RecvSet {
 
     /// `Update X_recv_set()`.
     pub(super) fn update(&mut self, now: Instant, x_recv: f64, rtt: Duration) {
+        self.make_room(now, x_recv, rtt);
         self.values.rotate_right(1);
         self.values[0] = Value {
             rate: x_recv,
@@ -62,6 +64,31 @@ impl RecvSet {
             .take_while(|value| now.saturating_since(value.at) <= rtt * 2)
             .count()
             .max(1);
+    }
+
+    /// Forgets a value if all places hold young ones: one that can never be the largest, because
+    /// `x_recv` or a value after it is as large and stays longer; else one that stands closest
+    /// between its neighbours, so that for a moment the limit may be lower, never higher.
+    fn make_room(&mut self, now: Instant, x_recv: f64, rtt: Duration) {
+        let is_full = self.len == VALUES;
+        if !is_full || now.saturating_since(self.values[VALUES - 1].at) > rtt * 2 {
+            return;
+        }
+        let mut largest = x_recv;
+        let covered = self.values.iter().position(|value| {
+            let is_covered = value.rate <= largest;
+            largest = largest.max(value.rate);
+            is_covered
+        });
+        // The oldest of the inner ones where several stand equally close.
+        let gap = |i: usize| {
+            self.values[i - 1]
+                .at
+                .saturating_since(self.values[i + 1].at)
+        };
+        let closest = (1..VALUES - 1).rev().min_by_key(|&i| gap(i)).unwrap_or(1);
+        self.values[covered.unwrap_or(closest)..].rotate_left(1);
+        self.len = VALUES - 1;
     }
 
     /// The limit after an interval in which the application was the limit: what was once
@@ -125,6 +152,37 @@ mod tests {
         assert_eq!(set.max(), 400.0);
         set.update(at(5_000), 10.0, R);
         assert_eq!(set.max(), 10.0);
+    }
+
+    /// RFC 5348, 4.3, and 6: with a hundred reports per round trip the largest value of two round trips
+    /// still counts, and none that is older. Where all values fall, as many are left out as do not fit.
+    #[test]
+    fn many_reports_do_not_shorten_the_memory() {
+        // One report per millisecond: the rate in it, by the millisecond.
+        let run = |rate: &dyn Fn(u64) -> f64, check: &dyn Fn(u64, f64)| {
+            let mut set = RecvSet::new();
+            set.replace(at(0), rate(0));
+            for ms in 1..1_000 {
+                set.update(at(ms), rate(ms), R);
+                check(ms, set.max());
+            }
+        };
+        // A peak of one report in a hundred, and ups and downs between.
+        let peak = |ms: u64| match ms {
+            300 => 900.0,
+            _ => 100.0 + (ms * 37 % 100) as f64,
+        };
+        run(&peak, &|ms, max| match ms {
+            300..=500 => assert_eq!(max, 900.0, "at {ms} ms"),
+            _ => assert!(max < 200.0, "at {ms} ms"),
+        });
+        let falling = |ms: u64| 2_000.0 - ms as f64;
+        run(&falling, &|ms, max| {
+            let oldest = falling(ms.saturating_sub(200));
+            // Seven gaps in 200 ms make six pairs that come to 400 ms at most; the least pair, which
+            // becomes one gap, is no more than a sixth of that.
+            assert!(max <= oldest && max >= oldest - 67.0, "at {ms} ms: {max}");
+        });
     }
 
     /// RFC 5348, 4.3: an application's pause lowers nothing; a loss in it halves what was known

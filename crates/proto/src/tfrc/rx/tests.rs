@@ -4,7 +4,7 @@ use fairwire_wire::{
 };
 
 use super::{TfrcRx, inverse};
-use crate::config::Ccid3Config;
+use crate::config::{Ccid3Config, FeedbackRate};
 use crate::half::{AckDue, Arrival, Rx};
 use crate::tfrc::Profile;
 
@@ -26,8 +26,13 @@ fn small_half() -> TfrcRx {
 }
 
 fn half_of(profile: Profile) -> TfrcRx {
+    half_with(profile, FeedbackRate::PerRoundTrip(1))
+}
+
+fn half_with(profile: Profile, feedback: FeedbackRate) -> TfrcRx {
     let config = Ccid3Config {
         history_discounting: false,
+        feedback,
         ..Ccid3Config::default()
     };
     TfrcRx::new(&config, profile, Some(R), at(0), Seq::ZERO.prev())
@@ -126,6 +131,57 @@ fn the_first_packet_is_answered_at_once() {
     assert_eq!(told.intervals, [first]);
     assert_eq!(rx.ack_due(at(13)), AckDue::No);
     assert_eq!(rx.options_len(at(13)), 0);
+}
+
+/// RFC 5348, 6: k reports per round trip come R/k apart, one each time at least once per round trip,
+/// and no more than one for each packet, of which there are fifty per round trip here. Each tells
+/// the rate of the whole round trip: 1,000 B in 2 ms.
+#[test]
+fn more_feedback_is_for_the_same_round_trip() {
+    for (feedback, in_a_second) in [
+        (FeedbackRate::PerRoundTrip(2), 20),
+        (FeedbackRate::PerRoundTrip(10), 100),
+        (FeedbackRate::PerRoundTrip(100), 500),
+        (FeedbackRate::Every(Duration::from_millis(50)), 20),
+        (FeedbackRate::Every(Duration::from_secs(3)), 10),
+    ] {
+        let mut rx = half_with(Profile::Ccid3, feedback);
+        let mut reports = 0;
+        for n in 0..1_000u64 {
+            let now = at(2 * n);
+            // A counter step each quarter of a round trip.
+            rx.on_packet(now, data(n, (2 * n / 25 % 16) as u8));
+            if rx.ack_due(now) == AckDue::Now {
+                let told = self::feedback(&mut rx, now, n);
+                if n >= 500 {
+                    reports += 1;
+                    assert!(told.rate.abs_diff(500_000) <= 10_000, "{}", told.rate);
+                }
+            }
+            assert_ne!(rx.ack_due(now), AckDue::Now, "one for each packet at most");
+        }
+        assert!(
+            u32::abs_diff(reports, in_a_second) <= in_a_second / 20,
+            "{feedback:?}: {reports}"
+        );
+    }
+}
+
+/// RFC 5348, 6.2: data that no later packet pushes out waits for the rest of R/k.
+#[test]
+fn more_feedback_waits_less() {
+    for (feedback, due) in [
+        (FeedbackRate::PerRoundTrip(4), 35),
+        (FeedbackRate::Every(Duration::from_millis(40)), 50),
+        (FeedbackRate::Every(Duration::from_secs(40)), 110),
+    ] {
+        let mut rx = half_with(Profile::Ccid3, feedback);
+        rx.on_packet(at(10), data(0, 0));
+        self::feedback(&mut rx, at(10), 0);
+        assert_eq!(rx.ack_due(at(11)), AckDue::No, "nothing new");
+        rx.on_packet(at(20), data(1, 0));
+        assert_eq!(rx.ack_due(at(20)), AckDue::At(at(due)), "{feedback:?}");
+    }
 }
 
 /// RFC 4342, 10.3: feedback when the window counter has moved by four since the last one, across
