@@ -6,6 +6,7 @@
 mod paper;
 mod perf;
 mod print;
+mod progress;
 mod run;
 mod stop;
 

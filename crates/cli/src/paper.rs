@@ -1,24 +1,28 @@
 //! `fairwire paper`: the papers that are built in, and what running them says.
 
+mod digests;
+mod running;
+
 use std::fmt::Write as _;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
-use clap::Parser;
-use fairwire_lab::campaign::{self, Campaign, CampaignError, Progress};
-use fairwire_lab::paper::{Bundle, Paper, PaperError, catalogue, digests};
-use fairwire_lab::results::{CellResult, Output, Results};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use clap::{Parser, ValueEnum};
+use fairwire_lab::paper::{Bundle, Paper, PaperError, Reported, catalogue};
+use fairwire_lab::results::Output;
 
-use crate::print::{self, FAILED, USAGE, fail, note};
+use crate::print::{self, FAILED, USAGE, fail};
 use crate::stop;
+use running::{Finished, run};
 
-/// Rerun a paper: its tables beside ours, and a verdict on each of its claims.
+/// What stands for every paper of the list.
+const ALL: &str = "all";
+
+/// Rerun a paper, or all: tables beside ours, and a verdict on each claim.
 ///
-/// Without a name it lists the papers. The report goes to standard output, progress to the terminal.
+/// Without a name it lists the papers; with the name 'all' it runs every one of them, all processors at
+/// work until the last run. The report goes to standard output, progress to the terminal.
 /// Exit status: 0 done, 1 failed or interrupted, 2 wrong usage.
 #[derive(Debug, Parser)]
 #[expect(
@@ -26,7 +30,7 @@ use crate::stop;
     reason = "each is a flag of the command line"
 )]
 pub(crate) struct Args {
-    /// The paper.
+    /// The paper, or 'all'.
     name: Option<String>,
     /// Three seeds instead of ten or more; every cell is run.
     #[arg(long, conflicts_with = "seeds", requires = "name")]
@@ -35,20 +39,37 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     #[arg(requires = "name")]
     seeds: Option<u32>,
-    /// Write tables, verdicts and all results as CSV and JSON into this directory, cell by cell.
+    /// Only this table and the cells that it needs, without verdicts; may be repeated.
+    #[arg(long, value_name = "TABLE", requires = "name")]
+    table: Vec<String>,
+    /// Write report.html, and everything as CSV and JSON, into this directory.
     #[arg(long, value_name = "DIR", requires = "name")]
     out: Option<PathBuf>,
     /// Print JSON instead of text.
     #[arg(long, requires = "name")]
     json: bool,
+    /// Print one kind of numbers as CSV instead of text.
+    #[arg(long, value_name = "WHAT", requires = "name", conflicts_with = "json")]
+    csv: Option<Csv>,
     /// Compare the quick run with the golden digests, and do nothing else.
-    #[arg(long, conflicts_with_all = ["seeds", "out", "json", "update_digests"])]
+    #[arg(long, conflicts_with_all = ["seeds", "out", "json", "csv", "table", "update_digests"])]
     #[arg(requires = "name")]
     check_digests: bool,
     /// Write the quick run's digests into the source tree, and do nothing else.
-    #[arg(long, conflicts_with_all = ["seeds", "out", "json"])]
+    #[arg(long, conflicts_with_all = ["seeds", "out", "json", "csv", "table"])]
     #[arg(requires = "name")]
     update_digests: bool,
+}
+
+/// What can be printed as CSV.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Csv {
+    /// Every number of every table.
+    Tables,
+    /// Every point of every figure.
+    Figures,
+    /// Every claim.
+    Verdicts,
 }
 
 impl Args {
@@ -57,102 +78,143 @@ impl Args {
         let Some(name) = &self.name else {
             return list();
         };
-        let digests = self.check_digests || self.update_digests;
-        let adjust = Paper::adjust(self.quick || digests, self.seeds);
-        let loaded =
-            Bundle::find(name).and_then(|bundle| Ok((bundle, Paper::load(bundle, &adjust)?)));
-        let (bundle, paper) = match loaded {
-            Ok(loaded) => loaded,
-            Err(error @ PaperError::Unknown { .. }) => {
-                return print::refuse(self.json, USAGE, &error);
+        let papers = match self.load(name) {
+            Ok(papers) => papers,
+            Err(error) => {
+                let status = if error.is_usage() { USAGE } else { FAILED };
+                return print::refuse(self.json, status, &error);
             }
-            Err(error) => return print::refuse(self.json, FAILED, &error),
         };
         if self.check_digests {
-            return check(bundle, &paper);
+            return digests::check(&papers);
         }
         if self.update_digests {
-            return update(&paper);
+            return digests::update(&papers);
         }
-        self.report(&paper)
+        if name == ALL && !self.table.is_empty() {
+            let message = "--table takes a table of one paper: name it instead of 'all'";
+            return print::refuse(self.json, USAGE, &message);
+        }
+        let papers: Vec<Paper> = papers.into_iter().map(|(_, paper)| paper).collect();
+        self.report(&papers, name == ALL)
     }
 
-    fn report(&self, paper: &Paper) -> ExitCode {
-        let create_output = |path| Output::create(path, None);
-        let mut output = match self.out.as_deref().map(create_output).transpose() {
-            Ok(output) => output,
+    /// The paper called `name`, or all of them.
+    fn load(&self, name: &str) -> Result<Vec<(&'static Bundle, Paper)>, PaperError> {
+        let quick = self.quick || self.check_digests || self.update_digests;
+        let adjust = Paper::adjust(quick, self.seeds);
+        if name == ALL {
+            let load = |bundle: &'static Bundle| Ok((bundle, Paper::load(bundle, &adjust)?));
+            return catalogue().iter().map(load).collect();
+        }
+        let bundle = Bundle::find(name)?;
+        let mut paper = Paper::load(bundle, &adjust)?;
+        if !self.table.is_empty() {
+            paper = paper.with_tables(&self.table)?;
+        }
+        Ok(vec![(bundle, paper)])
+    }
+
+    /// Where each paper's files go: the directory itself, or one within it for each.
+    fn outputs(&self, papers: &[Paper], all: bool) -> io::Result<Vec<Output>> {
+        let Some(directory) = &self.out else {
+            return Ok(Vec::new());
+        };
+        if !all {
+            let outputs = papers.iter().map(|_| Output::create(directory, None));
+            return outputs.collect();
+        }
+        Reported::prepare_all(directory)?;
+        let outputs = papers
+            .iter()
+            .map(|paper| Output::create(&directory.join(&paper.name), None));
+        outputs.collect()
+    }
+
+    fn report(&self, papers: &[Paper], all: bool) -> ExitCode {
+        let mut outputs = match self.outputs(papers, all) {
+            Ok(outputs) => outputs,
             Err(error) => return print::refuse(self.json, FAILED, &error),
         };
         let stop = stop::on_interrupt();
-        let (results, failure) = match run(paper, &stop, output.as_mut()) {
-            Ok(outcome) => outcome,
-            Err(error) => return print::refuse(self.json, FAILED, &error),
-        };
-        let report = paper.report(&results);
-        let shown = if self.json {
-            let text = serde_json::to_string_pretty(&paper.json(&report)).unwrap_or_default();
-            print::text(&format!("{text}\n"))
-        } else {
-            print::text(&paper.text(&report))
-        };
-        if let Some(error) = failure {
+        let Finished {
+            results,
+            unwritten,
+            failure,
+        } = run(papers, &stop, &mut outputs);
+        let reported: Vec<Reported<'_>> = papers
+            .iter()
+            .zip(&results)
+            .map(|(paper, results)| Reported {
+                paper,
+                report: paper.report(results),
+            })
+            .collect();
+        let shown = print::try_text(&self.text(&reported, all));
+        let mut failures: Vec<String> = shown
+            .err()
+            .map(|error| error.to_string())
+            .into_iter()
+            .collect();
+        failures.extend(failure.map(|error| format!("{error}; what was finished before is shown")));
+        if let Some(error) = unwritten {
             let folder = self.out.as_deref().unwrap_or(Path::new("."));
-            let message = format!(
+            failures.push(format!(
                 "{error} (under {}); what was finished is there and shown, and it is partial",
                 folder.display()
-            );
-            return fail(FAILED, &message);
+            ));
+        } else {
+            let mut write = || {
+                for ((one, results), output) in reported.iter().zip(&results).zip(&mut outputs) {
+                    output.finish(results)?;
+                    one.write(output)?;
+                }
+                match &self.out {
+                    Some(directory) if all => Reported::write_all(&reported, directory),
+                    _ => Ok(()),
+                }
+            };
+            failures.extend(write().err().map(|error| error.to_string()));
         }
-        if let Some(output) = &mut output {
-            let written = output
-                .finish(&results)
-                .and_then(|()| paper.write(&report, output));
-            if let Err(error) = written {
-                return fail(FAILED, &error);
-            }
+        if failures.is_empty() && Reported::is_partial(&reported) {
+            failures.push("interrupted: these results are partial".to_owned());
         }
-        if report.partial {
-            return fail(FAILED, &"interrupted: these results are partial");
+        for failure in &failures {
+            fail(FAILED, failure);
         }
-        shown
+        if failures.is_empty() {
+            ExitCode::SUCCESS
+        } else {
+            ExitCode::from(FAILED)
+        }
     }
-}
 
-/// Runs all cells. An output that fails stops the run and is given back beside what was finished.
-fn run(
-    paper: &Paper,
-    stop: &Arc<AtomicBool>,
-    mut output: Option<&mut Output>,
-) -> Result<(Results, Option<io::Error>), CampaignError> {
-    let bar = ProgressBar::with_draw_target(
-        Some(paper.planned().as_millis()),
-        ProgressDrawTarget::stderr(),
-    );
-    let style = ProgressStyle::with_template("{msg:24} {wide_bar} {percent:>3} %  {eta} left");
-    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-    let progress = |progress: Progress<'_>| match progress {
-        Progress::Cell(name) => bar.set_message(name.to_owned()),
-        Progress::Simulated(time) => bar.inc(time.as_millis()),
-        Progress::Planned(_) => {}
-    };
-    let campaign = Campaign {
-        name: paper.name.clone(),
-        threads: campaign::threads(),
-        stop,
-        progress: &progress,
-        capture: None,
-    };
-    let mut failure = None;
-    let mut on_cell = |cell: &CellResult| {
-        if let Some(Err(error)) = output.as_mut().map(|output| output.cell(cell)) {
-            failure = Some(error);
-            stop.store(true, Ordering::Relaxed);
+    /// What is printed.
+    fn text(&self, papers: &[Reported<'_>], all: bool) -> String {
+        if let Some(csv) = self.csv {
+            let bytes = match csv {
+                Csv::Tables => Reported::tables_csv(papers),
+                Csv::Figures => Reported::figures_csv(papers),
+                Csv::Verdicts => Reported::verdicts_csv(papers),
+            };
+            return String::from_utf8_lossy(&bytes).into_owned();
         }
-        Ok(())
-    };
-    let results = campaign::run_cells(&paper.cells, campaign, &mut on_cell);
-    bar.finish_and_clear();
-    Ok((results?, failure))
+        if self.json {
+            let json = match papers {
+                [one] if !all => one.json(),
+                _ => Reported::all_json(papers),
+            };
+            let text = serde_json::to_string_pretty(&json).unwrap_or_default();
+            return format!("{text}\n");
+        }
+        let texts = papers.iter().map(|one| one.paper.text(&one.report));
+        let mut text = texts.collect::<Vec<_>>().join("\n\n");
+        if all {
+            text.push_str("\n\n");
+            text.push_str(&Reported::summary(papers));
+        }
+        text
+    }
 }
 
 fn list() -> ExitCode {
@@ -167,65 +229,9 @@ fn list() -> ExitCode {
             Err(error) => return fail(FAILED, &error),
         }
     }
-    text.push_str("\nfairwire paper NAME runs one; --quick does it with three seeds.\n");
-    print::text(&text)
-}
-
-fn golden_run(paper: &Paper) -> Result<digests::Golden, ExitCode> {
-    match run(paper, &stop::on_interrupt(), None) {
-        Ok((results, _)) if results.partial => {
-            Err(fail(FAILED, &"interrupted: nothing was compared"))
-        }
-        Ok((results, _)) => Ok(digests::digests(&results)),
-        Err(error) => Err(fail(FAILED, &error)),
-    }
-}
-
-fn check(bundle: &Bundle, paper: &Paper) -> ExitCode {
-    let golden = match Paper::golden(bundle) {
-        Ok(golden) => golden,
-        Err(error) => return fail(FAILED, &error),
-    };
-    let now = match golden_run(paper) {
-        Ok(now) => now,
-        Err(status) => return status,
-    };
-    let moved = digests::compare(&golden, &now);
-    if moved.is_empty() {
-        let runs: usize = golden.values().map(std::collections::BTreeMap::len).sum();
-        return print::text(&format!("all {runs} digests of {} hold\n", paper.name));
-    }
-    for one in &moved {
-        let or_nothing =
-            |digest: &Option<String>| digest.clone().unwrap_or_else(|| "nothing".into());
-        let (was, is) = (or_nothing(&one.golden), or_nothing(&one.now));
-        note(&format!("{}, {}: was {was}, is {is}", one.cell, one.run));
-    }
-    let message = format!(
-        "{} digests moved; if that is meant, --update-digests writes them",
-        moved.len()
+    text.push_str(
+        "\nfairwire paper NAME runs one, fairwire paper all runs every one; --quick does it with three seeds, \
+         --out DIR writes report.html.\n",
     );
-    fail(FAILED, &message)
-}
-
-fn update(paper: &Paper) -> ExitCode {
-    let Some(file) = digests::file_in_source_tree(&paper.name) else {
-        let message = format!(
-            "there is no papers/{}/{} here or above: --update-digests writes into the source tree",
-            paper.name,
-            digests::FILE
-        );
-        return fail(FAILED, &message);
-    };
-    let now = match golden_run(paper) {
-        Ok(now) => now,
-        Err(status) => return status,
-    };
-    if let Err(error) = std::fs::write(&file, digests::write(&now)) {
-        return fail(FAILED, &format!("cannot write {}: {error}", file.display()));
-    }
-    print::text(&format!(
-        "{} written; build again to embed it\n",
-        file.display()
-    ))
+    print::text(&text)
 }

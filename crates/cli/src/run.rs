@@ -16,10 +16,9 @@ use fairwire_lab::scenario::{
 };
 use fairwire_lab::sim::{Tap, check_links};
 use fairwire_lab::units::Duration;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::print::{self, FAILED, USAGE, fail, note};
-use crate::stop;
+use crate::{progress, stop};
 
 /// Seeds with `--quick`.
 const QUICK_SEEDS: u32 = 3;
@@ -138,8 +137,8 @@ impl Args {
             }),
             Err(error) => return print::refuse(self.json, FAILED, &error),
         };
-        let bar = progress_bar();
-        let progress = |progress: Progress<'_>| show(&bar, progress);
+        let bar = progress::bar();
+        let progress = |progress: Progress<'_>| progress::show(&bar, progress);
         let stop = stop::on_interrupt();
         let campaign = Campaign {
             name: self.scenario.display().to_string(),
@@ -322,19 +321,4 @@ fn explanation(cells: &[Cell]) -> String {
         let _ = writeln!(text, "  {}\n", cell.plan());
     }
     text
-}
-
-fn progress_bar() -> ProgressBar {
-    let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr());
-    let style = ProgressStyle::with_template("{msg:20} {wide_bar} {percent:>3} %  {eta} left");
-    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-    bar
-}
-
-fn show(bar: &ProgressBar, progress: Progress<'_>) {
-    match progress {
-        Progress::Cell(name) => bar.set_message(name.to_owned()),
-        Progress::Planned(time) => bar.inc_length(time.as_millis()),
-        Progress::Simulated(time) => bar.inc(time.as_millis()),
-    }
 }

@@ -1,9 +1,11 @@
 //! All seeds of all cells: how many, side by side, in order.
 //!
-//! Seeds run on threads of their own; a run never uses one. Results are ordered by seed, never by
+//! All runs of all cells are jobs of one pool, so that no processor waits for the last seed of a
+//! cell. A run never uses a thread of its own. Results are ordered by cell and seed, never by
 //! completion, so the number of threads shows nowhere but in the time taken.
 
-mod jobs;
+mod board;
+mod pool;
 mod repeat;
 #[cfg(test)]
 mod tests;
@@ -13,31 +15,53 @@ use std::fmt;
 use std::io;
 use std::sync::atomic::AtomicBool;
 
-use fairwire_units::Duration;
-
-use crate::results::{CellResult, Results, RunResult};
+use crate::results::{CellResult, Results};
 use crate::scenario::Cell;
 use crate::sim::{RunError, Tap};
-use jobs::{Job, run_jobs};
 
 pub use repeat::seeds_needed;
 
-/// What a campaign tells while it runs.
+/// What a campaign tells while it runs. Work is counted in packets over links at most
+/// ([`Scenario::work`](crate::scenario::Scenario::work)), which tells time better than simulated
+/// seconds do where one cell has a hundred times the rate of another.
 #[derive(Clone, Copy, Debug)]
 pub enum Progress<'a> {
     /// A cell begins.
-    Cell(&'a str),
-    /// So much more simulated time is planned, over all seeds.
-    Planned(Duration),
+    Cell {
+        /// What it belongs to.
+        batch: &'a str,
+        /// Its name.
+        cell: &'a str,
+    },
+    /// So much more work is planned.
+    Planned(u64),
     /// So much of it is done.
-    Simulated(Duration),
+    Done(u64),
+}
+
+/// Cells that belong together: those of a scenario file, or of a paper.
+#[derive(Clone, Copy, Debug)]
+pub struct Batch<'a> {
+    /// What their results are called.
+    pub name: &'a str,
+    /// The cells.
+    pub cells: &'a [Cell],
+}
+
+/// What came of some batches.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The results of each batch, as far as they go.
+    pub results: Vec<Results>,
+    /// Why it ended early, if that was not asked for.
+    pub failure: Option<CampaignError>,
 }
 
 /// How to run a campaign.
 pub struct Campaign<'a> {
-    /// What the results are called: the file or the paper.
+    /// What the results of [`run_cells`] are called; batches have names of their own.
     pub name: String,
-    /// Seeds at the same time.
+    /// Runs at the same time.
     pub threads: usize,
     /// Stops everything when it becomes true; what is finished is kept.
     pub stop: &'a AtomicBool,
@@ -76,13 +100,13 @@ impl fmt::Display for CampaignError {
 
 impl Error for CampaignError {}
 
-/// The number of seeds that run at once: the processors there are.
+/// The number of runs at the same time: the processors there are.
 pub fn threads() -> usize {
     std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }
 
-/// Runs `cells` one after the other, each with all its seeds, and gives each to `on_cell` when it
-/// is finished. When asked to stop, it keeps the seeds that are finished and marks the results
+/// Runs `cells`, each with all its seeds, and gives each to `on_cell` when it and all before it
+/// are finished. When asked to stop, it keeps the runs that are finished and marks the results
 /// partial.
 ///
 /// # Errors
@@ -92,70 +116,22 @@ pub fn run_cells(
     mut campaign: Campaign<'_>,
     on_cell: &mut dyn FnMut(&CellResult) -> io::Result<()>,
 ) -> Result<Results, CampaignError> {
-    let mut results = Results {
-        name: std::mem::take(&mut campaign.name),
-        version: env!("CARGO_PKG_VERSION"),
-        cells: Vec::new(),
-        partial: false,
-    };
-    for cell in cells {
-        (campaign.progress)(Progress::Cell(&cell.name));
-        let finished = run_cell(cell, &mut campaign).map_err(CampaignError::Run)?;
-        let is_partial = finished.partial;
-        if !finished.runs.is_empty() || finished.unperturbed.is_some() {
-            on_cell(&finished).map_err(CampaignError::Output)?;
-            results.cells.push(finished);
-        }
-        if is_partial {
-            results.partial = true;
-            break;
-        }
+    let name = std::mem::take(&mut campaign.name);
+    let batch = Batch { name: &name, cells };
+    let mut outcome = run_batches(&[batch], campaign, &mut |_, cell| on_cell(cell));
+    match (outcome.failure, outcome.results.pop()) {
+        (Some(failure), _) => Err(failure),
+        (None, results) => Ok(results.unwrap_or_else(|| Results::empty(name))),
     }
-    Ok(results)
 }
 
-/// All seeds of one cell: the least number, then as many as their spread asks for.
-fn run_cell(cell: &Cell, campaign: &mut Campaign<'_>) -> Result<CellResult, RunError> {
-    let scenario = &cell.scenario;
-    let first_seed = scenario.run.seed;
-    let mut result = CellResult {
-        name: cell.name.clone(),
-        scenario: scenario.clone(),
-        provenance: cell.provenance.clone(),
-        runs: Vec::new(),
-        unperturbed: None,
-        partial: false,
-    };
-    // Without anything random every seed gives the same.
-    let at_first = if scenario.is_random() {
-        scenario.run.seeds
-    } else {
-        1
-    };
-    let seeds = (0..u64::from(at_first)).map(|number| Job::seed(first_seed + number));
-    let unperturbed = scenario
-        .is_perturbed_only()
-        .then(|| Job::unperturbed(first_seed));
-    let jobs: Vec<Job> = seeds.chain(unperturbed).collect();
-    keep(&mut result, run_jobs(scenario, &jobs, campaign)?);
-    if result.partial || !scenario.is_random() {
-        return Ok(result);
-    }
-    let wanted = seeds_needed(&result);
-    let more: Vec<Job> = (u64::from(at_first)..wanted)
-        .map(|number| Job::seed(first_seed + number))
-        .collect();
-    keep(&mut result, run_jobs(scenario, &more, campaign)?);
-    Ok(result)
-}
-
-/// Adds finished runs; a missing one makes the cell partial.
-fn keep(result: &mut CellResult, runs: Vec<Option<RunResult>>) {
-    for run in runs {
-        match run {
-            None => result.partial = true,
-            Some(run) if run.perturbed => result.runs.push(run),
-            Some(run) => result.unperturbed = Some(run),
-        }
-    }
+/// Runs the cells of all batches in one pool and gives each, with the number of its batch, to
+/// `on_cell` when it and all before it are finished. What is finished when it is asked to stop, or
+/// when something fails, is kept.
+pub fn run_batches(
+    batches: &[Batch<'_>],
+    campaign: Campaign<'_>,
+    on_cell: &mut dyn FnMut(usize, &CellResult) -> io::Result<()>,
+) -> Outcome {
+    pool::run(batches, campaign, on_cell)
 }

@@ -3,6 +3,7 @@
 //! 1. A [`ScenarioFile`](scenario::ScenarioFile) gives [`Cell`](scenario::Cell)s.
 //! 2. [`campaign::run_cells`] runs them with all their seeds; [`sim::run`] runs one with one.
 //! 3. [`results`] says what comes out: values by cell, seed, subject, window and metric.
+//! 4. A [`paper`] puts results beside what was printed; a [`report`] shows that as a page.
 //!
 //! Same scenario, same seed, same bytes: a run uses no thread, reads no clock and draws from
 //! named random streams alone. Seeds run side by side.
@@ -10,6 +11,7 @@
 pub mod campaign;
 pub mod digests;
 pub mod paper;
+pub mod report;
 pub mod results;
 pub mod scenario;
 pub mod sim;

@@ -4,7 +4,7 @@
 //!    name in it.
 //! 2. [`Paper::cells`] are run as any cells are ([`campaign`](crate::campaign)).
 //! 3. [`Paper::report`] puts what was measured beside what was printed and judges each claim;
-//!    it is shown as text, CSV or JSON.
+//!    it is shown as text, CSV or JSON ([`Reported`]), or as a page ([`report`](crate::report)).
 //! 4. [`digests`] tells whether the runs still look as they did.
 //!
 //! Nothing here knows any paper: a new one is a directory under `papers/` and a line in the
@@ -16,26 +16,27 @@ mod claim;
 pub mod digests;
 mod error;
 mod export;
+mod figure;
 mod manifest;
 mod moment;
 mod names;
 mod published;
 mod quantity;
 #[cfg(test)]
-mod synthetic;
+pub(crate) mod synthetic;
 mod table;
 #[cfg(test)]
 mod tests;
 mod text;
+mod together;
 mod unit;
 mod verdict;
 
 use std::collections::BTreeMap;
 
-use fairwire_units::Duration;
-
-use crate::results::Results;
+use crate::results::{CellResult, Results};
 use crate::scenario::{Adjust, Cell, ScenarioFile};
+use figure::FigurePlan;
 use manifest::{Manifest, TablePlan};
 use names::Names;
 
@@ -43,11 +44,13 @@ pub use catalogue::{Bundle, catalogue};
 pub use check::{Checked, Kind};
 pub use claim::Claim;
 pub use error::PaperError;
+pub use figure::{Across, Figure, Form, Line, Mark, Point, Scale, Upwards};
 pub use manifest::Part;
 pub use moment::Moment;
 pub use published::Published;
 pub use quantity::Measured;
 pub use table::{Block, Row, Table};
+pub use together::{Reported, Tally};
 pub use unit::Unit;
 pub use verdict::{Isolated, Judged, Verdict};
 
@@ -70,11 +73,14 @@ pub struct Paper {
     pub line: String,
     /// How long its runs take.
     pub runtime: String,
+    /// What it does and proposes, for somebody who has not read it; may be empty.
+    pub about: String,
     /// Its experiments, in the order of its scenario files.
     pub cells: Vec<Cell>,
     /// What it claims.
     pub claims: Vec<Claim>,
     tables: Vec<TablePlan>,
+    figures: Vec<FigurePlan>,
     moments: BTreeMap<String, Moment>,
     windows: BTreeMap<String, String>,
     flows: BTreeMap<String, String>,
@@ -89,6 +95,8 @@ pub struct Report {
     pub partial: bool,
     /// What was measured beside what was printed.
     pub tables: Vec<Table>,
+    /// The same as curves and bars.
+    pub figures: Vec<Figure>,
     /// What became of each claim.
     pub verdicts: Vec<Judged>,
 }
@@ -136,6 +144,11 @@ impl Paper {
             .into_iter()
             .map(|table| table.resolve(&names));
         let tables = tables.collect::<Result<_, _>>().map_err(refuse)?;
+        let figures = manifest
+            .figures
+            .into_iter()
+            .map(|figure| figure.resolve(&names));
+        let figures = figures.collect::<Result<_, _>>().map_err(refuse)?;
         let claims = bundle.text(MANIFEST, &manifest.claims)?;
         let claims = claim::read(&bundle.path(&manifest.claims), claims, &names)?;
         Ok(Self {
@@ -144,8 +157,10 @@ impl Paper {
             authors: manifest.authors,
             line: manifest.line,
             runtime: manifest.runtime,
+            about: manifest.about,
             claims,
             tables,
+            figures,
             windows: manifest.windows,
             flows: manifest.flows,
             moments: manifest.moments,
@@ -171,22 +186,33 @@ impl Paper {
             .map_err(|error| PaperError::file(&bundle.path(file), error.to_string()))
     }
 
-    /// Simulated time of all runs that are certain to be needed.
-    pub fn planned(&self) -> Duration {
-        let of_cell = |cell: &Cell| {
-            let scenario = &cell.scenario;
-            let seeds = if scenario.is_random() {
-                scenario.run.seeds
-            } else {
-                1
-            };
-            let runs = u64::from(seeds) + u64::from(scenario.is_perturbed_only());
-            scenario.run.duration * runs
-        };
-        self.cells
+    /// The paper reduced to some of its tables and the cells that they need: without claims and
+    /// figures, which need others.
+    ///
+    /// # Errors
+    /// If it has no table of such a name; the error names all.
+    pub fn with_tables(mut self, wanted: &[String]) -> Result<Self, PaperError> {
+        for name in wanted {
+            if !self.tables.iter().any(|table| table.name == *name) {
+                return Err(PaperError::UnknownTable {
+                    paper: self.name,
+                    name: name.clone(),
+                    known: self.tables.into_iter().map(|table| table.name).collect(),
+                });
+            }
+        }
+        self.tables.retain(|table| wanted.contains(&table.name));
+        let rows = self
+            .tables
             .iter()
-            .map(of_cell)
-            .fold(Duration::ZERO, |sum, time| sum + time)
+            .flat_map(|table| &table.blocks)
+            .flat_map(|block| &block.rows);
+        let needed: Vec<&str> = rows.flat_map(|row| row.quantity.cells()).collect();
+        self.cells
+            .retain(|cell| needed.contains(&cell.name.as_str()));
+        self.claims.clear();
+        self.figures.clear();
+        Ok(self)
     }
 
     /// What `results` say.
@@ -196,6 +222,7 @@ impl Paper {
             how: how(results),
             partial,
             tables: self.fill_tables(results),
+            figures: self.fill_figures(results),
             verdicts: self.judge(results),
         }
     }
@@ -210,9 +237,29 @@ fn how(results: &Results) -> String {
     } else {
         format!("{least} to {most} seeds, as their spread asks")
     };
+    let only_starts = |cell: &CellResult| cell.scenario.is_perturbed_only();
+    let random = |cell: &CellResult| cell.scenario.is_random();
+    let (starts, others) = (
+        results.cells.iter().any(only_starts),
+        results
+            .cells
+            .iter()
+            .any(|cell| random(cell) && !only_starts(cell)),
+    );
+    let drawn = match (starts, others) {
+        (true, false) => {
+            "Nothing in the paper is random: each flow starts up to one round trip late, drawn for each \
+             seed; the unperturbed run stands below each table."
+        }
+        (true, true) => {
+            "What the networks draw at random is drawn for each seed; where nothing else is random, each \
+             flow starts up to one round trip late, and the unperturbed run stands below the table."
+        }
+        (false, true) => "What the networks draw at random is drawn for each seed.",
+        (false, false) => "Nothing is random.",
+    };
     format!(
-        "Means over {seeds}, with 95 % intervals (Student's t). Nothing in the paper is random: each flow \
-         starts up to one round trip late, drawn for each seed; the unperturbed run stands below each \
-         table. Differences are from the published value."
+        "Means over {seeds}, with 95 % intervals (Student's t). {drawn} Differences are from the \
+         published value."
     )
 }

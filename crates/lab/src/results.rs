@@ -22,6 +22,7 @@ use crate::scenario::{Provenance, Scenario};
 pub use json::to_json;
 pub use metric::Metric;
 pub use output::Output;
+pub(crate) use output::write_whole;
 pub use summary::{Row, summary};
 pub use table::table;
 
@@ -129,6 +130,28 @@ pub enum SeriesMetric {
 }
 
 impl SeriesMetric {
+    /// All of them.
+    pub const ALL: &'static [Self] = &[
+        Self::Throughput,
+        Self::Goodput,
+        Self::Dropped,
+        Self::Delay,
+        Self::Cwnd,
+        Self::Ssthresh,
+        Self::Rate,
+        Self::Srtt,
+        Self::LossEventRate,
+        Self::Queue,
+    ];
+
+    /// The one called `name`.
+    pub fn find(name: &str) -> Option<Self> {
+        Self::ALL
+            .iter()
+            .copied()
+            .find(|metric| metric.name() == name)
+    }
+
     /// Its name in files.
     pub const fn name(self) -> &'static str {
         match self {
@@ -263,6 +286,16 @@ impl CellResult {
 }
 
 impl Results {
+    /// Nothing yet.
+    pub(crate) fn empty(name: String) -> Self {
+        Self {
+            name,
+            version: env!("CARGO_PKG_VERSION"),
+            cells: Vec::new(),
+            partial: false,
+        }
+    }
+
     /// The cell called `name`.
     pub fn cell(&self, name: &str) -> Option<&CellResult> {
         self.cells.iter().find(|cell| cell.name == name)

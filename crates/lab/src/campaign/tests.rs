@@ -1,8 +1,10 @@
 //! Campaigns: order, number of seeds, interruption.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Condvar, Mutex};
+use std::time::Duration;
 
-use super::{Campaign, Progress, run_cells};
+use super::{Batch, Campaign, Outcome, Progress, run_batches, run_cells};
 use crate::results::{Results, WHOLE};
 use crate::scenario::{Adjust, Cell, ScenarioFile};
 
@@ -37,7 +39,7 @@ fn campaign(cells: &[Cell], threads: usize, stop_after: u64) -> Results {
     let stop = AtomicBool::new(stop_after == 0);
     let told = AtomicU64::new(0);
     let progress = |progress: Progress<'_>| {
-        if let Progress::Simulated(_) = progress {
+        if let Progress::Done(_) = progress {
             stop.store(
                 told.fetch_add(1, Ordering::Relaxed) + 1 >= stop_after,
                 Ordering::Relaxed,
@@ -107,4 +109,116 @@ fn an_interrupted_campaign_keeps_what_it_has() {
     let nothing = campaign(&cells, 1, 0);
     assert!(nothing.partial);
     assert!(nothing.cells.is_empty());
+}
+
+/// Two files of one cell, each of one run: nothing is random in them.
+const QUIET: &str = r#"
+title = "CBR without losses"
+[run]
+duration = "5 s"
+start_offset = "none"
+[topology]
+kind = "chain"
+links.one = { rate = "1 Mbit/s", delay = "5 ms" }
+[flows.cbr]
+wire = "500 B"
+traffic = "cbr"
+rate = "0.5 Mbit/s"
+udp = {}
+"#;
+
+/// Runs the batches `first` and `second`; the run of the first does not begin before that of the second is
+/// done. Gives the outcome and the order of hand-over.
+fn first_waits_for_second(stop_then: bool) -> (Outcome, Vec<usize>) {
+    let cells = cells(QUIET);
+    let work = cells[0].scenario.work();
+    let (told, changed) = (Mutex::new(0u64), Condvar::new());
+    let stop = AtomicBool::new(false);
+    let progress = |progress: Progress<'_>| match progress {
+        Progress::Cell { batch: "first", .. } => {
+            let done = told.lock().expect("a lock");
+            let all = |done: &mut u64| *done < work;
+            let patience = Duration::from_secs(60);
+            let (_done, late) = changed
+                .wait_timeout_while(done, patience, all)
+                .expect("a lock");
+            assert!(!late.timed_out(), "the second batch waits for the first");
+            stop.store(stop_then, Ordering::Relaxed);
+        }
+        Progress::Done(more) => {
+            *told.lock().expect("a lock") += more;
+            changed.notify_all();
+        }
+        _ => {}
+    };
+    let campaign = Campaign {
+        name: String::new(),
+        threads: 2,
+        stop: &stop,
+        progress: &progress,
+        capture: None,
+    };
+    let batches = ["first", "second"].map(|name| Batch {
+        name,
+        cells: &cells,
+    });
+    let mut order = Vec::new();
+    let outcome = run_batches(&batches, campaign, &mut |batch, _| {
+        order.push(batch);
+        Ok(())
+    });
+    (outcome, order)
+}
+
+/// Runs of all batches are in one pool: the second is run to its end while the first still runs.
+/// They are handed over in order all the same.
+#[test]
+fn batches_share_one_pool() {
+    let (outcome, order) = first_waits_for_second(false);
+    assert_eq!(order, [0, 1]);
+    assert!(outcome.failure.is_none());
+    let cells = outcome.results.iter().map(|results| results.cells.len());
+    assert_eq!(cells.collect::<Vec<_>>(), [1, 1]);
+    assert!(outcome.results.iter().all(|results| !results.partial));
+}
+
+/// What a later batch has finished is kept when an earlier one is interrupted.
+#[test]
+fn what_is_finished_out_of_turn_is_kept() {
+    let (outcome, order) = first_waits_for_second(true);
+    assert_eq!(order, [1]);
+    let [first, second] = outcome.results.as_slice() else {
+        panic!("two batches");
+    };
+    assert!(first.partial && first.cells.is_empty());
+    assert!(!second.partial);
+    assert_eq!(second.cells[0].runs.len(), 1);
+    assert!(!second.cells[0].partial);
+}
+
+/// The work that is told as done comes to what was told as planned, more seeds included.
+#[test]
+fn the_bar_ends_where_it_should() {
+    let cells = cells(SCENARIO);
+    let (planned, done) = (AtomicU64::new(0), AtomicU64::new(0));
+    let progress = |progress: Progress<'_>| {
+        match progress {
+            Progress::Planned(work) => planned.fetch_add(work, Ordering::Relaxed),
+            Progress::Done(work) => done.fetch_add(work, Ordering::Relaxed),
+            Progress::Cell { .. } => 0,
+        };
+    };
+    let stop = AtomicBool::new(false);
+    let campaign = Campaign {
+        name: "test".into(),
+        threads: 3,
+        stop: &stop,
+        progress: &progress,
+        capture: None,
+    };
+    run_cells(&cells, campaign, &mut |_| Ok(())).expect("runs");
+    let (planned, done) = (planned.into_inner(), done.into_inner());
+    // Four seeds of each cell at least, and 'none' has one more, of 500 kbit/s for 5 s.
+    assert!(planned >= 13 * 5 * 125, "{planned}");
+    assert_eq!(planned, done);
 }

@@ -218,7 +218,7 @@ impl Kind {
 
 impl Checked {
     /// Are the two one check in two windows?
-    pub(super) fn asks_the_same(&self, other: &Self) -> bool {
+    pub(crate) fn asks_the_same(&self, other: &Self) -> bool {
         (self.kind, &self.what, &self.expected, self.tolerance)
             == (other.kind, &other.what, &other.expected, other.tolerance)
             && self

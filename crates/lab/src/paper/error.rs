@@ -16,6 +16,15 @@ pub enum PaperError {
         /// What there is.
         known: Vec<&'static str>,
     },
+    /// It has no table of this name.
+    UnknownTable {
+        /// The paper.
+        paper: String,
+        /// What was asked for.
+        name: String,
+        /// What there is.
+        known: Vec<String>,
+    },
     /// One of its files is wrong.
     File {
         /// The file, as `long-delay/claims.toml`.
@@ -28,6 +37,11 @@ pub enum PaperError {
 }
 
 impl PaperError {
+    /// Is it the command line that is wrong, rather than a paper?
+    pub fn is_usage(&self) -> bool {
+        matches!(self, Self::Unknown { .. } | Self::UnknownTable { .. })
+    }
+
     pub(super) fn file(file: &str, message: impl Into<String>) -> Self {
         Self::File {
             file: file.to_owned(),
@@ -42,6 +56,13 @@ impl fmt::Display for PaperError {
             Self::Unknown { name, known } => {
                 let (name, known) = (shorten(name, QUOTED), known.join(", "));
                 write!(f, "there is no paper '{name}': write one of {known}")
+            }
+            Self::UnknownTable { paper, name, known } => {
+                let (name, known) = (shorten(name, QUOTED), known.join(", "));
+                write!(
+                    f,
+                    "the paper {paper} has no table '{name}': write one of {known}"
+                )
             }
             Self::File { file, message } => write!(f, "{file}: {}", message.trim_end()),
             Self::Scenario(error) => error.fmt(f),

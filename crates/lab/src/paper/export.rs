@@ -1,6 +1,4 @@
-//! A report as CSV and JSON.
-
-use std::io;
+//! Reports as CSV and JSON.
 
 use fairwire_measure::{Estimate, Spread};
 use serde_json::{Value, json};
@@ -8,11 +6,11 @@ use serde_json::{Value, json};
 use super::check::Checked;
 use super::quantity::Measured;
 use super::verdict::{Judged, Verdict};
-use super::{Paper, Report};
-use crate::results::Output;
+use super::{Figure, Line, Paper, Point, Report, Reported};
 
 /// The columns of `tables.csv`, as `docs/results.md` describes them.
-const TABLES: [&str; 13] = [
+const TABLES: [&str; 14] = [
+    "paper",
     "table",
     "cell",
     "label",
@@ -28,55 +26,82 @@ const TABLES: [&str; 13] = [
     "note",
 ];
 /// The columns of `verdicts.csv`.
-const VERDICTS: [&str; 6] = ["id", "verdict", "condition", "says", "place", "because"];
+const VERDICTS: [&str; 7] = [
+    "paper",
+    "id",
+    "verdict",
+    "condition",
+    "says",
+    "place",
+    "because",
+];
+/// The columns of `figures.csv`.
+const FIGURES: [&str; 11] = [
+    "paper",
+    "figure",
+    "line",
+    "x",
+    "x_label",
+    "unit",
+    "published",
+    "n",
+    "mean",
+    "half_width_95",
+    "note",
+];
 
-impl Report {
-    /// Every number of every table, one per line.
-    ///
-    /// # Errors
-    /// None that could be met: it writes to memory.
-    pub fn tables_csv(&self) -> Result<Vec<u8>, csv::Error> {
-        let mut writer = csv::Writer::from_writer(Vec::new());
-        writer.write_record(TABLES)?;
-        for table in &self.tables {
+/// A table of papers as CSV.
+type Csv = Result<Vec<u8>, csv::Error>;
+
+/// Every number of every table of `papers`, one per line.
+///
+/// # Errors
+/// None that could be met: it writes to memory.
+pub(super) fn tables_csv(papers: &[Reported<'_>]) -> Csv {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    writer.write_record(TABLES)?;
+    for one in papers {
+        for table in &one.report.tables {
             for block in &table.blocks {
                 for row in &block.rows {
                     for (window, measured) in table.windows.iter().zip(&row.measured) {
+                        let estimate = measured.estimate;
                         writer.write_record([
-                            table.name.clone(),
-                            row.cell.clone(),
-                            row.label.clone(),
-                            row.flow.clone(),
-                            block.metric.clone(),
-                            block.unit.name.to_owned(),
-                            window.clone(),
-                            number(row.published),
-                            measured
-                                .estimate
-                                .map_or(0, |estimate| estimate.count)
-                                .to_string(),
-                            number(measured.estimate.map(|estimate| estimate.mean)),
-                            number(measured.estimate.and_then(half_width)),
-                            number(measured.unperturbed),
-                            row.note.clone(),
+                            &one.paper.name,
+                            &table.name,
+                            &row.cell,
+                            &row.label,
+                            &row.flow,
+                            &block.metric,
+                            block.unit.name,
+                            window,
+                            &number(row.published),
+                            &count(estimate),
+                            &number(estimate.map(|estimate| estimate.mean)),
+                            &number(estimate.and_then(half_width)),
+                            &number(measured.unperturbed),
+                            &row.note,
                         ])?;
                     }
                 }
             }
         }
-        Ok(writer.into_inner().unwrap_or_default())
     }
+    Ok(writer.into_inner().unwrap_or_default())
+}
 
-    /// Every verdict, one per line.
-    ///
-    /// # Errors
-    /// None that could be met: it writes to memory.
-    pub fn verdicts_csv(&self) -> Result<Vec<u8>, csv::Error> {
-        let mut writer = csv::Writer::from_writer(Vec::new());
-        writer.write_record(VERDICTS)?;
-        for judged in &self.verdicts {
+/// Every verdict, one per line.
+///
+/// # Errors
+/// None that could be met: it writes to memory.
+pub(super) fn verdicts_csv(papers: &[Reported<'_>]) -> Csv {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    writer.write_record(VERDICTS)?;
+    for one in papers {
+        for judged in &one.report.verdicts {
             writer.write_record([
-                judged.id.as_str(),
+                one.paper.name.as_str(),
+                &judged.id,
                 judged.verdict.words(),
                 condition(&judged.verdict),
                 &judged.says,
@@ -84,36 +109,54 @@ impl Report {
                 &judged.because,
             ])?;
         }
-        Ok(writer.into_inner().unwrap_or_default())
     }
+    Ok(writer.into_inner().unwrap_or_default())
 }
 
-impl Paper {
-    /// Writes the report beside the results: text, JSON, and CSV of tables and verdicts.
-    ///
-    /// # Errors
-    /// If a file cannot be written; the error names it.
-    pub fn write(&self, report: &Report, output: &Output) -> io::Result<()> {
-        let csv = |table: Result<Vec<u8>, csv::Error>| table.map_err(io::Error::other);
-        output.replace("tables.csv", &csv(report.tables_csv())?)?;
-        output.replace("verdicts.csv", &csv(report.verdicts_csv())?)?;
-        let json = serde_json::to_string_pretty(&self.json(report)).map_err(io::Error::other)?;
-        output.replace("paper.json", format!("{json}\n").as_bytes())?;
-        output.replace("report.txt", self.text(report).as_bytes())
+/// Every point of every figure, one per line.
+///
+/// # Errors
+/// None that could be met: it writes to memory.
+pub(super) fn figures_csv(papers: &[Reported<'_>]) -> Csv {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    writer.write_record(FIGURES)?;
+    for one in papers {
+        for figure in &one.report.figures {
+            for line in &figure.lines {
+                for (place, point) in line.points.iter().enumerate() {
+                    let label = figure.x.labels.get(place).map_or("", String::as_str);
+                    writer.write_record([
+                        &one.paper.name,
+                        &figure.name,
+                        &line.label,
+                        &point.x.to_string(),
+                        label,
+                        figure.y.unit.name,
+                        &number(point.published),
+                        &count(point.measured),
+                        &number(point.measured.map(|estimate| estimate.mean)),
+                        &number(point.measured.and_then(half_width)),
+                        &point.note,
+                    ])?;
+                }
+            }
+        }
     }
+    Ok(writer.into_inner().unwrap_or_default())
+}
 
-    /// Tables and verdicts with all that led to them.
-    pub fn json(&self, report: &Report) -> Value {
-        json!({
-            "paper": self.name,
-            "title": self.title,
-            "version": env!("CARGO_PKG_VERSION"),
-            "how": report.how,
-            "partial": report.partial,
-            "tables": report.tables.iter().map(table).collect::<Vec<_>>(),
-            "verdicts": report.verdicts.iter().map(verdict).collect::<Vec<_>>(),
-        })
-    }
+/// Tables, figures and verdicts of a paper with all that led to them.
+pub(super) fn paper_json(paper: &Paper, report: &Report) -> Value {
+    json!({
+        "paper": paper.name,
+        "title": paper.title,
+        "version": env!("CARGO_PKG_VERSION"),
+        "how": report.how,
+        "partial": report.partial,
+        "tables": report.tables.iter().map(table).collect::<Vec<_>>(),
+        "figures": report.figures.iter().map(figure_json).collect::<Vec<_>>(),
+        "verdicts": report.verdicts.iter().map(verdict).collect::<Vec<_>>(),
+    })
 }
 
 fn table(table: &super::Table) -> Value {
@@ -136,7 +179,42 @@ fn table(table: &super::Table) -> Value {
             }));
         }
     }
-    json!({ "name": table.name, "title": table.title, "about": table.about, "rows": rows })
+    json!({
+        "name": table.name,
+        "title": table.title,
+        "about": table.about,
+        "part": table.part.name(),
+        "rows": rows,
+    })
+}
+
+fn figure_json(figure: &Figure) -> Value {
+    let point = |point: &Point| {
+        json!({
+            "x": point.x,
+            "n": point.measured.map_or(0, |estimate| estimate.count),
+            "mean": point.measured.map(|estimate| estimate.mean),
+            "half_width_95": point.measured.and_then(half_width),
+            "published": point.published,
+            "note": point.note,
+        })
+    };
+    let line = |line: &Line| {
+        json!({
+            "label": line.label,
+            "points": line.points.iter().map(point).collect::<Vec<_>>(),
+        })
+    };
+    json!({
+        "name": figure.name,
+        "title": figure.title,
+        "about": figure.about,
+        "part": figure.part.name(),
+        "x": { "title": figure.x.title, "labels": figure.x.labels },
+        "y": { "title": figure.y.title, "unit": figure.y.unit.name },
+        "mean_over_s": figure.mean_over,
+        "lines": figure.lines.iter().map(line).collect::<Vec<_>>(),
+    })
 }
 
 fn verdict(judged: &Judged) -> Value {
@@ -197,6 +275,10 @@ fn condition(verdict: &Verdict) -> &str {
         Verdict::Condition(condition) => condition,
         _ => "",
     }
+}
+
+fn count(estimate: Option<Estimate>) -> String {
+    estimate.map_or(0, |estimate| estimate.count).to_string()
 }
 
 fn number(value: Option<f64>) -> String {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
+use super::figure::WrittenFigure;
 use super::quantity::{Quantity, Written};
 use super::{Moment, Names, Unit};
 use crate::results::{Subject, WHOLE};
@@ -15,6 +16,9 @@ pub(super) struct Manifest {
     pub(super) authors: String,
     pub(super) line: String,
     pub(super) runtime: String,
+    /// For somebody who has not read the paper.
+    #[serde(default)]
+    pub(super) about: String,
     pub(super) scenarios: Vec<String>,
     pub(super) claims: String,
     #[serde(default)]
@@ -27,6 +31,8 @@ pub(super) struct Manifest {
     pub(super) moments: BTreeMap<String, Moment>,
     #[serde(default)]
     pub(super) tables: Vec<WrittenTable>,
+    #[serde(default)]
+    pub(super) figures: Vec<WrittenFigure>,
 }
 
 /// A table as it is written: rows are metrics x flows x cells, columns are windows.
@@ -54,7 +60,7 @@ fn yes() -> bool {
     true
 }
 
-/// Where a table stands in the report.
+/// Where a table or a figure stands in the report.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq)]
 #[serde(rename_all = "kebab-case")]
 pub enum Part {
@@ -63,6 +69,16 @@ pub enum Part {
     Published,
     /// After them: what it left out.
     LeftOut,
+}
+
+impl Part {
+    /// Its name in files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Published => "published",
+            Self::LeftOut => "left-out",
+        }
+    }
 }
 
 #[derive(Clone, Debug, Deserialize)]

@@ -45,6 +45,23 @@ impl<'a> Names<'a> {
         ))
     }
 
+    /// The link `name` of `cell`, or one direction of it as `name/back`.
+    pub(super) fn link<'n>(&self, cell: &str, name: &'n str) -> Result<&'n str, String> {
+        let plain = name.strip_suffix("/back").unwrap_or(name);
+        let cell = self.cells.iter().find(|known| known.name == cell);
+        let known: Vec<&str> = cell
+            .into_iter()
+            .flat_map(|cell| cell.scenario.topology.measured_links())
+            .collect();
+        if known.contains(&plain) {
+            return Ok(name);
+        }
+        Err(format!(
+            "there is no link '{name}': write one of {}",
+            known.join(", ")
+        ))
+    }
+
     /// The window `name` of `cell`.
     pub(super) fn window<'n>(&self, cell: &str, name: &'n str) -> Result<&'n str, String> {
         let cell = self.cells.iter().find(|known| known.name == cell);
@@ -81,6 +98,20 @@ impl<'a> Names<'a> {
         Err(format!(
             "there is no metric '{name}': write one of {}",
             known.join(", ")
+        ))
+    }
+
+    /// Does the scenario of `cell` keep `metric`?
+    pub(super) fn keeps(&self, cell: &str, what: &What) -> Result<(), String> {
+        let What::Metric(metric) = what else {
+            return Ok(());
+        };
+        let found = self.cells.iter().find(|known| known.name == cell);
+        if found.is_none_or(|cell| cell.scenario.measure.wants(*metric)) {
+            return Ok(());
+        }
+        Err(format!(
+            "the cell '{cell}' does not keep '{metric}': add it to measure.metrics of its scenario"
         ))
     }
 

@@ -174,9 +174,10 @@ impl Written {
             .as_deref()
             .ok_or("a quantity names a 'metric'")?;
         let what = names.what(metric)?;
+        names.keeps(cell, &what)?;
         let subject = match (&self.flow, &self.link) {
             (Some(flow), None) => Subject::flow(names.flow(cell, flow)?),
-            (None, Some(link)) => Subject::link(link),
+            (None, Some(link)) => Subject::link(names.link(cell, link)?),
             (None, None) => Subject::All,
             (Some(_), Some(_)) => return Err("a quantity is about a flow or a link".into()),
         };

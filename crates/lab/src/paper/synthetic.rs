@@ -57,21 +57,40 @@ const PUBLISHED: &str = "cell,flow,metric,value,unit,note\n\
     a,dccp,throughput,100,kbit/s,\nb,dccp,throughput,210,kbit/s,odd\n";
 
 /// The paper above with `claims`.
-pub(super) fn paper(claims: &str) -> Result<Paper, super::PaperError> {
+pub(crate) fn paper(claims: &str) -> Result<Paper, super::PaperError> {
     paper_with(claims, SCENARIO)
 }
 
 /// The same with a fitted value in cell `b`.
-pub(super) fn fitted_paper(claims: &str) -> Paper {
+pub(crate) fn fitted_paper(claims: &str) -> Paper {
     let over = "[cells.b.flows.dccp.dccp]\n\
         min_rto = { value = \"1 s\", source = \"fitted\", note = \"to b\" }\n";
     paper_with(claims, &SCENARIO.replace("[cells.b]\n", over)).expect("loads")
 }
 
+/// The same without claims and with `figures`.
+pub(crate) fn figured_paper(figures: &str) -> Result<Paper, super::PaperError> {
+    bundle(&format!("{MANIFEST}{figures}"), "claims = []", SCENARIO)
+}
+
+/// The same, keeping loss alone.
+pub(crate) fn paper_keeping_loss(claims: &str) -> Result<Paper, super::PaperError> {
+    let kept = "[measure]\nmetrics = [\"loss\"]\n";
+    let manifest = MANIFEST.replace(
+        "\"throughput\", unit = \"kbit/s\"",
+        "\"loss\", unit = \"%\"",
+    );
+    bundle(&manifest, claims, &SCENARIO.replace("[measure]\n", kept))
+}
+
 fn paper_with(claims: &str, scenario: &str) -> Result<Paper, super::PaperError> {
+    bundle(MANIFEST, claims, scenario)
+}
+
+fn bundle(manifest: &str, claims: &str, scenario: &str) -> Result<Paper, super::PaperError> {
     let leak = |text: &str| -> &'static str { String::from(text).leak() };
     let files = Vec::from([
-        ("paper.toml", MANIFEST),
+        ("paper.toml", leak(manifest)),
         ("s.toml", leak(scenario)),
         ("claims.toml", leak(claims)),
         ("t.csv", PUBLISHED),
@@ -84,7 +103,7 @@ fn paper_with(claims: &str, scenario: &str) -> Result<Paper, super::PaperError> 
 }
 
 /// A run of the flow `dccp` with this throughput, second by second.
-pub(super) fn run_with_throughput(seed: u64, series: &[f64]) -> RunResult {
+pub(crate) fn run_with_throughput(seed: u64, series: &[f64]) -> RunResult {
     RunResult {
         seed,
         perturbed: true,
@@ -106,7 +125,7 @@ pub(super) fn run_with_throughput(seed: u64, series: &[f64]) -> RunResult {
 
 /// Results in which cell `name` has, for seeds 1, 2, ..., these throughputs (kbit/s) over the whole
 /// run and the window `late`; the unperturbed run has the first of them.
-pub(super) fn results(paper: &Paper, cells: &[(&str, &[(f64, f64)])]) -> Results {
+pub(crate) fn results(paper: &Paper, cells: &[(&str, &[(f64, f64)])]) -> Results {
     let cells = cells.iter().map(|(name, throughputs)| {
         let cell = paper
             .cells

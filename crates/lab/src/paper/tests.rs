@@ -1,7 +1,7 @@
 //! The papers that are built in, and reports over synthetic results.
 
 use super::synthetic::{paper, results};
-use super::{Bundle, Paper, catalogue};
+use super::{Bundle, Paper, Reported, catalogue};
 use crate::scenario::Adjust;
 
 /// Every paper in the catalogue loads: each name in its tables and claims exists.
@@ -76,14 +76,112 @@ fn partial_results_are_marked() {
         text.contains("PARTIAL") && text.contains("no value"),
         "{text}"
     );
-    assert_eq!(paper.json(&report)["partial"], true);
-    assert_eq!(
-        paper.json(&report)["tables"][0]["rows"][1]["windows"]["late"]["n"],
-        0
-    );
-    let csv = String::from_utf8(report.tables_csv().expect("writes")).expect("UTF-8");
+    let reported = [Reported {
+        paper: &paper,
+        report,
+    }];
+    let json = reported[0].json();
+    assert_eq!(json["partial"], true);
+    assert_eq!(json["tables"][0]["rows"][1]["windows"]["late"]["n"], 0);
+    assert_eq!(Reported::all_json(&reported)["partial"], true);
+    assert!(Reported::summary(&reported).contains("PARTIAL"));
+    let csv = String::from_utf8(Reported::tables_csv(&reported)).expect("UTF-8");
     assert!(
-        csv.contains("table,b,second,dccp,throughput,kbit/s,late,210,0,,,,odd"),
+        csv.contains("test,table,b,second,dccp,throughput,kbit/s,late,210,0,,,,odd"),
         "{csv}"
+    );
+}
+
+const HOLDS: &str = r#"
+[[claims]]
+id = "T-1"
+says = "It is fast."
+place = "somewhere"
+windows = ["whole"]
+because = { holds = "it is", fails = "it is not" }
+[[claims.checks]]
+kind = "range"
+cells = ["a"]
+flow = "dccp"
+metric = "throughput"
+unit = "kbit/s"
+expected = [90, 110]
+why = "so"
+[[claims]]
+id = "T-2"
+says = "It is red."
+place = "somewhere"
+not_testable = "no colours here"
+"#;
+
+/// Papers that are run together have one count of verdicts, and every id stands in JSON and CSV
+/// with its paper.
+#[test]
+fn papers_are_counted_together() {
+    let paper = paper(HOLDS).expect("loads");
+    let results = results(&paper, &[("a", &[(99.0, 1.0)]), ("b", &[(1.0, 1.0)])]);
+    let one = Reported {
+        paper: &paper,
+        report: paper.report(&results),
+    };
+    let both = [one.clone(), one];
+    let together = Reported::together(&both).sentence();
+    assert_eq!(together, "4 claims: 2 reproduced, 2 not testable here");
+    let summary = Reported::summary(&both);
+    assert!(
+        summary.contains("test      2 claims: 1 reproduced, 1 not testable here"),
+        "{summary}"
+    );
+    let json = Reported::all_json(&both);
+    assert_eq!(json["verdicts"]["reproduced"], 2);
+    assert_eq!(json["papers"][1]["verdicts"][1]["id"], "T-2");
+    let csv = String::from_utf8(Reported::verdicts_csv(&both)).expect("UTF-8");
+    assert!(csv.contains("\ntest,T-2,not testable here,,It is red.,somewhere,no colours here\n"));
+}
+
+/// A directory that is used again for all papers holds nothing of the former run, and what is not
+/// ours stays.
+#[test]
+fn a_former_run_of_all_is_removed() {
+    let place = std::env::temp_dir().join(format!("fairwire-together-{}", std::process::id()));
+    let paper = paper(HOLDS).expect("loads");
+    let reported = [Reported {
+        paper: &paper,
+        report: paper.report(&results(&paper, &[])),
+    }];
+    Reported::prepare_all(&place).expect("a directory");
+    std::fs::write(place.join("report.html"), "not ours").expect("written");
+    Reported::prepare_all(&place).expect("again");
+    assert!(place.join("report.html").exists(), "no papers.json of ours");
+    Reported::write_all(&reported, &place).expect("written");
+    std::fs::write(place.join("mine.txt"), "mine").expect("written");
+    Reported::prepare_all(&place).expect("again");
+    let left: Vec<_> = std::fs::read_dir(&place)
+        .expect("a directory")
+        .map(|entry| entry.expect("an entry").file_name())
+        .collect();
+    assert_eq!(left, ["mine.txt"]);
+    std::fs::remove_dir_all(&place).expect("removed");
+}
+
+/// Some tables of a paper bring the cells that they need and no more; one that does not exist is
+/// refused with the names of all.
+#[test]
+fn a_table_alone_needs_its_own_cells() {
+    let bundle = Bundle::find("long-delay").expect("it is there");
+    let load = || Paper::load(bundle, &Adjust::default()).expect("loads");
+    let all = load().cells.len();
+    let one = load().with_tables(&["table1".to_owned()]).expect("a table");
+    let cells: Vec<&str> = one.cells.iter().map(|cell| cell.name.as_str()).collect();
+    assert_eq!(cells, ["cut-50", "cut-25", "cut-5"]);
+    assert!(all > 30 && one.claims.is_empty());
+    let error = load()
+        .with_tables(&["table9".to_owned()])
+        .expect_err("no such table");
+    assert!(error.is_usage());
+    let words = error.to_string();
+    assert!(
+        words.contains("'table9'") && words.contains("table1, table2"),
+        "{words}"
     );
 }

@@ -7,7 +7,7 @@ use super::manifest::Part;
 use super::quantity::Measured;
 use super::table::{Block, Row, Table};
 use super::verdict::{Judged, Verdict};
-use super::{Paper, Report};
+use super::{Paper, Report, Tally};
 
 /// Lines of prose are at most this long.
 const WIDTH: usize = 110;
@@ -31,7 +31,9 @@ impl Paper {
         {
             self.table(&mut text, table);
         }
-        self.verdicts(&mut text, &report.verdicts);
+        if !report.verdicts.is_empty() {
+            self.verdicts(&mut text, &report.verdicts);
+        }
         let left_out: Vec<&Table> = report
             .tables
             .iter()
@@ -211,7 +213,8 @@ impl Paper {
                 );
             }
         }
-        tally(text, verdicts);
+        let _ = writeln!(text);
+        prose(text, "  ", &Tally::of(verdicts).sentence());
     }
 
     /// What came of a check in one window.
@@ -238,7 +241,7 @@ impl Paper {
     }
 
     /// What a table calls `flow`.
-    fn flow_name(&self, flow: &str) -> String {
+    pub(crate) fn flow_name(&self, flow: &str) -> String {
         self.flows
             .get(flow)
             .cloned()
@@ -246,7 +249,7 @@ impl Paper {
     }
 
     /// What a table calls `window`.
-    pub(super) fn window_heading<'a>(&'a self, window: &'a str) -> &'a str {
+    pub(crate) fn window_heading<'a>(&'a self, window: &'a str) -> &'a str {
         self.windows.get(window).map_or(window, String::as_str)
     }
 }
@@ -260,28 +263,6 @@ fn question(check: &Checked) -> String {
         format!(" ({})", check.why)
     };
     format!("wanted{what}{}: {}{why}", check.what, check.wanted())
-}
-
-/// How many verdicts of each kind there are.
-fn tally(text: &mut String, verdicts: &[Judged]) {
-    let mut counts: Vec<(&str, usize)> = Vec::new();
-    for judged in verdicts {
-        let words = judged.verdict.counted();
-        match counts.iter_mut().find(|(known, _)| *known == words) {
-            Some((_, count)) => *count += 1,
-            None => counts.push((words, 1)),
-        }
-    }
-    let counts: Vec<String> = counts
-        .iter()
-        .map(|(words, count)| format!("{count} {words}"))
-        .collect();
-    let _ = writeln!(text);
-    prose(
-        text,
-        "  ",
-        &format!("{} claims: {}", verdicts.len(), counts.join(", ")),
-    );
 }
 
 fn printed(row: &Row, notes: &mut Vec<String>) -> String {

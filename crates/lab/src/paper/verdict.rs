@@ -29,6 +29,17 @@ pub enum Verdict {
 }
 
 impl Verdict {
+    /// One of each kind, in the order in which they are counted.
+    pub const KINDS: [Self; 7] = [
+        Self::Reproduced,
+        Self::Condition(String::new()),
+        Self::Fitted,
+        Self::NotReproduced,
+        Self::Contradiction,
+        Self::NotTestable,
+        Self::NotRun,
+    ];
+
     /// The verdict in words.
     pub fn words(&self) -> &'static str {
         match self {
@@ -43,7 +54,7 @@ impl Verdict {
     }
 
     /// The verdict in words that follow a number of claims.
-    pub(super) fn counted(&self) -> &'static str {
+    pub(crate) fn counted(&self) -> &'static str {
         match self {
             Self::Contradiction => "contradicted by the paper itself",
             _ => self.words(),

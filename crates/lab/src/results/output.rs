@@ -202,21 +202,30 @@ impl Output {
         Ok(())
     }
 
-    /// Writes a file beside its name first, so that the old one stays if the disk is full.
-    pub(crate) fn replace(&self, name: &str, content: &[u8]) -> io::Result<()> {
-        let path = self.directory.join(name);
-        let beside = self.directory.join(format!(".{name}.new"));
-        let write = || {
-            let mut file = File::create(&beside)?;
-            file.write_all(content)?;
-            fs::rename(&beside, &path)
-        };
-        write().map_err(|error| {
-            // The half-written file is of no use; that it cannot be removed is no further news.
-            let _ = fs::remove_file(&beside);
-            named(&path, &error)
-        })
+    /// Where it is.
+    pub(crate) fn directory(&self) -> &Path {
+        &self.directory
     }
+
+    fn replace(&self, name: &str, content: &[u8]) -> io::Result<()> {
+        write_whole(&self.directory, name, content)
+    }
+}
+
+/// Writes a file beside its name first, so that the old one stays if the disk is full.
+pub(crate) fn write_whole(directory: &Path, name: &str, content: &[u8]) -> io::Result<()> {
+    let path = directory.join(name);
+    let beside = directory.join(format!(".{name}.new"));
+    let write = || {
+        let mut file = File::create(&beside)?;
+        file.write_all(content)?;
+        fs::rename(&beside, &path)
+    };
+    write().map_err(|error| {
+        // The half-written file is of no use; that it cannot be removed is no further news.
+        let _ = fs::remove_file(&beside);
+        named(&path, &error)
+    })
 }
 
 fn named(path: &Path, error: &io::Error) -> io::Error {

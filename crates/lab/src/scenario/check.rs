@@ -25,6 +25,8 @@ const MAX_PACKET_HOPS: u128 = 20_000_000_000;
 
 /// What a medium of 802.11g carries at most, bits per second.
 const FASTEST_WLAN: u64 = 54_000_000;
+/// What a processor moves in a second, roughly: for telling how long a refused run would take.
+const HOPS_PER_SECOND: u128 = 1_000_000;
 
 /// Errors by dotted path, pointed at the nearest place that the tree has.
 pub(super) struct Checker<'a> {
@@ -442,8 +444,23 @@ fn measure(checker: &Checker<'_>, scenario: &Scenario) -> Result<(), ScenarioErr
     )
 }
 
-/// Refuses a run that would take hours: what the sources or the narrowest links can carry, times hops.
+/// Refuses a run that would take hours.
 fn size_of_run(checker: &Checker<'_>, scenario: &Scenario) -> Result<(), ScenarioError> {
+    let hops = packet_hops(scenario);
+    if hops > MAX_PACKET_HOPS {
+        let hours = hops / HOPS_PER_SECOND / 3_600;
+        let message = format!(
+            "this run would move up to {hops} packets over links, more than the limit of \
+             {MAX_PACKET_HOPS}, and compute for about {hours} hours: take a shorter duration or lower rates"
+        );
+        return checker.refuse("run.duration", message);
+    }
+    Ok(())
+}
+
+/// How many packets a run moves over links at most: what the sources or the narrowest links can
+/// carry, times hops.
+pub(super) fn packet_hops(scenario: &Scenario) -> u128 {
     let path = scenario.topology.path();
     let narrowest = path.iter().map(|(_, link)| link.rate.bits_per_s()).min();
     let narrowest = narrowest.unwrap_or(FASTEST_WLAN);
@@ -474,17 +491,9 @@ fn size_of_run(checker: &Checker<'_>, scenario: &Scenario) -> Result<(), Scenari
     } else {
         0
     };
-    let hops = per_second
+    per_second
         .saturating_mul(seconds)
-        .saturating_mul(path.len().max(least) as u128);
-    if hops > MAX_PACKET_HOPS {
-        let message = format!(
-            "this run would move up to {hops} packets over links, more than the limit of \
-             {MAX_PACKET_HOPS} (hours of computing): take a shorter duration or lower rates"
-        );
-        return checker.refuse("run.duration", message);
-    }
-    Ok(())
+        .saturating_mul(path.len().max(least) as u128)
 }
 
 /// In a paper's scenario every value of topology, flows and timing says where it comes from.

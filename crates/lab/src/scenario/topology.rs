@@ -239,6 +239,14 @@ impl Topology {
         }
     }
 
+    /// The names of the links that are measured: a chain's, or the bottleneck.
+    pub fn measured_links(&self) -> Vec<&str> {
+        match self.kind {
+            TopologyKind::Chain => self.links.iter().map(|(name, _)| name).collect(),
+            TopologyKind::Dumbbell => vec!["bottleneck"],
+        }
+    }
+
     /// The name of the link that most is measured at: the bottleneck, or the slowest of a chain.
     pub fn bottleneck_name(&self) -> Option<&str> {
         match self.kind {

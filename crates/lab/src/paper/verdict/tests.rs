@@ -1,7 +1,7 @@
 //! Verdicts over synthetic results, and claims that are refused.
 
 use super::{Judged, Verdict};
-use crate::paper::synthetic::{fitted_paper, paper, results};
+use crate::paper::synthetic::{fitted_paper, paper, paper_keeping_loss, results};
 
 const CLAIM: &str = r#"
 [[claims]]
@@ -144,6 +144,11 @@ fn mistakes_are_refused_at_load() {
             "there is no flow 'tcp'",
         ),
         (
+            "flow = \"dccp\"",
+            "link = \"two\"",
+            "there is no link 'two': write one of one",
+        ),
+        (
             "\"late\"]\nbecause",
             "\"early\"]\nbecause",
             "there is no window 'early'",
@@ -173,6 +178,11 @@ fn mistakes_are_refused_at_load() {
         assert!(error.contains(hint), "{to}: {error}");
         assert!(error.starts_with("papers/test/claims.toml: "), "{error}");
     }
+    let absent = paper_keeping_loss(CLAIM).expect_err("not kept").to_string();
+    assert!(
+        absent.contains("claim C1") && absent.contains("does not keep 'throughput'"),
+        "{absent}"
+    );
     let twice = format!("{CLAIM}{CLAIM}");
     assert!(
         paper(&twice)

@@ -11,15 +11,17 @@ use serde_json::Value;
 const RESULTS: &str = "results.json";
 
 /// The other files whose names do not depend on the scenario, a paper's report included.
-const FILES: [&str; 8] = [
+const FILES: [&str; 10] = [
     "results.csv",
     "summary.csv",
     "runs.csv",
     "series.csv",
     "tables.csv",
     "verdicts.csv",
+    "figures.csv",
     "paper.json",
     "report.txt",
+    "report.html",
 ];
 
 /// Removes what the run wrote whose `results.json` is in `directory`, `keep` excepted. Where there

@@ -1,0 +1,186 @@
+//! `fairwire paper` as people and scripts meet it: reports, wrong names, and Ctrl-C in the middle.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+fn command(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_fairwire"));
+    command
+        .args(arguments)
+        .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."));
+    command
+}
+
+fn fairwire(arguments: &[&str]) -> Output {
+    command(arguments).output().expect("the command starts")
+}
+
+fn out(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn err(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn scratch(name: &str) -> PathBuf {
+    std::env::temp_dir().join(format!("fairwire-paper-{name}-{}", std::process::id()))
+}
+
+fn read(path: &Path) -> String {
+    std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// A paper or table that does not exist is wrong usage, told in one line with the names that do; so
+/// is a table of all papers.
+#[test]
+fn wrong_names_are_told() {
+    let cases: [(&[&str], &str); 5] = [
+        (&["paper", "nosuch"], "long-delay"),
+        (
+            &["paper", "long-delay", "--table", "table9"],
+            "table1, table2",
+        ),
+        (&["paper", "all", "--table", "table1"], "one paper"),
+        (&["paper", "long-delay", "--csv", "chairs"], "verdicts"),
+        (
+            &["paper", "long-delay", "--csv", "tables", "--json"],
+            "--json",
+        ),
+    ];
+    for (arguments, words) in cases {
+        let output = fairwire(arguments);
+        let told = format!("{}{}", err(&output), out(&output));
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {told}");
+        assert!(told.contains(words), "{arguments:?}: {told}");
+    }
+}
+
+/// One table takes the cells that it needs. The directory gets the page, and text, JSON and CSV beside
+/// it; what is printed as CSV is what is written.
+#[test]
+fn a_table_is_run_and_written() {
+    let place = scratch("table");
+    let directory = place.display().to_string();
+    let output = fairwire(&[
+        "paper",
+        "long-delay",
+        "--table",
+        "ssthresh",
+        "--seeds",
+        "2",
+        "--csv",
+        "tables",
+        "--out",
+        &directory,
+    ]);
+    assert!(output.status.success(), "{}", err(&output));
+    let csv = out(&output);
+    // A line of names, six cells, five metrics, one window.
+    assert_eq!(csv.lines().count(), 1 + 6 * 5, "{csv}");
+    assert!(csv.contains("\nlong-delay,ssthresh,ssthresh-20,20 packets,dccp,t_max,s,whole,,2,"));
+    assert_eq!(csv, read(&place.join("tables.csv")));
+    let page = read(&place.join("report.html"));
+    assert!(page.starts_with("<!doctype html>") && page.contains("Experiment 1"));
+    assert!(!page.contains("is partial"));
+    let json: Value = serde_json::from_str(&read(&place.join("paper.json"))).expect("JSON");
+    assert_eq!(json["partial"], false);
+    let rows = json["tables"][0]["rows"].as_array().expect("rows");
+    assert_eq!(rows.len(), 30);
+    for file in [
+        "report.txt",
+        "figures.csv",
+        "verdicts.csv",
+        "results.json",
+        "ssthresh-20.toml",
+    ] {
+        assert!(place.join(file).is_file(), "{file}");
+    }
+    std::fs::remove_dir_all(&place).expect("removed");
+}
+
+/// Ctrl-C in the middle of all papers: what is finished is printed and written, and everything
+/// says that it is partial.
+#[cfg(unix)]
+#[test]
+fn an_interrupt_keeps_what_is_finished() {
+    let place = scratch("interrupt");
+    let directory = place.display().to_string();
+    let running = command(&[
+        "paper", "all", "--seeds", "2", "--json", "--out", &directory,
+    ])
+    .stdout(Stdio::piped())
+    .stderr(Stdio::piped())
+    .spawn()
+    .expect("the command starts");
+    let pid = running.id().to_string();
+    // A second thread reads, so that a report longer than a pipe holds does not stop it.
+    let ended = std::thread::spawn(move || running.wait_with_output().expect("it ends"));
+    let has_finished_cell = || {
+        let papers = std::fs::read_dir(&place).into_iter().flatten().flatten();
+        let lines = papers.filter_map(|paper| {
+            let runs = std::fs::read_to_string(paper.path().join("runs.csv")).ok()?;
+            Some(runs.lines().count())
+        });
+        lines.max().unwrap_or(0) > 1
+    };
+    while !has_finished_cell() && !ended.is_finished() {
+        std::thread::park_timeout(std::time::Duration::from_millis(20));
+    }
+    let interrupt = Command::new("kill").args(["-INT", &pid]).status();
+    assert!(interrupt.expect("kill is there").success());
+    let output = ended.join().expect("no panic");
+    assert_eq!(output.status.code(), Some(1), "{}", err(&output));
+    assert!(err(&output).contains("partial"), "{}", err(&output));
+
+    let json: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(json["partial"], true);
+    let papers = json["papers"].as_array().expect("papers");
+    let verdicts = |paper: &Value| paper["verdicts"].as_array().cloned().unwrap_or_default();
+    let of_all: Vec<Value> = papers.iter().flat_map(verdicts).collect();
+    assert!(of_all.iter().any(|one| one["verdict"] == "not run"));
+    assert!(
+        of_all
+            .iter()
+            .all(|one| one["id"].is_string() && one["because"].is_string())
+    );
+    let page = read(&place.join("report.html"));
+    assert!(page.contains("This report is partial."));
+    let first = papers[0]["paper"].as_str().expect("a name");
+    let results: Value =
+        serde_json::from_str(&read(&place.join(first).join("results.json"))).expect("JSON");
+    assert_eq!(results["partial"], true);
+    let kept = results["cells"][0]["runs"].as_array().expect("runs");
+    let runs = read(&place.join(first).join("runs.csv"));
+    assert!(!kept.is_empty());
+    for run in kept {
+        assert!(runs.contains(run["digest"].as_str().expect("a digest")));
+    }
+    std::fs::remove_dir_all(&place).expect("removed");
+}
+
+/// What would take days is refused at once, with an estimate; so is a link that carries nothing.
+#[test]
+fn the_impossible_is_refused() {
+    let scenario = "scenarios/dumbbell.toml";
+    let day = [
+        "run",
+        scenario,
+        "--duration",
+        "24h",
+        "--set",
+        "topology.bottleneck.rate=10 Gbit/s",
+        "--set",
+        "topology.access.rate=10 Gbit/s",
+    ];
+    let nothing = ["run", scenario, "--set", "topology.bottleneck.rate=0 bit/s"];
+    for (arguments, words) in [(&day[..], "hours"), (&nothing[..], "rate zero")] {
+        let output = fairwire(arguments);
+        let told = err(&output);
+        assert_eq!(output.status.code(), Some(2), "{told}");
+        assert!(told.contains(words), "{told}");
+        assert!(out(&output).is_empty());
+    }
+}

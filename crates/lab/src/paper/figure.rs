@@ -1,0 +1,252 @@
+//! Figures: what the runs say as curves and bars, with the printed points beside.
+//!
+//! A figure shows either series over time, or quantities (metrics, moments, ratios) over cells or
+//! windows. Here they are numbers; [`report`](crate::report) draws them.
+
+mod plan;
+
+use fairwire_measure::{Confidence, Estimate, Moments};
+use serde::Deserialize;
+
+use super::quantity::Lens;
+use super::{Paper, Part, Unit};
+use crate::results::Results;
+
+pub(super) use plan::{FigurePlan, WrittenFigure};
+use plan::{LinePlan, PointPlan};
+
+/// A series has at most so many points in a figure; more than can be told apart on paper.
+const MOST_POINTS: usize = 400;
+
+/// A figure with its numbers.
+#[derive(Clone, Debug)]
+pub struct Figure {
+    /// Its name in files.
+    pub name: String,
+    /// Its heading.
+    pub title: String,
+    /// What is to be seen in it; may be empty.
+    pub about: String,
+    /// Where it stands.
+    pub part: Part,
+    /// How it is drawn.
+    pub form: Form,
+    /// What lies to the right.
+    pub x: Across,
+    /// What goes up.
+    pub y: Upwards,
+    /// Curves, or one colour of bars each.
+    pub lines: Vec<Line>,
+    /// Moments that are marked.
+    pub marks: Vec<Mark>,
+    /// How much time each point of a series is a mean over, s.
+    pub mean_over: Option<f64>,
+}
+
+/// How a figure is drawn.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq)]
+#[serde(rename_all = "lowercase")]
+pub enum Form {
+    /// Curves.
+    Line,
+    /// Bars side by side.
+    Bar,
+}
+
+/// How values become places.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq)]
+#[serde(rename_all = "lowercase")]
+pub enum Scale {
+    /// Equal differences are equally far apart.
+    #[default]
+    Linear,
+    /// Equal ratios are.
+    Log,
+}
+
+/// The horizontal axis.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Across {
+    /// What it shows, with its unit.
+    pub title: String,
+    /// Where the points lie, if they are numbers.
+    pub at: Vec<f64>,
+    /// What they are called, if they are not, or not only.
+    pub labels: Vec<String>,
+    /// How numbers become places.
+    pub scale: Scale,
+}
+
+/// The vertical axis.
+#[derive(Clone, Debug)]
+pub struct Upwards {
+    /// What it shows, without its unit.
+    pub title: String,
+    /// The unit of all values.
+    pub unit: Unit,
+    /// How values become places.
+    pub scale: Scale,
+    /// Its least value, if it is given.
+    pub from: Option<f64>,
+    /// Its greatest.
+    pub to: Option<f64>,
+}
+
+/// One curve, or the bars of one colour.
+#[derive(Clone, Debug)]
+pub struct Line {
+    /// What the legend calls it.
+    pub label: String,
+    /// Its points, from left to right.
+    pub points: Vec<Point>,
+}
+
+/// One point of a line.
+#[derive(Clone, Debug)]
+pub struct Point {
+    /// Where it lies: a number of the axis, or the number of its label.
+    pub x: f64,
+    /// What was measured, in the figure's unit; `None` if no run has a value.
+    pub measured: Option<Estimate>,
+    /// What the paper printed, if it did.
+    pub published: Option<f64>,
+    /// What is odd about that; empty if nothing is.
+    pub note: String,
+}
+
+/// A moment that is marked in a figure.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Mark {
+    /// Where, in units of the horizontal axis (series: seconds).
+    pub at: f64,
+    /// What is there.
+    pub label: String,
+}
+
+impl Paper {
+    /// All figures, in the order of the paper's file.
+    pub fn fill_figures(&self, results: &Results) -> Vec<Figure> {
+        let lens = Lens {
+            results,
+            moments: &self.moments,
+        };
+        self.figures.iter().map(|plan| plan.fill(&lens)).collect()
+    }
+}
+
+impl FigurePlan {
+    fn fill(&self, lens: &Lens<'_>) -> Figure {
+        let lines: Vec<(Line, Option<f64>)> = self
+            .lines
+            .iter()
+            .map(|line| line.fill(lens, self))
+            .collect();
+        // Cells of different periods: the coarsest is what the caption tells.
+        let mean_over = lines.iter().filter_map(|(_, over)| *over).reduce(f64::max);
+        Figure {
+            name: self.name.clone(),
+            title: self.title.clone(),
+            about: self.about.clone(),
+            part: self.part,
+            form: self.form,
+            x: self.x.clone(),
+            y: self.y.clone(),
+            lines: lines.into_iter().map(|(line, _)| line).collect(),
+            marks: self.marks.clone(),
+            mean_over,
+        }
+    }
+}
+
+impl LinePlan {
+    fn fill(&self, lens: &Lens<'_>, figure: &FigurePlan) -> (Line, Option<f64>) {
+        let (points, over) = match self {
+            Self::Points { points, .. } => {
+                let points = points
+                    .iter()
+                    .map(|point| point.fill(lens, figure.y.unit))
+                    .collect();
+                (points, None)
+            }
+            Self::Series { .. } => self.series(lens, figure),
+        };
+        let label = self.label().to_owned();
+        (Line { label, points }, over)
+    }
+
+    /// The series of all seeds, each point a mean over so many periods and over the seeds.
+    fn series(&self, lens: &Lens<'_>, figure: &FigurePlan) -> (Vec<Point>, Option<f64>) {
+        let Self::Series {
+            cell,
+            subject,
+            metric,
+            ..
+        } = self
+        else {
+            return (Vec::new(), None);
+        };
+        let Some(result) = lens.results.cell(cell) else {
+            return (Vec::new(), None);
+        };
+        // A cell in which nothing was moved at random may have the other run only.
+        let runs: Vec<_> = if result.runs.is_empty() {
+            result.unperturbed.iter().collect()
+        } else {
+            result.runs.iter().collect()
+        };
+        let series: Vec<&[f64]> = runs
+            .iter()
+            .filter_map(|run| run.series(subject, *metric))
+            .collect();
+        let period = runs.first().map_or(0.0, |run| run.period.as_secs_f64());
+        let periods = series.iter().map(|values| values.len()).max().unwrap_or(0);
+        let wanted = figure
+            .mean_over
+            .map_or(1.0, |over| (over / period).max(1.0));
+        let bucket = (wanted as usize).max(periods.div_ceil(MOST_POINTS)).max(1);
+        let scale = figure.y.unit.scale;
+        let point = |number: usize| {
+            let from = number * bucket;
+            let to = (from + bucket).min(periods);
+            let means = series
+                .iter()
+                .filter_map(|values| mean(values.get(from..to.min(values.len()))?));
+            let moments: Moments = means.map(|mean| mean / scale).collect();
+            Point {
+                x: (from + to) as f64 / 2.0 * period,
+                measured: moments.estimate(Confidence::STUDENT_95),
+                published: None,
+                note: String::new(),
+            }
+        };
+        let points = (0..periods.div_ceil(bucket)).map(point).collect();
+        (points, Some(bucket as f64 * period))
+    }
+}
+
+impl PointPlan {
+    fn fill(&self, lens: &Lens<'_>, unit: Unit) -> Point {
+        let measured = self.quantity.measure(lens, &self.window, unit);
+        let (published, note) = match &self.published {
+            Some((value, note)) => (Some(*value), note.clone()),
+            None => (None, String::new()),
+        };
+        Point {
+            x: self.x,
+            measured: measured.estimate,
+            published,
+            note,
+        }
+    }
+}
+
+/// The mean of what there is; a period with nothing to read is NaN.
+fn mean(values: &[f64]) -> Option<f64> {
+    let there: Vec<f64> = values.iter().copied().filter(|v| v.is_finite()).collect();
+    (!there.is_empty()).then(|| there.iter().sum::<f64>() / there.len() as f64)
+}
+
+#[cfg(test)]
+mod tests;

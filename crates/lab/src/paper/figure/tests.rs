@@ -1,0 +1,154 @@
+//! Figures: what they show, and what is refused when a paper is loaded.
+
+use crate::paper::PaperError;
+use crate::paper::synthetic::{figured_paper, results, run_with_throughput};
+use crate::paper::{Figure, Paper};
+
+/// A figure over both cells of the synthetic paper with what `more` says.
+fn over_cells(more: &str) -> Result<Paper, PaperError> {
+    figured_paper(&format!(
+        "[[figures]]\nname = \"f\"\ntitle = \"F\"\nkind = \"line\"\n{more}\n"
+    ))
+}
+
+const PLAIN: &str = r#"
+metric = "throughput"
+flow = "dccp"
+published = "t.csv"
+x = { title = "size", at = [10, 20] }
+y = { unit = "kbit/s" }
+lines = [{ label = "one", cells = ["a", "b"] }]
+"#;
+
+fn only(paper: &Paper, cells: &[(&str, &[(f64, f64)])]) -> Figure {
+    let mut figures = paper.report(&results(paper, cells)).figures;
+    assert_eq!(figures.len(), 1);
+    figures.remove(0)
+}
+
+/// A point is the mean over the seeds with its interval, in the figure's unit, and the printed
+/// number beside it; a cell that was not run has a place and no value.
+#[test]
+fn points_are_measured_beside_printed() {
+    let paper = over_cells(PLAIN).expect("loads");
+    let figure = only(&paper, &[("a", &[(99.0, 0.0), (101.0, 0.0)])]);
+    let points = &figure.lines[0].points;
+    assert_eq!((points[0].x, points[1].x), (10.0, 20.0));
+    let measured = points[0].measured.expect("two seeds");
+    assert_eq!((measured.mean, measured.count), (100.0, 2));
+    assert_eq!(points[0].published, Some(100.0));
+    assert!(points[1].measured.is_none());
+    assert_eq!(points[1].published, Some(210.0));
+    assert_eq!(points[1].note, "odd");
+}
+
+/// Windows of one cell are points, too: here the whole run and its late part.
+#[test]
+fn windows_are_points() {
+    let text = PLAIN
+        .replace(
+            "cells = [\"a\", \"b\"]",
+            "cell = \"a\", windows = [\"whole\", \"late\"]",
+        )
+        .replace("at = [10, 20]", "labels = [\"all\", \"late\"]");
+    let paper = over_cells(&text).expect("loads");
+    let figure = only(&paper, &[("a", &[(50.0, 70.0)])]);
+    let means: Vec<f64> = figure.lines[0]
+        .points
+        .iter()
+        .filter_map(|point| Some(point.measured?.mean))
+        .collect();
+    assert_eq!(means, [50.0, 70.0]);
+}
+
+/// A series is averaged over its seeds and over as much time as is asked for: twenty seconds in
+/// fives are four points, each in its middle.
+#[test]
+fn series_are_means_over_time() {
+    let text = r#"
+series = "throughput"
+mean_over = "5 s"
+y = { unit = "bit/s" }
+lines = [{ label = "one", cell = "a", flow = "dccp" }]
+"#;
+    let paper = over_cells(text).expect("loads");
+    let mut results = results(&paper, &[("a", &[(1.0, 1.0)])]);
+    let up: Vec<f64> = (0..20).map(f64::from).collect();
+    let down: Vec<f64> = up.iter().map(|value| 2.0 - value).collect();
+    results.cells[0].runs = vec![run_with_throughput(1, &up), run_with_throughput(2, &down)];
+    let figure = paper.report(&results).figures.remove(0);
+    assert_eq!(figure.mean_over, Some(5.0));
+    assert_eq!(figure.x.title, "time, s");
+    let points = &figure.lines[0].points;
+    let places: Vec<f64> = points.iter().map(|point| point.x).collect();
+    assert_eq!(places, [2.5, 7.5, 12.5, 17.5]);
+    // (0+1+2+3+4)/5 = 2 and 2 - 2 = 0: a mean of 1 wherever it is taken, with an interval.
+    for point in points {
+        let measured = point.measured.expect("two seeds");
+        assert_eq!(measured.mean, 1.0);
+        assert!(measured.interval().is_some());
+    }
+}
+
+/// A name that does not exist, a number of points that does not fit, an axis that cannot be drawn:
+/// each is refused with the figure's name and what would do.
+#[test]
+fn what_cannot_be_drawn_is_refused() {
+    let series = "series = \"throughput\"\ny = { unit = \"bit/s\" }\n";
+    let line = "lines = [{ label = \"one\", cell = \"a\", flow = \"dccp\" }]\n";
+    for (text, words) in [
+        (PLAIN.replace("\"b\"]", "\"c\"]"), "there is no cell 'c'"),
+        (
+            PLAIN.replace("= \"throughput\"", "= \"speed\""),
+            "there is no metric 'speed'",
+        ),
+        (
+            PLAIN.replace("flow = \"dccp\"", "flow = \"tcp\""),
+            "there is no flow 'tcp'",
+        ),
+        (
+            PLAIN.replace("flow = \"dccp\"", "link = \"two\""),
+            "there is no link 'two'",
+        ),
+        (
+            PLAIN.replace("[10, 20]", "[10]"),
+            "2 points where 'x' has 1",
+        ),
+        (PLAIN.replace("[10, 20]", "[20, 10]"), "go up"),
+        (
+            PLAIN.replace("[10, 20] }", "[0, 20], scale = \"log\" }"),
+            "above zero",
+        ),
+        (PLAIN.replace("kbit/s", "ms"), "not in 'ms'"),
+        (PLAIN.replace("t.csv", "u.csv"), "there is no file 'u.csv'"),
+        (
+            PLAIN.replace(
+                "lines = [{ label = \"one\", cells = [\"a\", \"b\"] }]",
+                "lines = []",
+            ),
+            "no 'lines'",
+        ),
+        (
+            format!("{}{line}", series.replace("throughput", "speed")),
+            "there is no series 'speed'",
+        ),
+        (
+            format!("{}{line}", series.replace("bit/s", "s")),
+            "not in 's'",
+        ),
+        (
+            format!("{series}mean_over = \"5\"\n{line}"),
+            "is not a time",
+        ),
+        (
+            format!("{series}metric = \"loss\"\n{line}"),
+            "a series over time",
+        ),
+    ] {
+        let error = over_cells(&text).expect_err(&text).to_string();
+        assert!(
+            error.contains("figure f") && error.contains(words),
+            "{words}: {error}"
+        );
+    }
+}

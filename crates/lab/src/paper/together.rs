@@ -1,0 +1,215 @@
+//! Papers that were run together, and what came of them: files of all of them, and one count of
+//! verdicts.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::export::{figures_csv, paper_json, tables_csv, verdicts_csv};
+use super::{Judged, Paper, Report, Verdict};
+use crate::report;
+use crate::results::{Output, write_whole};
+
+/// A paper beside what its runs say.
+#[derive(Clone, Debug)]
+pub struct Reported<'a> {
+    /// The paper.
+    pub paper: &'a Paper,
+    /// What its runs say.
+    pub report: Report,
+}
+
+/// How many verdicts of each kind there are, in the order in which the kinds are listed.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Tally(Vec<(Verdict, usize)>);
+
+impl Tally {
+    /// Counts `verdicts`.
+    pub fn of<'a>(verdicts: impl IntoIterator<Item = &'a Judged>) -> Self {
+        let mut counts: Vec<(Verdict, usize)> = Verdict::KINDS
+            .into_iter()
+            .map(|verdict| (verdict, 0))
+            .collect();
+        for judged in verdicts {
+            let same = |one: &&mut (Verdict, usize)| one.0.words() == judged.verdict.words();
+            if let Some((_, count)) = counts.iter_mut().find(same) {
+                *count += 1;
+            }
+        }
+        counts.retain(|(_, count)| *count > 0);
+        Self(counts)
+    }
+
+    /// The kinds that there are, with their numbers.
+    pub fn counts(&self) -> &[(Verdict, usize)] {
+        &self.0
+    }
+
+    /// All together.
+    pub fn total(&self) -> usize {
+        self.0.iter().map(|(_, count)| count).sum()
+    }
+
+    /// `13 claims: 6 reproduced, 2 fitted`.
+    pub fn sentence(&self) -> String {
+        let counts: Vec<String> = self
+            .0
+            .iter()
+            .map(|(verdict, count)| format!("{count} {}", verdict.counted()))
+            .collect();
+        let claims = if self.total() == 1 { "claim" } else { "claims" };
+        let colon = if counts.is_empty() { "" } else { ": " };
+        format!("{} {claims}{colon}{}", self.total(), counts.join(", "))
+    }
+}
+
+impl Reported<'_> {
+    /// How many verdicts of each kind.
+    pub fn tally(&self) -> Tally {
+        Tally::of(&self.report.verdicts)
+    }
+
+    /// One line for each paper and one for all: what became of the claims.
+    pub fn summary(papers: &[Self]) -> String {
+        let width = papers
+            .iter()
+            .map(|one| one.paper.name.chars().count())
+            .max()
+            .unwrap_or(0)
+            .max("together".len());
+        let mut text = String::from("Verdicts\n========\n");
+        for one in papers {
+            let partial = if one.report.partial { " (PARTIAL)" } else { "" };
+            let (name, sentence) = (&one.paper.name, one.tally().sentence());
+            let _ = writeln!(text, "  {name:<width$}  {sentence}{partial}");
+        }
+        let together = Self::together(papers).sentence();
+        let _ = writeln!(text, "  {:<width$}  {together}", "together");
+        text
+    }
+
+    /// How many verdicts of each kind over all papers.
+    pub fn together(papers: &[Self]) -> Tally {
+        Tally::of(papers.iter().flat_map(|one| &one.report.verdicts))
+    }
+
+    /// Is anything missing, because the run was interrupted?
+    pub fn is_partial(papers: &[Self]) -> bool {
+        papers.iter().any(|one| one.report.partial)
+    }
+
+    /// Tables, figures and verdicts with all that led to them.
+    pub fn json(&self) -> Value {
+        paper_json(self.paper, &self.report)
+    }
+
+    /// The same of all papers, with the number of verdicts of each kind.
+    pub fn all_json(papers: &[Self]) -> Value {
+        let counts: serde_json::Map<String, Value> = Self::together(papers)
+            .counts()
+            .iter()
+            .map(|(verdict, count)| (verdict.words().to_owned(), json!(count)))
+            .collect();
+        json!({
+            "version": env!("CARGO_PKG_VERSION"),
+            "partial": Self::is_partial(papers),
+            "verdicts": counts,
+            "papers": papers.iter().map(Self::json).collect::<Vec<_>>(),
+        })
+    }
+
+    /// Every number of every table as CSV, one per line.
+    pub fn tables_csv(papers: &[Self]) -> Vec<u8> {
+        tables_csv(papers).unwrap_or_default()
+    }
+
+    /// Every verdict as CSV, one per line.
+    pub fn verdicts_csv(papers: &[Self]) -> Vec<u8> {
+        verdicts_csv(papers).unwrap_or_default()
+    }
+
+    /// Every point of every figure as CSV, one per line.
+    pub fn figures_csv(papers: &[Self]) -> Vec<u8> {
+        figures_csv(papers).unwrap_or_default()
+    }
+
+    /// Writes the report beside the paper's results: page, text, JSON, and CSV of tables, figures
+    /// and verdicts.
+    ///
+    /// # Errors
+    /// If a file cannot be written; the error names it.
+    pub fn write(&self, output: &Output) -> io::Result<()> {
+        let directory = output.directory();
+        write_whole(directory, "paper.json", &pretty(&self.json())?)?;
+        let text = self.paper.text(&self.report);
+        write_whole(directory, "report.txt", text.as_bytes())?;
+        Self::write_tables(std::slice::from_ref(self), directory)
+    }
+
+    /// Writes what `fairwire paper all --out` has beside the papers' own directories.
+    ///
+    /// # Errors
+    /// If a file cannot be written; the error names it.
+    pub fn write_all(papers: &[Self], directory: &Path) -> io::Result<()> {
+        let json = pretty(&Self::all_json(papers))?;
+        write_whole(directory, ALL, &json)?;
+        write_whole(directory, "summary.txt", Self::summary(papers).as_bytes())?;
+        Self::write_tables(papers, directory)
+    }
+
+    fn write_tables(papers: &[Self], directory: &Path) -> io::Result<()> {
+        write_whole(directory, "tables.csv", &Self::tables_csv(papers))?;
+        write_whole(directory, "verdicts.csv", &Self::verdicts_csv(papers))?;
+        write_whole(directory, "figures.csv", &Self::figures_csv(papers))?;
+        let page = report::page(papers);
+        write_whole(directory, "report.html", page.as_bytes())
+    }
+
+    /// Makes a directory for all papers and removes what a former run wrote there under the names
+    /// that [`write_all`](Self::write_all) uses, if its `papers.json` says that it did.
+    ///
+    /// # Errors
+    /// If that cannot be done; the error names the file.
+    pub fn prepare_all(directory: &Path) -> io::Result<()> {
+        let named = |error: &io::Error| {
+            let message = format!("cannot write {}: {error}", directory.display());
+            io::Error::new(error.kind(), message)
+        };
+        fs::create_dir_all(directory).map_err(|error| named(&error))?;
+        let list = fs::read(directory.join(ALL)).ok();
+        let ours = list.and_then(|text| serde_json::from_slice::<Value>(&text).ok());
+        if ours.is_none_or(|json| !json["papers"].is_array() || !json["version"].is_string()) {
+            return Ok(());
+        }
+        for name in WRITTEN.into_iter().chain([ALL]) {
+            match fs::remove_file(directory.join(name)) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    return Err(named(&error));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+/// All papers at once.
+const ALL: &str = "papers.json";
+
+/// The other files of all papers.
+const WRITTEN: [&str; 5] = [
+    "summary.txt",
+    "tables.csv",
+    "verdicts.csv",
+    "figures.csv",
+    "report.html",
+];
+
+fn pretty(json: &Value) -> io::Result<Vec<u8>> {
+    let mut text = serde_json::to_vec_pretty(json).map_err(io::Error::other)?;
+    text.push(b'\n');
+    Ok(text)
+}

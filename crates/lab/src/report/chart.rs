@@ -1,0 +1,437 @@
+//! Charts as SVG: curves with intervals, bars with error bars, printed points hollow beside ours.
+
+mod axis;
+mod marks;
+
+use std::fmt::Write as _;
+
+use super::markup::{Frame, esc, minus, svg, svg_text, text_width};
+use crate::paper::{Figure, Form, Line, Point, Scale};
+use axis::Axis;
+use marks::diamond;
+pub(super) use marks::marker;
+
+/// Lines and bars have so many colours; after that they begin again.
+pub(super) const COLOURS: usize = 8;
+/// With more points than this a curve has no marks, and its intervals are a band.
+const MARKED: usize = 40;
+/// Above the plot: the name of the vertical axis.
+const TOP: f64 = 30.0;
+/// Beside it on the right.
+const RIGHT: f64 = 14.0;
+
+/// A figure as a drawing.
+pub(super) fn chart(out: &mut String, figure: &Figure, frame: Frame) {
+    let plot = Plot::new(figure, frame);
+    svg(out, frame, plot.height, &alt(figure));
+    plot.axes(out);
+    for mark in &figure.marks {
+        plot.mark(out, mark.at, &mark.label);
+    }
+    match figure.form {
+        Form::Line => {
+            for (number, line) in figure.lines.iter().enumerate() {
+                plot.curve(out, number, line);
+            }
+        }
+        Form::Bar => plot.bars(out),
+    }
+    out.push_str("</svg>\n");
+}
+
+struct Plot<'a> {
+    figure: &'a Figure,
+    x: Axis,
+    y: Axis,
+    left: f64,
+    width: f64,
+    plot_height: f64,
+    height: f64,
+    /// Are the names below the axis too long to lie flat?
+    is_slanted: bool,
+}
+
+impl<'a> Plot<'a> {
+    fn new(figure: &'a Figure, frame: Frame) -> Self {
+        let plot_height = if frame.is_narrow { 200.0 } else { 260.0 };
+        let bounds = bounds(figure);
+        let mut given = (figure.y.from, figure.y.to);
+        if figure.form == Form::Bar && figure.y.scale == Scale::Linear && bounds.0 >= 0.0 {
+            // The length of a bar is its value.
+            given.0 = Some(given.0.unwrap_or(0.0));
+        }
+        let y = Axis::new(figure.y.scale, bounds, given, plot_height, 5);
+        let widest = y
+            .ticks
+            .iter()
+            .map(|tick| text_width(&y.label(*tick)))
+            .fold(0.0, f64::max);
+        let left = widest + 14.0;
+        let width = frame.width - left - RIGHT;
+        let x = across(figure, width, frame);
+        let mut plot = Self {
+            figure,
+            x,
+            y,
+            left,
+            width,
+            plot_height,
+            height: 0.0,
+            is_slanted: false,
+        };
+        let labels = &figure.x.labels;
+        let longest = labels
+            .iter()
+            .map(|label| text_width(label))
+            .fold(0.0, f64::max);
+        let room = width / labels.len().max(1) as f64;
+        plot.is_slanted = longest + 6.0 > room;
+        let below = if plot.is_slanted {
+            14.0 + longest * 0.6
+        } else {
+            20.0
+        };
+        plot.height = TOP + plot_height + below + 24.0;
+        plot
+    }
+
+    fn bottom(&self) -> f64 {
+        TOP + self.plot_height
+    }
+
+    fn at_x(&self, x: f64) -> f64 {
+        self.left + self.x.place(x)
+    }
+
+    fn at_y(&self, y: f64) -> f64 {
+        self.bottom() - self.y.place(y)
+    }
+
+    fn axes(&self, out: &mut String) {
+        let y = &self.figure.y;
+        let unit = if y.unit.name.is_empty() {
+            String::new()
+        } else {
+            format!(", {}", y.unit.name)
+        };
+        svg_text(
+            out,
+            (2.0, 14.0),
+            "axis-title",
+            &format!("{}{unit}", y.title),
+        );
+        for tick in &self.y.ticks {
+            let at = self.at_y(*tick);
+            let (from, to) = (self.left, self.left + self.width);
+            let _ = writeln!(
+                out,
+                "<line class=\"grid\" x1=\"{from:.1}\" x2=\"{to:.1}\" y1=\"{at:.1}\" y2=\"{at:.1}\"/>"
+            );
+            svg_text(
+                out,
+                (self.left - 6.0, at + 4.0),
+                "tick end",
+                &self.y.label(*tick),
+            );
+        }
+        let labels = &self.figure.x.labels;
+        let mut free_from = f64::NEG_INFINITY;
+        for (number, tick) in self.x.ticks.iter().enumerate() {
+            let at = self.at_x(*tick);
+            let bottom = self.bottom();
+            let _ = writeln!(
+                out,
+                "<line class=\"axis\" x1=\"{at:.1}\" x2=\"{at:.1}\" y1=\"{bottom:.1}\" y2=\"{:.1}\"/>",
+                bottom + 4.0
+            );
+            let label = labels.get(number).cloned();
+            let label = label.unwrap_or_else(|| self.x.label(*tick));
+            if self.is_slanted {
+                let (x, y) = (at + 4.0, bottom + 16.0);
+                let _ = writeln!(
+                    out,
+                    "<text class=\"tick end\" transform=\"translate({x:.1} {y:.1}) rotate(-35)\">{}</text>",
+                    esc(&label)
+                );
+                continue;
+            }
+            let half = text_width(&label) / 2.0;
+            if at - half < free_from {
+                continue; // It would be written over its neighbour.
+            }
+            free_from = at + half + 4.0;
+            let x = at.min(self.left + self.width + RIGHT - half);
+            svg_text(out, (x, bottom + 18.0), "tick middle", &label);
+        }
+        let bottom = self.bottom();
+        let (from, to) = (self.left, self.left + self.width);
+        let _ = writeln!(
+            out,
+            "<line class=\"axis\" x1=\"{from:.1}\" x2=\"{to:.1}\" y1=\"{bottom:.1}\" y2=\"{bottom:.1}\"/>"
+        );
+        let middle = self.left + self.width / 2.0;
+        let title = &self.figure.x.title;
+        svg_text(out, (middle, self.height - 6.0), "axis-title middle", title);
+    }
+
+    /// A moment: a line from top to bottom with its name.
+    fn mark(&self, out: &mut String, at: f64, label: &str) {
+        let x = self.at_x(at);
+        let bottom = self.bottom();
+        let _ = writeln!(
+            out,
+            "<line class=\"moment\" x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{TOP}\" y2=\"{bottom:.1}\"/>"
+        );
+        let right = x + text_width(label) + 6.0 < self.left + self.width + RIGHT;
+        let (x, class) = if right {
+            (x + 4.0, "tick")
+        } else {
+            (x - 4.0, "tick end")
+        };
+        svg_text(out, (x, TOP + 10.0), class, label);
+    }
+
+    fn curve(&self, out: &mut String, number: usize, line: &Line) {
+        let colour = number % COLOURS;
+        let is_marked = line.points.len() <= MARKED;
+        let shown = |value: Option<f64>| value.filter(|value| self.y.shows(*value));
+        let ours = |point: &Point| shown(point.measured.map(|estimate| estimate.mean));
+        let _ = writeln!(out, "<g class=\"c{colour}\">");
+        let printed = |point: &Point| shown(point.published);
+        self.path(out, "printed", line, &printed);
+        if !is_marked {
+            self.band(out, line);
+        }
+        self.path(
+            out,
+            if is_marked { "ours" } else { "ours series" },
+            line,
+            &ours,
+        );
+        if is_marked {
+            for (place, point) in line.points.iter().enumerate() {
+                let title = esc(&self.tooltip(line, place, point));
+                let _ = writeln!(out, "<g><title>{title}</title>");
+                let x = self.at_x(point.x);
+                if let Some(value) = printed(point) {
+                    marker(out, "hollow", number, (x, self.at_y(value)));
+                }
+                if let Some(value) = ours(point) {
+                    self.error_bar(out, x, point);
+                    marker(out, "full", number, (x, self.at_y(value)));
+                }
+                out.push_str("</g>\n");
+            }
+        }
+        out.push_str("</g>\n");
+    }
+
+    /// A curve through all points that have a value, broken where one has none.
+    fn path(
+        &self,
+        out: &mut String,
+        class: &str,
+        line: &Line,
+        value: &dyn Fn(&Point) -> Option<f64>,
+    ) {
+        let mut path = String::new();
+        let mut is_begun = false;
+        for point in &line.points {
+            let Some(value) = value(point) else {
+                is_begun = false;
+                continue;
+            };
+            let letter = if is_begun { 'L' } else { 'M' };
+            is_begun = true;
+            let (x, y) = (self.at_x(point.x), self.at_y(value));
+            let _ = write!(path, "{letter}{x:.1} {y:.1}");
+        }
+        if !path.is_empty() {
+            let title = esc(&line.label);
+            let _ = writeln!(
+                out,
+                "<path class=\"{class}\" d=\"{path}\"><title>{title}</title></path>"
+            );
+        }
+    }
+
+    /// The intervals of a curve with many points.
+    fn band(&self, out: &mut String, line: &Line) {
+        let ends: Vec<(f64, f64, f64)> = line
+            .points
+            .iter()
+            .filter_map(|point| {
+                let (low, high) = point.measured?.interval()?;
+                let shows = self.y.shows(low) && self.y.shows(high);
+                shows.then(|| (self.at_x(point.x), self.at_y(low), self.at_y(high)))
+            })
+            .collect();
+        if ends.len() < 2 {
+            return;
+        }
+        let mut points = String::new();
+        for (x, low, _) in &ends {
+            let _ = write!(points, "{x:.1},{low:.1} ");
+        }
+        for (x, _, high) in ends.iter().rev() {
+            let _ = write!(points, "{x:.1},{high:.1} ");
+        }
+        let _ = writeln!(
+            out,
+            "<polygon class=\"band\" points=\"{}\"/>",
+            points.trim_end()
+        );
+    }
+
+    fn error_bar(&self, out: &mut String, x: f64, point: &Point) {
+        let Some((low, high)) = point.measured.and_then(|estimate| estimate.interval()) else {
+            return;
+        };
+        if !self.y.shows(high) {
+            return;
+        }
+        let low = if self.y.shows(low) {
+            self.at_y(low)
+        } else {
+            self.bottom()
+        };
+        let high = self.at_y(high);
+        let (left, right) = (x - 3.5, x + 3.5);
+        let _ = writeln!(
+            out,
+            "<path class=\"error\" d=\"M{x:.1} {low:.1}V{high:.1}M{left:.1} {low:.1}H{right:.1}M{left:.1} {high:.1}H{right:.1}\"/>"
+        );
+    }
+
+    fn bars(&self, out: &mut String) {
+        let places = self.x.ticks.len().max(1) as f64;
+        let room = self.width / places * 0.78;
+        let each = (room / self.figure.lines.len().max(1) as f64).min(64.0);
+        let all = each * self.figure.lines.len() as f64;
+        let base = self.at_y(0.0);
+        for (number, line) in self.figure.lines.iter().enumerate() {
+            let _ = writeln!(out, "<g class=\"c{}\">", number % COLOURS);
+            for (place, point) in line.points.iter().enumerate() {
+                let left = self.at_x(point.x) - all / 2.0 + number as f64 * each;
+                let middle = left + each / 2.0;
+                let title = esc(&self.tooltip(line, place, point));
+                let _ = writeln!(out, "<g><title>{title}</title>");
+                let value = point.measured.map(|estimate| estimate.mean);
+                if let Some(value) = value.filter(|value| self.y.shows(*value)) {
+                    let top = self.at_y(value);
+                    let (y, height) = (top.min(base), (base - top).abs());
+                    let (x, width) = (left + 1.0, (each - 2.0).max(1.0));
+                    let _ = writeln!(
+                        out,
+                        "<rect class=\"bar\" x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\"/>"
+                    );
+                    self.error_bar(out, middle, point);
+                }
+                if let Some(value) = point.published.filter(|value| self.y.shows(*value)) {
+                    diamond(out, (middle, self.at_y(value)));
+                }
+                out.push_str("</g>\n");
+            }
+            out.push_str("</g>\n");
+        }
+    }
+
+    fn tooltip(&self, line: &Line, place: usize, point: &Point) -> String {
+        let unit = self.figure.y.unit;
+        let digits = unit.digits;
+        let label = self.figure.x.labels.get(place).cloned();
+        let label = label.unwrap_or_else(|| self.x.label(point.x));
+        let ours = match point.measured {
+            Some(estimate) => format!(
+                "{}{}",
+                minus(format_args!("{estimate:.digits$}")),
+                unit.suffix()
+            ),
+            None => "no value".to_owned(),
+        };
+        let printed = point.published.map_or(String::new(), |value| {
+            format!("; printed: {}{}", minus(value), unit.suffix())
+        });
+        let note = if point.note.is_empty() { "" } else { "; " };
+        format!(
+            "{}, {label}: {ours}{printed}{note}{}",
+            line.label, point.note
+        )
+    }
+}
+
+/// The horizontal axis: numbers, names, or time.
+fn across(figure: &Figure, width: f64, frame: Frame) -> Axis {
+    let x = &figure.x;
+    if !x.at.is_empty() {
+        return Axis::at(x.scale, &x.at, width);
+    }
+    if !x.labels.is_empty() {
+        return Axis::places(x.labels.len(), width);
+    }
+    let all = figure.lines.iter().flat_map(|line| &line.points);
+    let greatest = all.map(|point| point.x).fold(0.0, f64::max);
+    let end = figure
+        .mean_over
+        .map_or(greatest, |over| greatest + over / 2.0);
+    let ticks = if frame.is_narrow { 5 } else { 10 };
+    Axis::new(
+        Scale::Linear,
+        (0.0, end),
+        (Some(0.0), Some(end)),
+        width,
+        ticks,
+    )
+}
+
+/// The least and the greatest value that is to be shown, intervals included.
+fn bounds(figure: &Figure) -> (f64, f64) {
+    let mut least = f64::INFINITY;
+    let mut greatest = f64::NEG_INFINITY;
+    for point in figure.lines.iter().flat_map(|line| &line.points) {
+        let interval = point.measured.and_then(|estimate| estimate.interval());
+        let mean = point.measured.map(|estimate| estimate.mean);
+        let ends = interval
+            .map(|(low, high)| [low, high])
+            .into_iter()
+            .flatten();
+        for value in ends.chain(mean).chain(point.published) {
+            let fits = value.is_finite() && (figure.y.scale == Scale::Linear || value > 0.0);
+            if fits {
+                least = least.min(value);
+                greatest = greatest.max(value);
+            }
+        }
+    }
+    if least > greatest {
+        (0.0, 1.0)
+    } else {
+        (least, greatest)
+    }
+}
+
+/// What a figure shows, in words: each line by its ends.
+fn alt(figure: &Figure) -> String {
+    let unit = figure.y.unit.suffix();
+    let digits = figure.y.unit.digits;
+    let kind = match figure.form {
+        Form::Line => "Line chart",
+        Form::Bar => "Bar chart",
+    };
+    let mut text = format!("{kind}: {} over {}.", figure.y.title, figure.x.title);
+    for line in &figure.lines {
+        let mut values = line
+            .points
+            .iter()
+            .filter_map(|point| point.measured.map(|estimate| estimate.mean));
+        let first = values.next();
+        let last = values.next_back().or(first);
+        if let (Some(first), Some(last)) = (first, last) {
+            let ends = minus(format_args!(
+                "{first:.digits$}{unit} to {last:.digits$}{unit}"
+            ));
+            let _ = write!(text, " {}: from {ends}.", line.label);
+        }
+    }
+    text
+}

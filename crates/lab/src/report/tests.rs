@@ -1,0 +1,104 @@
+//! The page as text: what it refers to is in it, and what names say stays a name.
+
+use std::collections::BTreeSet;
+
+use crate::paper::synthetic::{figured_paper, results};
+use crate::paper::{Paper, Reported};
+use crate::report::page;
+
+const FIGURE: &str = r#"
+[[figures]]
+name = "f"
+title = "Bits & <pieces>"
+kind = "bar"
+metric = "throughput"
+flow = "dccp"
+published = "t.csv"
+x = { title = "cell", labels = ["a", "b"] }
+y = { unit = "kbit/s" }
+lines = [{ label = "one", cells = ["a", "b"] }]
+"#;
+
+fn html(cells: &[(&str, &[(f64, f64)])], papers: usize) -> String {
+    let paper: Paper = figured_paper(FIGURE).expect("loads");
+    let one = Reported {
+        paper: &paper,
+        report: paper.report(&results(&paper, cells)),
+    };
+    page(&vec![one; papers])
+}
+
+const BOTH: &[(&str, &[(f64, f64)])] = &[
+    ("a", &[(99.0, 110.0), (101.0, 110.0)]),
+    ("b", &[(210.0, 189.0)]),
+];
+
+/// The parts of `page` between `before` and the next quotation mark.
+fn quoted<'p>(page: &'p str, before: &str) -> Vec<&'p str> {
+    let parts = page.split(before).skip(1);
+    parts.filter_map(|part| part.split('"').next()).collect()
+}
+
+/// The page loads nothing, runs nothing, and each of its links and labels leads somewhere in it.
+#[test]
+fn the_page_is_whole_in_itself() {
+    let page = html(BOTH, 1);
+    for foreign in ["http:", "https:", "<script", "@import", "url(", " src="] {
+        assert!(!page.contains(foreign), "{foreign}");
+    }
+    let ids = quoted(&page, " id=\"");
+    let known: BTreeSet<&str> = ids.iter().copied().collect();
+    assert_eq!(ids.len(), known.len(), "an id stands twice: {ids:?}");
+    for target in quoted(&page, "href=\"#")
+        .into_iter()
+        .chain(quoted(&page, "aria-labelledby=\""))
+    {
+        assert!(known.contains(target), "{target}");
+    }
+}
+
+/// Published, ours with its interval, and the difference in the paper's unit stand in one row; the
+/// printed number's note is there; the figure has its drawings and its numbers.
+#[test]
+fn tables_and_figures_are_there() {
+    let page = html(BOTH, 1);
+    let row = page
+        .split("<tr role=\"row\">")
+        .find(|row| row.contains(">second</th>"))
+        .expect("the row of cell b");
+    for part in [
+        "<span class=\"value\">210<sup",
+        "189.0 <span",
+        "\u{2212}21.0",
+        "\u{2212}10.0 %",
+    ] {
+        assert!(row.contains(part), "{part}: {row}");
+    }
+    assert!(page.contains("<li>odd</li>"));
+    assert!(page.contains("Bits &amp; &lt;pieces&gt;") && !page.contains("<pieces>"));
+    assert_eq!(
+        page.matches("<rect class=\"bar\" x=\"6\"").count(),
+        0,
+        "one line needs no legend"
+    );
+    assert_eq!(
+        page.matches("class=\"over\" d=\"M").count(),
+        5,
+        "two bars, twice, and the legend"
+    );
+    assert!(page.contains(
+        "aria-label=\"Bar chart: throughput over cell. one: from 100.0 kbit/s to 210.0 kbit/s.\""
+    ));
+}
+
+/// A page over part of the runs says so at its top, and shows no number for what is missing.
+#[test]
+fn a_partial_page_says_so() {
+    assert!(!html(BOTH, 1).contains("is partial"));
+    let page = html(&[("a", &[(99.0, 110.0)])], 1);
+    assert!(page.contains("This report is partial."));
+    assert!(page.contains("<span class=\"none\">no value</span>"));
+    assert!(
+        html(&[("a", &[(99.0, 110.0)])], 2).contains("<h2 id=\"overview-title\">Overview</h2>")
+    );
+}

@@ -1,0 +1,275 @@
+//! The network of a paper, drawn from its resolved scenarios.
+//!
+//! Cells whose networks have the same shape share a drawing; what differs between them is listed
+//! below it.
+
+mod draw;
+
+use std::fmt::Write as _;
+
+use super::markup::{Frame, esc};
+use crate::paper::Paper;
+use crate::scenario::{Cell, Flow, Link, Protocol, Side, TopologyKind};
+
+/// More shapes than this are not drawn, but counted.
+const MOST_DRAWN: usize = 4;
+
+/// One network: what is drawn.
+pub(super) struct Network {
+    kind: TopologyKind,
+    links: Vec<LinkText>,
+    flows: Vec<FlowText>,
+    runs: usize,
+    first: String,
+}
+
+/// A link in words.
+struct LinkText {
+    name: String,
+    /// `2 Mbit/s`, or how many rates there are.
+    rate: String,
+    delay: String,
+    queue: String,
+    /// What is different on the way back; empty if nothing is.
+    back: String,
+}
+
+/// A flow in words.
+#[derive(PartialEq)]
+struct FlowText {
+    name: String,
+    protocol: &'static str,
+    from_left: bool,
+}
+
+/// All networks of a paper.
+pub(super) fn networks(out: &mut String, paper: &Paper) {
+    let groups = groups(paper);
+    for cells in groups.iter().take(MOST_DRAWN) {
+        let network = Network::of(paper, cells);
+        out.push_str("<figure class=\"network\">\n");
+        draw::network(out, &network, Frame::WIDE);
+        draw::network(out, &network, Frame::NARROW);
+        let _ = writeln!(
+            out,
+            "<figcaption>{}",
+            esc(&network.caption(paper.cells.len()))
+        );
+        varies(out, cells);
+        out.push_str("</figcaption></figure>\n");
+    }
+    if let Some(more) = groups
+        .len()
+        .checked_sub(MOST_DRAWN)
+        .filter(|more| *more > 0)
+    {
+        let _ = writeln!(
+            out,
+            "<p class=\"about\">{more} more arrangements of links and flows are in the resolved scenarios.</p>"
+        );
+    }
+}
+
+/// Cells of the same shape: kind, names of links, flows.
+fn groups(paper: &Paper) -> Vec<Vec<&Cell>> {
+    let shape = |cell: &Cell| {
+        let topology = &cell.scenario.topology;
+        let links: Vec<String> = topology
+            .path()
+            .iter()
+            .map(|(name, _)| (*name).to_owned())
+            .collect();
+        let flows: Vec<(String, bool)> = cell
+            .scenario
+            .enabled_flows()
+            .map(|(name, flow)| (name.to_owned(), flow.from == Side::Left))
+            .collect();
+        (topology.kind, links, flows)
+    };
+    let mut groups: Vec<Vec<&Cell>> = Vec::new();
+    for cell in &paper.cells {
+        let same =
+            |group: &&mut Vec<&Cell>| group.first().is_some_and(|one| shape(one) == shape(cell));
+        match groups.iter_mut().find(same) {
+            Some(group) => group.push(cell),
+            None => groups.push(vec![cell]),
+        }
+    }
+    // What most runs have comes first.
+    groups.sort_by_key(|group| std::cmp::Reverse(group.len()));
+    groups
+}
+
+impl Network {
+    fn of(paper: &Paper, cells: &[&Cell]) -> Self {
+        let first = cells[0];
+        let scenario = &first.scenario;
+        let mut links: Vec<LinkText> = Vec::new();
+        for (number, (name, _)) in scenario.topology.path().iter().enumerate() {
+            if links.iter().any(|link| link.name == *name) {
+                continue; // The access links of a dumbbell are on both sides of its path.
+            }
+            let all: Vec<&Link> = cells
+                .iter()
+                .filter_map(|cell| {
+                    cell.scenario
+                        .topology
+                        .path()
+                        .get(number)
+                        .map(|(_, link)| *link)
+                })
+                .collect();
+            links.push(LinkText::of(name, &all));
+        }
+        let flow = |(name, flow): (&str, &Flow)| FlowText {
+            name: paper.flow_name(name),
+            protocol: match flow.protocol() {
+                Protocol::Dccp(_) => "DCCP",
+                Protocol::Tcp(_) => "TCP",
+                Protocol::Udp => "UDP",
+            },
+            from_left: flow.from == Side::Left,
+        };
+        Self {
+            kind: scenario.topology.kind,
+            links,
+            flows: scenario.enabled_flows().map(flow).collect(),
+            runs: cells.len(),
+            first: first.name.clone(),
+        }
+    }
+
+    fn caption(&self, all: usize) -> String {
+        let which = if self.runs == all {
+            "Every run has this network.".to_owned()
+        } else if self.runs == 1 {
+            format!("The network of the run {}.", self.first)
+        } else {
+            format!("The network of {} of {all} runs.", self.runs)
+        };
+        format!("{which} Data goes the way of the arrows, acknowledgements come back.")
+    }
+
+    /// What is to be seen, for those who do not see it.
+    fn alt(&self) -> String {
+        let mut text = match self.kind {
+            TopologyKind::Chain => "Links one after the other:".to_owned(),
+            TopologyKind::Dumbbell => "Two routers with hosts on both sides:".to_owned(),
+        };
+        for link in &self.links {
+            let _ = write!(text, " {}", link.sentence());
+        }
+        text.push_str(" Flows:");
+        for flow in &self.flows {
+            let way = if flow.from_left {
+                "left to right"
+            } else {
+                "right to left"
+            };
+            let _ = write!(text, " {} ({}, {way}).", flow.name, flow.protocol);
+        }
+        text
+    }
+}
+
+impl LinkText {
+    fn of(name: &str, links: &[&Link]) -> Self {
+        let backs: Vec<Link> = links.iter().map(|link| link.reversed()).collect();
+        let rate = one_or_many(links.iter().map(|link| link.rate.to_string()), "rates");
+        let delay = one_or_many(links.iter().map(|link| link.delay.to_string()), "delays");
+        let queue = one_or_many(links.iter().map(|link| link.queue.to_string()), "sizes");
+        let differs = links
+            .iter()
+            .zip(&backs)
+            .any(|(link, back)| link.rate != back.rate || link.delay != back.delay);
+        let back = if differs {
+            let rate = one_or_many(backs.iter().map(|link| link.rate.to_string()), "rates");
+            let delay = one_or_many(backs.iter().map(|link| link.delay.to_string()), "delays");
+            format!("back {rate}, {delay}")
+        } else {
+            String::new()
+        };
+        Self {
+            name: name.to_owned(),
+            rate,
+            delay,
+            queue: format!("queue {queue}"),
+            back,
+        }
+    }
+
+    fn sentence(&self) -> String {
+        let back = if self.back.is_empty() { "" } else { ", " };
+        let Self {
+            name,
+            rate,
+            delay,
+            queue,
+            ..
+        } = self;
+        format!("{name}: {rate}, {delay}, {queue}{back}{}.", self.back)
+    }
+}
+
+/// The value that all have or nearly all; else how many values there are. What differs is listed
+/// below the drawing.
+fn one_or_many(values: impl Iterator<Item = String>, plural: &str) -> String {
+    let mut known: Vec<(String, usize)> = Vec::new();
+    for value in values {
+        match known.iter_mut().find(|(one, _)| *one == value) {
+            Some((_, count)) => *count += 1,
+            None => known.push((value, 1)),
+        }
+    }
+    let all: usize = known.iter().map(|(_, count)| count).sum();
+    match known.iter().max_by_key(|(_, count)| *count) {
+        Some((value, count)) if count * 5 >= all * 4 => spaced(value),
+        _ => format!("{} {plural}", known.len()),
+    }
+}
+
+/// A number apart from its unit: `300 ms` for `300ms`.
+fn spaced(value: &str) -> String {
+    let unit = value.find(|c: char| c.is_ascii_alphabetic());
+    match unit {
+        Some(place) if place > 0 && value.as_bytes()[place - 1].is_ascii_digit() => {
+            format!("{} {}", &value[..place], &value[place..])
+        }
+        _ => value.to_owned(),
+    }
+}
+
+/// What of the network differs between runs, with its values.
+fn varies(out: &mut String, cells: &[&Cell]) {
+    let mut paths: Vec<(String, Vec<String>)> = Vec::new();
+    for cell in cells {
+        for line in crate::scenario::explain(cell) {
+            let Some(path) = line.path.strip_prefix("topology.") else {
+                continue;
+            };
+            let value = line.value.trim_matches('"').to_owned();
+            match paths.iter_mut().find(|(known, _)| known == path) {
+                Some((_, values)) if values.contains(&value) => {}
+                Some((_, values)) => values.push(value),
+                None => paths.push((path.to_owned(), vec![value])),
+            }
+        }
+    }
+    paths.retain(|(_, values)| values.len() > 1);
+    if paths.is_empty() {
+        return;
+    }
+    out.push_str("<ul class=\"varies\">\n");
+    for (path, values) in paths {
+        let shown: Vec<String> = values.iter().take(12).map(|value| esc(value)).collect();
+        let more = values.len().checked_sub(12).filter(|more| *more > 0);
+        let more = more.map_or(String::new(), |more| format!(" and {more} more"));
+        let _ = writeln!(
+            out,
+            "<li><code>{}</code> differs between runs: {}{more}</li>",
+            esc(&path).replace('.', ".<wbr>"),
+            shown.join("; ")
+        );
+    }
+    out.push_str("</ul>\n");
+}

@@ -1,0 +1,260 @@
+//! Networks as drawings: hosts left and right, routers and links between them.
+
+use std::fmt::Write as _;
+
+use super::{FlowText, LinkText, Network};
+use crate::report::chart::COLOURS;
+use crate::report::markup::{Frame, esc, svg, svg_text, text_width};
+use crate::scenario::TopologyKind;
+
+/// More flows than this share a line.
+const MOST_FLOWS: usize = 7;
+/// From one host to the next.
+const ROW: f64 = 40.0;
+/// The height of a host.
+const HOST: f64 = 28.0;
+
+/// Draws `network` in `frame`.
+pub(super) fn network(out: &mut String, network: &Network, frame: Frame) {
+    let drawing = Drawing::new(network, frame);
+    svg(out, frame, drawing.height, &network.alt());
+    match network.kind {
+        TopologyKind::Dumbbell => drawing.dumbbell(out),
+        TopologyKind::Chain => drawing.chain(out),
+    }
+    drawing.hosts(out);
+    out.push_str("</svg>\n");
+}
+
+struct Drawing<'a> {
+    network: &'a Network,
+    rows: usize,
+    /// Width of a host, and where the hosts of both sides begin.
+    host: f64,
+    left: f64,
+    right: f64,
+    /// The line on which routers and links lie.
+    middle: f64,
+    height: f64,
+}
+
+impl<'a> Drawing<'a> {
+    fn new(network: &'a Network, frame: Frame) -> Self {
+        let rows = network.flows.len().clamp(1, MOST_FLOWS);
+        let host = if frame.is_narrow { 96.0 } else { 150.0 };
+        // Between two hosts there is room for what a link says: three lines above, two below.
+        let height = (rows as f64 * ROW + 24.0).max(132.0);
+        Self {
+            network,
+            rows,
+            host,
+            left: 4.0,
+            right: frame.width - 4.0 - host,
+            middle: height / 2.0,
+            height,
+        }
+    }
+
+    /// The middle of host `row`.
+    fn row(&self, row: usize) -> f64 {
+        self.middle + (row as f64 - (self.rows - 1) as f64 / 2.0) * ROW
+    }
+
+    fn hosts(&self, out: &mut String) {
+        let flows = &self.network.flows;
+        for row in 0..self.rows {
+            let Some(flow) = flows.get(row) else {
+                continue;
+            };
+            let more = flows.len() - self.rows;
+            let is_last = row + 1 == self.rows && more > 0;
+            let name = if is_last {
+                format!("{} and {more} more", flow.name)
+            } else {
+                flow.name.clone()
+            };
+            let (sends, receives) = if flow.from_left {
+                (self.left, self.right)
+            } else {
+                (self.right, self.left)
+            };
+            let colour = row % COLOURS;
+            self.host(out, sends, row, colour, &name, true);
+            self.host(out, receives, row, colour, "receiver", false);
+            self.arrow(out, flow, row, colour);
+        }
+    }
+
+    fn host(&self, out: &mut String, x: f64, row: usize, colour: usize, name: &str, sends: bool) {
+        let y = self.row(row) - HOST / 2.0;
+        let class = if sends { "host sends" } else { "host" };
+        let width = self.host;
+        let _ = writeln!(
+            out,
+            "<g class=\"c{colour}\"><title>{}</title><rect class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{HOST}\" rx=\"5\"/>",
+            esc(name)
+        );
+        let room = (width - 8.0) / 7.4;
+        let middle = (x + width / 2.0, y + HOST / 2.0 + 4.0);
+        svg_text(out, middle, "host-name middle", &cut(name, room as usize));
+        out.push_str("</g>\n");
+    }
+
+    /// The end of a flow: an arrow into the host that receives.
+    fn arrow(&self, out: &mut String, flow: &FlowText, row: usize, colour: usize) {
+        let y = self.row(row);
+        let (tip, back) = if flow.from_left {
+            (self.right - 1.0, -7.0)
+        } else {
+            (self.left + self.host + 1.0, 7.0)
+        };
+        let _ = writeln!(
+            out,
+            "<path class=\"arrow c{colour}\" d=\"M{tip:.1} {y:.1}l{back} -4.5v9z\"/>"
+        );
+    }
+
+    fn dumbbell(&self, out: &mut String) {
+        let inner = self.right - self.left - self.host;
+        let start = self.left + self.host;
+        let routers = (start + inner * 0.24, start + inner * 0.76);
+        for row in 0..self.rows {
+            let y = self.row(row);
+            for (from, to) in [(start, routers.0), (self.right, routers.1)] {
+                let _ = writeln!(
+                    out,
+                    "<path class=\"wire\" d=\"M{from:.1} {y:.1}L{to:.1} {:.1}\"/>",
+                    self.middle
+                );
+            }
+        }
+        let _ = writeln!(
+            out,
+            "<path class=\"wire thick\" d=\"M{:.1} {:.1}H{:.1}\"/>",
+            routers.0, self.middle, routers.1
+        );
+        let bottleneck = self
+            .network
+            .links
+            .iter()
+            .find(|link| link.name == "bottleneck");
+        if let Some(link) = bottleneck {
+            self.says(out, f64::midpoint(routers.0, routers.1), link);
+        }
+        if let Some(access) = self.network.links.iter().find(|link| link.name == "access") {
+            let text = format!("access links: {}, {}", access.rate, access.delay);
+            let middle = self.left + (self.right + self.host - self.left) / 2.0;
+            svg_text(out, (middle, self.height - 5.0), "link-text middle", &text);
+        }
+        for x in [routers.0, routers.1] {
+            self.router(out, x);
+        }
+    }
+
+    fn chain(&self, out: &mut String) {
+        let start = self.left + self.host;
+        let links = &self.network.links;
+        let room = (self.right - start - 40.0) / links.len().max(1) as f64;
+        let node = |number: usize| start + 20.0 + number as f64 * room;
+        let ends = (node(0), node(links.len()));
+        for row in 0..self.rows {
+            let y = self.row(row);
+            for (from, to) in [(start, ends.0), (self.right, ends.1)] {
+                let _ = writeln!(
+                    out,
+                    "<path class=\"wire\" d=\"M{from:.1} {y:.1}L{to:.1} {:.1}\"/>",
+                    self.middle
+                );
+            }
+        }
+        let _ = writeln!(
+            out,
+            "<path class=\"wire thick\" d=\"M{:.1} {:.1}H{:.1}\"/>",
+            ends.0, self.middle, ends.1
+        );
+        let fits = links.iter().all(|link| {
+            link.lines()
+                .iter()
+                .all(|line| text_width(line) * 0.92 < room)
+        });
+        for (number, link) in links.iter().enumerate() {
+            let middle = f64::midpoint(node(number), node(number + 1));
+            if fits {
+                self.says(out, middle, link);
+            } else {
+                let number = (number + 1).to_string();
+                svg_text(
+                    out,
+                    (middle, self.middle - 8.0),
+                    "link-name middle",
+                    &number,
+                );
+            }
+        }
+        for number in 0..=links.len() {
+            self.router(out, node(number));
+        }
+        if !fits {
+            let names = links
+                .iter()
+                .zip(1..)
+                .map(|(link, number)| format!("{number} {}", link.name));
+            let names = names.collect::<Vec<_>>().join(", ");
+            let middle = f64::midpoint(self.left, self.right + self.host);
+            svg_text(out, (middle, self.height - 5.0), "link-text middle", &names);
+        }
+    }
+
+    /// What a link is, above and below its middle.
+    fn says(&self, out: &mut String, x: f64, link: &LinkText) {
+        let lines = link.lines();
+        let (above, below) = lines.split_at(3.min(lines.len()));
+        for (number, line) in above.iter().rev().enumerate() {
+            let class = if number + 1 == above.len() {
+                "link-name middle"
+            } else {
+                "link-text middle"
+            };
+            svg_text(
+                out,
+                (x, self.middle - 9.0 - number as f64 * 14.0),
+                class,
+                line,
+            );
+        }
+        for (number, line) in below.iter().enumerate() {
+            svg_text(
+                out,
+                (x, self.middle + 18.0 + number as f64 * 14.0),
+                "link-text middle",
+                line,
+            );
+        }
+    }
+
+    fn router(&self, out: &mut String, x: f64) {
+        let _ = writeln!(
+            out,
+            "<circle class=\"router\" cx=\"{x:.1}\" cy=\"{:.1}\" r=\"7\"/>",
+            self.middle
+        );
+    }
+}
+
+impl LinkText {
+    /// Name, rate and delay; then the queue and the way back.
+    fn lines(&self) -> Vec<&str> {
+        let lines = [&self.name, &self.rate, &self.delay, &self.queue, &self.back];
+        let lines = lines.into_iter().map(String::as_str);
+        lines.filter(|line| !line.is_empty()).collect()
+    }
+}
+
+/// At most so many characters.
+fn cut(text: &str, most: usize) -> String {
+    if text.chars().count() <= most {
+        return text.to_owned();
+    }
+    let kept: String = text.chars().take(most.saturating_sub(1)).collect();
+    format!("{}\u{2026}", kept.trim_end())
+}
