@@ -14,7 +14,7 @@ help: ## List the targets
 build: ## Build target/release/fairwire
 	$(CARGO) build --release --locked
 
-setup: ## Install what the tests need and Debian has (tshark), where we may
+setup: ## Install what the tests need and Debian has (tshark, Chromium), where we may
 	@scripts/setup
 
 test: setup lint ## All checks and tests
@@ -36,7 +36,7 @@ demo: build ## The main job: a paper reproduced, then real data through DCCP on 
 	scripts/demo $(FAIRWIRE)
 
 digests: build ## Run the papers and write down their new digests (then say in the CHANGELOG which moved and why)
-	for name in queue-size long-delay; do $(FAIRWIRE) paper $$name --quick --update-digests; done
+	$(FAIRWIRE) paper all --update-digests
 	for file in $(filter-out %/digests.toml,$(wildcard scenarios/*.toml)); do $(FAIRWIRE) run $$file --update-digests; done
 
 conformance-mutants: ## Break 30 cited branches, one at a time: do the tests of their rows notice? (20 minutes)

@@ -154,7 +154,7 @@ impl Network {
     fn alt(&self) -> String {
         let mut text = match self.kind {
             TopologyKind::Chain => "Links one after the other:".to_owned(),
-            TopologyKind::Dumbbell => "Two routers with hosts on both sides:".to_owned(),
+            TopologyKind::Dumbbell | TopologyKind::Wlan => "Two routers with hosts on both sides:".to_owned(),
         };
         for link in &self.links {
             let _ = write!(text, " {}", link.sentence());

@@ -243,7 +243,9 @@ impl Topology {
     pub fn measured_links(&self) -> Vec<&str> {
         match self.kind {
             TopologyKind::Chain => self.links.iter().map(|(name, _)| name).collect(),
-            TopologyKind::Dumbbell => vec!["bottleneck"],
+            TopologyKind::Dumbbell | TopologyKind::Wlan => {
+                self.bottleneck.iter().map(|_| "bottleneck").collect()
+            }
         }
     }
 

@@ -149,6 +149,7 @@ fn flow_values(out: &mut Collector<'_>, flow: &Direction<'_>) {
     for (index, span) in out.windows.spans.clone().into_iter().enumerate() {
         let counts = &flow.meter.counts[index];
         let seconds = span.length();
+        let goodputs = goodputs(flow.meter, out.windows, span);
         let mut add = |metric, value| out.add(&flow.subject, index, metric, value);
         add(Metric::Throughput, Some(counts.traffic.throughput(seconds)));
         if !flow.meter.has_data {
@@ -177,7 +178,6 @@ fn flow_values(out: &mut Collector<'_>, flow: &Direction<'_>) {
         let loss = (counts.sent > 0).then(|| 100.0 * dropped as f64 / counts.sent as f64);
         add(Metric::Loss, loss);
         add(Metric::Refused, Some(counts.refused as f64));
-        let goodputs = goodputs(flow.meter, out.windows, span);
         add(Metric::GoodputSpread, goodputs.deviation());
         voice::values(&mut add, flow.flow, counts);
         delays(&mut add, counts, &flow.back.counts[index]);

@@ -19,7 +19,7 @@ pub(super) fn network(out: &mut String, network: &Network, frame: Frame) {
     let drawing = Drawing::new(network, frame);
     svg(out, frame, drawing.height, &network.alt());
     match network.kind {
-        TopologyKind::Dumbbell => drawing.dumbbell(out),
+        TopologyKind::Dumbbell | TopologyKind::Wlan => drawing.dumbbell(out),
         TopologyKind::Chain => drawing.chain(out),
     }
     drawing.hosts(out);

@@ -1,0 +1,104 @@
+//! Results that nobody computed: every value that a paper could show, as long as values get.
+
+use fairwire_lab::paper::Paper;
+use fairwire_lab::results::{
+    CellResult, Metric, Results, RunResult, Series, SeriesMetric, Subject, Value, WHOLE,
+};
+use fairwire_lab::scenario::{Cell, Scenario};
+use fairwire_lab::units::Duration;
+use fairwire_net::DigestValue;
+
+/// Three seeds of every cell of `paper`.
+pub(crate) fn results(paper: &Paper) -> Results {
+    let cells = paper.cells.iter().enumerate().map(|(number, cell)| {
+        let run = |seed| run(&cell.scenario, number, seed);
+        CellResult {
+            name: cell.name.clone(),
+            scenario: cell.scenario.clone(),
+            provenance: cell.provenance.clone(),
+            runs: (1..=3).map(run).collect(),
+            unperturbed: has_unperturbed(cell).then(|| run(0)),
+            partial: false,
+        }
+    });
+    Results {
+        name: paper.name.clone(),
+        version: "0",
+        cells: cells.collect(),
+        partial: false,
+    }
+}
+
+fn has_unperturbed(cell: &Cell) -> bool {
+    cell.scenario.is_perturbed_only()
+}
+
+fn run(scenario: &Scenario, cell: usize, seed: u64) -> RunResult {
+    let mut subjects = vec![Subject::All];
+    for (name, _) in scenario.enabled_flows() {
+        subjects.push(Subject::flow(name));
+        subjects.push(Subject::flow(&format!("{name}/back")));
+    }
+    for name in scenario.topology.measured_links() {
+        subjects.push(Subject::link(name));
+        subjects.push(Subject::link(&format!("{name}/back")));
+    }
+    let named = scenario.measure.windows.iter().map(|(name, _)| name);
+    let windows: Vec<&str> = std::iter::once(WHOLE).chain(named).collect();
+    let mut values = Vec::new();
+    for subject in &subjects {
+        for window in &windows {
+            for (number, metric) in Metric::ALL.iter().enumerate() {
+                values.push(Value {
+                    subject: subject.clone(),
+                    window: (*window).to_owned(),
+                    metric: *metric,
+                    value: size(metric.unit()) * vary(cell + number, seed),
+                });
+            }
+        }
+    }
+    let period = scenario.measure.series.unwrap_or(Duration::from_secs(1));
+    let periods = scenario.run.duration.as_nanos() / period.as_nanos();
+    let mut series = Vec::new();
+    for subject in &subjects {
+        for metric in SeriesMetric::ALL {
+            let value = |at: u64| size(metric.unit()) * vary(cell + at as usize / 7, seed);
+            series.push(Series {
+                subject: subject.clone(),
+                metric: *metric,
+                values: (0..periods).map(value).collect(),
+            });
+        }
+    }
+    RunResult {
+        seed,
+        perturbed: seed > 0,
+        digest: DigestValue(u128::from(seed)),
+        packet_hops: 0,
+        simulated: scenario.run.duration,
+        values,
+        period,
+        series,
+        notes: Vec::new(),
+        captured: None,
+        capture_failure: None,
+    }
+}
+
+/// About as much as a value of this unit is at most.
+fn size(unit: &str) -> f64 {
+    match unit {
+        "bit/s" => 9_876_543.0,
+        "s" => 12.345,
+        "%" => 87.654_32,
+        "packets" | "B" => 123_456.0,
+        _ => 98.765,
+    }
+}
+
+/// Something between a half and one, another for each place, and a little for each seed.
+fn vary(place: usize, seed: u64) -> f64 {
+    let step = (place * 37 % 101) as f64 / 202.0;
+    0.5 + step + seed as f64 * 0.003
+}
