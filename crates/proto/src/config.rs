@@ -477,6 +477,29 @@ mod tests {
             config.ccid3.feedback = feedback;
             assert_eq!(config.check().is_ok(), is_sound, "{feedback:?}");
         }
+        for (window, fits) in [
+            (0, false),
+            (31, false),
+            (32, true),
+            ((1 << 46) - 1, true),
+            (1 << 46, false),
+        ] {
+            let config = Config {
+                sequence_window: window,
+                ..Config::default()
+            };
+            assert_eq!(config.check().is_ok(), fits, "sequence window {window}");
+        }
+        let without_room: [fn(&mut Config); 3] = [
+            |config| config.send_queue.packets = 0,
+            |config| config.receive_queue_packets = 0,
+            |config| config.receive_queue_bytes = 0,
+        ];
+        for take in without_room {
+            let mut config = Config::default();
+            take(&mut config);
+            assert!(config.check().is_err(), "{config:?}");
+        }
         for cut in [f64::NAN, 0.0, 1.0] {
             let mut config = Config::default();
             config.ccid2.law = Law::ThresholdWindow { cut };
