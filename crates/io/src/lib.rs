@@ -68,7 +68,10 @@ pub use connection::{Connection, Number, Received, ReceivedInto};
 pub use endpoint::{Endpoint, EndpointBuilder};
 pub use error::{AcceptError, BindError, ConnectError, Lost, SendError, TrySendError};
 pub use fairwire_proto::{
-    BeginError, Ccid2Config, Ccid3Config, ChangeCcidError, CloseReason, Config, ConnectError, DamagedData, DataChecksum, DatagramId, Direction, EndpointConfig, EndpointStats, Fate, FeedbackRate, Gauges, IdleRule, InitCookies, Law, ListenError, PathMtuDiscovery, QueueLimits, QueuePolicy, Segment, Stats, as,
+    Ccid2Config, Ccid3Config, ChangeCcidError, CloseReason, Config, ConnectError as BeginError,
+    DamagedData, DataChecksum, DatagramId, Direction, EndpointConfig, EndpointStats, Fate,
+    FeedbackRate, Gauges, IdleRule, InitCookies, Law, ListenError, PathMtuDiscovery, QueueLimits,
+    QueuePolicy, Segment, Stats,
 };
 pub use fairwire_units::{Duration, Ecn, Rate};
 pub use fairwire_wire::udp::PORT as DCCP_UDP_PORT;
