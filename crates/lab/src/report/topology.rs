@@ -4,12 +4,14 @@
 //! below it.
 
 mod draw;
+mod radio;
 
 use std::fmt::Write as _;
 
 use super::markup::{Frame, esc};
 use crate::paper::Paper;
 use crate::scenario::{Cell, Flow, Link, Protocol, Side, TopologyKind};
+use radio::Radio;
 
 /// More shapes than this are not drawn, but counted.
 const MOST_DRAWN: usize = 4;
@@ -19,6 +21,7 @@ pub(super) struct Network {
     kind: TopologyKind,
     links: Vec<LinkText>,
     flows: Vec<FlowText>,
+    radio: Option<Radio>,
     runs: usize,
     first: String,
 }
@@ -40,6 +43,8 @@ struct FlowText {
     name: String,
     protocol: &'static str,
     from_left: bool,
+    /// Who sends and who receives, where flows name their ends.
+    ends: Option<(String, String)>,
 }
 
 /// All networks of a paper.
@@ -129,11 +134,13 @@ impl Network {
                 Protocol::Udp => "UDP",
             },
             from_left: flow.from == Side::Left,
+            ends: flow.sender.clone().zip(flow.receiver.clone()),
         };
         Self {
             kind: scenario.topology.kind,
             links,
             flows: scenario.enabled_flows().map(flow).collect(),
+            radio: Radio::of(scenario),
             runs: cells.len(),
             first: first.name.clone(),
         }
@@ -147,28 +154,42 @@ impl Network {
         } else {
             format!("The network of {} of {all} runs.", self.runs)
         };
-        format!("{which} Data goes the way of the arrows, acknowledgements come back.")
+        if self.radio.is_none() {
+            return format!("{which} Data goes the way of the arrows, acknowledgements come back.");
+        }
+        let mut text = format!("{which} Dashed lines are where stations go later.");
+        for flow in &self.flows {
+            let _ = write!(text, " {}: {}.", flow.name, flow.way());
+        }
+        text
     }
 
     /// What is to be seen, for those who do not see it.
     fn alt(&self) -> String {
         let mut text = match self.kind {
             TopologyKind::Chain => "Links one after the other:".to_owned(),
-            TopologyKind::Dumbbell | TopologyKind::Wlan => "Two routers with hosts on both sides:".to_owned(),
+            TopologyKind::Wlan => self.radio.as_ref().map(Radio::alt).unwrap_or_default(),
+            TopologyKind::Dumbbell => "Two routers with hosts on both sides:".to_owned(),
         };
         for link in &self.links {
             let _ = write!(text, " {}", link.sentence());
         }
         text.push_str(" Flows:");
         for flow in &self.flows {
-            let way = if flow.from_left {
-                "left to right"
-            } else {
-                "right to left"
-            };
-            let _ = write!(text, " {} ({}, {way}).", flow.name, flow.protocol);
+            let _ = write!(text, " {} ({}, {}).", flow.name, flow.protocol, flow.way());
         }
         text
+    }
+}
+
+impl FlowText {
+    /// Which way its data goes.
+    fn way(&self) -> String {
+        match (&self.ends, self.from_left) {
+            (Some((sender, receiver)), _) => format!("{sender} to {receiver}"),
+            (None, true) => "left to right".to_owned(),
+            (None, false) => "right to left".to_owned(),
+        }
     }
 }
 

@@ -16,10 +16,14 @@ const HOST: f64 = 28.0;
 
 /// Draws `network` in `frame`.
 pub(super) fn network(out: &mut String, network: &Network, frame: Frame) {
+    if let Some(radio) = &network.radio {
+        return super::radio::draw(out, network, radio, frame);
+    }
     let drawing = Drawing::new(network, frame);
     svg(out, frame, drawing.height, &network.alt());
     match network.kind {
-        TopologyKind::Dumbbell | TopologyKind::Wlan => drawing.dumbbell(out),
+        TopologyKind::Dumbbell => drawing.dumbbell(out),
+        TopologyKind::Wlan => {}
         TopologyKind::Chain => drawing.chain(out),
     }
     drawing.hosts(out);
@@ -243,7 +247,7 @@ impl<'a> Drawing<'a> {
 
 impl LinkText {
     /// Name, rate and delay; then the queue and the way back.
-    fn lines(&self) -> Vec<&str> {
+    pub(super) fn lines(&self) -> Vec<&str> {
         let lines = [&self.name, &self.rate, &self.delay, &self.queue, &self.back];
         let lines = lines.into_iter().map(String::as_str);
         lines.filter(|line| !line.is_empty()).collect()
@@ -251,7 +255,7 @@ impl LinkText {
 }
 
 /// At most so many characters.
-fn cut(text: &str, most: usize) -> String {
+pub(super) fn cut(text: &str, most: usize) -> String {
     if text.chars().count() <= most {
         return text.to_owned();
     }
