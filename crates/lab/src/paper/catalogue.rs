@@ -24,6 +24,10 @@ macro_rules! bundle {
 }
 
 const BUNDLES: &[Bundle] = &[
+    bundle!("satellite":
+        "paper.toml" "links.toml" "shared.toml" "claims.toml" "table1.csv" "table2.csv" "table3.csv"
+        "table4.csv" "table5.csv" "table6.csv" "digests.toml"
+    ),
     bundle!("queue-size":
         "paper.toml" "queues.toml" "long.toml" "claims.toml" "fig2.csv" "fig3.csv" "fig4.csv"
         "derived.csv" "text.csv" "digests.toml"
