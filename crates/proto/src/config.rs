@@ -418,7 +418,7 @@ impl Ccid3Config {
         if !is_positive(self.b) || !is_positive(self.t_rto_rtts) {
             return Err("b and t_RTO of the throughput equation are positive numbers");
         }
-        if self.segment == Segment::Fixed(0) {
+        if [Segment::Fixed(0), Segment::Literal(0)].contains(&self.segment) {
             return Err("the segment size is at least 1 byte");
         }
         match self.feedback {
@@ -442,8 +442,10 @@ pub enum Segment {
     Mean,
     /// The largest packet that may be sent.
     Mps,
-    /// This many bytes.
+    /// This many bytes: each packet counts as that much, those received, too.
     Fixed(u32),
+    /// This many bytes, while bytes received count as they are (RFC 5348 word for word).
+    Literal(u32),
 }
 
 #[cfg(test)]

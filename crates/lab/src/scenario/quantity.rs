@@ -170,16 +170,21 @@ impl fmt::Display for MinRto {
     }
 }
 
-/// The segment size of TFRC's equation: `"mean"`, `"mps"` or a size.
+/// The segment size of TFRC's equation: `"mean"`, `"mps"`, a size, or a size `literally`.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum SegmentSize {
     /// The mean size of the packets sent.
     Mean,
     /// The largest that may be sent.
     Mps,
-    /// This many bytes.
+    /// This many bytes: each packet counts as that much.
     Fixed(Size),
+    /// This many bytes, while bytes received count as they are.
+    Literal(Size),
 }
+
+/// What follows a size that is taken word for word.
+const LITERALLY: &str = " literally";
 
 impl FromStr for SegmentSize {
     type Err = QuantityError;
@@ -187,11 +192,17 @@ impl FromStr for SegmentSize {
         match text {
             "mean" => Ok(Self::Mean),
             "mps" => Ok(Self::Mps),
-            size => size.parse().map(Self::Fixed).map_err(|_| {
-                QuantityError(format!(
-                    "'{text}' is neither \"mean\", \"mps\" nor a size as \"1460 B\""
-                ))
-            }),
+            size => {
+                let (size, kind): (_, fn(Size) -> Self) = match size.strip_suffix(LITERALLY) {
+                    Some(size) => (size, Self::Literal),
+                    None => (size, Self::Fixed),
+                };
+                size.parse().map(kind).map_err(|_| {
+                    QuantityError(format!(
+                        "'{text}' is neither \"mean\", \"mps\" nor a size as \"1460 B\" or \"1460 B literally\""
+                    ))
+                })
+            }
         }
     }
 }
@@ -202,6 +213,7 @@ impl fmt::Display for SegmentSize {
             Self::Mean => f.pad("mean"),
             Self::Mps => f.pad("mps"),
             Self::Fixed(size) => size.fmt(f),
+            Self::Literal(size) => write!(f, "{size}{LITERALLY}"),
         }
     }
 }
@@ -404,6 +416,7 @@ mod tests {
             SegmentSize::Mean,
             SegmentSize::Mps,
             SegmentSize::Fixed(Size::new(1_460)),
+            SegmentSize::Literal(Size::new(1_460)),
         ] {
             assert_eq!(segment.to_string().parse(), Ok(segment));
         }

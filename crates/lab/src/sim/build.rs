@@ -3,7 +3,7 @@
 use fairwire_net::{Access, Digest, LinkId, Network, NodeId, Streams, Topology, Towards};
 use fairwire_proto::{Config, Endpoint, EndpointConfig, PathMtuDiscovery};
 use fairwire_tcp::{Receiver, Sender};
-use fairwire_units::{Duration, Instant};
+use fairwire_units::{Duration, Instant, Size};
 
 use super::capture::{Capture, Tap, forward};
 use super::dccp::{DccpPeer, SERVICE, Source};
@@ -74,7 +74,7 @@ pub(crate) fn build(
     let meter = FlowMeter::new(&windows, scenario.measure.playout);
     let mut store = Store::new(vec![meter; 2 * flows.len()]);
     for (index, (_, flow)) in flows.iter().enumerate() {
-        store.meters[2 * index].total = flow.total.map(fairwire_units::Size::bytes);
+        store.meters[2 * index].total = flow.total.map(Size::bytes);
     }
     let watch = (Digest::new(), (meters, capture));
     let nodes = ground.topology.nodes();
@@ -258,7 +258,7 @@ fn peers(
 ) -> Result<(Peer, Peer), RunError> {
     let size = flow.payload_bytes();
     let stop = flow.stop.map(|stop| Instant::START + stop);
-    let budget = Budget::new(flow.total.map(fairwire_units::Size::bytes));
+    let budget = Budget::new(flow.total.map(Size::bytes));
     match flow.protocol() {
         Protocol::Udp => {
             let interval = flow.interval().unwrap_or(Duration::MAX);
@@ -413,12 +413,12 @@ fn dccp_config(flow: &Flow, dccp: &Dccp, send_ccid: u8, receive_ccid: u8) -> Con
         Some(IdleName::Halve) => fairwire_proto::IdleRule::Halve,
         Some(IdleName::Keep) => fairwire_proto::IdleRule::Keep,
     };
+    let bytes = |size: Size| u32::try_from(size.bytes()).unwrap_or(u32::MAX);
     config.ccid3.segment = match dccp.segment {
         SegmentSize::Mean => fairwire_proto::Segment::Mean,
         SegmentSize::Mps => fairwire_proto::Segment::Mps,
-        SegmentSize::Fixed(size) => {
-            fairwire_proto::Segment::Fixed(u32::try_from(size.bytes()).unwrap_or(u32::MAX))
-        }
+        SegmentSize::Fixed(size) => fairwire_proto::Segment::Fixed(bytes(size)),
+        SegmentSize::Literal(size) => fairwire_proto::Segment::Literal(bytes(size)),
     };
     config.ccid3.b = dccp.b;
     config.ccid3.t_rto_rtts = dccp.t_rto_rtts;

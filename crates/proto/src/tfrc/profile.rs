@@ -57,6 +57,7 @@ impl Profile {
             (Self::Ccid3, Segment::Mean) => SegmentSize::Mean,
             (Self::Ccid3, Segment::Mps) => SegmentSize::Mps,
             (Self::Ccid3, Segment::Fixed(size)) => SegmentSize::Fixed(size),
+            (Self::Ccid3, Segment::Literal(size)) => SegmentSize::Literal(size),
         }
     }
 

@@ -13,6 +13,9 @@ pub enum SegmentSize {
     Mps,
     /// This many bytes: each packet counts as that much.
     Fixed(u32),
+    /// This many bytes in the equation and between packets, while bytes received count as they are:
+    /// RFC 5348 word for word, as simulators do it whose packets are not of that size.
+    Literal(u32),
     /// The small-packet variant (RFC 4828): the equation is that of a TCP with segments of
     /// `nominal` bytes, and of the rate that it gives, headers take their share.
     Small {
@@ -86,7 +89,7 @@ impl Segments {
         match self.rule {
             SegmentSize::Mean | SegmentSize::Small { .. } => self.mean(),
             SegmentSize::Mps => f64::from(self.max_segment.max(1)),
-            SegmentSize::Fixed(size) => f64::from(size.max(1)),
+            SegmentSize::Fixed(size) | SegmentSize::Literal(size) => f64::from(size.max(1)),
         }
     }
 
@@ -107,7 +110,7 @@ impl Segments {
     /// packets received count as that, too.
     pub(super) fn recv_scale(&self) -> f64 {
         match self.rule {
-            SegmentSize::Mean | SegmentSize::Small { .. } => 1.0,
+            SegmentSize::Mean | SegmentSize::Small { .. } | SegmentSize::Literal(_) => 1.0,
             SegmentSize::Mps | SegmentSize::Fixed(_) => self.size() / self.mean(),
         }
     }
@@ -120,7 +123,7 @@ impl Segments {
                 f64::from(self.largest)
             }
             SegmentSize::Mean | SegmentSize::Small { .. } => f64::from(self.max_segment.max(1)),
-            SegmentSize::Mps | SegmentSize::Fixed(_) => self.size(),
+            SegmentSize::Mps | SegmentSize::Fixed(_) | SegmentSize::Literal(_) => self.size(),
         };
         (4.0 * segment).min((2.0 * segment).max(4_380.0))
     }
@@ -193,6 +196,9 @@ mod tests {
         segments.on_sent(146);
         assert_eq!(segments.size(), 1_460.0);
         assert_eq!(segments.recv_scale(), 10.0);
+        let mut segments = Segments::new(SegmentSize::Literal(1_460), 1_460);
+        segments.on_sent(146);
+        assert_eq!((segments.size(), segments.recv_scale()), (1_460.0, 1.0));
     }
 
     /// RFC 4828, 3 and 4.2: f(0.01) = sqrt(0.02/3) + 12 sqrt(0.03/8) 0.01 (1 + 0.0032) = 0.089022, so

@@ -398,6 +398,22 @@ fn a_fixed_segment_size_counts_packets() {
     assert_rate(&sender, 200.0 * 1_460.0);
 }
 
+/// Taken word for word, the same receive rate allows twice 14600 B/s, and packets that count as 1460
+/// bytes there: 20 a second, a fifth of those that came.
+#[test]
+fn a_literal_segment_size_holds_small_packets_back() {
+    let mut sender = Sender::new(TfrcConfig {
+        segment: SegmentSize::Literal(1_460),
+        ..plain()
+    });
+    sender.on_sent(at(1_000), GREEDY, 146);
+    report(&mut sender, 1_100, 0.0, 0.0);
+    fill(&mut sender, 1_250, 146);
+    report(&mut sender, 1_350, 14_600.0, 1e-6);
+    assert_rate(&sender, 29_200.0);
+    assert_eq!(sender.segment_size(), 1_460.0);
+}
+
 /// CCID 4's parameters: packets of 80 bytes with headers of 36, 10 ms apart at least.
 fn small_packets() -> TfrcConfig {
     TfrcConfig {
@@ -541,6 +557,7 @@ proptest! {
             Just(SegmentSize::Mean),
             Just(SegmentSize::Mps),
             Just(SegmentSize::Fixed(0)),
+            Just(SegmentSize::Literal(0)),
             Just(SegmentSize::Small { nominal: 0, header: 0 }),
             Just(SegmentSize::Small { nominal: 1_460, header: 36 }),
         ],
