@@ -24,6 +24,10 @@ macro_rules! bundle {
 }
 
 const BUNDLES: &[Bundle] = &[
+    bundle!("voip":
+        "paper.toml" "joins.toml" "late-call.toml" "segment.toml" "isolating.toml" "claims.toml"
+        "table3.csv" "table4.csv" "digests.toml"
+    ),
     bundle!("satellite":
         "paper.toml" "links.toml" "shared.toml" "claims.toml" "table1.csv" "table2.csv" "table3.csv"
         "table4.csv" "table5.csv" "table6.csv" "digests.toml"

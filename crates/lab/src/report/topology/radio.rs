@@ -227,7 +227,7 @@ mod tests {
         assert_eq!(
             radio.alt(),
             "Access points hall (channel 1), garden (channel 6), and stations walker at hall, \
-             to garden at 20 s; sitter at hall; wired hosts: right."
+             to garden at 20s; sitter at hall; wired hosts: right."
         );
     }
 }
