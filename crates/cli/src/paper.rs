@@ -120,11 +120,12 @@ impl Args {
         let Some(directory) = &self.out else {
             return Ok(Vec::new());
         };
+        // Whatever a former run left there, of one paper or of all, is not of this one.
+        Reported::prepare(directory)?;
         if !all {
             let outputs = papers.iter().map(|_| Output::create(directory, None));
             return outputs.collect();
         }
-        Reported::prepare_all(directory)?;
         let outputs = papers
             .iter()
             .map(|paper| Output::create(&directory.join(&paper.name), None));

@@ -6,6 +6,7 @@
 mod plan;
 
 use fairwire_measure::{Confidence, Estimate, Moments};
+use fairwire_units::Duration;
 use serde::Deserialize;
 
 use super::quantity::Lens;
@@ -200,12 +201,14 @@ impl LinePlan {
             .iter()
             .filter_map(|run| run.series(subject, *metric))
             .collect();
-        let period = runs.first().map_or(0.0, |run| run.period.as_secs_f64());
+        let step = runs.first().map_or(Duration::ZERO, |run| run.period);
+        let period = step.as_secs_f64();
         let periods = series.iter().map(|values| values.len()).max().unwrap_or(0);
         let wanted = figure
             .mean_over
-            .map_or(1.0, |over| (over / period).max(1.0));
-        let bucket = (wanted as usize).max(periods.div_ceil(MOST_POINTS)).max(1);
+            .and_then(|over| over.as_nanos().checked_div(step.as_nanos()))
+            .map_or(1, |count| usize::try_from(count).unwrap_or(periods));
+        let bucket = wanted.max(periods.div_ceil(MOST_POINTS)).max(1);
         let scale = figure.y.unit.scale;
         let point = |number: usize| {
             let from = number * bucket;

@@ -149,13 +149,13 @@ fn a_former_run_of_all_is_removed() {
         paper: &paper,
         report: paper.report(&results(&paper, &[])),
     }];
-    Reported::prepare_all(&place).expect("a directory");
+    Reported::prepare(&place).expect("a directory");
     std::fs::write(place.join("report.html"), "not ours").expect("written");
-    Reported::prepare_all(&place).expect("again");
+    Reported::prepare(&place).expect("again");
     assert!(place.join("report.html").exists(), "no papers.json of ours");
     Reported::write_all(&reported, &place).expect("written");
     std::fs::write(place.join("mine.txt"), "mine").expect("written");
-    Reported::prepare_all(&place).expect("again");
+    Reported::prepare(&place).expect("again");
     let left: Vec<_> = std::fs::read_dir(&place)
         .expect("a directory")
         .map(|entry| entry.expect("an entry").file_name())

@@ -168,17 +168,18 @@ impl Reported<'_> {
         write_whole(directory, "report.html", page.as_bytes())
     }
 
-    /// Makes a directory for all papers and removes what a former run wrote there under the names
-    /// that [`write_all`](Self::write_all) uses, if its `papers.json` says that it did.
+    /// Makes a directory and removes what a former run wrote there: results and report of one paper, or
+    /// what [`write_all`](Self::write_all) writes, if a `results.json` or `papers.json` of ours says so.
     ///
     /// # Errors
     /// If that cannot be done; the error names the file.
-    pub fn prepare_all(directory: &Path) -> io::Result<()> {
+    pub fn prepare(directory: &Path) -> io::Result<()> {
         let named = |error: &io::Error| {
             let message = format!("cannot write {}: {error}", directory.display());
             io::Error::new(error.kind(), message)
         };
         fs::create_dir_all(directory).map_err(|error| named(&error))?;
+        Output::remove_former(directory)?;
         let list = fs::read(directory.join(ALL)).ok();
         let ours = list.and_then(|text| serde_json::from_slice::<Value>(&text).ok());
         if ours.is_none_or(|json| !json["papers"].is_array() || !json["version"].is_string()) {

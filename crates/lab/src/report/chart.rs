@@ -22,7 +22,7 @@ const RIGHT: f64 = 14.0;
 
 /// A figure as a drawing.
 pub(super) fn chart(out: &mut String, figure: &Figure, frame: Frame) {
-    let plot = Plot::new(figure, frame);
+    let plot = Drawing::new(figure, frame);
     svg(out, frame, plot.height, &alt(figure));
     plot.axes(out);
     for mark in &figure.marks {
@@ -39,7 +39,7 @@ pub(super) fn chart(out: &mut String, figure: &Figure, frame: Frame) {
     out.push_str("</svg>\n");
 }
 
-struct Plot<'a> {
+struct Drawing<'a> {
     figure: &'a Figure,
     x: Axis,
     y: Axis,
@@ -51,7 +51,7 @@ struct Plot<'a> {
     is_slanted: bool,
 }
 
-impl<'a> Plot<'a> {
+impl<'a> Drawing<'a> {
     fn new(figure: &'a Figure, frame: Frame) -> Self {
         let plot_height = if frame.is_narrow { 200.0 } else { 260.0 };
         let bounds = bounds(figure);

@@ -69,6 +69,14 @@ impl Output {
         })
     }
 
+    /// Removes what a former run wrote into `directory`.
+    ///
+    /// # Errors
+    /// If that cannot be done; the error names the file.
+    pub(crate) fn remove_former(directory: &Path) -> io::Result<()> {
+        former::remove(directory, None).map_err(|(path, error)| named(&path, &error))
+    }
+
     /// Writes a finished cell: rows of the CSV files and its resolved scenario.
     ///
     /// # Errors

@@ -32,10 +32,6 @@ impl Feedback {
         }
     }
 
-    #[expect(
-        clippy::trivially_copy_pass_by_ref,
-        reason = "serde passes a reference"
-    )]
     pub(super) fn is_default(&self) -> bool {
         *self == Self::default()
     }

@@ -1,4 +1,4 @@
-//! Chromium without a window, driven over its DevTools protocol: JSON with a zero byte after each
+//! Chromium without a window, driven over its `DevTools` protocol: JSON with a zero byte after each
 //! message, through a pipe. That needs no library and no port.
 
 use std::collections::VecDeque;
@@ -37,6 +37,8 @@ pub(crate) struct Screen {
     height: u32,
     is_telephone: bool,
     is_dark: bool,
+    /// What the style calls it: `screen` or `print`.
+    medium: &'static str,
 }
 
 impl Screen {
@@ -45,16 +47,26 @@ impl Screen {
         height: 900,
         is_telephone: false,
         is_dark: false,
+        medium: "screen",
     };
     pub(crate) const TELEPHONE: Self = Self {
         width: 390,
         height: 844,
         is_telephone: true,
         is_dark: false,
+        medium: "screen",
     };
     pub(crate) const TELEPHONE_AT_NIGHT: Self = Self {
         is_dark: true,
         ..Self::TELEPHONE
+    };
+    /// A4 less the margins of the style: 178 mm, at 96 dots to the inch.
+    pub(crate) const PAPER: Self = Self {
+        width: 672,
+        height: 1000,
+        is_telephone: false,
+        is_dark: true,
+        medium: "print",
     };
 }
 
@@ -128,6 +140,10 @@ impl Chromium {
         })
     }
 
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "every call makes its parameters"
+    )]
     fn call(&mut self, session: Option<&str>, method: &str, parameters: Value) -> Value {
         self.calls += 1;
         let mut message = json!({ "id": self.calls, "method": method, "params": parameters });
@@ -181,7 +197,7 @@ impl Chromium {
         });
         tab.call("Emulation.setDeviceMetricsOverride", metrics);
         let scheme = if screen.is_dark { "dark" } else { "light" };
-        let media = json!({ "features": [{ "name": "prefers-color-scheme", "value": scheme }] });
+        let media = json!({ "media": screen.medium, "features": [{ "name": "prefers-color-scheme", "value": scheme }] });
         tab.call("Emulation.setEmulatedMedia", media);
         tab.call("Page.navigate", json!({ "url": url }));
         tab.wait_for("Page.loadEventFired");

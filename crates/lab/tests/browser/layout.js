@@ -19,6 +19,7 @@
       if (r.left < s.left - 1 || r.right > s.right + 1 || r.top < s.top - 1 || r.bottom > s.bottom + 1) faults.push(`cut in its drawing: ${name(e)}`);
       continue;
     }
+    if (e.matches('td, th, dd, dt, p, li') && r.height > 60 && r.height > 3 * r.width) faults.push(`crushed to ${r.width} by ${r.height}: ${name(e)}`);
     if (inScroller(e)) continue;
     if (r.right > width + 0.5 || r.left < -0.5) faults.push(`from ${r.left} to ${r.right} in a window of ${width}: ${name(e)}`);
     const x = getComputedStyle(e).overflowX;

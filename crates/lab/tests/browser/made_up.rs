@@ -63,7 +63,7 @@ fn run(scenario: &Scenario, cell: usize, seed: u64) -> RunResult {
     let mut series = Vec::new();
     for subject in &subjects {
         for metric in SeriesMetric::ALL {
-            let value = |at: u64| size(metric.unit()) * vary(cell + at as usize / 7, seed);
+            let value = |at: u64| size(metric.unit()) * vary(cell + steps(at), seed);
             series.push(Series {
                 subject: subject.clone(),
                 metric: *metric,
@@ -84,6 +84,11 @@ fn run(scenario: &Scenario, cell: usize, seed: u64) -> RunResult {
         captured: None,
         capture_failure: None,
     }
+}
+
+/// The number of a step of seven periods.
+fn steps(at: u64) -> usize {
+    usize::try_from(at / 7).expect("few periods")
 }
 
 /// About as much as a value of this unit is at most.

@@ -70,7 +70,7 @@ fn browser() -> Option<Chromium> {
     found
 }
 
-/// Every report fits its window on a desk and on a telephone, whether details are open or closed:
+/// Every report fits its window on a desk, on a telephone and on paper, whether details are open or closed:
 /// nothing sticks out, nothing is cut, nothing scrolls sideways but tables in their own frames. It asks
 /// the network for nothing, and the console stays silent.
 #[test]
@@ -80,7 +80,12 @@ fn reports_fit_every_window() {
     };
     for (name, page) in pages() {
         let path = file(&name, &page);
-        for screen in [Screen::DESK, Screen::TELEPHONE, Screen::TELEPHONE_AT_NIGHT] {
+        for screen in [
+            Screen::DESK,
+            Screen::TELEPHONE,
+            Screen::TELEPHONE_AT_NIGHT,
+            Screen::PAPER,
+        ] {
             let mut tab = browser.open(screen, &path);
             for open in ["false", "true"] {
                 let script = format!(
@@ -109,8 +114,8 @@ fn reports_fit_every_window() {
     }
 }
 
-/// The test above would notice: a page with an element that is too wide, text that leaves its drawing,
-/// a picture from elsewhere and an error on the console is found wrong in all four ways.
+/// The test above would notice: a page with an element that is too wide, one that is crushed, text that leaves its
+/// drawing, a picture from elsewhere and an error on the console is found wrong in all five ways.
 #[test]
 fn faults_are_found() {
     let Some(mut browser) = browser() else {
@@ -118,6 +123,7 @@ fn faults_are_found() {
     };
     let page = "<!doctype html><html lang=\"en\"><head><meta name=\"viewport\" content=\"width=device-width\"><title>x</title></head>\
         <body><div id=\"wide\" style=\"width:700px\">wide</div>\
+        <p style=\"width:20px\">crushed words that no one can read</p>\
         <svg viewBox=\"0 0 100 20\" width=\"100\"><text x=\"90\" y=\"15\">much too long</text></svg>\
         <img src=\"http://127.0.0.1:9/x.png\" alt=\"\"><script>console.error('no')</script></body></html>";
     let path = file("faulty", page);
@@ -125,6 +131,7 @@ fn faults_are_found() {
     let faults = tab.evaluate(LAYOUT).to_string();
     assert!(faults.contains("wide"), "{faults}");
     assert!(faults.contains("much too long"), "{faults}");
+    assert!(faults.contains("crushed to 20"), "{faults}");
     let heard = tab.close();
     assert!(
         heard.requests.iter().any(|url| url.contains("x.png")),

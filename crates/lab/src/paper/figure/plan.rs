@@ -1,5 +1,6 @@
 //! Figures as they are written in a paper's file, and with their names resolved.
 
+use fairwire_units::Duration;
 use serde::Deserialize;
 
 use super::{Across, Form, Mark, Scale, Upwards};
@@ -83,7 +84,7 @@ pub(in crate::paper) struct FigurePlan {
     pub(super) y: Upwards,
     pub(super) lines: Vec<LinePlan>,
     pub(super) marks: Vec<Mark>,
-    pub(super) mean_over: Option<f64>,
+    pub(super) mean_over: Option<Duration>,
 }
 
 #[derive(Clone, Debug)]
@@ -145,7 +146,7 @@ impl WrittenFigure {
             resolved.map_err(|message| format!("line '{}': {message}", line.label))
         });
         let lines = lines.collect::<Result<Vec<_>, String>>()?;
-        let mean_over = self.mean_over.as_deref().map(seconds).transpose()?;
+        let mean_over = self.mean_over.as_deref().map(time).transpose()?;
         if self.series.is_some() && self.x.title.is_empty() {
             self.x.title = "time, s".into();
         }
@@ -364,12 +365,12 @@ impl WrittenFigure {
     }
 }
 
-fn seconds(text: &str) -> Result<f64, String> {
-    let span: fairwire_units::Duration = text
+fn time(text: &str) -> Result<Duration, String> {
+    let span: Duration = text
         .parse()
         .map_err(|_| format!("'{text}' is not a time as \"5 s\""))?;
     if span.is_zero() {
         return Err("a mean over no time is none".into());
     }
-    Ok(span.as_secs_f64())
+    Ok(span)
 }

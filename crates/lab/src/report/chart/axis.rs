@@ -49,14 +49,17 @@ impl Axis {
         let from = from.unwrap_or(first);
         let last = (high / step - 1e-9).ceil() * step;
         let to = to.unwrap_or(last).max(high);
-        let count = ((to - first) / step + 0.5).floor() as usize;
-        let ticks = (0..=count).map(|number| first + number as f64 * step);
         let slack = step * 1e-6;
+        let mut ticks = Vec::new();
+        let mut number = 0.0;
+        while first + number * step <= to + slack {
+            ticks.push(first + number * step);
+            number += 1.0;
+        }
+        ticks.retain(|tick| *tick >= from - slack);
         Self {
             scale: Scale::Linear,
-            ticks: ticks
-                .filter(|tick| *tick >= from - slack && *tick <= to + slack)
-                .collect(),
+            ticks,
             from,
             to,
             length: 0.0,

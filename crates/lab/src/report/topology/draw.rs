@@ -98,9 +98,8 @@ impl<'a> Drawing<'a> {
             "<g class=\"c{colour}\"><title>{}</title><rect class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{HOST}\" rx=\"5\"/>",
             esc(name)
         );
-        let room = (width - 8.0) / 7.4;
         let middle = (x + width / 2.0, y + HOST / 2.0 + 4.0);
-        svg_text(out, middle, "host-name middle", &cut(name, room as usize));
+        svg_text(out, middle, "host-name middle", &cut(name, width - 8.0));
         out.push_str("</g>\n");
     }
 
@@ -254,11 +253,18 @@ impl LinkText {
     }
 }
 
-/// At most so many characters.
-pub(super) fn cut(text: &str, most: usize) -> String {
-    if text.chars().count() <= most {
+/// As much of a name as there is room for.
+pub(super) fn cut(text: &str, room: f64) -> String {
+    let wide = |text: &str| text.chars().count() as f64 * 7.4;
+    if wide(text) <= room {
         return text.to_owned();
     }
-    let kept: String = text.chars().take(most.saturating_sub(1)).collect();
+    let mut kept = String::new();
+    for c in text.chars() {
+        if wide(&kept) + 14.8 > room {
+            break;
+        }
+        kept.push(c);
+    }
     format!("{}\u{2026}", kept.trim_end())
 }

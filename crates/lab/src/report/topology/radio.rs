@@ -202,12 +202,11 @@ fn labelled(
         esc(text),
         x - width / 2.0
     );
-    let room = ((width - 8.0) / 7.4).max(1.0);
     svg_text(
         out,
         (x, y + BOX / 2.0 + 4.0),
         "host-name middle",
-        &cut(text, room as usize),
+        &cut(text, width - 8.0),
     );
     out.push_str("</g>\n");
 }
