@@ -140,11 +140,7 @@ impl Chromium {
         })
     }
 
-    #[expect(
-        clippy::needless_pass_by_value,
-        reason = "every call makes its parameters"
-    )]
-    fn call(&mut self, session: Option<&str>, method: &str, parameters: Value) -> Value {
+    fn call(&mut self, session: Option<&str>, method: &str, parameters: &Value) -> Value {
         self.calls += 1;
         let mut message = json!({ "id": self.calls, "method": method, "params": parameters });
         if let Some(session) = session {
@@ -172,10 +168,10 @@ impl Chromium {
     /// Opens the file at `path` and waits until it is loaded.
     pub(crate) fn open(&mut self, screen: Screen, path: &Path) -> Tab<'_> {
         let blank = json!({ "url": "about:blank" });
-        let target = self.call(None, "Target.createTarget", blank);
+        let target = self.call(None, "Target.createTarget", &blank);
         let target = target["targetId"].as_str().expect("an id").to_owned();
         let attach = json!({ "targetId": target, "flatten": true });
-        let session = self.call(None, "Target.attachToTarget", attach);
+        let session = self.call(None, "Target.attachToTarget", &attach);
         let session = session["sessionId"].as_str().expect("an id").to_owned();
         let url = format!("file://{}", path.display());
         let mut tab = Tab {
@@ -185,7 +181,7 @@ impl Chromium {
             url: url.clone(),
         };
         for domain in ["Page", "Runtime", "Network", "Log"] {
-            tab.call(&format!("{domain}.enable"), json!({}));
+            tab.call(&format!("{domain}.enable"), &json!({}));
         }
         let metrics = json!({
             "width": screen.width,
@@ -195,11 +191,11 @@ impl Chromium {
             "deviceScaleFactor": if screen.is_telephone { 3 } else { 1 },
             "mobile": screen.is_telephone,
         });
-        tab.call("Emulation.setDeviceMetricsOverride", metrics);
+        tab.call("Emulation.setDeviceMetricsOverride", &metrics);
         let scheme = if screen.is_dark { "dark" } else { "light" };
         let media = json!({ "media": screen.medium, "features": [{ "name": "prefers-color-scheme", "value": scheme }] });
-        tab.call("Emulation.setEmulatedMedia", media);
-        tab.call("Page.navigate", json!({ "url": url }));
+        tab.call("Emulation.setEmulatedMedia", &media);
+        tab.call("Page.navigate", &json!({ "url": url }));
         tab.wait_for("Page.loadEventFired");
         tab
     }
@@ -215,7 +211,7 @@ impl Drop for Chromium {
 }
 
 impl Tab<'_> {
-    fn call(&mut self, method: &str, parameters: Value) -> Value {
+    fn call(&mut self, method: &str, parameters: &Value) -> Value {
         let session = self.session.clone();
         self.browser.call(Some(&session), method, parameters)
     }
@@ -232,7 +228,7 @@ impl Tab<'_> {
     /// What `script` comes to.
     pub(crate) fn evaluate(&mut self, script: &str) -> Value {
         let asked = json!({ "expression": script, "returnByValue": true });
-        let answer = self.call("Runtime.evaluate", asked);
+        let answer = self.call("Runtime.evaluate", &asked);
         assert!(answer["exceptionDetails"].is_null(), "{answer}");
         answer["result"]["value"].clone()
     }
@@ -242,7 +238,7 @@ impl Tab<'_> {
         let target = json!({ "targetId": self.target });
         // Whatever was on its way is here once an answer is.
         self.evaluate("1");
-        self.browser.call(None, "Target.closeTarget", target);
+        self.browser.call(None, "Target.closeTarget", &target);
         let mut heard = Heard::default();
         for event in std::mem::take(&mut self.browser.events) {
             if event["sessionId"] != self.session {
