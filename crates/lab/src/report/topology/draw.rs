@@ -254,7 +254,7 @@ impl LinkText {
 }
 
 /// As much of a name as there is room for.
-fn cut(text: &str, room: f64) -> String {
+pub(super) fn cut(text: &str, room: f64) -> String {
     let wide = |text: &str| text.chars().count() as f64 * 7.4;
     if wide(text) <= room {
         return text.to_owned();
