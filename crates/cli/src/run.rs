@@ -120,6 +120,7 @@ impl Args {
                 self.seeds
             },
             seed: self.seed,
+            ..Adjust::default()
         };
         ScenarioFile::load(&self.scenario)?.cells(&adjust)
     }

@@ -22,6 +22,8 @@ mod moment;
 mod names;
 mod published;
 mod quantity;
+mod quick;
+mod sweep;
 #[cfg(test)]
 pub(crate) mod synthetic;
 mod table;
@@ -39,6 +41,7 @@ use crate::scenario::{Adjust, Cell, ScenarioFile};
 use figure::FigurePlan;
 use manifest::{Manifest, TablePlan};
 use names::Names;
+use sweep::Sweep;
 
 pub use catalogue::{Bundle, catalogue};
 pub use check::{Checked, Kind};
@@ -84,6 +87,9 @@ pub struct Paper {
     moments: BTreeMap<String, Moment>,
     windows: BTreeMap<String, String>,
     flows: BTreeMap<String, String>,
+    sweep: Option<Sweep>,
+    /// What is different in these runs from the paper's, if something is.
+    shortened: Option<String>,
 }
 
 /// Tables and verdicts.
@@ -111,10 +117,21 @@ impl Paper {
         let refuse = |message: String| PaperError::file(&file, message);
         let manifest: Manifest = toml::from_str(bundle.text(MANIFEST, MANIFEST)?)
             .map_err(|error| refuse(error.to_string()))?;
+        if let Some(fault) = manifest.sweep.as_ref().and_then(Sweep::fault) {
+            return Err(refuse(fault));
+        }
+        let sweep = manifest.sweep.map(|sweep| sweep.hurried(adjust.quick));
+        let shorter = manifest.quick.as_ref().filter(|_| adjust.quick);
         let mut cells: Vec<Cell> = Vec::new();
         for scenario in &manifest.scenarios {
-            let text = bundle.text(MANIFEST, scenario)?;
-            for cell in ScenarioFile::parse(&bundle.path(scenario), text)?.cells(adjust)? {
+            let file =
+                ScenarioFile::parse(&bundle.path(scenario), bundle.text(MANIFEST, scenario)?)?;
+            let quick = shorter.map(|quick| quick.adjust(adjust));
+            let mut all = file.cells(quick.as_ref().unwrap_or(adjust))?;
+            if let Some(sweep) = &sweep {
+                all.extend(sweep.cells(&file, adjust)?);
+            }
+            for cell in all {
                 if cells.iter().any(|known| known.name == cell.name) {
                     return Err(refuse(format!(
                         "the cell '{}' stands in two scenarios",
@@ -143,12 +160,19 @@ impl Paper {
             .tables
             .into_iter()
             .map(|table| table.resolve(&names));
-        let tables = tables.collect::<Result<_, _>>().map_err(refuse)?;
+        let mut tables: Vec<TablePlan> = tables.collect::<Result<_, _>>().map_err(refuse)?;
         let figures = manifest
             .figures
             .into_iter()
             .map(|figure| figure.resolve(&names));
-        let figures = figures.collect::<Result<_, _>>().map_err(refuse)?;
+        let mut figures: Vec<FigurePlan> = figures.collect::<Result<_, _>>().map_err(refuse)?;
+        let shortened = shorter.map(|quick| quick.says.clone());
+        if shortened.is_some() {
+            let tables = tables.iter_mut().map(|table| &mut table.about);
+            for about in tables.chain(figures.iter_mut().map(|figure| &mut figure.about)) {
+                quick::tell(about, shortened.as_deref());
+            }
+        }
         let claims = bundle.text(MANIFEST, &manifest.claims)?;
         let claims = claim::read(&bundle.path(&manifest.claims), claims, &names)?;
         Ok(Self {
@@ -164,6 +188,8 @@ impl Paper {
             windows: manifest.windows,
             flows: manifest.flows,
             moments: manifest.moments,
+            sweep,
+            shortened,
             cells,
         })
     }
@@ -172,6 +198,7 @@ impl Paper {
     pub fn adjust(quick: bool, seeds: Option<u32>) -> Adjust {
         Adjust {
             seeds: seeds.or(quick.then_some(QUICK_SEEDS)),
+            quick,
             ..Adjust::default()
         }
     }
@@ -219,7 +246,7 @@ impl Paper {
     pub fn report(&self, results: &Results) -> Report {
         let partial = results.partial || results.cells.len() < self.cells.len();
         Report {
-            how: how(results),
+            how: quick::told(how(results), self.shortened.as_deref()),
             partial,
             tables: self.fill_tables(results),
             figures: self.fill_figures(results),

@@ -154,6 +154,30 @@ impl Check {
         Ok(())
     }
 
+    /// The same check in other cells: of its quantities, those whose cells all have one. `None` if
+    /// nothing is left that can be checked.
+    pub(super) fn moved(&self, to: &dyn Fn(&str) -> Option<String>) -> Option<Self> {
+        let pairs = self.expected.len() == self.quantities.len() && self.kind != Kind::Range;
+        let (mut quantities, mut expected) = (Vec::new(), Vec::new());
+        for (number, quantity) in self.quantities.iter().enumerate() {
+            if let Some(quantity) = quantity.moved(to) {
+                quantities.push(quantity);
+                expected.extend(self.expected.get(number).filter(|_| pairs));
+            }
+        }
+        let compares = matches!(self.kind, Kind::Increasing | Kind::Decreasing | Kind::Equal);
+        let least = if compares { 2 } else { 1 };
+        (quantities.len() >= least).then(|| Self {
+            quantities,
+            expected: if pairs {
+                expected
+            } else {
+                self.expected.clone()
+            },
+            ..self.clone()
+        })
+    }
+
     /// Does it need to be told a window?
     pub(super) fn needs_window(&self) -> bool {
         self.quantities.iter().any(Quantity::needs_window)

@@ -6,6 +6,8 @@ use serde::Deserialize;
 
 use super::figure::WrittenFigure;
 use super::quantity::{Quantity, Written};
+use super::quick::Quick;
+use super::sweep::Sweep;
 use super::{Moment, Names, Unit};
 use crate::results::{Subject, WHOLE};
 
@@ -23,6 +25,9 @@ pub(super) struct Manifest {
     pub(super) claims: String,
     #[serde(default)]
     pub(super) published: Vec<String>,
+    /// What a quick run changes beside the number of seeds.
+    pub(super) quick: Option<Quick>,
+    pub(super) sweep: Option<Sweep>,
     #[serde(default)]
     pub(super) windows: BTreeMap<String, String>,
     #[serde(default)]
@@ -60,6 +65,10 @@ fn yes() -> bool {
     true
 }
 
+fn once() -> f64 {
+    1.0
+}
+
 /// Where a table or a figure stands in the report.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq)]
 #[serde(rename_all = "kebab-case")]
@@ -94,6 +103,9 @@ struct WrittenMetric {
     metric: String,
     unit: String,
     digits: Option<usize>,
+    /// Multiplies what was measured, where the paper did so.
+    #[serde(default = "once")]
+    times: f64,
     /// What the paper calls it, if it has a number for it.
     published: Option<String>,
     #[serde(default)]
@@ -193,7 +205,10 @@ impl WrittenTable {
         Ok(BlockPlan {
             metric: metric.metric.clone(),
             meaning,
-            unit,
+            unit: Unit {
+                scale: unit.scale / metric.times,
+                ..unit
+            },
             unperturbed: self.unperturbed && metric.unperturbed,
             rows,
         })

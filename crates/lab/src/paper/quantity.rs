@@ -252,6 +252,31 @@ impl Quantity {
         }
     }
 
+    /// The same in other cells; `None` if one of its cells has no other, or it has no cell.
+    pub(super) fn moved(&self, to: &dyn Fn(&str) -> Option<String>) -> Option<Self> {
+        match self {
+            Self::Value {
+                cell,
+                subject,
+                what,
+                window,
+            } => Some(Self::Value {
+                cell: to(cell)?,
+                subject: subject.clone(),
+                what: what.clone(),
+                window: window.clone(),
+            }),
+            Self::Printed { .. } => None,
+            Self::Made { how, parts } => Some(Self::Made {
+                how: *how,
+                parts: parts
+                    .iter()
+                    .map(|part| part.moved(to))
+                    .collect::<Option<_>>()?,
+            }),
+        }
+    }
+
     /// What to call it.
     pub(super) fn label(&self) -> String {
         let joined = |parts: &[Self], with: &str| {

@@ -70,7 +70,12 @@ pub(crate) fn fitted_paper(claims: &str) -> Paper {
 
 /// The same without claims and with `figures`.
 pub(crate) fn figured_paper(figures: &str) -> Result<Paper, super::PaperError> {
-    bundle(&format!("{MANIFEST}{figures}"), "claims = []", SCENARIO)
+    bundle(
+        &format!("{MANIFEST}{figures}"),
+        "claims = []",
+        SCENARIO,
+        &Adjust::default(),
+    )
 }
 
 /// The same, keeping loss alone.
@@ -80,14 +85,33 @@ pub(crate) fn paper_keeping_loss(claims: &str) -> Result<Paper, super::PaperErro
         "\"throughput\", unit = \"kbit/s\"",
         "\"loss\", unit = \"%\"",
     );
-    bundle(&manifest, claims, &SCENARIO.replace("[measure]\n", kept))
+    bundle(
+        &manifest,
+        claims,
+        &SCENARIO.replace("[measure]\n", kept),
+        &Adjust::default(),
+    )
+}
+
+/// The paper with `more` behind its manifest, loaded as `adjust` says.
+pub(super) fn extended_paper(
+    claims: &str,
+    more: &str,
+    adjust: &Adjust,
+) -> Result<Paper, super::PaperError> {
+    bundle(&format!("{MANIFEST}{more}"), claims, SCENARIO, adjust)
 }
 
 fn paper_with(claims: &str, scenario: &str) -> Result<Paper, super::PaperError> {
-    bundle(MANIFEST, claims, scenario)
+    bundle(MANIFEST, claims, scenario, &Adjust::default())
 }
 
-fn bundle(manifest: &str, claims: &str, scenario: &str) -> Result<Paper, super::PaperError> {
+fn bundle(
+    manifest: &str,
+    claims: &str,
+    scenario: &str,
+    adjust: &Adjust,
+) -> Result<Paper, super::PaperError> {
     let leak = |text: &str| -> &'static str { String::from(text).leak() };
     let files = Vec::from([
         ("paper.toml", leak(manifest)),
@@ -99,7 +123,7 @@ fn bundle(manifest: &str, claims: &str, scenario: &str) -> Result<Paper, super::
         name: "test",
         files: files.leak(),
     };
-    Paper::load(&bundle, &Adjust::default())
+    Paper::load(&bundle, adjust)
 }
 
 /// A run of the flow `dccp` with this throughput, second by second.

@@ -120,7 +120,11 @@ impl Paper {
             .iter()
             .flat_map(|contradiction| &contradiction.must);
         let printed: Vec<Checked> = must.map(|check| check.check(lens, None)).collect();
-        let (verdict, because) = self.verdict(claim, &evidence, &printed, lens.results);
+        let verdict = self.verdict(claim, &evidence, &printed, lens.results);
+        let (verdict, because) = match &self.sweep {
+            Some(sweep) => sweep.judge(claim, verdict, lens),
+            None => verdict,
+        };
         let isolated = claim.isolated_by.iter().map(|isolation| Isolated {
             says: isolation.says.clone(),
             measured: isolation

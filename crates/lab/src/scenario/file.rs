@@ -28,6 +28,8 @@ pub struct Adjust {
     pub seeds: Option<u32>,
     /// Another first seed.
     pub seed: Option<u64>,
+    /// A paper's quick form, which may be shorter.
+    pub quick: bool,
 }
 
 /// One experiment of a file, ready to run.

@@ -97,6 +97,7 @@ fn the_command_line_has_the_last_word() {
         duration: Some(Duration::from_secs(20)),
         seeds: Some(2),
         seed: Some(7),
+        ..Adjust::default()
     };
     let cells = cells(GOOD, &adjust);
     assert_eq!(cells.len(), 1);

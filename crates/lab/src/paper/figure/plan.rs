@@ -77,7 +77,7 @@ struct WrittenLine {
 pub(in crate::paper) struct FigurePlan {
     pub(super) name: String,
     pub(super) title: String,
-    pub(super) about: String,
+    pub(in crate::paper) about: String,
     pub(super) part: Part,
     pub(super) form: Form,
     pub(super) x: Across,

@@ -1,0 +1,44 @@
+//! A paper's quick form: what is shorter in it, told wherever its numbers stand.
+
+use serde::Deserialize;
+
+use crate::scenario::Adjust;
+
+/// What a quick run changes beside the number of seeds.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Quick {
+    /// The difference in a sentence.
+    pub(super) says: String,
+    /// What is set in every cell, as `--set` has it.
+    pub(super) set: Vec<String>,
+}
+
+impl Quick {
+    /// `adjust` with these settings; what the command line sets comes after them.
+    pub(super) fn adjust(&self, adjust: &Adjust) -> Adjust {
+        Adjust {
+            set: self.set.iter().chain(&adjust.set).cloned().collect(),
+            ..adjust.clone()
+        }
+    }
+}
+
+/// Puts the difference before what is said about a table.
+pub(super) fn tell(about: &mut String, says: Option<&str>) {
+    if let Some(says) = says {
+        *about = if about.is_empty() {
+            says.to_owned()
+        } else {
+            format!("{says} {about}")
+        };
+    }
+}
+
+/// `how` with the difference behind it.
+pub(super) fn told(how: String, says: Option<&str>) -> String {
+    match says {
+        Some(says) => format!("{how} {says}"),
+        None => how,
+    }
+}

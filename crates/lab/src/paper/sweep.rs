@@ -1,0 +1,351 @@
+//! Sweeps: claims judged again wherever the paper leaves a value open.
+//!
+//! What a paper does not state is assumed, with a range. A sweep runs some of its cells at every
+//! point of a grid over such ranges, and each claim about them is judged there by the same
+//! checks; its verdict says in what share of the range it holds.
+
+use serde::Deserialize;
+
+use super::PaperError;
+use super::check::Check;
+use super::claim::Claim;
+use super::quantity::Lens;
+use super::quick::Quick;
+use super::verdict::Verdict;
+use crate::scenario::{Adjust, Cell, ScenarioFile};
+
+/// A sweep as it is written.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Sweep {
+    /// What its runs are like, in words that follow "Over the range of what is assumed".
+    about: String,
+    /// The cells that are run at each point.
+    cells: Vec<String>,
+    /// What is set in all of them, as `--set` has it.
+    #[serde(default)]
+    set: Vec<String>,
+    /// What its runs are like, and what is set in them, in a quick form.
+    quick: Option<Quick>,
+    /// Seeds at each point.
+    seeds: u32,
+    axes: Vec<Axis>,
+}
+
+/// One value that is open.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Axis {
+    /// What it is, in words.
+    name: String,
+    /// Its dotted path in the scenario.
+    key: String,
+    values: Vec<String>,
+}
+
+/// More points than this are not a range but a mistake.
+const MOST_POINTS: usize = 1_000;
+
+/// A point of the grid: for each axis the number of its value.
+type Point = Vec<usize>;
+
+impl Sweep {
+    /// What cannot be, if anything.
+    pub(super) fn fault(&self) -> Option<String> {
+        let counts = self.axes.iter().map(|axis| axis.values.len());
+        let points = counts.fold(1usize, usize::saturating_mul);
+        if points == 0 || self.axes.is_empty() || points > MOST_POINTS {
+            return Some(format!(
+                "a sweep has axes with values, and {MOST_POINTS} points at most"
+            ));
+        }
+        (self.seeds == 0).then(|| "a sweep needs a seed at least".to_owned())
+    }
+
+    /// The sweep of a quick form, if it has one of its own.
+    pub(super) fn hurried(mut self, is_quick: bool) -> Self {
+        if let Some(quick) = self.quick.take().filter(|_| is_quick) {
+            self.about = quick.says;
+            self.set = quick.set;
+        }
+        self
+    }
+
+    fn points(&self) -> Vec<Point> {
+        let mut points = vec![Vec::new()];
+        for axis in &self.axes {
+            let longer = |point: &Point| {
+                let point = point.clone();
+                (0..axis.values.len()).map(move |value| [point.as_slice(), &[value]].concat())
+            };
+            points = points.iter().flat_map(longer).collect();
+        }
+        points
+    }
+
+    /// The cells of `file` that are swept, at every point.
+    pub(super) fn cells(
+        &self,
+        file: &ScenarioFile,
+        adjust: &Adjust,
+    ) -> Result<Vec<Cell>, PaperError> {
+        let mut all = Vec::new();
+        let wanted = self
+            .cells
+            .iter()
+            .filter(|cell| file.names().contains(&cell.as_str()));
+        for base in wanted {
+            for point in self.points() {
+                let values = self.axes.iter().zip(&point);
+                let set =
+                    values.map(|(axis, value)| format!("{}={}", axis.key, axis.values[*value]));
+                let here = Adjust {
+                    set: adjust
+                        .set
+                        .iter()
+                        .chain(&self.set)
+                        .cloned()
+                        .chain(set)
+                        .collect(),
+                    only: Some(base.clone()),
+                    seeds: Some(self.seeds),
+                    ..adjust.clone()
+                };
+                for mut cell in file.cells(&here)? {
+                    cell.name = at(base, &point);
+                    all.push(cell);
+                }
+            }
+        }
+        Ok(all)
+    }
+
+    /// The verdict on `claim` with what the sweep says about it.
+    pub(super) fn judge(
+        &self,
+        claim: &Claim,
+        (verdict, because): (Verdict, String),
+        lens: &Lens<'_>,
+    ) -> (Verdict, String) {
+        if matches!(verdict, Verdict::NotRun | Verdict::NotTestable) {
+            return (verdict, because);
+        }
+        let judged: Vec<(Point, bool)> = self
+            .points()
+            .into_iter()
+            .filter_map(|point| Some((point.clone(), self.holds(claim, &point, lens)?)))
+            .collect();
+        if judged.is_empty() {
+            return (verdict, because);
+        }
+        let (held, of) = share(judged.iter());
+        let axes = self.axes.iter().enumerate().map(|(number, axis)| {
+            let values = axis.values.iter().enumerate().map(|(value, word)| {
+                let there = judged.iter().filter(|(point, _)| point[number] == value);
+                let (held, of) = share(there);
+                format!("{word} {held} of {of}")
+            });
+            format!("{}: {}", axis.name, values.collect::<Vec<_>>().join(", "))
+        });
+        let axes: Vec<String> = axes.collect();
+        let because = format!(
+            "{because} Over the range of what is assumed{} it holds at {held} of {of} points ({}).",
+            self.about,
+            axes.join("; ")
+        );
+        let open = format!("at the assumed values and at {held} of {of} points of their range");
+        let verdict = match verdict {
+            Verdict::Reproduced if held < of => Verdict::Condition(open),
+            Verdict::Condition(other) if held < of => {
+                Verdict::Condition(format!("{other}; {open}"))
+            }
+            other => other,
+        };
+        (verdict, because)
+    }
+
+    /// Does `claim` hold at `point`, as far as its cells are swept? `None` if none is, or a run is
+    /// missing.
+    fn holds(&self, claim: &Claim, point: &Point, lens: &Lens<'_>) -> Option<bool> {
+        let moved = |cell: &str| {
+            let swept = self.cells.iter().any(|known| known == cell);
+            swept.then(|| at(cell, point))
+        };
+        let checks: Vec<Check> = claim
+            .checks
+            .iter()
+            .filter_map(|check| check.moved(&moved))
+            .collect();
+        if checks.is_empty() {
+            return None;
+        }
+        let mut all = true;
+        for check in &checks {
+            let windows: Vec<Option<&str>> = if check.needs_window() {
+                claim
+                    .windows
+                    .iter()
+                    .map(|window| Some(window.as_str()))
+                    .collect()
+            } else {
+                vec![None]
+            };
+            for window in windows {
+                all &= check.check(lens, window).holds?;
+            }
+        }
+        Some(all)
+    }
+}
+
+/// The name of `cell` at `point`.
+fn at(cell: &str, point: &Point) -> String {
+    let values: Vec<String> = point.iter().map(ToString::to_string).collect();
+    format!("{cell}-at-{}", values.join("-"))
+}
+
+/// How many hold, of how many.
+fn share<'a>(judged: impl Iterator<Item = &'a (Point, bool)>) -> (usize, usize) {
+    judged.fold((0, 0), |(held, of), (_, holds)| {
+        (held + usize::from(*holds), of + 1)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::paper::synthetic::{extended_paper, results};
+    use crate::paper::{Paper, Verdict};
+    use crate::scenario::Adjust;
+    use fairwire_units::Duration;
+
+    const SWEEP: &str = r#"
+[sweep]
+about = " (short)"
+seeds = 1
+cells = ["a"]
+set = ["run.duration=12 s"]
+[[sweep.axes]]
+name = "link"
+key = "topology.links.one.rate"
+values = ["1 Mbit/s", "2 Mbit/s"]
+[[sweep.axes]]
+name = "delay"
+key = "topology.links.one.delay"
+values = ["1 ms", "2 ms", "3 ms"]
+"#;
+
+    /// Both cells within 5 % of 100; only `a` is swept.
+    const CLAIM: &str = r#"
+[[claims]]
+id = "C1"
+place = "Table 1"
+says = "a and b have 100"
+windows = ["whole"]
+because = { holds = "they do.", fails = "they do not." }
+[[claims.checks]]
+kind = "relative"
+cells = ["b", "a"]
+flow = "dccp"
+metric = "throughput"
+unit = "kbit/s"
+expected = [200, 100]
+tolerance = 0.05
+why = "five per cent"
+"#;
+
+    fn paper(adjust: &Adjust) -> Paper {
+        extended_paper(CLAIM, SWEEP, adjust).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    /// Two values by three are six points, each with its own settings, one seed and a name.
+    #[test]
+    fn the_grid_is_run() {
+        let paper = paper(&Adjust::default());
+        let names: Vec<&str> = paper.cells.iter().map(|cell| cell.name.as_str()).collect();
+        assert_eq!(names[..3], ["a", "b", "a-at-0-0"]);
+        assert_eq!((names.len(), names[7]), (8, "a-at-1-2"));
+        let last = &paper.cells[7].scenario;
+        assert_eq!(last.run.duration, Duration::from_secs(12));
+        assert_eq!((last.run.seeds, last.run.max_seeds), (1, 1));
+        let link = last.topology.links.get("one").expect("a link");
+        assert_eq!(link.rate.bits_per_s(), 2_000_000);
+        assert_eq!(link.delay, Duration::from_millis(3));
+        assert_eq!(
+            paper.cells[0].scenario.run.duration,
+            Duration::from_secs(20)
+        );
+    }
+
+    fn judged(at: [f64; 6], a: f64) -> (Verdict, String) {
+        let paper = paper(&Adjust::default());
+        let pairs = at.map(|value| [(value, value)]);
+        let mut cells: Vec<(&str, &[(f64, f64)])> = Vec::new();
+        let whole = [[(a, a)], [(200.0, 200.0)]];
+        cells.push(("a", &whole[0]));
+        cells.push(("b", &whole[1]));
+        for (cell, value) in paper.cells[2..].iter().zip(&pairs) {
+            cells.push((&cell.name, value));
+        }
+        let judged = paper.judge(&results(&paper, &cells)).remove(0);
+        (judged.verdict, judged.because)
+    }
+
+    /// Everywhere is reproduced; in part is a condition; the words say where, along each axis. What
+    /// fails at the assumed values stays not reproduced, however much of the range has it.
+    #[test]
+    fn the_share_is_told() {
+        let (verdict, because) = judged([100.0; 6], 100.0);
+        assert_eq!(verdict, Verdict::Reproduced);
+        assert!(
+            because.starts_with(
+                "they do. Over the range of what is assumed (short) it holds at 6 of 6 points"
+            ),
+            "{because}"
+        );
+        let some = [100.0, 100.0, 90.0, 104.0, 106.0, 90.0];
+        let (verdict, because) = judged(some, 100.0);
+        let condition = "at the assumed values and at 3 of 6 points of their range";
+        assert_eq!(verdict, Verdict::Condition(condition.into()));
+        assert!(because.contains("link: 1 Mbit/s 2 of 3, 2 Mbit/s 1 of 3; delay: 1 ms 2 of 2, 2 ms 1 of 2, 3 ms 0 of 2"), "{because}");
+        let (verdict, because) = judged([100.0; 6], 50.0);
+        assert_eq!(verdict, Verdict::NotReproduced);
+        assert!(because.contains("at 6 of 6 points"), "{because}");
+    }
+
+    /// A quick form has its settings in the plain cells, and says so in the report and above each
+    /// table; without `quick` nothing of it is seen.
+    #[test]
+    fn a_quick_form_says_so() {
+        let more = "[quick]\nsays = \"Only 11 s.\"\nset = [\"run.duration=11 s\"]\n";
+        for (quick, seconds) in [(true, 11), (false, 20)] {
+            let adjust = Adjust {
+                quick,
+                ..Adjust::default()
+            };
+            let paper =
+                extended_paper(CLAIM, more, &adjust).unwrap_or_else(|error| panic!("{error}"));
+            assert_eq!(
+                paper.cells[0].scenario.run.duration,
+                Duration::from_secs(seconds)
+            );
+            let report = paper.report(&results(&paper, &[]));
+            assert_eq!(report.how.contains("Only 11 s."), quick);
+            assert_eq!(report.tables[0].about.starts_with("Only 11 s."), quick);
+        }
+    }
+
+    /// A sweep without values, or of millions of points, is refused.
+    #[test]
+    fn impossible_sweeps_are_refused() {
+        let values = r#"values = ["1 ms", "2 ms", "3 ms"]"#;
+        let many: Vec<String> = (1..600).map(|ms| format!("\"{ms} ms\"")).collect();
+        for with in [
+            "values = []".to_owned(),
+            format!("values = [{}]", many.join(",")),
+        ] {
+            let more = SWEEP.replace(values, &with);
+            let error = extended_paper(CLAIM, &more, &Adjust::default()).expect_err("refused");
+            assert!(error.to_string().contains("1000 points at most"), "{error}");
+        }
+    }
+}
