@@ -71,7 +71,7 @@ mod tests {
     /// What is printed is read back; none at all and what has no unit is refused, with what would do.
     #[test]
     fn written_and_read() {
-        for text in ["1 per rtt", "10 per rtt", "65535 per rtt", "100 ms"] {
+        for text in ["1 per rtt", "10 per rtt", "65535 per rtt", "100ms"] {
             let feedback: Feedback = text.parse().expect(text);
             assert_eq!(feedback.to_string(), text);
         }
