@@ -69,7 +69,9 @@ fn what_must_be_seen_is_seen() {
         judged.unwrap_or_else(|| panic!("{id} has no verdict"))
     };
     for id in CLAIMS {
-        assert!(!of(id).because.is_empty(), "{id}");
+        let judged = of(id);
+        let told = !judged.because.is_empty();
+        assert!(told || judged.verdict == Verdict::NotRun, "{id}");
     }
     assert_eq!(verdicts.len(), CLAIMS.len());
     for id in ["S1-C1", "S1-C4b", "S1-C6a", "S1-D4"] {
