@@ -161,6 +161,10 @@ impl Paper {
             if proven {
                 return (Verdict::Contradiction, contradiction.says.clone());
             }
+            if printed.iter().any(|check| check.holds.is_none()) {
+                let reason = "a cell that would show the contradiction was not run to its end";
+                return (Verdict::NotRun, reason.to_owned());
+            }
         }
         if let Some(cell) = claim
             .cells()
