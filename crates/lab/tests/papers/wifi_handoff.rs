@@ -1,0 +1,44 @@
+//! The quick form looks as it did, and what it says of the paper's main claim.
+
+use fairwire_lab::results::{Metric, Subject};
+
+use crate::{first_runs, load, quick};
+
+/// The claims that a verdict was promised for.
+const CLAIMS: [&str; 24] = [
+    "S0-C1a", "S0-C1b", "S0-C2", "S0-C3", "S0-C4", "S0-C4x", "S0-C5", "S0-C6", "S0-C6b", "S0-C7",
+    "S0-C8a", "S0-C8b", "S0-C9", "S0-C10", "S0-C11", "S0-C12", "S0-C13", "S0-C14", "S0-C15",
+    "S0-C16", "S0-C17", "S0-C18", "S0-D1", "S0-D2",
+];
+
+/// Eleven confronts at two sizes, and ten of them at 27 points; each claim stands once.
+#[test]
+fn nothing_is_left_out() {
+    for quick in [true, false] {
+        let paper = load("wifi-handoff", quick, None);
+        assert_eq!(paper.cells.len(), 22 + 10 * 27);
+        let ids: Vec<&str> = paper.claims.iter().map(|claim| claim.id.as_str()).collect();
+        assert_eq!(ids, CLAIMS);
+    }
+}
+
+/// UDP loses most of what it sends, DCCP hardly any of it, and nobody else's runs moved.
+#[test]
+fn dccp_loses_far_less_than_udp() {
+    let cells = [
+        "reno-udp-512",
+        "reno-ccid3-512",
+        "ccid2-udp-1424",
+        "veno-ccid2-512",
+    ];
+    let loss: Vec<f64> = first_runs(&quick("wifi-handoff"), &cells)
+        .iter()
+        .map(|result| {
+            let of = |flow| result.value(&Subject::flow(flow), "late", Metric::Loss);
+            of("late-a").expect("it sent") + of("late-b").expect("it sent")
+        })
+        .collect();
+    let (udp, tfrc) = (loss[0], loss[1]);
+    assert!(udp > 100.0, "{udp}");
+    assert!(udp > 10.0 * tfrc, "{udp} {tfrc}");
+}
