@@ -1,9 +1,10 @@
-//! How fast runs are: packet-hops per second on one core.
+//! How fast runs are: packet-hops per second on one core, of three small scenarios and of each paper.
 
 use std::hint::black_box;
 use std::path::Path;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use fairwire_lab::paper::{Bundle, Paper};
 use fairwire_lab::scenario::{Adjust, Scenario, ScenarioFile};
 use fairwire_lab::sim::{RunOptions, run};
 use fairwire_lab::units::Duration;
@@ -48,5 +49,35 @@ fn runs(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, runs);
+/// The cell of each paper whose quick form has the most packet-hops (`packet_hops` in `results.json`).
+const HEAVIEST: [(&str, &str); 5] = [
+    ("wifi-handoff", "cubic-udp-512"),
+    ("voip", "reno-tcp116"),
+    ("satellite", "ipstar-down-clean-fb100"),
+    ("queue-size", "5096k-q10-transmission"),
+    ("long-delay", "cut-50-2000s"),
+];
+
+fn papers(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("heaviest cells");
+    group.sample_size(10);
+    for (name, cell) in HEAVIEST {
+        let paper = Bundle::find(name)
+            .and_then(|bundle| Paper::load(bundle, &Paper::adjust(true, None)))
+            .unwrap_or_else(|error| panic!("{error}"));
+        let found = paper.cells.iter().find(|known| known.name == cell);
+        let scenario = &found
+            .unwrap_or_else(|| panic!("{name} has no {cell}"))
+            .scenario;
+        let seed = (scenario.run.seed, true);
+        let once = || run(scenario, seed, RunOptions::default()).expect("runs");
+        group.throughput(Throughput::Elements(once().packet_hops));
+        group.bench_function(format!("{name} {cell}"), |bench| {
+            bench.iter(|| black_box(once()))
+        });
+    }
+    group.finish();
+}
+
+criterion_group!(benches, runs, papers);
 criterion_main!(benches);
