@@ -73,7 +73,7 @@ fn papers(criterion: &mut Criterion) {
         let once = || run(scenario, seed, RunOptions::default()).expect("runs");
         group.throughput(Throughput::Elements(once().packet_hops));
         group.bench_function(format!("{name} {cell}"), |bench| {
-            bench.iter(|| black_box(once()))
+            bench.iter(|| black_box(once()));
         });
     }
     group.finish();

@@ -324,18 +324,6 @@ fn dccp_values(checker: &Checker<'_>, path: &str, dccp: &Dccp) -> Result<(), Sce
         checker.require(known, &format!("{path}.{key}"), message)?;
     }
     let has = |ccid| ccids.iter().any(|&(_, had)| had == ccid);
-    let message = "'send_rtt_estimate' is for CCID 3 and 4, and this flow has CCID 2";
-    checker.require(
-        has(3) || has(4) || !dccp.send_rtt_estimate,
-        &format!("{path}.send_rtt_estimate"),
-        message,
-    )?;
-    let message = "'feedback' is for CCID 3 and 4, and this flow has CCID 2";
-    checker.require(
-        has(3) || has(4) || dccp.feedback.is_default(),
-        &format!("{path}.feedback"),
-        message,
-    )?;
     let message = "the changes of CCID stand in the order of their times";
     checker.require(
         dccp.ccid_changes.is_sorted_by_key(|change| change.at),
@@ -344,6 +332,9 @@ fn dccp_values(checker: &Checker<'_>, path: &str, dccp: &Dccp) -> Result<(), Sce
     )?;
     if !has(2) {
         ccid_2_only(checker, path, dccp)?;
+    }
+    if !has(3) && !has(4) {
+        tfrc_only(checker, path, dccp)?;
     }
     let message = "'segment' is for CCID 3 only: CCID 4 has segments of 1460 bytes in the equation";
     checker.require(
@@ -402,7 +393,7 @@ fn dccp_values(checker: &Checker<'_>, path: &str, dccp: &Dccp) -> Result<(), Sce
 /// What a flow without CCID 2 would ignore is refused. Defaults may be written out: resolved scenarios
 /// do so.
 fn ccid_2_only(checker: &Checker<'_>, path: &str, dccp: &Dccp) -> Result<(), ScenarioError> {
-    for (key, is_set) in [
+    let set = [
         ("law", dccp.law != LawName::default()),
         ("cut", dccp.cut.is_some()),
         ("initial_ssthresh", dccp.initial_ssthresh.is_some()),
@@ -410,11 +401,34 @@ fn ccid_2_only(checker: &Checker<'_>, path: &str, dccp: &Dccp) -> Result<(), Sce
         ("idle", dccp.idle.is_some()),
         ("ecn_nonce", dccp.ecn_nonce),
         ("min_rto", dccp.min_rto != Dccp::default_min_rto()),
-    ] {
-        let message = format!(
-            "'{key}' is for CCID 2 only, and this flow has CCID {}",
-            dccp.ccid
-        );
+    ];
+    foreign(checker, path, dccp.ccid, ("CCID 2 only", &set))
+}
+
+/// The same for a flow without CCID 3 and 4.
+fn tfrc_only(checker: &Checker<'_>, path: &str, dccp: &Dccp) -> Result<(), ScenarioError> {
+    let other_t_rto = (dccp.t_rto_rtts - Dccp::DEFAULT_T_RTO_RTTS).abs() > f64::EPSILON;
+    let set = [
+        ("segment", dccp.segment != Dccp::default_segment()),
+        ("b", dccp.b > 1.0),
+        ("t_rto_rtts", other_t_rto),
+        ("oscillation_reduction", !dccp.oscillation_reduction),
+        ("history_discounting", !dccp.history_discounting),
+        ("send_rtt_estimate", dccp.send_rtt_estimate),
+        ("feedback", !dccp.feedback.is_default()),
+    ];
+    foreign(checker, path, dccp.ccid, ("CCID 3 and 4", &set))
+}
+
+/// Refuses the keys that are set though they are for others.
+fn foreign(
+    checker: &Checker<'_>,
+    path: &str,
+    ccid: u8,
+    (others, keys): (&str, &[(&str, bool)]),
+) -> Result<(), ScenarioError> {
+    for (key, is_set) in keys {
+        let message = format!("'{key}' is for {others}, and this flow has CCID {ccid}");
         checker.require(!is_set, &format!("{path}.{key}"), &message)?;
     }
     Ok(())

@@ -163,7 +163,7 @@ pub struct Dccp {
     #[serde(default = "one")]
     pub b: f64,
     /// CCID 3 and 4: that TCP's retransmission timeout, in round trips.
-    #[serde(default = "four")]
+    #[serde(default = "default_t_rto_rtts")]
     pub t_rto_rtts: f64,
     /// CCID 3 and 4: RFC 5348, section 4.5.
     #[serde(default = "yes")]
@@ -412,11 +412,14 @@ fn one() -> f64 {
     1.0
 }
 
-fn four() -> f64 {
-    4.0
+fn default_t_rto_rtts() -> f64 {
+    Dccp::DEFAULT_T_RTO_RTTS
 }
 
 impl Dccp {
+    /// What `t_rto_rtts` is where it is not written (RFC 5348, section 3.1).
+    pub(super) const DEFAULT_T_RTO_RTTS: f64 = 4.0;
+
     /// What `segment` is where it is not written.
     pub(super) fn default_segment() -> SegmentSize {
         default_segment()

@@ -257,6 +257,11 @@ fn keys_of_another_ccid_are_refused() {
         ("ccid = 4, initial_window = \"4 packets\"", "CCID 2 only"),
         ("ccid = 3, idle = \"keep\"", "CCID 2 only"),
         ("ccid = 3, ecn_nonce = true", "CCID 2 only"),
+        ("ccid = 2, segment = \"1460 B\"", "CCID 3 and 4"),
+        ("ccid = 2, b = 2.0", "CCID 3 and 4"),
+        ("ccid = 2, t_rto_rtts = 2.0", "CCID 3 and 4"),
+        ("ccid = 2, oscillation_reduction = false", "CCID 3 and 4"),
+        ("ccid = 2, feedback = \"10 per rtt\"", "CCID 3 and 4"),
         ("ccid = 2, send_rtt_estimate = true", "CCID 3 and 4"),
     ] {
         let message = refusal(&GOOD.replacen("ccid = 2", value, 1));
