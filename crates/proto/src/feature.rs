@@ -112,7 +112,9 @@ pub(crate) struct Negotiation {
     arriving: Option<Arriving>,
     /// Greatest sequence number received with a Change or Confirm (RFC 4340, 6.6.4).
     fgsr: Option<Seq>,
-    /// Greatest sequence number sent with a new Change (RFC 4340, 6.6.4).
+    /// Greatest sequence number sent with a new Change (RFC 4340, 6.6.4). That of each feature, which
+    /// decides about its Confirms, lies [`Slot::lag`] before it: with one for all, two ends that keep asking
+    /// for more as they hear each other would ignore each other's Confirms for ever.
     fgss: Option<Seq>,
     schedule: Schedule,
     /// Must marks be readable here before data is taken (RFC 4340, 12.1)?

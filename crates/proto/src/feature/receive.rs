@@ -270,11 +270,12 @@ impl Negotiation {
         incoming: Incoming<'_>,
     ) -> Result<Handled, Fatal> {
         let location = incoming.location;
-        // RFC 4340, 6.6.4: a Confirm has to acknowledge the newest Change.
+        // RFC 4340, 6.6.4: a Confirm has to acknowledge the newest Change of its feature.
         let ackno = self.arriving.and_then(|arriving| arriving.ackno);
+        let lag = self.slot(feature, location).map_or(0, |slot| slot.lag);
         // RFC 4340, 6.6.1: until then the value stays.
         let answers = match (ackno, self.fgss) {
-            (Some(ackno), Some(fgss)) => !ackno.is_before(fgss),
+            (Some(ackno), Some(fgss)) => !ackno.is_before(fgss.sub(u64::from(lag))),
             _ => false,
         };
         if !answers {

@@ -149,8 +149,7 @@ impl Negotiation {
 
     /// Do Changes that wait for an answer leave (again) now?
     ///
-    /// A new Change takes the others along: it moves FGSS, and a Confirm of an older Change would
-    /// then be ignored (RFC 4340, section 6.6.4).
+    /// A new Change takes the others along: it begins the timer again, and theirs would not run out.
     fn sends_again(&self, now: Instant, carries: Carries) -> bool {
         let new = || {
             self.slots()
@@ -209,7 +208,14 @@ impl Negotiation {
         wrote: Wrote,
     ) {
         self.schedule.on_written(now, rtt, carries.handshake, wrote);
+        // RFC 4340, 6.6.4: retransmissions do not move FGSS.
+        let moved = match self.fgss {
+            Some(fgss) if wrote.new_change => fgss.distance(seq),
+            _ => 0,
+        };
+        let moved = u32::try_from(moved).unwrap_or(u32::MAX);
         for slot in self.slots.iter_mut().flatten() {
+            slot.lag = slot.lag.saturating_add(moved);
             if carries.changes && matches!(slot.state, State::Wanting | State::Unstable) {
                 slot.on_change_sent();
             }
@@ -218,7 +224,6 @@ impl Negotiation {
             }
         }
         if wrote.new_change {
-            // RFC 4340, 6.6.4: retransmissions do not move FGSS.
             self.fgss = Some(seq);
         }
         if !self.schedule.repeat_answers {

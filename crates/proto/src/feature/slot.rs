@@ -132,6 +132,8 @@ pub(super) struct Slot {
     pub(super) offer: Offer,
     /// Has a Change with this offer left?
     offered: bool,
+    /// How many sequence numbers before FGSS this feature's newest Change left; see [`super::Negotiation`].
+    pub(super) lag: u32,
     /// The list that our Changes named before, if there was another: a Confirm of it may still come.
     pub(super) offered_before: List,
     /// Does our Change carry Mandatory?
@@ -187,6 +189,7 @@ impl Slot {
             before: None,
             offer,
             offered: false,
+            lag: 0,
             offered_before: List::EMPTY,
             mandatory: false,
             refused: false,
@@ -199,6 +202,7 @@ impl Slot {
     pub(super) fn on_change_sent(&mut self) {
         self.state = State::Changing;
         self.offered = true;
+        self.lag = 0;
     }
 
     /// Makes `offer` what we would have, without asking for it.

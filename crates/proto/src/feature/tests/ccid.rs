@@ -279,3 +279,29 @@ fn features_of_a_ccid_follow_its_confirm() {
         1
     );
 }
+
+/// RFC 4340, 6.6.4: both ends ask for another CCID while there is always a packet under way each way. What
+/// depends on the CCID is asked for anew with each copy that is heard; the Confirm of the CCID, which
+/// acknowledges no such newer Change, counts all the same.
+#[test]
+fn changes_end_with_packets_always_under_way() {
+    let (mut client, mut server) = open_with(3);
+    client.negotiation.change_ccid(Location::Remote, &[2]);
+    server.negotiation.change_ccid(Location::Remote, &[2, 3]);
+    let mut under_way = None;
+    for step in 0..40 {
+        let now = at(20_000 + 500 * step);
+        let sent = (
+            client.send(now, PacketType::Ack),
+            server.send(now, PacketType::Ack),
+        );
+        if let Some((there, back)) = under_way.replace(sent) {
+            server.receive(&there).unwrap();
+            client.receive(&back).unwrap();
+        }
+    }
+    assert_in_step(&client, &server, "with packets always under way");
+    for location in Location::BOTH {
+        assert_eq!(client.negotiation.ccid(location), Some(2));
+    }
+}
