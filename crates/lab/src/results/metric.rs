@@ -54,8 +54,9 @@ metrics! {
     Overdue "overdue" "packets" "Packets offered in the window that came later after that than `measure.playout`.";
     LossOffered "loss_offered" "%" "Packets offered in the window that the other application never got, out of all offered: refused, dropped, or still under way at the end.";
     LossPlayout "loss_playout" "%" "The same with overdue packets.";
+    Timely "timely" "%" "Data packets sent in the window that came within `measure.playout` after they left, out of all sent: time in the sender's own queue does not count.";
     ThroughputRatio "throughput_ratio" "%" "Throughput out of that in the window `measure.baseline`.";
-    RFactor "r_factor" "" "Rating of the E-model (ITU-T G.107) for a flow with a codec: mean delay of packets in time plus one frame, `loss_playout` as loss.";
+    RFactor "r_factor" "" "Rating of the E-model (ITU-T G.107) for a flow with a codec: mean delay of packets in time plus one frame, `loss_playout` as loss. It falls below zero where nothing is left of a call; `mos` is 1 there.";
     Mos "mos" "" "Mean opinion score of that rating, 1 to 4.5.";
     Completed "completed" "s" "When the last byte of a flow with a `total` had come, from the beginning of the run.";
     DelayMean "delay_mean" "s" "Mean time from the sender's network interface to the receiver's, of data packets delivered in the window.";

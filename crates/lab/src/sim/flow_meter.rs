@@ -18,6 +18,8 @@ pub(crate) struct FlowWindow {
     pub(crate) on_time: (Duration, u64),
     /// Data packets that left the sender.
     pub(crate) sent: u64,
+    /// Of those that left in this window: what arrived within the play-out limit.
+    pub(crate) timely: u64,
     /// Packets the application offered and the send queue did not take.
     pub(crate) refused: u64,
     /// Data packets that arrived.
@@ -52,7 +54,7 @@ pub(crate) struct FlowMeter {
     /// Has it carried data at all?
     pub(crate) has_data: bool,
     /// What comes later after its offer is overdue.
-    playout: Option<Duration>,
+    pub(crate) playout: Option<Duration>,
     /// Payload that is all there is to send.
     pub(crate) total: Option<u64>,
     payload_bytes: u64,
@@ -117,6 +119,9 @@ impl FlowMeter {
                 counts.delays.record(delay);
                 counts.jitter.packet(sent_at, now);
             }
+        }
+        if is_data && self.playout.is_some_and(|limit| delay <= limit) {
+            self.at(sent_at).for_each(|counts| counts.timely += 1);
         }
         let number = self.windows.period_of(now);
         if let Some(period) = self.periods.get_mut(number) {

@@ -177,6 +177,9 @@ fn flow_values(out: &mut Collector<'_>, flow: &Direction<'_>) {
         add(Metric::Dropped, Some(dropped as f64));
         let loss = (counts.sent > 0).then(|| 100.0 * dropped as f64 / counts.sent as f64);
         add(Metric::Loss, loss);
+        let timed = flow.meter.playout.is_some() && counts.sent > 0;
+        let timely = timed.then(|| 100.0 * counts.timely as f64 / counts.sent as f64);
+        add(Metric::Timely, timely);
         add(Metric::Refused, Some(counts.refused as f64));
         add(Metric::GoodputSpread, goodputs.deviation());
         voice::values(&mut add, flow.flow, counts);
