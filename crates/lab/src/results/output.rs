@@ -1,6 +1,7 @@
 //! Results as files, written as cells are finished: what was computed is kept whatever comes.
 
 mod former;
+mod lines;
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -133,9 +134,9 @@ impl Output {
     /// # Errors
     /// If it cannot be written; the error names it.
     pub fn finish(&mut self, results: &Results) -> io::Result<()> {
-        let mut text = serde_json::to_string_pretty(&to_json(results)).map_err(io::Error::other)?;
-        text.push('\n');
-        self.replace("results.json", text.as_bytes())
+        // Open are the file, its cells, a cell, its runs, a run, and its lists: then lines.
+        let text = lines::lines(&to_json(results), 6)?;
+        self.replace("results.json", &text)
     }
 
     fn run(&mut self, cell: &CellResult, run: &RunResult) -> io::Result<()> {
