@@ -28,7 +28,9 @@ pub(in crate::paper) struct WrittenFigure {
     window: Option<String>,
     flow: Option<String>,
     link: Option<String>,
-    published: Option<String>,
+    /// One file of printed numbers, or several whose cells differ.
+    #[serde(default)]
+    published: Files,
     published_metric: Option<String>,
     #[serde(default)]
     x: Across,
@@ -36,6 +38,29 @@ pub(in crate::paper) struct WrittenFigure {
     lines: Vec<WrittenLine>,
     #[serde(default)]
     marks: Vec<Mark>,
+}
+
+/// `"table.csv"`, or a list of such names.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Files {
+    One(String),
+    Several(Vec<String>),
+}
+
+impl Default for Files {
+    fn default() -> Self {
+        Self::Several(Vec::new())
+    }
+}
+
+impl Files {
+    fn names(&self) -> &[String] {
+        match self {
+            Self::One(name) => std::slice::from_ref(name),
+            Self::Several(names) => names,
+        }
+    }
 }
 
 #[derive(Debug, Deserialize)]
@@ -133,10 +158,10 @@ impl WrittenFigure {
             )
         })?;
         self.shape()?;
-        if let Some(table) = &self.published
-            && !names.published.contains_key(table)
-        {
-            return Err(format!("there is no file '{table}' among 'published'"));
+        for table in self.published.names() {
+            if !names.published.contains_key(table) {
+                return Err(format!("there is no file '{table}' among 'published'"));
+            }
         }
         let lines = self.lines.iter().map(|line| {
             let resolved = match &self.series {
@@ -179,7 +204,7 @@ impl WrittenFigure {
         }
         if self.series.is_some() {
             let plain = self.kind == Form::Line && self.x.at.is_empty() && self.x.labels.is_empty();
-            if !plain || self.metric.is_some() || self.published.is_some() {
+            if !plain || self.metric.is_some() || !self.published.names().is_empty() {
                 return Err("a series over time is of kind \"line\" and has no 'metric', 'published', or points in 'x'".into());
             }
             return Ok(());
@@ -334,9 +359,9 @@ impl WrittenFigure {
         unit: Unit,
         names: &Names<'_>,
     ) -> Result<Option<(f64, String)>, String> {
-        let Some(table) = &self.published else {
+        if self.published.names().is_empty() {
             return Ok(None);
-        };
+        }
         let named = line.published_metrics.get(number);
         if !line.published_metrics.is_empty() && named.is_none() {
             return Err("'published_metrics' has one name for each place of 'x'".into());
@@ -351,7 +376,9 @@ impl WrittenFigure {
             return Ok(None);
         };
         let flow = self.subject(line).0.unwrap_or("all");
-        let Some(found) = names.published(table, cell, flow, metric) else {
+        let mut tables = self.published.names().iter();
+        let Some(found) = tables.find_map(|table| names.published(table, cell, flow, metric))
+        else {
             return Ok(None);
         };
         if found.unit.base != unit.base {

@@ -42,6 +42,22 @@ fn points_are_measured_beside_printed() {
     assert_eq!(points[1].note, "odd");
 }
 
+/// Printed numbers may stand in several files: each point has the one that names its cell.
+#[test]
+fn printed_numbers_may_stand_in_several_files() {
+    let several = PLAIN.replace("\"t.csv\"", "[\"t.csv\"]");
+    let figure = only(&over_cells(&several).expect("loads"), &[]);
+    let printed: Vec<Option<f64>> = figure.lines[0]
+        .points
+        .iter()
+        .map(|it| it.published)
+        .collect();
+    assert_eq!(printed, [Some(100.0), Some(210.0)]);
+    let unknown = PLAIN.replace("\"t.csv\"", "[\"t.csv\", \"u.csv\"]");
+    let error = over_cells(&unknown).expect_err("no such file").to_string();
+    assert!(error.contains("there is no file 'u.csv'"), "{error}");
+}
+
 /// Windows of one cell are points, too: here the whole run and its late part.
 #[test]
 fn windows_are_points() {
