@@ -36,7 +36,7 @@ const BUNDLES: &[Bundle] = &[
         "table4.csv" "table5.csv" "table6.csv" "digests.toml"
     ),
     bundle!("queue-size":
-        "paper.toml" "queues.toml" "long.toml" "claims.toml" "fig2.csv" "fig3.csv" "fig4.csv"
+        "paper.toml" "queues.toml" "long.toml" "tradeoff.toml" "claims.toml" "fig2.csv" "fig3.csv" "fig4.csv"
         "derived.csv" "text.csv" "digests.toml"
     ),
     bundle!("long-delay":
