@@ -40,7 +40,7 @@ const BUNDLES: &[Bundle] = &[
         "derived.csv" "text.csv" "digests.toml"
     ),
     bundle!("long-delay":
-        "paper.toml" "tables.toml" "ssthresh.toml" "claims.toml" "table1.csv" "table2.csv"
+        "paper.toml" "tables.toml" "ssthresh.toml" "sharing.toml" "claims.toml" "table1.csv" "table2.csv"
         "digests.toml"
     ),
 ];

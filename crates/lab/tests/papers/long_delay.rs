@@ -7,9 +7,9 @@ use fairwire_lab::units::Duration;
 use crate::{Run, Verdicts, golden, load, quick};
 
 /// The claims that a verdict was promised for.
-const CLAIMS: [&str; 13] = [
+const CLAIMS: [&str; 15] = [
     "S4-C1", "S4-C1b", "S4-C2", "S4-C3", "S4-C3t", "S4-C4", "S4-C5", "S4-C6", "S4-C7", "S4-C8",
-    "S4-C9", "S4-C10", "S4-D1",
+    "S4-C9", "S4-C10", "S4-D1", "S4-D2", "S4-D3",
 ];
 
 /// Cells of up to this length are run with all seeds.
