@@ -1,7 +1,7 @@
 //! The command `fairwire`: parses, calls, prints. Computes nothing.
 //!
 //! One file per subcommand, each with its `Args` and a `run` that gives the exit status: 0 done,
-//! 1 failed or interrupted, 2 wrong usage. Results go to standard output, everything else to standard error.
+//! 1 failed or interrupted, 2 what was asked makes no sense (the command line, or a scenario file). Results go to standard output, everything else to standard error.
 
 mod paper;
 mod perf;

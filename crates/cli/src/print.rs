@@ -8,7 +8,7 @@ use serde_json::json;
 
 /// The command could not do what was asked.
 pub(crate) const FAILED: u8 = 1;
-/// What was asked makes no sense.
+/// What was asked makes no sense: the command line is wrong, or the scenario file.
 pub(crate) const USAGE: u8 = 2;
 
 /// Prints `text` to standard output and gives the exit status.

@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering;
 
 use clap::Parser;
 use fairwire_lab::campaign::{self, Campaign, CampaignError, Progress};
-use fairwire_lab::digests;
+use fairwire_lab::digests::{self, DigestError};
 use fairwire_lab::results::{CellResult, Output, Results, table, to_json};
 use fairwire_lab::scenario::{
     Adjust, Cell, Encapsulation, Scenario, ScenarioError, ScenarioFile, explain,
@@ -26,8 +26,8 @@ const QUICK_SEEDS: u32 = 3;
 /// Run a scenario file: every cell, every seed.
 ///
 /// Tables go to standard output, with 95 % intervals over the seeds; progress goes to the terminal.
-/// docs/scenario.md describes the files. Exit status: 0 done, 1 failed or interrupted, 2 wrong
-/// usage.
+/// docs/scenario.md describes the files. Exit status: 0 done, 1 failed or interrupted, 2 the command
+/// line or the scenario is wrong.
 #[derive(Debug, Parser)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -85,10 +85,7 @@ impl Args {
         }
         let cells = match self.cells() {
             Ok(cells) => cells,
-            Err(error) => {
-                let status = if error.is_usage() { USAGE } else { FAILED };
-                return print::refuse(self.json, status, &error);
-            }
+            Err(error) => return print::refuse(self.json, USAGE, &error),
         };
         if self.explain {
             return print::text(&explanation(&cells));
@@ -269,6 +266,9 @@ impl Args {
         };
         let moved = match moved {
             Ok(moved) => moved,
+            Err(error @ (DigestError::Scenario(_) | DigestError::IsPaper(_))) => {
+                return print::refuse(self.json, USAGE, &error);
+            }
             Err(error) => return print::refuse(self.json, FAILED, &error),
         };
         for cell in &moved {

@@ -210,7 +210,7 @@ fn absurd_keys_are_refused_in_a_few_words() {
 fn refusals_are_json_where_asked_for() {
     let cases: [(&[&str], i32, &str); 5] = [
         (&["perf", "-c", "::1", "--ccid", "9", "--json"], 2, "usage"),
-        (&["run", "missing.toml", "--json"], 1, "failed"),
+        (&["run", "missing.toml", "--json"], 2, "usage"),
         (&["run", DUMBBELL, "--only", "x", "--json"], 2, "usage"),
         (&["paper", "nosuch", "--json"], 2, "usage"),
         (&["paper", "--quick", "--json"], 2, "usage"),
@@ -226,8 +226,8 @@ fn refusals_are_json_where_asked_for() {
     }
 }
 
-/// What the command line gets wrong ends with 2, what a file or the disk gets wrong with 1, each
-/// with words about it.
+/// What the command line or the scenario gets wrong ends with 2, what the disk gets wrong with 1,
+/// each with words about it.
 #[test]
 fn failures_have_words_and_numbers() {
     let place = scratch("bad");
@@ -243,15 +243,16 @@ fn failures_have_words_and_numbers() {
     std::fs::write(&bad, text).expect("written");
     let bad = bad.display().to_string();
     let missing = place.join("missing.toml").display().to_string();
-    let cases: [(&[&str], i32, &str); 14] = [
+    let cases: [(&[&str], i32, &str); 15] = [
         (&["perf", "-c", "::1", "-t", "-1"], 2, "'-1' is no time"),
         (&["perf", "-c", "::1", "-i", "0.05"], 2, "-i is too short"),
         (&["perf", "-c", "::1", "-p", "0"], 2, "-p 0"),
         (&["paper", "--quick"], 2, "NAME"),
         (&["paper", "--check-digests"], 2, "NAME"),
         (&["run", DUMBBELL, "--set", "nokey=1"], 2, "cells"),
-        (&["run", &bad], 1, "bad.toml:15:8"),
-        (&["run", &missing], 1, "cannot read"),
+        (&["run", &bad], 2, "bad.toml:15:8"),
+        (&["run", &missing], 2, "cannot read"),
+        (&["run", &missing, "--check-digests"], 2, "cannot read"),
         (&["run", DUMBBELL, "--out", &bad], 1, "cannot write"),
         (&["run", DUMBBELL, "--bogus"], 2, "--bogus"),
         (&["run", DUMBBELL, "--only", "x"], 2, "base"),

@@ -144,7 +144,7 @@ impl ScenarioFile {
         if let Some(only) = adjust.only.as_deref().filter(|only| !names.contains(only)) {
             let (only, names) = (shorten(only, QUOTED), names.join(", "));
             let message = format!("there is no cell '{only}': write one of {names}");
-            return Err(ScenarioError::usage(message));
+            return Err(ScenarioError::new(message));
         }
         let wanted = |name: &str| adjust.only.as_deref().is_none_or(|only| only == name);
         let mut made = Vec::new();
@@ -177,7 +177,7 @@ fn cell(name: &str, tree: &Node, adjust: &Adjust) -> Result<Cell, ScenarioError>
             let most = u64::MAX - seeds;
             let message =
                 format!("--seed {seed} leaves no room for {seeds} seeds: write at most {most}");
-            return Err(ScenarioError::usage(message));
+            return Err(ScenarioError::new(message));
         }
         scenario.run.seed = seed;
     }

@@ -67,7 +67,6 @@ fn floor_boundary(text: &str, at: usize) -> usize {
 pub struct ScenarioError {
     message: String,
     place: Option<Place>,
-    is_usage: bool,
 }
 
 /// What [`SourceText`]s from the command line are called.
@@ -78,7 +77,6 @@ impl ScenarioError {
         Self {
             message: message.into(),
             place: None,
-            is_usage: false,
         }
     }
 
@@ -86,7 +84,6 @@ impl ScenarioError {
         Self {
             message: message.into(),
             place: Some(place.clone()),
-            is_usage: false,
         }
     }
 
@@ -105,22 +102,6 @@ impl ScenarioError {
     /// What is wrong and what would do, without the place.
     pub fn message(&self) -> &str {
         &self.message
-    }
-
-    /// Is it the command line that is wrong, rather than a file?
-    pub fn is_usage(&self) -> bool {
-        match &self.place {
-            Some(place) => place.source.name == COMMAND_LINE,
-            None => self.is_usage,
-        }
-    }
-
-    /// What the command line asks for does not exist.
-    pub(crate) fn usage(message: impl Into<String>) -> Self {
-        Self {
-            is_usage: true,
-            ..Self::new(message)
-        }
     }
 
     /// Line and column, from 1, where the error is in a text.
