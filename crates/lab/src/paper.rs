@@ -13,6 +13,7 @@
 mod catalogue;
 mod check;
 mod claim;
+mod difference;
 pub mod digests;
 mod error;
 mod export;
@@ -46,6 +47,7 @@ use sweep::Sweep;
 pub use catalogue::{Bundle, catalogue};
 pub use check::{Checked, Kind};
 pub use claim::Claim;
+pub use difference::{Difference, POINTS};
 pub use error::PaperError;
 pub use figure::{Across, Figure, Form, Line, Mark, Point, Scale, Upwards};
 pub use manifest::Part;
@@ -286,7 +288,7 @@ fn how(results: &Results) -> String {
         (false, false) => "Nothing is random.",
     };
     format!(
-        "Means over {seeds}, with 95 % intervals (Student's t). {drawn} Differences are from the \
-         published value."
+        "Means over {seeds}, with 95 % intervals (Student's t). {drawn} Differences are ours less what \
+         was printed, in its unit; those of percentages are in points."
     )
 }

@@ -9,6 +9,7 @@
 //! their colours come from the style (light, dark, print) and each point has a tooltip of its own.
 
 mod chart;
+mod contents;
 mod document;
 mod figure;
 mod markup;

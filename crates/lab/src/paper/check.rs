@@ -6,6 +6,9 @@ use super::claim::Quantities;
 use super::quantity::{Lens, Measured, Quantity, Written};
 use super::{Names, Unit};
 
+/// A range to here is open: no unit of a claim has numbers so great.
+const NO_BOUND: f64 = 1e6;
+
 /// A check as it is written in a file: quantities in three ways (`of`; one for each of `cells`; or
 /// one written in place), and what they are held against.
 #[derive(Clone, Debug, Deserialize)]
@@ -271,6 +274,9 @@ impl Checked {
                 self.tolerance
             ),
             Kind::Range => match self.expected.as_slice() {
+                // A bound that nothing comes to is none.
+                [low, high] if *high >= NO_BOUND => format!("at least {low}{space}{unit}"),
+                [low, high] if *low <= -NO_BOUND => format!("at most {high}{space}{unit}"),
                 [low, high] => format!("from {low} to {high}{space}{unit}"),
                 _ => String::new(),
             },

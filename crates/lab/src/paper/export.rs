@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 use super::check::Checked;
 use super::quantity::Measured;
 use super::verdict::{Judged, Verdict};
-use super::{Figure, Line, Paper, Point, Report, Reported};
+use super::{Difference, Figure, Line, Paper, Point, Report, Reported};
 
 /// The columns of `tables.csv`, as `docs/results.md` describes them.
-const TABLES: [&str; 14] = [
+const TABLES: [&str; 16] = [
     "paper",
     "table",
     "cell",
@@ -22,6 +22,8 @@ const TABLES: [&str; 14] = [
     "n",
     "mean",
     "half_width_95",
+    "difference",
+    "difference_unit",
     "unperturbed",
     "note",
 ];
@@ -66,8 +68,9 @@ pub(super) fn tables_csv(papers: &[Reported<'_>]) -> Csv {
                 for row in &block.rows {
                     for (window, measured) in table.windows.iter().zip(&row.measured) {
                         let estimate = measured.estimate;
+                        let difference = difference(measured, row.published);
                         writer.write_record([
-                            &one.paper.name,
+                            one.paper.name.as_str(),
                             &table.name,
                             &row.cell,
                             &row.label,
@@ -79,6 +82,8 @@ pub(super) fn tables_csv(papers: &[Reported<'_>]) -> Csv {
                             &count(estimate),
                             &number(estimate.map(|estimate| estimate.mean)),
                             &number(estimate.and_then(half_width)),
+                            &number(difference.map(|difference| difference.value)),
+                            difference.map_or("", |difference| difference.unit),
                             &number(measured.unperturbed),
                             &row.note,
                         ])?;
@@ -165,7 +170,12 @@ fn table(table: &super::Table) -> Value {
         for row in &block.rows {
             let windows = table.windows.iter().zip(&row.measured);
             let windows: serde_json::Map<String, Value> = windows
-                .map(|(window, measured)| (window.clone(), figure(measured)))
+                .map(|(window, measured)| {
+                    let mut value = figure(measured);
+                    let difference = difference(measured, row.published);
+                    value["difference"] = json!(difference.map(|one| one.value));
+                    (window.clone(), value)
+                })
                 .collect();
             rows.push(json!({
                 "cell": row.cell,
@@ -261,6 +271,12 @@ fn figure(measured: &Measured) -> Value {
         "half_width_95": measured.estimate.and_then(half_width),
         "unperturbed": measured.unperturbed,
     })
+}
+
+/// How far the mean is from what was printed.
+fn difference(measured: &Measured, published: Option<f64>) -> Option<Difference> {
+    let mean = measured.estimate?.mean;
+    published.map(|published| Difference::of(mean, published, measured.unit))
 }
 
 fn half_width(estimate: Estimate) -> Option<f64> {

@@ -8,7 +8,7 @@ mod equation;
 
 use std::collections::BTreeMap;
 
-use fairwire_measure::{Confidence, Estimate, Moments, jain};
+use fairwire_measure::{Confidence, Estimate, Moments, Spread, jain};
 use serde::Deserialize;
 
 use super::{Names, Unit};
@@ -96,7 +96,7 @@ impl Measured {
 
     /// `1396.6 ± 0.5` without its unit, or what is missing. What a paper printed is as it was.
     pub fn text(&self) -> String {
-        let digits = self.unit.digits;
+        let digits = self.digits();
         match (self.estimate, self.unperturbed) {
             (Some(estimate), _) if estimate.count < self.asked as u64 => {
                 format!(
@@ -108,6 +108,28 @@ impl Measured {
             (None, Some(value)) => format!("{}", (value * 1e9 + 0.5).floor() / 1e9),
             (None, None) => "no value".to_owned(),
         }
+    }
+}
+
+impl Measured {
+    /// Digits that say something: the interval has two of them, and a mean without one four; never
+    /// more than its unit has.
+    fn digits(&self) -> usize {
+        let Some(estimate) = self.estimate else {
+            return self.unit.digits;
+        };
+        let least = match estimate.spread {
+            Spread::HalfWidth(half) if half > 0.0 => half / 10.0,
+            _ => estimate.mean.abs() / 1e3,
+        };
+        let mut step = 1.0;
+        for digits in 0..self.unit.digits {
+            if step <= least * (1.0 + 1e-9) {
+                return digits;
+            }
+            step /= 10.0;
+        }
+        self.unit.digits
     }
 }
 

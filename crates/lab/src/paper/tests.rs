@@ -47,18 +47,28 @@ fn tables_stand_beside_what_was_printed() {
     };
     assert_eq!(
         line("flow"),
-        ["flow", "what", "published", "whole", "the", "late", "part"]
+        [
+            "flow",
+            "what",
+            "published",
+            "whole",
+            "difference",
+            "the",
+            "late",
+            "part",
+            "difference"
+        ]
     );
     let first = [
-        "dccp", "first", "100", "100.0", "±", "12.7", "+0.0", "%", "110.0", "(no", "spread)",
-        "+10.0", "%",
+        "dccp", "first", "100", "100.0", "±", "12.7", "±", "0", "(+0.0", "%)", "110.0", "(no",
+        "spread)", "+10.0", "(+10.0", "%)",
     ];
     assert_eq!(line("dccp"), first);
     let second = text
         .lines()
         .find(|line| line.contains("[1] 210"))
         .expect("a note");
-    assert!(second.contains("-10.0 %"), "{second}");
+    assert!(second.contains("-21.0 (-10.0 %)"), "{second}");
     assert!(text.contains("[1] odd"));
     assert!(text.contains("The unperturbed run"));
     assert!(!text.contains("PARTIAL"));
@@ -82,12 +92,14 @@ fn partial_results_are_marked() {
     }];
     let json = reported[0].json();
     assert_eq!(json["partial"], true);
-    assert_eq!(json["tables"][0]["rows"][1]["windows"]["late"]["n"], 0);
+    let rows = &json["tables"][0]["rows"];
+    assert_eq!(rows[1]["windows"]["late"]["n"], 0);
+    assert_eq!(rows[0]["windows"]["late"]["difference"], 10.0);
     assert_eq!(Reported::all_json(&reported)["partial"], true);
     assert!(Reported::summary(&reported).contains("PARTIAL"));
     let csv = String::from_utf8(Reported::tables_csv(&reported)).expect("UTF-8");
     assert!(
-        csv.contains("test,table,b,second,dccp,throughput,kbit/s,late,210,0,,,,odd"),
+        csv.contains("test,table,b,second,dccp,throughput,kbit/s,late,210,0,,,,,,odd"),
         "{csv}"
     );
 }

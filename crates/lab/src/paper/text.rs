@@ -7,7 +7,7 @@ use super::manifest::Part;
 use super::quantity::Measured;
 use super::table::{Block, Row, Table};
 use super::verdict::{Judged, Verdict};
-use super::{Paper, Report, Tally};
+use super::{Difference, Paper, Report, Tally};
 
 /// Lines of prose are at most this long.
 const WIDTH: usize = 110;
@@ -89,7 +89,7 @@ impl Paper {
         for window in &table.windows {
             line.push(Cell::right(self.window_heading(window)));
             if published {
-                line.push(Cell::right(""));
+                line.push(Cell::right("difference"));
             }
         }
         line
@@ -288,20 +288,15 @@ fn plain(measured: &Measured, digits: usize) -> String {
     }
 }
 
-/// How far off the published number it is: in per cent, or as it is where that is zero.
+/// How far off the published number it is: in its unit, and as a share of it.
 fn difference(measured: &Measured, published: Option<f64>) -> String {
     let (Some(value), Some(published)) = (measured.value(), published) else {
         return String::new();
     };
-    let digits = measured.unit.digits;
-    if published == 0.0 {
-        return format!("{value:+.digits$}");
-    }
-    let ratio = value / published;
-    if ratio >= 10.0 {
-        return format!("x {ratio:.0}");
-    }
-    format!("{:+.1} %", (ratio - 1.0) * 100.0)
+    let difference = Difference::of(value, published, measured.unit);
+    let share = difference.share();
+    let share = share.map_or(String::new(), |share| format!(" ({share})"));
+    format!("{}{share}", difference.units(measured.unit.digits))
 }
 
 struct Cell {

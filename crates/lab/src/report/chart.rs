@@ -13,8 +13,11 @@ pub(super) use marks::marker;
 
 /// Lines and bars have so many colours; after that they begin again.
 pub(super) const COLOURS: usize = 8;
-/// With more points than this a curve has no marks, and its intervals are a band.
+/// With more points than this a curve has no marks, and its intervals are a band; a curve over time
+/// never has.
 const MARKED: usize = 40;
+/// Marks of several lines at one place stand so far apart, or intervals would hide each other.
+const APART: f64 = 3.5;
 /// Above the plot: the name of the vertical axis.
 const TOP: f64 = 30.0;
 /// Beside it on the right.
@@ -193,12 +196,17 @@ impl<'a> Drawing<'a> {
 
     fn curve(&self, out: &mut String, number: usize, line: &Line) {
         let colour = number % COLOURS;
-        let is_marked = line.points.len() <= MARKED;
+        let is_marked = self.figure.mean_over.is_none() && line.points.len() <= MARKED;
+        let aside = if is_marked {
+            (number as f64 - (self.figure.lines.len() - 1) as f64 / 2.0) * APART
+        } else {
+            0.0
+        };
         let shown = |value: Option<f64>| value.filter(|value| self.y.shows(*value));
         let ours = |point: &Point| shown(point.measured.map(|estimate| estimate.mean));
         let _ = writeln!(out, "<g class=\"c{colour}\">");
         let printed = |point: &Point| shown(point.published);
-        self.path(out, "printed", line, &printed);
+        self.path(out, "printed", line, aside, &printed);
         if !is_marked {
             self.band(out, line);
         }
@@ -206,13 +214,14 @@ impl<'a> Drawing<'a> {
             out,
             if is_marked { "ours" } else { "ours series" },
             line,
+            aside,
             &ours,
         );
         if is_marked {
             for (place, point) in line.points.iter().enumerate() {
                 let title = esc(&self.tooltip(line, place, point));
                 let _ = writeln!(out, "<g><title>{title}</title>");
-                let x = self.at_x(point.x);
+                let x = self.at_x(point.x) + aside;
                 if let Some(value) = printed(point) {
                     marker(out, "hollow", number, (x, self.at_y(value)));
                 }
@@ -232,6 +241,7 @@ impl<'a> Drawing<'a> {
         out: &mut String,
         class: &str,
         line: &Line,
+        aside: f64,
         value: &dyn Fn(&Point) -> Option<f64>,
     ) {
         let mut path = String::new();
@@ -243,7 +253,7 @@ impl<'a> Drawing<'a> {
             };
             let letter = if is_begun { 'L' } else { 'M' };
             is_begun = true;
-            let (x, y) = (self.at_x(point.x), self.at_y(value));
+            let (x, y) = (self.at_x(point.x) + aside, self.at_y(value));
             let _ = write!(path, "{letter}{x:.1} {y:.1}");
         }
         if !path.is_empty() {
@@ -384,30 +394,32 @@ fn across(figure: &Figure, width: f64, frame: Frame) -> Axis {
     )
 }
 
-/// The least and the greatest value that is to be shown, intervals included.
+/// The least and the greatest value that is to be shown, intervals included. Where no value is below
+/// zero, the part of an interval that is has no meaning and is not shown.
 fn bounds(figure: &Figure) -> (f64, f64) {
-    let mut least = f64::INFINITY;
-    let mut greatest = f64::NEG_INFINITY;
-    for point in figure.lines.iter().flat_map(|line| &line.points) {
-        let interval = point.measured.and_then(|estimate| estimate.interval());
+    let points = || figure.lines.iter().flat_map(|line| &line.points);
+    let fits = |value: &f64| value.is_finite() && (figure.y.scale == Scale::Linear || *value > 0.0);
+    let values = points().flat_map(|point| {
         let mean = point.measured.map(|estimate| estimate.mean);
-        let ends = interval
+        mean.into_iter().chain(point.published)
+    });
+    let ends = points().flat_map(|point| {
+        let interval = point.measured.and_then(|estimate| estimate.interval());
+        interval
             .map(|(low, high)| [low, high])
             .into_iter()
-            .flatten();
-        for value in ends.chain(mean).chain(point.published) {
-            let fits = value.is_finite() && (figure.y.scale == Scale::Linear || value > 0.0);
-            if fits {
-                least = least.min(value);
-                greatest = greatest.max(value);
-            }
-        }
-    }
+            .flatten()
+    });
+    let within =
+        |(least, greatest): (f64, f64), value: f64| (least.min(value), greatest.max(value));
+    let nothing = (f64::INFINITY, f64::NEG_INFINITY);
+    let (least, greatest) = values.filter(fits).fold(nothing, within);
     if least > greatest {
-        (0.0, 1.0)
-    } else {
-        (least, greatest)
+        return (0.0, 1.0);
     }
+    let floor = if least >= 0.0 { 0.0 } else { f64::NEG_INFINITY };
+    let ends = ends.filter(fits).map(|end| end.max(floor));
+    ends.fold((least, greatest), within)
 }
 
 /// What a figure shows, in words: each line by its ends.

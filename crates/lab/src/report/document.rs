@@ -1,7 +1,8 @@
-//! The page as a whole: its head, the overview, a section for each paper, words explained.
+//! The page as a whole: its head, the contents, the overview, a section for each paper, words explained.
 
 use std::fmt::Write as _;
 
+use super::contents;
 use super::figure::figure;
 use super::markup::{esc, paragraph, slug};
 use super::sources::sources;
@@ -83,6 +84,7 @@ pub fn page(papers: &[Reported<'_>]) -> String {
         esc(&title)
     );
     top(&mut out, papers, &title);
+    contents::of_all(&mut out, papers);
     out.push_str("<main id=\"main\">\n");
     if papers.len() > 1 {
         overview(&mut out, papers);
@@ -154,10 +156,11 @@ fn overview(out: &mut String, papers: &[Reported<'_>]) {
 fn guide(out: &mut String, papers: &[Reported<'_>]) {
     let together = Reported::together(papers);
     out.push_str(
-        "<details class=\"guide\" open><summary>How to read this</summary>\n\
-         <p><b>Published</b> is what the paper printed, <b>ours</b> the mean of our runs with its 95 % interval (\u{b1}). Below it stands the \
-         difference from the published number, in the paper's own unit and as a share. A claim is judged by checks that were written down, with \
-         their tolerances and reasons, before anything ran.</p>\n",
+        "<details class=\"guide\" id=\"guide\" open><summary>How to read this</summary>\n\
+         <p><b>Published</b> is what the paper printed, <b>ours</b> the mean of our runs with its 95 % interval (\u{b1}). With it stands the \
+         <b>difference</b>: ours less the published number, in the paper's own unit, and as a share of it; two percentages differ by points. \
+         A claim is judged by checks that were written down, with their tolerances and reasons, before anything ran. Names such as \
+         <code>reno-512</code> are names of runs: their scenarios stand beside this report. Words of the field are explained <a href=\"#words\">at the end</a>.</p>\n",
     );
     if together.total() > 0 {
         out.push_str("<dl class=\"verdicts\">\n");
@@ -197,7 +200,7 @@ fn paper(out: &mut String, one: &Reported<'_>, is_one_of_many: bool) {
     tally(out, &one.tally());
     claims_at_a_glance(out, one);
     paragraph(out, "about", &report.how);
-    contents(out, one);
+    contents::of_one(out, one);
 
     heading(out, &id, "network", "The network");
     networks(out, paper);
@@ -234,7 +237,7 @@ fn paper(out: &mut String, one: &Reported<'_>, is_one_of_many: bool) {
         verdicts(out, paper, &report.verdicts);
     }
     let (tables, figures) = parts(Part::LeftOut);
-    if has_left_out(one) {
+    if contents::has_left_out(one) {
         heading(out, &id, "left-out", "What the paper left out");
     }
     for one in tables {
@@ -249,13 +252,11 @@ fn paper(out: &mut String, one: &Reported<'_>, is_one_of_many: bool) {
 }
 
 fn heading(out: &mut String, paper: &str, part: &str, text: &str) {
-    let _ = writeln!(out, "<h3 id=\"{paper}-{part}\">{}</h3>", esc(text));
-}
-
-fn has_left_out(one: &Reported<'_>) -> bool {
-    let tables = one.report.tables.iter().map(|table| table.part);
-    let figures = one.report.figures.iter().map(|figure| figure.part);
-    tables.chain(figures).any(|part| part == Part::LeftOut)
+    let _ = writeln!(
+        out,
+        "<p class=\"up\"><a href=\"#{paper}-contents\">Contents of {paper}</a></p>\n<h3 id=\"{paper}-{part}\">{}</h3>",
+        esc(text)
+    );
 }
 
 /// Each claim in a line, with its verdict, linked to what led to it.
@@ -279,31 +280,6 @@ fn claims_at_a_glance(out: &mut String, one: &Reported<'_>) {
         out.push_str("</li>\n");
     }
     out.push_str("</ul>\n");
-}
-
-fn contents(out: &mut String, one: &Reported<'_>) {
-    let id = slug(&one.paper.name);
-    let has_figures = one
-        .report
-        .figures
-        .iter()
-        .any(|figure| figure.part == Part::Published);
-    let parts = [
-        ("network", "Network", true),
-        ("tables", "Tables", true),
-        ("figures", "Figures", has_figures),
-        ("verdicts", "Verdicts", !one.report.verdicts.is_empty()),
-        ("left-out", "Left out", has_left_out(one)),
-        ("sources", "Values", true),
-    ];
-    let _ = write!(
-        out,
-        "<nav class=\"contents\" aria-label=\"Parts of {id}\"><ul>"
-    );
-    for (part, text, _) in parts.into_iter().filter(|(_, _, is_there)| *is_there) {
-        let _ = write!(out, "<li><a href=\"#{id}-{part}\">{text}</a></li>");
-    }
-    out.push_str("</ul></nav>\n");
 }
 
 fn words(out: &mut String) {

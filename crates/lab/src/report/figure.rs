@@ -3,12 +3,13 @@
 use std::fmt::Write as _;
 
 use super::chart::{COLOURS, chart, marker};
-use super::markup::{Frame, esc, mean_and_interval, minus, paragraph, slug};
+use super::contents::figure_anchor;
+use super::markup::{Frame, esc, mean_and_interval, minus, paragraph};
 use crate::paper::{Figure, Form, Paper, Point};
 
 /// A figure under its heading.
 pub(super) fn figure(out: &mut String, paper: &Paper, figure: &Figure) {
-    let id = format!("{}-figure-{}", paper.name, slug(&figure.name));
+    let id = figure_anchor(&paper.name, &figure.name);
     let title = esc(&figure.title);
     let _ = writeln!(
         out,
@@ -136,6 +137,6 @@ fn point(point: &Point, figure: &Figure) -> String {
     };
     match point.published {
         None => ours,
-        Some(value) => format!("{ours}<span class=\"off\">printed {}</span>", minus(value)),
+        Some(value) => format!("{ours} <small>printed {}</small>", minus(value)),
     }
 }

@@ -67,26 +67,6 @@ pub(super) fn measured(one: &Measured) -> String {
     esc(&minus(one.text()))
 }
 
-/// How far `value` is from the published one: in the unit, and as a share of it.
-pub(super) fn difference(value: f64, published: f64, digits: usize) -> (String, String) {
-    let units = format!("{:+.digits$}", value - published);
-    let units = if units.bytes().any(|digit| matches!(digit, b'1'..=b'9')) {
-        minus(units)
-    } else {
-        "\u{b1} 0".to_owned()
-    };
-    if published == 0.0 {
-        return (units, String::new());
-    }
-    let ratio = value / published;
-    let share = if ratio >= 10.0 {
-        format!("\u{d7} {ratio:.0}")
-    } else {
-        minus(format_args!("{:+.1} %", (ratio - 1.0) * 100.0))
-    };
-    (units, share)
-}
-
 /// The size of a drawing. Letters are of the same size in both.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Frame {
@@ -138,26 +118,12 @@ pub(super) fn text_width(text: &str) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{difference, esc, slug};
+    use super::{esc, slug};
 
     /// What HTML would read as markup is written out.
     #[test]
     fn markup_in_a_name_stays_a_name() {
         assert_eq!(esc("<b a='1'>&\""), "&lt;b a=&#39;1&#39;&gt;&amp;&quot;");
         assert_eq!(slug("Table I: <x>"), "Table-I---x-");
-    }
-
-    /// Differences are in the paper's unit with the digits of our number, and a share beside; from zero
-    /// there is no share, and where ours is ten times the printed one a factor.
-    #[test]
-    fn differences_are_in_the_papers_units() {
-        let of = |value, published, digits| {
-            let (units, share) = difference(value, published, digits);
-            format!("{units}|{share}")
-        };
-        assert_eq!(of(1364.5, 1396.7, 1), "\u{2212}32.2|\u{2212}2.3 %");
-        assert_eq!(of(0.5, 0.0, 1), "+0.5|");
-        assert_eq!(of(0.0, 0.0, 5), "\u{b1} 0|");
-        assert_eq!(of(50.0, 2.0, 0), "+48|\u{d7} 25");
     }
 }

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use super::markup::esc;
+use super::topology::spaced;
 use crate::paper::Paper;
 use crate::scenario::explain;
 
@@ -102,7 +103,7 @@ fn known(paper: &Paper) -> Vec<Known> {
             if !KINDS.iter().any(|(kind, _)| *kind == line.source) {
                 continue;
             }
-            let value = line.value.trim_matches('"').to_owned();
+            let value = spaced(line.value.trim_matches('"'));
             let note = line.note.unwrap_or_default();
             let same = |one: &&mut Known| {
                 one.path == line.path

@@ -6,12 +6,13 @@
 
 use std::fmt::Write as _;
 
-use super::markup::{difference, esc, mean_and_interval, minus, paragraph, slug};
-use crate::paper::{Block, Measured, Paper, Row, Table};
+use super::contents::table_anchor;
+use super::markup::{esc, mean_and_interval, minus, paragraph};
+use crate::paper::{Block, Difference, Measured, POINTS, Paper, Row, Table};
 
 /// A table under its heading.
 pub(super) fn table(out: &mut String, paper: &Paper, table: &Table) {
-    let id = format!("{}-{}", paper.name, slug(&table.name));
+    let id = table_anchor(&paper.name, &table.name);
     let _ = writeln!(out, "<section class=\"block\" aria-labelledby=\"{id}\">");
     let _ = writeln!(out, "<h4 id=\"{id}\">{}</h4>", esc(&table.title));
     paragraph(out, "about", &table.about);
@@ -24,6 +25,9 @@ pub(super) fn table(out: &mut String, paper: &Paper, table: &Table) {
     view.write(out, &id);
     out.push_str("</section>\n");
 }
+
+/// With more windows than this, differences stand below the numbers and not beside them.
+const MOST_BESIDE: usize = 2;
 
 struct View<'a> {
     paper: &'a Paper,
@@ -38,7 +42,9 @@ impl View<'_> {
         let _ = writeln!(
             out,
             "<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-labelledby=\"{id}\">\n\
-             <table class=\"numbers\" role=\"table\" aria-labelledby=\"{id}\">"
+             <table class=\"numbers{}\" role=\"table\" aria-labelledby=\"{id}\" style=\"{}\">",
+            self.class(),
+            self.widths()
         );
         self.head(out);
         for block in &self.table.blocks {
@@ -52,6 +58,40 @@ impl View<'_> {
                 let _ = writeln!(out, "<li>{}</li>", esc(note));
             }
             out.push_str("</ol>\n");
+        }
+    }
+
+    /// How differences stand: beside the numbers, below them, or not at all.
+    fn class(&self) -> &'static str {
+        match (self.has_published, self.table.windows.len()) {
+            (false, _) => " alone",
+            (true, count) if count <= MOST_BESIDE => " beside",
+            (true, _) => "",
+        }
+    }
+
+    /// Intervals and differences are as wide as the widest of the table, so that numbers stand under each
+    /// other.
+    fn widths(&self) -> String {
+        let (mut interval, mut off) = (0, "difference".len());
+        for (block, row) in rows(self.table) {
+            let digits = block.unit.digits;
+            for one in &row.measured {
+                let Some(estimate) = one.estimate else {
+                    continue;
+                };
+                let text = mean_and_interval(estimate, digits).1;
+                interval = interval.max(text.chars().count());
+                if let Some(published) = row.published {
+                    let units = Difference::of(estimate.mean, published, block.unit).units(digits);
+                    off = off.max(units.chars().count());
+                }
+            }
+        }
+        if self.has_published {
+            format!("--pm:{interval}ch;--off:{off}ch")
+        } else {
+            format!("--pm:{interval}ch")
         }
     }
 
@@ -76,24 +116,21 @@ impl View<'_> {
             column("number", "published");
         }
         for window in &self.table.windows {
-            let heading = self.paper.window_heading(window);
-            let heading = if self.has_published {
-                format!("ours, {heading}")
+            let heading = esc(self.paper.window_heading(window));
+            let (ours, off) = if self.has_published {
+                ("ours, ", " <small>difference</small>")
             } else {
-                heading.to_owned()
+                ("", "")
             };
-            column("number", &heading);
+            let _ = write!(
+                out,
+                "<th role=\"columnheader\" scope=\"col\" class=\"number\">{ours}{heading}{off}</th>"
+            );
         }
         out.push_str("</tr></thead>\n");
     }
 
     fn block<'b>(&self, out: &mut String, block: &'b Block, notes: &mut Vec<&'b str>) {
-        // Intervals are as wide as the widest, so that means stand under each other.
-        let width = block.rows.iter().flat_map(|row| &row.measured);
-        let width = width
-            .filter_map(|one| one.estimate)
-            .map(|estimate| mean_and_interval(estimate, block.unit.digits).1);
-        let width = width.map(|text| text.chars().count()).max().unwrap_or(0);
         let columns = self.columns();
         let name = block.metric.replace('_', " ");
         let unit = if block.unit.name.is_empty() {
@@ -103,7 +140,7 @@ impl View<'_> {
         };
         let _ = writeln!(
             out,
-            "<tbody role=\"rowgroup\" style=\"--pm:{width}ch\">\
+            "<tbody role=\"rowgroup\">\
              <tr role=\"row\" class=\"metric\"><th role=\"rowheader\" scope=\"rowgroup\" colspan=\"{columns}\">\
              {}{} <span class=\"meaning\">{}</span></th></tr>",
             esc(&name),
@@ -111,12 +148,12 @@ impl View<'_> {
             esc(&block.meaning)
         );
         for row in &block.rows {
-            self.row(out, block, row, notes);
+            self.row(out, row, notes);
         }
         out.push_str("</tbody>\n");
     }
 
-    fn row<'b>(&self, out: &mut String, block: &Block, row: &'b Row, notes: &mut Vec<&'b str>) {
+    fn row<'b>(&self, out: &mut String, row: &'b Row, notes: &mut Vec<&'b str>) {
         out.push_str("<tr role=\"row\">");
         if self.has_flows {
             let _ = write!(
@@ -143,7 +180,7 @@ impl View<'_> {
             let _ = write!(
                 out,
                 "<td role=\"cell\" class=\"number\" data-h=\"{heading}\">{}</td>",
-                cell(measured, row.published, block.unit.digits)
+                cell(measured, row.published, self.has_published)
             );
         }
         out.push_str("</tr>\n");
@@ -215,11 +252,12 @@ fn unit_after_comma(block: &Block) -> String {
     }
 }
 
-/// Mean, interval and difference of one number.
-fn cell(measured: &Measured, published: Option<f64>, digits: usize) -> String {
+/// Mean, interval and difference of one number. There are thousands of these: their markup is short.
+fn cell(measured: &Measured, published: Option<f64>, has_differences: bool) -> String {
     let Some(estimate) = measured.estimate else {
         return "<span class=\"none\">no value</span>".into();
     };
+    let digits = measured.unit.digits;
     let (mean, interval) = mean_and_interval(estimate, digits);
     let some = if estimate.count < measured.asked as u64 {
         let (count, asked) = (estimate.count, measured.asked);
@@ -227,12 +265,24 @@ fn cell(measured: &Measured, published: Option<f64>, digits: usize) -> String {
     } else {
         String::new()
     };
-    let off = published.map_or(String::new(), |published| {
-        let (units, share) = difference(estimate.mean, published, digits);
-        format!("<span class=\"off\"><span>{units}</span> <span>{share}</span></span>")
+    // Where other rows have a difference this one keeps its room free.
+    let nothing = if has_differences {
+        "<small></small>"
+    } else {
+        ""
+    };
+    let off = published.map_or(nothing.to_owned(), |published| {
+        let difference = Difference::of(estimate.mean, published, measured.unit);
+        let units = minus(difference.units(digits));
+        if difference.unit == POINTS {
+            return format!("<small>{units}</small>");
+        }
+        let share = difference.share().unwrap_or_default();
+        let share = minus(share.replace('x', "\u{d7}"));
+        format!("<small>{units} <i>{share}</i></small>")
     });
     format!(
-        "<span class=\"ours\">{mean} <span class=\"pm\">{}</span></span>{some}{off}",
+        "<span><b>{mean}</b> <i>{}</i></span>{some}{off}",
         esc(&interval)
     )
 }

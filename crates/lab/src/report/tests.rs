@@ -68,7 +68,7 @@ fn tables_and_figures_are_there() {
         .expect("the row of cell b");
     for part in [
         "<span class=\"value\">210<sup",
-        "189.0 <span",
+        "<b>189.0</b>",
         "\u{2212}21.0",
         "\u{2212}10.0 %",
     ] {

@@ -18,12 +18,24 @@ const MOST_DRAWN: usize = 4;
 
 /// One network: what is drawn.
 pub(super) struct Network {
-    kind: TopologyKind,
+    shape: Shape,
     links: Vec<LinkText>,
     flows: Vec<FlowText>,
-    radio: Option<Radio>,
     runs: usize,
     first: String,
+}
+
+/// How a network is drawn.
+enum Shape {
+    Wired(Wired),
+    Radio(Radio),
+}
+
+/// A network of hosts, routers and links.
+#[derive(Clone, Copy)]
+enum Wired {
+    Dumbbell,
+    Chain,
 }
 
 /// A link in words.
@@ -53,8 +65,12 @@ pub(super) fn networks(out: &mut String, paper: &Paper) {
     for cells in groups.iter().take(MOST_DRAWN) {
         let network = Network::of(paper, cells);
         out.push_str("<figure class=\"network\">\n");
-        draw::network(out, &network, Frame::WIDE);
-        draw::network(out, &network, Frame::NARROW);
+        for frame in [Frame::WIDE, Frame::NARROW] {
+            match &network.shape {
+                Shape::Wired(wired) => draw::network(out, &network, *wired, frame),
+                Shape::Radio(radio) => radio::draw(out, &network, radio, frame),
+            }
+        }
         let _ = writeln!(
             out,
             "<figcaption>{}",
@@ -137,10 +153,13 @@ impl Network {
             ends: flow.sender.clone().zip(flow.receiver.clone()),
         };
         Self {
-            kind: scenario.topology.kind,
+            shape: match scenario.topology.kind {
+                TopologyKind::Dumbbell => Shape::Wired(Wired::Dumbbell),
+                TopologyKind::Chain => Shape::Wired(Wired::Chain),
+                TopologyKind::Wlan => Shape::Radio(Radio::of(scenario)),
+            },
             links,
             flows: scenario.enabled_flows().map(flow).collect(),
-            radio: Radio::of(scenario),
             runs: cells.len(),
             first: first.name.clone(),
         }
@@ -154,22 +173,22 @@ impl Network {
         } else {
             format!("The network of {} of {all} runs.", self.runs)
         };
-        if self.radio.is_none() {
+        let Shape::Radio(radio) = &self.shape else {
             return format!("{which} Data goes the way of the arrows, acknowledgements come back.");
-        }
-        let mut text = format!("{which} Dashed lines are where stations go later.");
+        };
+        let mut text = format!("{which}{}", radio.moves());
         for flow in &self.flows {
-            let _ = write!(text, " {}: {}.", flow.name, flow.way());
+            let _ = write!(text, " {}: {}.", capital(&flow.name), flow.way());
         }
         text
     }
 
     /// What is to be seen, for those who do not see it.
     fn alt(&self) -> String {
-        let mut text = match self.kind {
-            TopologyKind::Chain => "Links one after the other:".to_owned(),
-            TopologyKind::Wlan => self.radio.as_ref().map(Radio::alt).unwrap_or_default(),
-            TopologyKind::Dumbbell => "Two routers with hosts on both sides:".to_owned(),
+        let mut text = match &self.shape {
+            Shape::Wired(Wired::Chain) => "Links one after the other:".to_owned(),
+            Shape::Radio(radio) => radio.alt(),
+            Shape::Wired(Wired::Dumbbell) => "Two routers with hosts on both sides:".to_owned(),
         };
         for link in &self.links {
             let _ = write!(text, " {}", link.sentence());
@@ -232,7 +251,8 @@ impl LinkText {
     }
 }
 
-/// The value that all have or nearly all; else how many values there are. What differs is listed
+/// The value that all have or nearly all; the one that most have, and how many others there are; else
+/// how many values there are. What differs is listed
 /// below the drawing.
 fn one_or_many(values: impl Iterator<Item = String>, plural: &str) -> String {
     let mut known: Vec<(String, usize)> = Vec::new();
@@ -245,16 +265,30 @@ fn one_or_many(values: impl Iterator<Item = String>, plural: &str) -> String {
     let all: usize = known.iter().map(|(_, count)| count).sum();
     match known.iter().max_by_key(|(_, count)| *count) {
         Some((value, count)) if count * 5 >= all * 4 => spaced(value),
+        Some((value, count)) if count * 2 > all => {
+            format!("{} and {} more", spaced(value), known.len() - 1)
+        }
         _ => format!("{} {plural}", known.len()),
     }
 }
 
+/// `first flow` as a sentence begins.
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(|first| first.to_ascii_uppercase());
+    first.into_iter().chain(letters).collect()
+}
+
 /// A number apart from its unit: `300 ms` for `300ms`.
-fn spaced(value: &str) -> String {
+pub(super) fn spaced(value: &str) -> String {
     let unit = value.find(|c: char| c.is_ascii_alphabetic());
     match unit {
         Some(place) if place > 0 && value.as_bytes()[place - 1].is_ascii_digit() => {
-            format!("{} {}", &value[..place], &value[place..])
+            let unit = match &value[place..] {
+                "us" => "\u{b5}s",
+                unit => unit,
+            };
+            format!("{} {unit}", &value[..place])
         }
         _ => value.to_owned(),
     }
@@ -268,7 +302,7 @@ fn varies(out: &mut String, cells: &[&Cell]) {
             let Some(path) = line.path.strip_prefix("topology.") else {
                 continue;
             };
-            let value = line.value.trim_matches('"').to_owned();
+            let value = spaced(line.value.trim_matches('"'));
             match paths.iter_mut().find(|(known, _)| known == path) {
                 Some((_, values)) if values.contains(&value) => {}
                 Some((_, values)) => values.push(value),

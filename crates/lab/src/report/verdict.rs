@@ -3,7 +3,10 @@
 use std::fmt::Write as _;
 
 use super::markup::{esc, measured, minus, slug};
-use crate::paper::{Checked, Isolated, Judged, Paper, Tally, Verdict};
+use crate::paper::{Checked, Isolated, Judged, Measured, Paper, Tally, Verdict};
+
+/// More figures of a check than this are named one by one.
+const MOST_IN_LINE: usize = 2;
 
 /// The class that gives a verdict its colour.
 pub(super) fn class(verdict: &Verdict) -> &'static str {
@@ -117,20 +120,38 @@ fn claim(out: &mut String, paper: &Paper, judged: &Judged) {
         "<p class=\"why\"><b>Why:</b> {}</p>",
         esc(judged.because.trim())
     );
-    checks(
-        out,
-        paper,
-        "What was asked, and what came of it",
-        &judged.evidence,
-    );
-    checks(
-        out,
-        paper,
-        "What the paper's own numbers must fulfil",
-        &judged.printed,
-    );
-    isolating(out, &judged.isolated);
+    if let Some(summary) = evidence(judged) {
+        let _ = writeln!(
+            out,
+            "<details class=\"evidence\"><summary>{summary}</summary>"
+        );
+        let parts = [
+            ("What was asked, and what came of it", &judged.evidence),
+            ("What the paper's own numbers must fulfil", &judged.printed),
+        ];
+        for (title, list) in parts {
+            checks(out, paper, title, list);
+        }
+        isolating(out, &judged.isolated);
+        out.push_str("</details>\n");
+    }
     out.push_str("</article>\n");
+}
+
+/// What there is to see of how a verdict came about, in a line.
+fn evidence(judged: &Judged) -> Option<String> {
+    let checks = || judged.evidence.iter().chain(&judged.printed);
+    let (all, held) = (
+        checks().count(),
+        checks().filter(|check| check.holds == Some(true)).count(),
+    );
+    let runs: usize = judged.isolated.iter().map(|one| one.measured.len()).sum();
+    let parts = [
+        (all > 0).then(|| format!("Checks that hold: {held} of {all}")),
+        (runs > 0).then(|| format!("Numbers that isolate the cause: {runs}")),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| parts.join(". "))
 }
 
 fn checks(out: &mut String, paper: &Paper, title: &str, checks: &[Checked]) {
@@ -171,6 +192,12 @@ fn answer(out: &mut String, paper: &Paper, check: &Checked) {
         .as_deref()
         .map(|window| paper.window_heading(window));
     let window = window.map_or(String::new(), |window| format!(", {}", esc(window)));
+    if check.measured.len() > MOST_IN_LINE {
+        let _ = write!(out, "<li class=\"answer {class}\"><b>{word}</b>{window}:");
+        named(out, &check.measured);
+        out.push_str("</li>\n");
+        return;
+    }
     let figures: Vec<String> = check.measured.iter().map(measured).collect();
     let unit = check
         .measured
@@ -189,18 +216,24 @@ fn isolating(out: &mut String, isolated: &[Isolated]) {
     for one in isolated {
         let _ = writeln!(
             out,
-            "<h5>Isolating runs: {}</h5>\n<dl class=\"runs\">",
+            "<h5>Isolating runs: {}</h5>",
             esc(one.says.trim_end_matches(':'))
         );
-        for figure in &one.measured {
-            let _ = writeln!(
-                out,
-                "<div><dt>{}</dt><dd>{}{}</dd></div>",
-                esc(&figure.label),
-                measured(figure),
-                esc(&figure.unit.suffix())
-            );
-        }
-        out.push_str("</dl>\n");
+        named(out, &one.measured);
     }
+}
+
+/// Figures, each under the name of what it is of.
+fn named(out: &mut String, figures: &[Measured]) {
+    out.push_str("<dl class=\"runs\">\n");
+    for figure in figures {
+        let _ = writeln!(
+            out,
+            "<div><dt>{}</dt><dd>{}{}</dd></div>",
+            esc(&figure.label),
+            measured(figure),
+            esc(&figure.unit.suffix())
+        );
+    }
+    out.push_str("</dl>\n");
 }

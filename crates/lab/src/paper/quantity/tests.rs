@@ -49,7 +49,7 @@ fn values_are_means_over_seeds() {
     };
     assert!((half - 25.41).abs() < 0.01, "{half}");
     assert_eq!(measured.unperturbed, Some(100.0));
-    assert_eq!(measured.text(), "102.0 ± 25.4");
+    assert_eq!(measured.text(), "102 ± 25", "two digits of the interval");
 }
 
 /// A ratio is taken seed by seed, so what both cells share in a seed cancels; a seed that one of

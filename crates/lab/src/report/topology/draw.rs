@@ -2,10 +2,9 @@
 
 use std::fmt::Write as _;
 
-use super::{FlowText, LinkText, Network};
+use super::{FlowText, LinkText, Network, Wired};
 use crate::report::chart::COLOURS;
 use crate::report::markup::{Frame, esc, svg, svg_text, text_width};
-use crate::scenario::TopologyKind;
 
 /// More flows than this share a line.
 const MOST_FLOWS: usize = 7;
@@ -14,17 +13,13 @@ const ROW: f64 = 40.0;
 /// The height of a host.
 const HOST: f64 = 28.0;
 
-/// Draws `network` in `frame`.
-pub(super) fn network(out: &mut String, network: &Network, frame: Frame) {
-    if let Some(radio) = &network.radio {
-        return super::radio::draw(out, network, radio, frame);
-    }
+/// Draws `network`, which is of hosts, routers and links in one of two shapes.
+pub(super) fn network(out: &mut String, network: &Network, wired: Wired, frame: Frame) {
     let drawing = Drawing::new(network, frame);
     svg(out, frame, drawing.height, &network.alt());
-    match network.kind {
-        TopologyKind::Dumbbell => drawing.dumbbell(out),
-        TopologyKind::Wlan => {}
-        TopologyKind::Chain => drawing.chain(out),
+    match wired {
+        Wired::Dumbbell => drawing.dumbbell(out),
+        Wired::Chain => drawing.chain(out),
     }
     drawing.hosts(out);
     out.push_str("</svg>\n");
@@ -117,25 +112,30 @@ impl<'a> Drawing<'a> {
         );
     }
 
-    fn dumbbell(&self, out: &mut String) {
-        let inner = self.right - self.left - self.host;
-        let start = self.left + self.host;
-        let routers = (start + inner * 0.24, start + inner * 0.76);
+    /// From all hosts to the routers at `ends`, and between these.
+    fn wires(&self, out: &mut String, ends: (f64, f64)) {
+        let middle = self.middle;
         for row in 0..self.rows {
             let y = self.row(row);
-            for (from, to) in [(start, routers.0), (self.right, routers.1)] {
+            for (from, to) in [(self.left + self.host, ends.0), (self.right, ends.1)] {
                 let _ = writeln!(
                     out,
-                    "<path class=\"wire\" d=\"M{from:.1} {y:.1}L{to:.1} {:.1}\"/>",
-                    self.middle
+                    "<path class=\"wire\" d=\"M{from:.1} {y:.1}L{to:.1} {middle:.1}\"/>"
                 );
             }
         }
         let _ = writeln!(
             out,
-            "<path class=\"wire thick\" d=\"M{:.1} {:.1}H{:.1}\"/>",
-            routers.0, self.middle, routers.1
+            "<path class=\"wire thick\" d=\"M{:.1} {middle:.1}H{:.1}\"/>",
+            ends.0, ends.1
         );
+    }
+
+    fn dumbbell(&self, out: &mut String) {
+        let inner = self.right - self.left - self.host;
+        let start = self.left + self.host;
+        let routers = (start + inner * 0.24, start + inner * 0.76);
+        self.wires(out, routers);
         let bottleneck = self
             .network
             .links
@@ -160,21 +160,7 @@ impl<'a> Drawing<'a> {
         let room = (self.right - start - 40.0) / links.len().max(1) as f64;
         let node = |number: usize| start + 20.0 + number as f64 * room;
         let ends = (node(0), node(links.len()));
-        for row in 0..self.rows {
-            let y = self.row(row);
-            for (from, to) in [(start, ends.0), (self.right, ends.1)] {
-                let _ = writeln!(
-                    out,
-                    "<path class=\"wire\" d=\"M{from:.1} {y:.1}L{to:.1} {:.1}\"/>",
-                    self.middle
-                );
-            }
-        }
-        let _ = writeln!(
-            out,
-            "<path class=\"wire thick\" d=\"M{:.1} {:.1}H{:.1}\"/>",
-            ends.0, self.middle, ends.1
-        );
+        self.wires(out, ends);
         let fits = links.iter().all(|link| {
             link.lines()
                 .iter()
@@ -208,31 +194,8 @@ impl<'a> Drawing<'a> {
         }
     }
 
-    /// What a link is, above and below its middle.
     fn says(&self, out: &mut String, x: f64, link: &LinkText) {
-        let lines = link.lines();
-        let (above, below) = lines.split_at(3.min(lines.len()));
-        for (number, line) in above.iter().rev().enumerate() {
-            let class = if number + 1 == above.len() {
-                "link-name middle"
-            } else {
-                "link-text middle"
-            };
-            svg_text(
-                out,
-                (x, self.middle - 9.0 - number as f64 * 14.0),
-                class,
-                line,
-            );
-        }
-        for (number, line) in below.iter().enumerate() {
-            svg_text(
-                out,
-                (x, self.middle + 18.0 + number as f64 * 14.0),
-                "link-text middle",
-                line,
-            );
-        }
+        says(out, (x, self.middle), link);
     }
 
     fn router(&self, out: &mut String, x: f64) {
@@ -250,6 +213,24 @@ impl LinkText {
         let lines = [&self.name, &self.rate, &self.delay, &self.queue, &self.back];
         let lines = lines.into_iter().map(String::as_str);
         lines.filter(|line| !line.is_empty()).collect()
+    }
+}
+
+/// What a link is, above and below its middle.
+pub(super) fn says(out: &mut String, (x, y): (f64, f64), link: &LinkText) {
+    let lines = link.lines();
+    let (above, below) = lines.split_at(3.min(lines.len()));
+    for (number, line) in above.iter().rev().enumerate() {
+        let class = if number + 1 == above.len() {
+            "link-name middle"
+        } else {
+            "link-text middle"
+        };
+        svg_text(out, (x, y - 9.0 - number as f64 * 14.0), class, line);
+    }
+    for (number, line) in below.iter().enumerate() {
+        let at = (x, y + 18.0 + number as f64 * 14.0);
+        svg_text(out, at, "link-text middle", line);
     }
 }
 

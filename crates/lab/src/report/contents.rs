@@ -1,0 +1,126 @@
+//! What is where: all papers with their parts, and each paper's tables and figures.
+
+use std::fmt::Write as _;
+
+use super::markup::{esc, slug};
+use crate::paper::{Part, Reported};
+
+/// A part of a paper's section: its anchor, its name, and what is in it by anchor.
+struct Place {
+    anchor: String,
+    name: &'static str,
+    inside: Vec<(String, String)>,
+}
+
+/// The contents of the whole page. Beside the text where there is room, before it elsewhere.
+pub(super) fn of_all(out: &mut String, papers: &[Reported<'_>]) {
+    out.push_str("<nav class=\"toc\" id=\"contents\" aria-label=\"Contents\">\n<ul>\n");
+    let link = |out: &mut String, anchor: &str, name: &str| {
+        let _ = write!(out, "<li><a href=\"#{anchor}\">{}</a>", esc(name));
+    };
+    if papers.len() > 1 {
+        link(out, "overview", "Overview");
+        out.push_str("</li>\n");
+    }
+    link(out, "guide", "How to read this");
+    out.push_str("</li>\n");
+    for one in papers {
+        link(out, &slug(&one.paper.name), &one.paper.name);
+        out.push_str("<ul>");
+        for place in places(one) {
+            link(out, &place.anchor, place.name);
+            out.push_str("</li>");
+        }
+        out.push_str("</ul></li>\n");
+    }
+    link(out, "words", "Words");
+    out.push_str("</li>\n</ul>\n</nav>\n");
+}
+
+/// The contents of one paper's section.
+pub(super) fn of_one(out: &mut String, one: &Reported<'_>) {
+    let id = slug(&one.paper.name);
+    let _ = write!(
+        out,
+        "<nav class=\"contents\" id=\"{id}-contents\" aria-label=\"Contents of {id}\"><ul>"
+    );
+    for place in places(one) {
+        let _ = write!(out, "<li><a href=\"#{}\">{}</a>", place.anchor, place.name);
+        if !place.inside.is_empty() {
+            out.push_str("<ul>");
+            for (anchor, title) in &place.inside {
+                let _ = write!(out, "<li><a href=\"#{anchor}\">{}</a></li>", esc(title));
+            }
+            out.push_str("</ul>");
+        }
+        out.push_str("</li>");
+    }
+    out.push_str("</ul></nav>\n");
+}
+
+/// Does the paper leave something out that has its own tables or figures here?
+pub(super) fn has_left_out(one: &Reported<'_>) -> bool {
+    !inside(one, Part::LeftOut, true, true).is_empty()
+}
+
+/// The parts that a paper's section has.
+fn places(one: &Reported<'_>) -> Vec<Place> {
+    let id = slug(&one.paper.name);
+    let figures = inside(one, Part::Published, false, true);
+    let left_out = inside(one, Part::LeftOut, true, true);
+    let parts = [
+        ("network", "Network", true, Vec::new()),
+        (
+            "tables",
+            "Tables",
+            true,
+            inside(one, Part::Published, true, false),
+        ),
+        ("figures", "Figures", !figures.is_empty(), figures),
+        (
+            "verdicts",
+            "Verdicts",
+            !one.report.verdicts.is_empty(),
+            Vec::new(),
+        ),
+        ("left-out", "Left out", !left_out.is_empty(), left_out),
+        ("sources", "Values", true, Vec::new()),
+    ];
+    let there = parts.into_iter().filter(|(_, _, is_there, _)| *is_there);
+    let place = |(part, name, _, inside)| Place {
+        anchor: format!("{id}-{part}"),
+        name,
+        inside,
+    };
+    there.map(place).collect()
+}
+
+/// Anchors and titles of the tables and figures of a part.
+fn inside(
+    one: &Reported<'_>,
+    part: Part,
+    with_tables: bool,
+    with_figures: bool,
+) -> Vec<(String, String)> {
+    let paper = &one.paper.name;
+    let mut found = Vec::new();
+    let tables = one.report.tables.iter().filter(|_| with_tables);
+    for table in tables.filter(|table| table.part == part) {
+        found.push((table_anchor(paper, &table.name), table.title.clone()));
+    }
+    let figures = one.report.figures.iter().filter(|_| with_figures);
+    for figure in figures.filter(|figure| figure.part == part) {
+        found.push((figure_anchor(paper, &figure.name), figure.title.clone()));
+    }
+    found
+}
+
+/// The anchor of a table.
+pub(super) fn table_anchor(paper: &str, name: &str) -> String {
+    format!("{paper}-{}", slug(name))
+}
+
+/// The anchor of a figure.
+pub(super) fn figure_anchor(paper: &str, name: &str) -> String {
+    format!("{paper}-figure-{}", slug(name))
+}
