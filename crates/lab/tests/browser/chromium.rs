@@ -49,6 +49,10 @@ impl Screen {
         is_dark: false,
         medium: "screen",
     };
+    pub(crate) const DESK_AT_NIGHT: Self = Self {
+        is_dark: true,
+        ..Self::DESK
+    };
     pub(crate) const TELEPHONE: Self = Self {
         width: 390,
         height: 844,

@@ -71,8 +71,9 @@ fn browser() -> Option<Chromium> {
 }
 
 /// Every report fits its window on a desk, on a telephone and on paper, whether details are open or closed:
-/// nothing sticks out, nothing is cut, nothing scrolls sideways but tables in their own frames. It asks
-/// the network for nothing, and the console stays silent.
+/// nothing sticks out, nothing is cut, nothing scrolls sideways but tables in their own frames, no text lies over
+/// another, and all text stands out from what is behind it. It asks the network for nothing, and the console stays
+/// silent.
 #[test]
 fn reports_fit_every_window() {
     let Some(mut browser) = browser() else {
@@ -82,6 +83,7 @@ fn reports_fit_every_window() {
         let path = file(&name, &page);
         for screen in [
             Screen::DESK,
+            Screen::DESK_AT_NIGHT,
             Screen::TELEPHONE,
             Screen::TELEPHONE_AT_NIGHT,
             Screen::PAPER,
@@ -115,7 +117,8 @@ fn reports_fit_every_window() {
 }
 
 /// The test above would notice: a page with an element that is too wide, one that is crushed, text that leaves its
-/// drawing, a picture from elsewhere and an error on the console is found wrong in all five ways.
+/// drawing or its box, texts over each other (in the page, in a drawing, slanted), text and a curve that are too
+/// faint, a picture from elsewhere and an error on the console is found wrong in all these ways, and in no other.
 #[test]
 fn faults_are_found() {
     let Some(mut browser) = browser() else {
@@ -125,13 +128,40 @@ fn faults_are_found() {
         <body><div id=\"wide\" style=\"width:700px\">wide</div>\
         <p style=\"width:20px\">crushed words that no one can read</p>\
         <svg viewBox=\"0 0 100 20\" width=\"100\"><text x=\"90\" y=\"15\">much too long</text></svg>\
+        <svg viewBox=\"0 0 300 200\" width=\"300\" font-size=\"12\"><text x=\"9\" y=\"20\">lower</text><text x=\"20\" y=\"24\">upper</text>\
+        <text transform=\"translate(60 90) rotate(-35)\">slanted</text><text transform=\"translate(68 90) rotate(-35)\">beside</text>\
+        <text transform=\"translate(160 90) rotate(-35)\">far away</text>\
+        <g><rect class=\"host\" x=\"9\" y=\"120\" width=\"20\" height=\"20\"/><text x=\"11\" y=\"135\">outside</text></g>\
+        <path class=\"ours\" d=\"M9 180H90\" stroke=\"#ddd\"/></svg>\
+        <div style=\"position:relative;height:60px\"><span>first</span><span style=\"position:absolute;left:5px;top:6px\">second</span></div>\
+        <p style=\"color:#999\">faint</p><p>plain</p>\
         <img src=\"http://127.0.0.1:9/x.png\" alt=\"\"><script>console.error('no')</script></body></html>";
     let path = file("faulty", page);
     let mut tab = browser.open(Screen::TELEPHONE, &path);
-    let faults = tab.evaluate(LAYOUT).to_string();
-    assert!(faults.contains("wide"), "{faults}");
-    assert!(faults.contains("much too long"), "{faults}");
-    assert!(faults.contains("crushed to 20"), "{faults}");
+    let Value::Array(faults) = tab.evaluate(LAYOUT) else {
+        panic!("no list of faults");
+    };
+    let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
+    for (kind, what) in [
+        ("the page is 708 wide", ""),
+        ("from 8 to 708", "'wide'"),
+        ("crushed to 20", "crushed words"),
+        ("cut in its drawing", "much too long"),
+        ("wider than its box", "outside"),
+        ("over each other", "'lower' and text. 'upper'"),
+        ("over each other", "'slanted' and text. 'beside'"),
+        ("over each other", "'first' and span. 'second'"),
+        ("too faint, 2.85 to 1", "'faint'"),
+        ("too faint, 1.36 to 1", "path.ours"),
+    ] {
+        let found = |fault: &&String| fault.contains(kind) && fault.contains(what);
+        let count = faults.iter().filter(found).count();
+        assert_eq!(count, 1, "{kind} {what}\n{}", faults.join("\n"));
+    }
+    for innocent in ["far away", "plain"] {
+        let blamed = faults.iter().find(|fault| fault.contains(innocent));
+        assert_eq!(blamed, None);
+    }
     let heard = tab.close();
     assert!(
         heard.requests.iter().any(|url| url.contains("x.png")),
