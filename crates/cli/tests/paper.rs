@@ -148,6 +148,10 @@ fn an_interrupt_keeps_what_is_finished() {
     );
     let page = read(&place.join("report.html"));
     assert!(page.contains("This report is partial."));
+    assert!(read(&place.join("summary.txt")).contains("(PARTIAL)"));
+    let csv = read(&place.join("verdicts.csv"));
+    let lines: Vec<&str> = csv.lines().skip(1).collect();
+    assert!(lines.iter().any(|line| line.ends_with(",true")), "{csv}");
     let first = papers[0]["paper"].as_str().expect("a name");
     let results: Value =
         serde_json::from_str(&read(&place.join(first).join("results.json"))).expect("JSON");

@@ -9,7 +9,7 @@ use super::verdict::{Judged, Verdict};
 use super::{Difference, Figure, Line, Paper, Point, Report, Reported};
 
 /// The columns of `tables.csv`, as `docs/results.md` describes them.
-const TABLES: [&str; 16] = [
+const TABLES: [&str; 17] = [
     "paper",
     "table",
     "cell",
@@ -26,9 +26,10 @@ const TABLES: [&str; 16] = [
     "difference_unit",
     "unperturbed",
     "note",
+    "partial",
 ];
 /// The columns of `verdicts.csv`.
-const VERDICTS: [&str; 7] = [
+const VERDICTS: [&str; 8] = [
     "paper",
     "id",
     "verdict",
@@ -36,9 +37,10 @@ const VERDICTS: [&str; 7] = [
     "says",
     "place",
     "because",
+    "partial",
 ];
 /// The columns of `figures.csv`.
-const FIGURES: [&str; 11] = [
+const FIGURES: [&str; 12] = [
     "paper",
     "figure",
     "line",
@@ -50,6 +52,7 @@ const FIGURES: [&str; 11] = [
     "mean",
     "half_width_95",
     "note",
+    "partial",
 ];
 
 /// A table of papers as CSV.
@@ -86,6 +89,7 @@ pub(super) fn tables_csv(papers: &[Reported<'_>]) -> Csv {
                             difference.map_or("", |difference| difference.unit),
                             &number(measured.unperturbed),
                             &row.note,
+                            partial(one),
                         ])?;
                     }
                 }
@@ -112,6 +116,7 @@ pub(super) fn verdicts_csv(papers: &[Reported<'_>]) -> Csv {
                 &judged.says,
                 &judged.place,
                 &judged.because,
+                partial(one),
             ])?;
         }
     }
@@ -131,7 +136,7 @@ pub(super) fn figures_csv(papers: &[Reported<'_>]) -> Csv {
                 for (place, point) in line.points.iter().enumerate() {
                     let label = figure.x.labels.get(place).map_or("", String::as_str);
                     writer.write_record([
-                        &one.paper.name,
+                        one.paper.name.as_str(),
                         &figure.name,
                         &line.label,
                         &point.x.to_string(),
@@ -142,6 +147,7 @@ pub(super) fn figures_csv(papers: &[Reported<'_>]) -> Csv {
                         &number(point.measured.map(|estimate| estimate.mean)),
                         &number(point.measured.and_then(half_width)),
                         &point.note,
+                        partial(one),
                     ])?;
                 }
             }
@@ -291,6 +297,11 @@ fn condition(verdict: &Verdict) -> &str {
         Verdict::Condition(condition) => condition,
         _ => "",
     }
+}
+
+/// Was the paper's run interrupted? Then a number may be missing, or rest on fewer seeds.
+fn partial(one: &Reported<'_>) -> &'static str {
+    if one.report.partial { "true" } else { "false" }
 }
 
 fn count(estimate: Option<Estimate>) -> String {

@@ -99,7 +99,7 @@ fn partial_results_are_marked() {
     assert!(Reported::summary(&reported).contains("PARTIAL"));
     let csv = String::from_utf8(Reported::tables_csv(&reported)).expect("UTF-8");
     assert!(
-        csv.contains("test,table,b,second,dccp,throughput,kbit/s,late,210,0,,,,,,odd"),
+        csv.contains("test,table,b,second,dccp,throughput,kbit/s,late,210,0,,,,,,odd,true"),
         "{csv}"
     );
 }
@@ -148,7 +148,9 @@ fn papers_are_counted_together() {
     assert_eq!(json["verdicts"]["reproduced"], 2);
     assert_eq!(json["papers"][1]["verdicts"][1]["id"], "T-2");
     let csv = String::from_utf8(Reported::verdicts_csv(&both)).expect("UTF-8");
-    assert!(csv.contains("\ntest,T-2,not testable here,,It is red.,somewhere,no colours here\n"));
+    assert!(
+        csv.contains("\ntest,T-2,not testable here,,It is red.,somewhere,no colours here,false\n")
+    );
 }
 
 /// A directory that is used again for all papers holds nothing of the former run, and what is not

@@ -87,7 +87,12 @@ impl Reported<'_> {
             let _ = writeln!(text, "  {name:<width$}  {sentence}{partial}");
         }
         let together = Self::together(papers).sentence();
-        let _ = writeln!(text, "  {:<width$}  {together}", "together");
+        let partial = if Self::is_partial(papers) {
+            " (PARTIAL)"
+        } else {
+            ""
+        };
+        let _ = writeln!(text, "  {:<width$}  {together}{partial}", "together");
         text
     }
 

@@ -2,6 +2,8 @@
 
 mod models;
 
+use std::collections::BTreeMap;
+
 use fairwire_units::{Duration, Rate};
 
 use super::place::{COMMAND_LINE, ScenarioError};
@@ -475,13 +477,22 @@ fn size_of_run(checker: &Checker<'_>, scenario: &Scenario) -> Result<(), Scenari
 /// How many packets a run moves over links at most: what the sources or the narrowest links can
 /// carry, times hops.
 pub(super) fn packet_hops(scenario: &Scenario) -> u128 {
-    let path = scenario.topology.path();
+    let topology = &scenario.topology;
+    let path = topology.path();
     let narrowest = path.iter().map(|(_, link)| link.rate.bits_per_s()).min();
     let narrowest = narrowest.unwrap_or(FASTEST_WLAN);
+    // Access links are each flow's own.
+    let shared = topology
+        .bottleneck
+        .as_ref()
+        .filter(|_| topology.kind == TopologyKind::Dumbbell);
+    let shared = shared.map_or(narrowest, |link| link.rate.bits_per_s());
     let mut per_second: u128 = 0;
+    // What is held back by the network, by the way that it takes: flows of one way share its links.
+    let mut ways: BTreeMap<(bool, Option<&str>), (u128, u128)> = BTreeMap::new();
     for (_, flow) in scenario.enabled_flows() {
         let smallest = flow.wire_bytes().max(IP_HEADER + UDP_HEADER);
-        let link_limit = u128::from(narrowest) / (u128::from(smallest) * 8) + 1;
+        let at_most = |rate: u64| u128::from(rate) / (u128::from(smallest) * 8) + 1;
         let source_limit = flow
             .interval()
             .map(|interval| u128::from(1_000_000_000 / interval.as_nanos().max(1)) + 1);
@@ -489,14 +500,23 @@ pub(super) fn packet_hops(scenario: &Scenario) -> u128 {
             .dccp
             .as_ref()
             .is_some_and(|dccp| dccp.back_ccid.is_some());
-        let ways = if dccp_both { 2 } else { 1 };
-        // A source over UDP sends what the link then drops; all others are held back by it.
+        let both = if dccp_both { 2 } else { 1 };
         let packets = match (flow.protocol(), source_limit) {
-            (Protocol::Udp, Some(source)) => source,
-            (_, Some(source)) => source.min(link_limit),
-            (_, None) => link_limit,
+            // A source over UDP sends what the link then drops; all others are held back by it.
+            (Protocol::Udp, Some(source)) => {
+                per_second = per_second.saturating_add(source);
+                continue;
+            }
+            (_, Some(source)) => source.min(at_most(narrowest)),
+            (_, None) => at_most(narrowest),
         };
-        per_second = per_second.saturating_add(packets * ways);
+        let way = (flow.from == Side::Left, flow.receiver.as_deref());
+        let (together, most) = ways.entry(way).or_default();
+        *together += packets * both;
+        *most = (*most).max(at_most(shared) * both);
+    }
+    for (together, most) in ways.into_values() {
+        per_second = per_second.saturating_add(together.min(most));
     }
     let seconds = u128::from(scenario.run.duration.as_nanos() / 1_000_000_000 + 1);
     // Over the air, the switch and the air again, whatever is between them.

@@ -1,11 +1,12 @@
 //! The report in a real browser: Chromium, at the width of a desk and as a telephone of 390 pixels.
 //!
-//! The page shows every paper of the catalogue with made-up numbers, so that nothing has to be simulated:
-//! what is tried here is how it looks. Without Chromium the tests say that they are skipped; with
+//! The page shows every paper of the catalogue with made-up numbers, as long as numbers get; and two papers
+//! with what they really come to, at two seeds. Without Chromium the tests say that they are skipped; with
 //! `FAIRWIRE_NO_SKIP=1` that is a failure (`scripts/setup` installs it).
 
 mod chromium;
 mod made_up;
+mod real;
 
 use std::path::PathBuf;
 
@@ -17,7 +18,7 @@ use serde_json::Value;
 /// What is wrong with how a page lies in its window: a list of sentences.
 const LAYOUT: &str = include_str!("layout.js");
 
-/// The report on all papers, and on each alone.
+/// The report on all papers, on each alone, and on two that were run.
 fn pages() -> Vec<(String, String)> {
     let papers: Vec<Paper> = catalogue()
         .iter()
@@ -46,6 +47,7 @@ fn pages() -> Vec<(String, String)> {
         .cloned()
         .collect();
     pages.push(("all".to_owned(), report::page(&all)));
+    pages.push(("real".to_owned(), real::page()));
     pages
 }
 

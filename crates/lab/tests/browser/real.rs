@@ -1,0 +1,45 @@
+//! A report as users get it: two papers that are quick to run, at two seeds each.
+
+use std::sync::atomic::AtomicBool;
+
+use fairwire_lab::campaign::{self, Batch, Campaign, run_batches};
+use fairwire_lab::paper::{Bundle, Paper, Reported};
+use fairwire_lab::report;
+
+/// Calls with curves over time and unperturbed runs; links with losses and fitted values.
+const PAPERS: [&str; 2] = ["voip", "satellite"];
+
+/// Their report.
+pub(crate) fn page() -> String {
+    let papers = PAPERS.map(|name| {
+        let bundle = Bundle::find(name).expect("a paper");
+        Paper::load(bundle, &Paper::adjust(true, Some(2))).expect("loads")
+    });
+    let batches: Vec<Batch<'_>> = papers
+        .iter()
+        .map(|paper| Batch {
+            name: &paper.name,
+            cells: &paper.cells,
+        })
+        .collect();
+    let stop = AtomicBool::new(false);
+    let campaign = Campaign {
+        name: String::new(),
+        threads: campaign::threads(),
+        stop: &stop,
+        progress: &|_| {},
+        capture: None,
+    };
+    let outcome = run_batches(&batches, campaign, &mut |_, _| Ok(()));
+    assert!(outcome.failure.is_none(), "{:?}", outcome.failure);
+    let reported: Vec<Reported<'_>> = papers
+        .iter()
+        .zip(&outcome.results)
+        .map(|(paper, results)| Reported {
+            paper,
+            report: paper.report(results),
+        })
+        .collect();
+    assert!(!Reported::is_partial(&reported));
+    report::page(&reported)
+}
