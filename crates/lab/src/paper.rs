@@ -248,47 +248,47 @@ impl Paper {
     pub fn report(&self, results: &Results) -> Report {
         let partial = results.partial || results.cells.len() < self.cells.len();
         Report {
-            how: quick::told(how(results), self.shortened.as_deref()),
+            how: quick::told(self.how(results), self.shortened.as_deref()),
             partial,
             tables: self.fill_tables(results),
             figures: self.fill_figures(results),
             verdicts: self.judge(results),
         }
     }
-}
 
-/// How the numbers came about.
-fn how(results: &Results) -> String {
-    let seeds = results.cells.iter().map(|cell| cell.runs.len());
-    let (least, most) = (seeds.clone().min().unwrap_or(0), seeds.max().unwrap_or(0));
-    let seeds = if least == most {
-        format!("{least} seeds")
-    } else {
-        format!("{least} to {most} seeds, as their spread asks")
-    };
-    let only_starts = |cell: &CellResult| cell.scenario.is_perturbed_only();
-    let random = |cell: &CellResult| cell.scenario.is_random();
-    let (starts, others) = (
-        results.cells.iter().any(only_starts),
-        results
-            .cells
-            .iter()
-            .any(|cell| random(cell) && !only_starts(cell)),
-    );
-    let drawn = match (starts, others) {
-        (true, false) => {
-            "Nothing in the paper is random: each flow starts up to one round trip late, drawn for each \
-             seed; the unperturbed run stands below each table."
-        }
-        (true, true) => {
-            "What the networks draw at random is drawn for each seed; where nothing else is random, each \
-             flow starts up to one round trip late, and the unperturbed run stands below the table."
-        }
-        (false, true) => "What the networks draw at random is drawn for each seed.",
-        (false, false) => "Nothing is random.",
-    };
-    format!(
-        "Means over {seeds}, with 95 % intervals (Student's t). {drawn} Differences are ours less what \
-         was printed, in its unit; those of percentages are in points."
-    )
+    /// How the numbers came about.
+    fn how(&self, results: &Results) -> String {
+        let seeds = results.cells.iter().map(|cell| cell.runs.len());
+        let (least, most) = (seeds.clone().min().unwrap_or(0), seeds.max().unwrap_or(0));
+        let seeds = if least == most {
+            format!("{least} seeds")
+        } else {
+            format!("{least} to {most} seeds, as their spread asks")
+        };
+        let only_starts = |cell: &&CellResult| cell.scenario.is_perturbed_only();
+        let random = |cell: &&CellResult| cell.scenario.is_random() && !only_starts(cell);
+        let starts = results.cells.iter().any(|cell| only_starts(&cell));
+        let others = results.cells.iter().any(|cell| random(&cell));
+        let drawn = match (starts, others) {
+            (true, false) => {
+                "Nothing in the paper is random: each flow starts up to one round trip late, drawn for each seed"
+            }
+            (true, true) => {
+                "What the networks draw at random is drawn for each seed; where nothing else is random, each \
+                 flow starts up to one round trip late"
+            }
+            (false, true) => "What the networks draw at random is drawn for each seed",
+            (false, false) => "Nothing is random",
+        };
+        let mut blocks = self.tables.iter().flat_map(|table| &table.blocks);
+        let unperturbed = if starts && blocks.any(|block| block.unperturbed) {
+            "; what the run without that says stands below the tables that it belongs to"
+        } else {
+            ""
+        };
+        format!(
+            "Means over {seeds}, with 95 % intervals (Student's t). {drawn}{unperturbed}. Differences are ours \
+             less what was printed, in its unit; those of percentages are in points."
+        )
+    }
 }

@@ -148,10 +148,15 @@ impl Sweep {
             format!("{}: {}", axis.name, values.collect::<Vec<_>>().join(", "))
         });
         let axes: Vec<String> = axes.collect();
+        // Where it holds everywhere or nowhere there is nothing to tell apart.
+        let along = if held == 0 || held == of {
+            String::new()
+        } else {
+            format!(" ({})", axes.join("; "))
+        };
         let because = format!(
-            "{because} Over the range of what is assumed{} it holds at {held} of {of} points ({}).",
-            self.about,
-            axes.join("; ")
+            "{because} Over the range of what is assumed{} it holds at {held} of {of} points{along}.",
+            self.about
         );
         let open = format!("at the assumed values and at {held} of {of} points of their range");
         let verdict = match verdict {

@@ -271,7 +271,11 @@ impl<'a> Drawing<'a> {
             .points
             .iter()
             .filter_map(|point| {
-                let (low, high) = point.measured?.interval()?;
+                // Where all seeds agree the band is as thin as the line.
+                let estimate = point.measured?;
+                let (low, high) = estimate
+                    .interval()
+                    .unwrap_or((estimate.mean, estimate.mean));
                 let shows = self.y.shows(low) && self.y.shows(high);
                 shows.then(|| (self.at_x(point.x), self.at_y(low), self.at_y(high)))
             })

@@ -251,8 +251,8 @@ impl LinkText {
     }
 }
 
-/// The value that all have or nearly all; the one that most have, and how many others there are; else
-/// how many values there are. What differs is listed
+/// The value that all have or nearly all; the one that most have or, of a few, the first, and how many
+/// others there are; else how many values there are. What differs is listed
 /// below the drawing.
 fn one_or_many(values: impl Iterator<Item = String>, plural: &str) -> String {
     let mut known: Vec<(String, usize)> = Vec::new();
@@ -263,12 +263,14 @@ fn one_or_many(values: impl Iterator<Item = String>, plural: &str) -> String {
         }
     }
     let all: usize = known.iter().map(|(_, count)| count).sum();
+    let with_others = |value: &str| format!("{} and {} more", spaced(value), known.len() - 1);
     match known.iter().max_by_key(|(_, count)| *count) {
         Some((value, count)) if count * 5 >= all * 4 => spaced(value),
-        Some((value, count)) if count * 2 > all => {
-            format!("{} and {} more", spaced(value), known.len() - 1)
-        }
-        _ => format!("{} {plural}", known.len()),
+        Some((value, count)) if count * 2 > all => with_others(value),
+        _ => match known.as_slice() {
+            [(first, _), _] | [(first, _), _, _] => with_others(first),
+            _ => format!("{} {plural}", known.len()),
+        },
     }
 }
 

@@ -475,7 +475,7 @@ fn size_of_run(checker: &Checker<'_>, scenario: &Scenario) -> Result<(), Scenari
 }
 
 /// How many packets a run moves over links at most: what the sources or the narrowest links can
-/// carry, times hops.
+/// carry, times hops, acknowledgements included.
 pub(super) fn packet_hops(scenario: &Scenario) -> u128 {
     let topology = &scenario.topology;
     let path = topology.path();
@@ -487,47 +487,50 @@ pub(super) fn packet_hops(scenario: &Scenario) -> u128 {
         .as_ref()
         .filter(|_| topology.kind == TopologyKind::Dumbbell);
     let shared = shared.map_or(narrowest, |link| link.rate.bits_per_s());
-    let mut per_second: u128 = 0;
-    // What is held back by the network, by the way that it takes: flows of one way share its links.
-    let mut ways: BTreeMap<(bool, Option<&str>), (u128, u128)> = BTreeMap::new();
+    // Packets a second by the way that they take, whose links its flows share: what they offer together, of
+    // that what nothing holds back, and what the links carry.
+    let mut ways: BTreeMap<(bool, Option<&str>), [u128; 3]> = BTreeMap::new();
     for (_, flow) in scenario.enabled_flows() {
         let smallest = flow.wire_bytes().max(IP_HEADER + UDP_HEADER);
         let at_most = |rate: u64| u128::from(rate) / (u128::from(smallest) * 8) + 1;
         let source_limit = flow
             .interval()
             .map(|interval| u128::from(1_000_000_000 / interval.as_nanos().max(1)) + 1);
-        let dccp_both = flow
-            .dccp
-            .as_ref()
-            .is_some_and(|dccp| dccp.back_ccid.is_some());
-        let both = if dccp_both { 2 } else { 1 };
-        let packets = match (flow.protocol(), source_limit) {
+        let is_udp = matches!(flow.protocol(), Protocol::Udp);
+        let packets = match source_limit {
             // A source over UDP sends what the link then drops; all others are held back by it.
-            (Protocol::Udp, Some(source)) => {
-                per_second = per_second.saturating_add(source);
-                continue;
-            }
-            (_, Some(source)) => source.min(at_most(narrowest)),
-            (_, None) => at_most(narrowest),
+            Some(source) if is_udp => source,
+            Some(source) => source.min(at_most(narrowest)),
+            None => at_most(narrowest),
         };
         let way = (flow.from == Side::Left, flow.receiver.as_deref());
-        let (together, most) = ways.entry(way).or_default();
-        *together += packets * both;
-        *most = (*most).max(at_most(shared) * both);
+        let [offered, unheld, carried] = ways.entry(way).or_default();
+        *offered += packets;
+        *unheld += if is_udp { packets } else { 0 };
+        *carried = (*carried).max(at_most(shared));
     }
-    for (together, most) in ways.into_values() {
-        per_second = per_second.saturating_add(together.min(most));
-    }
-    let seconds = u128::from(scenario.run.duration.as_nanos() / 1_000_000_000 + 1);
     // Over the air, the switch and the air again, whatever is between them.
-    let least = if scenario.topology.wlan.is_some() {
-        4
-    } else {
-        0
-    };
+    let least = if topology.wlan.is_some() { 4 } else { 0 };
+    let hops = path.len().max(least) as u128;
+    let per_second = ways.into_values().map(|[offered, unheld, carried]| {
+        // What is held back is acknowledged, every second packet or each; what is not is dropped half way.
+        let through = offered.min(carried).saturating_mul(hops);
+        let acknowledgements = (offered - unheld).min(carried).saturating_mul(hops) / 2;
+        let dropped = unheld.saturating_sub(carried).saturating_mul(hops / 2);
+        through
+            .saturating_add(acknowledgements)
+            .saturating_add(dropped)
+    });
+    let per_second = per_second.fold(0, u128::saturating_add);
+    let both = scenario.enabled_flows().any(|(_, flow)| {
+        flow.dccp
+            .as_ref()
+            .is_some_and(|dccp| dccp.back_ccid.is_some())
+    });
+    let seconds = u128::from(scenario.run.duration.as_nanos() / 1_000_000_000 + 1);
     per_second
         .saturating_mul(seconds)
-        .saturating_mul(path.len().max(least) as u128)
+        .saturating_mul(if both { 2 } else { 1 })
 }
 
 /// In a paper's scenario every value of topology, flows and timing says where it comes from.

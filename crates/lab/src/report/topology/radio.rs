@@ -193,7 +193,7 @@ pub(super) fn draw(out: &mut String, network: &Network, radio: &Radio, frame: Fr
     }
     drawing.boxes(out);
     for (number, line) in drawing.below.iter().enumerate() {
-        let y = drawing.stations + BOX + 18.0 + number as f64 * 14.0;
+        let y = drawing.stations + BOX + 20.0 + number as f64 * 14.0;
         svg_text(out, (frame.width / 2.0, y), "link-text middle", line);
     }
     out.push_str("</svg>\n");
@@ -261,7 +261,7 @@ impl<'a> Drawing<'a> {
             switch,
             aps,
             stations,
-            height: stations + BOX + 10.0 + below.len() as f64 * 14.0,
+            height: stations + BOX + 12.0 + below.len() as f64 * 14.0,
             below,
         }
     }
