@@ -166,7 +166,7 @@ impl Paper {
         let figures = manifest
             .figures
             .into_iter()
-            .map(|figure| figure.resolve(&names));
+            .map(|figure| figure.hurried(shorter.is_some()).resolve(&names));
         let mut figures: Vec<FigurePlan> = figures.collect::<Result<_, _>>().map_err(refuse)?;
         let shortened = shorter.map(|quick| quick.says.clone());
         if shortened.is_some() {

@@ -122,6 +122,9 @@ pub struct Point {
 pub struct Mark {
     /// Where, in units of the horizontal axis (series: seconds).
     pub at: f64,
+    /// Where it is in a quick form that moves it.
+    #[serde(default)]
+    pub quick: Option<f64>,
     /// What is there.
     pub label: String,
 }

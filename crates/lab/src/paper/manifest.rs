@@ -1,15 +1,18 @@
 //! A paper's own file: what it is called, which scenarios it has, which tables are printed.
 
+mod metric;
+
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
 use super::figure::WrittenFigure;
-use super::quantity::{Quantity, Written};
+use super::quantity::Quantity;
 use super::quick::Quick;
 use super::sweep::Sweep;
 use super::{Moment, Names, Unit};
-use crate::results::{Subject, WHOLE};
+use crate::results::WHOLE;
+use metric::WrittenMetric;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -97,24 +100,6 @@ struct WrittenCell {
     label: String,
 }
 
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct WrittenMetric {
-    metric: String,
-    unit: String,
-    digits: Option<usize>,
-    /// Multiplies what was measured, where the paper did so.
-    #[serde(default = "once")]
-    times: f64,
-    /// What the paper calls it, if it has a number for it.
-    published: Option<String>,
-    #[serde(default)]
-    note: String,
-    /// Does it stand among the numbers of the unperturbed run?
-    #[serde(default = "yes")]
-    unperturbed: bool,
-}
-
 /// A table whose names exist.
 #[derive(Clone, Debug)]
 pub(super) struct TablePlan {
@@ -144,6 +129,8 @@ pub(super) struct RowPlan {
     pub(super) label: String,
     pub(super) flow: String,
     pub(super) quantity: Quantity,
+    /// Not the number, but how many runs the rule for repetitions asks for to know it.
+    pub(super) repetitions: bool,
     /// The printed number in the block's unit, and what is odd about it.
     pub(super) published: Option<(f64, String)>,
 }
@@ -182,31 +169,21 @@ impl WrittenTable {
     }
 
     fn block(&self, metric: &WrittenMetric, names: &Names<'_>) -> Result<BlockPlan, String> {
-        let mut unit = Unit::find(&metric.unit).ok_or_else(|| {
-            format!(
-                "unknown unit '{}': write one of {}",
-                metric.unit,
-                Unit::names()
-            )
-        })?;
-        unit.digits = metric.digits.unwrap_or(unit.digits);
+        let unit = metric.unit()?;
+        let mut factor = 1.0;
         let mut rows = Vec::new();
         for flow in &self.flows {
             for cell in &self.cells {
-                rows.push(self.row(metric, unit, (flow, cell), names)?);
+                let row = self.row(metric, unit, (flow, cell), names)?;
+                factor = metric.factor(row.quantity.base(), unit)?;
+                rows.push(row);
             }
         }
-        let meaning = names.meaning(&metric.metric);
-        let meaning = if metric.note.is_empty() {
-            meaning
-        } else {
-            format!("{meaning} {}", metric.note)
-        };
         Ok(BlockPlan {
-            metric: metric.metric.clone(),
-            meaning,
+            metric: metric.called().to_owned(),
+            meaning: metric.meaning(names),
             unit: Unit {
-                scale: unit.scale / metric.times,
+                scale: unit.scale / factor,
                 ..unit
             },
             unperturbed: self.unperturbed && metric.unperturbed,
@@ -221,21 +198,11 @@ impl WrittenTable {
         (flow, cell): (&str, &WrittenCell),
         names: &Names<'_>,
     ) -> Result<RowPlan, String> {
-        let quantity = Written {
-            cell: Some(cell.cell.clone()),
-            flow: (flow != Subject::All.to_string()).then(|| flow.to_owned()),
-            metric: Some(metric.metric.clone()),
-            ..Written::default()
-        };
-        let quantity = quantity.resolve(names)?;
-        if quantity.base() != unit.base {
-            return Err(format!("'{}' is not in '{}'", metric.metric, unit.name));
-        }
-        let called = metric.published.as_ref().unwrap_or(&metric.metric);
+        let quantity = metric.quantity(flow, &cell.cell, names)?;
         let published = self
             .published
             .as_ref()
-            .and_then(|table| names.published(table, &cell.cell, flow, called))
+            .and_then(|table| names.published(table, &cell.cell, flow, metric.published()))
             .map(|number| {
                 let value = number.value * number.unit.scale / unit.scale;
                 (value, number.note.clone())
@@ -245,6 +212,7 @@ impl WrittenTable {
             label: cell.label.clone(),
             flow: flow.to_owned(),
             quantity,
+            repetitions: metric.repetitions,
             published,
         })
     }

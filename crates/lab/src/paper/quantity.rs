@@ -5,6 +5,7 @@
 //! loaded, so that evaluating can only find that a run does not have a value.
 
 mod equation;
+mod repetitions;
 
 use std::collections::BTreeMap;
 

@@ -94,7 +94,7 @@ pub(crate) fn paper_keeping_loss(claims: &str) -> Result<Paper, super::PaperErro
 }
 
 /// The paper with `more` behind its manifest, loaded as `adjust` says.
-pub(super) fn extended_paper(
+pub(crate) fn extended_paper(
     claims: &str,
     more: &str,
     adjust: &Adjust,

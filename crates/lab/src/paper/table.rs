@@ -106,7 +106,13 @@ impl RowPlan {
             note,
             measured: windows
                 .iter()
-                .map(|window| self.quantity.measure(lens, window, unit))
+                .map(|window| {
+                    if self.repetitions {
+                        self.quantity.repetitions(lens, window, unit)
+                    } else {
+                        self.quantity.measure(lens, window, unit)
+                    }
+                })
                 .collect(),
         }
     }

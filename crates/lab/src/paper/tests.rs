@@ -1,6 +1,6 @@
 //! The papers that are built in, and reports over synthetic results.
 
-use super::synthetic::{paper, results};
+use super::synthetic::{extended_paper, paper, results};
 use super::{Bundle, Paper, Reported, catalogue};
 use crate::scenario::Adjust;
 
@@ -198,4 +198,68 @@ fn a_table_alone_needs_its_own_cells() {
         words.contains("'table9'") && words.contains("table1, table2"),
         "{words}"
     );
+}
+
+/// A table `t` of cell `a` with one metric.
+fn one_metric(metric: &str) -> Result<Paper, super::PaperError> {
+    let more = format!(
+        "[[tables]]\nname = \"t\"\ntitle = \"T\"\nheading = \"what\"\n\
+         cells = [{{ cell = \"a\", label = \"first\" }}]\nflows = [\"dccp\"]\nmetrics = [{metric}]\n"
+    );
+    extended_paper("claims = []", &more, &Adjust::default())
+}
+
+/// A rate is a total over a time: 100 and 104 kbit/s make 1,000 and 1,040 kB in 80 s, 1,020 in the
+/// mean, and that times 1.5 where the paper did so. The rule for repetitions takes runs by threes:
+/// 90, 100 and 110 ask for 16, 100, 100 and 100 for three; a seventh run waits for two more.
+#[test]
+fn what_tables_make_of_metrics() {
+    let made = |metric: &str, values: &[(f64, f64)]| {
+        let paper = one_metric(metric).expect("loads");
+        let table = paper.report(&results(&paper, &[("a", values)])).tables;
+        let table = table.last().expect("a table");
+        let estimate = table.blocks[0].rows[0].measured[0].estimate;
+        (table.blocks[0].metric.clone(), estimate.expect("runs").mean)
+    };
+    let load =
+        r#"{ metric = "throughput", name = "load", unit = "B", over = "80 s", times = 1.5 }"#;
+    let (name, bytes) = made(load, &[(100.0, 0.0), (104.0, 0.0)]);
+    assert_eq!(name, "load");
+    assert!((bytes - 1_530_000.0).abs() < 1e-3, "{bytes}");
+    let nothing = r#"{ metric = "throughput", less = "throughput", unit = "kbit/s" }"#;
+    assert!(made(nothing, &[(100.0, 0.0)]).1.abs() < 1e-9);
+    let asks = r#"{ metric = "throughput", unit = "runs", repetitions = true }"#;
+    let runs = [90.0, 100.0, 110.0, 100.0, 100.0, 100.0, 500.0].map(|value| (value, 0.0));
+    assert!((made(asks, &runs).1 - (16.0 + 3.0) / 2.0).abs() < 1e-9);
+}
+
+/// What makes no sense is told: bits that are no bytes, packets without a size, a time that is
+/// none, repetitions of another unit.
+#[test]
+fn impossible_metrics_are_told() {
+    for (metric, told) in [
+        (
+            r#"{ metric = "throughput", unit = "KB" }"#,
+            "is not in 'KB'",
+        ),
+        (
+            r#"{ metric = "sent_rate", unit = "KB", over = "5 s" }"#,
+            "is not in 'KB'",
+        ),
+        (
+            r#"{ metric = "throughput", unit = "KB", over = "5" }"#,
+            "is not a time",
+        ),
+        (
+            r#"{ metric = "sent_rate", unit = "KB", over = "5 s", each = "1" }"#,
+            "is not a size",
+        ),
+        (
+            r#"{ metric = "throughput", unit = "kbit/s", repetitions = true }"#,
+            "'repetitions' are in 'runs'",
+        ),
+    ] {
+        let error = one_metric(metric).expect_err(told).to_string();
+        assert!(error.contains(told), "{error}");
+    }
 }

@@ -24,6 +24,8 @@ const UNITS: &[Unit] = &[
     unit("packets/s", "packets/s", 1.0, 2),
     unit("times", "times", 1.0, 1),
     unit("B", "B", 1.0, 0),
+    unit("KB", "B", 1024.0, 0),
+    unit("runs", "runs", 1.0, 0),
     unit("", "", 1.0, 3),
 ];
 

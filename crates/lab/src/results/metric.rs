@@ -71,6 +71,7 @@ metrics! {
     JitterMean "jitter_mean" "s" "Mean of the absolute difference between the delays of two packets that arrived one after the other.";
     JitterSpread "jitter_spread" "s" "Standard deviation of the one-way delays.";
     JitterGap "jitter_gap" "s" "Mean of the absolute difference between two gaps between arrivals that followed each other.";
+    JitterPeriods "jitter_periods" "s" "Mean of the absolute difference between the mean delays of two successive periods of the series (1 s if none is set), of those in the window in which something arrived.";
     JitterRange "jitter_range" "s" "The greatest delay less the least.";
     FirstLoss "first_loss" "s" "When the first data packet was dropped, from the beginning of the run.";
     PeakThroughput "peak_throughput" "bit/s" "The greatest throughput of a period of the series (1 s if none is set).";

@@ -6,7 +6,7 @@ use fairwire_measure::{Moments, jain, max_over_min};
 use fairwire_units::{Duration, Instant};
 
 use super::build::{Built, Watch};
-use super::flow_meter::{FlowMeter, FlowWindow};
+use super::flow_meter::{FlowMeter, FlowPeriod, FlowWindow};
 use super::link_meter::{FlowDrops, LinkMeter};
 use super::sample::Reading;
 use super::store::Store;
@@ -150,6 +150,7 @@ fn flow_values(out: &mut Collector<'_>, flow: &Direction<'_>) {
         let counts = &flow.meter.counts[index];
         let seconds = span.length();
         let goodputs = goodputs(flow.meter, out.windows, span);
+        let steps = jitter_of_periods(flow.meter, out.windows, span);
         let mut add = |metric, value| out.add(&flow.subject, index, metric, value);
         add(Metric::Throughput, Some(counts.traffic.throughput(seconds)));
         if !flow.meter.has_data {
@@ -184,6 +185,7 @@ fn flow_values(out: &mut Collector<'_>, flow: &Direction<'_>) {
         add(Metric::GoodputSpread, goodputs.deviation());
         voice::values(&mut add, flow.flow, counts);
         delays(&mut add, counts, &flow.back.counts[index]);
+        add(Metric::JitterPeriods, steps);
         sampled(&mut add, flow, span);
         if index == 0 {
             add(
@@ -319,6 +321,26 @@ fn goodputs(meter: &FlowMeter, windows: &Windows, span: Span) -> Moments {
     goodputs
 }
 
+/// The mean step from the mean delay of a period within `span` to that of the next, s. A period in
+/// which nothing arrived has no delay, and no step leads to it or from it.
+fn jitter_of_periods(meter: &FlowMeter, windows: &Windows, span: Span) -> Option<f64> {
+    let within = meter.periods.iter().enumerate().filter(|(number, _)| {
+        let period = windows.period_span(*number);
+        span.from <= period.from && period.to <= span.to
+    });
+    let delays: Vec<Option<f64>> = within.map(|(_, period)| mean_delay(period)).collect();
+    let steps = delays
+        .windows(2)
+        .filter_map(|pair| Some((pair[1]? - pair[0]?).abs()));
+    let steps: Moments = steps.collect();
+    steps.mean()
+}
+
+/// The mean delay of what arrived in a period, s.
+fn mean_delay(period: &FlowPeriod) -> Option<f64> {
+    (period.delivered > 0).then(|| period.delay.as_secs_f64() / period.delivered as f64)
+}
+
 fn rate(bytes: u64, span: Span) -> f64 {
     bytes as f64 * 8.0 / span.length().as_secs_f64()
 }
@@ -349,12 +371,9 @@ fn flow_series(out: &mut Collector<'_>, flow: &Direction<'_>) {
     out.series(subject, SeriesMetric::Goodput, goodput);
     let dropped = flow.drops.periods.iter().map(|count| f64::from(*count));
     out.series(subject, SeriesMetric::Dropped, dropped.collect());
-    let delay = periods.iter().map(|period| {
-        if period.delivered == 0 {
-            return f64::NAN;
-        }
-        period.delay.as_secs_f64() / period.delivered as f64
-    });
+    let delay = periods
+        .iter()
+        .map(|period| mean_delay(period).unwrap_or(f64::NAN));
     out.series(subject, SeriesMetric::Delay, delay.collect());
     let gauges: [(SeriesMetric, Gauge); 5] = [
         (SeriesMetric::Cwnd, |reading| reading.cwnd),

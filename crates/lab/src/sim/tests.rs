@@ -457,3 +457,17 @@ fn checksums_of_simulated_payloads_hold() {
     // 964 bytes of payload in 1,008 of wire; acknowledgements are no part of it.
     assert!((ratio - 964.0 / 1_008.0).abs() < 1e-3, "{ratio}");
 }
+
+/// Twice what a link carries, and a queue that takes it all: each packet waits 2 ms longer than the
+/// one before it, which is 0.5 s for each second of arrivals, for 250 packets arrive in it.
+#[test]
+fn jitter_by_packet_and_by_second() {
+    let text = UDP.replace("\"4 packets\"", "\"5000 packets\"");
+    let run = once(&scenario(&text), 1);
+    let flow = Subject::flow("cbr");
+    let by_packet = value(&run, &flow, Metric::JitterMean);
+    assert!((by_packet - 0.002).abs() < 1e-6, "{by_packet}");
+    let by_second = value(&run, &flow, Metric::JitterPeriods);
+    // The first second has 7 packets less, so its mean lies 14 ms behind: 2 ms in nine steps.
+    assert!((by_second - 0.5).abs() < 0.002, "{by_second}");
+}

@@ -143,6 +143,14 @@ impl LinePlan {
 }
 
 impl WrittenFigure {
+    /// With its marks where a quick form has them.
+    pub(in crate::paper) fn hurried(mut self, is_quick: bool) -> Self {
+        for mark in self.marks.iter_mut().filter(|_| is_quick) {
+            mark.at = mark.quick.unwrap_or(mark.at);
+        }
+        self
+    }
+
     pub(in crate::paper) fn resolve(self, names: &Names<'_>) -> Result<FigurePlan, String> {
         let name = self.name.clone();
         self.resolve_parts(names)

@@ -1,8 +1,9 @@
 //! Figures: what they show, and what is refused when a paper is loaded.
 
 use crate::paper::PaperError;
-use crate::paper::synthetic::{figured_paper, results, run_with_throughput};
+use crate::paper::synthetic::{extended_paper, figured_paper, results, run_with_throughput};
 use crate::paper::{Figure, Paper};
+use crate::scenario::Adjust;
 
 /// A figure over both cells of the synthetic paper with what `more` says.
 fn over_cells(more: &str) -> Result<Paper, PaperError> {
@@ -166,5 +167,33 @@ fn what_cannot_be_drawn_is_refused() {
             error.contains("figure f") && error.contains(words),
             "{words}: {error}"
         );
+    }
+}
+
+/// A quick form that moves an event moves its mark; a mark that says nothing of it stays.
+#[test]
+fn marks_move_with_the_quick_form() {
+    let more = r#"
+[[figures]]
+name = "f"
+title = "F"
+kind = "line"
+series = "throughput"
+y = { unit = "bit/s" }
+marks = [{ at = 10, quick = 5, label = "moved" }, { at = 12, label = "stays" }]
+lines = [{ label = "one", cell = "a", flow = "dccp" }]
+[quick]
+says = "Shorter."
+set = []
+"#;
+    for (quick, wanted) in [(false, [10.0, 12.0]), (true, [5.0, 12.0])] {
+        let adjust = Adjust {
+            quick,
+            ..Adjust::default()
+        };
+        let paper = extended_paper("claims = []", more, &adjust).expect("loads");
+        let figure = only(&paper, &[]);
+        let marks: Vec<f64> = figure.marks.iter().map(|mark| mark.at).collect();
+        assert_eq!(marks, wanted);
     }
 }

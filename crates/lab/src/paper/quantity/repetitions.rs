@@ -1,0 +1,52 @@
+//! How many runs a quantity asks for: the rule of the paper wifi-handoff (its equation 15).
+
+use fairwire_measure::{Confidence, Moments, Repetitions};
+
+use super::{Lens, Measured, Quantity};
+use crate::paper::Unit;
+
+/// Runs that the rule looks at first, as the paper has it.
+const BASE: usize = 3;
+
+/// More is not a number of runs but "never".
+const RULE: Repetitions = Repetitions::five_percent(BASE as u64, 1_000_000);
+
+impl Quantity {
+    /// What the rule says after three runs, for each three that there are, one after the other;
+    /// their mean, and the interval if there are more than three runs.
+    pub(in crate::paper) fn repetitions(
+        &self,
+        lens: &Lens<'_>,
+        window: &str,
+        unit: Unit,
+    ) -> Measured {
+        let seeds = self.by_seed(lens, window).unwrap_or_default();
+        let values: Vec<f64> = seeds.values().copied().flatten().collect();
+        let asked: Moments = values.chunks_exact(BASE).map(asked_by).collect();
+        Measured {
+            label: self.label(),
+            unit,
+            estimate: asked.estimate(Confidence::STUDENT_95),
+            asked: seeds.len() / BASE,
+            unperturbed: None,
+        }
+    }
+}
+
+fn asked_by(runs: &[f64]) -> f64 {
+    let so_far: Moments = runs.iter().copied().collect();
+    RULE.needed(&so_far) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::asked_by;
+
+    /// By hand: 90, 100, 110 have s = 10, so (1.96 * 10 / 5)^2 = 15.37 runs, 16 of them; equal runs
+    /// ask for the three that were made.
+    #[test]
+    fn three_runs_ask() {
+        assert!((asked_by(&[90.0, 100.0, 110.0]) - 16.0).abs() < 1e-9);
+        assert!((asked_by(&[100.0, 100.0, 100.0]) - 3.0).abs() < 1e-9);
+    }
+}
