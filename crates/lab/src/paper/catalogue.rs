@@ -25,7 +25,8 @@ macro_rules! bundle {
 
 const BUNDLES: &[Bundle] = &[
     bundle!("wifi-handoff":
-        "paper.toml" "tables.toml" "claims.toml" "table3.csv" "table4.csv" "digests.toml"
+        "paper.toml" "tables.toml" "isolating.toml" "claims.toml" "table3.csv" "table4.csv"
+        "digests.toml"
     ),
     bundle!("voip":
         "paper.toml" "joins.toml" "late-call.toml" "segment.toml" "isolating.toml" "claims.toml"

@@ -202,7 +202,7 @@ impl WrittenTable {
         let published = self
             .published
             .as_ref()
-            .and_then(|table| names.published(table, &cell.cell, flow, metric.published()))
+            .and_then(|table| names.published(table, &cell.cell, flow, metric.published()?))
             .map(|number| {
                 let value = number.value * number.unit.scale / unit.scale;
                 (value, number.note.clone())

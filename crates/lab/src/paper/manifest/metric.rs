@@ -46,9 +46,11 @@ impl WrittenMetric {
         self.name.as_ref().unwrap_or(&self.metric)
     }
 
-    /// What the paper calls it.
-    pub(super) fn published(&self) -> &str {
-        self.published.as_ref().unwrap_or(&self.metric)
+    /// What the paper calls it: the metric's name unless it says otherwise. A number of repetitions
+    /// is not the metric, so its printed one has to be named.
+    pub(super) fn published(&self) -> Option<&str> {
+        let own = (!self.repetitions).then_some(self.metric.as_str());
+        self.published.as_deref().or(own)
     }
 
     /// What it is, in sentences.
