@@ -139,9 +139,9 @@ impl Scenario {
         !self.is_random_by_itself() && self.is_random()
     }
 
-    /// How much there is to compute in one run: packets over links, at most.
+    /// How much there is to compute in one run, in no unit: what progress is measured by.
     pub fn work(&self) -> u64 {
-        u64::try_from(check::packet_hops(self)).unwrap_or(u64::MAX)
+        u64::try_from(check::work(self)).unwrap_or(u64::MAX)
     }
 
     /// The round-trip time of `flow`'s path when nobody else is on it: a data packet there, a

@@ -27,6 +27,8 @@ const MAX_PACKET_HOPS: u128 = 20_000_000_000;
 
 /// What a medium of 802.11g carries at most, bits per second.
 const FASTEST_WLAN: u64 = 54_000_000;
+/// As long as so many links takes what the two ends of a packet do with it, roughly.
+const ENDS: u128 = 4;
 /// What a processor moves in a second, roughly: for telling how long a refused run would take.
 const HOPS_PER_SECOND: u128 = 1_000_000;
 
@@ -476,7 +478,18 @@ fn size_of_run(checker: &Checker<'_>, scenario: &Scenario) -> Result<(), Scenari
 
 /// How many packets a run moves over links at most: what the sources or the narrowest links can
 /// carry, times hops, acknowledgements included.
-pub(super) fn packet_hops(scenario: &Scenario) -> u128 {
+fn packet_hops(scenario: &Scenario) -> u128 {
+    load(scenario, 0)
+}
+
+/// What a run takes to compute, counted in packets over links: what a packet's two ends do with it takes as
+/// long as some links.
+pub(super) fn work(scenario: &Scenario) -> u128 {
+    load(scenario, ENDS)
+}
+
+/// Packets over links at most, as if each way were longer by `beside` links.
+fn load(scenario: &Scenario, beside: u128) -> u128 {
     let topology = &scenario.topology;
     let path = topology.path();
     let narrowest = path.iter().map(|(_, link)| link.rate.bits_per_s()).min();
@@ -511,7 +524,7 @@ pub(super) fn packet_hops(scenario: &Scenario) -> u128 {
     }
     // Over the air, the switch and the air again, whatever is between them.
     let least = if topology.wlan.is_some() { 4 } else { 0 };
-    let hops = path.len().max(least) as u128;
+    let hops = path.len().max(least) as u128 + beside;
     let per_second = ways.into_values().map(|[offered, unheld, carried]| {
         // What is held back is acknowledged, every second packet or each; what is not is dropped half way.
         let through = offered.min(carried).saturating_mul(hops);
