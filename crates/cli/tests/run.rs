@@ -243,7 +243,7 @@ fn failures_have_words_and_numbers() {
     std::fs::write(&bad, text).expect("written");
     let bad = bad.display().to_string();
     let missing = place.join("missing.toml").display().to_string();
-    let cases: [(&[&str], i32, &str); 15] = [
+    let cases: [(&[&str], i32, &str); 16] = [
         (&["perf", "-c", "::1", "-t", "-1"], 2, "'-1' is no time"),
         (&["perf", "-c", "::1", "-i", "0.05"], 2, "-i is too short"),
         (&["perf", "-c", "::1", "-p", "0"], 2, "-p 0"),
@@ -252,6 +252,7 @@ fn failures_have_words_and_numbers() {
         (&["run", DUMBBELL, "--set", "nokey=1"], 2, "cells"),
         (&["run", &bad], 2, "bad.toml:15:8"),
         (&["run", &missing], 2, "cannot read"),
+        (&["run", "/dev/zero"], 2, "so it is no scenario"),
         (&["run", &missing, "--check-digests"], 2, "cannot read"),
         (&["run", DUMBBELL, "--out", &bad], 1, "cannot write"),
         (&["run", DUMBBELL, "--bogus"], 2, "--bogus"),

@@ -22,6 +22,8 @@ const APART: f64 = 3.5;
 const TOP: f64 = 30.0;
 /// Beside it on the right.
 const RIGHT: f64 = 14.0;
+/// How far a label reaches to the left and down that is turned by 35 degrees, out of its length.
+const SLANT: (f64, f64) = (0.82, 0.6);
 
 /// A figure as a drawing.
 pub(super) fn chart(out: &mut String, figure: &Figure, frame: Frame) {
@@ -69,28 +71,31 @@ impl<'a> Drawing<'a> {
             .iter()
             .map(|tick| text_width(&y.label(*tick)))
             .fold(0.0, f64::max);
-        let left = widest + 14.0;
-        let width = frame.width - left - RIGHT;
-        let x = across(figure, width, frame);
-        let mut plot = Self {
-            figure,
-            x,
-            y,
-            left,
-            width,
-            plot_height,
-            height: 0.0,
-            is_slanted: false,
-        };
         let labels = &figure.x.labels;
         let longest = labels
             .iter()
             .map(|label| text_width(label))
             .fold(0.0, f64::max);
-        let room = width / labels.len().max(1) as f64;
-        plot.is_slanted = longest + 6.0 > room;
-        let below = if plot.is_slanted {
-            14.0 + longest * 0.6
+        let mut left = widest + 14.0;
+        let room = |left: f64| (frame.width - left - RIGHT) / labels.len().max(1) as f64;
+        let is_slanted = longest + 6.0 > room(left);
+        if is_slanted && let Some(first) = labels.first() {
+            // It ends below its place and begins to the left of it.
+            left = left.max(text_width(first) * SLANT.0 + 6.0 - room(left) / 2.0);
+        }
+        let width = frame.width - left - RIGHT;
+        let mut plot = Self {
+            figure,
+            x: across(figure, width, frame),
+            y,
+            left,
+            width,
+            plot_height,
+            height: 0.0,
+            is_slanted,
+        };
+        let below = if is_slanted {
+            14.0 + longest * SLANT.1
         } else {
             20.0
         };

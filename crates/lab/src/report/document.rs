@@ -159,8 +159,9 @@ fn guide(out: &mut String, papers: &[Reported<'_>]) {
         "<details class=\"guide\" id=\"guide\" open><summary>How to read this</summary>\n\
          <p><b>Published</b> is what the paper printed, <b>ours</b> the mean of our runs with its 95 % interval (\u{b1}). With it stands the \
          <b>difference</b>: ours less the published number, in the paper's own unit, and as a share of it; two percentages differ by points. \
-         A claim is judged by checks that were written down, with their tolerances and reasons, before anything ran. Names such as \
-         <code>reno-512</code> are names of runs: their scenarios stand beside this report. Words of the field are explained <a href=\"#words\">at the end</a>.</p>\n",
+         A claim is judged by checks that were written down, with their tolerances and reasons, before anything ran; a claim of ours whose \
+         checks came after the runs says so. Names such as <code>reno-512</code> are names of runs: their \
+         scenarios stand beside this report. Words of the field are explained <a href=\"#words\">at the end</a>.</p>\n",
     );
     if together.total() > 0 {
         out.push_str("<dl class=\"verdicts\">\n");

@@ -1,6 +1,8 @@
 //! Scenario files: a base, cells laid over it, and what the command line lays over both.
 
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -45,6 +47,9 @@ pub struct Cell {
     pub stated: Vec<String>,
 }
 
+/// No scenario is longer; what is (a device, a capture) is not read to its end.
+const LONGEST_FILE: u64 = 4 << 20;
+
 /// A scenario file, read but not yet made into cells.
 #[derive(Clone, Debug)]
 pub struct ScenarioFile {
@@ -85,7 +90,7 @@ impl ScenarioFile {
     /// If it cannot be read or is no TOML.
     pub fn load(path: &Path) -> Result<Self, ScenarioError> {
         let name = path.display().to_string();
-        let text = std::fs::read_to_string(path)
+        let text = read_bounded(path)
             .map_err(|error| ScenarioError::new(format!("cannot read {name}: {error}")))?;
         Self::parse(&name, &text)
     }
@@ -211,4 +216,17 @@ fn fit_windows(scenario: &mut Scenario) {
     let windows = &scenario.measure.windows;
     let is_there = |name: &String| name == WHOLE || windows.get(name).is_some();
     scenario.measure.baseline = scenario.measure.baseline.take().filter(is_there);
+}
+
+/// The text of a file.
+fn read_bounded(path: &Path) -> io::Result<String> {
+    let mut text = String::new();
+    File::open(path)?
+        .take(LONGEST_FILE + 1)
+        .read_to_string(&mut text)?;
+    if text.len() as u64 > LONGEST_FILE {
+        let message = format!("it is longer than {LONGEST_FILE} bytes, so it is no scenario");
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
+    }
+    Ok(text)
 }
