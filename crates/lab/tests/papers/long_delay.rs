@@ -25,7 +25,7 @@ const LONG: [&str; 3] = ["cut-50", "tcp-like-tw", "cut-50-open"];
 #[test]
 fn table_1_holds_once_the_climb_is_over() {
     let paper = load("long-delay", false, Some(2));
-    let verdicts = Verdicts::after(&paper, &["cut-50", "cut-25", "cut-5"]);
+    let verdicts = Verdicts::after(&paper, &["cut-50", "cut-25", "cut-5", "tcp-like-tw"]);
     verdicts.are_of(&CLAIMS);
     let Verdict::Condition(condition) = verdicts.of("S4-C3") else {
         panic!("{:?}", verdicts.of("S4-C3"));
