@@ -175,7 +175,16 @@ impl Args {
                     _ => Ok(()),
                 }
             };
-            failures.extend(write().err().map(|error| error.to_string()));
+            match (write(), &self.out) {
+                (Err(error), _) => failures.push(error.to_string()),
+                (Ok(()), Some(directory)) => {
+                    print::note(&format!(
+                        "written: {}",
+                        directory.join("report.html").display()
+                    ));
+                }
+                (Ok(()), None) => {}
+            }
         }
         if failures.is_empty() && Reported::is_partial(&reported) {
             failures.push("interrupted: these results are partial".to_owned());
