@@ -1,4 +1,5 @@
-//! Ctrl-C: once to stop and keep what there is, twice to end at once.
+//! Ctrl-C, and the signal by which `timeout` and batch systems end a process: once to stop and keep what there is,
+//! twice to end at once.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,7 +9,7 @@ use crate::print::note;
 /// The exit status of a process ended by an interrupt, as shells count.
 const INTERRUPTED: i32 = 130;
 
-/// A flag that the first Ctrl-C raises.
+/// A flag that the first Ctrl-C or SIGTERM raises.
 pub(crate) fn on_interrupt() -> Arc<AtomicBool> {
     let flag = Arc::new(AtomicBool::new(false));
     let raised = Arc::clone(&flag);
@@ -21,14 +22,31 @@ pub(crate) fn on_interrupt() -> Arc<AtomicBool> {
             return;
         };
         runtime.block_on(async {
-            if tokio::signal::ctrl_c().await.is_ok() {
+            if asked_to_end().await.is_ok() {
                 raised.store(true, Ordering::Relaxed);
                 note(&"stopping; what is finished is kept (again to end at once)");
             }
-            if tokio::signal::ctrl_c().await.is_ok() {
+            if asked_to_end().await.is_ok() {
                 std::process::exit(INTERRUPTED);
             }
         });
     });
     flag
+}
+
+/// Waits for either signal.
+#[cfg(unix)]
+async fn asked_to_end() -> std::io::Result<()> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let mut terminate = signal(SignalKind::terminate())?;
+    tokio::select! {
+        interrupted = tokio::signal::ctrl_c() => interrupted,
+        _ = terminate.recv() => Ok(()),
+    }
+}
+
+/// Waits for Ctrl-C.
+#[cfg(not(unix))]
+async fn asked_to_end() -> std::io::Result<()> {
+    tokio::signal::ctrl_c().await
 }

@@ -106,7 +106,19 @@ fn a_table_is_run_and_written() {
 #[cfg(unix)]
 #[test]
 fn an_interrupt_keeps_what_is_finished() {
-    let place = scratch("interrupt");
+    keeps_what_is_finished("-INT");
+}
+
+/// So does what `timeout` and batch systems send.
+#[cfg(unix)]
+#[test]
+fn a_request_to_end_keeps_what_is_finished() {
+    keeps_what_is_finished("-TERM");
+}
+
+#[cfg(unix)]
+fn keeps_what_is_finished(signal: &str) {
+    let place = scratch(&format!("interrupt{signal}"));
     let directory = place.display().to_string();
     let running = command(&[
         "paper", "all", "--seeds", "2", "--json", "--out", &directory,
@@ -129,7 +141,7 @@ fn an_interrupt_keeps_what_is_finished() {
     while !has_finished_cell() && !ended.is_finished() {
         std::thread::park_timeout(std::time::Duration::from_millis(20));
     }
-    let interrupt = Command::new("kill").args(["-INT", &pid]).status();
+    let interrupt = Command::new("kill").args([signal, &pid]).status();
     assert!(interrupt.expect("kill is there").success());
     let output = ended.join().expect("no panic");
     assert_eq!(output.status.code(), Some(1), "{}", err(&output));
