@@ -189,14 +189,7 @@ impl Args {
         if failures.is_empty() && Reported::is_partial(&reported) {
             failures.push("interrupted: these results are partial".to_owned());
         }
-        for failure in &failures {
-            fail(FAILED, failure);
-        }
-        if failures.is_empty() {
-            ExitCode::SUCCESS
-        } else {
-            ExitCode::from(FAILED)
-        }
+        print::end(&failures)
     }
 
     /// What is printed.

@@ -51,6 +51,18 @@ pub(crate) fn fail(status: u8, what: &dyn Display) -> ExitCode {
     ExitCode::from(status)
 }
 
+/// Says every failure; the status of a command that had these and still gave what it could.
+pub(crate) fn end(failures: &[String]) -> ExitCode {
+    for failure in failures {
+        fail(FAILED, failure);
+    }
+    if failures.is_empty() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::from(FAILED)
+    }
+}
+
 /// A line for people, to standard error; that it cannot be written is nobody's concern.
 pub(crate) fn note(what: &dyn Display) {
     let _ = writeln!(io::stderr().lock(), "{what}");

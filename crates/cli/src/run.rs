@@ -248,14 +248,7 @@ impl Args {
         if failures.is_empty() && results.partial {
             failures.push("interrupted: these results are partial".to_owned());
         }
-        for failure in &failures {
-            fail(FAILED, failure);
-        }
-        if failures.is_empty() {
-            ExitCode::SUCCESS
-        } else {
-            ExitCode::from(FAILED)
-        }
+        print::end(&failures)
     }
 
     fn digests(&self) -> ExitCode {

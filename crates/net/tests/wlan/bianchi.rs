@@ -94,14 +94,7 @@ fn saturated(stations: u32, rate: PhyRate, length: Duration) -> (f64, f64) {
 #[test]
 fn saturation_throughput_is_bianchis() {
     for stations in 1..=20 {
-        let model = bianchi(stations, PhyRate::M54);
-        let (throughput, _) = saturated(stations, PhyRate::M54, ms(3_000));
-        let off = throughput / model.throughput - 1.0;
-        assert!(
-            off.abs() < 0.03,
-            "{stations}: {throughput} for {}: {off}",
-            model.throughput
-        );
+        is_within_3_percent(stations, PhyRate::M54, ms(3_000));
     }
 }
 
@@ -109,15 +102,19 @@ fn saturation_throughput_is_bianchis() {
 #[test]
 fn so_it_is_at_the_slowest_rate() {
     for stations in [1, 2, 5, 10, 20] {
-        let model = bianchi(stations, PhyRate::M6);
-        let (throughput, _) = saturated(stations, PhyRate::M6, ms(12_000));
-        let off = throughput / model.throughput - 1.0;
-        assert!(
-            off.abs() < 0.03,
-            "{stations}: {throughput} for {}: {off}",
-            model.throughput
-        );
+        is_within_3_percent(stations, PhyRate::M6, ms(12_000));
     }
+}
+
+fn is_within_3_percent(stations: u32, rate: PhyRate, time: Duration) {
+    let model = bianchi(stations, rate);
+    let (throughput, _) = saturated(stations, rate, time);
+    let off = throughput / model.throughput - 1.0;
+    assert!(
+        off.abs() < 0.03,
+        "{stations}: {throughput} for {}: {off}",
+        model.throughput
+    );
 }
 
 /// The share of attempts that collide is the model's, too: none alone, more with each station. Here
