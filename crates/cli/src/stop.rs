@@ -1,5 +1,5 @@
-//! Ctrl-C, and the signal by which `timeout` and batch systems end a process: once to stop and keep what there is,
-//! twice to end at once.
+//! Ctrl-C, or the signal by which `timeout` and batch systems end a process: stop and keep what there is. Ctrl-C after
+//! that ends at once; not the other signal, which `timeout` sends twice, to the process and to its group.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,9 +24,9 @@ pub(crate) fn on_interrupt() -> Arc<AtomicBool> {
         runtime.block_on(async {
             if asked_to_end().await.is_ok() {
                 raised.store(true, Ordering::Relaxed);
-                note(&"stopping; what is finished is kept (again to end at once)");
+                note(&"stopping; what is finished is kept (Ctrl-C to end at once)");
             }
-            if asked_to_end().await.is_ok() {
+            if tokio::signal::ctrl_c().await.is_ok() {
                 std::process::exit(INTERRUPTED);
             }
         });

@@ -106,18 +106,18 @@ fn a_table_is_run_and_written() {
 #[cfg(unix)]
 #[test]
 fn an_interrupt_keeps_what_is_finished() {
-    keeps_what_is_finished("-INT");
+    keeps_what_is_finished("-INT", 1);
 }
 
-/// So does what `timeout` and batch systems send.
+/// So does what `timeout` and batch systems send, even twice.
 #[cfg(unix)]
 #[test]
 fn a_request_to_end_keeps_what_is_finished() {
-    keeps_what_is_finished("-TERM");
+    keeps_what_is_finished("-TERM", 2);
 }
 
 #[cfg(unix)]
-fn keeps_what_is_finished(signal: &str) {
+fn keeps_what_is_finished(signal: &str, times: u32) {
     let place = scratch(&format!("interrupt{signal}"));
     let directory = place.display().to_string();
     let running = command(&[
@@ -141,8 +141,10 @@ fn keeps_what_is_finished(signal: &str) {
     while !has_finished_cell() && !ended.is_finished() {
         std::thread::park_timeout(std::time::Duration::from_millis(20));
     }
-    let interrupt = Command::new("kill").args([signal, &pid]).status();
-    assert!(interrupt.expect("kill is there").success());
+    for _ in 0..times {
+        let sent = Command::new("kill").args([signal, &pid]).status();
+        assert!(sent.expect("kill is there").success());
+    }
     let output = ended.join().expect("no panic");
     assert_eq!(output.status.code(), Some(1), "{}", err(&output));
     assert!(err(&output).contains("partial"), "{}", err(&output));
