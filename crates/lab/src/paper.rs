@@ -57,6 +57,7 @@ pub use quantity::Measured;
 pub use table::{Block, Row, Table};
 pub use together::{Reported, Tally};
 pub use unit::Unit;
+pub(crate) use verdict::CLOSE;
 pub use verdict::{Isolated, Judged, Verdict};
 
 /// The file that a paper begins with.
@@ -92,6 +93,7 @@ pub struct Paper {
     sweep: Option<Sweep>,
     /// What is different in these runs from the paper's, if something is.
     shortened: Option<String>,
+    quick: bool,
 }
 
 /// Tables and verdicts.
@@ -192,6 +194,7 @@ impl Paper {
             moments: manifest.moments,
             sweep,
             shortened,
+            quick: adjust.quick,
             cells,
         })
     }
@@ -244,11 +247,16 @@ impl Paper {
         Ok(self)
     }
 
+    /// Is it the quick form, of fewer seeds and perhaps shorter runs?
+    pub fn is_quick(&self) -> bool {
+        self.quick
+    }
+
     /// What `results` say.
     pub fn report(&self, results: &Results) -> Report {
         let partial = results.partial || results.cells.len() < self.cells.len();
         Report {
-            how: quick::told(self.how(results), self.shortened.as_deref()),
+            how: quick::told(self.how(results), self.quick, self.shortened.as_deref()),
             partial,
             tables: self.fill_tables(results),
             figures: self.fill_figures(results),

@@ -1,5 +1,7 @@
 //! Checks: what must hold for numbers, and how far they may be off.
 
+mod margin;
+
 use serde::Deserialize;
 
 use super::claim::Quantities;
@@ -91,6 +93,8 @@ pub struct Checked {
     pub why: String,
     /// Does it hold? `None` if a value is missing.
     pub holds: Option<bool>,
+    /// Does chance decide, because a limit lies within a 95 % interval?
+    pub close: bool,
 }
 
 impl WrittenCheck {
@@ -194,6 +198,8 @@ impl Check {
             .map(|quantity| quantity.measure(lens, window.unwrap_or(""), self.unit))
             .collect();
         let values: Option<Vec<f64>> = measured.iter().map(Measured::value).collect();
+        let (kind, expected, tolerance) = (self.kind, &self.expected, self.tolerance);
+        let holds = values.map(|values| kind.holds(&values, expected, tolerance));
         Checked {
             window: window.map(str::to_owned),
             what: self.what.clone(),
@@ -201,7 +207,9 @@ impl Check {
             expected: self.expected.clone(),
             tolerance: self.tolerance,
             why: self.why.clone(),
-            holds: values.map(|values| self.kind.holds(&values, &self.expected, self.tolerance)),
+            close: holds
+                .is_some_and(|holds| margin::is_close(kind, &measured, expected, tolerance, holds)),
+            holds,
             measured,
         }
     }

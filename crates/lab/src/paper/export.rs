@@ -29,7 +29,7 @@ const TABLES: [&str; 17] = [
     "partial",
 ];
 /// The columns of `verdicts.csv`.
-const VERDICTS: [&str; 8] = [
+const VERDICTS: [&str; 9] = [
     "paper",
     "id",
     "verdict",
@@ -37,6 +37,7 @@ const VERDICTS: [&str; 8] = [
     "says",
     "place",
     "because",
+    "close",
     "partial",
 ];
 /// The columns of `figures.csv`.
@@ -116,6 +117,7 @@ pub(super) fn verdicts_csv(papers: &[Reported<'_>]) -> Csv {
                 &judged.says,
                 &judged.place,
                 &judged.because,
+                if judged.close { "true" } else { "false" },
                 partial(one),
             ])?;
         }
@@ -241,6 +243,7 @@ fn verdict(judged: &Judged) -> Value {
         "verdict": judged.verdict.words(),
         "condition": condition(&judged.verdict),
         "because": judged.because,
+        "close": judged.close,
         "evidence": judged.evidence.iter().map(checked).collect::<Vec<_>>(),
         "printed": judged.printed.iter().map(checked).collect::<Vec<_>>(),
         "isolated_by": judged.isolated.iter().map(|isolated| json!({
@@ -259,6 +262,7 @@ fn checked(check: &Checked) -> Value {
         "tolerance": check.tolerance,
         "why": check.why,
         "holds": check.holds,
+        "close": check.close,
         "measured": check.measured.iter().map(labelled).collect::<Vec<_>>(),
     })
 }

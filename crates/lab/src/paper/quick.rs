@@ -36,9 +36,14 @@ pub(super) fn tell(about: &mut String, says: Option<&str>) {
 }
 
 /// `how` with the difference behind it.
-pub(super) fn told(how: String, says: Option<&str>) -> String {
-    match says {
-        Some(says) => format!("{how} {says}"),
-        None => how,
+pub(super) fn told(how: String, is_quick: bool, says: Option<&str>) -> String {
+    match (is_quick, says) {
+        (false, _) => how,
+        (true, None) => format!("{how} This is the quick form: a full run takes more seeds."),
+        (true, Some(says)) => {
+            format!(
+                "{how} This is the quick form: a full run takes more seeds, and longer runs. {says}"
+            )
+        }
     }
 }

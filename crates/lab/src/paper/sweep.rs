@@ -112,12 +112,29 @@ impl Sweep {
                     ..adjust.clone()
                 };
                 for mut cell in file.cells(&here)? {
-                    cell.name = at(base, &point);
+                    cell.name = self.at(base, &point);
                     all.push(cell);
                 }
             }
         }
         Ok(all)
+    }
+
+    /// The name of `cell` at `point`: `reno-512-at-router-5Mbit-outage-50ms`.
+    fn at(&self, cell: &str, point: &Point) -> String {
+        let mut name = format!("{cell}-at");
+        for (axis, value) in self.axes.iter().zip(point) {
+            let value = axis.values[*value].replace("/s", "");
+            for part in [&axis.name, &value] {
+                name.push('-');
+                name.extend(part.chars().filter_map(|c| match c {
+                    ' ' => None,
+                    c if c.is_ascii_alphanumeric() || c == '.' => Some(c),
+                    _ => Some('-'),
+                }));
+            }
+        }
+        name
     }
 
     /// The verdict on `claim` with what the sweep says about it.
@@ -174,7 +191,7 @@ impl Sweep {
     fn holds(&self, claim: &Claim, point: &Point, lens: &Lens<'_>) -> Option<bool> {
         let moved = |cell: &str| {
             let swept = self.cells.iter().any(|known| known == cell);
-            swept.then(|| at(cell, point))
+            swept.then(|| self.at(cell, point))
         };
         let checks: Vec<Check> = claim
             .checks
@@ -201,12 +218,6 @@ impl Sweep {
         }
         Some(all)
     }
-}
-
-/// The name of `cell` at `point`.
-fn at(cell: &str, point: &Point) -> String {
-    let values: Vec<String> = point.iter().map(ToString::to_string).collect();
-    format!("{cell}-at-{}", values.join("-"))
 }
 
 /// How many hold, of how many.
@@ -267,8 +278,8 @@ why = "five per cent"
     fn the_grid_is_run() {
         let paper = paper(&Adjust::default());
         let names: Vec<&str> = paper.cells.iter().map(|cell| cell.name.as_str()).collect();
-        assert_eq!(names[..3], ["a", "b", "a-at-0-0"]);
-        assert_eq!((names.len(), names[7]), (8, "a-at-1-2"));
+        assert_eq!(names[..3], ["a", "b", "a-at-link-1Mbit-delay-1ms"]);
+        assert_eq!((names.len(), names[7]), (8, "a-at-link-2Mbit-delay-3ms"));
         let last = &paper.cells[7].scenario;
         assert_eq!(last.run.duration, Duration::from_secs(12));
         assert_eq!((last.run.seeds, last.run.max_seeds), (1, 1));

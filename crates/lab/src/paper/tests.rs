@@ -148,9 +148,9 @@ fn papers_are_counted_together() {
     assert_eq!(json["verdicts"]["reproduced"], 2);
     assert_eq!(json["papers"][1]["verdicts"][1]["id"], "T-2");
     let csv = String::from_utf8(Reported::verdicts_csv(&both)).expect("UTF-8");
-    assert!(
-        csv.contains("\ntest,T-2,not testable here,,It is red.,somewhere,no colours here,false\n")
-    );
+    assert!(csv.contains(
+        "\ntest,T-2,not testable here,,It is red.,somewhere,no colours here,false,false\n"
+    ));
 }
 
 /// A directory that is used again for all papers holds nothing of the former run, and what is not

@@ -6,7 +6,7 @@ use super::check::Checked;
 use super::manifest::Part;
 use super::quantity::Measured;
 use super::table::{Block, Row, Table};
-use super::verdict::{Judged, Verdict};
+use super::verdict::{CLOSE, Judged, Verdict};
 use super::{Difference, Paper, Report, Tally};
 
 /// Lines of prose are at most this long.
@@ -195,6 +195,9 @@ impl Paper {
                 last = Some(check);
             }
             prose(text, "    ", &format!("why: {}", judged.because));
+            if judged.close {
+                prose(text, "    ", &format!("close: {CLOSE}"));
+            }
             for isolated in &judged.isolated {
                 let figures: Vec<String> = isolated
                     .measured
@@ -224,6 +227,7 @@ impl Paper {
             Some(false) => "fails",
             None => "no value",
         };
+        let close = if check.close { " (close)" } else { "" };
         let window = check
             .window
             .as_deref()
@@ -234,7 +238,7 @@ impl Paper {
             .first()
             .map_or(String::new(), |one| one.unit.suffix());
         format!(
-            "{holds}{}: {}{unit}",
+            "{holds}{close}{}: {}{unit}",
             window.unwrap_or_default(),
             figures.join(" / ")
         )

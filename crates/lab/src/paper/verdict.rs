@@ -62,6 +62,10 @@ impl Verdict {
     }
 }
 
+/// What is said of a verdict that chance decides.
+pub(crate) const CLOSE: &str =
+    "a limit lies within a 95 % interval, so that other seeds, or more, could turn this verdict.";
+
 /// A claim with its verdict and what led to it.
 #[derive(Clone, Debug)]
 pub struct Judged {
@@ -75,6 +79,8 @@ pub struct Judged {
     pub verdict: Verdict,
     /// Why.
     pub because: String,
+    /// Would it be another if checks that chance decides came out the other way?
+    pub close: bool,
     /// Every check, by window.
     pub evidence: Vec<Checked>,
     /// What the paper's own numbers must fulfil.
@@ -121,6 +127,7 @@ impl Paper {
             .flat_map(|contradiction| &contradiction.must);
         let printed: Vec<Checked> = must.map(|check| check.check(lens, None)).collect();
         let verdict = self.verdict(claim, &evidence, &printed, lens.results);
+        let close = self.is_close(claim, &evidence, &printed, lens.results, &verdict.0);
         let (verdict, because) = match &self.sweep {
             Some(sweep) => sweep.judge(claim, verdict, lens),
             None => verdict,
@@ -139,6 +146,7 @@ impl Paper {
             place: claim.place.clone(),
             verdict,
             because,
+            close,
             evidence,
             printed,
             isolated: isolated.collect(),
@@ -215,6 +223,31 @@ impl Paper {
         } else {
             (Verdict::Condition(conditions.join("; ")), words.clone())
         }
+    }
+
+    /// Is the verdict another if what chance decides comes out the other way?
+    fn is_close(
+        &self,
+        claim: &Claim,
+        evidence: &[Checked],
+        printed: &[Checked],
+        results: &Results,
+        verdict: &Verdict,
+    ) -> bool {
+        let turned: Vec<Checked> = evidence
+            .iter()
+            .cloned()
+            .map(|check| Checked {
+                holds: if check.close {
+                    Some(*verdict == Verdict::NotReproduced)
+                } else {
+                    check.holds
+                },
+                ..check
+            })
+            .collect();
+        let (other, _) = self.verdict(claim, &turned, printed, results);
+        other != *verdict
     }
 
     /// Does any value of these cells come from the results that it should produce?

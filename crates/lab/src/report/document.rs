@@ -126,6 +126,12 @@ fn top(out: &mut String, papers: &[Reported<'_>], title: &str) {
              What is missing shows as \u{201c}no value\u{201d} and \u{201c}not run\u{201d}; what is here was computed to its end.</p>\n",
         );
     }
+    if papers.iter().any(|one| one.paper.is_quick()) {
+        out.push_str(
+            "<p class=\"small\" role=\"note\"><b>Quick form.</b> Three seeds unless asked otherwise, and shorter runs where a paper says so: \
+             intervals are wide, and a verdict marked \u{201c}close\u{201d} may turn in a full run (without <code>--quick</code>).</p>\n",
+        );
+    }
     out.push_str("</header>\n");
 }
 
@@ -155,13 +161,19 @@ fn overview(out: &mut String, papers: &[Reported<'_>]) {
 /// How to read the page: only the verdicts that occur are explained.
 fn guide(out: &mut String, papers: &[Reported<'_>]) {
     let together = Reported::together(papers);
-    out.push_str(
+    let run = papers.iter().flat_map(|one| &one.paper.cells).next();
+    let run = run.map_or(String::new(), |cell| {
+        format!(" such as <code>{}</code>", esc(&cell.name))
+    });
+    let _ = writeln!(
+        out,
         "<details class=\"guide\" id=\"guide\" open><summary>How to read this</summary>\n\
          <p><b>Published</b> is what the paper printed, <b>ours</b> the mean of our runs with its 95 % interval (\u{b1}). With it stands the \
          <b>difference</b>: ours less the published number, in the paper's own unit, and as a share of it; two percentages differ by points. \
          A claim is judged by checks that were written down, with their tolerances and reasons, before anything ran; a claim of ours whose \
-         checks came after the runs says so. Names such as <code>reno-512</code> are names of runs: their \
-         scenarios stand beside this report. Words of the field are explained <a href=\"#words\">at the end</a>.</p>\n",
+         checks came after the runs says so. Names{run} are names of runs: their \
+         scenarios stand beside this report. A verdict is <b>close</b> if a limit lies within an interval, so that other seeds could turn it. \
+         Words of the field are explained <a href=\"#words\">at the end</a>.</p>",
     );
     if together.total() > 0 {
         out.push_str("<dl class=\"verdicts\">\n");

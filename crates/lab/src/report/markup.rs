@@ -22,6 +22,24 @@ pub(super) fn esc(text: &str) -> String {
     out
 }
 
+/// `text` escaped, with what stands between backticks as names of the scenario format.
+pub(super) fn prose(text: &str) -> String {
+    let mut parts = text.split('`');
+    let mut out = esc(parts.next().unwrap_or_default());
+    while let Some(name) = parts.next() {
+        match parts.next() {
+            Some(after) => {
+                let _ = write!(out, "<code>{}</code>{}", esc(name), esc(after));
+            }
+            // A backtick that nothing closes is one.
+            None => {
+                let _ = write!(out, "`{}", esc(name));
+            }
+        }
+    }
+    out
+}
+
 /// A name of letters, digits and dashes, for an `id`.
 pub(super) fn slug(text: &str) -> String {
     let plain = |c: char| {
@@ -38,7 +56,7 @@ pub(super) fn slug(text: &str) -> String {
 pub(super) fn paragraph(out: &mut String, class: &str, text: &str) {
     let text = text.trim();
     if !text.is_empty() {
-        let _ = writeln!(out, "<p class=\"{class}\">{}</p>", esc(text));
+        let _ = writeln!(out, "<p class=\"{class}\">{}</p>", prose(text));
     }
 }
 
@@ -118,12 +136,23 @@ pub(super) fn text_width(text: &str) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{esc, slug};
+    use super::{esc, prose, slug};
 
     /// What HTML would read as markup is written out.
     #[test]
     fn markup_in_a_name_stays_a_name() {
         assert_eq!(esc("<b a='1'>&\""), "&lt;b a=&#39;1&#39;&gt;&amp;&quot;");
         assert_eq!(slug("Table I: <x>"), "Table-I---x-");
+    }
+
+    /// Names of the format stand out; what is no pair stays as it was written.
+    #[test]
+    fn backticks_are_names() {
+        assert_eq!(
+            prose("see `a<b`, & more"),
+            "see <code>a&lt;b</code>, &amp; more"
+        );
+        assert_eq!(prose("a ` b"), "a ` b");
+        assert_eq!(prose(""), "");
     }
 }

@@ -7,7 +7,7 @@
 use std::fmt::Write as _;
 
 use super::contents::table_anchor;
-use super::markup::{esc, mean_and_interval, minus, paragraph};
+use super::markup::{esc, mean_and_interval, minus, paragraph, prose};
 use crate::paper::{Block, Difference, Measured, POINTS, Paper, Row, Table};
 
 /// A table under its heading.
@@ -55,7 +55,7 @@ impl View<'_> {
         if !notes.is_empty() {
             out.push_str("<ol class=\"notes\">\n");
             for note in notes {
-                let _ = writeln!(out, "<li>{}</li>", esc(note));
+                let _ = writeln!(out, "<li>{}</li>", prose(note));
             }
             out.push_str("</ol>\n");
         }
@@ -145,7 +145,7 @@ impl View<'_> {
              {}{} <span class=\"meaning\">{}</span></th></tr>",
             esc(&name),
             esc(&unit),
-            esc(&block.meaning)
+            prose(&block.meaning)
         );
         for row in &block.rows {
             self.row(out, row, notes);

@@ -1,7 +1,7 @@
 //! The network of a paper, drawn from its resolved scenarios.
 //!
-//! Cells whose networks have the same shape share a drawing; what differs between them is listed
-//! below it.
+//! Cells whose networks have the same links share a drawing, with the flows that most of them have;
+//! which flows others have, and what else differs between them, is listed below it.
 
 mod draw;
 mod radio;
@@ -22,6 +22,8 @@ pub(super) struct Network {
     links: Vec<LinkText>,
     flows: Vec<FlowText>,
     runs: usize,
+    /// Other flows on the same links, and how many runs have them.
+    others: Vec<(Vec<FlowText>, usize)>,
     first: String,
 }
 
@@ -32,7 +34,7 @@ enum Shape {
 }
 
 /// A network of hosts, routers and links.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq)]
 enum Wired {
     Dumbbell,
     Chain,
@@ -91,39 +93,45 @@ pub(super) fn networks(out: &mut String, paper: &Paper) {
     }
 }
 
-/// Cells of the same shape: kind, names of links, flows.
+/// Cells of the same shape: kind and names of links.
 fn groups(paper: &Paper) -> Vec<Vec<&Cell>> {
-    let shape = |cell: &Cell| {
+    alike(&paper.cells, |cell| {
         let topology = &cell.scenario.topology;
-        let links: Vec<String> = topology
-            .path()
-            .iter()
-            .map(|(name, _)| (*name).to_owned())
-            .collect();
-        let flows: Vec<(String, bool)> = cell
-            .scenario
-            .enabled_flows()
-            .map(|(name, flow)| (name.to_owned(), flow.from == Side::Left))
-            .collect();
-        (topology.kind, links, flows)
-    };
-    let mut groups: Vec<Vec<&Cell>> = Vec::new();
-    for cell in &paper.cells {
-        let same =
-            |group: &&mut Vec<&Cell>| group.first().is_some_and(|one| shape(one) == shape(cell));
-        match groups.iter_mut().find(same) {
-            Some(group) => group.push(cell),
-            None => groups.push(vec![cell]),
+        let path = topology.path();
+        let links: Vec<String> = path.iter().map(|(name, _)| (*name).to_owned()).collect();
+        (topology.kind, links)
+    })
+}
+
+/// `all`, those together of which `what` is the same; what most are like comes first.
+fn alike<'a, T, K: PartialEq>(
+    all: impl IntoIterator<Item = &'a T>,
+    what: impl Fn(&T) -> K,
+) -> Vec<Vec<&'a T>> {
+    let mut groups: Vec<(K, Vec<&T>)> = Vec::new();
+    for one in all {
+        let key = what(one);
+        match groups.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, group)) => group.push(one),
+            None => groups.push((key, vec![one])),
         }
     }
-    // What most runs have comes first.
-    groups.sort_by_key(|group| std::cmp::Reverse(group.len()));
-    groups
+    groups.sort_by_key(|(_, group)| std::cmp::Reverse(group.len()));
+    groups.into_iter().map(|(_, group)| group).collect()
 }
 
 impl Network {
     fn of(paper: &Paper, cells: &[&Cell]) -> Self {
-        let first = cells[0];
+        let flows = |cell: &Cell| -> Vec<FlowText> {
+            let flow = |(name, flow): (&str, &Flow)| FlowText::of(paper, name, flow);
+            cell.scenario.enabled_flows().map(flow).collect()
+        };
+        let by_flows = alike(cells.iter().copied(), |cell| {
+            let flow = |(name, flow): (&str, &Flow)| (name.to_owned(), flow.from == Side::Left);
+            cell.scenario.enabled_flows().map(flow).collect::<Vec<_>>()
+        });
+        let first = by_flows[0][0];
+        let others = by_flows[1..].iter();
         let scenario = &first.scenario;
         let mut links: Vec<LinkText> = Vec::new();
         for (number, (name, _)) in scenario.topology.path().iter().enumerate() {
@@ -142,16 +150,6 @@ impl Network {
                 .collect();
             links.push(LinkText::of(name, &all));
         }
-        let flow = |(name, flow): (&str, &Flow)| FlowText {
-            name: paper.flow_name(name),
-            protocol: match flow.protocol() {
-                Protocol::Dccp(_) => "DCCP",
-                Protocol::Tcp(_) => "TCP",
-                Protocol::Udp => "UDP",
-            },
-            from_left: flow.from == Side::Left,
-            ends: flow.sender.clone().zip(flow.receiver.clone()),
-        };
         Self {
             shape: match scenario.topology.kind {
                 TopologyKind::Dumbbell => Shape::Wired(Wired::Dumbbell),
@@ -159,8 +157,9 @@ impl Network {
                 TopologyKind::Wlan => Shape::Radio(Radio::of(scenario)),
             },
             links,
-            flows: scenario.enabled_flows().map(flow).collect(),
+            flows: flows(first),
             runs: cells.len(),
+            others: others.map(|cells| (flows(cells[0]), cells.len())).collect(),
             first: first.name.clone(),
         }
     }
@@ -173,12 +172,40 @@ impl Network {
         } else {
             format!("The network of {} of {all} runs.", self.runs)
         };
-        let Shape::Radio(radio) = &self.shape else {
-            return format!("{which} Data goes the way of the arrows, acknowledgements come back.");
+        let mut text = match &self.shape {
+            Shape::Radio(radio) => format!("{which}{}", radio.moves()),
+            Shape::Wired(_) => {
+                format!("{which} Data goes the way of the arrows, acknowledgements come back.")
+            }
         };
-        let mut text = format!("{which}{}", radio.moves());
-        for flow in &self.flows {
-            let _ = write!(text, " {}: {}.", capital(&flow.name), flow.way());
+        if matches!(self.shape, Shape::Radio(_)) {
+            for flow in &self.flows {
+                let _ = write!(text, " {}: {}.", capital(&flow.name), flow.way());
+            }
+        }
+        text + &self.other_flows()
+    }
+
+    /// The flows that are not drawn.
+    fn other_flows(&self) -> String {
+        if self.others.is_empty() {
+            return String::new();
+        }
+        let drawn = self.runs - self.others.iter().map(|(_, runs)| runs).sum::<usize>();
+        let mut text = format!(" Drawn are the flows of {drawn} of them.");
+        for (flows, runs) in &self.others {
+            let flows: Vec<String> = flows
+                .iter()
+                .map(|flow| {
+                    let (name, protocol, way) = (&flow.name, flow.protocol, flow.way());
+                    if name.contains(protocol) {
+                        format!("{name} ({way})")
+                    } else {
+                        format!("{name} ({protocol}, {way})")
+                    }
+                })
+                .collect();
+            let _ = write!(text, " {runs} have {}.", and(&flows));
         }
         text
     }
@@ -202,6 +229,19 @@ impl Network {
 }
 
 impl FlowText {
+    fn of(paper: &Paper, name: &str, flow: &Flow) -> Self {
+        Self {
+            name: paper.flow_name(name),
+            protocol: match flow.protocol() {
+                Protocol::Dccp(_) => "DCCP",
+                Protocol::Tcp(_) => "TCP",
+                Protocol::Udp => "UDP",
+            },
+            from_left: flow.from == Side::Left,
+            ends: flow.sender.clone().zip(flow.receiver.clone()),
+        }
+    }
+
     /// Which way its data goes.
     fn way(&self) -> String {
         match (&self.ends, self.from_left) {
@@ -271,6 +311,15 @@ fn one_or_many(values: impl Iterator<Item = String>, plural: &str) -> String {
             [(first, _), _] | [(first, _), _, _] => with_others(first),
             _ => format!("{} {plural}", known.len()),
         },
+    }
+}
+
+/// `a, b and c`.
+fn and(words: &[String]) -> String {
+    match words {
+        [] => "no flow".to_owned(),
+        [one] => one.clone(),
+        [some @ .., last] => format!("{} and {last}", some.join(", ")),
     }
 }
 

@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use super::markup::{esc, measured, minus, slug};
-use crate::paper::{Checked, Isolated, Judged, Measured, Paper, Tally, Verdict};
+use super::markup::{esc, measured, minus, prose, slug};
+use crate::paper::{CLOSE, Checked, Isolated, Judged, Measured, Paper, Tally, Verdict};
 
 /// More figures of a check than this are named one by one.
 const MOST_IN_LINE: usize = 2;
@@ -106,20 +106,27 @@ fn claim(out: &mut String, paper: &Paper, judged: &Judged) {
         out,
         " <span class=\"place\">{}</span></header>\n<p class=\"says\">{}</p>",
         esc(&judged.place),
-        esc(&judged.says)
+        prose(&judged.says)
     );
     if let Verdict::Condition(condition) = &judged.verdict {
         let _ = writeln!(
             out,
             "<p class=\"condition\"><b>Condition:</b> {}</p>",
-            esc(condition)
+            prose(condition)
         );
     }
     let _ = writeln!(
         out,
         "<p class=\"why\"><b>Why:</b> {}</p>",
-        esc(judged.because.trim())
+        prose(judged.because.trim())
     );
+    if judged.close {
+        let _ = writeln!(
+            out,
+            "<p class=\"condition\"><b>Close:</b> {}</p>",
+            esc(CLOSE)
+        );
+    }
     if let Some(summary) = evidence(judged) {
         let _ = writeln!(
             out,
@@ -192,6 +199,8 @@ fn answer(out: &mut String, paper: &Paper, check: &Checked) {
         .as_deref()
         .map(|window| paper.window_heading(window));
     let window = window.map_or(String::new(), |window| format!(", {}", esc(window)));
+    let close = if check.close { " (close)" } else { "" };
+    let window = format!("{close}{window}");
     if check.measured.len() > MOST_IN_LINE {
         let _ = write!(out, "<li class=\"answer {class}\"><b>{word}</b>{window}:");
         named(out, &check.measured);

@@ -57,6 +57,28 @@ fn verdicts_follow_the_windows() {
     );
 }
 
+/// A verdict that other seeds could turn says so: whether it holds or fails; one that has a clear
+/// failure beside a close check does not.
+#[test]
+fn close_verdicts_say_so() {
+    let with = |a: &[(f64, f64)], b: &[(f64, f64)]| {
+        let paper = paper(CLAIM).unwrap_or_else(|error| panic!("{error}"));
+        let judged = paper
+            .judge(&results(&paper, &[("a", a), ("b", b)]))
+            .remove(0);
+        (judged.verdict, judged.close)
+    };
+    let clear = [(200.0, 200.0), (200.2, 200.2)];
+    let narrow = [(100.0, 100.0), (100.1, 100.1)];
+    let holding = [(103.0, 103.0), (105.0, 105.0)];
+    let failing = [(105.0, 105.0), (107.0, 107.0)];
+    assert_eq!(with(&narrow, &clear), (Verdict::Reproduced, false));
+    assert_eq!(with(&holding, &clear), (Verdict::Reproduced, true));
+    assert_eq!(with(&failing, &clear), (Verdict::NotReproduced, true));
+    let far = [(300.0, 300.0), (300.1, 300.1)];
+    assert_eq!(with(&failing, &far), (Verdict::NotReproduced, false));
+}
+
 /// A claim that holds only because of something unsaid is never plainly reproduced.
 #[test]
 fn conditions_are_said() {

@@ -10,12 +10,14 @@ use crate::report::markup::{Frame, esc, svg, svg_text, text_width};
 const MOST_FLOWS: usize = 7;
 /// From one host to the next.
 const ROW: f64 = 40.0;
+/// From one line of text to the next.
+const LINE: f64 = 14.0;
 /// The height of a host.
 const HOST: f64 = 28.0;
 
 /// Draws `network`, which is of hosts, routers and links in one of two shapes.
 pub(super) fn network(out: &mut String, network: &Network, wired: Wired, frame: Frame) {
-    let drawing = Drawing::new(network, frame);
+    let drawing = Drawing::new(network, wired, frame);
     svg(out, frame, drawing.height, &network.alt());
     match wired {
         Wired::Dumbbell => drawing.dumbbell(out),
@@ -35,22 +37,27 @@ struct Drawing<'a> {
     /// The line on which routers and links lie.
     middle: f64,
     height: f64,
+    /// What links are, in lines at the bottom, where there is no room beside them.
+    legend: Vec<String>,
 }
 
 impl<'a> Drawing<'a> {
-    fn new(network: &'a Network, frame: Frame) -> Self {
+    fn new(network: &'a Network, wired: Wired, frame: Frame) -> Self {
         let rows = network.flows.len().clamp(1, MOST_FLOWS);
         let host = if frame.is_narrow { 96.0 } else { 150.0 };
         // Between two hosts there is room for what a link says: three lines above, two below.
-        let height = (rows as f64 * ROW + 24.0).max(132.0);
+        let top = (rows as f64 * ROW + 24.0).max(132.0);
+        let room = frame.width - 2.0 * (4.0 + host) - 40.0;
+        let legend = legend(network, wired, room, frame.width - 8.0);
         Self {
             network,
             rows,
             host,
             left: 4.0,
             right: frame.width - 4.0 - host,
-            middle: height / 2.0,
-            height,
+            middle: top / 2.0,
+            height: top + legend.len() as f64 * LINE,
+            legend,
         }
     }
 
@@ -161,11 +168,7 @@ impl<'a> Drawing<'a> {
         let node = |number: usize| start + 20.0 + number as f64 * room;
         let ends = (node(0), node(links.len()));
         self.wires(out, ends);
-        let fits = links.iter().all(|link| {
-            link.lines()
-                .iter()
-                .all(|line| text_width(line) * 0.92 < room)
-        });
+        let fits = self.legend.is_empty();
         for (number, link) in links.iter().enumerate() {
             let middle = f64::midpoint(node(number), node(number + 1));
             if fits {
@@ -183,14 +186,10 @@ impl<'a> Drawing<'a> {
         for number in 0..=links.len() {
             self.router(out, node(number));
         }
-        if !fits {
-            let names = links
-                .iter()
-                .zip(1..)
-                .map(|(link, number)| format!("{number} {}", link.name));
-            let names = names.collect::<Vec<_>>().join(", ");
-            let middle = f64::midpoint(self.left, self.right + self.host);
-            svg_text(out, (middle, self.height - 5.0), "link-text middle", &names);
+        let bottom = self.height - self.legend.len() as f64 * LINE;
+        for (number, line) in self.legend.iter().enumerate() {
+            let at = (self.left, bottom + 9.0 + number as f64 * LINE);
+            svg_text(out, at, "link-text", line);
         }
     }
 
@@ -205,6 +204,36 @@ impl<'a> Drawing<'a> {
             self.middle
         );
     }
+}
+
+/// The lines that say what the links of a chain are, if one has no `room` for them; each at most
+/// `width` wide.
+fn legend(network: &Network, wired: Wired, room: f64, width: f64) -> Vec<String> {
+    let links = &network.links;
+    let room = room / links.len().max(1) as f64;
+    let says_itself = |link: &LinkText| {
+        let mut lines = link.lines().into_iter();
+        lines.all(|line| text_width(line) * 0.92 < room)
+    };
+    if wired == Wired::Dumbbell || links.iter().all(says_itself) {
+        return Vec::new();
+    }
+    let mut lines = Vec::new();
+    for (link, number) in links.iter().zip(1..) {
+        let mut line = format!("{number} {}:", link.name);
+        for part in link.lines().into_iter().skip(1) {
+            let comma = if line.ends_with(':') { "" } else { "," };
+            let longer = format!("{line}{comma} {part}");
+            if text_width(&longer) * 0.92 < width {
+                line = longer;
+            } else {
+                lines.push(format!("{line}{comma}"));
+                line = part.to_owned();
+            }
+        }
+        lines.push(line);
+    }
+    lines
 }
 
 impl LinkText {
@@ -226,10 +255,10 @@ pub(super) fn says(out: &mut String, (x, y): (f64, f64), link: &LinkText) {
         } else {
             "link-text middle"
         };
-        svg_text(out, (x, y - 9.0 - number as f64 * 14.0), class, line);
+        svg_text(out, (x, y - 9.0 - number as f64 * LINE), class, line);
     }
     for (number, line) in below.iter().enumerate() {
-        let at = (x, y + 18.0 + number as f64 * 14.0);
+        let at = (x, y + 18.0 + number as f64 * LINE);
         svg_text(out, at, "link-text middle", line);
     }
 }
