@@ -1,92 +1,167 @@
 //! A cell as a table for people.
 
+mod grid;
+
 use std::fmt::Write;
 
 use fairwire_measure::{Estimate, Spread};
 
+use self::grid::{Grid, Layout};
 use super::{CellResult, Metric, Subject, WHOLE};
 
-/// A column: a heading, a metric, and what one unit of the column is in the metric's unit.
+/// A column: its heading and what stands below it.
 struct Column {
-    heading: &'static str,
+    heading: String,
     metric: Metric,
-    scale: f64,
-    digits: usize,
 }
 
-const fn column(heading: &'static str, metric: Metric, scale: f64, digits: usize) -> Column {
-    Column {
-        heading,
-        metric,
-        scale,
-        digits,
-    }
-}
-
-const FLOW: [Column; 6] = [
-    column("throughput kbit/s", Metric::Throughput, 1e3, 1),
-    column("goodput kbit/s", Metric::Goodput, 1e3, 1),
-    column("loss %", Metric::Loss, 1.0, 3),
-    column("delay ms", Metric::DelayMean, 1e-3, 2),
-    column("p99 ms", Metric::DelayP99, 1e-3, 2),
-    column("jitter ms", Metric::JitterMean, 1e-3, 3),
+/// What is shown of flows where the scenario asks for no metrics.
+const FLOW: [(&str, Metric); 6] = [
+    ("throughput kbit/s", Metric::Throughput),
+    ("goodput kbit/s", Metric::Goodput),
+    ("loss %", Metric::Loss),
+    ("delay ms", Metric::DelayMean),
+    ("p99 ms", Metric::DelayP99),
+    ("jitter ms", Metric::JitterMean),
 ];
 
-const LINK: [Column; 6] = [
-    column("throughput kbit/s", Metric::Throughput, 1e3, 1),
-    column("used %", Metric::Utilisation, 1.0, 1),
-    column("queue packets", Metric::QueueMean, 1.0, 2),
-    column("queue max", Metric::QueueMax, 1.0, 0),
-    column("queue drops", Metric::QueueDrops, 1.0, 1),
-    column("link losses", Metric::LinkLosses, 1.0, 1),
+/// The same of links.
+const LINK: [(&str, Metric); 6] = [
+    ("throughput kbit/s", Metric::Throughput),
+    ("used %", Metric::Utilisation),
+    ("queue packets", Metric::QueueMean),
+    ("queue max", Metric::QueueMax),
+    ("queue drops", Metric::QueueDrops),
+    ("link losses", Metric::LinkLosses),
 ];
 
-/// One block per window: flows, then links, then fairness. Means with 95 % intervals.
+/// The same of all flows together.
+const ALL: [(&str, Metric); 1] = [("Jain's index", Metric::Jain)];
+
+/// One block per window: flows, then links, then all flows together. The metrics that the scenario asks for,
+/// or a fixed few where it names none; means with 95 % intervals.
 pub fn table(cell: &CellResult) -> String {
-    let mut text = String::new();
     let keys = cell.keys();
-    let mut windows: Vec<&str> = keys.iter().map(|(_, window, _)| window.as_str()).collect();
-    let mut seen = Vec::new();
-    windows.retain(|window| {
-        let is_new = !seen.contains(window);
-        seen.push(window);
-        is_new
-    });
-    for window in windows {
-        let subjects = |kind: &str| {
-            let mut subjects: Vec<&Subject> = Vec::new();
-            for (subject, of, _) in &keys {
-                if of == window && subject.kind() == kind && !subjects.contains(&subject) {
-                    subjects.push(subject);
-                }
-            }
-            subjects
-        };
-        let title = title(cell, window);
-        let blocks = [("flow", &FLOW), ("link", &LINK)];
-        for (kind, columns) in blocks {
-            block(
-                &mut text,
-                cell,
-                (window, &title),
-                kind,
-                columns,
-                &subjects(kind),
-            );
-        }
-        if let Some(jain) = cell.estimate(&Subject::All, window, Metric::Jain) {
-            let _ = writeln!(text, "  Jain's index {}", show(&jain, 1.0, 3));
+    let mut windows: Vec<&str> = Vec::new();
+    for (_, window, _) in &keys {
+        if !windows.contains(&window.as_str()) {
+            windows.push(window);
         }
     }
-    if let Some(unperturbed) = &cell.unperturbed {
+    let subjects = |kind: &str, window: &str| {
+        let mut subjects: Vec<&Subject> = Vec::new();
+        for (subject, of, _) in &keys {
+            if of == window && subject.kind() == kind && !subjects.contains(&subject) {
+                subjects.push(subject);
+            }
+        }
+        subjects
+    };
+    let [of_flows, of_links, of_all] = [&FLOW[..], &LINK, &ALL].map(|fixed| columns(cell, fixed));
+    let grids = windows.iter().map(|window| {
+        let title = title(cell, window);
+        let of_window = |kind, heading: &str, columns: &[Column]| {
+            grid(cell, (window, heading), columns, &subjects(kind, window))
+        };
+        let flows = of_window("flow", &title, &of_flows);
+        // The first block of a window says which it is.
+        let heading = if flows.is_some() { "link" } else { &title };
+        let links = of_window("link", heading, &of_links);
+        (title, [flows, links])
+    });
+    let grids: Vec<(String, [Option<Grid>; 2])> = grids.collect();
+    let layouts = [0, 1].map(|kind| Layout::of(grids.iter().filter_map(|it| it.1[kind].as_ref())));
+    let mut text = String::new();
+    for (window, (title, blocks)) in windows.iter().zip(&grids) {
+        for (grid, layout) in blocks.iter().zip(layouts) {
+            if let Some(grid) = grid {
+                grid.write(layout, &mut text);
+            }
+        }
+        if blocks.iter().all(Option::is_none) {
+            let _ = writeln!(text, "  {title}");
+        }
+        for column in &of_all {
+            if let Some(estimate) = cell.estimate(&Subject::All, window, column.metric) {
+                let _ = writeln!(text, "  {} {}", column.heading, show(&estimate, column));
+            }
+        }
+    }
+    without_value(cell, &mut text);
+    unperturbed(cell, &mut text);
+    text
+}
+
+/// The columns that the scenario asks for, or else the fixed ones.
+fn columns(cell: &CellResult, fixed: &[(&str, Metric)]) -> Vec<Column> {
+    let asked = &cell.scenario.measure.metrics;
+    let of_asked = |metric: &Metric| {
+        let (unit, ..) = shown(*metric);
+        Column {
+            heading: format!("{metric} {unit}").trim_end().to_owned(),
+            metric: *metric,
+        }
+    };
+    let of_fixed = |(heading, metric): &(&str, Metric)| Column {
+        heading: (*heading).to_owned(),
+        metric: *metric,
+    };
+    if asked.is_empty() {
+        fixed.iter().map(of_fixed).collect()
+    } else {
+        asked.iter().map(of_asked).collect()
+    }
+}
+
+/// A metric's unit in tables, how much of the metric's own unit that is, and the digits behind the point.
+fn shown(metric: Metric) -> (&'static str, f64, usize) {
+    match (metric, metric.unit()) {
+        (Metric::Completed | Metric::FirstLoss | Metric::PeakAt, unit) => (unit, 1.0, 3),
+        (Metric::QueueMax, unit) => (unit, 1.0, 0),
+        (Metric::QueueMean | Metric::Mos, unit) => (unit, 1.0, 2),
+        (Metric::Loss | Metric::LossOffered | Metric::LossPlayout, unit) => (unit, 1.0, 3),
+        (Metric::MaxOverMin | Metric::Jain, unit) => (unit, 1.0, 3),
+        (_, "bit/s") => ("kbit/s", 1e3, 1),
+        (_, "s") if metric.name().starts_with("jitter") => ("ms", 1e-3, 3),
+        (_, "s") => ("ms", 1e-3, 2),
+        (_, unit) => (unit, 1.0, 1),
+    }
+}
+
+/// Metrics that are asked for and that nothing in this cell has: a codec's of a flow without one, say.
+fn without_value(cell: &CellResult, text: &mut String) {
+    let has = |metric: &Metric| {
+        let mut runs = cell.runs.iter().chain(&cell.unperturbed);
+        runs.any(|run| run.values.iter().any(|value| value.metric == *metric))
+    };
+    let asked = cell.scenario.measure.metrics.iter();
+    let none: Vec<&str> = asked
+        .filter(|metric| !has(metric))
+        .map(|metric| metric.name())
+        .collect();
+    if !none.is_empty() {
+        let _ = writeln!(text, "  nothing here has a value of: {}", none.join(", "));
+    }
+}
+
+/// What the flows had in the run in which nothing was moved at random: their first column.
+fn unperturbed(cell: &CellResult, text: &mut String) {
+    let Some(run) = &cell.unperturbed else {
+        return;
+    };
+    for column in columns(cell, &FLOW) {
+        let (_, scale, digits) = shown(column.metric);
         let flows = cell.scenario.enabled_flows().filter_map(|(name, _)| {
-            let rate = unperturbed.value(&Subject::flow(name), WHOLE, Metric::Throughput)?;
-            Some(format!("{name} {:.1}", rate / 1e3))
+            let value = run.value(&Subject::flow(name), WHOLE, column.metric)?;
+            Some(format!("{name} {:.digits$}", value / scale))
         });
         let flows: Vec<String> = flows.collect();
-        let _ = writeln!(text, "  unperturbed run, kbit/s: {}", flows.join(", "));
+        if !flows.is_empty() {
+            let (heading, flows) = (&column.heading, flows.join(", "));
+            let _ = writeln!(text, "  unperturbed run, {heading}: {flows}");
+            return;
+        }
     }
-    text
 }
 
 fn title(cell: &CellResult, window: &str) -> String {
@@ -103,58 +178,47 @@ fn title(cell: &CellResult, window: &str) -> String {
     }
 }
 
-fn block(
-    text: &mut String,
+/// Flows, or links, in one window.
+fn grid(
     cell: &CellResult,
-    (window, title): (&str, &str),
-    kind: &str,
+    (window, heading): (&str, &str),
     columns: &[Column],
     subjects: &[&Subject],
-) {
-    let mut rows = Vec::new();
-    for subject in subjects {
-        let has_more = columns[1..]
-            .iter()
-            .any(|column| cell.estimate(subject, window, column.metric).is_some());
+) -> Option<Grid> {
+    let has = |subject: &Subject, metric: Metric| cell.estimate(subject, window, metric).is_some();
+    let is_shown = |subject: &&&Subject| {
         // Acknowledgements alone are no news; they are in the files. A flow that sent no data is.
-        let is_data = kind == "flow" && !subject.name().ends_with("/back");
-        if !has_more && !is_data {
-            continue;
-        }
-        let mut row = vec![subject.name().to_owned()];
-        for column in columns {
-            let estimate = cell.estimate(subject, window, column.metric);
-            let cell = estimate.map(|estimate| show(&estimate, column.scale, column.digits));
-            row.push(cell.unwrap_or_else(|| "-".to_owned()));
-        }
-        rows.push(row);
-    }
-    if rows.is_empty() {
-        return;
-    }
-    let heading = if kind == "flow" { title } else { kind };
-    let mut head = vec![heading.to_owned()];
-    head.extend(columns.iter().map(|column| column.heading.to_owned()));
-    rows.insert(0, head);
-    let widths: Vec<usize> = (0..rows[0].len())
-        .map(|at| {
-            rows.iter()
-                .map(|row| row[at].chars().count())
-                .max()
-                .unwrap_or(0)
-        })
+        let is_way_back = subject.kind() == "flow" && subject.name().ends_with("/back");
+        let mut columns = columns.iter();
+        !is_way_back || columns.any(|it| it.metric != Metric::Throughput && has(subject, it.metric))
+    };
+    let subjects: Vec<&&Subject> = subjects.iter().filter(is_shown).collect();
+    // Who asks for metrics of flows and of links sees each where it belongs.
+    let is_fixed = cell.scenario.measure.metrics.is_empty();
+    let columns: Vec<&Column> = columns
+        .iter()
+        .filter(|it| is_fixed || subjects.iter().any(|subject| has(subject, it.metric)))
         .collect();
-    for row in rows {
-        let _ = write!(text, "  {:<width$}", row[0], width = widths[0]);
-        for (part, width) in row.iter().zip(&widths).skip(1) {
-            let _ = write!(text, "  {part:>width$}");
-        }
-        text.push('\n');
+    if subjects.is_empty() || columns.is_empty() {
+        return None;
     }
+    let head = columns.iter().map(|column| column.heading.clone());
+    let head: Vec<String> = std::iter::once(heading.to_owned()).chain(head).collect();
+    let rows = subjects.iter().map(|subject| {
+        let cells = columns.iter().map(|column| {
+            let estimate = cell.estimate(subject, window, column.metric);
+            estimate.map_or_else(|| "-".to_owned(), |estimate| show(&estimate, column))
+        });
+        std::iter::once(subject.name().to_owned())
+            .chain(cells)
+            .collect()
+    });
+    Some(Grid(std::iter::once(head).chain(rows).collect()))
 }
 
 /// An estimate in a column's unit.
-fn show(estimate: &Estimate, scale: f64, digits: usize) -> String {
+fn show(estimate: &Estimate, column: &Column) -> String {
+    let (_, scale, digits) = shown(column.metric);
     let scaled = Estimate {
         mean: estimate.mean / scale,
         spread: match estimate.spread {

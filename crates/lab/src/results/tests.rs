@@ -137,6 +137,58 @@ fn a_table_for_people() {
     assert_eq!(sent.expect("sent").to_string(), "450.00 (no spread)");
 }
 
+/// What the scenario asks for is what the table shows, with units and intervals: flows' metrics at flows, links'
+/// at links, in the order asked for. A metric that nothing has is named, and so is each window.
+#[test]
+fn the_metrics_asked_for_are_shown() {
+    let asked = |metrics: &str| {
+        let text = SCENARIO.replace("[measure]", &format!("[measure]\nmetrics = {metrics}"));
+        table(&results(&text).cells[0])
+    };
+    let text = asked("[\"delay_p95\", \"sent\", \"queue_mean\", \"mos\"]");
+    let heads: Vec<&str> = text
+        .lines()
+        .filter(|line| line.contains("delay_p95"))
+        .collect();
+    assert_eq!(heads.len(), 2, "one for each window\n{text}");
+    let words: Vec<&str> = heads[0].split_whitespace().skip(3).collect();
+    assert_eq!(words, ["delay_p95", "ms", "sent", "packets"], "{text}");
+    let links = text.lines().find(|line| line.starts_with("  link "));
+    let words: Vec<&str> = links.unwrap_or_default().split_whitespace().collect();
+    assert_eq!(words, ["link", "queue_mean", "packets"], "{text}");
+    assert!(text.contains("nothing here has a value of: mos"), "{text}");
+    for unasked in ["throughput", "jitter", "Jain"] {
+        assert!(
+            !text.contains(unasked),
+            "nobody asked for {unasked}\n{text}"
+        );
+    }
+    // Of links alone, or of all flows together, the window is told as well.
+    let text = asked("[\"link_losses\"]");
+    assert!(
+        text.contains("whole run, 3s  link_losses packets"),
+        "{text}"
+    );
+    let text = asked("[\"jain\"]");
+    assert!(text.contains("  late, 2s to 3s\n  jain 0."), "{text}");
+}
+
+/// More metrics than a line holds become rows: two flows are two columns.
+#[test]
+fn many_metrics_become_rows() {
+    let metrics = Metric::ALL.iter().map(|metric| format!("\"{metric}\""));
+    let metrics = metrics.collect::<Vec<_>>().join(", ");
+    let text = SCENARIO.replace("[measure]", &format!("[measure]\nmetrics = [{metrics}]"));
+    let text = table(&results(&text).cells[0]);
+    let head = text.lines().next().unwrap_or_default();
+    let words: Vec<&str> = head.split_whitespace().collect();
+    assert_eq!(words, ["whole", "run,", "3s", "fast", "slow"], "{text}");
+    assert!(text.contains("\n  delay_p95 ms "), "{text}");
+    let longest = text.lines().filter(|line| !line.contains("nothing here"));
+    let longest = longest.map(|line| line.chars().count()).max();
+    assert!(longest <= Some(120), "{text}");
+}
+
 /// A directory that is used again holds nothing of the former run but the scenario that runs, and
 /// loses nothing that is not ours.
 #[test]

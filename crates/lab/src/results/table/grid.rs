@@ -1,0 +1,160 @@
+//! Rows and columns of text, laid out so that lines stay readable.
+
+use std::fmt::Write;
+
+/// Characters of a line at most, as far as the cells let it: the six columns that are shown unasked fit.
+const LINE: usize = 120;
+
+/// What stands before each line, and between two columns.
+const INDENT: usize = 2;
+const GAP: usize = 2;
+
+/// A table: the first row is its head, the first column says what each row is about.
+#[derive(Clone, Debug)]
+pub(super) struct Grid(pub(super) Vec<Vec<String>>);
+
+/// How a table with many columns is written.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Layout {
+    /// As it is.
+    Plain,
+    /// With rows for columns.
+    Turned,
+    /// In parts, one below the other, of as many columns as a line holds.
+    Parted,
+}
+
+impl Layout {
+    /// One for all `grids`, so that the windows of a cell look alike.
+    pub(super) fn of<'a>(grids: impl Iterator<Item = &'a Grid> + Clone) -> Self {
+        let fits = |grid: &Grid| grid.length() <= LINE;
+        if grids.clone().all(fits) {
+            Self::Plain
+        } else if grids.map(Grid::turned).all(|grid| fits(&grid)) {
+            Self::Turned
+        } else {
+            Self::Parted
+        }
+    }
+}
+
+impl Grid {
+    /// Writes it as `layout` says.
+    pub(super) fn write(&self, layout: Layout, out: &mut String) {
+        match layout {
+            Layout::Plain => self.plain(out),
+            Layout::Turned => self.turned().plain(out),
+            Layout::Parted => self.parted().iter().for_each(|part| part.plain(out)),
+        }
+    }
+
+    fn plain(&self, out: &mut String) {
+        let widths = self.widths();
+        for row in &self.0 {
+            out.push_str(&" ".repeat(INDENT));
+            for (at, (cell, width)) in row.iter().zip(&widths).enumerate() {
+                // A cell is padded by characters, of which `±` is one.
+                let _ = match at {
+                    0 => write!(out, "{cell:<width$}"),
+                    _ => write!(out, "{}{cell:>width$}", " ".repeat(GAP)),
+                };
+            }
+            out.push('\n');
+        }
+    }
+
+    fn turned(&self) -> Self {
+        let columns = self.0.first().map_or(0, Vec::len);
+        let column = |at: usize| self.0.iter().map(|row| row[at].clone()).collect();
+        Self((0..columns).map(column).collect())
+    }
+
+    fn parted(&self) -> Vec<Self> {
+        let widths = self.widths();
+        let Some((first, others)) = widths.split_first() else {
+            return Vec::new();
+        };
+        let mut parts = Vec::new();
+        let mut from = 0;
+        while from < others.len() {
+            let mut room = LINE.saturating_sub(INDENT + first);
+            let mut to = from;
+            // One column at least: a line that is too long is better than none.
+            while to < others.len() && (to == from || others[to] + GAP <= room) {
+                room = room.saturating_sub(others[to] + GAP);
+                to += 1;
+            }
+            let rows = self.0.iter().map(|row| {
+                let first = row.first().cloned();
+                first.into_iter().chain(row[1 + from..=to].iter().cloned())
+            });
+            parts.push(Self(rows.map(Iterator::collect).collect()));
+            from = to;
+        }
+        parts
+    }
+
+    fn widths(&self) -> Vec<usize> {
+        let columns = self.0.first().map_or(0, Vec::len);
+        let width = |at: usize| self.0.iter().map(|row| row[at].chars().count()).max();
+        (0..columns).map(|at| width(at).unwrap_or(0)).collect()
+    }
+
+    /// Characters of its lines.
+    fn length(&self) -> usize {
+        let widths = self.widths();
+        INDENT + widths.iter().sum::<usize>() + GAP * widths.len().saturating_sub(1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Grid, LINE, Layout};
+
+    fn grid(rows: usize, columns: usize, width: usize) -> Grid {
+        let cell = |row: usize, column: usize| format!("{row}.{column:.<width$}");
+        let row = |row: usize| (0..columns).map(|column| cell(row, column)).collect();
+        Grid((0..rows).map(row).collect())
+    }
+
+    fn written(grid: &Grid) -> String {
+        let mut out = String::new();
+        grid.write(Layout::of([grid].into_iter()), &mut out);
+        out
+    }
+
+    /// Few columns stay; many of few rows become rows; many of many rows are parted. Nothing is lost, and no
+    /// line is too long.
+    #[test]
+    fn the_layout_follows_the_shape() {
+        for (rows, columns, layout) in [
+            (3, 7, Layout::Plain),
+            (3, 20, Layout::Turned),
+            (20, 20, Layout::Parted),
+        ] {
+            let grid = grid(rows, columns, 12);
+            assert_eq!(Layout::of([&grid].into_iter()), layout);
+            let text = written(&grid);
+            assert!(text.lines().all(|line| line.chars().count() <= LINE));
+            for cell in grid.0.iter().flatten() {
+                assert!(text.contains(cell.as_str()), "{cell} is missing in\n{text}");
+            }
+        }
+    }
+
+    /// Lines are as wide as they are said to be: just inside the limit one stays, just outside it does not.
+    #[test]
+    fn the_limit_is_exact() {
+        // Two columns: 2 + a + 2 + b characters.
+        let two = |length: usize| {
+            let cell = "x".repeat(length - 2 - 1 - 2);
+            Grid(vec![vec!["h".into(), cell.clone()], vec!["h".into(), cell]])
+        };
+        assert_eq!(two(LINE).length(), LINE);
+        assert_eq!(Layout::of([&two(LINE)].into_iter()), Layout::Plain);
+        assert_ne!(Layout::of([&two(LINE + 1)].into_iter()), Layout::Plain);
+        assert_eq!(written(&two(LINE)).lines().next().map(str::len), Some(LINE));
+        // A cell wider than a line is written all the same.
+        assert!(written(&two(300)).contains(&"x".repeat(295)));
+    }
+}
