@@ -309,7 +309,9 @@ fn explanation(cells: &[Cell]) -> String {
     let mut text = String::new();
     for cell in cells {
         let _ = writeln!(text, "[{}] {}", cell.name, cell.scenario.title);
-        for line in explain(cell) {
+        // What the file states is shown even where it does nothing; a default that does nothing is no news.
+        let lines = explain(cell);
+        for line in lines.iter().filter(|it| it.has_effect || it.is_stated()) {
             let _ = writeln!(text, "  {line}");
         }
         let _ = writeln!(text, "  {}\n", cell.plan());

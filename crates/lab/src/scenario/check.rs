@@ -313,14 +313,18 @@ fn flow_times(
     checker.require(total, &format!("{path}.total"), message)
 }
 
+/// The CCIDs that a flow has at any time, in either direction, with the keys that say so.
+pub(super) fn ccids(dccp: &Dccp) -> Vec<(&'static str, u8)> {
+    let changes = dccp.ccid_changes.iter();
+    [("ccid", dccp.ccid)]
+        .into_iter()
+        .chain(dccp.back_ccid.map(|ccid| ("back_ccid", ccid)))
+        .chain(changes.map(|change| ("ccid_changes", change.ccid)))
+        .collect()
+}
+
 fn dccp_values(checker: &Checker<'_>, path: &str, dccp: &Dccp) -> Result<(), ScenarioError> {
-    let mut ccids = vec![("ccid", dccp.ccid)];
-    ccids.extend(dccp.back_ccid.map(|ccid| ("back_ccid", ccid)));
-    ccids.extend(
-        dccp.ccid_changes
-            .iter()
-            .map(|change| ("ccid_changes", change.ccid)),
-    );
+    let ccids = ccids(dccp);
     for &(key, ccid) in &ccids {
         let known = (2..=4).contains(&ccid);
         let message =
@@ -335,10 +339,12 @@ fn dccp_values(checker: &Checker<'_>, path: &str, dccp: &Dccp) -> Result<(), Sce
         message,
     )?;
     if !has(2) {
-        ccid_2_only(checker, path, dccp)?;
+        let keys = ccid_2_keys(dccp);
+        foreign(checker, path, dccp.ccid, ("CCID 2 only", &keys))?;
     }
     if !has(3) && !has(4) {
-        tfrc_only(checker, path, dccp)?;
+        let keys = tfrc_keys(dccp);
+        foreign(checker, path, dccp.ccid, ("CCID 3 and 4", &keys))?;
     }
     let message = "'segment' is for CCID 3 only: CCID 4 has segments of 1460 bytes in the equation";
     checker.require(
@@ -394,10 +400,9 @@ fn dccp_values(checker: &Checker<'_>, path: &str, dccp: &Dccp) -> Result<(), Sce
     )
 }
 
-/// What a flow without CCID 2 would ignore is refused. Defaults may be written out: resolved scenarios
-/// do so.
-fn ccid_2_only(checker: &Checker<'_>, path: &str, dccp: &Dccp) -> Result<(), ScenarioError> {
-    let set = [
+/// What only CCID 2 reads, and whether it is set to anything but its default.
+pub(super) fn ccid_2_keys(dccp: &Dccp) -> Vec<(&'static str, bool)> {
+    vec![
         ("law", dccp.law != LawName::default()),
         ("cut", dccp.cut.is_some()),
         ("initial_ssthresh", dccp.initial_ssthresh.is_some()),
@@ -405,14 +410,13 @@ fn ccid_2_only(checker: &Checker<'_>, path: &str, dccp: &Dccp) -> Result<(), Sce
         ("idle", dccp.idle.is_some()),
         ("ecn_nonce", dccp.ecn_nonce),
         ("min_rto", dccp.min_rto != Dccp::default_min_rto()),
-    ];
-    foreign(checker, path, dccp.ccid, ("CCID 2 only", &set))
+    ]
 }
 
-/// The same for a flow without CCID 3 and 4.
-fn tfrc_only(checker: &Checker<'_>, path: &str, dccp: &Dccp) -> Result<(), ScenarioError> {
+/// The same of CCID 3 and 4.
+pub(super) fn tfrc_keys(dccp: &Dccp) -> Vec<(&'static str, bool)> {
     let other_t_rto = (dccp.t_rto_rtts - Dccp::DEFAULT_T_RTO_RTTS).abs() > f64::EPSILON;
-    let set = [
+    vec![
         ("segment", dccp.segment != Dccp::default_segment()),
         ("b", dccp.b > 1.0),
         ("t_rto_rtts", other_t_rto),
@@ -420,11 +424,11 @@ fn tfrc_only(checker: &Checker<'_>, path: &str, dccp: &Dccp) -> Result<(), Scena
         ("history_discounting", !dccp.history_discounting),
         ("send_rtt_estimate", dccp.send_rtt_estimate),
         ("feedback", !dccp.feedback.is_default()),
-    ];
-    foreign(checker, path, dccp.ccid, ("CCID 3 and 4", &set))
+    ]
 }
 
-/// Refuses the keys that are set though they are for others.
+/// Refuses the keys that are set though they are for others. Defaults may be written out: resolved scenarios
+/// do so.
 fn foreign(
     checker: &Checker<'_>,
     path: &str,

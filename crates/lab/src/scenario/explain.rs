@@ -3,9 +3,11 @@
 use std::fmt;
 use std::sync::Arc;
 
+use super::Dccp;
+use super::check::{ccid_2_keys, ccids, tfrc_keys};
 use super::file::Cell;
 use super::place::SourceText;
-use super::tree::Node;
+use super::tree::{Node, Value};
 
 /// One line of an explanation.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -21,12 +23,25 @@ pub struct Explained {
     pub note: Option<String>,
     /// What it means.
     pub meaning: &'static str,
+    /// Does it change anything? What only another CCID reads does not, nor does anything of a flow that takes
+    /// no part.
+    pub has_effect: bool,
+}
+
+impl Explained {
+    /// Does the file or the command line say it?
+    pub fn is_stated(&self) -> bool {
+        !["default", "preset"].contains(&self.source)
+    }
 }
 
 impl fmt::Display for Explained {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let said = format!("{} = {}", self.path, self.value);
         write!(f, "{said:<52} {:<8} {}", self.source, self.meaning)?;
+        if !self.has_effect {
+            f.write_str(" (of no effect here)")?;
+        }
         if let Some(note) = &self.note {
             write!(f, " [{note}]")?;
         }
@@ -43,19 +58,23 @@ pub fn explain(cell: &Cell) -> Vec<Explained> {
     });
     if let Ok(tree) = Node::parse(&source) {
         tree.leaves("", &mut |path, node| {
-            let value = source.text.get(node.place.span.clone());
-            lines.push(line(cell, path, value.unwrap_or_default()));
+            // A list of tables has no text of its own: its tables stand at the end of the document.
+            let value = match &node.value {
+                Value::Array(_) => node.inline(),
+                _ => source.text[node.place.span.clone()].to_owned(),
+            };
+            lines.push(line(cell, path, value));
         });
     }
     lines
 }
 
-fn line(cell: &Cell, path: &str, value: &str) -> Explained {
+fn line(cell: &Cell, path: &str, value: String) -> Explained {
     let known = cell.provenance.get(path);
     let is_stated = cell.stated.iter().any(|stated| stated == path);
     Explained {
         path: path.to_owned(),
-        value: value.to_owned(),
+        value,
         source: match known {
             Some(known) => known.source.word(),
             None if is_stated => "stated",
@@ -64,7 +83,38 @@ fn line(cell: &Cell, path: &str, value: &str) -> Explained {
         },
         note: known.and_then(|known| known.note.clone()),
         meaning: meaning(path),
+        has_effect: has_effect(cell, path),
     }
+}
+
+/// Does the value at `path` change anything in its flow?
+fn has_effect(cell: &Cell, path: &str) -> bool {
+    let parts: Vec<&str> = path.split('.').collect();
+    let ["flows", name, of_flow @ ..] = &parts[..] else {
+        return true;
+    };
+    let Some(flow) = cell.scenario.flows.get(name) else {
+        return true;
+    };
+    match (of_flow, &flow.dccp) {
+        (["enabled"], _) => true,
+        _ if !flow.enabled => false,
+        // In a wlan flows have ends, not sides.
+        (["from"], _) => flow.sender.is_none(),
+        (["dccp", key], Some(dccp)) => is_read(dccp, key),
+        _ => true,
+    }
+}
+
+/// Does one of the CCIDs that a flow has read `key`?
+fn is_read(dccp: &Dccp, key: &str) -> bool {
+    let ccids = ccids(dccp);
+    let has = |wanted: &[u8]| ccids.iter().any(|(_, ccid)| wanted.contains(ccid));
+    let is_among = |keys: Vec<(&str, bool)>| keys.iter().any(|(known, _)| *known == key);
+    if key == "segment" {
+        return has(&[3]);
+    }
+    (has(&[2]) || !is_among(ccid_2_keys(dccp))) && (has(&[3, 4]) || !is_among(tfrc_keys(dccp)))
 }
 
 /// Is the value one that the flow's TCP preset sets?
@@ -232,6 +282,8 @@ fn dccp(key: &str) -> &'static str {
         "service" => "the Service Code of the flow (RFC 5595)",
         "probe_path_mtu" => "find out by padded Syncs what the path takes?",
         "ecn" => "send ECN-capable packets and answer marks?",
+        "ccid_changes" => "CCIDs that the data changes to, and when",
+        "short_seqnos" => "24-bit sequence numbers (RFC 4340, 7.6)?",
         "ecn_nonce" => "CCID 2: send ECN nonces and check their echoes?",
         "data_checksum" => "a Data Checksum on each datagram (RFC 4340, 9.3)?",
         "checksum_coverage" => {

@@ -349,3 +349,56 @@ fn every_value_is_explained() {
         assert_eq!(cells(&text, &Adjust::default())[0].scenario, scenario);
     }
 }
+
+/// What only another CCID reads has no effect, nor has anything of a flow that takes no part; `run --explain`
+/// leaves such defaults out. A list of tables is written out as `--set` takes it.
+#[test]
+fn what_does_nothing_is_known() {
+    let explained = |set: &[&str]| {
+        let adjust = Adjust {
+            set: set.iter().map(|it| (*it).to_owned()).collect(),
+            only: Some("plain".into()),
+            ..Adjust::default()
+        };
+        explain(&cells(GOOD, &adjust)[0])
+    };
+    let idle = |lines: &[super::Explained]| -> Vec<String> {
+        let idle = lines.iter().filter(|line| !line.has_effect);
+        idle.map(|line| line.path.rsplit('.').next().unwrap_or_default().to_owned())
+            .collect()
+    };
+    let tfrc = [
+        "b",
+        "t_rto_rtts",
+        "oscillation_reduction",
+        "history_discounting",
+        "send_rtt_estimate",
+    ];
+    let of_2 = explained(&[]);
+    assert_eq!(idle(&of_2), [&["segment"][..], &tfrc].concat());
+    let of_3 = explained(&["flows.video.dccp.ccid=3"]);
+    assert_eq!(idle(&of_3), ["law", "min_rto"]);
+    let of_4 = explained(&["flows.video.dccp.ccid=4"]);
+    assert_eq!(idle(&of_4), ["law", "min_rto", "segment"]);
+    // Both are read where the CCID changes; the changes are written out.
+    let both = "flows.video.dccp.ccid_changes=[{ at = \"20 s\", ccid = 3 }]";
+    let lines = explained(&[both]);
+    assert_eq!(idle(&lines), [""; 0]);
+    let changes = lines
+        .iter()
+        .find(|line| line.path.ends_with("ccid_changes"));
+    let changes = changes.expect("a line");
+    assert_eq!(changes.value, "[{ at = \"20s\", ccid = 3 }]");
+    let again = explained(&[&format!("{} = {}", changes.path, changes.value)]);
+    assert_eq!(again, lines);
+    // A flow that takes no part: all but the key that says so. What is stated says that it does nothing.
+    let lines = explained(&["flows.web.enabled=false"]);
+    let web = lines
+        .iter()
+        .filter(|line| line.path.starts_with("flows.web."));
+    let (works, idle): (Vec<_>, Vec<_>) = web.partition(|line| line.has_effect);
+    assert_eq!(works.len(), 1);
+    assert_eq!(works[0].path, "flows.web.enabled");
+    assert!(idle.iter().any(|line| line.is_stated()));
+    assert!(idle[0].to_string().contains("no effect"), "{}", idle[0]);
+}

@@ -288,6 +288,22 @@ impl Node {
         node
     }
 
+    /// It as TOML in one line: what `--set` takes.
+    pub(crate) fn inline(&self) -> String {
+        let list = |items: Vec<String>| items.join(", ");
+        match &self.value {
+            Value::Bool(value) => value.to_string(),
+            Value::Integer(value) => value.to_string(),
+            Value::Float(value) => toml::Value::Float(*value).to_string(),
+            Value::Text(value) => toml::Value::String(value.clone()).to_string(),
+            Value::Array(items) => format!("[{}]", list(items.iter().map(Self::inline).collect())),
+            Value::Table(entries) => {
+                let entry = |entry: &Entry| format!("{} = {}", entry.name, entry.node.inline());
+                format!("{{ {} }}", list(entries.iter().map(entry).collect()))
+            }
+        }
+    }
+
     /// Lays `over` over this node: tables merge key by key, everything else is replaced.
     pub(crate) fn lay_over(&mut self, over: &Self) {
         self.lay(over, Level::Top);

@@ -47,6 +47,12 @@ fn a_wlan_is_read() {
     assert!(cell.scenario.is_random() && !cell.scenario.is_perturbed_only());
     for line in explain(cell) {
         assert_ne!(line.meaning, "", "{}", line.path);
+        let told = "[{ station = \"a\", at = \"2s\", to = \"two\" }, \
+                    { station = \"a\", at = \"4s\", to = \"one\", outage = \"1s\" }]";
+        assert!(
+            !line.path.ends_with("handoffs") || line.value == told,
+            "{line}"
+        );
     }
     let resolved = toml::to_string(&cell.scenario).expect("it is TOML");
     let again = ScenarioFile::parse("resolved.toml", &resolved)
