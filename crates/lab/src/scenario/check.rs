@@ -63,7 +63,7 @@ impl Checker<'_> {
 pub(super) fn check(scenario: &Scenario, tree: &Node) -> Result<(), ScenarioError> {
     let checker = Checker { tree };
     run(&checker, scenario)?;
-    topology(&checker, &scenario.topology)?;
+    topology(&checker, &scenario.topology, scenario.run.duration)?;
     wlan::ends(&checker, scenario)?;
     if scenario.enabled_flows().next().is_none() {
         return checker.refuse("flows", "a scenario needs a flow: write [flows.NAME]");
@@ -113,9 +113,13 @@ fn run(checker: &Checker<'_>, scenario: &Scenario) -> Result<(), ScenarioError> 
     )
 }
 
-fn topology(checker: &Checker<'_>, topology: &Topology) -> Result<(), ScenarioError> {
+fn topology(
+    checker: &Checker<'_>,
+    topology: &Topology,
+    duration: Duration,
+) -> Result<(), ScenarioError> {
     match topology.kind {
-        TopologyKind::Wlan => wlan::topology(checker, topology),
+        TopologyKind::Wlan => wlan::topology(checker, topology, duration),
         TopologyKind::Dumbbell => {
             let Some(access) = &topology.access else {
                 let message = "a dumbbell needs [topology.access]: the link of each host";

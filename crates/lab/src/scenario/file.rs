@@ -170,7 +170,7 @@ impl ScenarioFile {
 fn cell(name: &str, tree: &Node, adjust: &Adjust) -> Result<Cell, ScenarioError> {
     let mut scenario = Scenario::deserialize(Reader(tree))?;
     if adjust.duration.is_some() {
-        fit_windows(&mut scenario);
+        fit(&mut scenario);
     }
     if let Some(seeds) = adjust.seeds {
         scenario.run.seeds = seeds;
@@ -203,9 +203,13 @@ fn cell(name: &str, tree: &Node, adjust: &Adjust) -> Result<Cell, ScenarioError>
     })
 }
 
-/// After a change of duration: windows that begin after it are left out, others end with it.
-fn fit_windows(scenario: &mut Scenario) {
+/// After a change of duration: windows that begin after it are left out, others end with it. Hand-offs after
+/// it are left out, too.
+fn fit(scenario: &mut Scenario) {
     let duration = scenario.run.duration;
+    if let Some(wlan) = &mut scenario.topology.wlan {
+        wlan.handoffs.retain(|hand_off| hand_off.at < duration);
+    }
     let windows = std::mem::take(&mut scenario.measure.windows);
     let kept = windows.0.into_iter().filter_map(|(name, mut window)| {
         window.to = window.to.map(|to| to.min(duration));

@@ -273,17 +273,22 @@ impl Node {
         Some(entries.remove(at).node)
     }
 
-    /// The node at a dotted path, or the nearest one above it.
+    /// The node at a dotted path, or the nearest one above it; a number is a place in a list.
     pub(crate) fn nearest(&self, path: &str) -> &Self {
         let mut node = self;
         for name in path.split('.') {
-            let Value::Table(entries) = &node.value else {
+            let below = match &node.value {
+                Value::Table(entries) => {
+                    let entry = entries.iter().find(|entry| entry.name == name);
+                    entry.map(|entry| &entry.node)
+                }
+                Value::Array(items) => name.parse().ok().and_then(|at: usize| items.get(at)),
+                _ => None,
+            };
+            let Some(below) = below else {
                 break;
             };
-            let Some(entry) = entries.iter().find(|entry| entry.name == name) else {
-                break;
-            };
-            node = &entry.node;
+            node = below;
         }
         node
     }

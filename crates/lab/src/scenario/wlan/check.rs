@@ -11,7 +11,11 @@ use super::{SlowHost, Wlan};
 pub(crate) const WIRED: [&str; 2] = ["left", "right"];
 
 /// The network of kind "wlan".
-pub(crate) fn topology(checker: &Checker<'_>, topology: &Topology) -> Result<(), ScenarioError> {
+pub(crate) fn topology(
+    checker: &Checker<'_>,
+    topology: &Topology,
+    duration: Duration,
+) -> Result<(), ScenarioError> {
     let Some(wlan) = &topology.wlan else {
         let message = "a wlan needs [topology.wlan] with its 'aps' and 'stations'";
         return checker.refuse("topology", message);
@@ -47,7 +51,7 @@ pub(crate) fn topology(checker: &Checker<'_>, topology: &Topology) -> Result<(),
         queue(checker, &path, station.queue)?;
         host(checker, &path, station.host)?;
     }
-    hand_offs(checker, wlan)
+    hand_offs(checker, wlan, duration)
 }
 
 fn ap(checker: &Checker<'_>, wlan: &Wlan, path: &str, name: &str) -> Result<(), ScenarioError> {
@@ -82,17 +86,22 @@ fn host(checker: &Checker<'_>, path: &str, host: Option<SlowHost>) -> Result<(),
     checker.require(quick, &format!("{path}.host"), message)
 }
 
-fn hand_offs(checker: &Checker<'_>, wlan: &Wlan) -> Result<(), ScenarioError> {
-    let path = "topology.wlan.handoffs";
+fn hand_offs(checker: &Checker<'_>, wlan: &Wlan, duration: Duration) -> Result<(), ScenarioError> {
     let message = "an outage of more than an hour is surely not meant";
     let hour = Duration::from_secs(3_600);
     checker.require(wlan.outage <= hour, "topology.wlan.outage", message)?;
     for (number, one) in wlan.handoffs.iter().enumerate() {
-        ap(checker, wlan, path, &one.to)?;
+        let path = &format!("topology.wlan.handoffs.{number}");
+        ap(checker, wlan, &format!("{path}.to"), &one.to)?;
         let Some(station) = wlan.stations.get(&one.station) else {
             let message = format!("there is no station '{}' to hand off", one.station);
-            return checker.refuse(path, message);
+            return checker.refuse(&format!("{path}.station"), message);
         };
+        if one.at >= duration {
+            let message =
+                format!("this hand-off never happens: the run of {duration} is over by then");
+            return checker.refuse(&format!("{path}.at"), message);
+        }
         let outage = one.outage.unwrap_or(wlan.outage);
         checker.require(outage <= hour, path, message)?;
         let earlier = wlan.handoffs[..number]

@@ -1,5 +1,7 @@
 //! Networks without wires as people write them.
 
+use fairwire_units::Duration;
+
 use crate::scenario::{Adjust, ScenarioFile, explain};
 
 const GOOD: &str = r#"
@@ -87,6 +89,12 @@ fn impossible_networks_are_refused() {
             "at = \"2 s\", to = \"one\"",
             "is at 'one' already",
         ),
+        // The run takes 10 s.
+        (
+            "at = \"4 s\"",
+            "at = \"10 s\"",
+            "this hand-off never happens",
+        ),
         (
             "sender = \"a\"",
             "sender = \"x\"",
@@ -130,6 +138,44 @@ fn impossible_networks_are_refused() {
         assert!(message.contains(told), "{to}: {message}");
         assert!(message.contains("bad.toml:"), "{message}");
     }
+}
+
+/// A hand-off is refused where it is written, in a list and in a table of its own; just inside the run it is
+/// taken. A shorter `--duration` leaves later ones out, as it does windows.
+#[test]
+fn hand_offs_happen_within_the_run() {
+    let message = refusal("at = \"4 s\"", "at = \"10 s\"");
+    let line = GOOD
+        .lines()
+        .position(|line| line.contains("at = \"4 s\""))
+        .expect("there");
+    assert!(
+        message.contains(&format!("bad.toml:{}:25", line + 1)),
+        "{message}"
+    );
+    let list =
+        GOOD.find("handoffs = [").expect("there")..GOOD.find("]\n\n[flows").expect("there") + 1;
+    let tables = "[[topology.wlan.handoffs]]\nstation = \"a\"\nto = \"two\"\nat = \"2 s\"\n\
+                  [[topology.wlan.handoffs]]\nstation = \"a\"\nto = \"one\"\nat = \"10 s\"\n";
+    let message = refusal(&GOOD[list], tables);
+    assert!(message.contains("| at = \"10 s\""), "{message}");
+    let hand_offs = |text: &str, duration| {
+        let adjust = Adjust {
+            duration,
+            ..Adjust::default()
+        };
+        let cells = ScenarioFile::parse("good.toml", text).and_then(|file| file.cells(&adjust));
+        let cells = cells.unwrap_or_else(|error| panic!("{error}"));
+        cells[0]
+            .scenario
+            .topology
+            .wlan
+            .as_ref()
+            .map(|wlan| wlan.handoffs.len())
+    };
+    let inside = GOOD.replace("at = \"4 s\"", "at = \"9999 ms\"");
+    assert_eq!(hand_offs(&inside, None), Some(2));
+    assert_eq!(hand_offs(GOOD, Some(Duration::from_secs(4))), Some(1));
 }
 
 /// Elsewhere flows have sides, not ends, and there is no table of stations.
