@@ -12,7 +12,7 @@ use super::sample::Reading;
 use super::store::Store;
 use super::windows::{Span, Windows};
 use crate::results::{Metric, RunResult, Series, SeriesMetric, Subject, Value};
-use crate::scenario::{Flow, Scenario};
+use crate::scenario::{Flow, Protocol, Scenario};
 
 /// What was read at each moment, by flow: the sender's side and the receiver's.
 pub(crate) type Readings = Vec<(Instant, Vec<(Reading, Reading)>)>;
@@ -84,6 +84,7 @@ pub(crate) fn gather(
     for link in links.links.iter_mut().flatten() {
         link.finish(&windows, end);
     }
+    let mut notes = store.notes;
     let mut collector = Collector {
         scenario,
         windows: &windows,
@@ -102,12 +103,14 @@ pub(crate) fn gather(
             };
             flow_values(&mut collector, &direction);
             flow_series(&mut collector, &direction);
+            let told = silence(&direction, way == 1);
+            notes.extend(told.map(|told| format!("{}: {told}", direction.subject)));
         }
     }
     for link in links.links.iter().flatten() {
         link_values(&mut collector, link);
     }
-    fairness(&mut collector, &store, flows.len());
+    fairness(&mut collector, &store.meters, flows.len());
     let Collector { values, series, .. } = collector;
     // A capture that cannot be written is told beside the numbers, which are not worse for it.
     let (captured, capture_failure) = match capture.map(super::capture::Capture::finish) {
@@ -124,7 +127,7 @@ pub(crate) fn gather(
         values,
         period: windows.period,
         series,
-        notes: store.notes,
+        notes,
         captured,
         capture_failure,
     }
@@ -427,14 +430,32 @@ fn link_values(out: &mut Collector<'_>, link: &LinkMeter) {
     out.series(&subject, SeriesMetric::Queue, queue.collect());
 }
 
+/// What a reader should know of a direction that delivered nothing in the whole run: numbers that are zero or
+/// missing do not say why.
+fn silence(flow: &Direction<'_>, is_way_back: bool) -> Option<&'static str> {
+    let is_udp = flow
+        .flow
+        .is_none_or(|flow| matches!(flow.protocol(), Protocol::Udp));
+    // What came back would have been the answer to the handshake.
+    let is_answered = is_udp || flow.back.counts[0].all_delays.1 > 0;
+    match flow.meter.counts[0].delivered {
+        0 if flow.meter.has_data => Some("no data packet arrived in the run"),
+        // Most directions back carry no data, and should not.
+        0 if is_way_back => None,
+        0 if is_answered => Some("sent no data packet in the run"),
+        0 => Some("never connected: nothing answered in the run"),
+        _ => None,
+    }
+}
+
 /// Jain's index of the throughputs of the flows' own directions.
-fn fairness(out: &mut Collector<'_>, store: &Store, flows: usize) {
+fn fairness(out: &mut Collector<'_>, meters: &[FlowMeter], flows: usize) {
     if flows < 2 {
         return;
     }
     for (index, span) in out.windows.spans.clone().into_iter().enumerate() {
         let rate = |flow: usize| {
-            let counts = &store.meters[2 * flow].counts[index];
+            let counts = &meters[2 * flow].counts[index];
             counts.traffic.throughput(span.length())
         };
         let rates: Vec<f64> = (0..flows).map(rate).collect();

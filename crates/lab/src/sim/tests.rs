@@ -363,6 +363,30 @@ fn sources_stop() {
     );
 }
 
+/// A flow that never delivers says why in the notes, in a run too short for a connection to give up, too.
+#[test]
+fn a_silent_flow_is_noted() {
+    let noted = |protocol: &str, loss: &str| {
+        let text = DCCP
+            .replace("delay = \"50 ms\"", &format!("delay = \"50 ms\", {loss}"))
+            .replace("dccp = { ccid = 2 }", protocol)
+            .replace("duration = \"20 s\"", "duration = \"2 s\"");
+        once(&scenario(&text), 1).notes
+    };
+    let (lost, lost_back) = ("loss = \"100 %\"", "back.loss = \"100 %\"");
+    let never = "cbr: never connected: nothing answered in the run";
+    for protocol in ["dccp = { ccid = 2 }", "tcp = {}"] {
+        assert_eq!(noted(protocol, "mtu = \"1500 B\""), [""; 0], "{protocol}");
+        for loss in [lost, lost_back] {
+            assert_eq!(noted(protocol, loss), [never], "{protocol} {loss}");
+        }
+    }
+    let arrived = "cbr: no data packet arrived in the run";
+    assert_eq!(noted("udp = {}", lost), [arrived]);
+    assert_eq!(noted("udp = {}", lost_back), [""; 0]);
+    assert_eq!(noted("tcp = { handshake = false }", lost), [arrived]);
+}
+
 /// RFC 8899: a link of the path takes 1,400 bytes and drops longer packets without a word. Without
 /// probes no data ever arrives; with them each CCID finds the size and gets through.
 #[test]
