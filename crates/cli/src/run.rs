@@ -36,7 +36,8 @@ const QUICK_SEEDS: u32 = 3;
 pub(crate) struct Args {
     /// The scenario file.
     scenario: PathBuf,
-    /// Change a value in every cell, as in --set flows.dccp.start=5s; may be repeated.
+    /// Change a value in every cell, as in --set flows.dccp.start=5s, or take a key or a table away, as
+    /// in --set topology.bottleneck.codel=; may be repeated.
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
     /// Run this cell only.

@@ -15,6 +15,7 @@ mod models;
 mod place;
 mod quantity;
 mod read;
+mod setting;
 pub(crate) mod shorten;
 mod tcp;
 #[cfg(test)]

@@ -12,6 +12,7 @@ use serde::Deserialize;
 use super::check;
 use super::place::{Place, ScenarioError, SourceText};
 use super::read::Reader;
+use super::setting::Setting;
 use super::shorten::{QUOTED, shorten};
 use super::tree::{Node, Provenance, Value};
 use super::{Named, Scenario};
@@ -20,7 +21,7 @@ use crate::results::WHOLE;
 /// What the command line changes.
 #[derive(Clone, Debug, Default)]
 pub struct Adjust {
-    /// `path.to.key=value` for every cell.
+    /// `path.to.key=value` for every cell; `path.to.key=` takes the key or table away.
     pub set: Vec<String>,
     /// Only this cell.
     pub only: Option<String>,
@@ -143,7 +144,7 @@ impl ScenarioFile {
             .set
             .iter()
             .chain(&duration)
-            .map(|setting| Node::parse_setting(setting))
+            .map(|setting| Setting::parse(setting))
             .collect::<Result<Vec<_>, _>>()?;
         let names = self.names();
         if let Some(only) = adjust.only.as_deref().filter(|only| !names.contains(only)) {
@@ -152,18 +153,27 @@ impl ScenarioFile {
             return Err(ScenarioError::new(message));
         }
         let wanted = |name: &str| adjust.only.as_deref().is_none_or(|only| only == name);
-        let mut made = Vec::new();
+        // A key that goes need not be in every cell, but in one.
+        let mut applied = vec![false; settings.len()];
+        let mut trees = Vec::new();
         for name in names.into_iter().filter(|name| wanted(name)) {
             let mut tree = self.base.clone();
             if let Some((_, _, over)) = self.cells.iter().find(|(cell, _, _)| cell == name) {
                 tree.lay_over(over);
             }
-            for setting in &settings {
-                tree.lay_over(setting);
+            for (setting, applied) in settings.iter().zip(&mut applied) {
+                *applied |= setting.apply(&mut tree);
             }
-            made.push(cell(name, &tree, adjust)?);
+            trees.push((name, tree));
         }
-        Ok(made)
+        let mut missed = settings.iter().zip(applied).filter(|(_, applied)| !applied);
+        if let (Some((setting, _)), Some((_, tree))) = (missed.next(), trees.first())
+            && let Some(error) = setting.missed(tree)
+        {
+            return Err(error);
+        }
+        let cells = trees.iter().map(|(name, tree)| cell(name, tree, adjust));
+        cells.collect()
     }
 }
 

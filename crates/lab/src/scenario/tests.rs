@@ -122,6 +122,63 @@ fn the_command_line_has_the_last_word() {
     );
 }
 
+/// `--set path=` takes a key or a table away, in the cells that have it; one that no cell has is an error that
+/// says what is there. An empty text is written with quotes.
+#[test]
+fn nothing_takes_a_key_away() {
+    let with = |set: &[&str]| {
+        let adjust = Adjust {
+            set: set.iter().map(|it| (*it).to_owned()).collect(),
+            ..Adjust::default()
+        };
+        ScenarioFile::parse("good.toml", GOOD).and_then(|file| file.cells(&adjust))
+    };
+    let refused = |set: &str| with(&[set]).expect_err(set).to_string();
+    let one = with(&["topology.bottleneck.back=", "flows.web = "]).expect("taken away");
+    for cell in &one {
+        let bottleneck = cell.scenario.topology.bottleneck.as_ref().expect("one");
+        assert_eq!(bottleneck.back, None);
+        assert!(cell.scenario.flows.get("web").is_none());
+        assert!(
+            !cell
+                .provenance
+                .contains_key("topology.bottleneck.back.loss")
+        );
+    }
+    // In one cell only; the law goes with its cut.
+    let cut = ["flows.video.dccp.cut=", "flows.video.dccp.law="];
+    let cells = with(&cut).expect("taken away");
+    assert_eq!(cells[0].scenario, cells[1].scenario);
+    // What was set before can go again.
+    let rate = "topology.bottleneck.framing=8 B";
+    let again = with(&[rate, "topology.bottleneck.framing="]).expect("set and taken away");
+    assert_eq!(again[0].scenario, with(&[]).expect("plain")[0].scenario);
+    let error = refused("topology.bottleneck.codel=");
+    assert!(
+        error.contains("no 'topology.bottleneck.codel' to take away"),
+        "{error}"
+    );
+    assert!(
+        error.contains("there is rate, delay, queue, back"),
+        "{error}"
+    );
+    // A default is not there to be taken, and what is needed is missed where it stood.
+    assert!(refused("flows.web.tcp.min_rto=").contains("to take away"));
+    assert!(refused("nowhere.at.all=").contains("there is title, paper"));
+    let error = refused("topology.bottleneck.rate=");
+    assert!(
+        error.contains("'rate' is missing here\n") && error.contains("good.toml:"),
+        "{error}"
+    );
+    assert_eq!(
+        with(&["about=\"\""]).expect("a text")[0]
+            .scenario
+            .about
+            .as_deref(),
+        Some("")
+    );
+}
+
 /// An override of a flow's protocol replaces it; flows that happen to be called like one stay.
 #[test]
 fn alternatives_replace_each_other_within_a_flow() {

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::place::{COMMAND_LINE, Place, ScenarioError, SourceText};
+use super::place::{Place, ScenarioError, SourceText};
 
 /// Where a value comes from.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, Ord, PartialEq, PartialOrd, Serialize)]
@@ -96,9 +96,6 @@ const OF_LINK: &[&[&str]] = &[
     &["red", "codel"],
 ];
 
-/// The parts of a key's path on the command line: far more than any key has, far fewer than a stack holds.
-const DEEPEST: usize = 64;
-
 /// Where in a scenario a table is, as far as overrides care.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Level {
@@ -146,48 +143,27 @@ impl Node {
         Self::table(table.get_ref(), place, source, None)
     }
 
-    /// Reads `path.to.key=value`, as `--set` takes it; a value that is no TOML is a text.
-    pub(crate) fn parse_setting(setting: &str) -> Result<Self, ScenarioError> {
-        let source = Arc::new(SourceText {
-            name: COMMAND_LINE.into(),
-            text: setting.into(),
-        });
-        let everything = Place::new(&source, 0..setting.len());
-        let Some((path, text)) = setting.split_once('=') else {
-            let message = "write --set path.to.key=value, as in --set flows.dccp.start=5s";
-            return Err(ScenarioError::at(message, &everything));
+    /// Takes the value at a dotted path out; false if there is none.
+    pub(crate) fn take_at(&mut self, path: &str) -> bool {
+        let Some((name, rest)) = path.split_once('.') else {
+            return self.take(path).is_some();
         };
-        if path.split('.').count() > DEEPEST {
-            let message = format!("a key's path has at most {DEEPEST} parts");
-            return Err(ScenarioError::at(message, &everything));
-        }
-        let start = path.len() + 1;
-        let place = Place::new(&source, start..setting.len());
-        let mut node = Self {
-            value: parse_word(text.trim()),
-            place,
-            provenance: None,
+        let Value::Table(entries) = &mut self.value else {
+            return false;
         };
-        for name in path.trim().rsplit('.') {
-            if name.is_empty() {
-                let message = "a part of the key's path is empty";
-                return Err(ScenarioError::at(message, &everything));
-            }
-            let entry = Entry {
-                name: name.to_owned(),
-                place: Place::new(&source, 0..path.trim_end().len()),
-                node,
-            };
-            node = Self {
-                value: Value::Table(vec![entry]),
-                place: everything.clone(),
-                provenance: None,
-            };
-        }
-        Ok(node)
+        let entry = entries.iter_mut().find(|entry| entry.name == name);
+        entry.is_some_and(|entry| entry.node.take_at(rest))
     }
 
-    fn convert(
+    /// The names in this table, in order.
+    pub(crate) fn names(&self) -> Vec<&str> {
+        match &self.value {
+            Value::Table(entries) => entries.iter().map(|entry| entry.name.as_str()).collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    pub(super) fn convert(
         spanned: &Spanned<DeValue<'_>>,
         source: &Arc<SourceText>,
         inherited: Option<&Provenance>,
@@ -348,18 +324,6 @@ impl Node {
             entry.node.leaves(&path, visit);
         }
     }
-}
-
-/// What `--set` gives: TOML where it is TOML, a text otherwise.
-fn parse_word(text: &str) -> Value {
-    let source = Arc::new(SourceText {
-        name: COMMAND_LINE.into(),
-        text: text.into(),
-    });
-    DeValue::parse(text)
-        .ok()
-        .and_then(|value| Node::convert(&value, &source, None).ok())
-        .map_or_else(|| Value::Text(text.to_owned()), |node| node.value)
 }
 
 /// The `source` and `note` of a table; a note alone explains what is inherited.
