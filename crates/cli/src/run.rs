@@ -45,12 +45,15 @@ pub(crate) struct Args {
     only: Option<String>,
     /// Simulate so long, as in 20s.
     #[arg(long, value_name = "TIME")]
+    #[arg(allow_hyphen_values = true)] // To be refused with what would do.
     duration: Option<Duration>,
     /// Run exactly so many seeds.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    #[arg(allow_hyphen_values = true)] // As above.
     seeds: Option<u32>,
     /// The first seed; the others follow it.
     #[arg(long, value_name = "S")]
+    #[arg(allow_hyphen_values = true)] // As above.
     seed: Option<u64>,
     /// Three seeds.
     #[arg(long, conflicts_with = "seeds")]

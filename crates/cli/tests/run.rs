@@ -243,7 +243,7 @@ fn failures_have_words_and_numbers() {
     std::fs::write(&bad, text).expect("written");
     let bad = bad.display().to_string();
     let missing = place.join("missing.toml").display().to_string();
-    let cases: [(&[&str], i32, &str); 16] = [
+    let cases: [(&[&str], i32, &str); 20] = [
         (&["perf", "-c", "::1", "-t", "-1"], 2, "'-1' is no time"),
         (&["perf", "-c", "::1", "-i", "0.05"], 2, "-i is too short"),
         (&["perf", "-c", "::1", "-p", "0"], 2, "-p 0"),
@@ -259,6 +259,19 @@ fn failures_have_words_and_numbers() {
         (&["run", DUMBBELL, "--only", "x"], 2, "base"),
         (&["run", DUMBBELL, "--set", "run.sedes=1"], 2, "seeds"),
         (&["run", DUMBBELL, "--duration", "5"], 2, "unit"),
+        (&["run", DUMBBELL, "--duration", "-5 s"], 2, "is negative"),
+        (&["run", DUMBBELL, "--seeds", "-1"], 2, "-1 is not in 1.."),
+        // What is wrong with an option's value points at that option.
+        (
+            &["run", DUMBBELL, "--duration", "0 s"],
+            2,
+            "| --duration 0s",
+        ),
+        (
+            &["run", DUMBBELL, "--set", "run.seeds=0"],
+            2,
+            "| --set run.seeds=0",
+        ),
         (
             &["run", "scenarios/both-ways.toml", "--pcap", "/dev/null"],
             2,

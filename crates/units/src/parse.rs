@@ -35,6 +35,12 @@ pub enum ParseUnitError {
 impl fmt::Display for ParseUnitError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::NotANumber { text } if text.trim_start().starts_with('-') => {
+                write!(
+                    f,
+                    "'{text}' is negative: write a number with a unit, from zero on"
+                )
+            }
             Self::NotANumber { text } => {
                 write!(f, "'{text}' is not a number with a unit")
             }

@@ -139,12 +139,9 @@ impl ScenarioFile {
     /// # Errors
     /// The first thing that is wrong with any of them, or an `only` that names none.
     pub fn cells(&self, adjust: &Adjust) -> Result<Vec<Cell>, ScenarioError> {
-        let duration = adjust.duration.map(|time| format!("run.duration={time}"));
-        let settings = adjust
-            .set
-            .iter()
-            .chain(&duration)
-            .map(|setting| Setting::parse(setting))
+        let settings = adjust.set.iter().map(|setting| Setting::parse(setting));
+        let settings = settings
+            .chain(adjust.duration.map(|time| Ok(Setting::duration(time))))
             .collect::<Result<Vec<_>, _>>()?;
         let names = self.names();
         if let Some(only) = adjust.only.as_deref().filter(|only| !names.contains(only)) {

@@ -12,7 +12,7 @@ use super::shorten::{QUOTED, shorten};
 /// A text that was read: a scenario file or an argument of the command line.
 #[derive(Debug, Eq, PartialEq)]
 pub(crate) struct SourceText {
-    /// What to call it: a path, or `--set`.
+    /// What to call it: a path, or [`COMMAND_LINE`].
     pub(crate) name: String,
     /// All of it.
     pub(crate) text: String,
@@ -69,8 +69,8 @@ pub struct ScenarioError {
     place: Option<Place>,
 }
 
-/// What [`SourceText`]s from the command line are called.
-pub(crate) const COMMAND_LINE: &str = "--set";
+/// What [`SourceText`]s from the command line are called; their text is an option with its value.
+pub(crate) const COMMAND_LINE: &str = "command line";
 
 impl ScenarioError {
     pub(crate) fn new(message: impl Into<String>) -> Self {
@@ -117,14 +117,24 @@ impl fmt::Display for ScenarioError {
             return f.write_str(&self.message);
         };
         let (line, column, text) = place.line();
-        let number = line.to_string();
+        // An option needs no line to be found.
+        let from_file = place.source.name != COMMAND_LINE;
+        let number = if from_file {
+            line.to_string()
+        } else {
+            " ".to_owned()
+        };
         let margin = " ".repeat(number.len());
         let (text, before) = around(text, column - 1);
         let indent = " ".repeat(before);
         let room = (text.chars().count() + 1).saturating_sub(before).max(1);
         let marks = "^".repeat(place.width().min(room));
         writeln!(f, "{}", self.message)?;
-        writeln!(f, "{margin}--> {}:{line}:{column}", place.source.name)?;
+        write!(f, "{margin}--> {}", place.source.name)?;
+        if from_file {
+            write!(f, ":{line}:{column}")?;
+        }
+        writeln!(f)?;
         writeln!(f, "{margin} |")?;
         writeln!(f, "{number} | {text}")?;
         write!(f, "{margin} | {indent}{marks}")
@@ -206,6 +216,20 @@ mod tests {
     use std::sync::Arc;
 
     use super::{Place, ScenarioError, SourceText};
+
+    /// What the command line gets wrong shows the option as it is written there.
+    #[test]
+    fn an_error_points_at_its_option() {
+        let source = Arc::new(SourceText {
+            name: super::COMMAND_LINE.into(),
+            text: "--duration 0s".into(),
+        });
+        let error = ScenarioError::at("no time", &Place::new(&source, 11..13));
+        assert_eq!(
+            error.to_string(),
+            "no time\n --> command line\n  |\n  | --duration 0s\n  |            ^^"
+        );
+    }
 
     /// The message shows file, line, column, the line itself and marks under the culprit.
     #[test]

@@ -1,7 +1,8 @@
-//! What the command line changes in a scenario: `--set path.to.key=value`.
+//! What the command line changes in a scenario: `--set path.to.key=value`, and options with a name.
 
 use std::sync::Arc;
 
+use fairwire_units::Duration;
 use toml::de::DeValue;
 
 use super::place::{COMMAND_LINE, Place, ScenarioError, SourceText};
@@ -22,33 +23,48 @@ pub(super) enum Setting {
 impl Setting {
     /// Reads `path.to.key=value`; a value that is no TOML is a text, and without one the key goes.
     pub(super) fn parse(setting: &str) -> Result<Self, ScenarioError> {
-        let source = Arc::new(SourceText {
-            name: COMMAND_LINE.into(),
-            text: setting.into(),
-        });
-        let everything = Place::new(&source, 0..setting.len());
+        let option = "--set ";
+        let source = command_line(format!("{option}{setting}"));
+        let whole = Place::new(&source, option.len()..source.text.len());
         let Some((path, text)) = setting.split_once('=') else {
             let message = "write --set path.to.key=value, as in --set flows.dccp.start=5s";
-            return Err(ScenarioError::at(message, &everything));
+            return Err(ScenarioError::at(message, &whole));
         };
         if path.split('.').count() > DEEPEST {
             let message = format!("a key's path has at most {DEEPEST} parts");
-            return Err(ScenarioError::at(message, &everything));
+            return Err(ScenarioError::at(message, &whole));
         }
-        let key = Place::new(&source, 0..path.trim_end().len());
         if path.trim().split('.').any(str::is_empty) {
             let message = "a part of the key's path is empty";
-            return Err(ScenarioError::at(message, &everything));
+            return Err(ScenarioError::at(message, &whole));
         }
+        let end = option.len() + path.len();
+        let key = Place::new(&source, option.len()..end);
         if text.trim().is_empty() {
             return Ok(Self::Nothing(path.trim().to_owned(), key));
         }
+        let value = Place::new(&source, end + 1..source.text.len());
+        let value = (parse_word(text.trim()), value);
+        Ok(Self::at(path.trim(), value, &[key, whole]))
+    }
+
+    /// What `--duration` says.
+    pub(super) fn duration(time: Duration) -> Self {
+        let option = "--duration ";
+        let source = command_line(format!("{option}{time}"));
+        let place = Place::new(&source, option.len()..source.text.len());
+        let value = (Value::Text(time.to_string()), place.clone());
+        Self::at("run.duration", value, &[place.clone(), place])
+    }
+
+    /// Tables down to the value; the places are those of their keys and of the tables.
+    fn at(path: &str, (value, place): (Value, Place), [key, table]: &[Place; 2]) -> Self {
         let mut node = Node {
-            value: parse_word(text.trim()),
-            place: Place::new(&source, path.len() + 1..setting.len()),
+            value,
+            place,
             provenance: None,
         };
-        for name in path.trim().rsplit('.') {
+        for name in path.rsplit('.') {
             let entry = Entry {
                 name: name.to_owned(),
                 place: key.clone(),
@@ -56,11 +72,11 @@ impl Setting {
             };
             node = Node {
                 value: Value::Table(vec![entry]),
-                place: everything.clone(),
+                place: table.clone(),
                 provenance: None,
             };
         }
-        Ok(Self::Value(node))
+        Self::Value(node)
     }
 
     /// Changes `tree`; false if a key should go that is not there.
@@ -90,12 +106,17 @@ impl Setting {
 
 /// What `--set` gives: TOML where it is TOML, a text otherwise.
 fn parse_word(text: &str) -> Value {
-    let source = Arc::new(SourceText {
-        name: COMMAND_LINE.into(),
-        text: text.into(),
-    });
+    let source = command_line(text.to_owned());
     DeValue::parse(text)
         .ok()
         .and_then(|value| Node::convert(&value, &source, None).ok())
         .map_or_else(|| Value::Text(text.to_owned()), |node| node.value)
+}
+
+/// A text of the command line.
+fn command_line(text: String) -> Arc<SourceText> {
+    Arc::new(SourceText {
+        name: COMMAND_LINE.into(),
+        text,
+    })
 }
