@@ -168,7 +168,7 @@ impl SeriesMetric {
         }
     }
 
-    /// The unit of its values.
+    /// The unit of its values; empty if they have none.
     pub const fn unit(self) -> &'static str {
         match self {
             Self::Throughput | Self::Goodput | Self::Rate => "bit/s",

@@ -26,7 +26,7 @@ macro_rules! metrics {
                 match self { $(Self::$variant => $name),* }
             }
 
-            /// The unit of its values.
+            /// The unit of its values; empty if they have none.
             pub const fn unit(self) -> &'static str {
                 match self { $(Self::$variant => $unit),* }
             }
