@@ -32,7 +32,7 @@ pub enum Spread {
 }
 
 /// A mean over independent values, with its interval. Prints as `12.3 ± 0.4`, with the precision
-/// asked for, or as `12.3 (no spread)`.
+/// asked for, or as `12.3 (no spread)`; a zero in all of them as `0.0`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
     /// The mean.
@@ -74,6 +74,8 @@ impl fmt::Display for Estimate {
         let digits = f.precision().unwrap_or(2);
         let mean = self.mean;
         match self.spread {
+            // All were zero: that nothing happened says itself.
+            Spread::None if mean == 0.0 => write!(f, "{mean:.digits$}"),
             Spread::None => write!(f, "{mean:.digits$} (no spread)"),
             Spread::HalfWidth(half) => {
                 let text = format!("{half:.digits$}");
@@ -130,6 +132,19 @@ mod tests {
             assert!(text.ends_with("(no spread)"), "{text}");
         }
         assert_eq!(Moments::new().estimate(Confidence::STUDENT_95), None);
+    }
+
+    /// Zero in all runs prints as such; a mean that only rounds to zero keeps its interval.
+    #[test]
+    fn zeros_are_plain() {
+        let shown = |values: &[f64]| {
+            let moments: Moments = values.iter().copied().collect();
+            let estimate = moments.estimate(Confidence::STUDENT_95).expect("values");
+            format!("{estimate:.1}")
+        };
+        assert_eq!(shown(&[0.0; 3]), "0.0");
+        assert_eq!(shown(&[0.01; 3]), "0.0 (no spread)");
+        assert!(shown(&[0.0, 0.0, 0.01]).starts_with("0.0 ± "));
     }
 
     /// A half-width too small for the digits prints as less than the last digit.

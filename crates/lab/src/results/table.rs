@@ -128,6 +128,12 @@ fn shown(metric: Metric) -> (&'static str, f64, usize) {
     }
 }
 
+/// Is it a count that is often settled by the scenario: what a steady source offers, a queue that is full at
+/// its limit? That it is the same in all runs is then no news.
+const fn is_settled(metric: Metric) -> bool {
+    matches!(metric, Metric::Offered | Metric::Sent | Metric::QueueMax)
+}
+
 /// Metrics that are asked for and that nothing in this cell has: a codec's of a flow without one, say.
 fn without_value(cell: &CellResult, text: &mut String) {
     let has = |metric: &Metric| {
@@ -227,7 +233,8 @@ fn show(estimate: &Estimate, column: &Column) -> String {
         },
         count: estimate.count,
     };
-    if estimate.count == 1 {
+    let alone = estimate.count == 1;
+    if alone || (estimate.spread == Spread::None && is_settled(column.metric)) {
         return format!("{:.digits$}", scaled.mean);
     }
     format!("{scaled:.digits$}")

@@ -137,6 +137,25 @@ fn a_table_for_people() {
     assert_eq!(sent.expect("sent").to_string(), "450.00 (no spread)");
 }
 
+/// Zeros in all runs and counts that the scenario settles stand alone; a delay that no run moved says that the
+/// seeds tell nothing of it.
+#[test]
+fn no_spread_is_said_where_it_tells() {
+    let text = SCENARIO.replace(
+        "[measure]",
+        "[measure]\nmetrics = [\"sent\", \"delay_min\", \"refused\"]",
+    );
+    let table = table(&results(&text).cells[0]);
+    let row = table.lines().find(|line| line.starts_with("  slow "));
+    let words: Vec<&str> = row.unwrap_or_default().split_whitespace().collect();
+    // 500 B at 1 Mbit/s take 4 ms, behind a delay of 5 ms.
+    assert_eq!(
+        words,
+        ["slow", "150.0", "9.00", "(no", "spread)", "0.0"],
+        "{table}"
+    );
+}
+
 /// What the scenario asks for is what the table shows, with units and intervals: flows' metrics at flows, links'
 /// at links, in the order asked for. A metric that nothing has is named, and so is each window.
 #[test]
