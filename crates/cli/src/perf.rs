@@ -14,9 +14,10 @@ use fairwire_tools::perf::{
 /// Measure a path, or send a file over it, as iperf3 does but over DCCP.
 ///
 /// Start `fairwire perf -s` on one host and `fairwire perf -c HOST` on another. Rates are in bits
-/// per second (200M, powers of ten), sizes in bytes (128K, powers of 1,024). A sender over DCCP counts
-/// what its queue took, of which up to 256 datagrams may still wait. Results go to standard
-/// output, progress to the terminal. Exit status: 0 done, 1 failed, 2 wrong usage.
+/// per second (200M, powers of ten), sizes in bytes (128K, powers of 1,024). Lines count what has left:
+/// over DCCP a sender ends when its queue of up to 256 datagrams is empty. At the end the time of each
+/// side runs from its first datagram to its last. Results go to standard output, progress to the
+/// terminal. Exit status: 0 done, 1 failed, 2 wrong usage.
 #[derive(Debug, Parser)]
 #[expect(
     clippy::struct_excessive_bools,

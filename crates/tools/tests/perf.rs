@@ -178,6 +178,32 @@ fn the_ccid_asked_for_is_agreed() {
     }
 }
 
+/// CCID 4 sends at most 100 packets a second (RFC 5622, 5): whatever the queue takes at once, lines and
+/// summary count what has left, and the rate shown is one that can be had.
+#[test]
+fn what_waits_is_not_sent() {
+    let server = Running::start(Protocol::Dccp, None);
+    let mut options = options(server.port, Protocol::Dccp);
+    options.ccid = Some(4);
+    options.length = Some(80);
+    let (outcome, text) = run(&options);
+    assert_eq!(server.end().0, 0);
+    // One packet more than there are gaps, and one that may be early or be seen late.
+    let may = |seconds: f64| seconds * 100.0 + 2.0;
+    for row in &outcome.intervals {
+        assert!(row.datagrams as f64 <= may(row.end - row.start), "{text}");
+    }
+    let sender = outcome.flows[0].sender.as_ref().expect("a report");
+    let counted: u64 = outcome.intervals.iter().map(|row| row.datagrams).sum();
+    assert_eq!(counted, sender.datagrams, "{text}");
+    assert!(sender.datagrams > 256, "the queue was full\n{text}");
+    assert!(sender.datagrams as f64 <= may(sender.seconds), "{text}");
+    let last = outcome.intervals.last().and_then(|row| row.path.as_ref());
+    let rate = last.and_then(|path| path.rate_bits_per_second);
+    // 80 bytes each 10 ms.
+    assert_eq!(rate, Some(64_000.0), "{text}");
+}
+
 /// A file of an odd size crosses whole: same bytes, same sums, nothing missing. An empty one too.
 #[test]
 fn a_file_crosses_whole() {

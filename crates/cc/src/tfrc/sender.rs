@@ -163,6 +163,14 @@ impl Sender {
         self.bounded(x)
     }
 
+    /// The rate at which packets may leave, bytes per second: that in force, or what the least time between two
+    /// packets lets through (RFC 5622, section 5) if that is less.
+    pub fn departure_rate_bytes_per_s(&self) -> f64 {
+        let least = self.config.min_interval.max(Duration::from_nanos(1));
+        let most = self.segment_size() / least.as_secs_f64();
+        self.rate_bytes_per_s().min(most)
+    }
+
     /// `s / t_mbi`, the least that is ever allowed.
     fn min_rate(&self) -> f64 {
         self.segment_size() / T_MBI

@@ -248,7 +248,8 @@ impl Tx for TfrcTx {
     }
 
     fn allowed_rate(&self) -> Option<Rate> {
-        Some(Rate::from_bytes_per_s(self.controller.rate_bytes_per_s()))
+        let rate = self.controller.departure_rate_bytes_per_s();
+        Some(Rate::from_bytes_per_s(rate))
     }
 
     fn gauges(&self) -> Gauges {

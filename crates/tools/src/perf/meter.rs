@@ -96,7 +96,7 @@ impl Meter {
 }
 
 impl Counts {
-    /// A message left.
+    /// A message was handed over: it left, or waits in DCCP's send queue.
     pub(crate) fn sent(&mut self, now: Instant, bytes: usize) {
         self.datagrams += 1;
         self.bytes += bytes as u64;
@@ -126,7 +126,19 @@ impl Counts {
         first
     }
 
-    fn moved(&mut self, now: Instant) {
+    /// Messages, and their bytes, that have left: what waits in DCCP's send queue has not.
+    pub(crate) fn left(&self) -> (u64, u64) {
+        let queued = self.stats.map_or((0, 0), |stats| {
+            (stats.queued_packets as u64, stats.queued_bytes as u64)
+        });
+        (
+            self.datagrams.saturating_sub(queued.0),
+            self.bytes.saturating_sub(queued.1),
+        )
+    }
+
+    /// A message moved.
+    pub(crate) fn moved(&mut self, now: Instant) {
         let first = self.span.map_or(now, |(first, _)| first);
         self.span = Some((first, now));
     }

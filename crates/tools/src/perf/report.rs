@@ -51,7 +51,7 @@ pub struct PathReport {
     pub rtt_ms: Option<f64>,
     /// CCID 2's window.
     pub cwnd_packets: Option<f64>,
-    /// The allowed rate of CCID 3 and 4.
+    /// The rate that CCID 3 and 4 allow, under CCID 4 that of 100 packets a second at most.
     pub rate_bits_per_second: Option<f64>,
     /// The loss event rate of CCID 3 and 4.
     pub loss_event_rate: Option<f64>,
@@ -201,7 +201,9 @@ impl From<&Stats> for PathReport {
             ccid: stats.send_ccid,
             rtt_ms: stats.srtt.map(|rtt| rtt.as_secs_f64() * 1e3),
             cwnd_packets: stats.gauges.cwnd_packets,
-            rate_bits_per_second: stats.gauges.rate_bytes_per_s.map(|rate| rate * 8.0),
+            // CCID 4 sends no more than 100 packets a second whatever its equation allows.
+            rate_bits_per_second: (stats.gauges.rate_bytes_per_s.and(stats.allowed_rate))
+                .map(|rate| rate.bits_per_s() as f64),
             loss_event_rate: stats.gauges.p,
             lost: (!matches!(stats.send_ccid, Some(3 | 4))).then_some(stats.lost),
             never_sent: stats.refused + stats.expired,

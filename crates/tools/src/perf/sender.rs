@@ -18,6 +18,9 @@ use super::session::{Params, REPEAT, Stop, refusal};
 /// Bytes that messages share in one allocation.
 const CHUNK: usize = 1 << 16;
 
+/// How often a sender looks whether its queue is empty.
+const LOOK: Duration = Duration::from_millis(5);
+
 /// Sends one flow.
 pub(crate) struct Sender<'a> {
     link: &'a Link,
@@ -79,7 +82,8 @@ impl<'a> Sender<'a> {
         }
     }
 
-    /// Sends until the limit, Ctrl-C, a word from the receiver, or the end of its patience.
+    /// Sends until the limit, and until what was queued by then has left; or until Ctrl-C, a word from the
+    /// receiver, or the end of its patience.
     async fn send_for_a_time(&mut self, source: &mut Option<Source>) -> Result<(), PerfError> {
         if self.params.seconds == Some(0.0) {
             return Ok(()); // The shortest sleep would let hundreds of datagrams through.
@@ -100,12 +104,19 @@ impl<'a> Sender<'a> {
             meter,
             stop,
         } = self;
+        let sending = async {
+            tokio::select! {
+                sent = send_all(link, params, meter, source) => sent?,
+                () = time_is_up => {}
+            }
+            all_left(link, meter).await;
+            Ok(())
+        };
         tokio::select! {
-            sent = send_all(link, params, meter, source) => sent,
-            () = time_is_up => Ok(()),
+            sent = sending => sent,
             () = stop.requested() => Err(PerfError::Interrupted),
             said = listen(link, params.silence()) => Err(said),
-            () = stalled(meter, params.silence()) => Err(PerfError::Peer(format!(
+            () = stalled(link, meter, params.silence()) => Err(PerfError::Peer(format!(
                 "nothing could be sent for {} s: the receiver is gone",
                 params.silence().as_secs()
             ))),
@@ -257,14 +268,27 @@ async fn listen(link: &Link, patience: Duration) -> PerfError {
     }
 }
 
+/// Waits until nothing of what was sent is still in the queue: only then has the last of it moved.
+async fn all_left(link: &Link, meter: &Meter) {
+    let mut waited = false;
+    while link.queued() > 0 {
+        waited = true;
+        tokio::time::sleep(LOOK).await;
+    }
+    if waited {
+        let now = meter.now();
+        meter.lock().moved(now);
+    }
+}
+
 /// Returns when nothing was sent for `patience`.
-async fn stalled(meter: &Meter, patience: Duration) {
+async fn stalled(link: &Link, meter: &Meter, patience: Duration) {
     let mut tick = interval(Duration::from_millis(500));
     tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let mut seen = (0, Instant::now());
+    let mut seen = ((0, 0), Instant::now());
     loop {
         let now = tick.tick().await;
-        let sent = meter.lock().datagrams;
+        let sent = (meter.lock().datagrams, link.queued());
         if sent != seen.0 {
             seen = (sent, now);
         } else if now.saturating_duration_since(seen.1) > patience {

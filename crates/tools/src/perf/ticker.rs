@@ -94,7 +94,14 @@ impl Ticker {
 impl Watched {
     fn line(&mut self, role: Role, start: f64, end: f64) -> Interval {
         let counts = self.meter.read();
-        let bytes = counts.bytes - self.before.bytes;
+        let moved = |counts: &Counts| match role {
+            Role::Sender => counts.left(),
+            Role::Receiver => (counts.datagrams, counts.bytes),
+        };
+        // Words between the two sides wait in the same queue: a few bytes more may wait than are counted.
+        let (before, after) = (moved(&self.before), moved(&counts));
+        let datagrams = after.0.saturating_sub(before.0);
+        let bytes = after.1.saturating_sub(before.1);
         // A late datagram takes a loss back.
         let lost = counts
             .account
@@ -107,7 +114,7 @@ impl Watched {
             start,
             end,
             bytes,
-            datagrams: counts.datagrams - self.before.datagrams,
+            datagrams,
             bits_per_second: rate(bytes, end - start),
             lost: receives.then_some(lost),
             jitter_ms: receives.then(|| counts.jitter.value().as_secs_f64() * 1e3),

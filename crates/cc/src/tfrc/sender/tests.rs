@@ -487,6 +487,7 @@ fn small_packets_keep_ten_milliseconds_apart() {
     report(&mut sender, 1_100, 0.0, 0.0);
     report(&mut sender, 1_200, 1e6, 0.001);
     assert!(sender.rate_bytes_per_s() > 100.0 * 80.0, "more is allowed");
+    assert_eq!(sender.departure_rate_bytes_per_s(), 100.0 * 80.0);
     for left in [1_200, 1_210, 1_220, 9_000, 9_010] {
         assert_eq!(sender.permit(at(left), GREEDY, 80), Permit::Now, "{left}");
         sender.on_sent(at(left), GREEDY, 80);
