@@ -106,7 +106,8 @@ pub struct Config {
     pub slow_receiver_percent: u8,
     /// Give up on a Request after this long.
     pub connect_timeout: Duration,
-    /// Give up on a silent peer after this long while something is outstanding or keep-alive is on.
+    /// Give up on a silent peer after this long, more than zero, while something is outstanding or keep-alive is
+    /// on.
     pub idle_timeout: Duration,
     /// Send a Sync when nothing was sent for this long; `None` never does. Holds NAT bindings.
     pub keep_alive: Option<Duration>,
@@ -212,6 +213,9 @@ impl Config {
         }
         if self.receive_queue_packets == 0 || self.receive_queue_bytes == 0 {
             return Err("the receive queue needs room for at least one datagram");
+        }
+        if self.idle_timeout.is_zero() {
+            return Err("an idle timeout of no time gives up before any answer: use some seconds");
         }
         if self.checksum_coverage > 15 || self.minimum_checksum_coverage > 15 {
             return Err("checksum coverage is 0 for everything, or 1 to 15");
@@ -492,12 +496,13 @@ mod tests {
             };
             assert_eq!(config.check().is_ok(), fits, "sequence window {window}");
         }
-        let without_room: [fn(&mut Config); 3] = [
+        let without: [fn(&mut Config); 4] = [
             |config| config.send_queue.packets = 0,
             |config| config.receive_queue_packets = 0,
+            |config| config.idle_timeout = Duration::ZERO,
             |config| config.receive_queue_bytes = 0,
         ];
-        for take in without_room {
+        for take in without {
             let mut config = Config::default();
             take(&mut config);
             assert!(config.check().is_err(), "{config:?}");
