@@ -3,6 +3,7 @@
 use std::future::poll_fn;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::task::Poll;
 
@@ -18,7 +19,10 @@ use crate::listener::Listener;
 use crate::options::{ConnectOptions, ListenOptions};
 use crate::remote::Remote;
 use crate::socket::{Claim, Route, Sockets, canonical};
-use crate::state::{Backlog, Handle, Link, Shared};
+use crate::state::{Backlog, Handle, Link, Shared, State};
+
+/// The ports that are given to whoever asks for none (RFC 6335, section 6).
+const DYNAMIC: RangeInclusive<u16> = 49_152..=u16::MAX;
 
 /// A socket that speaks DCCP: any number of listeners and connections behind one UDP port, or
 /// directly in IP.
@@ -143,7 +147,7 @@ impl Endpoint {
         self.handle.encapsulation == Encapsulation::Native
     }
 
-    /// Listens on a DCCP port for these services.
+    /// Listens on a DCCP port for these services; on a free one, which [`Listener::port`] tells, if it is zero.
     ///
     /// # Errors
     /// See [`ListenError`].
@@ -155,7 +159,7 @@ impl Endpoint {
         self.listen_with(dccp_port, services, ListenOptions::default())
     }
 
-    /// Listens, not as by default.
+    /// Listens, not as by default. Zero is a free port here too.
     ///
     /// # Errors
     /// See [`ListenError`].
@@ -165,8 +169,11 @@ impl Endpoint {
         services: &[ServiceCode],
         options: ListenOptions,
     ) -> Result<Listener, ListenError> {
-        let claim = self.claim(dccp_port)?;
         let mut state = self.handle.lock();
+        let (dccp_port, claim) = match dccp_port {
+            0 => self.claim_any(&state)?,
+            port => (port, self.claim(port)?),
+        };
         state.proto.listen(dccp_port, services, options.config)?;
         let backlog = Backlog {
             waiting: std::collections::VecDeque::new(),
@@ -177,6 +184,26 @@ impl Endpoint {
         state.backlogs.insert(dccp_port, backlog);
         drop(state);
         Ok(Listener::new(self.handle.clone(), dccp_port))
+    }
+
+    /// A port that nobody listens on. Not one after the other from the first: a port that was let go a moment ago
+    /// may still be meant by somebody (RFC 6056, section 3).
+    fn claim_any(&self, state: &State) -> Result<(u16, Option<Claim>), ListenError> {
+        let mut start = [0; 2];
+        // Where to begin need not be a secret: without randomness the first will do.
+        let _ = getrandom::fill(&mut start);
+        let (first, count) = (*DYNAMIC.start(), DYNAMIC.end() - DYNAMIC.start() + 1);
+        for turn in 0..count {
+            let port = first + u16::from_ne_bytes(start).wrapping_add(turn) % count;
+            if state.backlogs.contains_key(&port) {
+                continue;
+            }
+            match self.claim(port) {
+                Err(ListenError::PortInUse { .. }) => {}
+                claimed => return Ok((port, claimed?)),
+            }
+        }
+        Err(ListenError::PortInUse { port: 0 })
     }
 
     /// Keeps other programs from a native port.

@@ -47,7 +47,7 @@ impl Listener {
         .await
     }
 
-    /// The DCCP port.
+    /// The DCCP port: the one asked for, or the one that was free.
     pub fn port(&self) -> u16 {
         self.port
     }

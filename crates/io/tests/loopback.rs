@@ -77,6 +77,28 @@ async fn datagrams_cross_both_ways() {
     }
 }
 
+/// Port zero is a free one, and the listener tells which: clients reach it there. Two listeners get two.
+#[tokio::test]
+async fn port_zero_is_a_free_one() {
+    let server = endpoint(ANY);
+    let free = || server.listen(0, &[SERVICE]).expect("a free port");
+    let (one, other) = (free(), free());
+    assert!(one.port() >= 49_152 && other.port() >= 49_152);
+    assert_ne!(one.port(), other.port());
+    let remote = Remote {
+        addr: server.local_addr(),
+        dccp_port: one.port(),
+    };
+    let client = endpoint(ANY);
+    let (here, there) =
+        soon(async { tokio::join!(client.connect(remote, SERVICE), one.accept()) }).await;
+    soon(here.expect("connected").send("hello"))
+        .await
+        .expect("sent");
+    let received = soon(there.expect("accepted").recv()).await.expect("data");
+    assert_eq!(received.data, "hello");
+}
+
 /// RFC 5596: between two NATs, each of which lets packets in only after one has gone out, a client
 /// does not reach a server that only listens, and reaches one that invites it.
 #[tokio::test]

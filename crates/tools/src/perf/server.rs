@@ -398,27 +398,25 @@ impl Socket {
 }
 
 /// Listens on `port`, or a free one if it is zero: in UDP the one that the system gave to the socket,
-/// natively the first of the dynamic ports that nobody has.
+/// natively a dynamic one that nobody has.
 fn listen(
     endpoint: &Endpoint,
     port: u16,
     service: ServiceCode,
     config: &Config,
 ) -> Result<Listener, Unbound> {
-    let ports = match port {
-        0 if endpoint.is_native() => 49_152..=u16::MAX,
-        0 => endpoint.local_addr().port()..=endpoint.local_addr().port(),
-        port => port..=port,
+    let port = match port {
+        // Who is told one number should reach us with it.
+        0 if !endpoint.is_native() => endpoint.local_addr().port(),
+        port => port,
     };
-    for port in ports {
-        let options = ListenOptions::new().config(config.clone());
-        match endpoint.listen_with(port, &[service], options) {
-            Err(ListenError::PortInUse { .. }) => {}
-            Err(error) => return Err(Unbound::Other(error.to_string())),
-            Ok(listener) => return Ok(listener),
-        }
-    }
-    Err(Unbound::InUse)
+    let options = ListenOptions::new().config(config.clone());
+    endpoint
+        .listen_with(port, &[service], options)
+        .map_err(|error| match error {
+            ListenError::PortInUse { .. } => Unbound::InUse,
+            error => Unbound::Other(error.to_string()),
+        })
 }
 
 /// UDP has no connections: a client's first parameters make one.
