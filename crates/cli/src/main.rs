@@ -3,6 +3,7 @@
 //! One file per subcommand, each with its `Args` and a `run` that gives the exit status: 0 done,
 //! 1 failed or interrupted, 2 what was asked makes no sense (the command line, or a scenario file). Results go to standard output, everything else to standard error.
 
+mod out;
 mod paper;
 mod perf;
 mod print;

@@ -5,15 +5,15 @@ mod running;
 
 use std::fmt::Write as _;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, ValueEnum};
 use fairwire_lab::paper::{Bundle, Paper, PaperError, Reported, catalogue};
-use fairwire_lab::results::Output;
+use fairwire_lab::results::{Output, OutputDirectory, Results};
 
 use crate::print::{self, FAILED, USAGE, fail};
-use crate::stop;
+use crate::{out, stop};
 use running::{Finished, run};
 
 /// What stands for every paper of the list.
@@ -115,34 +115,35 @@ impl Args {
         Ok(vec![(bundle, paper)])
     }
 
-    /// Where each paper's files go: the directory itself, or one within it for each.
-    fn outputs(&self, papers: &[Paper], all: bool) -> io::Result<Vec<Output>> {
+    /// Where each paper's files go: the directory itself, or a folder of it for each.
+    fn outputs(
+        &self,
+        papers: &[Paper],
+        all: bool,
+    ) -> io::Result<Option<(OutputDirectory, Vec<Output>)>> {
         let Some(directory) = &self.out else {
-            return Ok(Vec::new());
+            return Ok(None);
         };
-        // Whatever a former run left there, of one paper or of all, is not of this one.
-        Reported::prepare(directory)?;
-        if !all {
-            let outputs = papers.iter().map(|_| Output::create(directory, None));
-            return outputs.collect();
-        }
+        let directory = out::claim(directory, Reported::contents(papers, all), None)?;
         let outputs = papers
             .iter()
-            .map(|paper| Output::create(&directory.join(&paper.name), None));
-        outputs.collect()
+            .map(|paper| Output::create(&directory.place(all.then_some(paper.name.as_str()))));
+        let outputs = outputs.collect::<io::Result<_>>()?;
+        Ok(Some((directory, outputs)))
     }
 
     fn report(&self, papers: &[Paper], all: bool) -> ExitCode {
-        let mut outputs = match self.outputs(papers, all) {
-            Ok(outputs) => outputs,
+        let (directory, mut outputs) = match self.outputs(papers, all) {
+            Ok(outputs) => outputs.unzip(),
             Err(error) => return print::refuse(self.json, FAILED, &error),
         };
+        let outputs = outputs.as_deref_mut().unwrap_or_default();
         let stop = stop::on_interrupt();
         let Finished {
             results,
             unwritten,
             failure,
-        } = run(papers, &stop, &mut outputs);
+        } = run(papers, &stop, outputs);
         let reported: Vec<Reported<'_>> = papers
             .iter()
             .zip(&results)
@@ -158,33 +159,22 @@ impl Args {
             .into_iter()
             .collect();
         failures.extend(failure.map(|error| format!("{error}; what was finished before is shown")));
-        if let Some(error) = unwritten {
-            let folder = self.out.as_deref().unwrap_or(Path::new("."));
-            failures.push(format!(
-                "{error} (under {}); what was finished is there and shown, and it is partial",
-                folder.display()
-            ));
-        } else {
-            let mut write = || {
-                for ((one, results), output) in reported.iter().zip(&results).zip(&mut outputs) {
-                    output.finish(results)?;
-                    one.write(output)?;
-                }
-                match &self.out {
-                    Some(directory) if all => Reported::write_all(&reported, directory),
-                    _ => Ok(()),
-                }
-            };
-            match (write(), &self.out) {
-                (Err(error), _) => failures.push(error.to_string()),
-                (Ok(()), Some(directory)) => {
-                    print::note(&format!(
-                        "written: {}",
-                        directory.join("report.html").display()
-                    ));
-                }
-                (Ok(()), None) => {}
+        match (unwritten, directory) {
+            (Some(error), directory) => {
+                let folder = directory.map(|directory| directory.place(None));
+                failures.push(format!(
+                    "{error}; what was finished is shown and under {}, and it is partial",
+                    folder.unwrap_or_default().display()
+                ));
             }
+            (None, Some(directory)) => {
+                let results = results.iter().zip(outputs);
+                match write(&reported, results, directory, all) {
+                    Ok(page) => print::note(&format!("written: {}", page.display())),
+                    Err(error) => failures.push(error.to_string()),
+                }
+            }
+            (None, None) => {}
         }
         if failures.is_empty() && Reported::is_partial(&reported) {
             failures.push("interrupted: these results are partial".to_owned());
@@ -218,6 +208,24 @@ impl Args {
         }
         text
     }
+}
+
+/// Writes the reports and publishes them with the results; gives the path of the page.
+fn write<'a>(
+    reported: &[Reported<'_>],
+    results: impl Iterator<Item = (&'a Results, &'a mut Output)>,
+    directory: OutputDirectory,
+    all: bool,
+) -> io::Result<PathBuf> {
+    for (one, (results, output)) in reported.iter().zip(results) {
+        output.finish(results)?;
+        one.write(output)?;
+    }
+    if all {
+        Reported::write_all(reported, &directory.place(None))?;
+    }
+    let published = out::publish(directory, Reported::is_partial(reported))?;
+    Ok(published.directory().join("report.html"))
 }
 
 fn list() -> ExitCode {

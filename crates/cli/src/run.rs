@@ -10,7 +10,9 @@ use std::sync::atomic::Ordering;
 use clap::Parser;
 use fairwire_lab::campaign::{self, Campaign, CampaignError, Progress};
 use fairwire_lab::digests::{self, DigestError};
-use fairwire_lab::results::{CellResult, Output, Results, table, to_json};
+use fairwire_lab::results::{
+    CellResult, Contents, Output, OutputDirectory, Results, table, to_json,
+};
 use fairwire_lab::scenario::{
     Adjust, Cell, Encapsulation, Scenario, ScenarioError, ScenarioFile, explain,
 };
@@ -18,7 +20,7 @@ use fairwire_lab::sim::{Tap, check_links};
 use fairwire_lab::units::Duration;
 
 use crate::print::{self, FAILED, USAGE, fail, note};
-use crate::{progress, stop};
+use crate::{out, progress, stop};
 
 /// Seeds with `--quick`.
 const QUICK_SEEDS: u32 = 3;
@@ -127,8 +129,7 @@ impl Args {
     }
 
     fn campaign(&self, cells: &[Cell]) -> ExitCode {
-        let create_output = |path| Output::create(path, Some(&self.scenario));
-        let mut output = match self.out.as_deref().map(create_output).transpose() {
+        let mut output = match self.output(cells) {
             Ok(output) => output,
             Err(error) => return print::refuse(self.json, FAILED, &error),
         };
@@ -156,7 +157,7 @@ impl Args {
             if !self.json && unprinted.is_none() {
                 unprinted = bar.suspend(|| print::try_text(&self.report(cell))).err();
             }
-            if let Some(output) = &mut output
+            if let Some((_, output)) = &mut output
                 && unwritten.is_none()
             {
                 unwritten = output.cell(cell).err();
@@ -172,7 +173,7 @@ impl Args {
             Ok(mut results) => {
                 results.partial |= unwritten.is_some();
                 // A directory that could not take a cell gets no list of all of them either.
-                let output = output.as_mut().filter(|_| unwritten.is_none());
+                let output = output.filter(|_| unwritten.is_none());
                 let failures: Vec<io::Error> = unprinted.into_iter().chain(unwritten).collect();
                 self.finish(&results, output, &failures)
             }
@@ -180,6 +181,16 @@ impl Args {
                 print::refuse(self.json, FAILED, &error)
             }
         }
+    }
+
+    /// Where the results are written to, if anywhere.
+    fn output(&self, cells: &[Cell]) -> io::Result<Option<(OutputDirectory, Output)>> {
+        let Some(directory) = &self.out else {
+            return Ok(None);
+        };
+        let directory = out::claim(directory, Contents::of_cells(cells), Some(&self.scenario))?;
+        let output = Output::create(&directory.place(None))?;
+        Ok(Some((directory, output)))
     }
 
     /// A cell for people.
@@ -232,13 +243,16 @@ impl Args {
     fn finish(
         &self,
         results: &Results,
-        output: Option<&mut Output>,
+        output: Option<(OutputDirectory, Output)>,
         failures: &[io::Error],
     ) -> ExitCode {
         let mut failures: Vec<String> = failures.iter().map(ToString::to_string).collect();
-        if let Some(Err(error)) = output.map(|output| output.finish(results)) {
-            failures.push(error.to_string());
-        }
+        let written = output.map(|(directory, mut output)| {
+            output.finish(results)?;
+            drop(output);
+            out::publish(directory, results.partial)
+        });
+        failures.extend(written.and_then(Result::err).map(|error| error.to_string()));
         if self.json {
             let text = serde_json::to_string_pretty(&to_json(results)).unwrap_or_default();
             let printed = print::try_text(&format!("{text}\n"));

@@ -131,7 +131,8 @@ fn keeps_what_is_finished(signal: &str, times: u32) {
     // A second thread reads, so that a report longer than a pipe holds does not stop it.
     let ended = std::thread::spawn(move || running.wait_with_output().expect("it ends"));
     let has_finished_cell = || {
-        let papers = std::fs::read_dir(&place).into_iter().flatten().flatten();
+        let unfinished = std::fs::read_dir(place.join("unfinished"));
+        let papers = unfinished.into_iter().flatten().flatten();
         let lines = papers.filter_map(|paper| {
             let runs = std::fs::read_to_string(paper.path().join("runs.csv")).ok()?;
             Some(runs.lines().count())

@@ -21,8 +21,8 @@ use crate::scenario::{Provenance, Scenario};
 
 pub use json::to_json;
 pub use metric::Metric;
-pub use output::Output;
 pub(crate) use output::write_whole;
+pub use output::{Contents, Output, OutputDirectory, Published, UNFINISHED};
 pub use summary::{Row, summary};
 pub use table::table;
 

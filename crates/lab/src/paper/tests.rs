@@ -2,6 +2,7 @@
 
 use super::synthetic::{extended_paper, paper, results};
 use super::{Bundle, Paper, Reported, catalogue};
+use crate::results::{Output, OutputDirectory, UNFINISHED};
 use crate::scenario::Adjust;
 
 /// Every paper in the catalogue loads: each name in its tables and claims exists.
@@ -153,28 +154,33 @@ fn papers_are_counted_together() {
     ));
 }
 
-/// A directory that is used again for all papers holds nothing of the former run, and what is not
-/// ours stays.
+/// Every file that papers write is known before they run, and there are no others.
 #[test]
-fn a_former_run_of_all_is_removed() {
+fn what_is_written_is_known_before() {
     let place = std::env::temp_dir().join(format!("fairwire-together-{}", std::process::id()));
     let paper = paper(HOLDS).expect("loads");
     let reported = [Reported {
         paper: &paper,
         report: paper.report(&results(&paper, &[])),
     }];
-    Reported::prepare(&place).expect("a directory");
-    std::fs::write(place.join("report.html"), "not ours").expect("written");
-    Reported::prepare(&place).expect("again");
-    assert!(place.join("report.html").exists(), "no papers.json of ours");
-    Reported::write_all(&reported, &place).expect("written");
-    std::fs::write(place.join("mine.txt"), "mine").expect("written");
-    Reported::prepare(&place).expect("again");
-    let left: Vec<_> = std::fs::read_dir(&place)
-        .expect("a directory")
-        .map(|entry| entry.expect("an entry").file_name())
-        .collect();
-    assert_eq!(left, ["mine.txt"]);
+    for all in [true, false] {
+        let contents = Reported::contents(std::slice::from_ref(&paper), all);
+        let claimed = OutputDirectory::claim(&place, contents, None, "a test").expect("claimed");
+        let folder = claimed.place(all.then_some(paper.name.as_str()));
+        let mut output = Output::create(&folder).expect("a folder");
+        output.finish(&results(&paper, &[])).expect("written");
+        reported[0].write(&output).expect("written");
+        if all {
+            Reported::write_all(&reported, &claimed.place(None)).expect("written");
+        }
+        claimed.publish(false).expect("published");
+        // What is published is what was known; that nothing else was written shows where nothing is left.
+        assert!(!place.join(UNFINISHED).exists());
+        assert_eq!(place.join("papers.json").exists(), all);
+        assert_eq!(place.join(&paper.name).exists(), all);
+        assert_eq!(place.join("paper.json").exists(), !all);
+        assert!(place.join("report.html").exists());
+    }
     std::fs::remove_dir_all(&place).expect("removed");
 }
 

@@ -2,7 +2,6 @@
 //! verdicts.
 
 use std::fmt::Write as _;
-use std::fs;
 use std::io;
 use std::path::Path;
 
@@ -11,7 +10,7 @@ use serde_json::{Value, json};
 use super::export::{figures_csv, paper_json, tables_csv, verdicts_csv};
 use super::{Judged, Paper, Report, Verdict};
 use crate::report;
-use crate::results::{Output, write_whole};
+use crate::results::{Contents, Output, write_whole};
 
 /// A paper beside what its runs say.
 #[derive(Clone, Debug)]
@@ -160,7 +159,7 @@ impl Reported<'_> {
     /// If a file cannot be written; the error names it.
     pub fn write_all(papers: &[Self], directory: &Path) -> io::Result<()> {
         let json = pretty(&Self::all_json(papers))?;
-        write_whole(directory, ALL, &json)?;
+        write_whole(directory, "papers.json", &json)?;
         write_whole(directory, "summary.txt", Self::summary(papers).as_bytes())?;
         Self::write_tables(papers, directory)
     }
@@ -173,46 +172,28 @@ impl Reported<'_> {
         write_whole(directory, "report.html", page.as_bytes())
     }
 
-    /// Makes a directory and removes what a former run wrote there: results and report of one paper, or
-    /// what [`write_all`](Self::write_all) writes, if a `results.json` or `papers.json` of ours says so.
-    ///
-    /// # Errors
-    /// If that cannot be done; the error names the file.
-    pub fn prepare(directory: &Path) -> io::Result<()> {
-        let named = |error: &io::Error| {
-            let message = format!("cannot write {}: {error}", directory.display());
-            io::Error::new(error.kind(), message)
+    /// The files that `papers` come to: those of the one paper, or of `all` together with a folder for each.
+    pub fn contents(papers: &[Paper], all: bool) -> Contents {
+        let of_one = |paper: &Paper| {
+            let results = Contents::of_cells(&paper.cells);
+            results.and_files(&OF_ONE).and_files(&OF_EACH)
         };
-        fs::create_dir_all(directory).map_err(|error| named(&error))?;
-        Output::remove_former(directory)?;
-        let list = fs::read(directory.join(ALL)).ok();
-        let ours = list.and_then(|text| serde_json::from_slice::<Value>(&text).ok());
-        if ours.is_none_or(|json| !json["papers"].is_array() || !json["version"].is_string()) {
-            return Ok(());
+        if !all && let [one] = papers {
+            return of_one(one);
         }
-        for name in WRITTEN.into_iter().chain([ALL]) {
-            match fs::remove_file(directory.join(name)) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    return Err(named(&error));
-                }
-                _ => {}
-            }
-        }
-        Ok(())
+        let together = Contents::of_files(&OF_EACH).and_files(&OF_ALL);
+        papers.iter().fold(together, |contents, paper| {
+            contents.and_folder(&paper.name, of_one(paper))
+        })
     }
 }
 
-/// All papers at once.
-const ALL: &str = "papers.json";
-
-/// The other files of all papers.
-const WRITTEN: [&str; 5] = [
-    "summary.txt",
-    "tables.csv",
-    "verdicts.csv",
-    "figures.csv",
-    "report.html",
-];
+/// What a paper has beside its results, and all papers together have as well.
+const OF_EACH: [&str; 4] = ["tables.csv", "verdicts.csv", "figures.csv", "report.html"];
+/// What only a paper has.
+const OF_ONE: [&str; 2] = ["paper.json", "report.txt"];
+/// What only all papers together have.
+const OF_ALL: [&str; 2] = ["papers.json", "summary.txt"];
 
 fn pretty(json: &Value) -> io::Result<Vec<u8>> {
     let mut text = serde_json::to_vec_pretty(json).map_err(io::Error::other)?;

@@ -1,7 +1,11 @@
 //! Results as files, written as cells are finished: what was computed is kept whatever comes.
 
+mod contents;
+mod directory;
 mod former;
 mod lines;
+#[cfg(test)]
+mod tests;
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -11,7 +15,19 @@ use fairwire_measure::Spread;
 
 use super::{CellResult, Results, RunResult, summary, to_json};
 
-/// A directory of results.
+pub use contents::Contents;
+pub use directory::{OutputDirectory, Published, UNFINISHED};
+
+/// The files that are written, besides the resolved scenarios `CELL.toml`.
+const FILES: [&str; 5] = [
+    "results.csv",
+    "summary.csv",
+    "runs.csv",
+    "series.csv",
+    "results.json",
+];
+
+/// Files of results, into one directory.
 #[derive(Debug)]
 pub struct Output {
     directory: PathBuf,
@@ -43,22 +59,21 @@ const SERIES: [&str; 8] = [
 ];
 
 impl Output {
-    /// Makes `directory` if it is not there, removes what a former run wrote into it, and makes the
-    /// files anew. `scenario`, which is about to run, is never removed.
+    /// Makes the files in `directory`, a [place](OutputDirectory::place) of an [`OutputDirectory`].
     ///
     /// # Errors
     /// If that cannot be done; the error names the file.
-    pub fn create(directory: &Path, scenario: Option<&Path>) -> io::Result<Self> {
-        fs::create_dir_all(directory).map_err(|error| named(directory, &error))?;
-        former::remove(directory, scenario).map_err(|(path, error)| named(&path, &error))?;
+    pub fn create(directory: &Path) -> io::Result<Self> {
         let open = |name: &str, columns: &[&str]| {
             let path = directory.join(name);
-            let file = File::create(&path).map_err(|error| named(&path, &error))?;
+            let file = File::create(&path).map_err(|error| named("write", &path, &error))?;
             let mut writer = csv::Writer::from_writer(file);
             writer
                 .write_record(columns)
                 .map_err(|error| csv_named(&path, &error))?;
-            writer.flush().map_err(|error| named(&path, &error))?;
+            writer
+                .flush()
+                .map_err(|error| named("write", &path, &error))?;
             Ok::<_, io::Error>(writer)
         };
         Ok(Self {
@@ -68,14 +83,6 @@ impl Output {
             series: None,
             directory: directory.to_owned(),
         })
-    }
-
-    /// Removes what a former run wrote into `directory`.
-    ///
-    /// # Errors
-    /// If that cannot be done; the error names the file.
-    pub(crate) fn remove_former(directory: &Path) -> io::Result<()> {
-        former::remove(directory, None).map_err(|(path, error)| named(&path, &error))
     }
 
     /// Writes a finished cell: rows of the CSV files and its resolved scenario.
@@ -119,11 +126,13 @@ impl Output {
         ] {
             writer
                 .flush()
-                .map_err(|error| named(&self.directory.join(name), &error))?;
+                .map_err(|error| named("write", &self.directory.join(name), &error))?;
         }
         if let Some(series) = &mut self.series {
             let path = self.directory.join("series.csv");
-            series.flush().map_err(|error| named(&path, &error))?;
+            series
+                .flush()
+                .map_err(|error| named("write", &path, &error))?;
         }
         let text = toml::to_string(&cell.scenario).map_err(io::Error::other)?;
         self.replace(&format!("{}.toml", cell.name), text.as_bytes())
@@ -176,7 +185,7 @@ impl Output {
     fn run_series(&mut self, cell: &CellResult, run: &RunResult, seed: &str) -> io::Result<()> {
         let path = self.directory.join("series.csv");
         if self.series.is_none() {
-            let file = File::create(&path).map_err(|error| named(&path, &error))?;
+            let file = File::create(&path).map_err(|error| named("write", &path, &error))?;
             let mut writer = csv::Writer::from_writer(file);
             writer
                 .write_record(SERIES)
@@ -223,25 +232,41 @@ impl Output {
 
 /// Writes a file beside its name first, so that the old one stays if the disk is full.
 pub(crate) fn write_whole(directory: &Path, name: &str, content: &[u8]) -> io::Result<()> {
-    let path = directory.join(name);
-    let beside = directory.join(format!(".{name}.new"));
+    write_beside(&directory.join(name), content, false)
+}
+
+/// The same, and on the disk before it has its name.
+fn write_synced(directory: &Path, name: &str, content: &[u8]) -> io::Result<()> {
+    write_beside(&directory.join(name), content, true)
+}
+
+fn write_beside(path: &Path, content: &[u8], synced: bool) -> io::Result<()> {
+    let beside = beside(path);
     let write = || {
         let mut file = File::create(&beside)?;
         file.write_all(content)?;
-        fs::rename(&beside, &path)
+        if synced {
+            file.sync_all()?;
+        }
+        fs::rename(&beside, path)
     };
     write().map_err(|error| {
         // The half-written file is of no use; that it cannot be removed is no further news.
         let _ = fs::remove_file(&beside);
-        named(&path, &error)
+        named("write", path, &error)
     })
 }
 
-fn named(path: &Path, error: &io::Error) -> io::Error {
-    io::Error::new(
-        error.kind(),
-        format!("cannot write {}: {error}", path.display()),
-    )
+/// Where a file is written until it is whole.
+fn beside(path: &Path) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    path.with_file_name(format!(".{name}.new"))
+}
+
+/// An error with what could not be done.
+fn named(doing: &str, path: &Path, error: &io::Error) -> io::Error {
+    let message = format!("cannot {doing} {}: {error}", path.display());
+    io::Error::new(error.kind(), message)
 }
 
 fn csv_named(path: &Path, error: &csv::Error) -> io::Error {

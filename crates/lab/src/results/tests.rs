@@ -69,7 +69,8 @@ fn a_flow_without_data_is_in_the_table() {
 fn files_hold_everything() {
     let results = results(SCENARIO);
     let place = directory("all");
-    let mut output = Output::create(&place, None).expect("a directory");
+    std::fs::create_dir_all(&place).expect("a directory");
+    let mut output = Output::create(&place).expect("files");
     output.cell(&results.cells[0]).expect("a cell");
     output.finish(&results).expect("the end");
     let mut reader = csv::Reader::from_path(place.join("results.csv")).expect("a file");
@@ -206,42 +207,4 @@ fn many_metrics_become_rows() {
     let longest = text.lines().filter(|line| !line.contains("nothing here"));
     let longest = longest.map(|line| line.chars().count()).max();
     assert!(longest <= Some(120), "{text}");
-}
-
-/// A directory that is used again holds nothing of the former run but the scenario that runs, and
-/// loses nothing that is not ours.
-#[test]
-fn a_former_run_is_removed() {
-    let place = directory("again");
-    let results = results(SCENARIO);
-    let mut output = Output::create(&place, None).expect("a directory");
-    output.cell(&results.cells[0]).expect("a cell");
-    output.finish(&results).expect("the end");
-    std::fs::write(place.join("mine.toml"), "mine").expect("written");
-    let there = |name: &str| place.join(name).exists();
-    assert!(there("base.toml") && there("results.json") && there("series.csv"));
-    let resolved = place.join("base.toml");
-    let _again = Output::create(&place, Some(&resolved)).expect("again");
-    assert!(there("base.toml"), "it is what runs");
-    assert!(there("mine.toml"), "it is not ours");
-    assert!(!there("results.json") && !there("series.csv"));
-    let mut output = Output::create(&place, None).expect("again");
-    output.cell(&results.cells[0]).expect("a cell");
-    output.finish(&results).expect("the end");
-    let _again = Output::create(&place, None).expect("again");
-    assert!(!there("base.toml") && there("mine.toml"));
-    std::fs::remove_dir_all(&place).expect("removed");
-}
-
-/// A file that cannot be written is an error with its name.
-#[test]
-fn a_full_disk_is_told() {
-    let place = directory("full");
-    std::fs::write(&place, "a file where a directory should be").expect("written");
-    let error = Output::create(&place, None).expect_err("no directory");
-    assert!(
-        error.to_string().contains("fairwire-results-full"),
-        "{error}"
-    );
-    std::fs::remove_file(&place).expect("removed");
 }

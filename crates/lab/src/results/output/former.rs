@@ -1,14 +1,19 @@
-//! What a former run left in a directory of results: it would stand beside the new run's files as
-//! if it were theirs.
+//! Directories from before there were lists: what stands in them is known by `results.json`, which names
+//! the cells, or by `papers.json`, which names the papers.
 
+use std::collections::BTreeSet;
 use std::fs;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use serde_json::Value;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
 
-/// Everything at once; it lists the cells.
+use super::contents::{Listed, is_plain};
+
+/// Everything of one run at once; it lists the cells.
 const RESULTS: &str = "results.json";
+/// Everything of all papers at once; it lists the papers.
+const PAPERS: &str = "papers.json";
 
 /// The other files whose names do not depend on the scenario, a paper's report included.
 const FILES: [&str; 10] = [
@@ -23,42 +28,64 @@ const FILES: [&str; 10] = [
     "report.txt",
     "report.html",
 ];
+/// The other files of all papers.
+const FILES_OF_ALL: [&str; 5] = [
+    "summary.txt",
+    "tables.csv",
+    "verdicts.csv",
+    "figures.csv",
+    "report.html",
+];
 
-/// Removes what the run wrote whose `results.json` is in `directory`, `keep` excepted. Where there
-/// is none, or none of ours, nothing is removed.
-pub(super) fn remove(directory: &Path, keep: Option<&Path>) -> Result<(), (PathBuf, io::Error)> {
-    let list = directory.join(RESULTS);
-    let Some(cells) = fs::read(&list).ok().and_then(|text| cells(&text)) else {
-        return Ok(());
-    };
-    let keep = keep.and_then(|path| path.canonicalize().ok());
-    let resolved = cells.iter().map(|cell| format!("{cell}.toml"));
-    let files = FILES.iter().map(|name| (*name).to_owned());
-    // The list goes last, so that what cannot be removed now is known the next time.
-    for name in resolved.chain(files).chain([RESULTS.to_owned()]) {
-        let path = directory.join(name);
-        if keep.is_some() && path.canonicalize().ok() == keep {
-            continue;
-        }
-        match fs::remove_file(&path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err((path, error)),
-            _ => {}
-        }
-    }
-    Ok(())
+/// As much of `results.json` as is needed.
+#[derive(Deserialize)]
+struct ResultsFile {
+    #[serde(rename = "name")]
+    _name: String,
+    #[serde(rename = "version")]
+    _version: String,
+    #[serde(rename = "partial")]
+    _partial: bool,
+    cells: Vec<Cell>,
 }
 
-/// The cells of a `results.json` of ours. Names that no cell can have are left out: they could lead
-/// out of the directory.
-fn cells(text: &[u8]) -> Option<Vec<String>> {
-    let results: Value = serde_json::from_slice(text).ok()?;
-    for key in ["name", "version"] {
-        results.get(key)?.as_str()?;
+#[derive(Deserialize)]
+struct Cell {
+    name: String,
+}
+
+/// As much of `papers.json`.
+#[derive(Deserialize)]
+struct PapersFile {
+    #[serde(rename = "version")]
+    _version: String,
+    #[serde(rename = "partial")]
+    _partial: bool,
+    papers: Vec<Paper>,
+}
+
+#[derive(Deserialize)]
+struct Paper {
+    paper: String,
+}
+
+/// What was written into `directory`; nothing where no file of ours says so.
+pub(super) fn listed(directory: &Path) -> Option<Listed> {
+    let mut files: BTreeSet<String> = BTreeSet::new();
+    let mut folders = BTreeSet::new();
+    if let Some(results) = read::<ResultsFile>(&directory.join(RESULTS)) {
+        let cells = results.cells.into_iter().map(|cell| cell.name);
+        let resolved = cells.filter(is_plain).map(|cell| format!("{cell}.toml"));
+        files.extend(resolved);
+        files.extend(FILES.into_iter().chain([RESULTS]).map(str::to_owned));
     }
-    results.get("partial")?.as_bool()?;
-    let names = results.get("cells")?.as_array()?.iter();
-    let names = names.filter_map(|cell| cell.get("name")?.as_str());
-    let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-    let names = names.filter(|name| !name.is_empty() && name.chars().all(plain));
-    Some(names.map(str::to_owned).collect())
+    if let Some(all) = read::<PapersFile>(&directory.join(PAPERS)) {
+        folders.extend(all.papers.into_iter().map(|one| one.paper).filter(is_plain));
+        files.extend(FILES_OF_ALL.into_iter().chain([PAPERS]).map(str::to_owned));
+    }
+    (!files.is_empty()).then(|| Listed::new(true, files, folders))
+}
+
+fn read<T: DeserializeOwned>(path: &Path) -> Option<T> {
+    serde_json::from_slice(&fs::read(path).ok()?).ok()
 }

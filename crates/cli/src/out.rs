@@ -1,0 +1,36 @@
+//! `--out`: a directory for this run alone, and where its results came to lie.
+
+use std::io;
+use std::path::Path;
+
+use fairwire_lab::results::{Contents, OutputDirectory, Published};
+
+use crate::print;
+
+/// Takes `directory` for what `contents` says.
+pub(crate) fn claim(
+    directory: &Path,
+    contents: Contents,
+    scenario: Option<&Path>,
+) -> io::Result<OutputDirectory> {
+    let arguments = std::env::args_os().skip(1);
+    let arguments: Vec<String> = arguments
+        .map(|argument| argument.to_string_lossy().into_owned())
+        .collect();
+    let who = format!("fairwire {}", arguments.join(" "));
+    OutputDirectory::claim(directory, contents, scenario, &who)
+}
+
+/// Publishes what was written; gives where it is. That old results were kept is told.
+pub(crate) fn publish(directory: OutputDirectory, partial: bool) -> io::Result<Published> {
+    let published = directory.publish(partial)?;
+    if let Published::Beside(path) = &published {
+        let kept = path.parent().unwrap_or(path);
+        print::note(&format!(
+            "{} keeps the results of a run that came to its end; those of this one are in {}",
+            kept.display(),
+            path.display()
+        ));
+    }
+    Ok(published)
+}

@@ -1,0 +1,174 @@
+//! `--out` as people meet it: a directory that is in use, that an earlier run was killed in, or that holds
+//! files of their own.
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::Duration;
+
+fn command(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_fairwire"));
+    command
+        .args(arguments)
+        .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."));
+    command
+}
+
+fn fairwire(arguments: &[&str]) -> Output {
+    command(arguments).output().expect("the command starts")
+}
+
+fn err(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// A directory of the test's own, which goes with it.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(name: &str) -> Self {
+        let unique = format!("fairwire-out-{name}-{}", std::process::id());
+        Self(std::env::temp_dir().join(unique))
+    }
+
+    fn path(&self) -> String {
+        self.0.display().to_string()
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.0.join(name).exists()
+    }
+
+    fn read(&self, name: &str) -> String {
+        std::fs::read_to_string(self.0.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+const SHORT: [&str; 6] = [
+    "run",
+    "scenarios/dumbbell.toml",
+    "--duration",
+    "1s",
+    "--seeds",
+    "1",
+];
+
+fn short(place: &Scratch, more: &[&str]) -> Output {
+    let directory = place.path();
+    fairwire(&[&SHORT[..], &["--out", &directory], more].concat())
+}
+
+/// A run that takes longer than any test, with `--out` at its work.
+fn long(place: &Scratch) -> Child {
+    let directory = place.path();
+    let running = command(&["run", "scenarios/dumbbell.toml", "--duration", "20000s"])
+        .args(["--out", &directory])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the command starts");
+    while !place.has("unfinished/runs.csv") {
+        std::thread::park_timeout(Duration::from_millis(10));
+    }
+    running
+}
+
+/// The second run into a directory is refused with the process that has it; after that one was killed,
+/// however hard, the directory is free, and nothing of the killed run stays.
+#[test]
+fn one_run_at_a_time_even_after_a_kill() {
+    let place = Scratch::new("two");
+    assert!(short(&place, &[]).status.success());
+    let before = place.read("runs.csv");
+    let mut running = long(&place);
+    let pid = running.id();
+    let refused = short(&place, &[]);
+    assert_eq!(refused.status.code(), Some(1), "{}", err(&refused));
+    let told = err(&refused);
+    assert!(
+        told.contains(&format!("is being written by process {pid}: fairwire run")),
+        "{told}"
+    );
+    assert!(
+        told.contains("wait until it ends, or choose another directory"),
+        "{told}"
+    );
+    let refused = short(&place, &["--json"]);
+    let json: serde_json::Value = serde_json::from_slice(&refused.stdout).expect("JSON");
+    assert_eq!(json["error"]["kind"], "failed");
+    running.kill().expect("killed");
+    running.wait().expect("ended");
+    assert_eq!(
+        place.read("runs.csv"),
+        before,
+        "the results of the run before"
+    );
+    let after = short(&place, &["--seed", "7"]);
+    assert!(after.status.success(), "{}", err(&after));
+    assert!(place.read("runs.csv").contains("base,7,"));
+    assert!(!place.has("unfinished"));
+}
+
+/// A file of somebody's own is refused before a run is begun, with its name and what to do.
+#[test]
+fn files_of_ones_own_are_left_alone() {
+    let place = Scratch::new("mine");
+    std::fs::create_dir_all(&place.0).expect("a directory");
+    std::fs::write(place.0.join("report.txt"), "mine").expect("written");
+    // Days of simulation would not end: it is refused before.
+    let directory = place.path();
+    let refused = fairwire(&[
+        "paper",
+        "satellite",
+        "--seeds",
+        "10000",
+        "--out",
+        &directory,
+    ]);
+    assert_eq!(refused.status.code(), Some(1), "{}", err(&refused));
+    let told = err(&refused);
+    assert!(
+        told.contains("report.txt was not written by an earlier run of fairwire"),
+        "{told}"
+    );
+    assert!(
+        told.contains("move it away, or choose another directory"),
+        "{told}"
+    );
+    assert_eq!(place.read("report.txt"), "mine");
+    assert!(
+        short(&place, &[]).status.success(),
+        "it does not write such a file"
+    );
+    assert_eq!(place.read("report.txt"), "mine");
+}
+
+/// Another run into the directory: only its files are there, and its own scenario is never one of them.
+#[test]
+fn the_run_before_is_replaced() {
+    let place = Scratch::new("again");
+    let directory = place.path();
+    let table = |name: &str| {
+        let arguments = ["paper", "long-delay", "--seeds", "1", "--table", name];
+        let output = fairwire(&[&arguments[..], &["--out", &directory]].concat());
+        assert!(output.status.success(), "{}", err(&output));
+    };
+    table("ssthresh");
+    assert!(place.has("ssthresh-20.toml") && place.has("report.html"));
+    assert!(short(&place, &[]).status.success());
+    assert!(!place.has("ssthresh-20.toml") && !place.has("report.html"));
+    assert!(place.has("base.toml") && place.has("results.json"));
+    let resolved = place.0.join("base.toml").display().to_string();
+    let refused = fairwire(&["run", &resolved, "--seeds", "1", "--out", &directory]);
+    assert_eq!(refused.status.code(), Some(1), "{}", err(&refused));
+    assert!(
+        err(&refused).contains("is the scenario that is to run"),
+        "{}",
+        err(&refused)
+    );
+}
