@@ -4,7 +4,7 @@
 //! - [`Sender`]: the allowed rate, a [`Controller`](crate::Controller).
 //! - [`LossHistory`]: from packets that arrived to loss intervals; a [`Grouping`] says which losses
 //!   are one loss event, by time ([`ByTime`]) or by what a protocol's packets carry.
-//! - [`LossAverage`]: from loss intervals to the loss event rate.
+//! - [`LossAverage`]: from loss intervals to the loss event rate, by a [`LossMean`].
 //! - [`ReceiveRate`]: the rate at which data arrive.
 //!
 //! Rates are bytes per second; `p` is a fraction between 0 and 1. Whatever a peer reports, the
@@ -16,7 +16,7 @@ mod history;
 mod receive_rate;
 mod sender;
 
-pub use average::{INTERVALS, LossAverage};
+pub use average::{INTERVALS, LossAverage, LossMean};
 pub use equation::Equation;
 pub use history::{ByTime, Grouping, LossHistory, Seen, SeenInterval};
 pub use receive_rate::ReceiveRate;

@@ -32,8 +32,9 @@ pub use explain::{Explained, explain};
 pub use feedback::Feedback;
 pub use file::{Adjust, Cell, ScenarioFile};
 pub use flow::{
-    CcidChange, DATA_HEAD, Dccp, Encapsulation, Flow, IP_HEADER, IdleName, LawName, Protocol,
-    QueuePolicy, SHORT_DATA_HEAD, SendQueue, Side, TCP_HEADER, Traffic, UDP_HEADER, Udp,
+    CcidChange, DATA_HEAD, Dccp, Encapsulation, FirstIntervalName, Flow, IP_HEADER, IdleName,
+    LawName, LossMeanName, Protocol, QueuePolicy, SHORT_DATA_HEAD, SendQueue, Side, TCP_HEADER,
+    Traffic, UDP_HEADER, Udp,
 };
 pub use measure::{Measure, Window};
 pub use models::{BurstLoss, Codel, DelayVariation, Distribution, Red};

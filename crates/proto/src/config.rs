@@ -1,6 +1,7 @@
 //! What can be set, and what it is when nobody sets it.
 
 use fairwire_cc::IdleRule;
+use fairwire_cc::tfrc::LossMean;
 use fairwire_units::Duration;
 
 /// What an [`Endpoint`](crate::Endpoint) as a whole may do.
@@ -381,10 +382,28 @@ pub struct Ccid3Config {
     pub oscillation_reduction: bool,
     /// Weigh recent losses less after a long loss-free time (RFC 5348, section 5.5)?
     pub history_discounting: bool,
+    /// What the mean of loss intervals is divided by before eight are closed. Ours as a sender, for the
+    /// rate, and as a receiver, for the loss event rate that is reported.
+    pub loss_mean: LossMean,
+    /// The rate that the interval before the first loss event stands for, in a receiver.
+    pub first_interval: FirstInterval,
     /// The send timer's grain: what a paced burst may make up for (RFC 5348, section 4.6).
     pub granularity: Duration,
     /// How often feedback is given on the data that come.
     pub feedback: FeedbackRate,
+}
+
+/// A TFRC receiver takes the interval before the first loss event to be as long as the throughput
+/// equation needs for one rate, since the packets that came before it were sent at many.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum FirstInterval {
+    /// The largest rate received so far (RFC 5348, section 6.3.1).
+    #[default]
+    LargestRate,
+    /// The rate received over the latest round trip (RFC 3448, section 6.3.1). It is lower than the
+    /// largest where a queue has filled before it drops, so the first loss costs more.
+    LatestRate,
 }
 
 /// How often a TFRC receiver gives feedback. Each loss event is told at once in any case, nothing is
@@ -409,6 +428,8 @@ impl Default for Ccid3Config {
             t_rto_rtts: 4.0,
             oscillation_reduction: true,
             history_discounting: true,
+            loss_mean: LossMean::Known,
+            first_interval: FirstInterval::LargestRate,
             granularity: Duration::from_millis(1),
             feedback: FeedbackRate::PerRoundTrip(1),
         }

@@ -25,11 +25,12 @@ mod stats;
 mod tfrc;
 mod transmit;
 
+pub use fairwire_cc::tfrc::LossMean;
 pub use fairwire_cc::{Gauges, IdleRule};
 
 pub use config::{
     Ccid2Config, Ccid3Config, Config, DamagedData, DataChecksum, EndpointConfig, FeedbackRate,
-    InitCookies, Law, PathMtuDiscovery, QueueLimits, QueuePolicy, Segment,
+    FirstInterval, InitCookies, Law, PathMtuDiscovery, QueueLimits, QueuePolicy, Segment,
 };
 pub use endpoint::{ChangeCcidError, ConnectError, ConnectionId, Endpoint, ListenError, SendError};
 pub use event::{CloseReason, DatagramId, Direction, Event, Fate, Received};

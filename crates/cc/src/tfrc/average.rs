@@ -9,6 +9,24 @@ const WEIGHTS: [f64; INTERVALS] = [1.0, 1.0, 1.0, 1.0, 0.8, 0.6, 0.4, 0.2];
 /// RFC 5348, 5.5: a long loss-free time discounts older intervals no further than this.
 const THRESHOLD: f64 = 0.25;
 
+/// What the weighted sum of loss intervals is divided by while fewer than eight are closed.
+///
+/// From the eighth loss event on both are the same.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum LossMean {
+    /// The weights of the intervals that are known: the sums of RFC 5348, section 5.4, end at `k`.
+    #[default]
+    Known,
+    /// All eight weights, with a length of zero for intervals that have not been.
+    ///
+    /// The sums of RFC 3448, section 5.4, always run to `n`, and what stands in the places that have
+    /// no interval yet it does not say. The DCCP module of ns-2.35 has zeros there. So the first loss
+    /// event leaves a sixth of the interval before it, and with that a rate far below the one that
+    /// section 6.3.1 of both RFCs wants this interval to give: a simulator to be compared with, not
+    /// something to send with.
+    AllWeights,
+}
+
 /// The lengths of the current loss interval and of the eight before it, and their weighted mean.
 ///
 /// Lengths are in packets, at least one. Empty before the first loss event.
@@ -20,6 +38,7 @@ pub struct LossAverage {
     discounts: [f64; INTERVALS + 1],
     known: usize,
     discounting: bool,
+    mean: LossMean,
     /// Is the current interval short, so that it does not count?
     current_is_short: bool,
 }
@@ -28,12 +47,20 @@ impl LossAverage {
     /// No loss event yet; `discounting` switches history discounting (RFC 5348, section 5.5).
     pub const fn new(discounting: bool) -> Self {
         Self {
-            lengths: [1.0; INTERVALS + 1],
+            lengths: [0.0; INTERVALS + 1],
             discounts: [1.0; INTERVALS + 1],
             known: 0,
             discounting,
+            mean: LossMean::Known,
             current_is_short: false,
         }
+    }
+
+    /// The same with another mean.
+    #[must_use]
+    pub const fn with_mean(mut self, mean: LossMean) -> Self {
+        self.mean = mean;
+        self
     }
 
     /// Was there no loss event yet?
@@ -68,7 +95,7 @@ impl LossAverage {
     /// The first loss event begins, after an interval that counts as `first` packets
     /// (RFC 5348, section 6.3.1).
     pub fn begin_first(&mut self, first: f64) {
-        *self = Self::new(self.discounting);
+        *self = Self::new(self.discounting).with_mean(self.mean);
         self.known = 1;
         self.set(0, first);
         self.begin();
@@ -98,7 +125,12 @@ impl LossAverage {
         };
         let discount = self.general_discount();
         let (mut total, mut weight) = (self.lengths[0] * WEIGHTS[0], WEIGHTS[0]);
-        for (i, w) in WEIGHTS.iter().enumerate().take(closed).skip(1) {
+        for (i, w) in WEIGHTS
+            .iter()
+            .enumerate()
+            .take(self.counted(closed))
+            .skip(1)
+        {
             let w = w * self.discounts[i] * discount;
             total += self.lengths[i] * w;
             weight += w;
@@ -120,12 +152,20 @@ impl LossAverage {
     fn closed_mean(&self) -> Option<f64> {
         let closed = self.known.checked_sub(1).filter(|&closed| closed > 0)?;
         let (mut total, mut weight) = (0.0, 0.0);
-        for i in 1..=closed {
+        for i in 1..=self.counted(closed) {
             let w = WEIGHTS[i - 1] * self.discounts[i];
             total += self.lengths[i] * w;
             weight += w;
         }
         Some(total / weight)
+    }
+
+    /// How many intervals the mean is over where `closed` are closed.
+    const fn counted(&self, closed: usize) -> usize {
+        match self.mean {
+            LossMean::Known => closed,
+            LossMean::AllWeights => INTERVALS,
+        }
     }
 
     /// `DF` of RFC 5348, 5.5: below 1 while the current interval is longer than twice the mean.
@@ -142,7 +182,7 @@ impl LossAverage {
 
 #[cfg(test)]
 mod tests {
-    use super::LossAverage;
+    use super::{LossAverage, LossMean};
 
     fn history(discounting: bool, lengths: &[f64]) -> LossAverage {
         let mut average = LossAverage::new(discounting);
@@ -240,6 +280,66 @@ mod tests {
         assert!((closed.p() - 3.0 / 120.0).abs() < 1e-12);
         average.set_current_short(false);
         assert!((average.p() - 1.5 / 85.0).abs() < 1e-12);
+    }
+
+    /// With all weights (RFC 3448, 5.4, with zeros for what has not been) one interval of 60 packets
+    /// counts as a sixth of it, and a second one of 30 adds its sixth. With the weights of those
+    /// known (RFC 5348, 5.4) they are 60, and 45 in the mean.
+    #[test]
+    fn all_weights_divide_by_six_from_the_first_event_on() {
+        let mut known = LossAverage::new(false);
+        let mut all = LossAverage::new(false).with_mean(LossMean::AllWeights);
+        assert_eq!(all.p(), 0.0, "no loss event yet");
+        for average in [&mut known, &mut all] {
+            average.begin_first(60.0);
+        }
+        // The weights are 6 in all. Without the current interval: 60 / 6; with it: (1 + 60) / 6.
+        assert!((mean(&all) - 61.0 / 6.0).abs() < 1e-9);
+        assert!((mean(&known) - 60.0).abs() < 1e-9);
+        for average in [&mut known, &mut all] {
+            average.set(0, 30.0);
+            average.begin();
+        }
+        assert!((mean(&all) - 91.0 / 6.0).abs() < 1e-9);
+        assert!((mean(&known) - 45.0).abs() < 1e-9);
+    }
+
+    /// With eight closed intervals there is nothing that has not been, and both means are one,
+    /// whether the current interval counts or not; with seven they differ.
+    #[test]
+    fn both_means_agree_once_eight_intervals_are_closed() {
+        for current in [1.0, 100.0, 1000.0] {
+            let lengths = [current, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0];
+            for discounting in [false, true] {
+                let known = history(discounting, &lengths);
+                let all = known.with_mean(LossMean::AllWeights);
+                assert_eq!(known.p(), all.p());
+            }
+        }
+        // (10+20+30+40 + 0.8*50 + 0.6*60 + 0.4*70) / 5.8 = 204 / 5.8, and 204 / 6.
+        let seven = [1.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0];
+        let known = history(false, &seven);
+        assert!((mean(&known) - 204.0 / 5.8).abs() < 1e-9);
+        let all = known.with_mean(LossMean::AllWeights);
+        assert!((mean(&all) - 34.0).abs() < 1e-9);
+    }
+
+    /// All weights and discounting (RFC 3448, 5.5): closed intervals of 10 and 30 make a mean of
+    /// 40/6, so a current one of 80 gives DF = 2 * (40/6) / 80 = 1/6, held at 1/4. All weights but the
+    /// newest are discounted: p = (1 + 5/4) / (80 + 10/4) without the 30, which has the next weight:
+    /// p = (1 + 5/4) / (80 + 40/4).
+    #[test]
+    fn all_weights_are_discounted_as_any() {
+        let all = history(true, &[80.0, 10.0, 30.0]).with_mean(LossMean::AllWeights);
+        assert!((all.p() - 2.25 / 90.0).abs() < 1e-12);
+    }
+
+    /// All weights never make p more than one: a single interval of one packet is a sixth of one.
+    #[test]
+    fn all_weights_stay_at_one() {
+        let mut all = LossAverage::new(true).with_mean(LossMean::AllWeights);
+        all.begin_first(1.0);
+        assert_eq!(all.p(), 1.0);
     }
 
     /// Nine intervals are kept; zero and NaN count as one packet; gaps in the list are refused.

@@ -60,8 +60,9 @@ pub struct LossHistory<G: Grouping> {
 }
 
 impl<G: Grouping> LossHistory<G> {
-    /// A history of the packets that come after number `before`.
-    pub fn new(grouping: G, before: u64, discounting: bool) -> Self {
+    /// A history of the packets that come after number `before`, whose intervals `average`, which
+    /// is empty, will hold.
+    pub fn new(grouping: G, before: u64, average: LossAverage) -> Self {
         Self {
             grouping,
             edge: before,
@@ -71,7 +72,7 @@ impl<G: Grouping> LossHistory<G> {
             event: None,
             open: Open::new(before.saturating_add(1)),
             closed: Closed::new(),
-            average: LossAverage::new(discounting),
+            average,
             events: 0,
             small_packets: false,
         }

@@ -10,8 +10,8 @@ use super::place::{COMMAND_LINE, ScenarioError};
 use super::tree::Node;
 use super::wlan::check as wlan;
 use super::{
-    Dccp, Flow, LawName, Link, Protocol, QueueLimit, Scenario, Side, Topology, TopologyKind,
-    Traffic,
+    Dccp, FirstIntervalName, Flow, LawName, Link, LossMeanName, Protocol, QueueLimit, Scenario,
+    Side, Topology, TopologyKind, Traffic,
 };
 use super::{IP_HEADER, UDP_HEADER};
 
@@ -426,6 +426,11 @@ pub(super) fn tfrc_keys(dccp: &Dccp) -> Vec<(&'static str, bool)> {
         ("t_rto_rtts", other_t_rto),
         ("oscillation_reduction", !dccp.oscillation_reduction),
         ("history_discounting", !dccp.history_discounting),
+        ("loss_mean", dccp.loss_mean != LossMeanName::Known),
+        (
+            "first_interval",
+            dccp.first_interval != FirstIntervalName::LargestRate,
+        ),
         ("send_rtt_estimate", dccp.send_rtt_estimate),
         ("feedback", !dccp.feedback.is_default()),
     ]

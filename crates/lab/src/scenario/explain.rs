@@ -302,6 +302,12 @@ fn dccp(key: &str) -> &'static str {
         "t_rto_rtts" => "CCID 3 and 4: retransmission timeout in the equation, in round trips",
         "oscillation_reduction" => "CCID 3 and 4: RFC 5348, 4.5?",
         "history_discounting" => "CCID 3 and 4: RFC 5348, 5.5?",
+        "loss_mean" => {
+            "CCID 3 and 4: weights that the mean of loss intervals is divided by (RFC 5348, 5.4)"
+        }
+        "first_interval" => {
+            "CCID 3 and 4: the rate that the interval before the first loss stands for (RFC 5348, 6.3.1)"
+        }
         "send_rtt_estimate" => {
             "CCID 3 and 4: data carries the sender's round-trip time (RFC 6323)?"
         }

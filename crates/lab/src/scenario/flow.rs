@@ -171,6 +171,12 @@ pub struct Dccp {
     /// CCID 3 and 4: RFC 5348, section 5.5.
     #[serde(default = "yes")]
     pub history_discounting: bool,
+    /// CCID 3 and 4: what the mean of loss intervals is divided by before eight are closed.
+    #[serde(default, skip_serializing_if = "LossMeanName::is_default")]
+    pub loss_mean: LossMeanName,
+    /// CCID 3 and 4: the rate that the interval before the first loss event stands for.
+    #[serde(default, skip_serializing_if = "FirstIntervalName::is_default")]
+    pub first_interval: FirstIntervalName,
     /// CCID 3 and 4: data carries its sender's round-trip time (RFC 6323).
     #[serde(default)]
     pub send_rtt_estimate: bool,
@@ -234,6 +240,48 @@ pub enum LawName {
     /// CUBIC as RFC 8312 has it.
     #[serde(rename = "cubic-8312")]
     Cubic8312,
+}
+
+/// What TFRC divides its weighted sum of loss intervals by while fewer than eight are closed.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LossMeanName {
+    /// The weights of the intervals known (RFC 5348, section 5.4).
+    #[default]
+    Known,
+    /// All eight weights, as ns-2 does.
+    AllWeights,
+}
+
+impl LossMeanName {
+    #[expect(
+        clippy::trivially_copy_pass_by_ref,
+        reason = "the form that serde calls it in"
+    )]
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// The rate that the interval before the first loss event stands for.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FirstIntervalName {
+    /// The largest that was received so far (RFC 5348, section 6.3.1).
+    #[default]
+    LargestRate,
+    /// That of the latest round trip (RFC 3448, section 6.3.1).
+    LatestRate,
+}
+
+impl FirstIntervalName {
+    #[expect(
+        clippy::trivially_copy_pass_by_ref,
+        reason = "the form that serde calls it in"
+    )]
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// The sender's queue.

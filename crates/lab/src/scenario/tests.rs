@@ -320,6 +320,8 @@ fn keys_of_another_ccid_are_refused() {
         ("ccid = 2, oscillation_reduction = false", "CCID 3 and 4"),
         ("ccid = 2, feedback = \"10 per rtt\"", "CCID 3 and 4"),
         ("ccid = 2, send_rtt_estimate = true", "CCID 3 and 4"),
+        ("ccid = 2, loss_mean = \"all-weights\"", "CCID 3 and 4"),
+        ("ccid = 2, first_interval = \"latest-rate\"", "CCID 3 and 4"),
     ] {
         let message = refusal(&GOOD.replacen("ccid = 2", value, 1));
         assert!(message.contains(hint), "{value}: {message}");

@@ -22,8 +22,8 @@ use super::udp::{UdpSink, UdpSource};
 use super::windows::Windows;
 use crate::scenario::shorten::{QUOTED, shorten};
 use crate::scenario::{
-    Dccp, Encapsulation, Flow, IdleName, LawName, Link, Protocol, QueuePolicy, Scenario,
-    SegmentSize, Side, TopologyKind, Traffic,
+    Dccp, Encapsulation, FirstIntervalName, Flow, IdleName, LawName, Link, LossMeanName, Protocol,
+    QueuePolicy, Scenario, SegmentSize, Side, TopologyKind, Traffic,
 };
 
 /// What watches a run.
@@ -424,6 +424,14 @@ fn dccp_config(flow: &Flow, dccp: &Dccp, send_ccid: u8, receive_ccid: u8) -> Con
     config.ccid3.t_rto_rtts = dccp.t_rto_rtts;
     config.ccid3.oscillation_reduction = dccp.oscillation_reduction;
     config.ccid3.history_discounting = dccp.history_discounting;
+    config.ccid3.loss_mean = match dccp.loss_mean {
+        LossMeanName::Known => fairwire_proto::LossMean::Known,
+        LossMeanName::AllWeights => fairwire_proto::LossMean::AllWeights,
+    };
+    config.ccid3.first_interval = match dccp.first_interval {
+        FirstIntervalName::LargestRate => fairwire_proto::FirstInterval::LargestRate,
+        FirstIntervalName::LatestRate => fairwire_proto::FirstInterval::LatestRate,
+    };
     config.ccid3.feedback = dccp.feedback.rate();
     config
 }

@@ -1,6 +1,7 @@
 //! The receiving half of CCID 3 and CCID 4.
 
 mod clock;
+mod first;
 mod grouping;
 mod numbers;
 mod sender_rtt;
@@ -13,12 +14,13 @@ use fairwire_units::{Duration, Ecn, Instant};
 use fairwire_wire::{DccpOption, Encoder, LossInterval, NO_LOSS, NoRoom, Seq};
 
 use self::clock::CounterClock;
+use self::first::SyntheticInterval;
 use self::grouping::{LossEvents, Stamp};
 use self::numbers::Numbers;
 use self::sender_rtt::SenderRtt;
 use super::profile::NOMINAL;
 use super::{DEFAULT_RTT, Profile};
-use crate::config::{Ccid3Config, FeedbackRate};
+use crate::config::{Ccid3Config, FeedbackRate, FirstInterval};
 use crate::half::{AckDue, Arrival, PeerData, Rx, quiescent_after};
 
 /// Intervals in a report: those that count, the current one and eight before it (RFC 4342,
@@ -36,6 +38,7 @@ const SIZE_WEIGHT: f64 = 0.9;
 pub(crate) struct TfrcRx {
     profile: Profile,
     feedback: FeedbackRate,
+    first_interval: FirstInterval,
     equation: Equation,
     numbers: Numbers,
     history: LossHistory<LossEvents>,
@@ -81,11 +84,12 @@ impl TfrcRx {
         let history = LossHistory::new(
             LossEvents { told: None },
             numbers.newest(),
-            config.history_discounting,
+            super::tx::loss_average(config),
         );
         Self {
             profile,
             feedback: config.feedback,
+            first_interval: config.first_interval,
             equation: super::tx::equation(config),
             history: if profile.is_small() {
                 history.with_small_packets()
@@ -235,7 +239,7 @@ impl Rx for TfrcRx {
         if let Some(size) = arrival.data {
             self.on_data(now, size);
         }
-        let first = FirstInterval {
+        let first = SyntheticInterval {
             equation: self.equation,
             rtt: self.rtt(),
             // RFC 4828, 1: for small packets the nominal size, not that of the packets.
@@ -244,7 +248,10 @@ impl Rx for TfrcRx {
             } else {
                 self.mean_size.unwrap_or(1.0).max(1.0)
             },
-            rate: self.max_rate,
+            rate: match self.first_interval {
+                FirstInterval::LargestRate => self.max_rate,
+                FirstInterval::LatestRate => 0.0,
+            },
             rate_now: &self.rate,
         };
         let packet = Seen {
@@ -361,35 +368,6 @@ impl Rx for TfrcRx {
 
     fn loss_rate(&self) -> Option<f64> {
         Some(self.history.p())
-    }
-}
-
-/// What the interval before the first loss counts as (RFC 5348, section 6.3.1).
-struct FirstInterval<'a> {
-    equation: Equation,
-    rtt: Duration,
-    /// The segment size `s` of the equation.
-    size: f64,
-    /// The largest receive rate reported.
-    rate: f64,
-    rate_now: &'a ReceiveRate,
-}
-
-impl FirstInterval<'_> {
-    /// The length that makes the equation give the rate reached so far, where `data` data packets
-    /// really came before the loss.
-    fn length(&self, data: u64) -> f64 {
-        // RFC 5348, 6.3.1: half a packet per round trip at least; that much, too, if the very
-        // first data packet is lost or marked, as TCP would then wait for its timer.
-        let least = 0.5 * self.size / self.rtt.max(Duration::from_micros(1)).as_secs_f64();
-        let target = if data == 0 {
-            least
-        } else {
-            self.rate
-                .max(self.rate_now.bytes_per_s(self.rtt))
-                .max(least)
-        };
-        1.0 / self.equation.loss_rate(self.size, self.rtt, target)
     }
 }
 

@@ -10,7 +10,7 @@ mod sent;
 #[cfg(test)]
 mod tests;
 
-use fairwire_cc::tfrc::{Equation, Sender, TfrcConfig};
+use fairwire_cc::tfrc::{Equation, LossAverage, Sender, TfrcConfig};
 use fairwire_cc::{Controller, Feedback, Flight, Gauges, Permit, TfrcReport};
 use fairwire_units::{Duration, Instant, Rate};
 use fairwire_wire::{Packet, RTT_TOO_LARGE, Seq, SeqNo};
@@ -54,7 +54,7 @@ impl TfrcTx {
             controller: Sender::new(controller_config(config, profile, mps)),
             counter: WindowCounter::new(),
             sent: SentPackets::new(),
-            intervals: ReportedIntervals::new(config.history_discounting, profile.is_small()),
+            intervals: ReportedIntervals::new(loss_average(config), profile.is_small()),
             host: Host::default(),
             loss_event_rate,
             newest_feedback: None,
@@ -290,6 +290,11 @@ fn controller_config(config: &Ccid3Config, profile: Profile, mps: u32) -> TfrcCo
         min_interval: profile.min_interval(),
         ..TfrcConfig::default()
     }
+}
+
+/// The mean of loss intervals that is configured, of none as yet.
+pub(super) const fn loss_average(config: &Ccid3Config) -> LossAverage {
+    LossAverage::new(config.history_discounting).with_mean(config.loss_mean)
 }
 
 /// The throughput equation with the constants that are configured.

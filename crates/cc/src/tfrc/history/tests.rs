@@ -1,7 +1,7 @@
 use fairwire_units::{Duration, Instant};
 use proptest::prelude::*;
 
-use super::{ByTime, LossHistory, Seen, SeenInterval};
+use super::{ByTime, LossAverage, LossHistory, Seen, SeenInterval};
 
 const R: Duration = Duration::from_millis(100);
 /// What the interval before the first loss counts as in these tests.
@@ -19,7 +19,7 @@ fn packet(seq: u64) -> Seen<Instant> {
 }
 
 fn history() -> LossHistory<ByTime> {
-    LossHistory::new(ByTime { rtt: R }, 0, false)
+    LossHistory::new(ByTime { rtt: R }, 0, LossAverage::new(false))
 }
 
 /// Feeds packets; returns the numbers of those at which loss events were found.

@@ -1,7 +1,7 @@
 //! The loss event rate from the intervals that the peer reports (RFC 4342, section 8.6; RFC 5622,
 //! section 6.1).
 //!
-//! The lengths are the peer's; weights and history discounting are ours. An interval is known
+//! The lengths are the peer's; weights, mean and history discounting are ours. An interval is known
 //! again by the sequence number it begins with. For small packets the length of a short one is
 //! packets per loss; how long one lasted is told by when its packets left. Where the peer draws the
 //! line between loss events is its affair (RFC 4342, section 9.2); only what contradicts itself is
@@ -22,7 +22,8 @@ const SATURATED: u32 = (1 << 24) - 1;
 /// What the peer has reported so far.
 #[derive(Clone, Debug)]
 pub(super) struct ReportedIntervals {
-    discounting: bool,
+    /// The mean of no intervals.
+    empty: LossAverage,
     average: LossAverage,
     /// Where the newest interval known begins, once there was a loss event.
     newest_start: Option<Seq>,
@@ -47,8 +48,9 @@ struct Counted {
 }
 
 impl ReportedIntervals {
-    /// Nothing reported yet. `small_packets` lets short intervals count by their losses.
-    pub(super) const fn new(discounting: bool, small_packets: bool) -> Self {
+    /// Nothing reported yet, for a mean that is `empty`. `small_packets` lets short intervals count by
+    /// their losses.
+    pub(super) const fn new(empty: LossAverage, small_packets: bool) -> Self {
         let small = if small_packets {
             Some(ShortIntervals {
                 departures: Departures::new(),
@@ -59,8 +61,8 @@ impl ReportedIntervals {
             None
         };
         Self {
-            discounting,
-            average: LossAverage::new(discounting),
+            empty,
+            average: empty,
             newest_start: None,
             small,
         }
@@ -93,7 +95,7 @@ impl ReportedIntervals {
         let start = after_newest.sub(sequence_length(newest));
         if with_loss == 0 {
             // No loss event, or none any more.
-            self.average = LossAverage::new(self.discounting);
+            self.average = self.empty;
             self.newest_start = None;
             return Some((0.0, false));
         }

@@ -4,7 +4,9 @@ use std::collections::VecDeque;
 
 use fairwire_units::{Duration, Instant};
 
-use crate::tfrc::{ByTime, Equation, LossHistory, ReceiveRate, Seen, Sender, TfrcConfig};
+use crate::tfrc::{
+    ByTime, Equation, LossAverage, LossHistory, ReceiveRate, Seen, Sender, TfrcConfig,
+};
 use crate::{Controller, Feedback, Flight, Permit, TfrcReport};
 
 const RTT: Duration = Duration::from_millis(100);
@@ -39,7 +41,7 @@ fn run(loss: f64, seconds: u64, seed: u64) -> Outcome {
     };
     let mut losses = Losses(seed);
     let mut sender = Sender::new(TfrcConfig::default());
-    let mut history = LossHistory::new(ByTime { rtt: RTT }, 0, true);
+    let mut history = LossHistory::new(ByTime { rtt: RTT }, 0, LossAverage::new(true));
     let mut meter = ReceiveRate::new();
     let mut arrivals: VecDeque<(Instant, u64, Instant)> = VecDeque::new();
     let mut reports: VecDeque<(Instant, Feedback)> = VecDeque::new();

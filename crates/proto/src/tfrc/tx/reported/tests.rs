@@ -1,3 +1,4 @@
+use fairwire_cc::tfrc::{LossAverage, LossMean};
 use fairwire_units::{Duration, Instant};
 use fairwire_wire::{HeadBuf, Kind, LossInterval, Options, Packet, Ports, Seq};
 
@@ -65,7 +66,7 @@ fn the_example_of_the_rfc() {
         193, 39, 2, 0, 0, 10, 128, 0, 1, 0, 0, 10, 0, 0, 8, 0, 0, 5, 0, 0, 10, 0, 0, 8, 0, 0, 1, 0,
         0, 8, 0, 0, 10, 128, 0, 0, 0, 0, 15,
     ];
-    let mut reported = ReportedIntervals::new(true, false);
+    let mut reported = ReportedIntervals::new(LossAverage::new(true), false);
     let told = reported.observe(Seq::new(44), &read(Options::new(&bytes)), R);
     assert_p(told, 3.0 / 33.0, true);
     assert_eq!(reported.newest_start, Some(Seq::new(32)));
@@ -74,7 +75,7 @@ fn the_example_of_the_rfc() {
 /// Before a loss p is zero; the same intervals again are no new loss event, a further one is.
 #[test]
 fn new_events_are_told_from_known_ones() {
-    let mut reported = ReportedIntervals::new(true, false);
+    let mut reported = ReportedIntervals::new(LossAverage::new(true), false);
     assert_p(observe(&mut reported, 100, &[(100, 0, 0)]), 0.0, false);
     let first = (100, 0, 50);
     assert_p(
@@ -96,7 +97,7 @@ fn new_events_are_told_from_known_ones() {
 /// that one by 2*50/200; the next event keeps the discount.
 #[test]
 fn discounts_last() {
-    let mut reported = ReportedIntervals::new(true, false);
+    let mut reported = ReportedIntervals::new(LossAverage::new(true), false);
     let first = (100, 0, 50);
     observe(&mut reported, 110, &[(9, 1, 10), first]);
     assert_p(
@@ -107,7 +108,7 @@ fn discounts_last() {
     let told = observe(&mut reported, 301, &[(0, 1, 1), (199, 1, 200), first]);
     assert_p(told, 1.5 / (200.0 + 0.5 * 50.0), true);
     // The same when the report of the long interval was lost: the next one tells its length.
-    let mut other = ReportedIntervals::new(true, false);
+    let mut other = ReportedIntervals::new(LossAverage::new(true), false);
     observe(&mut other, 110, &[(9, 1, 10), first]);
     assert_eq!(
         observe(&mut other, 301, &[(0, 1, 1), (199, 1, 200), first]),
@@ -115,11 +116,23 @@ fn discounts_last() {
     );
 }
 
+/// All eight weights, with zeros for what has not been, are six: after a first interval that counts
+/// as 50 and a current one of 10, p = 6 / 60; the same again once a peer has taken its losses back.
+#[test]
+fn all_weights_of_reported_intervals() {
+    let all = LossAverage::new(false).with_mean(LossMean::AllWeights);
+    let mut reported = ReportedIntervals::new(all, false);
+    let first = (100, 0, 50);
+    assert_p(observe(&mut reported, 110, &[(9, 1, 10), first]), 0.1, true);
+    assert_p(observe(&mut reported, 120, &[(120, 0, 120)]), 0.0, false);
+    assert_p(observe(&mut reported, 130, &[(9, 1, 10), first]), 0.1, true);
+}
+
 /// Several new events in one report are all taken; an older interval that the peer no longer
 /// repeats is remembered (RFC 4342, 8.6.1).
 #[test]
 fn short_reports_keep_what_is_known() {
-    let mut reported = ReportedIntervals::new(false, false);
+    let mut reported = ReportedIntervals::new(LossAverage::new(false), false);
     let first = (100, 0, 50);
     let told = observe(
         &mut reported,
@@ -136,7 +149,7 @@ fn short_reports_keep_what_is_known() {
 /// own length do not count.
 #[test]
 fn contradictions_are_refused() {
-    let mut reported = ReportedIntervals::new(true, false);
+    let mut reported = ReportedIntervals::new(LossAverage::new(true), false);
     assert_eq!(
         observe(&mut reported, 200, &[(9, 1, 10), (5, 0, 5), (9, 1, 10)]),
         None
@@ -149,7 +162,7 @@ fn contradictions_are_refused() {
 /// A length at its field's limit hides where the interval begins: that is no new event.
 #[test]
 fn saturated_lengths_are_no_news() {
-    let mut reported = ReportedIntervals::new(false, false);
+    let mut reported = ReportedIntervals::new(LossAverage::new(false), false);
     let first = (100, 0, 50);
     observe(&mut reported, 110, &[(9, 1, 10), first]);
     let long = (1 << 24) - 1;
@@ -160,7 +173,7 @@ fn saturated_lengths_are_no_news() {
 /// Sequence numbers wrap between two reports like any others.
 #[test]
 fn the_wrap_is_no_event() {
-    let mut reported = ReportedIntervals::new(false, false);
+    let mut reported = ReportedIntervals::new(LossAverage::new(false), false);
     let first = (100, 0, 50);
     let top = (1u64 << 48) - 5;
     observe(&mut reported, top, &[(9, 1, 10), first]);
@@ -178,7 +191,7 @@ fn the_wrap_is_no_event() {
 
 /// A half for small packets that sent packets 50 to 149, one every 20 ms: ten in two round trips.
 fn small() -> ReportedIntervals {
-    let mut reported = ReportedIntervals::new(false, true);
+    let mut reported = ReportedIntervals::new(LossAverage::new(false), true);
     for i in 0..100 {
         let now = Instant::START + Duration::from_millis(20) * i;
         reported.on_sent(Seq::new(50 + i), now);
@@ -242,14 +255,14 @@ fn closed_intervals_stay_what_they_were() {
 /// were never sent is survived.
 #[test]
 fn forgotten_intervals_count_their_losses() {
-    let mut reported = ReportedIntervals::new(false, true);
+    let mut reported = ReportedIntervals::new(LossAverage::new(false), true);
     for i in 0..5_000 {
         reported.on_sent(Seq::new(i), Instant::START + Duration::from_millis(20) * i);
     }
     let lengths = [(4_000, 1, 4_001), (499, 10, 500), (20, 0, 20)];
     let told = reported.observe(Seq::new(4_999), &with_drops(0, &lengths, &[1, 5]), R);
     assert_p(told, 2.0 / (4_001.0 + 100.0), true);
-    let mut reported = ReportedIntervals::new(false, true);
+    let mut reported = ReportedIntervals::new(LossAverage::new(false), true);
     let told = reported.observe(Seq::new(9), &with_drops(0, &lengths, &[1, 5]), R);
     assert_p(told, 2.0 / (100.0 + 20.0), true);
 }
