@@ -116,11 +116,19 @@ fn columns(cell: &CellResult, fixed: &[(&str, Metric)]) -> Vec<Column> {
 /// A metric's unit in tables, how much of the metric's own unit that is, and the digits behind the point.
 fn shown(metric: Metric) -> (&'static str, f64, usize) {
     match (metric, metric.unit()) {
-        (Metric::Completed | Metric::FirstLoss | Metric::PeakAt, unit) => (unit, 1.0, 3),
         (Metric::QueueMax, unit) => (unit, 1.0, 0),
         (Metric::QueueMean | Metric::Mos, unit) => (unit, 1.0, 2),
-        (Metric::Loss | Metric::LossOffered | Metric::LossPlayout, unit) => (unit, 1.0, 3),
-        (Metric::MaxOverMin | Metric::Jain, unit) => (unit, 1.0, 3),
+        (
+            Metric::Completed
+            | Metric::FirstLoss
+            | Metric::PeakAt
+            | Metric::Loss
+            | Metric::LossOffered
+            | Metric::LossPlayout
+            | Metric::MaxOverMin
+            | Metric::Jain,
+            unit,
+        ) => (unit, 1.0, 3),
         (_, "bit/s") => ("kbit/s", 1e3, 1),
         (_, "s") if metric.name().starts_with("jitter") => ("ms", 1e-3, 3),
         (_, "s") => ("ms", 1e-3, 2),

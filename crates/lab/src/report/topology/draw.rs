@@ -228,7 +228,7 @@ fn legend(network: &Network, wired: Wired, room: f64, width: f64) -> Vec<String>
                 line = longer;
             } else {
                 lines.push(format!("{line}{comma}"));
-                line = part.to_owned();
+                part.clone_into(&mut line);
             }
         }
         lines.push(line);
