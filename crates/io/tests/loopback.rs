@@ -92,10 +92,9 @@ async fn port_zero_is_a_free_one() {
     let client = endpoint(ANY);
     let (here, there) =
         soon(async { tokio::join!(client.connect(remote, SERVICE), one.accept()) }).await;
-    soon(here.expect("connected").send("hello"))
-        .await
-        .expect("sent");
-    let received = soon(there.expect("accepted").recv()).await.expect("data");
+    let (here, there) = (here.expect("connected"), there.expect("accepted"));
+    soon(here.send("hello")).await.expect("sent");
+    let received = soon(there.recv()).await.expect("data");
     assert_eq!(received.data, "hello");
 }
 

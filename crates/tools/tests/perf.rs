@@ -195,13 +195,18 @@ fn what_waits_is_not_sent() {
     }
     let sender = outcome.flows[0].sender.as_ref().expect("a report");
     let counted: u64 = outcome.intervals.iter().map(|row| row.datagrams).sum();
-    assert_eq!(counted, sender.datagrams, "{text}");
+    // There is no line for the last 10 ms.
+    assert!(
+        (counted..=counted + 1).contains(&sender.datagrams),
+        "{text}"
+    );
     assert!(sender.datagrams > 256, "the queue was full\n{text}");
     assert!(sender.datagrams as f64 <= may(sender.seconds), "{text}");
     let last = outcome.intervals.last().and_then(|row| row.path.as_ref());
     let rate = last.and_then(|path| path.rate_bits_per_second);
-    // 80 bytes each 10 ms.
-    assert_eq!(rate, Some(64_000.0), "{text}");
+    // 80 bytes each 10 ms; the words before them were longer, and count in the mean size for a while.
+    let rate = rate.expect("CCID 4 has a rate");
+    assert!((64_000.0..66_000.0).contains(&rate), "{text}");
 }
 
 /// A file of an odd size crosses whole: same bytes, same sums, nothing missing. An empty one too.
