@@ -96,9 +96,9 @@ impl Setting {
             return None;
         };
         let above = tree.nearest(path).names().join(", ");
-        let beside = if above.is_empty() { "nothing" } else { &above };
+        let stated = if above.is_empty() { "nothing" } else { &above };
         let message = format!(
-            "there is no '{path}' to take away (a default is not written and cannot be): there is {beside}"
+            "nothing states '{path}', so it cannot be taken away: stated there is {stated}"
         );
         Some(ScenarioError::at(message, place))
     }

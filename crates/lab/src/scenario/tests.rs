@@ -155,16 +155,16 @@ fn nothing_takes_a_key_away() {
     assert_eq!(again[0].scenario, with(&[]).expect("plain")[0].scenario);
     let error = refused("topology.bottleneck.codel=");
     assert!(
-        error.contains("no 'topology.bottleneck.codel' to take away"),
+        error.contains("nothing states 'topology.bottleneck.codel'"),
         "{error}"
     );
     assert!(
-        error.contains("there is rate, delay, queue, back"),
+        error.contains("stated there is rate, delay, queue, back"),
         "{error}"
     );
     // A default is not there to be taken, and what is needed is missed where it stood.
-    assert!(refused("flows.web.tcp.min_rto=").contains("to take away"));
-    assert!(refused("nowhere.at.all=").contains("there is title, paper"));
+    assert!(refused("flows.web.tcp.min_rto=").contains("cannot be taken away"));
+    assert!(refused("nowhere.at.all=").contains("stated there is title, paper"));
     let error = refused("topology.bottleneck.rate=");
     assert!(
         error.contains("'rate' is missing here\n") && error.contains("good.toml:"),
