@@ -22,7 +22,8 @@ const ALL: &str = "all";
 /// Rerun a paper, or all: tables beside ours, and a verdict on each claim.
 ///
 /// Without a name it lists the papers; with the name 'all' it runs every one of them, all processors at
-/// work until the last run. The report goes to standard output, progress to the terminal.
+/// work until the last run. The report goes to standard output, or with --out into the directory and
+/// what became of the claims to standard output; progress to the terminal.
 /// Exit status: 0 done, 1 failed or interrupted, 2 wrong usage.
 #[derive(Debug, Parser)]
 #[expect(
@@ -42,7 +43,8 @@ pub(crate) struct Args {
     /// Only this table and the cells that it needs, without verdicts; may be repeated.
     #[arg(long, value_name = "TABLE", requires = "name")]
     table: Vec<String>,
-    /// Write report.html, and everything as CSV and JSON, into this directory.
+    /// Write report.html, report.txt, and everything as CSV and JSON, into this directory. What an earlier
+    /// run wrote there is replaced once this one is at its end; other files are left alone.
     #[arg(long, value_name = "DIR", requires = "name")]
     out: Option<PathBuf>,
     /// Print JSON instead of text.
@@ -62,7 +64,7 @@ pub(crate) struct Args {
 }
 
 /// What can be printed as CSV.
-#[derive(Clone, Copy, Debug, ValueEnum)]
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 enum Csv {
     /// Every number of every table.
     Tables,
@@ -78,6 +80,19 @@ impl Args {
         let Some(name) = &self.name else {
             return list();
         };
+        if !self.table.is_empty()
+            && let Some(kind @ (Csv::Verdicts | Csv::Figures)) = self.csv
+        {
+            let kind = if kind == Csv::Verdicts {
+                "verdicts"
+            } else {
+                "figures"
+            };
+            let message = format!(
+                "--table runs the cells of tables alone, so there are no {kind}: leave out --table or --csv {kind}"
+            );
+            return print::refuse(self.json, USAGE, &message);
+        }
         let papers = match self.load(name) {
             Ok(papers) => papers,
             Err(error) => {
@@ -152,29 +167,31 @@ impl Args {
                 report: paper.report(results),
             })
             .collect();
-        let shown = print::try_text(&self.text(&reported, all));
-        let mut failures: Vec<String> = shown
-            .err()
-            .map(|error| error.to_string())
-            .into_iter()
-            .collect();
-        failures.extend(failure.map(|error| format!("{error}; what was finished before is shown")));
-        match (unwritten, directory) {
-            (Some(error), directory) => {
-                let folder = directory.map(|directory| directory.place(None));
-                failures.push(format!(
+        let written = directory.map(|directory| {
+            if let Some(error) = unwritten {
+                let place = directory.place(None);
+                return Err(format!(
                     "{error}; what was finished is shown and under {}, and it is partial",
-                    folder.unwrap_or_default().display()
+                    place.display()
                 ));
             }
-            (None, Some(directory)) => {
-                let results = results.iter().zip(outputs);
-                match write(&reported, results, directory, all) {
-                    Ok(page) => print::note(&format!("written: {}", page.display())),
-                    Err(error) => failures.push(error.to_string()),
-                }
+            let results = results.iter().zip(outputs);
+            write(&reported, results, directory, all).map_err(|error| error.to_string())
+        });
+        // What cannot be read in a file is printed whole.
+        let brief = matches!(written, Some(Ok(_)));
+        let shown = print::try_text(&self.text(&reported, all, brief));
+        let mut failures: Vec<String> = Vec::new();
+        failures.extend(shown.err().map(|error| error.to_string()));
+        failures.extend(failure.map(|error| format!("{error}; what was finished before is shown")));
+        match written {
+            Some(Ok(at)) => {
+                let (page, text) = (at.join("report.html"), at.join("report.txt"));
+                let (page, text) = (page.display(), text.display());
+                print::note(&format!("written: {page}, as text {text}"));
             }
-            (None, None) => {}
+            Some(Err(error)) => failures.push(error),
+            None => {}
         }
         if failures.is_empty() && Reported::is_partial(&reported) {
             failures.push("interrupted: these results are partial".to_owned());
@@ -182,8 +199,8 @@ impl Args {
         print::end(&failures)
     }
 
-    /// What is printed.
-    fn text(&self, papers: &[Reported<'_>], all: bool) -> String {
+    /// What is printed: all of it, or what became of the claims where that is enough.
+    fn text(&self, papers: &[Reported<'_>], all: bool, brief: bool) -> String {
         if let Some(csv) = self.csv {
             let bytes = match csv {
                 Csv::Tables => Reported::tables_csv(papers),
@@ -200,17 +217,15 @@ impl Args {
             let text = serde_json::to_string_pretty(&json).unwrap_or_default();
             return format!("{text}\n");
         }
-        let texts = papers.iter().map(|one| one.paper.text(&one.report));
-        let mut text = texts.collect::<Vec<_>>().join("\n\n");
-        if all {
-            text.push_str("\n\n");
-            text.push_str(&Reported::summary(papers));
+        if brief {
+            Reported::brief(papers, all)
+        } else {
+            Reported::text(papers, all)
         }
-        text
     }
 }
 
-/// Writes the reports and publishes them with the results; gives the path of the page.
+/// Writes the reports and publishes them with the results; gives the directory where they are.
 fn write<'a>(
     reported: &[Reported<'_>],
     results: impl Iterator<Item = (&'a Results, &'a mut Output)>,
@@ -225,7 +240,7 @@ fn write<'a>(
         Reported::write_all(reported, &directory.place(None))?;
     }
     let published = out::publish(directory, Reported::is_partial(reported))?;
-    Ok(published.directory().join("report.html"))
+    Ok(published.directory().to_owned())
 }
 
 fn list() -> ExitCode {

@@ -69,7 +69,8 @@ pub(crate) struct Args {
     /// Say what would run, every value with its source and meaning, and run nothing.
     #[arg(long)]
     explain: bool,
-    /// Write CSV, JSON and the resolved scenarios into this directory.
+    /// Write CSV, JSON and the resolved scenarios into this directory. What an earlier run wrote there is
+    /// replaced once this one is at its end; other files are left alone.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Print JSON instead of tables.

@@ -94,6 +94,8 @@ pub struct Paper {
     /// What is different in these runs from the paper's, if something is.
     shortened: Option<String>,
     quick: bool,
+    /// Are these some of its tables only, without claims and figures?
+    tables_only: bool,
 }
 
 /// Tables and verdicts.
@@ -195,6 +197,7 @@ impl Paper {
             sweep,
             shortened,
             quick: adjust.quick,
+            tables_only: false,
             cells,
         })
     }
@@ -244,6 +247,7 @@ impl Paper {
             .retain(|cell| needed.contains(&cell.name.as_str()));
         self.claims.clear();
         self.figures.clear();
+        self.tables_only = true;
         Ok(self)
     }
 

@@ -154,6 +154,31 @@ fn papers_are_counted_together() {
     ));
 }
 
+/// In brief a report is a line for each claim and their number; of several papers their numbers; and
+/// some tables alone are what they are.
+#[test]
+fn a_report_in_brief() {
+    let paper = paper(HOLDS).expect("loads");
+    let results = results(&paper, &[("a", &[(99.0, 1.0)]), ("b", &[(1.0, 1.0)])]);
+    let reported = |paper| {
+        [Reported {
+            paper,
+            report: paper.report(&results),
+        }]
+    };
+    let one = reported(&paper);
+    let expected = "A paper\nSomebody\n\n  T-1  reproduced\n  T-2  not testable here\n  \
+        2 claims: 1 reproduced, 1 not testable here\n";
+    assert_eq!(Reported::brief(&one, false), expected);
+    assert_eq!(Reported::brief(&one, true), Reported::summary(&one));
+    let whole = Reported::text(&one, true);
+    assert!(whole.contains("Table 1") && whole.ends_with(&Reported::summary(&one)));
+    let table = paper.clone().with_tables(&["table".to_owned()]);
+    let table = table.expect("a table");
+    let brief = Reported::brief(&reported(&table), false);
+    assert!(brief.contains("Table 1"), "{brief}");
+}
+
 /// Every file that papers write is known before they run, and there are no others.
 #[test]
 fn what_is_written_is_known_before() {

@@ -48,6 +48,27 @@ impl Paper {
         text
     }
 
+    /// The same in a line for each claim, for those who have the report elsewhere; some tables alone are
+    /// as short as they are.
+    pub fn brief(&self, report: &Report) -> String {
+        if self.tables_only {
+            return self.text(report);
+        }
+        let mut text = format!("{}\n{}\n\n", self.title, self.authors);
+        let width = report.verdicts.iter().map(|one| one.id.chars().count());
+        let width = width.max().unwrap_or(0);
+        for judged in &report.verdicts {
+            let _ = writeln!(text, "  {:<width$}  {}", judged.id, outcome(judged));
+        }
+        let partial = if report.partial { " (PARTIAL)" } else { "" };
+        let _ = writeln!(
+            text,
+            "  {}{partial}",
+            Tally::of(&report.verdicts).sentence()
+        );
+        text
+    }
+
     fn table(&self, text: &mut String, table: &Table) {
         heading(text, &table.title, '-');
         if !table.about.is_empty() {
@@ -175,12 +196,7 @@ impl Paper {
         heading(text, "Verdicts", '=');
         for judged in verdicts {
             let _ = writeln!(text);
-            let condition = match &judged.verdict {
-                Verdict::Condition(condition) => format!(" ({condition})"),
-                _ => String::new(),
-            };
-            let words = judged.verdict.words();
-            prose(text, "  ", &format!("{}  {words}{condition}", judged.id));
+            prose(text, "  ", &format!("{}  {}", judged.id, outcome(judged)));
             prose(
                 text,
                 "    ",
@@ -255,6 +271,15 @@ impl Paper {
     /// What a table calls `window`.
     pub(crate) fn window_heading<'a>(&'a self, window: &'a str) -> &'a str {
         self.windows.get(window).map_or(window, String::as_str)
+    }
+}
+
+/// The verdict with its condition.
+fn outcome(judged: &Judged) -> String {
+    let words = judged.verdict.words();
+    match &judged.verdict {
+        Verdict::Condition(condition) => format!("{words} ({condition})"),
+        _ => words.to_owned(),
     }
 }
 

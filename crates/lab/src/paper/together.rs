@@ -95,6 +95,28 @@ impl Reported<'_> {
         text
     }
 
+    /// All reports as text; of `all` papers with the summary at the end.
+    pub fn text(papers: &[Self], all: bool) -> String {
+        let texts = papers.iter().map(|one| one.paper.text(&one.report));
+        let mut text = texts.collect::<Vec<_>>().join("\n\n");
+        if all {
+            text.push_str("\n\n");
+            text.push_str(&Self::summary(papers));
+        }
+        text
+    }
+
+    /// What became of the claims: one by one, or of `all` papers how many.
+    pub fn brief(papers: &[Self], all: bool) -> String {
+        if all {
+            return Self::summary(papers);
+        }
+        papers
+            .iter()
+            .map(|one| one.paper.brief(&one.report))
+            .collect()
+    }
+
     /// How many verdicts of each kind over all papers.
     pub fn together(papers: &[Self]) -> Tally {
         Tally::of(papers.iter().flat_map(|one| &one.report.verdicts))
@@ -148,9 +170,7 @@ impl Reported<'_> {
     pub fn write(&self, output: &Output) -> io::Result<()> {
         let directory = output.directory();
         write_whole(directory, "paper.json", &pretty(&self.json())?)?;
-        let text = self.paper.text(&self.report);
-        write_whole(directory, "report.txt", text.as_bytes())?;
-        Self::write_tables(std::slice::from_ref(self), directory)
+        Self::write_tables(std::slice::from_ref(self), directory, false)
     }
 
     /// Writes what `fairwire paper all --out` has beside the papers' own directories.
@@ -161,13 +181,17 @@ impl Reported<'_> {
         let json = pretty(&Self::all_json(papers))?;
         write_whole(directory, "papers.json", &json)?;
         write_whole(directory, "summary.txt", Self::summary(papers).as_bytes())?;
-        Self::write_tables(papers, directory)
+        Self::write_tables(papers, directory, true)
     }
 
-    fn write_tables(papers: &[Self], directory: &Path) -> io::Result<()> {
+    fn write_tables(papers: &[Self], directory: &Path, all: bool) -> io::Result<()> {
+        let text = Self::text(papers, all);
+        write_whole(directory, "report.txt", text.as_bytes())?;
         write_whole(directory, "tables.csv", &Self::tables_csv(papers))?;
-        write_whole(directory, "verdicts.csv", &Self::verdicts_csv(papers))?;
-        write_whole(directory, "figures.csv", &Self::figures_csv(papers))?;
+        if !papers.iter().all(|one| one.paper.tables_only) {
+            write_whole(directory, "verdicts.csv", &Self::verdicts_csv(papers))?;
+            write_whole(directory, "figures.csv", &Self::figures_csv(papers))?;
+        }
         let page = report::page(papers);
         write_whole(directory, "report.html", page.as_bytes())
     }
@@ -176,12 +200,18 @@ impl Reported<'_> {
     pub fn contents(papers: &[Paper], all: bool) -> Contents {
         let of_one = |paper: &Paper| {
             let results = Contents::of_cells(&paper.cells);
-            results.and_files(&OF_ONE).and_files(&OF_EACH)
+            let contents = results.and_files(&["paper.json"]).and_files(&OF_EACH);
+            if paper.tables_only {
+                return contents;
+            }
+            contents.and_files(&OF_CLAIMS)
         };
         if !all && let [one] = papers {
             return of_one(one);
         }
-        let together = Contents::of_files(&OF_EACH).and_files(&OF_ALL);
+        let together = Contents::of_files(&OF_EACH)
+            .and_files(&OF_CLAIMS)
+            .and_files(&["papers.json", "summary.txt"]);
         papers.iter().fold(together, |contents, paper| {
             contents.and_folder(&paper.name, of_one(paper))
         })
@@ -189,11 +219,9 @@ impl Reported<'_> {
 }
 
 /// What a paper has beside its results, and all papers together have as well.
-const OF_EACH: [&str; 4] = ["tables.csv", "verdicts.csv", "figures.csv", "report.html"];
-/// What only a paper has.
-const OF_ONE: [&str; 2] = ["paper.json", "report.txt"];
-/// What only all papers together have.
-const OF_ALL: [&str; 2] = ["papers.json", "summary.txt"];
+const OF_EACH: [&str; 3] = ["report.html", "report.txt", "tables.csv"];
+/// What else they have, where there is more than some tables.
+const OF_CLAIMS: [&str; 2] = ["verdicts.csv", "figures.csv"];
 
 fn pretty(json: &Value) -> io::Result<Vec<u8>> {
     let mut text = serde_json::to_vec_pretty(json).map_err(io::Error::other)?;
