@@ -47,6 +47,10 @@ pub(crate) struct Args {
     /// run wrote there is replaced once this one is at its end; other files are left alone.
     #[arg(long, value_name = "DIR", requires = "name")]
     out: Option<PathBuf>,
+    /// Which time series --out writes: series.csv and those of results.json. None takes half the room, and
+    /// `fairwire run DIR/CELL.toml --out DIR2` gives those of a cell again.
+    #[arg(long, value_name = "WHICH", requires = "out", default_value = "none")]
+    series: Series,
     /// Print JSON instead of text.
     #[arg(long, requires = "name")]
     json: bool,
@@ -61,6 +65,15 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with_all = ["seeds", "out", "json", "csv", "table"])]
     #[arg(requires = "name")]
     update_digests: bool,
+}
+
+/// Which time series are written.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+enum Series {
+    /// No series.
+    None,
+    /// Those of every run.
+    All,
 }
 
 /// What can be printed as CSV.
@@ -140,9 +153,14 @@ impl Args {
             return Ok(None);
         };
         let directory = out::claim(directory, Reported::contents(papers, all), None)?;
-        let outputs = papers
-            .iter()
-            .map(|paper| Output::create(&directory.place(all.then_some(paper.name.as_str()))));
+        let outputs = papers.iter().map(|paper| {
+            let folder = all.then_some(paper.name.as_str());
+            let output = Output::create(&directory.place(folder))?;
+            Ok(match self.series {
+                Series::None => output.without_series(),
+                Series::All => output,
+            })
+        });
         let outputs = outputs.collect::<io::Result<_>>()?;
         Ok(Some((directory, outputs)))
     }

@@ -121,6 +121,48 @@ fn a_table_is_run_and_written() {
     std::fs::remove_dir_all(&place).expect("removed");
 }
 
+/// Series are left out unless asked for, and the resolved scenario of a cell gives them again: it is the
+/// same run to the last packet.
+#[test]
+fn series_can_be_left_out_and_had_again() {
+    let (without, with) = (scratch("no-series"), scratch("series"));
+    let table = |place: &Path, more: &[&str]| {
+        let directory = place.display().to_string();
+        let arguments = ["paper", "long-delay", "--table", "ssthresh", "--seeds", "1"];
+        let output = fairwire(&[&arguments[..], &["--out", &directory], more].concat());
+        assert!(output.status.success(), "{}", err(&output));
+    };
+    table(&without, &[]);
+    table(&with, &["--series", "all"]);
+    assert!(!without.join("series.csv").exists());
+    for file in ["runs.csv", "results.csv", "summary.csv", "tables.csv"] {
+        assert_eq!(read(&without.join(file)), read(&with.join(file)), "{file}");
+    }
+    let json = |place: &Path| -> Value {
+        serde_json::from_str(&read(&place.join("results.json"))).expect("JSON")
+    };
+    let (slim, full) = (json(&without), json(&with));
+    assert!(slim["cells"][0]["runs"][0]["series"].is_null());
+    assert!(full["cells"][0]["runs"][0]["series"].is_array());
+    let again = scratch("series-again");
+    let cell = without.join("ssthresh-20.toml").display().to_string();
+    let directory = again.display().to_string();
+    let output = fairwire(&["run", &cell, "--seeds", "1", "--out", &directory]);
+    assert!(output.status.success(), "{}", err(&output));
+    // The cell is called by its name in the paper and 'base' in a file of its own.
+    let series_of = |place: &Path, cell: &str| -> Vec<String> {
+        let text = read(&place.join("series.csv"));
+        let lines = text.lines().filter_map(|line| line.strip_prefix(cell));
+        lines.map(str::to_owned).collect()
+    };
+    let series = series_of(&with, "ssthresh-20,1,");
+    assert!(series.len() > 100, "{}", series.len());
+    assert_eq!(series_of(&again, "base,1,"), series);
+    for place in [without, with, again] {
+        std::fs::remove_dir_all(&place).expect("removed");
+    }
+}
+
 /// Ctrl-C in the middle of all papers: what is finished is printed and written, and everything
 /// says that it is partial.
 #[cfg(unix)]

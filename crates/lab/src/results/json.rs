@@ -8,16 +8,22 @@ use super::{CellResult, Results, Row, RunResult, Series, summary};
 /// Everything: resolved scenarios, seeds, digests, values, summaries and, where the scenario asks
 /// for them, series. A number that does not exist is `null`.
 pub fn to_json(results: &Results) -> Value {
+    json_with(results, true)
+}
+
+/// The same, with or without the series.
+pub(super) fn json_with(results: &Results, series: bool) -> Value {
+    let cells = results.cells.iter().map(|one| cell(one, series));
     json!({
         "name": results.name,
         "version": results.version,
         "partial": results.partial,
-        "cells": results.cells.iter().map(cell).collect::<Vec<_>>(),
+        "cells": cells.collect::<Vec<_>>(),
     })
 }
 
-fn cell(cell: &CellResult) -> Value {
-    let with_series = cell.scenario.measure.series.is_some();
+fn cell(cell: &CellResult, series: bool) -> Value {
+    let with_series = series && cell.scenario.measure.series.is_some();
     let one = |result: &RunResult| run(result, with_series);
     json!({
         "name": cell.name,

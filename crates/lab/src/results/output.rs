@@ -13,7 +13,8 @@ use std::path::{Path, PathBuf};
 
 use fairwire_measure::Spread;
 
-use super::{CellResult, Results, RunResult, summary, to_json};
+use super::json::json_with;
+use super::{CellResult, Results, RunResult, summary};
 
 pub use contents::Contents;
 pub use directory::{OutputDirectory, Published, UNFINISHED};
@@ -35,6 +36,8 @@ pub struct Output {
     summary: csv::Writer<File>,
     runs: csv::Writer<File>,
     series: Option<csv::Writer<File>>,
+    /// Are series written where a scenario asks for them?
+    with_series: bool,
 }
 
 /// The columns of each file, as `docs/results.md` describes them.
@@ -81,8 +84,15 @@ impl Output {
             summary: open("summary.csv", &SUMMARY)?,
             runs: open("runs.csv", &RUNS)?,
             series: None,
+            with_series: true,
             directory: directory.to_owned(),
         })
+    }
+
+    /// Leaves out the series, by far the most of what is written; a run of a resolved scenario gives them again.
+    pub fn without_series(mut self) -> Self {
+        self.with_series = false;
+        self
     }
 
     /// Writes a finished cell: rows of the CSV files and its resolved scenario.
@@ -134,7 +144,7 @@ impl Output {
                 .flush()
                 .map_err(|error| named("write", &path, &error))?;
         }
-        let text = toml::to_string(&cell.scenario).map_err(io::Error::other)?;
+        let text = resolved(cell)?;
         self.replace(&format!("{}.toml", cell.name), text.as_bytes())
     }
 
@@ -144,7 +154,7 @@ impl Output {
     /// If it cannot be written; the error names it.
     pub fn finish(&mut self, results: &Results) -> io::Result<()> {
         // Open are the file, its cells, a cell, its runs, a run, and its lists: then lines.
-        let text = lines::lines(&to_json(results), 6)?;
+        let text = lines::lines(&json_with(results, self.with_series), 6)?;
         self.replace("results.json", &text)
     }
 
@@ -176,7 +186,7 @@ impl Output {
                 ])
                 .map_err(|error| csv_named(&self.directory.join("results.csv"), &error))?;
         }
-        if cell.scenario.measure.series.is_some() {
+        if self.with_series && cell.scenario.measure.series.is_some() {
             self.run_series(cell, run, &seed)?;
         }
         Ok(())
@@ -228,6 +238,21 @@ impl Output {
     fn replace(&self, name: &str, content: &[u8]) -> io::Result<()> {
         write_whole(&self.directory, name, content)
     }
+}
+
+/// The scenario of a cell as a file that runs as it is. It does not repeat where its values come from, so
+/// it does not say that it is a paper's, whose values must; a comment does.
+fn resolved(cell: &CellResult) -> io::Result<String> {
+    let mut scenario = cell.scenario.clone();
+    let paper = scenario.paper.take();
+    let text = toml::to_string(&scenario).map_err(io::Error::other)?;
+    Ok(match paper {
+        Some(paper) => format!(
+            "# Cell {} of the paper {paper}, resolved; results.json says where its values come from.\n{text}",
+            cell.name
+        ),
+        None => text,
+    })
 }
 
 /// Writes a file beside its name first, so that the old one stays if the disk is full.
