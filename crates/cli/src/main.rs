@@ -14,7 +14,6 @@ mod stop;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use serde_json::json;
 
 /// DCCP in user space, and the lab that proves it.
 #[derive(Debug, Parser)]
@@ -64,9 +63,8 @@ fn refuse(error: &clap::Error) -> ExitCode {
     if error.use_stderr() && wants_json {
         let text = error.render().to_string();
         let message = text.strip_prefix("error: ").unwrap_or(&text).trim_end();
-        let report = json!({ "error": { "kind": "usage", "message": message } });
         // Nothing can be done where even this cannot be printed: the exit status says the rest.
-        let _ = print::text(&format!("{report}\n"));
+        let _ = print::text(&print::error_json(print::USAGE, message));
     } else {
         let _ = error.print();
     }

@@ -37,12 +37,17 @@ pub(crate) fn refuse(json: bool, status: u8, what: &dyn Display) -> ExitCode {
     if !json {
         return fail(status, what);
     }
-    let kind = if status == USAGE { "usage" } else { "failed" };
-    let report = json!({ "error": { "kind": kind, "message": what.to_string() } });
-    match try_text(&format!("{report}\n")) {
+    match try_text(&error_json(status, &what.to_string())) {
         Ok(()) => ExitCode::from(status),
         Err(_) => fail(status, what),
     }
+}
+
+/// An error as a line of JSON, with the exit status that goes with it.
+pub(crate) fn error_json(status: u8, message: &str) -> String {
+    let kind = if status == USAGE { "usage" } else { "failed" };
+    let report = json!({ "error": { "kind": kind, "exit": status, "message": message } });
+    format!("{report}\n")
 }
 
 /// Says what went wrong and gives the exit status.

@@ -217,7 +217,12 @@ fn absurd_keys_are_refused_in_a_few_words() {
 /// What cannot be begun is one JSON object where JSON is asked for; the status stays.
 #[test]
 fn refusals_are_json_where_asked_for() {
-    let cases: [(&[&str], i32, &str); 5] = [
+    let cases: [(&[&str], i32, &str); 6] = [
+        (
+            &["run", DUMBBELL, "--out", "/dev/null", "--json"],
+            1,
+            "failed",
+        ),
         (&["perf", "-c", "::1", "--ccid", "9", "--json"], 2, "usage"),
         (&["run", "missing.toml", "--json"], 2, "usage"),
         (&["run", DUMBBELL, "--only", "x", "--json"], 2, "usage"),
@@ -229,6 +234,7 @@ fn refusals_are_json_where_asked_for() {
         assert_eq!(output.status.code(), Some(status), "{arguments:?}");
         let json: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
         assert_eq!(json["error"]["kind"], kind, "{arguments:?}");
+        assert_eq!(json["error"]["exit"], status, "{arguments:?}");
         let message = json["error"]["message"].as_str();
         // `error` is the key: the words need not say it again.
         assert!(message.is_some_and(|text| !text.is_empty() && !text.starts_with("error")));
