@@ -5,7 +5,7 @@ mod running;
 
 use std::fmt::Write as _;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Parser, ValueEnum};
@@ -31,7 +31,8 @@ const ALL: &str = "all";
     reason = "each is a flag of the command line"
 )]
 pub(crate) struct Args {
-    /// The paper, or 'all'.
+    /// The paper, 'all', or a directory with the files of one, as ./mine (papers/README.md).
+    #[arg(value_name = "NAME|DIR")]
     name: Option<String>,
     /// Three seeds instead of ten or more; every cell is run.
     #[arg(long, conflicts_with = "seeds", requires = "name")]
@@ -109,7 +110,13 @@ impl Args {
         let papers = match self.load(name) {
             Ok(papers) => papers,
             Err(error) => {
-                let status = if error.is_usage() { USAGE } else { FAILED };
+                // A paper that is built in is not the user's to mend.
+                let own = directory(name).is_some();
+                let status = if own || error.is_usage() {
+                    USAGE
+                } else {
+                    FAILED
+                };
                 return print::refuse(self.json, status, &error);
             }
         };
@@ -128,15 +135,18 @@ impl Args {
     }
 
     /// The paper called `name`, or all of them.
-    fn load(&self, name: &str) -> Result<Vec<(&'static Bundle, Paper)>, PaperError> {
+    fn load(&self, name: &str) -> Result<Vec<(Bundle, Paper)>, PaperError> {
         let quick = self.quick || self.check_digests || self.update_digests;
         let adjust = Paper::adjust(quick, self.seeds);
         if name == ALL {
-            let load = |bundle: &'static Bundle| Ok((bundle, Paper::load(bundle, &adjust)?));
+            let load = |bundle: &Bundle| Ok((bundle.clone(), Paper::load(bundle, &adjust)?));
             return catalogue().iter().map(load).collect();
         }
-        let bundle = Bundle::find(name)?;
-        let mut paper = Paper::load(bundle, &adjust)?;
+        let bundle = match directory(name) {
+            Some(directory) => Bundle::read(directory)?,
+            None => Bundle::find(name)?.clone(),
+        };
+        let mut paper = Paper::load(&bundle, &adjust)?;
         if !self.table.is_empty() {
             paper = paper.with_tables(&self.table)?;
         }
@@ -261,6 +271,15 @@ fn write<'a>(
     Ok(published.directory().to_owned())
 }
 
+/// The directory that `name` stands for, if it is not the name of a paper: a path, or a directory with
+/// a paper in it.
+fn directory(name: &str) -> Option<&Path> {
+    let path = Path::new(name);
+    let is_path = name.contains(std::path::is_separator) || [".", ".."].contains(&name);
+    let is_known = name == ALL || Bundle::find(name).is_ok();
+    (is_path || (!is_known && Bundle::is_in(path))).then_some(path)
+}
+
 fn list() -> ExitCode {
     let mut text = String::new();
     for bundle in catalogue() {
@@ -275,7 +294,8 @@ fn list() -> ExitCode {
     }
     text.push_str(
         "\nfairwire paper NAME runs one, fairwire paper all runs every one; --quick does it with three seeds, \
-         --out DIR writes report.html.\n",
+         --out DIR writes report.html.\nfairwire paper ./DIR runs a paper of your own: its files are in DIR, and \
+         papers/README.md says what is in them.\n",
     );
     print::text(&text)
 }

@@ -7,9 +7,10 @@
 //!    it is shown as text, CSV or JSON ([`Reported`]), or as a page ([`report`](crate::report)).
 //! 4. [`digests`] tells whether the runs still look as they did.
 //!
-//! Nothing here knows any paper: a new one is a directory under `papers/` and a line in the
-//! catalogue.
+//! Nothing here knows any paper: a new one is a directory ([`Bundle::read`]), and built in with a line in
+//! the catalogue.
 
+mod bundle;
 mod catalogue;
 mod check;
 mod claim;
@@ -39,12 +40,14 @@ use std::collections::BTreeMap;
 
 use crate::results::{CellResult, Results};
 use crate::scenario::{Adjust, Cell, ScenarioFile};
+use bundle::{not_toml, place};
 use figure::FigurePlan;
 use manifest::{Manifest, TablePlan};
 use names::Names;
 use sweep::Sweep;
 
-pub use catalogue::{Bundle, catalogue};
+pub use bundle::Bundle;
+pub use catalogue::catalogue;
 pub use check::{Checked, Kind};
 pub use claim::Claim;
 pub use difference::{Difference, POINTS};
@@ -120,9 +123,10 @@ impl Paper {
     /// The first thing that is wrong in any of its files, or with a cell as adjusted.
     pub fn load(bundle: &Bundle, adjust: &Adjust) -> Result<Self, PaperError> {
         let file = bundle.path(MANIFEST);
+        let text = bundle.text(MANIFEST, MANIFEST)?;
         let refuse = |message: String| PaperError::file(&file, message);
-        let manifest: Manifest = toml::from_str(bundle.text(MANIFEST, MANIFEST)?)
-            .map_err(|error| refuse(error.to_string()))?;
+        let manifest: Manifest =
+            toml::from_str(text).map_err(|error| not_toml(&file, text, &error))?;
         if let Some(fault) = manifest.sweep.as_ref().and_then(Sweep::fault) {
             return Err(refuse(fault));
         }
@@ -162,16 +166,21 @@ impl Paper {
             moments: &manifest.moments,
             published: &published,
         };
-        let tables = manifest
-            .tables
-            .into_iter()
-            .map(|table| table.resolve(&names));
-        let mut tables: Vec<TablePlan> = tables.collect::<Result<_, _>>().map_err(refuse)?;
-        let figures = manifest
-            .figures
-            .into_iter()
-            .map(|figure| figure.hurried(shorter.is_some()).resolve(&names));
-        let mut figures: Vec<FigurePlan> = figures.collect::<Result<_, _>>().map_err(refuse)?;
+        // What is wrong with a table or a figure is told with the place where it begins.
+        let refuse_at = |span, message| PaperError::file(&place(&file, text, Some(span)), message);
+        let tables = manifest.tables.into_iter().map(|table| {
+            let span = table.span();
+            let plan = table.into_inner().resolve(&names);
+            plan.map_err(|message| refuse_at(span, message))
+        });
+        let mut tables: Vec<TablePlan> = tables.collect::<Result<_, _>>()?;
+        let figures = manifest.figures.into_iter().map(|figure| {
+            let span = figure.span();
+            let figure = figure.into_inner().hurried(shorter.is_some());
+            let plan = figure.resolve(&names);
+            plan.map_err(|message| refuse_at(span, message))
+        });
+        let mut figures: Vec<FigurePlan> = figures.collect::<Result<_, _>>()?;
         let shortened = shorter.map(|quick| quick.says.clone());
         if shortened.is_some() {
             let tables = tables.iter_mut().map(|table| &mut table.about);
@@ -182,7 +191,7 @@ impl Paper {
         let claims = bundle.text(MANIFEST, &manifest.claims)?;
         let claims = claim::read(&bundle.path(&manifest.claims), claims, &names)?;
         Ok(Self {
-            name: bundle.name.to_owned(),
+            name: bundle.name().to_owned(),
             title: manifest.title,
             authors: manifest.authors,
             line: manifest.line,
@@ -217,8 +226,8 @@ impl Paper {
     /// If their file cannot be read.
     pub fn golden(bundle: &Bundle) -> Result<digests::Golden, PaperError> {
         let file = digests::FILE;
-        digests::read(bundle.text(MANIFEST, file)?)
-            .map_err(|error| PaperError::file(&bundle.path(file), error.to_string()))
+        let text = bundle.text(MANIFEST, file)?;
+        digests::read(text).map_err(|error| not_toml(&bundle.path(file), text, &error))
     }
 
     /// The paper reduced to some of its tables and the cells that they need: without claims and

@@ -11,7 +11,7 @@ use crate::print::{self, FAILED, fail, note};
 use crate::stop;
 
 /// A paper with the bundle that it was read from.
-type Loaded = (&'static Bundle, Paper);
+type Loaded = (Bundle, Paper);
 
 /// The results of the quick run of each paper.
 fn golden_run(papers: &[Loaded]) -> Result<Vec<Results>, ExitCode> {
@@ -72,7 +72,11 @@ pub(super) fn check(papers: &[Loaded]) -> ExitCode {
 /// Writes them into the source tree.
 pub(super) fn update(papers: &[Loaded]) -> ExitCode {
     let mut files = Vec::new();
-    for (_, paper) in papers {
+    for (bundle, paper) in papers {
+        if let Some(directory) = bundle.directory() {
+            files.push(directory.join(digests::FILE));
+            continue;
+        }
         let Some(file) = digests::file_in_source_tree(&paper.name) else {
             let message = format!(
                 "there is no papers/{}/{} here or above: --update-digests writes into the source tree",
@@ -95,6 +99,11 @@ pub(super) fn update(papers: &[Loaded]) -> ExitCode {
         }
         let _ = writeln!(text, "{} written", file.display());
     }
-    text.push_str("build again to embed them\n");
+    if papers
+        .iter()
+        .any(|(bundle, _)| bundle.directory().is_none())
+    {
+        text.push_str("build again to embed them\n");
+    }
     print::text(&text)
 }

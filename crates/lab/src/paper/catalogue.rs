@@ -1,29 +1,20 @@
 //! The papers that are built in, so that an installed program has them anywhere.
 
-use super::PaperError;
-
-/// The files of a paper, as they are in `papers/<name>/`.
-#[derive(Clone, Copy, Debug)]
-pub struct Bundle {
-    /// Its name.
-    pub name: &'static str,
-    /// Its files by name.
-    pub files: &'static [(&'static str, &'static str)],
-}
+use super::{Bundle, PaperError};
 
 macro_rules! bundle {
     ($name:literal: $($file:literal)*) => {
-        Bundle {
-            name: $name,
-            files: &[$((
+        Bundle::built_in(
+            $name,
+            &[$((
                 $file,
                 include_str!(concat!("../../../../papers/", $name, "/", $file)),
             )),*],
-        }
+        )
     };
 }
 
-const BUNDLES: &[Bundle] = &[
+static BUNDLES: &[Bundle] = &[
     bundle!("wifi-handoff":
         "paper.toml" "tables.toml" "isolating.toml" "claims.toml" "table3.csv" "table4.csv"
         "digests.toml"
@@ -59,24 +50,10 @@ impl Bundle {
     pub fn find(name: &str) -> Result<&'static Self, PaperError> {
         BUNDLES
             .iter()
-            .find(|bundle| bundle.name == name)
+            .find(|bundle| bundle.name() == name)
             .ok_or_else(|| PaperError::Unknown {
                 name: name.to_owned(),
-                known: BUNDLES.iter().map(|bundle| bundle.name).collect(),
+                known: BUNDLES.iter().map(Bundle::name).collect(),
             })
-    }
-
-    /// How messages call `file`.
-    pub(super) fn path(&self, file: &str) -> String {
-        format!("papers/{}/{file}", self.name)
-    }
-
-    /// The text of `file`, which `from` asks for.
-    pub(super) fn text(&self, from: &str, file: &str) -> Result<&'static str, PaperError> {
-        let found = self.files.iter().find(|(name, _)| *name == file);
-        found.map(|(_, text)| *text).ok_or_else(|| {
-            let message = format!("there is no file '{file}' in this paper");
-            PaperError::file(&self.path(from), message)
-        })
     }
 }

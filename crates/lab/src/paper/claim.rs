@@ -4,7 +4,9 @@
 //! which outcome is written beside the claim, before anybody knows the outcome.
 
 use serde::Deserialize;
+use toml::Spanned;
 
+use super::bundle::{not_toml, place};
 use super::check::{Check, WrittenCheck};
 use super::quantity::{Quantity, Written};
 use super::{Names, PaperError, Unit};
@@ -13,7 +15,7 @@ use crate::results::WHOLE;
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
-    claims: Vec<WrittenClaim>,
+    claims: Vec<Spanned<WrittenClaim>>,
 }
 
 #[derive(Deserialize)]
@@ -136,12 +138,13 @@ impl Quantities {
 
 /// Reads the claims in `text`, which messages call `file`.
 pub(super) fn read(file: &str, text: &str, names: &Names<'_>) -> Result<Vec<Claim>, PaperError> {
-    let claims: File =
-        toml::from_str(text).map_err(|error| PaperError::file(file, error.to_string()))?;
+    let claims: File = toml::from_str(text).map_err(|error| not_toml(file, text, &error))?;
     let mut ready: Vec<Claim> = Vec::with_capacity(claims.claims.len());
     for written in claims.claims {
+        let at = place(file, text, Some(written.span()));
+        let written = written.into_inner();
         let id = written.id.clone();
-        let refuse = |message: String| PaperError::file(file, format!("claim {id}: {message}"));
+        let refuse = |message: String| PaperError::file(&at, format!("claim {id}: {message}"));
         if ready.iter().any(|claim| claim.id == id) {
             return Err(refuse("this id stands twice".into()));
         }

@@ -55,7 +55,11 @@ impl fmt::Display for PaperError {
         match self {
             Self::Unknown { name, known } => {
                 let (name, known) = (shorten(name, QUOTED), known.join(", "));
-                write!(f, "there is no paper '{name}': write one of {known}")
+                write!(
+                    f,
+                    "there is no paper '{name}': write one of {known}, all, or the path of a directory with \
+                     a paper.toml, as ./mine"
+                )
             }
             Self::UnknownTable { paper, name, known } => {
                 let (name, known) = (shorten(name, QUOTED), known.join(", "));

@@ -5,6 +5,7 @@ mod metric;
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
+use toml::Spanned;
 
 use super::figure::WrittenFigure;
 use super::quantity::Quantity;
@@ -38,9 +39,9 @@ pub(super) struct Manifest {
     #[serde(default)]
     pub(super) moments: BTreeMap<String, Moment>,
     #[serde(default)]
-    pub(super) tables: Vec<WrittenTable>,
+    pub(super) tables: Vec<Spanned<WrittenTable>>,
     #[serde(default)]
-    pub(super) figures: Vec<WrittenFigure>,
+    pub(super) figures: Vec<Spanned<WrittenFigure>>,
 }
 
 /// A table as it is written: rows are metrics x flows x cells, columns are windows.

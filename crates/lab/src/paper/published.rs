@@ -35,15 +35,25 @@ struct Row {
 /// Reads the CSV `text`, which messages call `file`.
 pub(super) fn read(file: &str, text: &str) -> Result<Vec<Published>, PaperError> {
     let mut rows = Vec::new();
-    for row in csv::Reader::from_reader(text.as_bytes()).deserialize::<Row>() {
-        let row = row.map_err(|error| PaperError::file(file, error.to_string()))?;
+    let mut reader = csv::Reader::from_reader(text.as_bytes());
+    let refuse = |error: &csv::Error| {
+        let line = error.position().map(csv::Position::line);
+        PaperError::file(&at(file, line), error.to_string())
+    };
+    let head = reader.headers().map_err(|error| refuse(&error))?.clone();
+    for record in reader.records() {
+        let record = record.map_err(|error| refuse(&error))?;
+        let row: Row = record
+            .deserialize(Some(&head))
+            .map_err(|error| refuse(&error))?;
         let unit = Unit::find(&row.unit).ok_or_else(|| {
             let message = format!(
                 "unknown unit '{}': write one of {}",
                 row.unit,
                 Unit::names()
             );
-            PaperError::file(file, message)
+            let line = record.position().map(csv::Position::line);
+            PaperError::file(&at(file, line), message)
         })?;
         rows.push(Published {
             cell: row.cell,
@@ -55,6 +65,10 @@ pub(super) fn read(file: &str, text: &str) -> Result<Vec<Published>, PaperError>
         });
     }
     Ok(rows)
+}
+
+fn at(file: &str, line: Option<u64>) -> String {
+    line.map_or(file.to_owned(), |line| format!("{file}:{line}"))
 }
 
 #[cfg(test)]
@@ -73,7 +87,12 @@ mod tests {
         assert_eq!((rows[0].value, rows[0].unit.name), (309.9, "ms"));
         assert_eq!(rows[0].note, "odd, it is");
         let error = read("t.csv", &format!("{head}a,b,delay,1,furlong,\n")).expect_err("no unit");
-        assert!(error.to_string().contains("furlong"), "{error}");
+        assert!(
+            error
+                .to_string()
+                .starts_with("t.csv:2: unknown unit 'furlong'"),
+            "{error}"
+        );
         assert!(read("t.csv", "cell,flow\na,b\n").is_err());
     }
 }

@@ -119,10 +119,7 @@ fn bundle(
         ("claims.toml", leak(claims)),
         ("t.csv", PUBLISHED),
     ]);
-    let bundle = Bundle {
-        name: "test",
-        files: files.leak(),
-    };
+    let bundle = Bundle::built_in("test", files.leak());
     Paper::load(&bundle, adjust)
 }
 

@@ -1,0 +1,270 @@
+//! `fairwire paper ./DIR`: a paper of one's own, with nothing built anew.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+const MANIFEST: &str = r#"title = "A paper of two cells"
+authors = "Somebody"
+line = "a line"
+runtime = "no time"
+scenarios = ["cells.toml"]
+claims = "claims.toml"
+published = ["table.csv"]
+
+[[tables]]
+name = "table"
+title = "Table 1: what comes"
+published = "table.csv"
+heading = "rate"
+cells = [{ cell = "slow", label = "1 Mbit/s" }, { cell = "fast", label = "2 Mbit/s" }]
+flows = ["dccp"]
+metrics = [{ metric = "throughput", unit = "kbit/s" }]
+"#;
+
+const CELLS: &str = r#"title = "One flow over one link"
+[run]
+duration = "5 s"
+[topology]
+kind = "chain"
+links.one = { rate = "1 Mbit/s", delay = "5 ms" }
+[flows.dccp]
+wire = "500 B"
+traffic = "greedy"
+dccp = { ccid = 2 }
+[cells.slow]
+[cells.fast]
+topology.links.one.rate = "2 Mbit/s"
+"#;
+
+const CLAIMS: &str = r#"[[claims]]
+id = "T-1"
+says = "More comes over the faster link."
+place = "somewhere"
+because = { holds = "It is the only bottleneck.", fails = "?" }
+[[claims.checks]]
+kind = "increasing"
+unit = "kbit/s"
+of = [
+  { cell = "slow", flow = "dccp", metric = "throughput", window = "whole" },
+  { cell = "fast", flow = "dccp", metric = "throughput", window = "whole" },
+]
+[[claims]]
+id = "T-2"
+says = "It is red."
+place = "elsewhere"
+not_testable = "no colours here"
+"#;
+
+const TABLE: &str = "cell,flow,metric,value,unit,note\nslow,dccp,throughput,950,kbit/s,\n";
+
+/// A directory with the paper in it, which goes with the test.
+struct Mine(PathBuf);
+
+impl Mine {
+    fn new(name: &str) -> Self {
+        let unique = format!("fairwire-own-{name}-{}", std::process::id());
+        let mine = Self(std::env::temp_dir().join(unique));
+        std::fs::create_dir_all(mine.0.join("mine")).expect("a directory");
+        for (file, text) in [
+            ("paper.toml", MANIFEST),
+            ("cells.toml", CELLS),
+            ("claims.toml", CLAIMS),
+            ("table.csv", TABLE),
+        ] {
+            mine.write(file, text);
+        }
+        mine
+    }
+
+    fn write(&self, file: &str, text: &str) {
+        std::fs::write(self.0.join("mine").join(file), text).expect("written");
+    }
+
+    fn read(&self, file: &str) -> String {
+        std::fs::read_to_string(self.0.join(file)).unwrap_or_else(|error| panic!("{file}: {error}"))
+    }
+
+    /// Runs the command beside the paper's directory.
+    fn fairwire(&self, arguments: &[&str]) -> Output {
+        Command::new(env!("CARGO_BIN_EXE_fairwire"))
+            .args(arguments)
+            .current_dir(&self.0)
+            .output()
+            .expect("the command starts")
+    }
+}
+
+impl Drop for Mine {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn out(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn err(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// A directory is run as a paper that is built in is: its table beside what was printed, a verdict for
+/// each claim, golden digests. A path names it, and its name alone where no paper has that.
+#[test]
+fn a_directory_is_a_paper() {
+    let mine = Mine::new("runs");
+    let output = mine.fairwire(&["paper", "./mine", "--seeds", "2"]);
+    assert!(output.status.success(), "{}", err(&output));
+    let text = out(&output);
+    for part in [
+        "Table 1: what comes",
+        "950",
+        "T-1 reproduced",
+        "T-2 not testable here",
+    ] {
+        assert!(text.contains(part), "{part} is missing in\n{text}");
+    }
+    let csv = mine.fairwire(&["paper", "mine", "--seeds", "2", "--csv", "verdicts"]);
+    assert!(
+        out(&csv).contains("\nmine,T-1,reproduced,"),
+        "{}",
+        out(&csv)
+    );
+    let inside = Command::new(env!("CARGO_BIN_EXE_fairwire"))
+        .args(["paper", ".", "--update-digests"])
+        .current_dir(mine.0.join("mine"))
+        .output()
+        .expect("the command starts");
+    assert!(inside.status.success(), "{}", err(&inside));
+    assert!(!out(&inside).contains("build again"), "{}", out(&inside));
+    let hold = mine.fairwire(&["paper", "mine/", "--check-digests"]);
+    // Two cells, three seeds and the unperturbed run.
+    assert_eq!(out(&hold), "all 8 digests of mine hold\n", "{}", err(&hold));
+}
+
+/// With a directory to write to, the terminal gets a line for each claim and where the report is, and
+/// the directory what is printed without one.
+#[test]
+fn with_a_directory_little_is_printed() {
+    let mine = Mine::new("brief");
+    let output = mine.fairwire(&["paper", "./mine", "--seeds", "1", "--out", "out"]);
+    assert!(output.status.success(), "{}", err(&output));
+    let brief = "A paper of two cells\nSomebody\n\n  T-1  reproduced\n  T-2  not testable here\n  \
+                 2 claims: 1 reproduced, 1 not testable here\n";
+    assert_eq!(out(&output), brief);
+    assert_eq!(
+        err(&output),
+        "written: out/report.html, as text out/report.txt\n"
+    );
+    let whole = mine.fairwire(&["paper", "./mine", "--seeds", "1"]);
+    assert_eq!(out(&whole), mine.read("out/report.txt"));
+    let csv = [
+        "paper", "./mine", "--seeds", "1", "--out", "out", "--csv", "tables",
+    ];
+    assert_eq!(out(&mine.fairwire(&csv)), mine.read("out/tables.csv"));
+}
+
+/// What is wrong in a file is told with the file and the line, before anything is run, and the status
+/// is that of wrong usage: it is the user's to mend.
+#[test]
+fn what_is_wrong_is_told_with_its_line() {
+    let cases = [
+        (
+            "paper.toml",
+            "line = ",
+            "lin = ",
+            "mine/paper.toml:3:1: unknown field `lin`",
+        ),
+        (
+            "paper.toml",
+            "\"slow\"",
+            "\"slwo\"",
+            "mine/paper.toml:9:1: table table: there is no cell 'slwo'",
+        ),
+        (
+            "paper.toml",
+            "\"cells.toml\"",
+            "\"cels.toml\"",
+            "mine/paper.toml:5:14: there is no file 'cels.toml'",
+        ),
+        (
+            "claims.toml",
+            "cell = \"fast\"",
+            "cell = \"fats\"",
+            "mine/claims.toml:1:1: claim T-1: there is no cell 'fats'",
+        ),
+        (
+            "claims.toml",
+            "not_testable = ",
+            "not_testable ",
+            "mine/claims.toml:17:14: ",
+        ),
+        (
+            "cells.toml",
+            "\"5 s\"",
+            "\"5\"",
+            "'5' has no unit: write one of h, min, s, ms, us, ns\n --> mine/cells.toml:3:12",
+        ),
+        (
+            "table.csv",
+            "kbit/s",
+            "furlong",
+            "mine/table.csv:2: unknown unit 'furlong'",
+        ),
+        ("table.csv", "950", "much", "mine/table.csv:2: "),
+    ];
+    let mine = Mine::new("wrong");
+    for (file, right, wrong, words) in cases {
+        let text = mine.read(&format!("mine/{file}"));
+        mine.write(file, &text.replacen(right, wrong, 1));
+        let output = mine.fairwire(&["paper", "mine", "--out", "out"]);
+        let told = err(&output);
+        assert_eq!(output.status.code(), Some(2), "{told}");
+        assert!(
+            told.starts_with(&format!("error: {words}")),
+            "{words}: {told}"
+        );
+        assert!(!mine.0.join("out").exists());
+        mine.write(file, &text);
+    }
+}
+
+/// A directory without a paper is told as such; a name that is neither paper nor path is told with
+/// both. What is built in is not hidden by a directory of its name, and 'all' stays what is built in.
+#[test]
+fn directories_and_names() {
+    let mine = Mine::new("names");
+    std::fs::rename(mine.0.join("mine"), mine.0.join("satellite")).expect("renamed");
+    std::fs::create_dir(mine.0.join("empty")).expect("made");
+    let cases = [
+        ("./empty", "there is no paper.toml in it"),
+        ("./missing", "./missing: cannot read"),
+        (
+            "empty",
+            "write one of wifi-handoff, voip, satellite, queue-size, long-delay, all, or the path of a directory",
+        ),
+    ];
+    for (name, words) in cases {
+        let output = mine.fairwire(&["paper", name]);
+        assert_eq!(output.status.code(), Some(2), "{}", err(&output));
+        assert!(err(&output).contains(words), "{}", err(&output));
+    }
+    let table = mine.fairwire(&["paper", "satellite", "--table", "table"]);
+    assert!(
+        err(&table).contains("the paper satellite has no table 'table'"),
+        "{}",
+        err(&table)
+    );
+    let table = mine.fairwire(&["paper", "./satellite", "--table", "table", "--seeds", "1"]);
+    assert!(table.status.success(), "{}", err(&table));
+    let list = out(&mine.fairwire(&["paper"]));
+    assert!(
+        list.contains("fairwire paper ./DIR runs a paper of your own"),
+        "{list}"
+    );
+    assert!(
+        Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("../../papers/README.md")
+            .is_file()
+    );
+}

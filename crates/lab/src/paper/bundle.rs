@@ -1,0 +1,149 @@
+//! The files of a paper: built in, or read from a directory.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use super::{MANIFEST, PaperError};
+
+/// No file of a paper is longer.
+const LONGEST_FILE: u64 = 4 << 20;
+
+/// The files of a paper.
+#[derive(Clone, Debug)]
+pub struct Bundle {
+    name: Cow<'static, str>,
+    files: Files,
+}
+
+#[derive(Clone, Debug)]
+enum Files {
+    BuiltIn(&'static [(&'static str, &'static str)]),
+    Read {
+        directory: PathBuf,
+        texts: BTreeMap<String, String>,
+    },
+}
+
+impl Bundle {
+    /// Files that are built in, by name, as they are in `papers/<name>/`.
+    pub(super) const fn built_in(
+        name: &'static str,
+        files: &'static [(&'static str, &'static str)],
+    ) -> Self {
+        Self {
+            name: Cow::Borrowed(name),
+            files: Files::BuiltIn(files),
+        }
+    }
+
+    /// The paper in `directory`: its TOML and CSV files. It is called as the directory is.
+    ///
+    /// # Errors
+    /// If there is none, or if a file cannot be read; the error names it.
+    pub fn read(directory: &Path) -> Result<Self, PaperError> {
+        let refuse = |path: &Path, error: &io::Error| {
+            PaperError::file(&path.display().to_string(), format!("cannot read: {error}"))
+        };
+        let whole = directory.canonicalize();
+        let whole = whole.map_err(|error| refuse(directory, &error))?;
+        let name = whole.file_name().unwrap_or_default();
+        let mut texts = BTreeMap::new();
+        for entry in fs::read_dir(directory).map_err(|error| refuse(directory, &error))? {
+            let entry = entry.map_err(|error| refuse(directory, &error))?;
+            let file = PathBuf::from(entry.file_name());
+            let kind = file.extension().and_then(|kind| kind.to_str());
+            if let (Some("toml" | "csv"), Some(file)) = (kind, file.to_str())
+                && entry.path().is_file()
+            {
+                let path = directory.join(file);
+                let text = read_bounded(&path).map_err(|error| refuse(&path, &error))?;
+                texts.insert(file.to_owned(), text);
+            }
+        }
+        if !texts.contains_key(MANIFEST) {
+            let message = format!("there is no {MANIFEST} in it, with which a paper begins");
+            return Err(PaperError::file(&directory.display().to_string(), message));
+        }
+        Ok(Self {
+            name: Cow::Owned(name.to_string_lossy().into_owned()),
+            files: Files::Read {
+                directory: directory.to_owned(),
+                texts,
+            },
+        })
+    }
+
+    /// Is there a paper in `directory`?
+    pub fn is_in(directory: &Path) -> bool {
+        directory.join(MANIFEST).is_file()
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The directory that it was read from; none if it is built in.
+    pub fn directory(&self) -> Option<&Path> {
+        match &self.files {
+            Files::BuiltIn(_) => None,
+            Files::Read { directory, .. } => Some(directory),
+        }
+    }
+
+    /// How messages call `file`.
+    pub(super) fn path(&self, file: &str) -> String {
+        match &self.files {
+            Files::BuiltIn(_) => format!("papers/{}/{file}", self.name),
+            Files::Read { directory, .. } => directory.join(file).display().to_string(),
+        }
+    }
+
+    /// The text of `file`, which `from` asks for.
+    pub(super) fn text(&self, from: &str, file: &str) -> Result<&str, PaperError> {
+        let found = match &self.files {
+            Files::BuiltIn(files) => files
+                .iter()
+                .find(|(name, _)| *name == file)
+                .map(|(_, text)| *text),
+            Files::Read { texts, .. } => texts.get(file).map(String::as_str),
+        };
+        found.ok_or_else(|| {
+            let message = format!("there is no file '{file}' in this paper");
+            let asked = self.text(from, from).unwrap_or_default();
+            let at = asked.find(&format!("\"{file}\"")).map(|at| at..at);
+            PaperError::file(&place(&self.path(from), asked, at), message)
+        })
+    }
+}
+
+/// `file:line:column` of where `span` begins in `text`.
+pub(super) fn place(file: &str, text: &str, span: Option<Range<usize>>) -> String {
+    let before = span.and_then(|span| text.get(..span.start));
+    before.map_or(file.to_owned(), |before| {
+        let line = before.matches('\n').count() + 1;
+        let column = before.chars().rev().take_while(|c| *c != '\n').count() + 1;
+        format!("{file}:{line}:{column}")
+    })
+}
+
+/// That `text`, which messages call `file`, is not what it should be.
+pub(super) fn not_toml(file: &str, text: &str, error: &toml::de::Error) -> PaperError {
+    PaperError::file(&place(file, text, error.span()), error.message())
+}
+
+fn read_bounded(path: &Path) -> io::Result<String> {
+    let mut text = String::new();
+    let mut file = File::open(path)?.take(LONGEST_FILE + 1);
+    file.read_to_string(&mut text)?;
+    if text.len() as u64 > LONGEST_FILE {
+        let message =
+            format!("it is longer than {LONGEST_FILE} bytes, so it is no part of a paper");
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
+    }
+    Ok(text)
+}
