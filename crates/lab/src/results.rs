@@ -274,14 +274,28 @@ impl CellResult {
             .collect()
     }
 
-    /// Which subjects, windows and metrics there are, in order.
+    /// Which subjects, windows and metrics any run has, in order. Not every run has all: one without a loss has
+    /// no first one.
     pub fn keys(&self) -> Vec<(Subject, String, Metric)> {
-        let first = self.runs.first().or(self.unperturbed.as_ref());
-        let values = first.map_or(&[][..], |run| &run.values);
-        values
-            .iter()
-            .map(|v| (v.subject.clone(), v.window.clone(), v.metric))
-            .collect()
+        let mut keys: Vec<(Subject, String, Metric)> = Vec::new();
+        for run in self.runs.iter().chain(&self.unperturbed) {
+            let is = |key: &(Subject, String, Metric), v: &Value| {
+                key.2 == v.metric && key.1 == v.window && key.0 == v.subject
+            };
+            // Runs are nearly always alike, so each key is looked for behind the one before it first.
+            let mut next = 0;
+            for value in &run.values {
+                let mut places = (next..keys.len()).chain(0..next.min(keys.len()));
+                if let Some(place) = places.find(|place| is(&keys[*place], value)) {
+                    next = place + 1;
+                } else {
+                    let key = (value.subject.clone(), value.window.clone(), value.metric);
+                    keys.insert(next, key);
+                    next += 1;
+                }
+            }
+        }
+        keys
     }
 }
 

@@ -157,6 +157,24 @@ fn no_spread_is_said_where_it_tells() {
     );
 }
 
+/// What the first run lacks and another has is there all the same, in its place: a flow that connected with
+/// one seed only, a loss that came late.
+#[test]
+fn no_run_hides_what_another_has() {
+    let mut results = results(SCENARIO);
+    let cell = &mut results.cells[0];
+    let all = cell.keys();
+    assert!(all.len() > 100, "{} keys", all.len());
+    cell.runs[0]
+        .values
+        .retain(|value| value.subject != Subject::flow("slow") && value.metric != Metric::Loss);
+    assert_eq!(cell.keys(), all);
+    cell.runs[1].values.clear();
+    cell.runs[2].values.truncate(1);
+    let fewer = cell.keys();
+    assert!(fewer.len() < all.len() && all.starts_with(&fewer[..1]));
+}
+
 /// What the scenario asks for is what the table shows, with units and intervals: flows' metrics at flows, links'
 /// at links, in the order asked for. A metric that nothing has is named, and so is each window.
 #[test]
