@@ -69,6 +69,8 @@ pub(super) fn minus(number: impl Display) -> String {
 pub(super) fn mean_and_interval(estimate: Estimate, digits: usize) -> (String, String) {
     let mean = minus(format_args!("{:.digits$}", estimate.mean));
     let after = match estimate.spread {
+        // Nothing at all in every run needs no words.
+        Spread::None if estimate.mean == 0.0 => String::new(),
         Spread::None => "no spread".to_owned(),
         Spread::HalfWidth(_) => {
             // The estimate prints its interval with the care for small ones that it deserves.
