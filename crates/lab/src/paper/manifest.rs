@@ -99,6 +99,9 @@ impl Part {
 struct WrittenCell {
     cell: String,
     label: String,
+    /// The cell whose printed number stands beside it, if not its own: of a run in which something
+    /// is otherwise than in that cell.
+    published: Option<String>,
 }
 
 /// A table whose names exist.
@@ -200,14 +203,21 @@ impl WrittenTable {
         names: &Names<'_>,
     ) -> Result<RowPlan, String> {
         let quantity = metric.quantity(flow, &cell.cell, names)?;
+        let printed = cell.published.as_ref().unwrap_or(&cell.cell);
         let published = self
             .published
             .as_ref()
-            .and_then(|table| names.published(table, &cell.cell, flow, metric.published()?))
+            .and_then(|table| names.published(table, printed, flow, metric.published()?))
             .map(|number| {
                 let value = number.value * number.unit.scale / unit.scale;
                 (value, number.note.clone())
             });
+        if let (Some(printed), None) = (&cell.published, &published) {
+            return Err(format!(
+                "nothing is printed of cell '{printed}' for '{}'",
+                cell.cell
+            ));
+        }
         Ok(RowPlan {
             cell: cell.cell.clone(),
             label: cell.label.clone(),

@@ -1,9 +1,10 @@
 //! Quantities: what claims and tables speak of, and what runs say about them.
 //!
 //! A quantity is a value of a cell (a metric, or a moment read off a series), a published number,
-//! or one made of others: ratio, difference, sum, the least, Jain's index, the throughput equation. Names are checked when a paper is
-//! loaded, so that evaluating can only find that a run does not have a value.
+//! or one made of others: ratio, difference, sum, the least, Jain's index, the throughput equation, the distance from what
+//! is printed. Names are checked when a paper is loaded, so that evaluating can only find that a run does not have a value.
 
+mod distance;
 mod equation;
 mod repetitions;
 
@@ -14,6 +15,7 @@ use serde::Deserialize;
 
 use super::{Names, Unit};
 use crate::results::{Metric, Results, RunResult, Subject, WHOLE};
+use distance::WrittenDistance;
 use equation::{Tfrc, WrittenTfrc};
 
 /// A quantity as it is written in a file.
@@ -32,6 +34,7 @@ pub(super) struct Written {
     pub(super) jain: Option<Vec<Written>>,
     pub(super) least: Option<Vec<Written>>,
     pub(super) tfrc: Option<Box<WrittenTfrc>>,
+    pub(super) distance: Option<Box<WrittenDistance>>,
 }
 
 /// A quantity whose names exist.
@@ -68,6 +71,8 @@ pub(super) enum Made {
     Sum,
     Jain,
     Least,
+    /// The root mean square of differences.
+    Rms,
     /// Of a round trip and a loss event rate.
     Tfrc(Tfrc),
 }
@@ -163,6 +168,9 @@ impl Written {
         let Some((how, parts)) = made.next() else {
             if let Some(tfrc) = &self.tfrc {
                 return tfrc.resolve(names);
+            }
+            if let Some(distance) = &self.distance {
+                return distance.resolve(names);
             }
             return match &self.published {
                 Some(table) => self.resolve_published(table, names),
@@ -335,6 +343,10 @@ impl Quantity {
                 parts,
             } => format!("least of {}", joined(parts, ", ")),
             Self::Made {
+                how: Made::Rms,
+                parts,
+            } => distance::label(parts),
+            Self::Made {
                 how: Made::Tfrc(_),
                 parts,
             } => format!("equation at {}", joined(parts, " and ")),
@@ -458,6 +470,7 @@ impl Made {
             (Self::Sum, values) => values.iter().sum(),
             (Self::Jain, values) => jain(values)?,
             (Self::Least, values) => values.iter().copied().reduce(f64::min)?,
+            (Self::Rms, values) => distance::root_mean_square(values)?,
             (Self::Tfrc(equation), [rtt, p]) => equation.of(*rtt, *p),
             (Self::Ratio | Self::Difference | Self::Tfrc(_), _) => return None,
         };

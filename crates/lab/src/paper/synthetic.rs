@@ -53,7 +53,7 @@ windows.late = { from = "10 s" }
 [cells.b]
 "#;
 
-const PUBLISHED: &str = "cell,flow,metric,value,unit,note\n\
+pub(crate) const PUBLISHED: &str = "cell,flow,metric,value,unit,note\n\
     a,dccp,throughput,100,kbit/s,\nb,dccp,throughput,210,kbit/s,odd\n";
 
 /// The paper above with `claims`.

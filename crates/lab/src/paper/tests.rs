@@ -294,3 +294,18 @@ fn impossible_metrics_are_told() {
         assert!(error.contains(told), "{error}");
     }
 }
+
+/// A row may stand beside what is printed of another cell; a cell of which nothing is printed is refused.
+#[test]
+fn a_row_may_stand_beside_the_number_of_another() {
+    let table = "[[tables]]\nname = \"other\"\ntitle = \"Other\"\npublished = \"t.csv\"\nheading = \"what\"\n\
+        cells = [{ cell = \"b\", label = \"b\", published = \"a\" }]\nflows = [\"dccp\"]\n\
+        metrics = [{ metric = \"throughput\", unit = \"kbit/s\" }]\n";
+    let load = |table: &str| extended_paper("claims = []", table, &Adjust::default());
+    let paper = load(table).expect("loads");
+    let tables = paper.fill_tables(&results(&paper, &[("b", &[(150.0, 150.0)])]));
+    let row = &tables.last().expect("the table").blocks[0].rows[0];
+    assert_eq!((row.cell.as_str(), row.published), ("b", Some(100.0)));
+    let error = load(&table.replace("published = \"a\"", "published = \"c\"")).expect_err("no c");
+    assert!(error.to_string().contains("cell 'c'"), "{error}");
+}

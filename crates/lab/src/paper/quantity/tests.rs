@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 use fairwire_measure::Spread;
 
 use super::{Lens, Measured, Written};
-use crate::paper::synthetic::{paper, results};
-use crate::paper::{Names, Unit};
+use crate::paper::synthetic::{PUBLISHED, paper, results};
+use crate::paper::{Names, Unit, published};
 
 fn measure(quantity: &str, window: &str, unit: &str, cells: &[(&str, &[(f64, f64)])]) -> Measured {
     let paper = paper("claims = []").expect("loads");
-    let published = BTreeMap::new();
+    let printed = published::read("t.csv", PUBLISHED).expect("reads");
+    let published = BTreeMap::from([("t.csv".to_owned(), printed)]);
     let names = Names {
         cells: &paper.cells,
         moments: &paper.moments,
@@ -116,4 +117,56 @@ fn the_least_of_several() {
         ],
     );
     assert_eq!(measured.value(), Some(4.0), "3 and 5");
+}
+
+const DISTANCE: &str = r#"
+[distance]
+published = "t.csv"
+cells = ["a", "b"]
+flow = "dccp"
+metric = "throughput"
+windows = ["whole", "late"]
+published_metrics = ["throughput", "throughput"]
+"#;
+
+/// The distance from what is printed (100 and 210) is taken seed by seed: 3, -4, 0 and 12 off are
+/// sqrt(169 / 4) = 6.5, and the second seed is off by nothing.
+#[test]
+fn the_distance_from_what_is_printed() {
+    let cells: &[(&str, &[(f64, f64)])] = &[
+        ("a", &[(103.0, 96.0), (100.0, 100.0)]),
+        ("b", &[(210.0, 222.0), (210.0, 210.0)]),
+    ];
+    let measured = measure(DISTANCE, "whole", "kbit/s", cells);
+    assert_eq!(measured.label, "r.m.s. of a .. b");
+    let estimate = measured.estimate.expect("two seeds");
+    assert!((estimate.mean - 3.25).abs() < 1e-9, "{}", estimate.mean);
+    // A cell may be held against what is printed of another.
+    let crossed = DISTANCE.replace("flow", "published_cells = [\"b\", \"a\"]\nflow");
+    let crossed = measure(
+        &crossed,
+        "whole",
+        "kbit/s",
+        &[("a", &[(210.0, 210.0)]), ("b", &[(100.0, 100.0)])],
+    );
+    assert_eq!(crossed.value(), Some(0.0));
+}
+
+/// Lists that do not fit each other are refused, and so is a number that is not printed.
+#[test]
+fn a_distance_has_a_printed_number_for_each() {
+    let names = paper("claims = []").expect("loads");
+    let published = BTreeMap::new();
+    let names = Names {
+        cells: &names.cells,
+        moments: &names.moments,
+        published: &published,
+    };
+    let refusal = |text: &str| {
+        let written: Written = toml::from_str(text).expect("parses");
+        written.resolve(&names).expect_err("refused")
+    };
+    let short = DISTANCE.replace(", \"late\"]", "]");
+    assert!(refusal(&short).contains("as many"));
+    assert!(refusal(DISTANCE).contains("no published number"));
 }
