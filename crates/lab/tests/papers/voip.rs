@@ -1,6 +1,6 @@
 //! What must be seen in a short form.
 
-use fairwire_lab::paper::{Paper, Verdict};
+use fairwire_lab::paper::{Measured, Paper, Verdict};
 
 use crate::{Verdicts, first_runs, quick};
 
@@ -88,7 +88,7 @@ fn what_brings_the_ratios_nearer_is_shown() {
     let distances = |starts: &str| -> Vec<f64> {
         let found = shown.iter().find(|shown| shown.says.starts_with(starts));
         let measured = &found.unwrap_or_else(|| panic!("no '{starts}'")).measured;
-        measured.iter().filter_map(|one| one.value()).collect()
+        measured.iter().filter_map(Measured::value).collect()
     };
     let [rfc5348, undiscounted, mean, first, ns2] = distances("points from the 25 ratios")[..]
     else {
