@@ -70,24 +70,8 @@ const ROWS: &[Ccid] = &[
     // RFC 4342: TFRC.
     Ccid {
         number: 3,
-        sender: |now, setup| {
-            let config = &setup.config.ccid3;
-            let (mps, rtt) = (setup.max_datagram, setup.rtt);
-            let profile = Profile::Ccid3;
-            Box::new(TfrcTx::new(
-                config,
-                profile,
-                mps,
-                rtt,
-                now,
-                setup.loss_event_rate,
-            ))
-        },
-        receiver: |now, setup| {
-            let newest = setup.first.prev();
-            let (config, profile) = (&setup.config.ccid3, Profile::Ccid3);
-            Box::new(TfrcRx::new(config, profile, setup.rtt, now, newest))
-        },
+        sender: |now, setup| tfrc_sender(now, setup, Profile::Ccid3),
+        receiver: |now, setup| tfrc_receiver(now, setup, Profile::Ccid3),
         read_by_sender: &[
             option_type::LOSS_EVENT_RATE,
             option_type::LOSS_INTERVALS,
@@ -98,24 +82,8 @@ const ROWS: &[Ccid] = &[
     // RFC 5622: TFRC for small packets.
     Ccid {
         number: 4,
-        sender: |now, setup| {
-            let config = &setup.config.ccid3;
-            let (mps, rtt) = (setup.max_datagram, setup.rtt);
-            let profile = small_packets(&setup);
-            Box::new(TfrcTx::new(
-                config,
-                profile,
-                mps,
-                rtt,
-                now,
-                setup.loss_event_rate,
-            ))
-        },
-        receiver: |now, setup| {
-            let newest = setup.first.prev();
-            let (config, profile) = (&setup.config.ccid3, small_packets(&setup));
-            Box::new(TfrcRx::new(config, profile, setup.rtt, now, newest))
-        },
+        sender: |now, setup| tfrc_sender(now, setup, small_packets(&setup)),
+        receiver: |now, setup| tfrc_receiver(now, setup, small_packets(&setup)),
         read_by_sender: &[
             option_type::LOSS_EVENT_RATE,
             option_type::LOSS_INTERVALS,
@@ -125,6 +93,18 @@ const ROWS: &[Ccid] = &[
         read_by_receiver: &[],
     },
 ];
+
+fn tfrc_sender(now: Instant, setup: Setup<'_>, profile: Profile) -> Box<dyn Tx> {
+    let config = &setup.config.ccid3;
+    let (mps, rtt, rate) = (setup.max_datagram, setup.rtt, setup.loss_event_rate);
+    Box::new(TfrcTx::new(config, profile, mps, rtt, now, rate))
+}
+
+fn tfrc_receiver(now: Instant, setup: Setup<'_>, profile: Profile) -> Box<dyn Rx> {
+    let newest = setup.first.prev();
+    let config = &setup.config.ccid3;
+    Box::new(TfrcRx::new(config, profile, setup.rtt, now, newest))
+}
 
 /// CCID 4 on the path of this connection.
 fn small_packets(setup: &Setup<'_>) -> Profile {
