@@ -198,8 +198,7 @@ impl Check {
             .map(|quantity| quantity.measure(lens, window.unwrap_or(""), self.unit))
             .collect();
         let values: Option<Vec<f64>> = measured.iter().map(Measured::value).collect();
-        let (kind, expected, tolerance) = (self.kind, &self.expected, self.tolerance);
-        let holds = values.map(|values| kind.holds(&values, expected, tolerance));
+        let holds = values.map(|values| self.kind.holds(&values, &self.expected, self.tolerance));
         Checked {
             window: window.map(str::to_owned),
             what: self.what.clone(),
@@ -207,11 +206,40 @@ impl Check {
             expected: self.expected.clone(),
             tolerance: self.tolerance,
             why: self.why.clone(),
-            close: holds
-                .is_some_and(|holds| margin::is_close(kind, &measured, expected, tolerance, holds)),
+            close: holds.is_some_and(|holds| self.is_close(lens, window, &measured, holds)),
             holds,
             measured,
         }
+    }
+}
+
+impl Check {
+    /// Does chance decide what came of it? Differences are taken seed by seed where both numbers have
+    /// the seed, so it does not matter whether runs of one seed are alike.
+    fn is_close(
+        &self,
+        lens: &Lens<'_>,
+        window: Option<&str>,
+        measured: &[Measured],
+        holds: bool,
+    ) -> bool {
+        let numbers: Option<Vec<margin::Number>> = measured
+            .iter()
+            .map(|one| Some((one.value()?, one.reach())))
+            .collect();
+        let Some(numbers) = numbers else {
+            return false;
+        };
+        let apart = |a: usize, b: usize| {
+            let difference = self.quantities[a].less(&self.quantities[b]);
+            let seeds = difference.measure(lens, window.unwrap_or(""), self.unit);
+            match seeds.estimate {
+                Some(estimate) if estimate.count > 1 => seeds.reach(),
+                _ => measured[a].reach().hypot(measured[b].reach()),
+            }
+        };
+        let wanted = (self.expected.as_slice(), self.tolerance);
+        margin::is_close(self.kind, &numbers, &apart, wanted, holds)
     }
 }
 

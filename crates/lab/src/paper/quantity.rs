@@ -100,6 +100,14 @@ impl Measured {
             .or(self.unperturbed)
     }
 
+    /// How far its interval reaches; 0 without one.
+    pub(super) fn reach(&self) -> f64 {
+        self.estimate.map_or(0.0, |estimate| match estimate.spread {
+            Spread::HalfWidth(half) => half,
+            Spread::None => 0.0,
+        })
+    }
+
     /// `1396.6 ± 0.5` without its unit, or what is missing. What a paper printed is as it was.
     pub fn text(&self) -> String {
         let digits = self.digits();
@@ -371,6 +379,14 @@ impl Quantity {
             unperturbed: self
                 .unperturbed(lens, window)
                 .map(|value| value / unit.scale),
+        }
+    }
+
+    /// What it is more than `other`, seed by seed.
+    pub(super) fn less(&self, other: &Self) -> Self {
+        Self::Made {
+            how: Made::Difference,
+            parts: vec![self.clone(), other.clone()],
         }
     }
 

@@ -277,9 +277,10 @@ impl Paper {
 /// The verdict with its condition.
 fn outcome(judged: &Judged) -> String {
     let words = judged.verdict.words();
+    let close = if judged.close { ", close" } else { "" };
     match &judged.verdict {
-        Verdict::Condition(condition) => format!("{words} ({condition})"),
-        _ => words.to_owned(),
+        Verdict::Condition(condition) => format!("{words}{close} ({condition})"),
+        _ => format!("{words}{close}"),
     }
 }
 

@@ -225,7 +225,7 @@ impl Paper {
         }
     }
 
-    /// Is the verdict another if what chance decides comes out the other way?
+    /// Is the verdict, at the stated values, another if everything that chance decides holds, or fails?
     fn is_close(
         &self,
         claim: &Claim,
@@ -234,20 +234,17 @@ impl Paper {
         results: &Results,
         verdict: &Verdict,
     ) -> bool {
-        let turned: Vec<Checked> = evidence
-            .iter()
-            .cloned()
-            .map(|check| Checked {
-                holds: if check.close {
-                    Some(*verdict == Verdict::NotReproduced)
-                } else {
-                    check.holds
-                },
+        let turned = |checks: &[Checked], to: bool| -> Vec<Checked> {
+            let turned = checks.iter().cloned().map(|check| Checked {
+                holds: if check.close { Some(to) } else { check.holds },
                 ..check
-            })
-            .collect();
-        let (other, _) = self.verdict(claim, &turned, printed, results);
-        other != *verdict
+            });
+            turned.collect()
+        };
+        [true, false].into_iter().any(|to| {
+            let (evidence, printed) = (turned(evidence, to), turned(printed, to));
+            self.verdict(claim, &evidence, &printed, results).0 != *verdict
+        })
     }
 
     /// Does any value of these cells come from the results that it should produce?

@@ -1,8 +1,9 @@
 //! How far a check is from turning out the other way.
 
-use fairwire_measure::Spread;
+use super::Kind;
 
-use super::{Kind, Measured};
+/// A mean, and how far its 95 % interval reaches; 0 without one.
+pub(super) type Number = (f64, f64);
 
 /// How far a number, or the difference of two, is inside its limit (below zero: outside), and how
 /// far its 95 % interval reaches.
@@ -22,39 +23,35 @@ impl Margin {
 /// Does chance decide: does a check that came out as `holds` hold only with a limit inside an
 /// interval, or fail with nothing but such limits?
 ///
-/// Numbers without an interval, as printed ones or those of one run, are taken as they are.
-/// Two numbers that are compared count as independent, though runs of one seed may not be: their
-/// difference then reaches less far than is taken here.
+/// `apart` tells how far the interval of the difference of two numbers reaches. Numbers without an
+/// interval, as printed ones or those of one run, are taken as they are.
 pub(super) fn is_close(
     kind: Kind,
-    measured: &[Measured],
-    expected: &[f64],
-    tolerance: f64,
+    numbers: &[Number],
+    apart: &dyn Fn(usize, usize) -> f64,
+    (expected, tolerance): (&[f64], f64),
     holds: bool,
 ) -> bool {
-    let Some(numbers) = measured.iter().map(number).collect::<Option<Vec<_>>>() else {
-        return false;
-    };
-    let all = margins(kind, &numbers, expected, tolerance);
+    let all = margins(kind, numbers, apart, (expected, tolerance));
     if holds {
-        all.iter().any(|margin| margin.is_close())
-    } else {
-        let mut outside = all.iter().filter(|margin| margin.inside <= 0.0).peekable();
-        outside.peek().is_some() && outside.all(|margin| margin.is_close())
+        return all.iter().any(|margin| margin.is_close());
     }
+    let strict = matches!(
+        kind,
+        Kind::Increasing | Kind::Decreasing | Kind::Least | Kind::Greatest
+    );
+    let fails = |margin: &&Margin| margin.inside < 0.0 || (strict && margin.inside == 0.0);
+    let mut outside = all.iter().filter(fails).peekable();
+    outside.peek().is_some() && outside.all(|margin| margin.is_close())
 }
 
-/// A mean, and how far its interval reaches.
-fn number(measured: &Measured) -> Option<(f64, f64)> {
-    let reach = measured.estimate.map_or(0.0, |known| match known.spread {
-        Spread::HalfWidth(half) => half,
-        Spread::None => 0.0,
-    });
-    Some((measured.value()?, reach))
-}
-
-fn margins(kind: Kind, numbers: &[(f64, f64)], expected: &[f64], tolerance: f64) -> Vec<Margin> {
-    let inside = |(value, reach): (f64, f64), low: f64, high: f64| Margin {
+fn margins(
+    kind: Kind,
+    numbers: &[Number],
+    apart: &dyn Fn(usize, usize) -> f64,
+    (expected, tolerance): (&[f64], f64),
+) -> Vec<Margin> {
+    let inside = |(value, reach): Number, low: f64, high: f64| Margin {
         inside: (value - low).min(high - value),
         reach,
     };
@@ -67,34 +64,11 @@ fn margins(kind: Kind, numbers: &[(f64, f64)], expected: &[f64], tolerance: f64)
             })
             .collect()
     };
-    let above = |more: (f64, f64), less: (f64, f64)| Margin {
-        inside: more.0 - less.0,
-        reach: more.1.hypot(less.1),
+    let above = |more: usize, less: usize| Margin {
+        inside: numbers[more].0 - numbers[less].0,
+        reach: apart(more, less),
     };
-    let steps = |rising: bool| -> Vec<Margin> {
-        let pairs = numbers.windows(2);
-        pairs
-            .map(|pair| {
-                if rising {
-                    above(pair[1], pair[0])
-                } else {
-                    above(pair[0], pair[1])
-                }
-            })
-            .collect()
-    };
-    let first = |is_less: bool| -> Vec<Margin> {
-        let others = numbers.iter().skip(1);
-        others
-            .map(|other| {
-                if is_less {
-                    above(*other, numbers[0])
-                } else {
-                    above(numbers[0], *other)
-                }
-            })
-            .collect()
-    };
+    let others = 1..numbers.len();
     match kind {
         Kind::Absolute => about(&|wanted| (wanted - tolerance, wanted + tolerance)),
         Kind::Relative => about(&|wanted| {
@@ -109,53 +83,32 @@ fn margins(kind: Kind, numbers: &[(f64, f64)], expected: &[f64], tolerance: f64)
                 .collect(),
             _ => Vec::new(),
         },
-        Kind::Increasing => steps(true),
-        Kind::Decreasing | Kind::NonIncreasing => steps(false),
-        Kind::Least => first(true),
-        Kind::Greatest => first(false),
+        Kind::Increasing => others.map(|next| above(next, next - 1)).collect(),
+        Kind::Decreasing | Kind::NonIncreasing => {
+            others.map(|next| above(next - 1, next)).collect()
+        }
+        Kind::Least => others.map(|other| above(other, 0)).collect(),
+        Kind::Greatest => others.map(|other| above(0, other)).collect(),
         Kind::Equal => {
-            let order = |a: &&(f64, f64), b: &&(f64, f64)| a.0.total_cmp(&b.0);
-            let (least, greatest) = (numbers.iter().min_by(order), numbers.iter().max_by(order));
-            least
-                .zip(greatest)
-                .map(|(least, greatest)| {
-                    let apart = above(*greatest, *least);
-                    Margin {
-                        inside: tolerance - apart.inside,
-                        reach: apart.reach,
-                    }
-                })
-                .into_iter()
-                .collect()
+            let order = |a: &usize, b: &usize| numbers[*a].0.total_cmp(&numbers[*b].0);
+            let ends = (0..numbers.len())
+                .max_by(order)
+                .zip((0..numbers.len()).min_by(order));
+            let margin = ends.map(|(greatest, least)| {
+                let apart = above(greatest, least);
+                Margin {
+                    inside: tolerance - apart.inside,
+                    ..apart
+                }
+            });
+            margin.into_iter().collect()
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use fairwire_measure::{Estimate, Spread};
-
-    use super::{Kind, Measured, is_close};
-    use crate::paper::Unit;
-
-    fn measured(mean: f64, half: f64) -> Measured {
-        let spread = if half > 0.0 {
-            Spread::HalfWidth(half)
-        } else {
-            Spread::None
-        };
-        Measured {
-            label: String::new(),
-            unit: Unit::find("%").expect("a unit"),
-            estimate: Some(Estimate {
-                mean,
-                spread,
-                count: 3,
-            }),
-            asked: 3,
-            unperturbed: None,
-        }
-    }
+    use super::{Kind, Number, is_close};
 
     /// A limit inside an interval makes it close; a number without one never is; and what fails
     /// clearly anywhere fails clearly.
@@ -180,7 +133,7 @@ mod tests {
             (Kind::Absolute, vec![(161.9, 0.2)], vec![160.0], 2.0, true),
             (Kind::Relative, vec![(103.1, 0.2)], vec![100.0], 0.03, true),
             (Kind::Factor, vec![(3.1, 0.05)], vec![1.0], 3.0, false),
-            // 3 and 4 apart by 1: their difference reaches sqrt(0.6² + 0.9²) = 1.08, or 0.94.
+            // 3 and 4 apart by 1: as independent numbers their difference reaches sqrt(0.6² + 0.9²) = 1.08, or 0.94.
             (
                 Kind::Increasing,
                 vec![(3.0, 0.6), (4.0, 0.9)],
@@ -218,14 +171,29 @@ mod tests {
                 true,
             ),
         ] {
-            let all: Vec<Measured> = numbers.iter().map(|(m, h)| measured(*m, *h)).collect();
+            let numbers: Vec<Number> = numbers;
+            let apart = |a: usize, b: usize| numbers[a].1.hypot(numbers[b].1);
             let values: Vec<f64> = numbers.iter().map(|(mean, _)| *mean).collect();
             let holds = kind.holds(&values, &expected, tolerance);
             assert_eq!(
-                is_close(kind, &all, &expected, tolerance, holds),
+                is_close(kind, &numbers, &apart, (&expected, tolerance), holds),
                 close,
                 "{kind:?} {numbers:?}"
             );
         }
+    }
+
+    /// What is exactly at a limit holds where the limit belongs to it: of no rise, no rise and a rise by
+    /// chance only the last fails, so chance decides.
+    #[test]
+    fn limits_that_belong_to_it_are_no_failures() {
+        let numbers = [(0.0, 0.0), (0.0, 0.0), (1.0, 2.0)];
+        let apart = |a: usize, b: usize| f64::hypot(numbers[a].1, numbers[b].1);
+        let close = |kind| is_close(kind, &numbers, &apart, (&[], 0.0), false);
+        assert!(close(Kind::NonIncreasing));
+        assert!(
+            !close(Kind::Decreasing),
+            "the first two are equal in every run"
+        );
     }
 }

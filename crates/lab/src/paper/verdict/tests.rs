@@ -77,6 +77,31 @@ fn close_verdicts_say_so() {
     assert_eq!(with(&failing, &clear), (Verdict::NotReproduced, true));
     let far = [(300.0, 300.0), (300.1, 300.1)];
     assert_eq!(with(&failing, &far), (Verdict::NotReproduced, false));
+    // It holds over the whole run by far, and late in the run it fails by chance.
+    let late = [(100.0, 105.0), (100.1, 107.0)];
+    assert!(with(&late, &clear).1);
+}
+
+/// Two cells whose runs differ by the same in every seed are apart, however far seeds are from each other.
+#[test]
+fn comparisons_are_made_seed_by_seed() {
+    let order = CLAIM
+        .replace("kind = \"relative\"", "kind = \"increasing\"")
+        .replace(
+            "expected = [100, 200]\ntolerance = 0.05\nwhy = \"five per cent\"\n",
+            "",
+        );
+    let paper = paper(&order).unwrap_or_else(|error| panic!("{error}"));
+    let of = |a: &[f64], b: &[f64]| {
+        let both = |all: &[f64]| all.iter().map(|one| (*one, *one)).collect::<Vec<_>>();
+        let judged = paper
+            .judge(&results(&paper, &[("a", &both(a)), ("b", &both(b))]))
+            .remove(0);
+        (judged.verdict, judged.close)
+    };
+    let (a, alike, crossed) = ([100.0, 110.0], [101.0, 111.0], [111.0, 101.0]);
+    assert_eq!(of(&a, &alike), (Verdict::Reproduced, false));
+    assert_eq!(of(&a, &crossed), (Verdict::Reproduced, true));
 }
 
 /// A claim that holds only because of something unsaid is never plainly reproduced.
