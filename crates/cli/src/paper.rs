@@ -111,7 +111,7 @@ impl Args {
             Ok(papers) => papers,
             Err(error) => {
                 // A paper that is built in is not the user's to mend.
-                let own = directory(name).is_some();
+                let own = paper_directory(name).is_some();
                 let status = if own || error.is_usage() {
                     USAGE
                 } else {
@@ -142,7 +142,7 @@ impl Args {
             let load = |bundle: &Bundle| Ok((bundle.clone(), Paper::load(bundle, &adjust)?));
             return catalogue().iter().map(load).collect();
         }
-        let bundle = match directory(name) {
+        let bundle = match paper_directory(name) {
             Some(directory) => Bundle::read(directory)?,
             None => Bundle::find(name)?.clone(),
         };
@@ -162,6 +162,14 @@ impl Args {
         let Some(directory) = &self.out else {
             return Ok(None);
         };
+        let own = self.name.as_deref().and_then(paper_directory);
+        if let Some(own) = own.filter(|own| is_same(own, directory)) {
+            let message = format!(
+                "{} is the paper itself: choose another directory for its results",
+                own.display()
+            );
+            return Err(io::Error::new(io::ErrorKind::AlreadyExists, message));
+        }
         let directory = out::claim(directory, Reported::contents(papers, all), None)?;
         let outputs = papers.iter().map(|paper| {
             let folder = all.then_some(paper.name.as_str());
@@ -271,9 +279,15 @@ fn write<'a>(
     Ok(published.directory().to_owned())
 }
 
+/// Are both the same directory, which is there?
+fn is_same(one: &Path, other: &Path) -> bool {
+    let whole = |path: &Path| path.canonicalize().ok();
+    whole(one).is_some_and(|one| whole(other) == Some(one))
+}
+
 /// The directory that `name` stands for, if it is not the name of a paper: a path, or a directory with
 /// a paper in it.
-fn directory(name: &str) -> Option<&Path> {
+fn paper_directory(name: &str) -> Option<&Path> {
     let path = Path::new(name);
     let is_path = name.contains(std::path::is_separator) || [".", ".."].contains(&name);
     let is_known = name == ALL || Bundle::find(name).is_ok();

@@ -268,3 +268,17 @@ fn directories_and_names() {
             .is_file()
     );
 }
+
+/// The results do not go among the files that the paper is read from.
+#[test]
+fn a_paper_is_no_place_for_its_results() {
+    let mine = Mine::new("place");
+    for place in ["mine", "./mine/../mine"] {
+        let refused = mine.fairwire(&["paper", "./mine", "--out", place]);
+        assert_eq!(refused.status.code(), Some(1), "{}", err(&refused));
+        let told = err(&refused);
+        assert!(told.contains("is the paper itself"), "{told}");
+    }
+    let kept = std::fs::read_dir(mine.0.join("mine")).expect("a directory");
+    assert_eq!(kept.count(), 4);
+}

@@ -38,8 +38,9 @@ mod verdict;
 
 use std::collections::BTreeMap;
 
-use crate::results::{CellResult, Results};
+use crate::results::{CellResult, Results, RunResult};
 use crate::scenario::{Adjust, Cell, ScenarioFile};
+use crate::sim::SILENT;
 use bundle::{not_toml, place};
 use figure::FigurePlan;
 use manifest::{Manifest, TablePlan};
@@ -307,9 +308,33 @@ impl Paper {
         } else {
             ""
         };
+        let silent = silent(results);
         format!(
             "Means over {seeds}, with 95 % intervals (Student's t). {drawn}{unperturbed}. Differences are ours \
-             less what was printed, in its unit; those of percentages are in points."
+             less what was printed, in its unit; those of percentages are in points.{silent}"
         )
     }
+}
+
+/// The runs in which a flow got nothing across: what stands for it in tables is zero, and does not say why.
+fn silent(results: &Results) -> String {
+    let is_silent = |run: &RunResult| {
+        let mut notes = run.notes.iter();
+        notes.any(|note| SILENT.iter().any(|silent| note.ends_with(silent)))
+    };
+    let counts = results.cells.iter().map(|cell| {
+        let runs = cell.runs.iter().chain(&cell.unperturbed);
+        (&cell.name, runs.filter(|run| is_silent(run)).count())
+    });
+    let cells: Vec<String> = counts
+        .filter(|(_, runs)| *runs > 0)
+        .map(|(name, runs)| format!("{name} ({runs})"))
+        .collect();
+    if cells.is_empty() {
+        return String::new();
+    }
+    format!(
+        " A flow got nothing across in runs of {}: the notes in runs.csv say which, and whether it ever connected.",
+        cells.join(", ")
+    )
 }

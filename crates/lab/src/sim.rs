@@ -26,4 +26,5 @@ mod wlan;
 
 pub use build::check_links;
 pub use capture::Tap;
+pub(crate) use gather::SILENT;
 pub use run::{RunError, RunOptions, run};

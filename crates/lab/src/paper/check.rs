@@ -142,6 +142,23 @@ impl Check {
             kind if kind.is_order() => (0, false),
             _ => (0, true),
         };
+        if let Some(odd) = self.expected.iter().find(|one| !one.is_finite()) {
+            return Err(format!(
+                "'expected' has {odd}, which nothing can be held against"
+            ));
+        }
+        // A factor below one would leave no room at all.
+        let least = if self.kind == Kind::Factor { 1.0 } else { 0.0 };
+        if tolerance && has_tolerance && !(least..).contains(&self.tolerance) {
+            return Err(format!(
+                "the 'tolerance' of such a check is {least} or more"
+            ));
+        }
+        if let (Kind::Range, [low, high]) = (self.kind, self.expected.as_slice())
+            && low > high
+        {
+            return Err("the first number of a range is its lower end".into());
+        }
         if found != numbers {
             return Err(format!(
                 "'expected' has {found} numbers where {numbers} belong"

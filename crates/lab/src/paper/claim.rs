@@ -145,6 +145,9 @@ pub(super) fn read(file: &str, text: &str, names: &Names<'_>) -> Result<Vec<Clai
         let written = written.into_inner();
         let id = written.id.clone();
         let refuse = |message: String| PaperError::file(&at, format!("claim {id}: {message}"));
+        if id.trim().is_empty() {
+            return Err(refuse("an 'id' has a letter at least".into()));
+        }
         if ready.iter().any(|claim| claim.id == id) {
             return Err(refuse("this id stands twice".into()));
         }

@@ -34,7 +34,7 @@ struct Row {
 
 /// Reads the CSV `text`, which messages call `file`.
 pub(super) fn read(file: &str, text: &str) -> Result<Vec<Published>, PaperError> {
-    let mut rows = Vec::new();
+    let mut rows: Vec<Published> = Vec::new();
     let mut reader = csv::Reader::from_reader(text.as_bytes());
     let refuse = |error: &csv::Error| {
         let line = error.position().map(csv::Position::line);
@@ -55,6 +55,21 @@ pub(super) fn read(file: &str, text: &str) -> Result<Vec<Published>, PaperError>
             let line = record.position().map(csv::Position::line);
             PaperError::file(&at(file, line), message)
         })?;
+        let line = record.position().map(csv::Position::line);
+        if !row.value.is_finite() {
+            let message = format!("'{}' is no number that can be printed", row.value);
+            return Err(PaperError::file(&at(file, line), message));
+        }
+        let same = |known: &Published| {
+            (&known.cell, &known.flow, &known.metric) == (&row.cell, &row.flow, &row.metric)
+        };
+        if rows.iter().any(same) {
+            let message = format!(
+                "'{}' of '{}' in '{}' stands in the file twice",
+                row.metric, row.flow, row.cell
+            );
+            return Err(PaperError::file(&at(file, line), message));
+        }
         rows.push(Published {
             cell: row.cell,
             flow: row.flow,
@@ -94,5 +109,16 @@ mod tests {
             "{error}"
         );
         assert!(read("t.csv", "cell,flow\na,b\n").is_err());
+        for (rows, told) in [
+            ("a,b,delay,nan,ms,\n", "t.csv:2: 'NaN' is no number"),
+            ("a,b,delay,1e999,ms,\n", "t.csv:2: 'inf' is no number"),
+            (
+                "a,b,delay,1,ms,\na,b,delay,2,ms,\n",
+                "t.csv:3: 'delay' of 'b' in 'a' stands in the file twice",
+            ),
+        ] {
+            let error = read("t.csv", &format!("{head}{rows}")).expect_err(rows);
+            assert!(error.to_string().starts_with(told), "{error}");
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! The papers that are built in, and reports over synthetic results.
 
-use super::synthetic::{extended_paper, paper, results};
+use super::synthetic::{extended_paper, figured_paper, paper, results};
 use super::{Bundle, Paper, Reported, catalogue};
 use crate::results::{Output, OutputDirectory, UNFINISHED};
 use crate::scenario::Adjust;
@@ -73,6 +73,22 @@ fn tables_stand_beside_what_was_printed() {
     assert!(text.contains("[1] odd"));
     assert!(text.contains("The unperturbed run"));
     assert!(!text.contains("PARTIAL"));
+}
+
+/// A flow that got nothing across is told where the numbers come from: a zero in a table does not say why.
+#[test]
+fn silent_flows_are_told() {
+    let paper = figured_paper("").expect("loads");
+    let both: [(&str, &[(f64, f64)]); 2] = [
+        ("a", &[(99.0, 110.0)]),
+        ("b", &[(210.0, 189.0), (0.0, 0.0)]),
+    ];
+    let mut results = results(&paper, &both);
+    assert!(!paper.report(&results).how.contains("across"));
+    let note = format!("dccp: {}", crate::sim::SILENT[2]);
+    results.cells[1].runs[1].notes.push(note);
+    let how = paper.report(&results).how;
+    assert!(how.contains("nothing across in runs of b (1):"), "{how}");
 }
 
 /// A report over part of the cells says that it is partial, in text and JSON, and shows no number

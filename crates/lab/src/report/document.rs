@@ -129,7 +129,8 @@ fn top(out: &mut String, papers: &[Reported<'_>], title: &str) {
     if papers.iter().any(|one| one.paper.is_quick()) {
         out.push_str(
             "<p class=\"small\" role=\"note\"><b>Quick form.</b> Three seeds unless asked otherwise, and shorter runs where a paper says so: \
-             intervals are wide, and a verdict marked \u{201c}close\u{201d} may turn in a full run (without <code>--quick</code>).</p>\n",
+             intervals are wide, and a verdict marked \u{201c}close\u{201d} may turn in a full run (without <code>--quick</code>). \
+             Three seeds may also all fall on one side where runs come out in two ways: then nothing is marked.</p>\n",
         );
     }
     out.push_str("</header>\n");
@@ -289,6 +290,9 @@ fn claims_at_a_glance(out: &mut String, one: &Reported<'_>) {
         badge(out, &judged.verdict, judged.verdict.words());
         if let Verdict::Condition(condition) = &judged.verdict {
             let _ = write!(out, " <span class=\"small\">{}</span>", esc(condition));
+        }
+        if judged.close {
+            out.push_str(" <span class=\"small\">close</span>");
         }
         out.push_str("</li>\n");
     }

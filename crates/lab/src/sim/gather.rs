@@ -430,6 +430,13 @@ fn link_values(out: &mut Collector<'_>, link: &LinkMeter) {
     out.series(&subject, SeriesMetric::Queue, queue.collect());
 }
 
+/// What notes say of a flow that delivered nothing.
+pub(crate) const SILENT: [&str; 3] = [
+    "no data packet arrived in the run",
+    "sent no data packet in the run",
+    "never connected: nothing answered in the run",
+];
+
 /// What a reader should know of a direction that delivered nothing in the whole run: numbers that are zero or
 /// missing do not say why.
 fn silence(flow: &Direction<'_>, is_way_back: bool) -> Option<&'static str> {
@@ -439,11 +446,11 @@ fn silence(flow: &Direction<'_>, is_way_back: bool) -> Option<&'static str> {
     // What came back would have been the answer to the handshake.
     let is_answered = is_udp || flow.back.counts[0].all_delays.1 > 0;
     match flow.meter.counts[0].delivered {
-        0 if flow.meter.has_data => Some("no data packet arrived in the run"),
+        0 if flow.meter.has_data => Some(SILENT[0]),
         // Most directions back carry no data, and should not.
         0 if is_way_back => None,
-        0 if is_answered => Some("sent no data packet in the run"),
-        0 => Some("never connected: nothing answered in the run"),
+        0 if is_answered => Some(SILENT[1]),
+        0 => Some(SILENT[2]),
         _ => None,
     }
 }

@@ -227,6 +227,9 @@ impl WrittenFigure {
         if self.kind == Form::Bar && at > 0 {
             return Err("bars stand over 'labels', not over numbers".into());
         }
+        if self.x.at.iter().any(|at| !at.is_finite()) {
+            return Err("x.at has numbers only".into());
+        }
         if self.x.at.windows(2).any(|pair| pair[0] >= pair[1]) {
             return Err("the numbers of x.at go up".into());
         }
