@@ -4,6 +4,7 @@ mod contents;
 mod directory;
 mod former;
 mod lines;
+mod lock;
 #[cfg(test)]
 mod tests;
 

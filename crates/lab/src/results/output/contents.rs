@@ -61,6 +61,9 @@ pub(super) struct Listed {
     fairwire: String,
     /// Is it all of a run that came to its end?
     pub(super) complete: bool,
+    /// Are its files about to move to where the run was to put them? It stays where they could not.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) moving: bool,
     pub(super) files: BTreeSet<String>,
     /// Each has a list of its own.
     pub(super) folders: BTreeSet<String>,
@@ -71,8 +74,26 @@ impl Listed {
         Self {
             fairwire: env!("CARGO_PKG_VERSION").to_owned(),
             complete,
+            moving: false,
             files,
             folders,
+        }
+    }
+
+    /// The same list of a run that is over, whose files are about to move.
+    pub(super) fn moving(self, complete: bool) -> Self {
+        Self {
+            complete,
+            moving: true,
+            ..self
+        }
+    }
+
+    /// The same list where they stay.
+    pub(super) fn left(self) -> Self {
+        Self {
+            moving: false,
+            ..self
         }
     }
 

@@ -5,20 +5,21 @@
 //! 2. The run writes into the folder [`UNFINISHED`] within, cell by cell, so that what is computed is kept
 //!    whatever comes; the results of the run before stay where they are.
 //! 3. [`OutputDirectory::publish`] takes these away and puts the new ones in their place, unless the new
-//!    ones are of a run that did not come to its end and the old ones are of one that did.
+//!    ones are of a run that did not come to its end and the old ones are of one that did. Every folder is
+//!    locked and checked before the first file goes; where that fails nothing is moved, and the list in
+//!    [`UNFINISHED`] says so, that no later run removes what is there.
 
 use std::collections::BTreeSet;
-use std::fs::{self, File, TryLockError};
-use std::io::{self, Read, Seek, Write};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use super::contents::{Contents, LIST, Listed};
+use super::lock::{LOCK, Lock};
 use super::named;
 
 /// Where a run writes until it is at its end.
 pub const UNFINISHED: &str = "unfinished";
-/// The file that is locked while a run writes. It stays; the lock goes with the process.
-const LOCK: &str = ".fairwire.lock";
 
 /// A directory that is ours until this is dropped.
 #[derive(Debug)]
@@ -28,7 +29,7 @@ pub struct OutputDirectory {
     /// The scenario that runs, which is never removed.
     scenario: Option<PathBuf>,
     who: String,
-    locks: Vec<(PathBuf, File)>,
+    locks: Vec<(PathBuf, Lock)>,
 }
 
 /// Where results came to lie.
@@ -50,13 +51,13 @@ impl Published {
 }
 
 impl OutputDirectory {
-    /// Makes `directory` if it is not there and locks it; `who` tells others what runs. What a run left
-    /// in [`UNFINISHED`] is removed.
+    /// Makes `directory` if it is not there and locks it; `who` tells others what runs. What a killed run
+    /// left in [`UNFINISHED`] is removed.
     ///
     /// # Errors
     /// If another process writes into it, if a file of another kind would be written over (`scenario`,
-    /// which is about to run, is one), or if something cannot be made. The error names the file and says
-    /// what to do; nothing that was there is touched then.
+    /// which is about to run, is one), if [`UNFINISHED`] holds results that are nowhere else, or if something
+    /// cannot be made. The error names the file and says what to do; nothing that was there is touched then.
     pub fn claim(
         directory: &Path,
         contents: Contents,
@@ -73,17 +74,21 @@ impl OutputDirectory {
         };
         // Before the first file is made, and again when nobody else can make one.
         claimed.check()?;
-        fs::create_dir_all(directory).map_err(|error| named("write", directory, &error))?;
         claimed.lock(directory)?;
-        claimed.check()?;
         let old = Listed::read(directory)?;
         let folders = old.folders.iter().chain(claimed.contents.folders.keys());
         let folders: BTreeSet<PathBuf> = folders.map(|name| directory.join(name)).collect();
-        for folder in folders.iter().filter(|folder| folder.is_dir()) {
-            claimed.lock(folder)?;
+        for folder in folders {
+            claimed.lock_listed(&folder)?;
         }
         let staging = claimed.staging();
-        remove_listed(&staging, claimed.scenario.as_deref())?;
+        claimed.lock(&staging)?;
+        claimed.lock_listed(&staging)?;
+        claimed.check()?;
+        remove_files(&staging, claimed.scenario.as_deref())?;
+        // Its folders went, and their locks with them.
+        let within = |path: &Path| path != staging && path.starts_with(&staging);
+        claimed.locks.retain(|(path, _)| !within(path));
         prepare(&staging, &claimed.contents)?;
         Ok(claimed)
     }
@@ -98,19 +103,34 @@ impl OutputDirectory {
     /// whole would be lost.
     ///
     /// # Errors
-    /// If a file cannot be removed or moved; the error names it. What is not moved stays where it was written.
+    /// If a folder is in use, if a file of another kind would be written over, or if one cannot be removed or
+    /// moved. The error names it and says where the results are; no later run removes them.
     pub fn publish(mut self, partial: bool) -> io::Result<Published> {
         let staging = self.staging();
-        if partial && holds_finished(&self.directory, &self.contents)? {
-            return Ok(Published::Beside(staging));
-        }
         let directory = self.directory.clone();
         let contents = std::mem::take(&mut self.contents);
-        let moved = self.replace(&staging, &directory, &contents, !partial);
-        moved.map_err(|error| {
-            let message = format!("{error}; the new results are in {}", staging.display());
-            io::Error::new(error.kind(), message)
-        })?;
+        if partial && holds_finished(&directory, &contents)? {
+            return Ok(Published::Beside(staging));
+        }
+        let new = staging.display();
+        let told = |what: String| move |error: io::Error| with_more(&error, &what);
+        let list = Listed::read(&staging)?.moving(!partial);
+        list.write(&staging).map_err(told(format!(
+            "the new results are in {new}: take them away before the next run, which would remove them"
+        )))?;
+        self.secure(&contents).map_err(told(format!(
+            "nothing was moved: the new results are in {new}; move them away before the next run"
+        )))?;
+        // Another run may have come to its end in a folder before it was locked.
+        if partial && holds_finished(&directory, &contents)? {
+            list.left().write(&staging)?;
+            return Ok(Published::Beside(staging));
+        }
+        self.replace(&staging, &directory, &contents, !partial)
+            .map_err(told(format!(
+                "the new results are in {} as far as they were moved, the others in {new}; move them away before the next run",
+                directory.display()
+            )))?;
         Ok(Published::Here(directory))
     }
 
@@ -118,45 +138,65 @@ impl OutputDirectory {
         self.directory.join(UNFINISHED)
     }
 
-    /// Refuses if a file that is not ours would be written over.
+    /// Refuses if a file that is not ours would be written over, or results removed that are nowhere else.
     fn check(&self) -> io::Result<()> {
         let scenario = self.scenario.as_deref();
+        let staging = self.staging();
         check(&self.directory, &self.contents, scenario)?;
-        check(&self.staging(), &self.contents, scenario)
+        check_left(&staging)?;
+        check(&staging, &self.contents, scenario)
     }
 
     fn lock(&mut self, directory: &Path) -> io::Result<()> {
-        if self.locks.iter().any(|(locked, _)| locked == directory) {
-            return Ok(());
+        if !self.locks.iter().any(|(locked, _)| locked == directory) {
+            let lock = Lock::take(directory, &self.who)?;
+            self.locks.push((directory.to_owned(), lock));
         }
-        let path = directory.join(LOCK);
-        let mut options = File::options();
-        let open = options.read(true).write(true).create(true).truncate(false);
-        let mut file = open
-            .open(&path)
-            .map_err(|error| named("write", &path, &error))?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Err(in_use(directory, &mut file)),
-            Err(TryLockError::Error(error)) => return Err(named("lock", &path, &error)),
-        }
-        sign(&mut file, &self.who).map_err(|error| named("write", &path, &error))?;
-        self.locks.push((directory.to_owned(), file));
         Ok(())
     }
 
-    /// Moves what is in `staging` into `directory`. The old files go first, so the directory never
-    /// holds files of both; the list comes before everything, so it never holds a file that no list names.
+    /// Locks a directory, if it is there, and the folders that its list names.
+    fn lock_listed(&mut self, directory: &Path) -> io::Result<()> {
+        if !directory.is_dir() {
+            return Ok(());
+        }
+        self.lock(directory)?;
+        for folder in Listed::read(directory)?.folders {
+            self.lock_listed(&directory.join(folder))?;
+        }
+        Ok(())
+    }
+
+    /// Locks everything that is going to change, and then checks all of it.
+    fn secure(&mut self, contents: &Contents) -> io::Result<()> {
+        let directory = self.directory.clone();
+        self.lock_listed(&directory)?;
+        self.lock_contents(&directory, contents)?;
+        check(&directory, contents, self.scenario.as_deref())
+    }
+
+    /// Makes and locks the folders of `contents`.
+    fn lock_contents(&mut self, directory: &Path, contents: &Contents) -> io::Result<()> {
+        for (name, contents) in &contents.folders {
+            let folder = directory.join(name);
+            // It may hold the results of another kind of run, with folders.
+            self.lock(&folder)?;
+            self.lock_listed(&folder)?;
+            self.lock_contents(&folder, contents)?;
+        }
+        Ok(())
+    }
+
+    /// Moves what is in `staging` into `directory`, which is [secured](Self::secure). The old files go first,
+    /// so the directory never holds files of both; the list comes before everything, so it never holds a file
+    /// that no list names.
     fn replace(
-        &mut self,
+        &self,
         staging: &Path,
         directory: &Path,
         contents: &Contents,
         complete: bool,
     ) -> io::Result<()> {
-        fs::create_dir_all(directory).map_err(|error| named("write", directory, &error))?;
-        self.lock(directory)?;
-        check(directory, contents, self.scenario.as_deref())?;
         let mut files = contents.files.clone();
         let mut folders: BTreeSet<String> = contents.folders.keys().cloned().collect();
         let old = Listed::read(directory)?;
@@ -244,14 +284,33 @@ fn check(directory: &Path, contents: &Contents, scenario: Option<&Path>) -> io::
     Ok(())
 }
 
-/// Are there, where `contents` would go, results of a run that came to its end?
+/// Refuses if `staging` holds what is more than the rest of a killed run, and is nowhere else.
+fn check_left(staging: &Path) -> io::Result<()> {
+    let what = if Listed::read(staging)?.moving {
+        "results that could not be moved out of it, or not all of them"
+    } else if holds_finished(staging, &Contents::default())? {
+        "the results of a run that came to its end"
+    } else {
+        return Ok(());
+    };
+    let message = format!(
+        "{} holds {what}, and this run would remove them: move it away, or choose another directory",
+        staging.display()
+    );
+    Err(io::Error::new(io::ErrorKind::AlreadyExists, message))
+}
+
+/// Are there, where `contents` would go or in its place, results of a run that came to its end?
 fn holds_finished(directory: &Path, contents: &Contents) -> io::Result<bool> {
     let old = Listed::read(directory)?;
     if old.complete && old.files.iter().any(|name| directory.join(name).exists()) {
         return Ok(true);
     }
-    for (name, contents) in &contents.folders {
-        if holds_finished(&directory.join(name), contents)? {
+    let none = Contents::default();
+    let goes = |name| contents.folders.get(name).unwrap_or(&none);
+    let folders = old.folders.iter().chain(contents.folders.keys());
+    for name in folders {
+        if holds_finished(&directory.join(name), goes(name))? {
             return Ok(true);
         }
     }
@@ -263,6 +322,15 @@ fn remove_listed(directory: &Path, keep: Option<&Path>) -> io::Result<()> {
     if !directory.is_dir() {
         return Ok(());
     }
+    remove_files(directory, keep)?;
+    remove(&directory.join(LOCK), None)?;
+    // What is not ours stays, and the directory with it.
+    let _ = fs::remove_dir(directory);
+    Ok(())
+}
+
+/// Removes what the list in `directory` names.
+fn remove_files(directory: &Path, keep: Option<&Path>) -> io::Result<()> {
     let listed = Listed::read(directory)?;
     for name in &listed.folders {
         remove_listed(&directory.join(name), keep)?;
@@ -271,11 +339,7 @@ fn remove_listed(directory: &Path, keep: Option<&Path>) -> io::Result<()> {
         remove(&directory.join(name), keep)?;
     }
     // The list goes last: what cannot be removed now is known the next time.
-    remove(&directory.join(LIST), None)?;
-    remove(&directory.join(LOCK), None)?;
-    // What is not ours stays, and the directory with it.
-    let _ = fs::remove_dir(directory);
-    Ok(())
+    remove(&directory.join(LIST), None)
 }
 
 /// Removes a file of ours, and what is left of it where writing it was cut off.
@@ -300,30 +364,7 @@ fn is(path: &Path, known: Option<&Path>) -> bool {
     known.is_some_and(|known| path.canonicalize().is_ok_and(|path| path == known))
 }
 
-/// Writes into the lock's file who has it.
-fn sign(lock: &mut File, who: &str) -> io::Result<()> {
-    lock.set_len(0)?;
-    lock.rewind()?;
-    writeln!(lock, "process {}: {who}", std::process::id())
-}
-
-/// That another process has the lock, and what it said of itself.
-fn in_use(directory: &Path, lock: &mut File) -> io::Error {
-    // As much as fits a line or two. Where a lock keeps others from reading, the words are missing.
-    let mut said = Vec::new();
-    let _ = lock.take(300).read_to_end(&mut said);
-    let said: String = String::from_utf8_lossy(&said)
-        .chars()
-        .filter(|c| !c.is_control())
-        .collect();
-    let said = if said.is_empty() {
-        "another process".to_owned()
-    } else {
-        said
-    };
-    let message = format!(
-        "{} is being written by {said}; wait until it ends, or choose another directory",
-        directory.display()
-    );
-    io::Error::new(io::ErrorKind::ResourceBusy, message)
+/// An error with what has become of the results.
+fn with_more(error: &io::Error, more: &str) -> io::Error {
+    io::Error::new(error.kind(), format!("{error}; {more}"))
 }

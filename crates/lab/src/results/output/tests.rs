@@ -174,6 +174,99 @@ fn one_run_at_a_time() {
     claim(&folder, Contents::of_files(&["a.csv"])).expect("claimed");
 }
 
+/// A folder that is in use, or that holds somebody's file, when the run ends: nothing is removed and nothing
+/// moved, not in part either, and no later run removes the new results.
+#[test]
+fn results_that_cannot_move_stay_together() {
+    let place = Scratch::new("stuck");
+    let of_one = || Contents::of_files(&["a.csv"]);
+    let with_folders = || {
+        of_one()
+            .and_folder("satellite", of_one())
+            .and_folder("voip", of_one())
+    };
+    run(&place, &["a.csv"], "old", true);
+    let voip = Scratch(place.0.join("voip"));
+    let ends = |partial: bool, meanwhile: &dyn Fn() -> Option<OutputDirectory>| {
+        let claimed = claim(&place, with_folders()).expect("claimed");
+        for folder in [None, Some("satellite"), Some("voip")] {
+            fs::write(claimed.place(folder).join("a.csv"), "new").expect("written");
+        }
+        let other = meanwhile();
+        let error = claimed.publish(partial).expect_err("it cannot move");
+        drop(other);
+        error.to_string()
+    };
+    let all_stays = || {
+        assert_eq!(place.read("a.csv"), "old");
+        assert!(!place.0.join("satellite/a.csv").exists());
+        for file in ["a.csv", "satellite/a.csv", "voip/a.csv"] {
+            assert_eq!(place.read(&format!("unfinished/{file}")), "new");
+        }
+        let error = claim(&place, of_one()).expect_err("it would remove them");
+        assert!(error.contains("could not be moved out of it"), "{error}");
+        assert!(error.contains("unfinished") && error.contains("move it away"));
+    };
+
+    let error = ends(true, &|| Some(claim(&voip, of_one()).expect("claimed")));
+    assert!(error.contains("voip is being written by"), "{error}");
+    assert!(error.contains("nothing was moved"), "{error}");
+    all_stays();
+    fs::remove_dir_all(place.0.join(UNFINISHED)).expect("taken away");
+
+    let error = ends(false, &|| {
+        place.write("voip/a.csv", "mine");
+        None
+    });
+    assert!(error.contains("a.csv was not written by"), "{error}");
+    assert!(error.contains("nothing was moved"), "{error}");
+    all_stays();
+    assert_eq!(place.read("voip/a.csv"), "mine");
+    fs::remove_dir_all(place.0.join(UNFINISHED)).expect("taken away");
+    run(&place, &["a.csv"], "newer", false);
+    assert_eq!(place.read("a.csv"), "newer");
+}
+
+/// A folder that another run finished meanwhile, on its own, is not replaced by a partial run.
+#[test]
+fn whole_results_that_came_meanwhile_stay() {
+    let place = Scratch::new("whole");
+    let of_one = || Contents::of_files(&["a.csv"]);
+    let claimed = claim(&place, of_one().and_folder("voip", of_one())).expect("claimed");
+    fs::write(claimed.place(Some("voip")).join("a.csv"), "part").expect("written");
+    let voip = Scratch(place.0.join("voip"));
+    run(&voip, &["a.csv"], "whole", false);
+    let beside = Published::Beside(place.0.join(UNFINISHED));
+    assert_eq!(claimed.publish(true).expect("published"), beside);
+    assert_eq!(place.read("voip/a.csv"), "whole");
+    assert_eq!(place.read("unfinished/voip/a.csv"), "part");
+    run(&place, &["a.csv"], "new", false);
+    assert!(!place.0.join(UNFINISHED).exists());
+}
+
+/// Results that somebody wrote into a directory called `unfinished` are results: neither those of a run
+/// that came to its end nor those of one that is on go for another run beside them.
+#[test]
+fn a_directory_called_unfinished() {
+    let place = Scratch::new("called");
+    let inner = Scratch(place.0.join(UNFINISHED));
+    let of_one = || Contents::of_files(&["a.csv"]);
+    run(&inner, &["a.csv"], "whole", false);
+    let error = claim(&place, of_one()).expect_err("it would remove them");
+    assert!(error.contains("of a run that came to its end"), "{error}");
+    assert_eq!(inner.read("a.csv"), "whole");
+    fs::remove_dir_all(&inner.0).expect("taken away");
+
+    let first = claim(&inner, of_one()).expect("claimed");
+    let error = claim(&place, of_one()).expect_err("in use");
+    assert!(error.contains("unfinished is being written by"), "{error}");
+    assert!(first.place(None).is_dir());
+    drop(first);
+    let _outer = claim(&place, of_one()).expect("claimed");
+    let error = claim(&inner, of_one()).expect_err("in use");
+    assert!(error.contains("unfinished is being written by"), "{error}");
+}
+
 /// One paper into a directory that held all of them: their folders go, but for what is not ours.
 #[test]
 fn folders_of_an_earlier_run_go() {
