@@ -39,6 +39,8 @@ pub(crate) struct Counts {
     pub span: Option<(Instant, Instant)>,
     /// What the protocol knows.
     pub stats: Option<Stats>,
+    /// Messages, and their bytes, of which it was seen that they had left.
+    gone: (u64, u64),
 }
 
 impl Default for Counts {
@@ -51,6 +53,7 @@ impl Default for Counts {
             jitter: InterarrivalJitter::default(),
             span: None,
             stats: None,
+            gone: (0, 0),
         }
     }
 }
@@ -76,9 +79,9 @@ impl Meter {
 
     /// The counters now, with what the protocol knows now.
     pub(crate) fn read(&self) -> Counts {
-        let stats = self.0.connection.as_ref().map(Connection::stats);
         let mut counts = self.lock();
-        counts.stats = stats;
+        // In this order: what is counted is in the queue or was there, so nothing is taken to have left before it has.
+        counts.saw(self.0.connection.as_ref().map(Connection::stats));
         counts.clone()
     }
 
@@ -126,15 +129,25 @@ impl Counts {
         first
     }
 
-    /// Messages, and their bytes, that have left: what waits in DCCP's send queue has not.
+    /// Takes what the protocol knows now, and what of the messages has left by it: neither what waits in
+    /// DCCP's send queue nor what it gave up.
+    fn saw(&mut self, stats: Option<Stats>) {
+        self.stats = stats;
+        let (mut datagrams, mut bytes) = (self.datagrams, self.bytes);
+        if let Some(stats) = stats {
+            datagrams = datagrams.saturating_sub(stats.queued_packets as u64);
+            bytes = bytes.saturating_sub(stats.queued_bytes as u64);
+            datagrams = datagrams.min(stats.data_sent);
+            bytes = bytes.min(stats.bytes_sent);
+        }
+        // Words between the two sides wait in the same queue, and so does what is about to be counted: a
+        // little more may wait than before though nothing came back.
+        self.gone = (self.gone.0.max(datagrams), self.gone.1.max(bytes));
+    }
+
+    /// Messages, and their bytes, that have left, as far as was [read](Meter::read); it never falls.
     pub(crate) fn left(&self) -> (u64, u64) {
-        let queued = self.stats.map_or((0, 0), |stats| {
-            (stats.queued_packets as u64, stats.queued_bytes as u64)
-        });
-        (
-            self.datagrams.saturating_sub(queued.0),
-            self.bytes.saturating_sub(queued.1),
-        )
+        self.gone
     }
 
     /// A message moved.
@@ -148,5 +161,62 @@ impl Counts {
         self.span.map_or(0.0, |(first, last)| {
             last.saturating_since(first).as_secs_f64()
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fairwire::Stats;
+    use fairwire_units::Instant;
+
+    use super::super::report::SenderReport;
+    use super::Counts;
+
+    fn stats(queued: usize, sent: u64) -> Stats {
+        let mut stats = Stats::default();
+        (stats.queued_packets, stats.queued_bytes) = (queued, queued * 100);
+        (stats.data_sent, stats.bytes_sent) = (sent, sent * 100);
+        stats
+    }
+
+    fn handed_over(messages: u32) -> Counts {
+        let mut counts = Counts::default();
+        for _ in 0..messages {
+            counts.sent(Instant::START, 100);
+        }
+        counts
+    }
+
+    /// A word that waits behind the data, or a datagram that is not counted yet, takes nothing back that has
+    /// left: the line after would count it twice.
+    #[test]
+    fn what_has_left_stays_so() {
+        let mut counts = handed_over(10);
+        counts.saw(Some(stats(2, 8)));
+        assert_eq!(counts.left(), (8, 800));
+        counts.saw(Some(stats(4, 8)));
+        assert_eq!(counts.left(), (8, 800));
+        counts.saw(Some(stats(0, 10)));
+        assert_eq!(counts.left(), (10, 1_000));
+    }
+
+    /// What waits when a flow ends, or was given up with its connection, is not sent in the summary either.
+    #[test]
+    fn a_summary_tells_what_has_left() {
+        for (queued, sent) in [(256, 44), (0, 44)] {
+            let mut counts = handed_over(300);
+            counts.saw(Some(stats(queued, sent)));
+            let mut report = SenderReport::of(&counts, None);
+            report.settle(&counts);
+            assert_eq!((report.datagrams, report.bytes), (44, 4_400));
+        }
+    }
+
+    /// Over UDP and TCP there is nothing to wait in.
+    #[test]
+    fn without_a_queue_all_has_left() {
+        let mut counts = handed_over(3);
+        counts.saw(None);
+        assert_eq!(counts.left(), (3, 300));
     }
 }

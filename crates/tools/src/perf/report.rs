@@ -235,7 +235,8 @@ impl PathReport {
 }
 
 impl SenderReport {
-    /// The counters of a flow that was sent.
+    /// The counters of a flow that was sent, all that was handed over: what the receiver is told, for its last
+    /// word comes behind what waits.
     pub(crate) fn of(counts: &Counts, cpu_seconds: Option<f64>) -> Self {
         Self {
             datagrams: counts.datagrams,
@@ -246,6 +247,12 @@ impl SenderReport {
             path: counts.stats.as_ref().map(PathReport::from),
             sha256: None,
         }
+    }
+
+    /// Keeps what has left, once the flow is over: where it was cut off, something may have waited.
+    pub(crate) fn settle(&mut self, counts: &Counts) {
+        (self.datagrams, self.bytes) = counts.left();
+        self.bits_per_second = rate(self.bytes, self.seconds);
     }
 }
 

@@ -67,6 +67,7 @@ impl<'a> Sender<'a> {
                 Err(_) => {}
             }
         }
+        report.settle(&self.meter.read());
         // What the peer said of the last datagrams is known only now.
         if let (Some(path), Some(stats)) = (&mut report.path, self.link.stats()) {
             path.count(&stats);

@@ -98,7 +98,6 @@ impl Watched {
             Role::Sender => counts.left(),
             Role::Receiver => (counts.datagrams, counts.bytes),
         };
-        // Words between the two sides wait in the same queue: a few bytes more may wait than are counted.
         let (before, after) = (moved(&self.before), moved(&counts));
         let datagrams = after.0.saturating_sub(before.0);
         let bytes = after.1.saturating_sub(before.1);
