@@ -203,7 +203,7 @@ impl Endpoint {
                 claimed => return Ok((port, claimed?)),
             }
         }
-        Err(ListenError::PortInUse { port: 0 })
+        Err(ListenError::NoPort)
     }
 
     /// Keeps other programs from a native port.

@@ -98,6 +98,23 @@ async fn port_zero_is_a_free_one() {
     assert_eq!(received.data, "hello");
 }
 
+/// Where each of the ports that can be given has a listener, it is said that none is free; one that goes is.
+#[tokio::test]
+async fn no_port_is_free() {
+    let server = endpoint(ANY);
+    let mut all: Vec<_> = (49_152..=u16::MAX)
+        .map(|port| server.listen(port, &[SERVICE]).expect("free"))
+        .collect();
+    let error = server.listen(0, &[SERVICE]).expect_err("none is free");
+    assert!(
+        error.to_string().starts_with("no free DCCP port"),
+        "{error}"
+    );
+    let gone = all.remove(1_000).port();
+    let given = server.listen(0, &[SERVICE]).expect("one is free");
+    assert_eq!(given.port(), gone);
+}
+
 /// RFC 5596: between two NATs, each of which lets packets in only after one has gone out, a client
 /// does not reach a server that only listens, and reaches one that invites it.
 #[tokio::test]

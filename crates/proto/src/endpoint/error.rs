@@ -14,6 +14,8 @@ pub enum ListenError {
         /// The DCCP port.
         port: u16,
     },
+    /// Any port would do, and each dynamic one has a listener.
+    NoPort,
     /// No service code was given, or the invalid one.
     InvalidService,
     /// The configuration asks for what does not exist.
@@ -86,6 +88,9 @@ impl fmt::Display for ListenError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::PortInUse { port } => write!(f, "DCCP port {port} already has a listener"),
+            Self::NoPort => f.write_str(
+                "no free DCCP port: each dynamic one (49152 to 65535) has a listener; close one, or name a lower port",
+            ),
             Self::InvalidService => f.write_str("a listener needs at least one valid service code"),
             Self::Config { what } => f.write_str(what),
         }
