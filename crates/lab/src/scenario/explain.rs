@@ -66,7 +66,40 @@ pub fn explain(cell: &Cell) -> Vec<Explained> {
             lines.push(line(cell, path, value));
         });
     }
+    for (name, flow) in cell.scenario.flows.iter() {
+        let dccp = flow.dccp.iter();
+        for (before, key, value) in dccp.flat_map(unwritten) {
+            let path = |key| format!("flows.{name}.dccp.{key}");
+            let at = |path: String| lines.iter().position(|line| line.path == path);
+            if let (Some(before), None) = (at(path(before)), at(path(key))) {
+                lines.insert(before + 1, line(cell, &path(key), value));
+            }
+        }
+    }
     lines
+}
+
+/// What resolved files leave out at its default though TFRC reads it: the key that it stands behind, its
+/// own, and its value. Nothing where no CCID of the flow is 3 or 4.
+fn unwritten(dccp: &Dccp) -> Vec<(&'static str, &'static str, String)> {
+    if !ccids(dccp).iter().any(|(_, ccid)| [3, 4].contains(ccid)) {
+        return Vec::new();
+    }
+    let mean = toml::Value::try_from(dccp.loss_mean);
+    let first = toml::Value::try_from(dccp.first_interval);
+    let written = |value: Result<toml::Value, _>| value.map(|value| value.to_string()).ok();
+    let keys = [
+        ("history_discounting", "loss_mean", written(mean)),
+        ("loss_mean", "first_interval", written(first)),
+        (
+            "send_rtt_estimate",
+            "feedback",
+            Some(format!("\"{}\"", dccp.feedback)),
+        ),
+    ];
+    let keys = keys.into_iter();
+    keys.filter_map(|(before, key, value)| Some((before, key, value?)))
+        .collect()
 }
 
 fn line(cell: &Cell, path: &str, value: String) -> Explained {
@@ -101,7 +134,7 @@ fn has_effect(cell: &Cell, path: &str) -> bool {
         _ if !flow.enabled => false,
         // In a wlan flows have ends, not sides.
         (["from"], _) => flow.sender.is_none(),
-        (["dccp", key], Some(dccp)) => is_read(dccp, key),
+        (["dccp", key, ..], Some(dccp)) => is_read(dccp, key),
         _ => true,
     }
 }

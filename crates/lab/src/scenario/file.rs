@@ -169,15 +169,15 @@ impl ScenarioFile {
         {
             return Err(error);
         }
-        let cells = trees.iter().map(|(name, tree)| cell(name, tree, adjust));
-        cells.collect()
+        let cells = trees.into_iter();
+        cells.map(|(name, tree)| cell(name, tree, adjust)).collect()
     }
 }
 
-fn cell(name: &str, tree: &Node, adjust: &Adjust) -> Result<Cell, ScenarioError> {
-    let mut scenario = Scenario::deserialize(Reader(tree))?;
+fn cell(name: &str, mut tree: Node, adjust: &Adjust) -> Result<Cell, ScenarioError> {
+    let mut scenario = Scenario::deserialize(Reader(&tree))?;
     if adjust.duration.is_some() {
-        fit(&mut scenario);
+        fit(&mut scenario, &mut tree);
     }
     if let Some(seeds) = adjust.seeds {
         scenario.run.seeds = seeds;
@@ -193,7 +193,7 @@ fn cell(name: &str, tree: &Node, adjust: &Adjust) -> Result<Cell, ScenarioError>
         }
         scenario.run.seed = seed;
     }
-    check::check(&scenario, tree)?;
+    check::check(&scenario, &tree)?;
     let mut provenance = BTreeMap::new();
     let mut stated = Vec::new();
     tree.leaves("", &mut |path, node| {
@@ -211,10 +211,15 @@ fn cell(name: &str, tree: &Node, adjust: &Adjust) -> Result<Cell, ScenarioError>
 }
 
 /// After a change of duration: windows that begin after it are left out, others end with it. Hand-offs after
-/// it are left out, too.
-fn fit(scenario: &mut Scenario) {
+/// it are left out, too, and of `tree`, whose places are found by their numbers.
+fn fit(scenario: &mut Scenario, tree: &mut Node) {
     let duration = scenario.run.duration;
     if let Some(wlan) = &mut scenario.topology.wlan {
+        let list = tree.below_mut(&["topology", "wlan", "handoffs"]);
+        if let Some(Value::Array(items)) = list.map(|list| &mut list.value) {
+            let mut stays = wlan.handoffs.iter().map(|one| one.at < duration);
+            items.retain(|_| stays.next().unwrap_or(true));
+        }
         wlan.handoffs.retain(|hand_off| hand_off.at < duration);
     }
     let windows = std::mem::take(&mut scenario.measure.windows);

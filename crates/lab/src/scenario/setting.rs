@@ -95,6 +95,12 @@ impl Setting {
         let Self::Nothing(path, place) = self else {
             return None;
         };
+        if let Some(list) = tree.list_above(path) {
+            let message = format!(
+                "'{list}' is a list, and an item of a list cannot be taken away: write the list that is to stay, as in --set '{list}=[...]'"
+            );
+            return Some(ScenarioError::at(message, place));
+        }
         let above = tree.nearest(path).names().join(", ");
         let stated = if above.is_empty() { "nothing" } else { &above };
         let message = format!(

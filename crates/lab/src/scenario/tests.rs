@@ -439,6 +439,36 @@ fn what_does_nothing_is_known() {
     assert_eq!(idle(&of_3), ["law", "min_rto"]);
     let of_4 = explained(&["flows.video.dccp.ccid=4"]);
     assert_eq!(idle(&of_4), ["law", "min_rto", "segment"]);
+    // What a resolved file leaves out at its default is explained where it is read, and nowhere else.
+    for (key, value) in [
+        ("loss_mean", "\"known\""),
+        ("first_interval", "\"largest-rate\""),
+        ("feedback", "\"1 per rtt\""),
+    ] {
+        let path = format!("flows.video.dccp.{key}");
+        let of = |lines: &[super::Explained]| {
+            let mut found = lines.iter().filter(|line| line.path == path);
+            let line = found.next().map(|line| (line.value.clone(), line.source));
+            assert!(found.next().is_none(), "{path} twice");
+            line
+        };
+        assert_eq!(of(&of_2), None);
+        assert_eq!(of(&of_3), Some((value.to_owned(), "default")));
+        assert_eq!(of(&of_4), Some((value.to_owned(), "default")));
+    }
+    let stated = explained(&[
+        "flows.video.dccp.ccid=3",
+        "flows.video.dccp.loss_mean=all-weights",
+    ]);
+    let mut means = stated
+        .iter()
+        .filter(|line| line.path.ends_with("loss_mean"));
+    let mean = means.next().expect("a line");
+    assert_eq!(
+        (mean.value.as_str(), mean.source),
+        ("\"all-weights\"", "stated")
+    );
+    assert!(means.next().is_none());
     // Both are read where the CCID changes; the changes are written out.
     let both = "flows.video.dccp.ccid_changes=[{ at = \"20 s\", ccid = 3 }]";
     let lines = explained(&[both]);

@@ -3,6 +3,7 @@
 //! Two things happen here, before anything is understood: `{ value = ..., source = ... }` becomes
 //! a value with a [`Provenance`], and overrides (cells, `--set`) are laid over the base.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -155,6 +156,35 @@ impl Node {
         entry.is_some_and(|entry| entry.node.take_at(rest))
     }
 
+    /// The path of the list that `path` leads into, if it does.
+    pub(crate) fn list_above<'a>(&self, path: &'a str) -> Option<&'a str> {
+        let mut node = self;
+        let mut end = 0_usize;
+        for name in path.split('.') {
+            match &node.value {
+                Value::Array(_) => return Some(&path[..end.saturating_sub(1)]),
+                Value::Table(entries) => {
+                    node = &entries.iter().find(|entry| entry.name == name)?.node;
+                }
+                _ => return None,
+            }
+            end += name.len() + 1;
+        }
+        None
+    }
+
+    /// The node below this table at the names of `path`.
+    pub(crate) fn below_mut(&mut self, path: &[&str]) -> Option<&mut Self> {
+        let Some((name, rest)) = path.split_first() else {
+            return Some(self);
+        };
+        let Value::Table(entries) = &mut self.value else {
+            return None;
+        };
+        let entry = entries.iter_mut().find(|entry| entry.name == *name)?;
+        entry.node.below_mut(rest)
+    }
+
     /// The names in this table, in order.
     pub(crate) fn names(&self) -> Vec<&str> {
         match &self.value {
@@ -279,7 +309,8 @@ impl Node {
             Value::Text(value) => toml::Value::String(value.clone()).to_string(),
             Value::Array(items) => format!("[{}]", list(items.iter().map(Self::inline).collect())),
             Value::Table(entries) => {
-                let entry = |entry: &Entry| format!("{} = {}", entry.name, entry.node.inline());
+                let entry =
+                    |entry: &Entry| format!("{} = {}", key(&entry.name), entry.node.inline());
                 format!("{{ {} }}", list(entries.iter().map(entry).collect()))
             }
         }
@@ -326,6 +357,13 @@ impl Node {
     }
 }
 
+/// A key as TOML: in quotes where it needs them.
+fn key(name: &str) -> String {
+    let line = toml::to_string(&BTreeMap::from([(name, true)])).unwrap_or_default();
+    let key = line.trim_end().strip_suffix(" = true");
+    key.unwrap_or(name).to_owned()
+}
+
 /// The `source` and `note` of a table; a note alone explains what is inherited.
 fn provenance(
     table: &DeTable<'_>,
@@ -357,4 +395,28 @@ fn words(note: &Spanned<DeValue<'_>>, text: &Arc<SourceText>) -> Result<String, 
     let place = Place::new(text, note.span());
     let words = note.get_ref().as_str().map(str::to_owned);
     words.ok_or_else(|| ScenarioError::at("a note is a text in quotes", &place))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::{Node, SourceText};
+
+    /// What is written in one line reads back, keys that need quotes included.
+    #[test]
+    fn inline_reads_back() {
+        let text = "list = [{ plain-1 = 1, \"with.dot\" = \"a\", \"\" = 2, \"a b\" = true, \"q\\\"'\\n\" = 1.5 }]";
+        let read = |text: String| {
+            let name = "a test".to_owned();
+            Node::parse(&Arc::new(SourceText { name, text })).expect("reads")
+        };
+        let list = |mut node: Node| node.take("list").expect("there").inline();
+        let once = list(read(text.to_owned()));
+        assert!(
+            once.starts_with("[{ plain-1 = 1, \"with.dot\" = \"a\""),
+            "{once}"
+        );
+        assert_eq!(list(read(format!("list = {once}"))), once);
+    }
 }

@@ -178,6 +178,40 @@ fn hand_offs_happen_within_the_run() {
     assert_eq!(hand_offs(GOOD, Some(Duration::from_secs(4))), Some(1));
 }
 
+/// What `--duration` leaves out moves no error to another hand-off, and one of a list cannot be taken away
+/// with `--set`: it says so, and what to write.
+#[test]
+fn hand_offs_are_told_apart() {
+    let refused = |text: &str, adjust: &Adjust| {
+        let cells = ScenarioFile::parse("bad.toml", text).and_then(|file| file.cells(adjust));
+        cells.expect_err("refused").to_string()
+    };
+    let late = GOOD.replace("at = \"2 s\"", "at = \"8 s\"");
+    let wrong = late.replace("to = \"one\"", "to = \"three\"");
+    let shorter = Adjust {
+        duration: Some(Duration::from_secs(5)),
+        ..Adjust::default()
+    };
+    let message = refused(&wrong, &shorter);
+    assert!(message.contains("no access point 'three'"), "{message}");
+    assert!(message.contains("to = \"three\", outage"), "{message}");
+    for path in [
+        "topology.wlan.handoffs.0",
+        "topology.wlan.handoffs.1.outage",
+    ] {
+        let away = Adjust {
+            set: vec![format!("{path}=")],
+            ..Adjust::default()
+        };
+        let message = refused(GOOD, &away);
+        assert!(
+            message.contains("'topology.wlan.handoffs' is a list")
+                && message.contains("write the list"),
+            "{message}"
+        );
+    }
+}
+
 /// Elsewhere flows have sides, not ends, and there is no table of stations.
 #[test]
 fn only_a_wlan_has_stations() {
