@@ -81,7 +81,8 @@ impl Meter {
     pub(crate) fn read(&self) -> Counts {
         let mut counts = self.lock();
         // In this order: what is counted is in the queue or was there, so nothing is taken to have left before it has.
-        counts.saw(self.0.connection.as_ref().map(Connection::stats));
+        counts.stats = self.0.connection.as_ref().map(Connection::stats);
+        counts.look();
         counts.clone()
     }
 
@@ -129,12 +130,11 @@ impl Counts {
         first
     }
 
-    /// Takes what the protocol knows now, and what of the messages has left by it: neither what waits in
-    /// DCCP's send queue nor what it gave up.
-    fn saw(&mut self, stats: Option<Stats>) {
-        self.stats = stats;
+    /// Takes from what the protocol knows what of the messages has left: neither what waits in DCCP's send
+    /// queue nor what it gave up.
+    fn look(&mut self) {
         let (mut datagrams, mut bytes) = (self.datagrams, self.bytes);
-        if let Some(stats) = stats {
+        if let Some(stats) = &self.stats {
             datagrams = datagrams.saturating_sub(stats.queued_packets as u64);
             bytes = bytes.saturating_sub(stats.queued_bytes as u64);
             datagrams = datagrams.min(stats.data_sent);
@@ -192,11 +192,14 @@ mod tests {
     #[test]
     fn what_has_left_stays_so() {
         let mut counts = handed_over(10);
-        counts.saw(Some(stats(2, 8)));
+        counts.stats = Some(stats(2, 8));
+        counts.look();
         assert_eq!(counts.left(), (8, 800));
-        counts.saw(Some(stats(4, 8)));
+        counts.stats = Some(stats(4, 8));
+        counts.look();
         assert_eq!(counts.left(), (8, 800));
-        counts.saw(Some(stats(0, 10)));
+        counts.stats = Some(stats(0, 10));
+        counts.look();
         assert_eq!(counts.left(), (10, 1_000));
     }
 
@@ -205,7 +208,8 @@ mod tests {
     fn a_summary_tells_what_has_left() {
         for (queued, sent) in [(256, 44), (0, 44)] {
             let mut counts = handed_over(300);
-            counts.saw(Some(stats(queued, sent)));
+            counts.stats = Some(stats(queued, sent));
+            counts.look();
             let mut report = SenderReport::of(&counts, None);
             report.settle(&counts);
             assert_eq!((report.datagrams, report.bytes), (44, 4_400));
@@ -216,7 +220,8 @@ mod tests {
     #[test]
     fn without_a_queue_all_has_left() {
         let mut counts = handed_over(3);
-        counts.saw(None);
+        counts.stats = None;
+        counts.look();
         assert_eq!(counts.left(), (3, 300));
     }
 }
