@@ -1,25 +1,11 @@
 //! `--out` as people meet it: a directory that is in use, that an earlier run was killed in, or that holds
 //! files of their own.
 
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::path::PathBuf;
+use std::process::{Child, Output, Stdio};
 use std::time::Duration;
 
-fn command(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_fairwire"));
-    command
-        .args(arguments)
-        .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."));
-    command
-}
-
-fn fairwire(arguments: &[&str]) -> Output {
-    command(arguments).output().expect("the command starts")
-}
-
-fn err(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
+use crate::{command, err, fairwire};
 
 /// A directory of the test's own, which goes with it.
 struct Scratch(PathBuf);

@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use crate::{err, out};
+
 const MANIFEST: &str = r#"title = "A paper of two cells"
 authors = "Somebody"
 line = "a line"
@@ -98,14 +100,6 @@ impl Drop for Mine {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
     }
-}
-
-fn out(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stdout).into_owned()
-}
-
-fn err(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
 /// A directory is run as a paper that is built in is: its table beside what was printed, a verdict for

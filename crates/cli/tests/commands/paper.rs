@@ -1,29 +1,11 @@
 //! `fairwire paper` as people and scripts meet it: reports, wrong names, and Ctrl-C in the middle.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-fn command(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_fairwire"));
-    command
-        .args(arguments)
-        .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."));
-    command
-}
-
-fn fairwire(arguments: &[&str]) -> Output {
-    command(arguments).output().expect("the command starts")
-}
-
-fn out(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stdout).into_owned()
-}
-
-fn err(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
+use crate::{command, err, fairwire, out};
 
 fn scratch(name: &str) -> PathBuf {
     std::env::temp_dir().join(format!("fairwire-paper-{name}-{}", std::process::id()))

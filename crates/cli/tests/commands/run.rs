@@ -3,21 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-fn fairwire(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_fairwire"))
-        .args(arguments)
-        .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."))
-        .output()
-        .expect("the command starts")
-}
-
-fn out(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stdout).into_owned()
-}
-
-fn err(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
+use crate::{command, err, fairwire, out};
 
 fn scratch(name: &str) -> PathBuf {
     let path = std::env::temp_dir().join(format!("fairwire-run-{name}-{}", std::process::id()));
@@ -120,12 +106,8 @@ fn into_full_disk(arguments: &[&str]) -> Option<Output> {
         .write(true)
         .open("/dev/full")
         .ok()?;
-    let command = Command::new(env!("CARGO_BIN_EXE_fairwire"))
-        .args(arguments)
-        .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."))
-        .stdout(full)
-        .output();
-    Some(command.expect("the command starts"))
+    let output = command(arguments).stdout(full).output();
+    Some(output.expect("the command starts"))
 }
 
 const SHORT: [&str; 6] = ["run", DUMBBELL, "--duration", "1s", "--seeds", "1"];
