@@ -96,6 +96,15 @@ pub(crate) struct Sink {
     size: u64,
 }
 
+/// A file that was written.
+#[derive(Debug)]
+pub(crate) struct Saved {
+    /// Where it is.
+    pub path: String,
+    /// The sum of what is there, holes included; none if too little of it came.
+    pub sha256: Option<String>,
+}
+
 impl Sink {
     /// Can a file be saved there? Asked before anybody sends one; what is there stays as it is.
     pub(crate) fn check(path: &Path) -> Result<(), PerfError> {
@@ -133,8 +142,6 @@ impl Sink {
                     .truncate(true)
                     .open(path)
                     .map_err(|error| local("write", path, &error))?;
-                // Holes stay zero. A device has no length to set.
-                let _ = file.set_len(size);
                 Some((path.to_owned(), file))
             }
             None => None,
@@ -182,13 +189,25 @@ impl Sink {
         self.ranges.missing(self.size, limit)
     }
 
-    /// Writes the rest. Where it was saved, and the SHA-256 of what is there; takes as long as
-    /// reading it does.
-    pub(crate) fn finish(&mut self) -> Result<Option<(String, String)>, PerfError> {
+    /// Writes the rest. Returns where the file was saved and the SHA-256 of what is there, which
+    /// takes as long as reading it does.
+    ///
+    /// A peer names the size, so the work goes by what it sent: a file of which less than half came
+    /// is neither extended to its size nor summed.
+    pub(crate) fn finish(&mut self) -> Result<Option<Saved>, PerfError> {
         self.flush()?;
         let Some((path, file)) = self.saved.take() else {
             return Ok(None);
         };
+        let name = path.display().to_string();
+        if self.missing(0).bytes > self.size / 2 {
+            return Ok(Some(Saved {
+                path: name,
+                sha256: None,
+            }));
+        }
+        // Holes stay zero. A device has no length to set.
+        let _ = file.set_len(self.size);
         let failed = |error: io::Error| local("read", &path, &error);
         let mut reader = BufReader::with_capacity(1 << 18, file);
         io::Seek::rewind(&mut reader).map_err(failed)?;
@@ -198,8 +217,10 @@ impl Sink {
             out: &mut io::sink(),
         };
         io::copy(&mut reader.take(self.size), &mut tee).map_err(failed)?;
-        let name = path.display().to_string();
-        Ok(Some((name, hex(&sum.finalize()))))
+        Ok(Some(Saved {
+            path: name,
+            sha256: Some(hex(&sum.finalize())),
+        }))
     }
 }
 
@@ -263,12 +284,27 @@ mod tests {
             }
             sink.write(990, &[0; 20]).expect("a liar is ignored");
             let missing = sink.missing(5);
-            let (_, received) = sink.finish().expect("summed").expect("saved");
+            let saved = sink.finish().expect("summed").expect("saved");
             let whole = skip.is_none();
             assert_eq!(missing.first.is_empty(), whole, "{missing:?}");
-            assert_eq!(sent == received, whole);
+            assert_eq!(Some(sent) == saved.sha256, whole);
             assert_eq!(std::fs::read(&to).expect("read") == data, whole);
         }
+        std::fs::remove_dir_all(&dir).expect("removed");
+    }
+
+    /// A sender that announces an enormous file and sends little of it costs no more than what it
+    /// sent: the file keeps the length of what came, and nobody reads its holes.
+    #[test]
+    fn an_announced_size_costs_nothing() {
+        let dir = std::env::temp_dir().join(format!("fairwire-huge-{}", std::process::id()));
+        std::fs::create_dir_all(&dir).expect("a directory");
+        let to = dir.join("to");
+        let mut sink = Sink::new(1 << 42, Some(&to)).expect("created");
+        sink.write(0, &[7; 1_000]).expect("saved");
+        let saved = sink.finish().expect("written").expect("saved");
+        assert_eq!(saved.sha256, None);
+        assert_eq!(std::fs::metadata(&to).expect("a file").len(), 1_000);
         std::fs::remove_dir_all(&dir).expect("removed");
     }
 

@@ -175,9 +175,9 @@ impl<'a> Receiver<'a> {
                 },
             }
         };
-        if let Some((path, sum)) = saved {
-            report.saved = Some(path);
-            report.sha256 = Some(sum);
+        if let Some(saved) = saved {
+            report.saved = Some(saved.path);
+            report.sha256 = saved.sha256;
         }
         Ok(())
     }

@@ -126,7 +126,7 @@ pub struct ReceiverReport {
     pub not_saved: Option<String>,
     /// Where the file was saved.
     pub saved: Option<String>,
-    /// SHA-256 of what was saved.
+    /// SHA-256 of what was saved; none if more than half of the file is missing.
     pub sha256: Option<String>,
 }
 

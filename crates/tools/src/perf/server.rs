@@ -37,6 +37,10 @@ pub fn server(options: &ServerOptions, console: &mut Console) -> u8 {
     })
 }
 
+/// Clients at most that may be telling what they want at one time. The next wait their turn; each
+/// has [`PATIENCE`] to speak.
+const MOST_GREETED: usize = 4_096;
+
 /// A server that listens.
 #[derive(Debug)]
 pub struct Server {
@@ -121,7 +125,7 @@ impl Server {
         let mut greeting = JoinSet::new();
         loop {
             let greeted = tokio::select! {
-                link = self.socket.accept() => {
+                link = self.socket.accept(), if greeting.len() < MOST_GREETED => {
                     greeting.spawn(greeted(link));
                     continue;
                 }
@@ -181,7 +185,9 @@ impl Server {
         let mut interrupted = false;
         while test.missing > 0 || !test.running.is_empty() {
             tokio::select! {
-                link = self.socket.accept() => drop(greeting.spawn(greeted(link))),
+                link = self.socket.accept(), if greeting.len() < MOST_GREETED => {
+                    greeting.spawn(greeted(link));
+                }
                 Some(Ok(greeted)) = greeting.join_next() => match greeted {
                     Greeted::Welcome(client) if test.awaits(&client.1) => {
                         let (link, params) = *client;

@@ -21,6 +21,10 @@ use super::sender::Sender;
 /// How long the other side may take to answer, if nobody says.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
 
+/// The longest pause between two messages that a rate explains. A peer names rate and length, and
+/// without a bound it could keep the server waiting for it for ever.
+const LONGEST_GAP_S: u64 = 300;
+
 /// What is unanswered is said again after this long.
 pub(crate) const REPEAT: Duration = Duration::from_millis(200);
 
@@ -85,12 +89,14 @@ impl Params {
         }
     }
 
-    /// How long a peer that means well can stay silent at this rate.
+    /// How long a peer that means well can stay silent at this rate, at most five minutes longer
+    /// than without one.
     pub(crate) fn silence(&self) -> Duration {
         let gap_s = u64::from(self.length)
             .saturating_mul(8 * 3)
             .checked_div(self.rate)
-            .unwrap_or(0);
+            .unwrap_or(0)
+            .min(LONGEST_GAP_S);
         self.patience + Duration::from_secs(gap_s)
     }
 
@@ -300,5 +306,7 @@ mod tests {
         assert_eq!(params.silence(), Duration::from_secs(10));
         params.rate = 1_000;
         assert_eq!(params.silence(), Duration::from_secs(10 + 24));
+        (params.length, params.rate) = (u32::MAX, 1);
+        assert_eq!(params.silence(), Duration::from_secs(10 + 300));
     }
 }

@@ -191,6 +191,11 @@ fn file(text: &mut String, outcome: &Outcome, flow: &FlowReport) {
             None => "not compared",
         };
         let _ = writeln!(text, "     saved to {path}, SHA-256 {sum}: {verdict}");
+    } else if let Some(path) = &receiver.saved {
+        let _ = writeln!(
+            text,
+            "     saved to {path}, not summed: more than half is missing"
+        );
     } else if let Some(why) = &receiver.not_saved {
         let _ = writeln!(text, "     not saved: {why}");
     } else {
