@@ -2,7 +2,8 @@
 //!
 //! Holds nothing but a keyed name of each flow, so a connection in TIMEWAIT costs a few dozen
 //! bytes and keeps neither timers nor buffers nor the program alive: what is over is noticed
-//! when somebody looks.
+//! when somebody looks. Each look removes a few names at most, however many are over, because
+//! one packet must not pay for a million connections.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -17,6 +18,10 @@ const GENERATION: Duration = Duration::from_secs(30);
 /// Flows at most; beyond it the oldest leave early.
 const MAX_FLOWS: usize = 1 << 20;
 
+/// Names that are over and that one look removes. More than the one that a look may add, so that
+/// they do not pile up.
+const REMOVED_PER_LOOK: usize = 4;
+
 /// What is kept of a flow: a keyed hash wide enough that two never meet.
 type Name = [u64; 2];
 
@@ -25,7 +30,10 @@ type Name = [u64; 2];
 pub(crate) struct TimeWait {
     /// Oldest first, with the time when the generation was opened.
     generations: VecDeque<(Instant, BTreeSet<Name>)>,
+    /// Names in the generations.
     len: usize,
+    /// Names that are over and still take memory.
+    over: VecDeque<BTreeSet<Name>>,
 }
 
 impl TimeWait {
@@ -33,7 +41,7 @@ impl TimeWait {
     pub(crate) fn insert(&mut self, now: Instant, name: Name) {
         self.purge(now);
         if self.len >= MAX_FLOWS {
-            self.drop_oldest();
+            self.end_oldest();
         }
         let open = self.generations.back();
         if open.is_none_or(|(opened, _)| now.saturating_since(*opened) >= GENERATION) {
@@ -71,20 +79,35 @@ impl TimeWait {
             // The last to join a generation did so before it was `GENERATION` old.
             .is_some_and(|(opened, _)| now >= *opened + GENERATION + TWO_MSL)
         {
-            self.drop_oldest();
+            self.end_oldest();
+        }
+        for _ in 0..REMOVED_PER_LOOK {
+            let Some(names) = self.over.front_mut() else {
+                return;
+            };
+            if names.pop_first().is_none() {
+                self.over.pop_front();
+            }
         }
     }
 
-    fn drop_oldest(&mut self) {
+    fn end_oldest(&mut self) {
         if let Some((_, names)) = self.generations.pop_front() {
             self.len -= names.len();
+            self.over.push_back(names);
         }
+    }
+
+    /// Names that take memory, those that are over included.
+    #[cfg(test)]
+    fn kept(&self) -> usize {
+        self.len + self.over.iter().map(BTreeSet::len).sum::<usize>()
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{GENERATION, Name, TWO_MSL, TimeWait};
+    use super::{GENERATION, Name, REMOVED_PER_LOOK, TWO_MSL, TimeWait};
     use fairwire_units::{Duration, Instant};
 
     /// A connection in TIMEWAIT costs 16 bytes, which a B-tree at its emptiest triples: less
@@ -111,6 +134,25 @@ mod tests {
         let last = ends[2] + TWO_MSL + GENERATION;
         assert!(!waiting.contains(last, [2, 0]));
         assert!(waiting.is_empty());
+    }
+
+    /// A hundred thousand flows that are over at one moment cost the next packet four removals, and
+    /// the packets after it the rest.
+    #[test]
+    fn what_is_over_is_removed_in_small_steps() {
+        let mut waiting = TimeWait::default();
+        let flows = 100_000;
+        for i in 0..flows {
+            waiting.insert(Instant::START, [i, 0]);
+        }
+        let later = Instant::START + GENERATION + TWO_MSL;
+        assert!(!waiting.contains(later, [7, 0]));
+        assert_eq!(waiting.len(), 0, "none is in TIMEWAIT any more");
+        assert_eq!(waiting.kept(), 100_000 - REMOVED_PER_LOOK);
+        for i in 0..flows / 2 {
+            waiting.insert(later, [i, 1]);
+        }
+        assert_eq!(waiting.kept(), 50_000, "only those that are new");
     }
 
     /// The same flow counts once.
