@@ -6,7 +6,7 @@ FAIRWIRE = target/release/fairwire
 export PROPTEST_RNG_SEED ?= 4340
 # With FAIRWIRE_NO_SKIP=1 in the environment a missing tool is an error instead of a skipped test.
 
-.PHONY: help build setup test lint bench demo digests fmt conformance-mutants interop
+.PHONY: help build setup test lint bench demo digests fmt conformance-mutants interop hostile
 
 help: ## List the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -31,6 +31,10 @@ bench: ## Every benchmark, with its figures
 
 interop: ## Talk to the last Linux kernel with DCCP, booted under qemu (six minutes; not part of `make test`)
 	interop/linux/run
+
+hostile: build ## Attack a server on loopback while it serves an honest client (six minutes; not part of `make test`)
+	interop/hostile/run --selftest
+	interop/hostile/run $(FAIRWIRE)
 
 demo: build ## The main job: a paper reproduced, then real data through DCCP on loopback
 	scripts/demo $(FAIRWIRE)

@@ -1,0 +1,1 @@
+"""Attacks on a Fairwire server while it serves an honest client: see README.md beside this folder."""
