@@ -114,12 +114,6 @@ impl DropRun {
     pub(crate) fn packets(&self) -> u64 {
         self.low.distance(self.high) + 1
     }
-
-    /// Their numbers, newest first.
-    pub(crate) fn numbers(&self) -> impl Iterator<Item = Seq> + use<> {
-        let high = self.high;
-        (0..self.packets()).map(move |back| high.sub(back))
-    }
 }
 
 /// RFC 4340, 11.7 and 11.7.2: does a packet with this code count as marked? All do, whatever the

@@ -21,9 +21,11 @@ mod feature;
 mod half;
 mod payload;
 mod rate_limit;
+mod ring;
 mod stats;
 mod tfrc;
 mod transmit;
+mod work;
 
 pub use fairwire_cc::tfrc::LossMean;
 pub use fairwire_cc::{Gauges, IdleRule};

@@ -4,10 +4,12 @@
 
 use fairwire_wire::Seq;
 
+use crate::ring::{WORD, clear, place};
+
 /// How far behind the newest packet a copy is still recognised.
 const REMEMBERED: u64 = 1_024;
 
-const WORDS: usize = (REMEMBERED / 64) as usize;
+const WORDS: usize = (REMEMBERED / WORD) as usize;
 
 /// How a packet stands to those that came before it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -55,7 +57,7 @@ impl Arrivals {
         if seq.distance(newest) >= REMEMBERED {
             return Novelty::TooOld;
         }
-        let (word, bit) = place(seq);
+        let (word, bit) = place(seq, REMEMBERED);
         if self.seen[word] & bit != 0 {
             return Novelty::Copy;
         }
@@ -89,26 +91,11 @@ impl Arrivals {
     }
 
     fn advance(&mut self, newest: Seq, seq: Seq) {
-        let steps = newest.distance(seq);
-        if steps >= REMEMBERED {
-            self.seen = [0; WORDS];
-        } else {
-            for step in 1..steps {
-                let (word, bit) = place(newest.add(step));
-                self.seen[word] &= !bit;
-            }
-        }
-        let (word, bit) = place(seq);
+        clear(&mut self.seen, newest, seq);
+        let (word, bit) = place(seq, REMEMBERED);
         self.seen[word] |= bit;
         self.newest = Some(seq);
     }
-}
-
-/// The word and the bit of a number.
-fn place(seq: Seq) -> (usize, u64) {
-    let at = seq.get() % REMEMBERED;
-    // Below 1,024: no platform's `usize` is smaller.
-    ((at / 64) as usize, 1 << (at % 64))
 }
 
 #[cfg(test)]

@@ -7,10 +7,11 @@
 
 use fairwire_wire::{DropBlock, DropCode, Encoder, NoRoom, Options, Seq};
 
-use super::codes::Codes;
+use super::codes::{Codes, REMEMBERED};
 use super::{Connection, Context};
 use crate::ackvec::{Records, Report};
 use crate::event::{Event, Received};
+use crate::work;
 
 /// Blocks of one option at most, and bytes of type and length.
 const OPTION_DATA: usize = 253;
@@ -118,9 +119,22 @@ impl Dropped {
         let Some(oldest) = self.oldest else {
             return Ok(());
         };
-        let oldest = self.back_to.map_or(oldest, |first| Seq::min(first, oldest));
+        // Whatever numbers came, a report looks back no further than codes are remembered.
+        let first = self
+            .back_to
+            .filter(|first| first.distance(ackno) < REMEMBERED);
+        let oldest = first.map_or(oldest, |first| Seq::min(first, oldest));
         let room = encoder.room().saturating_sub(reserve);
-        let (most, needed) = (fitting(room), self.blocks(ackno, oldest).count());
+        let most = fitting(room);
+        let (mut needed, mut told) = (0, 0);
+        for block in self.blocks(ackno, oldest).take(most + 1) {
+            needed += 1;
+            told += if needed <= most {
+                u64::from(block.run())
+            } else {
+                0
+            };
+        }
         if needed <= most {
             return encoder.data_dropped(self.blocks(ackno, oldest));
         }
@@ -128,11 +142,6 @@ impl Dropped {
             return Err(NoRoom { needed, room });
         }
         encoder.data_dropped(self.blocks(ackno, oldest).take(most))?;
-        let told: u64 = self
-            .blocks(ackno, oldest)
-            .take(most)
-            .map(|block| u64::from(block.run()))
-            .sum();
         self.oldest = self.codes.oldest_from(ackno.next().sub(told));
         Ok(())
     }
@@ -145,23 +154,29 @@ impl Dropped {
         }
     }
 
-    /// The blocks from `ackno` back to `oldest`.
+    /// The blocks from `ackno` back to `oldest`, each for a step or two.
     fn blocks(&self, ackno: Seq, oldest: Seq) -> impl Iterator<Item = DropBlock> + '_ {
         let mut at = ackno;
+        let mut left = if ackno.is_before(oldest) {
+            0
+        } else {
+            oldest.distance(ackno) + 1
+        };
         std::iter::from_fn(move || {
-            if at.is_before(oldest) {
+            if left == 0 {
                 return None;
             }
+            work::step();
             let code = self.codes.get(at);
             let most = match code {
                 None => DropBlock::MAX_DELIVERED,
                 Some(_) => DropBlock::MAX_DROPPED,
             };
-            let mut run = 0;
-            while run < most && !at.is_before(oldest) && self.codes.get(at) == code {
-                run += 1;
-                at = at.prev();
-            }
+            let packets = self.codes.run(at, left.min(u64::from(most)));
+            at = at.sub(packets);
+            left -= packets;
+            // No more than a block holds.
+            let run = u8::try_from(packets).unwrap_or(most);
             Some(match code {
                 None => DropBlock::Delivered { run },
                 Some(code) => DropBlock::Dropped { code, run },

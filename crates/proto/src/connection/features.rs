@@ -4,6 +4,7 @@ use fairwire_units::Instant;
 use fairwire_wire::Seq;
 use fairwire_wire::feature::Feature;
 
+use super::sequence::INITIAL_WINDOW;
 use super::{Connection, Context, State};
 use crate::ccid::{self, Ccid};
 use crate::feature::{Handled, Location, Negotiation};
@@ -97,7 +98,7 @@ impl Connection {
         };
         match (feature, location) {
             (Feature::SequenceWindow, Location::Local) => self.sequence.local_window = value,
-            (Feature::SequenceWindow, Location::Remote) => self.sequence.remote_window = value,
+            (Feature::SequenceWindow, Location::Remote) => self.widen_window(value),
             (Feature::AckRatio, Location::Remote) => {
                 if let Some(rx) = &mut self.rx {
                     rx.set_ack_ratio(u16::try_from(value).unwrap_or(u16::MAX));
@@ -124,6 +125,26 @@ impl Connection {
         if feature == Feature::Ccid && self.state >= State::PartOpen {
             self.follow_ccid(ctx, seq, location);
         }
+    }
+
+    /// The peer's Sequence Window is to be `packets` wide.
+    ///
+    /// Not yet wider than that of every connection in RESPOND (RFC 4340, 7.5.2): who sent the Request
+    /// may have forged its address, and could make numbers jump as far as it likes. What an honest
+    /// client sends beyond, the answer to our Sync brings back.
+    fn widen_window(&mut self, packets: u64) {
+        self.sequence.remote_window = if self.state == State::Respond {
+            packets.min(INITIAL_WINDOW)
+        } else {
+            packets
+        };
+    }
+
+    /// The handshake is complete: the Sequence Window that the peer asked for in it is in force.
+    pub(super) fn open_window(&mut self) {
+        let (feature, there) = (Feature::SequenceWindow, Location::Remote);
+        let packets = self.negotiation.current(feature, there);
+        self.widen_window(packets);
     }
 
     /// Asks for what the traffic needs: a Sequence Window wide enough, long numbers beside it, the

@@ -205,6 +205,7 @@ impl Connection {
         self.dropped.back_to = None;
         self.negotiation.on_open();
         self.refresh_agreed();
+        self.open_window();
         if self.role == Role::Server {
             self.make_halves(ctx);
             // RFC 5596: whoever invited its client knows the connection already.

@@ -92,31 +92,22 @@ impl Reported {
     /// Does a packet get another code than it had? One that had none may get one: data can be
     /// dropped from the receive buffer long after it arrived.
     fn changes(&self) -> bool {
-        self.runs.iter().any(|run| {
-            run.numbers()
-                .any(|seq| self.codes.get(seq).is_some_and(|code| code != run.code))
-        })
+        self.runs.iter().any(|run| self.codes.contradict(run))
     }
 
     /// Remembers the runs; what was not known is news.
     fn note_news(&mut self, ackno: Seq) {
         self.codes.advance(ackno);
+        let drops = &mut self.news.drops;
         for run in &self.runs {
-            for seq in run.numbers() {
-                if self.codes.get(seq).is_some() || !self.codes.set(seq, run.code) {
-                    continue;
+            let code = run.code;
+            self.codes.set_new(run, |high, packets| {
+                let low = high.sub(packets - 1);
+                match drops.last_mut() {
+                    Some(last) if last.code == code && last.low == high.next() => last.low = low,
+                    _ => drops.push(DropRun { high, low, code }),
                 }
-                match self.news.drops.last_mut() {
-                    Some(last) if last.code == run.code && last.low == seq.next() => {
-                        last.low = seq;
-                    }
-                    _ => self.news.drops.push(DropRun {
-                        high: seq,
-                        low: seq,
-                        code: run.code,
-                    }),
-                }
-            }
+            });
         }
     }
 

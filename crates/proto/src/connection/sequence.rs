@@ -7,7 +7,7 @@ use fairwire_units::Instant;
 use fairwire_wire::{PacketType, Seq};
 
 /// The window of a new connection, both ways (RFC 4340, section 7.5.2).
-const INITIAL_WINDOW: u64 = 100;
+pub(super) const INITIAL_WINDOW: u64 = 100;
 
 /// How far from the initial number the windows are still cut off at it. Beyond, numbers may have
 /// wrapped; no window is a quarter as wide.

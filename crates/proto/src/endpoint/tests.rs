@@ -13,6 +13,7 @@ mod pair;
 
 mod ack_ratio;
 mod adversarial;
+mod bounds;
 mod ccid;
 mod closing;
 mod cookies;

@@ -1,6 +1,7 @@
 use fairwire_wire::{DccpOption, DropBlock, DropCode, Encoder, HeadBuf, Kind, Packet, Ports, Seq};
 
-use super::{Dropped, Fit};
+use super::{Dropped, Fit, REMEMBERED};
+use crate::work;
 
 /// Writes a report below `ackno` into a head of at most `limit` bytes; gives its blocks.
 fn report(
@@ -160,4 +161,38 @@ fn a_peer_that_acknowledges_nothing() {
         }
     }
     assert!(dropped.records.state_len() <= 1 << 16);
+}
+
+/// RFC 4340, 8.1.3: a Response tells of the data of all Requests. Where a later one has a number that
+/// is 2^45 greater, the report still looks back no further than codes are remembered, at a step for each block.
+#[test]
+fn finding_1_a_report_looks_back_a_bounded_distance() {
+    for jump in [0, 9, 4_095, 4_096, 1 << 45, (1 << 47) - 1, (1 << 48) - 1] {
+        let mut dropped = Dropped {
+            back_to: Some(Seq::new(1)),
+            ..Dropped::default()
+        };
+        let newest = Seq::new(1).add(jump).get();
+        note(&mut dropped, DropCode::ProtocolConstraints, [1, newest]);
+        let (blocks, _) = work::within(512, || whole(&mut dropped, 1, newest));
+        let packets: u64 = blocks.iter().map(|block| u64::from(block.run())).sum();
+        let expected = if jump < 4_096 { jump + 1 } else { 1 };
+        assert_eq!(packets, expected, "{jump}");
+    }
+}
+
+/// The dearest report: codes that change from packet to packet, as far back as codes are
+/// remembered, where there is no room for them. It costs a few steps for each byte of room.
+#[test]
+fn finding_1_a_report_costs_what_it_has_room_for() {
+    let mut dropped = Dropped::default();
+    for number in 0..REMEMBERED {
+        let code = DropCode::from_number((number % 7) as u8);
+        dropped.note(Seq::new(number), code);
+    }
+    let newest = REMEMBERED - 1;
+    for (fit, limit) in [(Fit::Whole, 100), (Fit::Newest, 100), (Fit::Newest, 1_020)] {
+        let bound = 10 * limit as u64 + REMEMBERED / 16;
+        work::within(bound, || report(&mut dropped, 1, newest, fit, limit));
+    }
 }
