@@ -10,6 +10,9 @@ use fairwire_units::Duration;
 pub struct EndpointConfig {
     /// Connections at most, closed ones counted until they are released, those in TIMEWAIT not.
     pub max_connections: usize,
+    /// Incoming connections from one IPv4 address, or one IPv6 network of 64 bits, at most, half-open ones
+    /// counted. Further Requests from there get Reset 9, Too Busy.
+    pub max_connections_per_source: usize,
     /// Half-open incoming connections at most. Beyond it one of them, drawn at random, makes room
     /// for the next: first of those whose clients have an Init Cookie, which costs only clients
     /// that do not echo it.
@@ -29,6 +32,8 @@ impl Default for EndpointConfig {
     fn default() -> Self {
         Self {
             max_connections: 65_536,
+            // Two thousand clients behind one NAT are served.
+            max_connections_per_source: 4_096,
             max_half_open: 1_024,
             max_half_open_per_source: 256,
             init_cookies: InitCookies::default(),
@@ -107,10 +112,13 @@ pub struct Config {
     pub slow_receiver_percent: u8,
     /// Give up on a Request after this long.
     pub connect_timeout: Duration,
-    /// Give up on a silent peer after this long, more than zero, while something is outstanding or keep-alive is
-    /// on.
+    /// Give up on a peer that leaves a packet unanswered for this long, more than zero. With
+    /// `keep_alive` there always is such a packet, so a peer that vanished is given up in every
+    /// state, after `keep_alive` and `idle_timeout` at most.
     pub idle_timeout: Duration,
-    /// Send a Sync when nothing was sent for this long; `None` never does. Holds NAT bindings.
+    /// Send a Sync, which the peer answers, when nothing was sent or heard for this long; 15 seconds by
+    /// default. It holds NAT bindings and finds out that the peer is gone. With `None` a connection that
+    /// only receives stays until its application ends it: then the application must have a timer.
     pub keep_alive: Option<Duration>,
     /// How long `close` lets the send queue drain before it sends the Close.
     pub linger: Duration,
@@ -169,7 +177,7 @@ impl Default for Config {
             slow_receiver_percent: 75,
             connect_timeout: Duration::from_secs(10),
             idle_timeout: Duration::from_secs(30),
-            keep_alive: None,
+            keep_alive: Some(Duration::from_secs(15)),
             linger: Duration::from_secs(5),
             sequence_window: 1_024,
             max_sequence_window: 1 << 20,

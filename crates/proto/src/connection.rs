@@ -111,6 +111,15 @@ pub(crate) struct Context<'a> {
     pub(crate) told: &'a mut Told,
 }
 
+/// Who wanted a connection first.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum BegunBy {
+    /// Our application: it connected, or invited its client.
+    Application,
+    /// Whoever sent the Request.
+    Stranger,
+}
+
 /// Packets that must leave, whatever the application does.
 #[derive(Debug, Default)]
 struct Due {
@@ -201,6 +210,7 @@ pub(crate) struct Connection {
     took_handshake_data: bool,
     /// Did the peer lie about what it received, for too long?
     is_deceived: bool,
+    begun_by: BegunBy,
     /// Does the application know of this connection?
     announced: bool,
     /// Over: must the flow stay in TIMEWAIT? Set once, taken by the endpoint.
@@ -256,6 +266,10 @@ impl Connection {
             listens: 0,
             took_handshake_data: false,
             is_deceived: false,
+            begun_by: match state {
+                State::Respond => BegunBy::Stranger,
+                _ => BegunBy::Application,
+            },
             announced: origin.role == Role::Client,
             ended: None,
             stats: Stats::default(),
@@ -290,6 +304,11 @@ impl Connection {
     /// The service that it is for.
     pub(crate) fn service(&self) -> ServiceCode {
         self.service
+    }
+
+    /// Did it begin with a Request that nobody here had asked for?
+    pub(crate) fn has_come(&self) -> bool {
+        self.begun_by == BegunBy::Stranger
     }
 
     /// Does the application know of it, so that it will release it?

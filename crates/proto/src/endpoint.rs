@@ -5,6 +5,7 @@
 //! - [`listener`]: the state LISTEN; [`time_wait`]: the state TIMEWAIT.
 //! - [`admission`]: which Requests are taken up, and how; [`backlog`]: those under way;
 //!   [`cookie`]: those that the client remembers for us.
+//! - [`source`]: whose share of it all somebody takes.
 //! - [`reply`]: Resets; [`secret`]: everything unpredictable; [`timers`]: who is next.
 
 mod admission;
@@ -18,6 +19,7 @@ mod output;
 mod ports;
 mod reply;
 mod secret;
+mod source;
 mod table;
 mod time_wait;
 mod timers;
@@ -40,6 +42,7 @@ use crate::transmit::Path;
 use backlog::Backlog;
 use listener::Listeners;
 use secret::Secret;
+use source::{Census, Source};
 use table::Table;
 use time_wait::TimeWait;
 use timers::Timers;
@@ -91,6 +94,8 @@ pub struct Endpoint {
     spare: Backlog,
     /// Connections that are not closed.
     live: usize,
+    /// Those of them that came to us, by where they came from.
+    incoming: Census,
     /// Random draws so far.
     draws: u64,
     /// Until when a client may hold an Init Cookie of ours.
@@ -120,6 +125,7 @@ impl Endpoint {
             backlog: Backlog::default(),
             spare: Backlog::default(),
             live: 0,
+            incoming: Census::default(),
             draws: 0,
             cookies_until: Instant::START,
             replies: Replies::new(config.max_resets_per_s),
@@ -264,10 +270,27 @@ impl Endpoint {
     /// Takes a connection in.
     fn add(&mut self, connection: Connection) -> usize {
         let flow = connection.flow;
+        if connection.has_come() {
+            self.incoming.add(Source::of(flow.path.remote.ip()));
+        }
         let slot = self.connections.insert(connection);
         self.live += 1;
         self.table.insert(flow, slot);
         slot
+    }
+
+    /// A connection is over: its flow is free.
+    fn detach(&mut self, slot: usize) {
+        let Some(connection) = self.connections.get(slot) else {
+            return;
+        };
+        let flow = connection.flow;
+        if connection.has_come() {
+            self.incoming.remove(Source::of(flow.path.remote.ip()));
+        }
+        self.live -= 1;
+        self.table.remove(&flow);
+        self.timers.set(slot, None);
     }
 
     fn get(&self, id: ConnectionId) -> Option<&Connection> {

@@ -367,6 +367,8 @@ fn dccp_config(flow: &Flow, dccp: &Dccp, send_ccid: u8, receive_ccid: u8) -> Con
     let mut config = Config::default();
     config.send_ccids = vec![send_ccid];
     config.receive_ccids = vec![receive_ccid];
+    // What a paper measured had none, and a run has an end of its own.
+    config.keep_alive = None;
     config.ecn = dccp.ecn;
     config.ecn_nonce = dccp.ecn_nonce;
     if !dccp.ccid_changes.is_empty() {

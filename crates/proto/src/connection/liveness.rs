@@ -1,4 +1,8 @@
 //! Silence: how long we bear it from the peer, and how long we keep it ourselves.
+//!
+//! An open connection always has a timer here while keep-alive is on: either something waits for
+//! an answer, or the next Sync will. So a peer that vanished is noticed in every open state, one
+//! that only received included. All other states have a deadline of their own (`clock`).
 
 use fairwire_units::{Duration, Instant};
 
@@ -13,6 +17,9 @@ pub(super) struct Liveness {
     idle_timeout: Duration,
     keep_alive: Option<Duration>,
     sent_at: Instant,
+    /// When a packet last arrived, or one left that wants an answer. What else we send does not
+    /// show whether anybody is there.
+    asked_at: Instant,
     /// When the first packet left that wants an answer and has none.
     unanswered_since: Option<Instant>,
 }
@@ -25,6 +32,7 @@ impl Liveness {
                 .keep_alive
                 .map(|every| every.max(SHORTEST_KEEP_ALIVE)),
             sent_at: now,
+            asked_at: now,
             unanswered_since: None,
         }
     }
@@ -33,12 +41,14 @@ impl Liveness {
     pub(super) fn on_sent(&mut self, now: Instant, wants_answer: bool) {
         self.sent_at = now;
         if wants_answer {
+            self.asked_at = now;
             self.unanswered_since.get_or_insert(now);
         }
     }
 
     /// A valid packet arrived.
-    pub(super) fn on_heard(&mut self) {
+    pub(super) fn on_heard(&mut self, now: Instant) {
+        self.asked_at = now;
         self.unanswered_since = None;
     }
 
@@ -47,8 +57,38 @@ impl Liveness {
         Some(self.unanswered_since? + self.idle_timeout)
     }
 
-    /// When to send something, just to be heard.
+    /// When to send a Sync: to be heard, and to hear whether the peer is there.
     pub(super) fn speaks_at(&self) -> Option<Instant> {
-        Some(self.sent_at + self.keep_alive?)
+        Some(self.sent_at.min(self.asked_at) + self.keep_alive?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Config, Duration, Instant, Liveness};
+
+    fn at(seconds: u64) -> Instant {
+        Instant::START + Duration::from_secs(seconds)
+    }
+
+    /// Packets that want no answer put the question off by no more than one interval, however
+    /// many leave.
+    #[test]
+    fn finding_4_talking_is_not_listening() {
+        let config = Config {
+            keep_alive: Some(Duration::from_secs(15)),
+            ..Config::default()
+        };
+        let mut liveness = Liveness::new(at(0), &config);
+        for second in 1..15 {
+            liveness.on_sent(at(second), false);
+            assert_eq!(liveness.speaks_at(), Some(at(15)));
+        }
+        liveness.on_sent(at(15), true);
+        assert_eq!(liveness.speaks_at(), Some(at(30)));
+        assert_eq!(liveness.gives_up_at(), Some(at(45)));
+        liveness.on_heard(at(16));
+        assert_eq!(liveness.speaks_at(), Some(at(30)));
+        assert_eq!(liveness.gives_up_at(), None);
     }
 }

@@ -65,7 +65,7 @@ impl Connection {
         }
         self.sequence.accept(packet_type, seq, ack);
         self.sequence.heard_at = Some(ctx.now);
-        self.liveness.on_heard();
+        self.liveness.on_heard(ctx.now);
         self.ack_floor = None;
         // Step 7.
         if self.is_unexpected(packet_type, seq) {

@@ -11,6 +11,7 @@ use fairwire_wire::{HeadBuf, Kind, Options, Packet, ResetCode, Seq, option_type}
 
 use super::cookie::{self, Binding, Request};
 use super::flow::Flow;
+use super::source::Source;
 use super::{ConnectionId, Endpoint};
 use crate::config::InitCookies;
 use crate::connection::{Connection, Context, Origin};
@@ -105,7 +106,7 @@ impl Endpoint {
     fn admit(&mut self, now: Instant, packet: &Packet<'_>, flow: &Flow) -> Admission {
         let half_open = self.backlog.len();
         let max = self.config.max_connections;
-        if self.connections.len() - self.half_open() >= max {
+        if self.connections.len() - self.half_open() >= max || self.is_share_taken(flow) {
             return Admission::Refuse;
         }
         let crowded =
@@ -127,6 +128,12 @@ impl Endpoint {
             return Admission::Refuse;
         }
         Admission::Keep
+    }
+
+    /// Has the source of `flow` all the connections that one source may have?
+    fn is_share_taken(&self, flow: &Flow) -> bool {
+        let source = Source::of(flow.path.remote.ip());
+        self.incoming.of(source) >= self.config.max_connections_per_source
     }
 
     /// Incoming connections in RESPOND.
@@ -190,13 +197,10 @@ impl Endpoint {
 
     /// A half-open connection goes as if it had never been.
     fn forget(&mut self, slot: usize) {
-        self.live -= 1;
         self.backlog.remove(slot);
         self.spare.remove(slot);
-        self.timers.set(slot, None);
-        if let Some(connection) = self.connections.try_remove(slot) {
-            self.table.remove(&connection.flow);
-        }
+        self.detach(slot);
+        self.connections.try_remove(slot);
     }
 
     /// RFC 4340, 8.1.4 and 8.5, step 11: sends the Response with an Init Cookie and keeps nothing
@@ -272,7 +276,8 @@ impl Endpoint {
         else {
             return refused(self);
         };
-        if self.connections.len() >= self.config.max_connections && !self.evict_spare() {
+        let full = self.connections.len() >= self.config.max_connections && !self.evict_spare();
+        if full || self.is_share_taken(&flow) {
             self.stats.refused += 1;
             return Err(ResetCode::TooBusy);
         }

@@ -1,25 +1,12 @@
 //! Half-open connections: those in RESPOND, which anybody can begin with a forged address.
 
-use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use fairwire_units::Instant;
 
+use super::source::{Census, Source};
+
 const NOWHERE: usize = usize::MAX;
-
-/// Who may have sent a Request: an IPv4 address, or the 64 bits of an IPv6 address that name a
-/// network, for one host has all addresses in it.
-#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
-struct Source(u128);
-
-impl Source {
-    fn of(ip: IpAddr) -> Self {
-        match ip.to_canonical() {
-            IpAddr::V4(ip) => Self(ip.to_ipv6_mapped().to_bits()),
-            IpAddr::V6(ip) => Self(ip.to_bits() & !u128::from(u64::MAX)),
-        }
-    }
-}
 
 /// The half-open connections, each in a place from which any can be drawn.
 #[derive(Debug, Default)]
@@ -27,7 +14,7 @@ pub(super) struct Backlog {
     entries: Vec<Entry>,
     /// Position of each slot among the entries.
     place: Vec<usize>,
-    by_source: BTreeMap<Source, usize>,
+    by_source: Census,
 }
 
 /// One half-open connection.
@@ -45,7 +32,7 @@ impl Backlog {
 
     /// How many come from where `ip` is.
     pub(super) fn of_source(&self, ip: IpAddr) -> usize {
-        self.by_source.get(&Source::of(ip)).copied().unwrap_or(0)
+        self.by_source.of(Source::of(ip))
     }
 
     pub(super) fn insert(&mut self, now: Instant, slot: usize, ip: IpAddr) {
@@ -60,7 +47,7 @@ impl Backlog {
             since: now,
             source,
         });
-        *self.by_source.entry(source).or_default() += 1;
+        self.by_source.add(source);
     }
 
     /// Is `slot` in there?
@@ -81,12 +68,7 @@ impl Backlog {
         if let Some(moved) = self.entries.get(place) {
             self.place[moved.slot] = place;
         }
-        if let Some(count) = self.by_source.get_mut(&source) {
-            *count -= 1;
-            if *count == 0 {
-                self.by_source.remove(&source);
-            }
-        }
+        self.by_source.remove(source);
     }
 
     /// One of them, as `draw` says, and since when it is half open.

@@ -12,11 +12,13 @@ impl Endpoint {
     ///
     /// Valid once [`Endpoint::poll_transmit`] has been drained.
     pub fn next_timeout(&self) -> Option<Instant> {
-        self.timers.peek()
+        let time_wait = self.time_wait.next_timeout();
+        [self.timers.peek(), time_wait].into_iter().flatten().min()
     }
 
     /// The moment of [`Endpoint::next_timeout`] has come.
     pub fn handle_timeout(&mut self, now: Instant) {
+        self.time_wait.purge(now);
         while let Some(slot) = self.timers.pop_due(now) {
             self.with(now, slot, Connection::handle_timeout);
         }
@@ -96,12 +98,10 @@ impl Endpoint {
         let announced = connection.is_announced();
         // A copy of the packet with the Init Cookie could begin it again.
         let time_wait = time_wait || connection.may_begin_again(now);
-        self.live -= 1;
-        self.table.remove(&flow);
+        self.detach(slot);
         if time_wait {
             self.time_wait.insert(now, self.secret.name(&flow));
         }
-        self.timers.set(slot, None);
         if !announced {
             self.connections.remove(slot);
         }

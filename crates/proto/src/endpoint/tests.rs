@@ -33,6 +33,7 @@ mod paths;
 mod quiescence;
 mod rtt_estimate;
 mod short;
+mod silence;
 mod sync;
 mod transfer;
 

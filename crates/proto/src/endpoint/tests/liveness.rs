@@ -33,7 +33,9 @@ fn a_silent_peer_is_given_up_while_data_waits() {
 #[test]
 fn an_idle_connection_stays() {
     let mut pair = Pair::new();
-    let (client, server) = pair.open(Config::default(), Config::default());
+    let mut config = Config::default();
+    config.keep_alive = None;
+    let (client, server) = pair.open(config.clone(), config);
     pair.ends[0].send(pair.now, client, data(1)).unwrap();
     pair.run_for(ms(2_000));
     let sent = pair.log.len();

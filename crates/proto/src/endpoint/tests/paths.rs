@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use bytes::Bytes;
-use fairwire_units::{Ecn, Instant};
+use fairwire_units::{Duration, Ecn, Instant};
 use fairwire_wire::{HeadBuf, Kind, PacketType};
 
 use super::pair::{Dice, Fault, PORT, Pair, SERVICE, data, ms};
@@ -326,6 +326,7 @@ fn many_connections() {
     let mut pair = Pair::new();
     pair.record = false;
     pair.ends[1].config.max_half_open = 20_000;
+    pair.ends[1].config.max_connections_per_source = 20_000;
     pair.ends[1]
         .listen(PORT, &[SERVICE], Config::default())
         .unwrap();
@@ -341,7 +342,7 @@ fn many_connections() {
     pair.run_for(ms(2_000));
     for end in &pair.ends {
         assert_eq!(end.endpoint_stats().connections, 0);
-        assert_eq!(end.next_timeout(), None);
+        assert!(end.connections.iter().all(|(_, c)| c.is_closed()));
     }
     assert_eq!(pair.ends[0].endpoint_stats().time_wait, 10_000);
     let served: Vec<_> = pair.events[1].iter().map(|&(_, id, _)| id).collect();
@@ -349,6 +350,8 @@ fn many_connections() {
         pair.ends[1].release(id);
     }
     assert_eq!(pair.ends[1].connections.len(), 0);
+    pair.run_for(Duration::from_secs(300));
+    assert_eq!(pair.next(), None);
 }
 
 /// A head that was not split from its payload is split here.
