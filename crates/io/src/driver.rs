@@ -11,7 +11,7 @@ use std::task::Waker;
 use tokio::io::Ready;
 use tokio::task::yield_now;
 
-use fairwire_proto::{IcmpError, IcmpQuote, Meta, Path, Payload};
+use fairwire_proto::{IcmpError, IcmpQuote, Meta, Path, Payload, Unreachable};
 use fairwire_units::{Duration, Instant};
 use fairwire_wire::{HeadBuf, Peek};
 
@@ -147,10 +147,13 @@ impl Driver {
     /// Tells the protocol what the system said of a packet that it would not send.
     fn report_failure(&mut self, error: &io::Error) {
         let path = self.batch.path();
+        let unreachable = |why| IcmpError::Unreachable { why };
         let icmp = match error.kind() {
-            io::ErrorKind::NetworkUnreachable
-            | io::ErrorKind::HostUnreachable
-            | io::ErrorKind::ConnectionRefused => IcmpError::Unreachable,
+            // All soft: the system may have meant an earlier datagram, to somebody else. A refusal
+            // certainly is about one, and comes with the error queue.
+            io::ErrorKind::NetworkUnreachable => unreachable(Unreachable::Network),
+            io::ErrorKind::HostUnreachable => unreachable(Unreachable::Host),
+            io::ErrorKind::PermissionDenied => unreachable(Unreachable::NotPermitted),
             _ if quinn_udp::is_msg_size_err(error) => {
                 let route = Route::find(path.local, path.remote).ok();
                 let Some(mtu) = route.and_then(|route| route.mtu) else {

@@ -287,7 +287,12 @@ impl Endpoint {
         let remote = to.named();
         Err(match reason {
             CloseReason::Reset { code, .. } => ConnectError::Refused { remote, code },
-            CloseReason::Unreachable => ConnectError::Unreachable { remote, native },
+            CloseReason::Unreachable { why } => ConnectError::Unreachable {
+                remote,
+                native,
+                why,
+                after,
+            },
             CloseReason::ConnectTimeout => ConnectError::Timeout {
                 remote,
                 native,
@@ -366,16 +371,10 @@ impl Endpoint {
     }
 
     fn no_route(&self, to: Remote, source: io::Error) -> ConnectError {
-        let remote = to.named();
-        match source.kind() {
-            io::ErrorKind::NetworkUnreachable | io::ErrorKind::HostUnreachable => {
-                let native = self.is_native();
-                ConnectError::Unreachable { remote, native }
-            }
-            _ => ConnectError::Resolve {
-                host: remote.to_string(),
-                source,
-            },
+        ConnectError::NoRoute {
+            local: self.handle.local.ip(),
+            remote: to.named(),
+            source,
         }
     }
 }

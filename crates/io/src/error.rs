@@ -5,7 +5,7 @@ use std::fmt;
 use std::io;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
-use fairwire_proto::CloseReason;
+use fairwire_proto::{CloseReason, Unreachable};
 use fairwire_units::Duration;
 use fairwire_wire::ResetCode;
 
@@ -120,12 +120,17 @@ pub enum ConnectError {
         /// Why, in its words.
         code: ResetCode,
     },
-    /// The network, or the peer's host, says that nobody is there.
+    /// The network, or the peer's host, says that packets do not get there: at once if the
+    /// error is hard ([`Unreachable::is_hard`]), else nobody answered in time either.
     Unreachable {
-        /// Where nobody is.
+        /// Where they do not get.
         remote: SocketAddr,
         /// Was it asked directly in IP?
         native: bool,
+        /// What the network says.
+        why: Unreachable,
+        /// The time given.
+        after: Duration,
     },
     /// Nobody answered in time.
     Timeout {
@@ -137,6 +142,15 @@ pub enum ConnectError {
         after: Duration,
         /// Datagrams that came meanwhile and were not DCCP: something else listens there.
         not_dccp: u64,
+    },
+    /// The system names no way from the endpoint to the remote, so nothing was sent.
+    NoRoute {
+        /// Where the endpoint is bound.
+        local: IpAddr,
+        /// Where to.
+        remote: SocketAddr,
+        /// What the system says.
+        source: io::Error,
     },
     /// The remote has no UDP port, and the endpoint sends in UDP.
     NoUdpPort {
@@ -188,17 +202,10 @@ impl fmt::Display for ConnectError {
             }
             Self::Unreachable {
                 remote,
-                native: true,
-            } => write!(
-                f,
-                "{remote} is unreachable: nobody there speaks DCCP directly in IP (protocol 33); \
-                 is the server running, and does it use native DCCP?"
-            ),
-            Self::Unreachable { remote, .. } => write!(
-                f,
-                "{remote} is unreachable: is the server running, and is UDP port {} right?",
-                remote.port()
-            ),
+                native,
+                why,
+                after,
+            } => unreachable(f, *remote, *native, *why, *after),
             Self::Timeout {
                 remote,
                 native: true,
@@ -224,6 +231,11 @@ impl fmt::Display for ConnectError {
                 f,
                 "{remote} answers, but not in DCCP ({not_dccp} foreign datagrams): another program has that port"
             ),
+            Self::NoRoute {
+                local,
+                remote,
+                source,
+            } => no_route(f, *local, *remote, source),
             Self::NoUdpPort { remote } => write!(
                 f,
                 "{remote} has no UDP port, and this endpoint sends in UDP: name one, or use a native endpoint"
@@ -231,6 +243,67 @@ impl fmt::Display for ConnectError {
             Self::Ended { reason } => write!(f, "the handshake failed: {}", Reason(*reason)),
             Self::EndpointGone => f.write_str("the endpoint is shut down"),
         }
+    }
+}
+
+/// Why nothing can be sent from here to there, and what to do about it.
+fn no_route(
+    f: &mut fmt::Formatter<'_>,
+    local: IpAddr,
+    remote: SocketAddr,
+    source: &io::Error,
+) -> fmt::Result {
+    write!(f, "this host has no way to {remote}")?;
+    if !local.is_unspecified() {
+        write!(f, " from {local}")?;
+    }
+    write!(f, " ({source}): ")?;
+    f.write_str(match source.kind() {
+        io::ErrorKind::NetworkUnreachable | io::ErrorKind::HostUnreachable => {
+            "is it connected, and does it have addresses of that family?"
+        }
+        io::ErrorKind::AddrNotAvailable => "has the endpoint's address gone? Bind another endpoint",
+        io::ErrorKind::PermissionDenied => {
+            "it is a broadcast address of a network here, which DCCP does not use, or a route or \
+             a rule of this host forbids it"
+        }
+        _ => "is the address right?",
+    })
+}
+
+/// What the network said of a remote, and what to do about it.
+fn unreachable(
+    f: &mut fmt::Formatter<'_>,
+    remote: SocketAddr,
+    native: bool,
+    why: Unreachable,
+    after: Duration,
+) -> fmt::Result {
+    if why.is_hard() {
+        write!(f, "{remote} is unreachable: {why} (ICMP); ")?;
+    } else {
+        write!(
+            f,
+            "{remote} did not answer within {after}, and is unreachable: {why}; "
+        )?;
+    }
+    match why {
+        Unreachable::Port => write!(
+            f,
+            "is the server running, and is UDP port {} right?",
+            remote.port()
+        ),
+        Unreachable::Protocol if native => f.write_str(
+            "nobody there speaks DCCP directly in IP (protocol 33): is the server running, and \
+             does it use native DCCP?",
+        ),
+        Unreachable::Prohibited if native => {
+            f.write_str("do firewalls let IP protocol 33 pass? DCCP in UDP may get through")
+        }
+        Unreachable::Prohibited => write!(f, "do firewalls let UDP port {} pass?", remote.port()),
+        Unreachable::NotPermitted => f.write_str("look at the firewall rules of this host"),
+        Unreachable::Host => f.write_str("is the address right, and the host up?"),
+        _ => f.write_str("is the address right, and is this host connected?"),
     }
 }
 
@@ -242,7 +315,7 @@ fn has_port(host: &str) -> bool {
 impl Error for ConnectError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
-            Self::Resolve { source, .. } => Some(source),
+            Self::Resolve { source, .. } | Self::NoRoute { source, .. } => Some(source),
             Self::Bind(error) => Some(error),
             Self::Begin(error) => Some(error),
             _ => None,
@@ -367,7 +440,9 @@ impl fmt::Display for Reason {
                 )
             }
             CloseReason::ConnectTimeout => f.write_str("nobody answered"),
-            CloseReason::Unreachable => f.write_str("the peer became unreachable"),
+            CloseReason::Unreachable { why } => {
+                write!(f, "the peer is gone: its host says that {why} (ICMP)")
+            }
             CloseReason::IdleTimeout => f.write_str("the peer fell silent"),
             CloseReason::CloseTimeout => f.write_str("the peer did not answer our Close"),
             CloseReason::Aborted => f.write_str("the connection was aborted here"),

@@ -71,7 +71,7 @@ pub use fairwire_proto::{
     Ccid2Config, Ccid3Config, ChangeCcidError, CloseReason, Config, ConnectError as BeginError,
     DamagedData, DataChecksum, DatagramId, Direction, EndpointConfig, EndpointStats, Fate,
     FeedbackRate, Gauges, IdleRule, InitCookies, Law, ListenError, PathMtuDiscovery, QueueLimits,
-    QueuePolicy, Segment, Stats,
+    QueuePolicy, Segment, Stats, Unreachable,
 };
 pub use fairwire_units::{Duration, Ecn, Rate};
 pub use fairwire_wire::udp::PORT as DCCP_UDP_PORT;

@@ -258,7 +258,7 @@ fn ecn(mark: Option<EcnCodepoint>) -> Ecn {
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::{MAX_ERRORS, Socket};
-    use fairwire_proto::IcmpError;
+    use fairwire_proto::{IcmpError, Unreachable};
     use std::net::{IpAddr, Ipv4Addr, UdpSocket};
     use std::time::Duration;
 
@@ -286,7 +286,8 @@ mod tests {
             socket.drain_errors(|found| {
                 part += 1;
                 assert_eq!(found.remote, there);
-                assert_eq!(found.error, IcmpError::Unreachable);
+                let why = Unreachable::Port;
+                assert_eq!(found.error, IcmpError::Unreachable { why });
                 assert_eq!(found.local, Some(IpAddr::V4(Ipv4Addr::LOCALHOST)));
                 assert_eq!(found.quote.len(), 40);
             });

@@ -9,7 +9,8 @@
 //!   [`application`]: the calls that fill and empty them.
 //! - [`dropped`] and [`reported`]: Data Dropped and Slow Receiver, from either side; [`codes`]: their memory.
 //! - [`integrity`]: checksum coverage and Data Checksums.
-//! - [`clock`]: every timer; [`backoff`]: retransmission; [`liveness`]: silence.
+//! - [`clock`]: every timer; [`backoff`]: retransmission; [`liveness`]: silence; [`unreachable`]:
+//!   ICMP errors.
 //! - [`features`]: what negotiation agreed; [`window`]: the Sequence Window to ask for; [`short`]:
 //!   24-bit sequence numbers.
 //! - [`halves`]: made, and replaced in mid-connection.
@@ -47,6 +48,7 @@ mod size;
 mod sync;
 mod timestamp;
 mod transmit;
+mod unreachable;
 mod window;
 
 use std::collections::VecDeque;
@@ -75,6 +77,7 @@ use sequence::Sequence;
 use short::ShortWatch;
 use sync::Syncs;
 use timestamp::Timestamps;
+use unreachable::Unreached;
 use window::WindowWatch;
 
 pub(crate) use seal::{seal, verify};
@@ -171,6 +174,7 @@ pub(crate) struct Connection {
     /// The ECN nonces to send.
     nonces: NonceSource,
     liveness: Liveness,
+    unreached: Unreached,
     due: Due,
     /// Retransmission of the packet that the state repeats.
     retry: Backoff,
@@ -246,6 +250,7 @@ impl Connection {
             syncs: Syncs::new(),
             nonces: NonceSource::new(origin.nonce_key),
             liveness: Liveness::new(now, &config),
+            unreached: Unreached::default(),
             due: Due::default(),
             retry: Backoff::new(handshake::FIRST_RETRY),
             deadline: None,

@@ -87,8 +87,8 @@ pub struct Endpoint {
     ready: VecDeque<usize>,
     /// Which slots stand in there.
     is_ready: Vec<bool>,
-    /// Slots in REQUEST, for ICMP errors that name no port.
-    connecting: BTreeSet<usize>,
+    /// Connections in REQUEST by path, for ICMP errors that name no port.
+    connecting: BTreeSet<(Path, usize)>,
     /// Connections in RESPOND, and those of them whose clients have an Init Cookie as well.
     backlog: Backlog,
     spare: Backlog,
@@ -209,7 +209,7 @@ impl Endpoint {
         let origin = self.origin(now, flow, Role::Client, service, Arc::new(config));
         let id = origin.id;
         let slot = self.add(Connection::connect(now, origin));
-        self.connecting.insert(slot);
+        self.connecting.insert((flow.path, slot));
         self.with(now, slot, |_, _| {});
         Ok(id)
     }

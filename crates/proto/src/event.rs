@@ -5,6 +5,7 @@ use fairwire_wire::{DropCode, ResetCode, Seq};
 
 use crate::endpoint::ConnectionId;
 use crate::payload::Payload;
+use crate::transmit::Unreachable;
 
 /// The name of one datagram given to `send`; counts up from zero within a connection.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
@@ -59,8 +60,13 @@ pub enum CloseReason {
     },
     /// Nobody answered within the connect timeout.
     ConnectTimeout,
-    /// The network says that nobody is there.
-    Unreachable,
+    /// The network, or the peer's host, says that packets do not get to the peer: an attempt ended
+    /// at once by a hard error, or after `Config::connect_timeout` if the error was soft; or an open
+    /// connection whose peer's host twice said that its port or protocol is gone.
+    Unreachable {
+        /// What it says.
+        why: Unreachable,
+    },
     /// The peer fell silent for longer than the idle timeout.
     IdleTimeout,
     /// The peer did not answer our Close.

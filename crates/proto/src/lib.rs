@@ -38,4 +38,4 @@ pub use endpoint::{ChangeCcidError, ConnectError, ConnectionId, Endpoint, Listen
 pub use event::{CloseReason, DatagramId, Direction, Event, Fate, Received};
 pub use payload::Payload;
 pub use stats::{EndpointStats, Stats};
-pub use transmit::{Encapsulation, IcmpError, IcmpQuote, Meta, Path, Transmit};
+pub use transmit::{Encapsulation, IcmpError, IcmpQuote, Meta, Path, Transmit, Unreachable};

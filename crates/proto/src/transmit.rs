@@ -1,5 +1,6 @@
 //! What crosses the seam between the protocol and the network.
 
+use std::fmt;
 use std::net::SocketAddr;
 
 use fairwire_units::Ecn;
@@ -72,8 +73,11 @@ pub struct Transmit {
 /// An ICMP error, reduced to what a DCCP endpoint can act on (RFC 4340, section 14.1; RFC 5927).
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum IcmpError {
-    /// Nobody listens there: port, host, network or protocol unreachable.
-    Unreachable,
+    /// The packet did not get to a program that takes it.
+    Unreachable {
+        /// What kept it.
+        why: Unreachable,
+    },
     /// The packet did not fit; the next hop takes this many bytes.
     TooBig {
         /// MTU of the next hop, bytes.
@@ -81,12 +85,62 @@ pub enum IcmpError {
     },
 }
 
+/// What keeps packets from a peer, in the words of the network or of this host.
+///
+/// RFC 1122, 4.2.3.9, and RFC 5461 tell soft errors, which may pass while the routes change, from
+/// hard ones, which do not. [`is_hard`](Self::is_hard) says which is which.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum Unreachable {
+    /// A router, or this host, has no route to the peer's network. Soft.
+    Network,
+    /// The last router does not find the peer's host. Soft.
+    Host,
+    /// The packet passed more routers than it may: the routes form a loop, or the way is too long. Soft.
+    HopLimit,
+    /// This host did not let the packet out: a firewall rule, or a table that is full. Soft.
+    NotPermitted,
+    /// A router or firewall forbids it. Hard for an attempt to connect only: a policy that did not
+    /// exist when a connection began may be gone again soon (RFC 5927, 5.2).
+    Prohibited,
+    /// The peer's host does not speak the protocol. Hard.
+    Protocol,
+    /// No program of the peer's host has the port. Hard.
+    Port,
+}
+
+impl Unreachable {
+    /// Is there no point in trying again, so that an attempt to connect ends?
+    pub fn is_hard(self) -> bool {
+        matches!(self, Self::Prohibited | Self::Protocol | Self::Port)
+    }
+
+    /// Does the peer's own host say that nothing is left there of an open connection?
+    pub(crate) fn ends_open(self) -> bool {
+        matches!(self, Self::Protocol | Self::Port)
+    }
+}
+
+impl fmt::Display for Unreachable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Network => "no route leads to its network",
+            Self::Host => "its host is not found on its network",
+            Self::HopLimit => "packets are lost on a route that is too long or a loop",
+            Self::NotPermitted => "this host does not let the packets out",
+            Self::Prohibited => "a firewall or router on the way forbids it",
+            Self::Protocol => "its host does not speak the protocol",
+            Self::Port => "no program there has the port",
+        })
+    }
+}
+
 /// What an ICMP error quotes of the packet it is about: the DCCP header, at least its ports.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct IcmpQuote<'a> {
     /// What happened.
     pub error: IcmpError,
-    /// The first bytes of our DCCP packet as quoted; may be as short as eight, or empty where
-    /// the socket tells only that the UDP path failed.
+    /// The first bytes of our DCCP packet as quoted. RFC 792 asks for eight bytes behind the IP
+    /// header: of a native packet those are the ports and no number, of one in UDP nothing.
     pub head: &'a [u8],
 }

@@ -4,6 +4,20 @@
 //! address that the datagram was sent to, the bytes that the ICMP message quotes of it, and, in
 //! control messages that are read here by hand, the kind of error and the address that the ICMP message
 //! was sent to, which is the one that the datagram came from.
+//!
+//! Which error means what (soft ones may pass, RFC 1122, 4.2.3.9, and RFC 5461; hard ones end an
+//! attempt to connect; those of the peer's own host, port and protocol, may end an open connection):
+//!
+//! | ICMP type, code (RFC 792, RFC 1812) | `ICMPv6` (RFC 4443) | meaning | |
+//! |---|---|---|---|
+//! | 3, 4 | 2 | packet too big | path MTU |
+//! | 3, 0 no route, 5 source route, 6 unknown, 11 not for this class | 1, 0 no route, 2 scope, 7 source route | [`Network`](Unreachable::Network) | soft |
+//! | 3, 1 no host, 7 unknown, 8 isolated, 12 not for this class, 14, 15 precedence, and codes to come | 1, 3 no address, and codes to come | [`Host`](Unreachable::Host) | soft |
+//! | 11, 0 | 3, 0 | [`HopLimit`](Unreachable::HopLimit) | soft |
+//! | 3, 9, 10, 13 | 1, 1, 5 source address, 6 rejected route | [`Prohibited`](Unreachable::Prohibited) | hard for attempts (RFC 5927, 5.2) |
+//! | 3, 2 | 4, 1 next header unknown | [`Protocol`](Unreachable::Protocol) | hard |
+//! | 3, 3 | 1, 4 | [`Port`](Unreachable::Port) | hard |
+//! | all others: reassembly, parameters, source quench, redirect | | | ignored |
 
 use std::io::IoSliceMut;
 use std::mem::{MaybeUninit, size_of};
@@ -11,7 +25,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 
 use rustix::net::{RecvAncillaryBuffer, RecvFlags, recvmsg};
 
-use fairwire_proto::IcmpError;
+use fairwire_proto::{IcmpError, Unreachable};
 
 use super::{NetworkError, canonical};
 
@@ -130,21 +144,24 @@ fn icmp_error(data: &[u8]) -> Option<IcmpError> {
     // u32 errno; u8 origin, type, code, pad; u32 info; u32 data.
     let &[_, _, _, _, origin, kind, code, _, i0, i1, i2, i3] = data.first_chunk::<12>()?;
     let mtu = u32::from_ne_bytes([i0, i1, i2, i3]);
-    match (origin, kind, code) {
-        // RFC 792, fragmentation needed; RFC 4443, packet too big. An IPv6 host without DCCP says
-        // that it does not know the next header: RFC 4443, 3.4, code 1.
-        (ORIGIN_ICMP, 3, 4) | (ORIGIN_ICMP6, 2, _) => Some(IcmpError::TooBig { mtu }),
-        (ORIGIN_ICMP, 3, _) | (ORIGIN_ICMP6, 1, _) | (ORIGIN_ICMP6, 4, 1) => {
-            Some(IcmpError::Unreachable)
-        }
-        _ => None,
-    }
+    let why = match (origin, kind, code) {
+        (ORIGIN_ICMP, 3, 4) | (ORIGIN_ICMP6, 2, _) => return Some(IcmpError::TooBig { mtu }),
+        (ORIGIN_ICMP, 3, 0 | 5 | 6 | 11) | (ORIGIN_ICMP6, 1, 0 | 2 | 7) => Unreachable::Network,
+        (ORIGIN_ICMP, 3, 9 | 10 | 13) | (ORIGIN_ICMP6, 1, 1 | 5 | 6) => Unreachable::Prohibited,
+        (ORIGIN_ICMP, 3, 2) | (ORIGIN_ICMP6, 4, 1) => Unreachable::Protocol,
+        (ORIGIN_ICMP, 3, 3) | (ORIGIN_ICMP6, 1, 4) => Unreachable::Port,
+        (ORIGIN_ICMP, 11, 0) | (ORIGIN_ICMP6, 3, 0) => Unreachable::HopLimit,
+        // A code that is not known ends nothing.
+        (ORIGIN_ICMP, 3, _) | (ORIGIN_ICMP6, 1, _) => Unreachable::Host,
+        _ => return None,
+    };
+    Some(IcmpError::Unreachable { why })
 }
 
 #[cfg(test)]
 mod tests {
     use super::{Told, told};
-    use fairwire_proto::IcmpError;
+    use fairwire_proto::{IcmpError, Unreachable};
 
     fn message(level: i32, kind: i32, data: &[u8]) -> Vec<u8> {
         let len = size_of::<usize>() + 8 + data.len();
@@ -166,24 +183,30 @@ mod tests {
             data.extend([0; 20]);
             data
         };
+        let unreachable = |why| Some(IcmpError::Unreachable { why });
         for (level, kind, data, expected) in [
-            (0, 11, error(2, 3, 3, 0), Some(IcmpError::Unreachable)),
+            (0, 11, error(2, 3, 3, 0), unreachable(Unreachable::Port)),
             (
                 0,
                 11,
                 error(2, 3, 4, 1_400),
                 Some(IcmpError::TooBig { mtu: 1_400 }),
             ),
-            (41, 25, error(3, 1, 4, 0), Some(IcmpError::Unreachable)),
+            (41, 25, error(3, 1, 4, 0), unreachable(Unreachable::Port)),
             (
                 41,
                 25,
                 error(3, 2, 0, 1_280),
                 Some(IcmpError::TooBig { mtu: 1_280 }),
             ),
-            (41, 25, error(3, 4, 1, 6), Some(IcmpError::Unreachable)),
+            (
+                41,
+                25,
+                error(3, 4, 1, 6),
+                unreachable(Unreachable::Protocol),
+            ),
             (41, 25, error(3, 4, 0, 6), None),
-            (0, 11, error(2, 11, 0, 0), None),
+            (0, 11, error(2, 11, 1, 0), None),
             (0, 11, error(1, 3, 3, 0), None),
         ] {
             let mut control = timestamp.clone();
@@ -192,6 +215,35 @@ mod tests {
             let told = told(&control);
             assert_eq!(told.error, expected, "{level} {kind} {data:?}");
             assert_eq!(told.local, None, "{level} {kind} {data:?}");
+        }
+    }
+
+    /// RFC 1122, 4.2.3.9, and RFC 5461: whatever type and code a router sends, only port, protocol and
+    /// prohibition are hard, in both families; a code that nobody has defined yet is soft.
+    #[test]
+    fn finding_12_soft_and_hard_are_told_apart() {
+        let hard = [
+            (2, 3, 2),
+            (2, 3, 3),
+            (2, 3, 9),
+            (2, 3, 10),
+            (2, 3, 13),
+            (3, 1, 1),
+            (3, 1, 4),
+            (3, 1, 5),
+            (3, 1, 6),
+            (3, 4, 1),
+        ];
+        for (origin, kind, code) in (0..=255_u8)
+            .flat_map(|kind| (0..=255).flat_map(move |code| [(2, kind, code), (3, kind, code)]))
+        {
+            let data = [113, 0, 0, 0, origin, kind, code, 0, 0, 0, 0, 0];
+            let told = super::icmp_error(&data);
+            let is_hard = matches!(told, Some(IcmpError::Unreachable { why }) if why.is_hard());
+            let expected = hard.contains(&(origin, kind, code));
+            assert_eq!(is_hard, expected, "{origin} {kind} {code}: {told:?}");
+            let unreachable = matches!((origin, kind), (2, 3) | (3, 1));
+            assert!(!unreachable || told.is_some(), "{origin} {kind} {code}");
         }
     }
 
@@ -228,7 +280,8 @@ mod tests {
             let info = message(level, kind, data);
             for control in [[info.clone(), error.clone()], [error.clone(), info.clone()]] {
                 let told = told(&control.concat());
-                assert_eq!(told.error, Some(IcmpError::Unreachable));
+                let why = Unreachable::Port;
+                assert_eq!(told.error, Some(IcmpError::Unreachable { why }));
                 let local = local.map(|ip| ip.parse().expect("an address"));
                 assert_eq!(told.local, local, "{level} {data:?}");
             }

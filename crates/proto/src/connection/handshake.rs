@@ -9,7 +9,7 @@ use super::backoff::Backoff;
 use super::dropped::Fit;
 use super::{Connection, Context, Origin, State};
 use crate::endpoint::{Reset, TWO_MSL};
-use crate::event::{CloseReason, Event};
+use crate::event::Event;
 use crate::feature::Role;
 use crate::transmit::Transmit;
 
@@ -271,16 +271,6 @@ impl Connection {
         {
             let written = encoder.option(&cookie);
             debug_assert!(written.is_ok(), "cookies kept fit into half a head");
-        }
-    }
-
-    /// The network says that nobody is there (RFC 4340, section 14.1; RFC 5927): believed only
-    /// while nothing else was heard, and only about a Request that we sent. `seq` is its number,
-    /// if the quote was long enough to tell. RFC 5596, 2.2.2: about a Listen it is not believed.
-    pub(crate) fn on_unreachable(&mut self, ctx: &mut Context<'_>, seq: Option<Seq>) {
-        let ours = seq.is_none_or(|seq| seq.in_window(self.sequence.iss, self.sequence.gss));
-        if self.state == State::Request && ours {
-            self.end(ctx, CloseReason::Unreachable, false);
         }
     }
 }

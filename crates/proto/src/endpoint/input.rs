@@ -7,7 +7,7 @@ use super::Endpoint;
 use super::flow::Flow;
 use crate::connection::{State, verify};
 use crate::payload::Payload;
-use crate::transmit::{IcmpError, IcmpQuote, Meta, Path};
+use crate::transmit::{Encapsulation, IcmpError, IcmpQuote, Meta, Path, Unreachable};
 
 impl Endpoint {
     /// A datagram arrived: `head` is the DCCP header with its options, `payload` the rest.
@@ -93,40 +93,49 @@ impl Endpoint {
 
     /// An ICMP error arrived about a packet of ours along `path`.
     pub fn handle_icmp(&mut self, now: Instant, path: Path, quote: IcmpQuote<'_>) {
-        if let IcmpError::TooBig { mtu } = quote.error {
-            return self.handle_too_big(now, path, mtu, quote.head);
+        match quote.error {
+            IcmpError::TooBig { mtu } => self.handle_too_big(now, path, mtu, quote.head),
+            IcmpError::Unreachable { why } => self.handle_unreachable(now, path, why, quote.head),
         }
-        let Some(&[s0, s1, d0, d1]) = quote.head.first_chunk() else {
-            // RFC 6773, 3.6: only the UDP path is known; every attempt along it has failed.
-            let attempts: Vec<usize> = self.connecting.iter().copied().collect();
-            for slot in attempts {
-                if self
-                    .connections
-                    .get(slot)
-                    .is_some_and(|c| c.flow.path == path)
-                {
-                    self.with(now, slot, |connection, ctx| {
-                        connection.on_unreachable(ctx, None);
-                    });
-                }
+    }
+
+    /// A packet of ours did not get to the peer.
+    fn handle_unreachable(&mut self, now: Instant, path: Path, why: Unreachable, head: &[u8]) {
+        let shortest = match path.encapsulation {
+            // RFC 792: eight bytes behind the IP header at least.
+            Encapsulation::Native => 8,
+            Encapsulation::Udp => PORTS_LEN,
+        };
+        if head.len() < shortest {
+            if path.encapsulation == Encapsulation::Udp {
+                // RFC 6773, 3.6: only the UDP path is known; every attempt along it has failed.
+                self.tell_attempts(now, path, why);
             }
             return;
-        };
-        let flow = Flow {
-            path,
-            local_port: u16::from_be_bytes([s0, s1]),
-            remote_port: u16::from_be_bytes([d0, d1]),
-        };
-        // RFC 4340, 14.1: sixteen bytes include the number, fewer do not.
-        let seq = quote.head.first_chunk::<16>().map(|head| {
-            let number = head[10..]
-                .iter()
-                .fold(0, |n, &byte| n << 8 | u64::from(byte));
-            Seq::new(number)
-        });
-        if let Some(slot) = self.table.find(&flow) {
+        }
+        let seq = quoted_number(head);
+        if seq.is_none() && head.len() >= NUMBERED_LEN {
+            return; // The quote could prove itself and does not.
+        }
+        if let Some(slot) = quoted_flow(path, head).and_then(|flow| self.table.find(&flow)) {
             self.with(now, slot, |connection, ctx| {
-                connection.on_unreachable(ctx, seq);
+                connection.on_unreachable(ctx, seq, why);
+            });
+        }
+    }
+
+    /// Tells the attempts to connect along `path`, and nobody else.
+    fn tell_attempts(&mut self, now: Instant, path: Path, why: Unreachable) {
+        let mut from = 0;
+        while let Some(slot) = self
+            .connecting
+            .range((path, from)..=(path, usize::MAX))
+            .next()
+        {
+            let slot = slot.1;
+            from = slot + 1;
+            self.with(now, slot, |connection, ctx| {
+                connection.on_unreachable(ctx, None, why);
             });
         }
     }
@@ -135,15 +144,7 @@ impl Endpoint {
     fn handle_too_big(&mut self, now: Instant, path: Path, mtu: u32, head: &[u8]) {
         // RFC 6773, 3.6: without the DCCP ports it may be about any connection of this path, and
         // without a number it proves nothing: nobody is bothered.
-        let Some(&[s0, s1, d0, d1]) = head.first_chunk() else {
-            return;
-        };
-        let flow = Flow {
-            path,
-            local_port: u16::from_be_bytes([s0, s1]),
-            remote_port: u16::from_be_bytes([d0, d1]),
-        };
-        if let Some(slot) = self.table.find(&flow) {
+        if let Some(slot) = quoted_flow(path, head).and_then(|flow| self.table.find(&flow)) {
             self.with(now, slot, |connection, ctx| {
                 connection.on_too_big(ctx, quoted_number(head), mtu);
             });
@@ -159,17 +160,35 @@ impl Endpoint {
             self.backlog.remove(slot);
             self.spare.remove(slot);
         }
-        if before == State::Request {
-            self.connecting.remove(&slot);
+        if before == State::Request
+            && let Some(connection) = self.connections.get(slot)
+        {
+            self.connecting.remove(&(connection.flow.path, slot));
         }
     }
+}
+
+/// Bytes of a quoted header that name its flow.
+const PORTS_LEN: usize = 4;
+
+/// Bytes of a quoted header that hold its sequence number (RFC 4340, 14.1).
+const NUMBERED_LEN: usize = 16;
+
+/// The flow of a packet of ours that is quoted; `None` if the quote ends within the ports.
+fn quoted_flow(path: Path, head: &[u8]) -> Option<Flow> {
+    let &[s0, s1, d0, d1] = head.first_chunk::<PORTS_LEN>()?;
+    Some(Flow {
+        path,
+        local_port: u16::from_be_bytes([s0, s1]),
+        remote_port: u16::from_be_bytes([d0, d1]),
+    })
 }
 
 /// The sequence number in a quoted header, if the quote is long enough (RFC 4340, 14.1: sixteen
 /// bytes are). Short numbers do not count: 24 bits are too easy to guess.
 fn quoted_number(head: &[u8]) -> Option<Seq> {
     const IS_LONG: u8 = 1;
-    let head = head.first_chunk::<16>()?;
+    let head = head.first_chunk::<NUMBERED_LEN>()?;
     let number = head[10..]
         .iter()
         .fold(0, |n, &byte| n << 8 | u64::from(byte));

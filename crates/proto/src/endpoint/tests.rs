@@ -36,6 +36,7 @@ mod short;
 mod silence;
 mod sync;
 mod transfer;
+mod unreachable;
 
 use fairwire_units::Ecn;
 use fairwire_wire::{Encoder, HeadBuf, Kind, PacketType, Ports, ResetCode, Seq, SeqNo};

@@ -4,7 +4,9 @@ use fairwire_units::{Duration, Instant};
 use fairwire_wire::{DccpOption, Kind, PacketType, ResetCode, Seq, SeqNo, ServiceCode};
 
 use super::pair::{Dice, Fault, PORT, Pair, SERVICE, data, ms};
-use crate::{CloseReason, Config, ConnectError, Event, IcmpError, IcmpQuote, ListenError};
+use crate::{
+    CloseReason, Config, ConnectError, Event, IcmpError, IcmpQuote, ListenError, Unreachable,
+};
 
 fn closed(reason: CloseReason) -> Event {
     Event::Closed { reason }
@@ -445,8 +447,8 @@ fn item_16_repeated_requests_get_new_responses() {
     assert!(pair.ends[1].recv(server).is_none());
 }
 
-/// RFC 5927 and RFC 4340, 14.1: "unreachable" ends an attempt if it is about our Request, and
-/// never an open connection; short quotes are read as far as they go.
+/// RFC 5927 and RFC 4340, 14.1: a hard error ends an attempt at once if it quotes the number of our
+/// Request, and no open connection; short quotes are read as far as they go.
 #[test]
 fn item_30_unreachable_ends_an_attempt_only() {
     let unreachable = |head: &[u8]| {
@@ -458,17 +460,23 @@ fn item_30_unreachable_ends_an_attempt_only() {
             *byte ^= new;
         }
         quote.truncate(head.len());
-        let error = IcmpError::Unreachable;
+        let error = IcmpError::Unreachable {
+            why: Unreachable::Port,
+        };
         let quote = IcmpQuote {
             error,
             head: &quote,
         };
         pair.ends[0].handle_icmp(pair.now, pair.path(0), quote);
         pair.drain();
-        pair.told(0) == [closed(CloseReason::Unreachable)]
+        pair.told(0)
+            == [closed(CloseReason::Unreachable {
+                why: Unreachable::Port,
+            })]
     };
-    for len in [0, 1, 2, 3, 4, 8, 15, 16, 20] {
-        assert!(unreachable(&vec![0; len]), "{len} bytes");
+    for len in [0, 1, 2, 3, 4, 7, 8, 15, 16, 20] {
+        let proves_itself = len >= 16;
+        assert_eq!(unreachable(&vec![0; len]), proves_itself, "{len} bytes");
     }
     let mut other_port = [0; 8];
     other_port[3] = 1;
@@ -476,10 +484,18 @@ fn item_30_unreachable_ends_an_attempt_only() {
     let mut other_number = [0; 16];
     other_number[12] = 1;
     assert!(!unreachable(&other_number));
+    let mut short_number = [0; 16];
+    short_number[8] = 1;
+    assert!(!unreachable(&short_number));
 
     let mut pair = Pair::new();
     let (client, _) = pair.open(Config::default(), Config::default());
-    for error in [IcmpError::Unreachable, IcmpError::TooBig { mtu: 68 }] {
+    for error in [
+        IcmpError::Unreachable {
+            why: Unreachable::Port,
+        },
+        IcmpError::TooBig { mtu: 68 },
+    ] {
         let quote = IcmpQuote { error, head: &[] };
         pair.ends[0].handle_icmp(pair.now, pair.path(0), quote);
         let head = &pair.log[0].head.clone();

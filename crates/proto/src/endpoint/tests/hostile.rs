@@ -7,7 +7,9 @@ use proptest::prelude::*;
 use super::pair::{Dice, Fault, Pair, SERVICE, data, ms};
 use super::{Wire, kind_of};
 use crate::connection::seal;
-use crate::{Config, ConnectionId, Encapsulation, Event, IcmpError, IcmpQuote, Meta, Payload};
+use crate::{
+    Config, ConnectionId, Encapsulation, Event, IcmpError, IcmpQuote, Meta, Payload, Unreachable,
+};
 
 /// How far a pair has come before the hostile packets arrive.
 fn staged(stage: u8) -> (Pair, ConnectionId) {
@@ -246,7 +248,7 @@ proptest! {
                 7 if wait < 20 => end.abort(now, id),
                 8 => {
                     let head = [wait as u8; 16];
-                    let error = IcmpError::Unreachable;
+                    let error = IcmpError::Unreachable { why: Unreachable::Port };
                     let path = pair.path(side);
                     let quote = IcmpQuote { error, head: &head[..(wait as usize % 17)] };
                     pair.ends[side].handle_icmp(now, path, quote);

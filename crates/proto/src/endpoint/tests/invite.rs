@@ -11,6 +11,7 @@ use super::{forged, kind_of};
 use crate::connection::seal;
 use crate::{
     CloseReason, Config, ConnectError, ConnectionId, Event, IcmpError, IcmpQuote, Payload,
+    Unreachable,
 };
 
 /// The client's port in all these tests.
@@ -228,7 +229,9 @@ fn errors_about_a_listen_are_soft() {
     invite(&mut pair);
     let listen = pair.log[0].head.clone();
     for head in [&listen[..], &listen[..8], &[]] {
-        let error = IcmpError::Unreachable;
+        let error = IcmpError::Unreachable {
+            why: Unreachable::Port,
+        };
         let quote = IcmpQuote { error, head };
         pair.ends[1].handle_icmp(pair.now, pair.path(1), quote);
     }

@@ -1,0 +1,115 @@
+//! ICMP errors that say that packets do not get to the peer (RFC 4340, section 14.1).
+//!
+//! Anybody can send one, so its effect depends on what it proves (RFC 5927). It proves itself by the
+//! 48-bit number of a packet of ours that is still in the network.
+//!
+//! - **An attempt to connect** ends at once if a hard error quotes the number of one of its Requests.
+//!   A hard error whose quote is too short for a number (RFC 6773, 3.6) ends it only when another
+//!   Request has left and met the same. A soft error ends nothing: Requests go on until
+//!   `Config::connect_timeout`, and the reason then is what the network said.
+//! - **An open or closing connection** needs two errors from the peer's own host (port or protocol)
+//!   that prove themselves, the second about a packet that left after the first came, and nothing
+//!   heard from the peer in between. The first makes us ask with a Sync. One guess of a number out of
+//!   2^48 would be as hard as that of a Reset; the second protects from what RFC 5927, 5.2, warns
+//!   of: a firewall that is restarted, or a route that leads to the wrong host for a moment, rejects
+//!   a packet or two of a connection that would live on.
+//! - **A half-open connection of a server, and one that invites its client**, go by their timers
+//!   (RFC 5596, 2.2.2).
+
+use fairwire_units::Instant;
+use fairwire_wire::{ResetCode, Seq};
+
+use super::{Connection, Context, State};
+use crate::event::CloseReason;
+use crate::transmit::Unreachable;
+
+/// What the network has said against the connection.
+#[derive(Debug, Default)]
+pub(super) struct Unreached {
+    /// The last error that an attempt to connect met.
+    said: Option<Unreachable>,
+    /// When an error came that needs another to confirm it, and GSS at that time.
+    doubt: Option<(Instant, Seq)>,
+}
+
+impl Unreached {
+    /// Why an attempt to connect that nobody answered is over.
+    pub(super) fn timeout_reason(&self) -> CloseReason {
+        match self.said {
+            Some(why) => CloseReason::Unreachable { why },
+            None => CloseReason::ConnectTimeout,
+        }
+    }
+
+    /// Is an error about packet `seq` the second, about a packet that left after the first came,
+    /// with nothing heard since? If there was no first, it is that.
+    fn confirms(&mut self, now: Instant, seq: Seq, gss: Seq, heard_at: Option<Instant>) -> bool {
+        let doubt = self.doubt.filter(|&(since, _)| heard_at < Some(since));
+        if let Some((_, sent)) = doubt {
+            return seq.is_after(sent);
+        }
+        self.doubt = Some((now, gss));
+        false
+    }
+}
+
+impl Connection {
+    /// The network says that a packet of this flow did not get to the peer, and `why`. `seq` is
+    /// its number, if the quote is long enough to tell.
+    pub(crate) fn on_unreachable(
+        &mut self,
+        ctx: &mut Context<'_>,
+        seq: Option<Seq>,
+        why: Unreachable,
+    ) {
+        match self.state {
+            State::Request => self.on_attempt_unreachable(ctx, seq, why),
+            State::PartOpen | State::Open | State::CloseReq | State::Closing => {
+                let Some(seq) = seq.filter(|_| why.ends_open()) else {
+                    return;
+                };
+                self.on_peer_gone(ctx, seq, why);
+            }
+            // RFC 5596, 2.2.2: about a Listen it is not believed.
+            State::Closed | State::Invited | State::Listen1 | State::Respond => {}
+        }
+    }
+
+    fn on_attempt_unreachable(
+        &mut self,
+        ctx: &mut Context<'_>,
+        seq: Option<Seq>,
+        why: Unreachable,
+    ) {
+        let (iss, gss) = (self.sequence.iss, self.sequence.gss);
+        // RFC 4340, 14.1: believed only about a Request that we sent.
+        if gss.is_before(iss) || seq.is_some_and(|seq| !seq.in_window(iss, gss)) {
+            return;
+        }
+        self.unreached.said = Some(why);
+        // RFC 1122, 4.2.3.9: a soft error must not end the attempt, a hard one should.
+        let ends =
+            why.is_hard() && (seq.is_some() || self.unreached.confirms(ctx.now, gss, gss, None));
+        if ends {
+            self.end(ctx, CloseReason::Unreachable { why }, false);
+        }
+    }
+
+    /// The peer's host says that the program that had the connection is gone.
+    fn on_peer_gone(&mut self, ctx: &mut Context<'_>, seq: Seq, why: Unreachable) {
+        // RFC 4340, 14.1: the number of a packet that may still be in the network. If a later one was
+        // acknowledged, the peer was there after this one was sent.
+        if !self.sequence.is_ack_valid(seq) || !seq.is_after(self.sequence.gar) {
+            return;
+        }
+        let (gss, heard_at) = (self.sequence.gss, self.sequence.heard_at);
+        if self.unreached.confirms(ctx.now, seq, gss, heard_at) {
+            // Whoever may be there all the same learns it.
+            let reason = CloseReason::Unreachable { why };
+            self.reset(ctx, ResetCode::Aborted, [0; 3], reason);
+        } else if self.state == State::Open {
+            // In the other states the packet of the state is repeated anyway.
+            self.syncs.ask(ctx.now, self.sequence.acknowledgeable);
+        }
+    }
+}

@@ -1,0 +1,279 @@
+//! ICMP errors that say that packets do not get to the peer.
+
+use fairwire_units::Duration;
+use fairwire_wire::PacketType;
+
+use super::pair::{Fault, PORT, Pair, SERVICE, data, ms};
+use crate::{
+    CloseReason, Config, ConnectionId, Encapsulation, Event, IcmpError, IcmpQuote, Unreachable,
+};
+
+const ALL: [Unreachable; 7] = [
+    Unreachable::Network,
+    Unreachable::Host,
+    Unreachable::HopLimit,
+    Unreachable::NotPermitted,
+    Unreachable::Prohibited,
+    Unreachable::Protocol,
+    Unreachable::Port,
+];
+
+fn ended(pair: &Pair) -> Option<CloseReason> {
+    pair.told(0).into_iter().find_map(|event| match event {
+        Event::Closed { reason } => Some(reason),
+        _ => None,
+    })
+}
+
+/// The network tells the client about a packet of which `head` is quoted.
+fn icmp(pair: &mut Pair, why: Unreachable, head: &[u8]) {
+    let error = IcmpError::Unreachable { why };
+    let path = pair.path(0);
+    pair.ends[0].handle_icmp(pair.now, path, IcmpQuote { error, head });
+    pair.drain();
+}
+
+/// The head of the last packet that the client sent.
+fn last_head(pair: &Pair) -> Vec<u8> {
+    let mut sent = pair.log.iter().rev().filter(|wire| wire.from == 0);
+    sent.next().expect("it has sent something").head.clone()
+}
+
+/// A client whose first Request is lost.
+fn attempt(encapsulation: Encapsulation) -> Pair {
+    let mut pair = Pair::along(encapsulation, ms(20));
+    pair.rule(|_| Some(Fault::Lose));
+    pair.connect(Config::default(), Config::default());
+    pair
+}
+
+/// A connection whose packets all disappear from now on, the server having died, with one in flight.
+fn dying() -> (Pair, ConnectionId) {
+    let mut pair = Pair::along(Encapsulation::Udp, ms(20));
+    let (client, _) = pair.open(Config::default(), Config::default());
+    pair.rule(|_| Some(Fault::Lose));
+    pair.ends[0]
+        .send(pair.now, client, data(100))
+        .expect("open");
+    pair.drain();
+    (pair, client)
+}
+
+/// RFC 1122, 4.2.3.9, and RFC 5461: a soft error ends no attempt, however it is quoted; Requests go
+/// on, and the connection opens if the route comes back.
+#[test]
+fn finding_12_a_soft_error_ends_no_attempt() {
+    for encapsulation in [Encapsulation::Native, Encapsulation::Udp] {
+        for why in ALL.into_iter().filter(|why| !why.is_hard()) {
+            let mut pair = attempt(encapsulation);
+            for len in [0, 4, 8, 16, 24] {
+                let quote = last_head(&pair);
+                icmp(&mut pair, why, &quote[..len.min(quote.len())]);
+            }
+            assert_eq!(ended(&pair), None, "{why:?}");
+            pair.rule(|_| None);
+            pair.run_for(ms(1_500));
+            assert_eq!(pair.told(0), [Event::Connected], "{why:?}");
+        }
+    }
+}
+
+/// If nobody answers an attempt, the reason is what the network said of it, and the connect timeout
+/// only if it said nothing.
+#[test]
+fn finding_12_a_timeout_tells_what_the_network_said() {
+    for says in [None, Some(Unreachable::Host)] {
+        let mut pair = attempt(Encapsulation::Udp);
+        let begun = pair.now;
+        if let Some(why) = says {
+            let quote = last_head(&pair);
+            icmp(&mut pair, why, &quote);
+        }
+        pair.run_for(Duration::from_secs(11));
+        let reason = says.map_or(CloseReason::ConnectTimeout, |why| {
+            CloseReason::Unreachable { why }
+        });
+        let [(at, _, Event::Closed { reason: told })] = &pair.events[0][..] else {
+            panic!("{:?}", pair.events[0]);
+        };
+        assert_eq!((*told, *at - begun), (reason, Duration::from_secs(10)));
+        let requests = pair.types(0);
+        assert_eq!(requests[..4], [PacketType::Request; 4], "{says:?}");
+    }
+}
+
+/// A hard error that quotes the number of a Request ends the attempt at once; one whose quote is too
+/// short for a number (RFC 6773, 3.6) needs a second one about a second Request.
+#[test]
+fn finding_12_a_hard_error_must_prove_itself() {
+    for why in ALL.into_iter().filter(|why| why.is_hard()) {
+        let reason = Some(CloseReason::Unreachable { why });
+        let mut pair = attempt(Encapsulation::Udp);
+        let quote = last_head(&pair);
+        icmp(&mut pair, why, &quote[..16]);
+        assert_eq!(ended(&pair), reason);
+        for (encapsulation, len) in [
+            (Encapsulation::Udp, 0),
+            (Encapsulation::Udp, 4),
+            (Encapsulation::Udp, 8),
+            (Encapsulation::Native, 8),
+        ] {
+            let mut pair = attempt(encapsulation);
+            let quote = last_head(&pair);
+            for _ in 0..100 {
+                icmp(&mut pair, why, &quote[..len]);
+            }
+            assert_eq!(ended(&pair), None, "one Request: {encapsulation:?} {len}");
+            pair.run_for(ms(1_000));
+            assert_eq!(pair.types(0), [PacketType::Request; 2]);
+            icmp(&mut pair, why, &quote[..len]);
+            assert_eq!(ended(&pair), reason, "two: {encapsulation:?} {len}");
+        }
+        // Natively eight bytes come with every error.
+        let mut pair = attempt(Encapsulation::Native);
+        for _ in 0..3 {
+            let quote = last_head(&pair);
+            icmp(&mut pair, why, &quote[..4]);
+            pair.run_for(ms(3_000));
+        }
+        assert_eq!(ended(&pair), None);
+    }
+}
+
+/// An error that names no DCCP port concerns the attempts along its path only, and costs as many
+/// steps as there are of those.
+#[test]
+fn finding_12_a_short_quote_is_about_its_path_only() {
+    let mut pair = attempt(Encapsulation::Udp);
+    let mut elsewhere = pair.path(0);
+    elsewhere.remote.set_port(6_512);
+    let config = Config::default();
+    let other = pair.ends[0].connect(pair.now, elsewhere, None, PORT, SERVICE, config);
+    let other = other.expect("there is room");
+    pair.drain();
+    for _ in 0..2 {
+        icmp(&mut pair, Unreachable::Port, &[]);
+        pair.run_for(ms(1_200));
+    }
+    let why = Unreachable::Port;
+    assert_eq!(ended(&pair), Some(CloseReason::Unreachable { why }));
+    assert!(pair.events[0].iter().all(|&(_, id, _)| id != other));
+}
+
+/// Two errors of the peer's host that quote packets still in the network end an open connection: the
+/// first makes us ask with a Sync, and the second is about that.
+#[test]
+fn finding_20_a_vanished_peer_is_noticed() {
+    for why in [Unreachable::Port, Unreachable::Protocol] {
+        let (mut pair, client) = dying();
+        let quote = last_head(&pair);
+        icmp(&mut pair, why, &quote);
+        assert_eq!(ended(&pair), None);
+        pair.run_for(ms(10));
+        assert_eq!(pair.types(0).last(), Some(&PacketType::Sync));
+        let quote = last_head(&pair);
+        icmp(&mut pair, why, &quote);
+        assert_eq!(ended(&pair), Some(CloseReason::Unreachable { why }));
+        assert_eq!(pair.types(0).last(), Some(&PacketType::Reset));
+        pair.ends[0].release(client);
+        assert_eq!(pair.ends[0].endpoint_stats().connections, 0);
+    }
+}
+
+/// A closing connection goes by the same rule: two Closes that met a closed port end it.
+#[test]
+fn finding_20_a_close_ends_where_nobody_is() {
+    let (mut pair, client) = dying();
+    pair.ends[0].close(pair.now, client);
+    for expected in [false, true] {
+        pair.drain();
+        while pair.types(0).last() != Some(&PacketType::Close) {
+            pair.run_for(ms(100));
+        }
+        let quote = last_head(&pair);
+        icmp(&mut pair, Unreachable::Port, &quote);
+        assert_eq!(ended(&pair).is_some(), expected);
+        pair.run_for(ms(1_500));
+    }
+}
+
+/// Nothing weaker ends an open connection: soft errors and prohibitions (RFC 5927, 5.2), short
+/// quotes, quotes of numbers acknowledged, too old, or never sent, the same packet twice, or an error
+/// to which the peer has answered since.
+#[test]
+fn finding_20_weaker_errors_change_nothing() {
+    for why in ALL {
+        let (mut pair, _) = dying();
+        let quote = last_head(&pair);
+        let lengths = if why.ends_open() { 0..16 } else { 0..25 };
+        for len in lengths {
+            icmp(&mut pair, why, &quote[..len.min(quote.len())]);
+            pair.run_for(ms(130));
+        }
+        assert_eq!(ended(&pair), None, "{why:?}");
+    }
+    let why = Unreachable::Port;
+    let (mut pair, _) = dying();
+    let sent: Vec<_> = pair.log.iter().filter(|wire| wire.from == 0).collect();
+    let heads: Vec<_> = sent.iter().map(|wire| wire.head.clone()).collect();
+    let (newest, acknowledged) = heads.split_last().expect("it has sent");
+    for head in acknowledged {
+        icmp(&mut pair, why, head);
+        icmp(&mut pair, why, head);
+    }
+    let syncs = |pair: &Pair| {
+        pair.types(0)
+            .iter()
+            .filter(|&&t| t == PacketType::Sync)
+            .count()
+    };
+    assert_eq!((ended(&pair), syncs(&pair)), (None, 0), "acknowledged");
+    for ahead in 1..100 {
+        let mut head = newest.clone();
+        head[15] = head[15].wrapping_add(ahead);
+        icmp(&mut pair, why, &head);
+    }
+    assert_eq!((ended(&pair), syncs(&pair)), (None, 0), "never sent");
+    for _ in 0..100 {
+        icmp(&mut pair, why, newest);
+    }
+    assert_eq!((ended(&pair), syncs(&pair)), (None, 1), "twice the same");
+}
+
+/// A firewall that rejects a packet, and lets the next one pass, costs one Sync.
+#[test]
+fn finding_20_a_peer_that_answers_is_alive() {
+    let mut pair = Pair::along(Encapsulation::Udp, ms(20));
+    let (client, _) = pair.open(Config::default(), Config::default());
+    for turn in 0..20 {
+        pair.rule(|_| Some(Fault::Lose));
+        pair.ends[0]
+            .send(pair.now, client, data(100))
+            .expect("open");
+        pair.drain();
+        let quote = last_head(&pair);
+        pair.rule(|_| None);
+        icmp(&mut pair, Unreachable::Port, &quote);
+        pair.run_for(ms(1_000));
+        assert_eq!(ended(&pair), None, "{turn}");
+    }
+}
+
+/// A blind attacker who knows addresses and ports but no numbers sends a hundred thousand errors, and
+/// nothing comes of it: no end, no Sync, no work for the peer.
+#[test]
+fn finding_20_blind_errors_get_nowhere() {
+    let (mut pair, _) = dying();
+    let before = pair.log.len();
+    let mut head = last_head(&pair);
+    let mut number: u64 = 1;
+    for _ in 0..100_000 {
+        number = number
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        head[10..16].copy_from_slice(&number.to_be_bytes()[..6]);
+        icmp(&mut pair, Unreachable::Port, &head);
+    }
+    assert_eq!(ended(&pair), None);
+    assert_eq!(pair.log.len(), before);
+}
