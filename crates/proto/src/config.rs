@@ -114,13 +114,20 @@ pub struct Config {
     pub connect_timeout: Duration,
     /// Give up on a peer that leaves a packet unanswered for this long, more than zero. With
     /// `keep_alive` there always is such a packet, so a peer that vanished is given up in every
-    /// state, after `keep_alive` and `idle_timeout` at most.
+    /// state, after `keep_alive` and `idle_timeout` at most. A Close is such a packet too.
     pub idle_timeout: Duration,
     /// Send a Sync, which the peer answers, when nothing was sent or heard for this long; 15 seconds by
     /// default. It holds NAT bindings and finds out that the peer is gone. With `None` a connection that
     /// only receives stays until its application ends it: then the application must have a timer.
     pub keep_alive: Option<Duration>,
-    /// How long `close` lets the send queue drain before it sends the Close.
+    /// How long `close` lets the send queue drain before it sends the Close, and then how long
+    /// the Close is repeated unanswered before the connection is reset
+    /// ([`CloseReason::CloseTimeout`](crate::CloseReason::CloseTimeout)).
+    ///
+    /// At least three Closes leave, with their back-off, and the last one has its time to be answered:
+    /// 14 round trips, if that is longer (but no longer than `idle_timeout`). A peer that has owed us an
+    /// answer for `idle_timeout` is given up earlier, a Close being something to answer. So a
+    /// `close` takes at most twice `linger`, or `linger` and `idle_timeout` where the round trip is long.
     pub linger: Duration,
     /// Sequence Window asked for in the handshake, packets: 32 to 2^46 - 1 (RFC 4340, 7.5.2).
     pub sequence_window: u64,

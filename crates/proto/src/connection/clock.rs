@@ -27,8 +27,10 @@ impl Connection {
             at,
             self.drain_until.filter(|_| self.state < State::CloseReq),
         );
-        if matches!(self.state, State::PartOpen | State::Open) {
+        if self.state >= State::PartOpen {
             at = sooner(at, self.liveness.gives_up_at());
+        }
+        if matches!(self.state, State::PartOpen | State::Open) {
             at = sooner(at, self.pace_at);
             at = sooner(at, self.tx.as_ref().and_then(|tx| tx.next_timeout()));
             at = sooner(at, self.ack_wanted_at(now));
@@ -67,7 +69,10 @@ impl Connection {
             return self.abort(ctx);
         }
         let silent = self.liveness.gives_up_at().is_some_and(|at| at <= now);
-        if silent && matches!(self.state, State::PartOpen | State::Open) {
+        if silent && self.state >= State::CloseReq {
+            return self.give_up(ctx);
+        }
+        if silent && self.state >= State::PartOpen {
             let reason = CloseReason::IdleTimeout;
             return self.reset(ctx, ResetCode::Aborted, [0; 3], reason);
         }

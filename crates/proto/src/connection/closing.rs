@@ -1,6 +1,6 @@
 //! How a connection ends (RFC 4340, section 8.3).
 
-use fairwire_units::{Duration, Instant};
+use fairwire_units::Instant;
 use fairwire_wire::{HeadBuf, Kind, PacketType, ResetCode, Seq};
 
 use super::backoff::Backoff;
@@ -11,8 +11,9 @@ use crate::feature::{Fatal, Role};
 use crate::half::Told;
 use crate::transmit::Transmit;
 
-/// How long an unanswered Close or `CloseReq` is repeated.
-const GIVE_UP: Duration = Duration::from_secs(20);
+/// Round trips that three Closes take with their back-off: they leave after none, two and six, and
+/// the third has eight to be answered.
+const THREE_CLOSES: u64 = 2 + 4 + 8;
 
 impl Connection {
     /// The application closes: the queue may drain until `until`.
@@ -68,7 +69,9 @@ impl Connection {
         self.due.handshake = true;
         // RFC 4340, 8.3: two round trips, then less often.
         self.retry = Backoff::new(self.rtt() * 2);
-        self.deadline = Some(now + GIVE_UP);
+        // Whatever round trip the peer makes us believe in, it holds us no longer than by silence.
+        let three = (self.rtt() * THREE_CLOSES).min(self.config.idle_timeout);
+        self.deadline = Some(now + self.config.linger.max(three));
     }
 
     /// The `CloseReq` or Close of the state.

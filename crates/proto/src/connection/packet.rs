@@ -196,7 +196,8 @@ impl Connection {
             || negotiates
             // A padded one may be lost for its size: its silence says nothing of the peer.
             || (packet_type == PacketType::Sync && payload.is_empty())
-            || self.state == State::PartOpen;
+            || self.state == State::PartOpen
+            || matches!(packet_type, PacketType::Close | PacketType::CloseReq);
         self.liveness.on_sent(now, wants_answer);
         let waiting = self.waiting();
         if let Some(tx) = &mut self.tx {
