@@ -11,7 +11,7 @@ use std::task::Waker;
 use tokio::io::Ready;
 use tokio::task::yield_now;
 
-use fairwire_proto::{IcmpError, IcmpQuote, Meta, Path, Payload, Unreachable};
+use fairwire_proto::{IcmpError, IcmpQuote, Meta, Path, Unreachable};
 use fairwire_units::{Duration, Instant};
 use fairwire_wire::{HeadBuf, Peek};
 
@@ -196,12 +196,11 @@ impl Driver {
         let mut state = self.shared.lock();
         let now = self.shared.clock.now();
         let encapsulation = self.socket.encapsulation();
-        self.inbox.drain(bound, |arrived, keeper| {
+        self.inbox.drain(bound, |arrived| {
             let Some(arrived) = self.socket.unwrap(arrived) else {
                 return;
             };
             let (head, data) = split(arrived.bytes);
-            let payload = Payload::Bytes(keeper.keep(data));
             let meta = Meta {
                 path: Path {
                     encapsulation,
@@ -210,7 +209,7 @@ impl Driver {
                 },
                 ecn: arrived.ecn,
             };
-            state.proto.handle_datagram(now, meta, head, payload);
+            state.proto.handle_datagram(now, meta, head, data);
         })
     }
 

@@ -102,7 +102,8 @@ pub struct Config {
     /// What waits to be read: datagrams at most. What is dropped beyond it is reported to the peer
     /// as Drop Code 2, and it slows down (RFC 4340, 11.7.2).
     pub receive_queue_packets: usize,
-    /// What waits to be read: bytes at most.
+    /// What waits to be read: bytes at most, [`DATAGRAM_OVERHEAD`](crate::DATAGRAM_OVERHEAD) for each
+    /// datagram included. More than that, or no datagram fits.
     pub receive_queue_bytes: usize,
     /// What a full receive queue drops: `BackPressure` the new datagram, `DropOldest` the oldest.
     pub receive_queue_policy: QueuePolicy,
@@ -227,7 +228,7 @@ impl Config {
         if self.send_queue.packets == 0 {
             return Err("the send queue needs room for at least one datagram");
         }
-        if self.receive_queue_packets == 0 || self.receive_queue_bytes == 0 {
+        if self.receive_queue_packets == 0 || self.receive_queue_bytes <= crate::DATAGRAM_OVERHEAD {
             return Err("the receive queue needs room for at least one datagram");
         }
         if self.idle_timeout.is_zero() {
@@ -532,11 +533,12 @@ mod tests {
             };
             assert_eq!(config.check().is_ok(), fits, "sequence window {window}");
         }
-        let without: [fn(&mut Config); 4] = [
+        let without: [fn(&mut Config); 5] = [
             |config| config.send_queue.packets = 0,
             |config| config.receive_queue_packets = 0,
             |config| config.idle_timeout = Duration::ZERO,
             |config| config.receive_queue_bytes = 0,
+            |config| config.receive_queue_bytes = crate::DATAGRAM_OVERHEAD,
         ];
         for take in without {
             let mut config = Config::default();

@@ -80,6 +80,7 @@ use timestamp::Timestamps;
 use unreachable::Unreached;
 use window::WindowWatch;
 
+pub use receive_queue::DATAGRAM_OVERHEAD;
 pub(crate) use seal::{seal, verify};
 pub(crate) use short::{MAX_SHORT_RATE, MAX_SHORT_WINDOW};
 pub(crate) use size::{MIN_PATH_MTU, Sizes};

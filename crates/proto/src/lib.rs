@@ -34,8 +34,9 @@ pub use config::{
     Ccid2Config, Ccid3Config, Config, DamagedData, DataChecksum, EndpointConfig, FeedbackRate,
     FirstInterval, InitCookies, Law, PathMtuDiscovery, QueueLimits, QueuePolicy, Segment,
 };
+pub use connection::DATAGRAM_OVERHEAD;
 pub use endpoint::{ChangeCcidError, ConnectError, ConnectionId, Endpoint, ListenError, SendError};
 pub use event::{CloseReason, DatagramId, Direction, Event, Fate, Received};
-pub use payload::Payload;
+pub use payload::{Arriving, Payload};
 pub use stats::{EndpointStats, Stats};
 pub use transmit::{Encapsulation, IcmpError, IcmpQuote, Meta, Path, Transmit, Unreachable};

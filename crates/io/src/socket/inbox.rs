@@ -1,13 +1,14 @@
 //! Datagrams that arrived in one system call.
 //!
-//! The system may deliver a train of datagrams in one buffer (GRO); it is cut here. Payloads
-//! that the application keeps are copied once into a chunk shared by many, so that a datagram
-//! in a queue does not hold a whole receive buffer.
+//! The system may deliver a train of datagrams in one buffer (GRO); it is cut here. Nothing is
+//! copied: the protocol sees slices of these buffers, and copies what it keeps.
+//!
+//! Bounded: `BATCH_SIZE` buffers of 64 KiB, 2 MiB on Linux, for each endpoint and for its life.
+//! The system commits a page of them when a message first reaches it.
 
 use std::io::{self, IoSliceMut};
 use std::net::SocketAddr;
 
-use bytes::{Bytes, BytesMut};
 use quinn_udp::{BATCH_SIZE, RecvMeta};
 
 use fairwire_units::Ecn;
@@ -17,16 +18,12 @@ use super::{Socket, canonical, ecn};
 /// Buffer per message: the largest UDP datagram, and with GRO the largest train.
 const BUFFER: usize = 65_536;
 
-/// Payload bytes that share one allocation.
-const CHUNK: usize = 65_536;
-
 /// Receive buffers and what is in them. Memory that no message reached is never touched.
 #[derive(Debug)]
 pub(crate) struct Inbox {
     buffers: Vec<u8>,
     meta: [RecvMeta; BATCH_SIZE],
     filled: usize,
-    chunk: BytesMut,
 }
 
 /// One datagram.
@@ -42,25 +39,6 @@ pub(crate) struct Arrived<'a> {
     pub bytes: &'a [u8],
 }
 
-/// Where payloads are kept.
-#[derive(Debug)]
-pub(crate) struct Keeper<'a>(&'a mut BytesMut);
-
-impl Keeper<'_> {
-    /// `data` as bytes that outlive the receive buffer.
-    pub(crate) fn keep(&mut self, data: &[u8]) -> Bytes {
-        if data.is_empty() {
-            return Bytes::new();
-        }
-        if self.0.capacity() < data.len() {
-            // Reuses the old chunk if nobody holds a piece of it any more.
-            self.0.reserve(CHUNK.max(data.len()));
-        }
-        self.0.extend_from_slice(data);
-        self.0.split().freeze()
-    }
-}
-
 impl Inbox {
     /// Empty buffers.
     pub(crate) fn new() -> Self {
@@ -68,7 +46,6 @@ impl Inbox {
             buffers: vec![0; BUFFER * BATCH_SIZE],
             meta: [RecvMeta::default(); BATCH_SIZE],
             filled: 0,
-            chunk: BytesMut::new(),
         }
     }
 
@@ -86,13 +63,8 @@ impl Inbox {
     }
 
     /// Hands each datagram to `each`, in order; says how many there were.
-    pub(crate) fn drain(
-        &mut self,
-        bound: SocketAddr,
-        mut each: impl FnMut(Arrived<'_>, &mut Keeper<'_>),
-    ) -> usize {
+    pub(crate) fn drain(&mut self, bound: SocketAddr, mut each: impl FnMut(Arrived<'_>)) -> usize {
         let mut datagrams = 0;
-        let mut keeper = Keeper(&mut self.chunk);
         let filled = std::mem::take(&mut self.filled);
         for (meta, buffer) in self.meta[..filled]
             .iter()
@@ -109,7 +81,7 @@ impl Inbox {
                     ecn: ecn(meta.ecn),
                     bytes,
                 };
-                each(arrived, &mut keeper);
+                each(arrived);
             }
         }
         datagrams
@@ -120,14 +92,13 @@ impl Inbox {
 mod tests {
     use super::Inbox;
 
-    /// A train of datagrams is cut at its stride; the last may be shorter, and what is kept
-    /// stays when the buffers are used again.
+    /// A train of datagrams is cut at its stride; the last may be shorter.
     #[test]
     fn trains_are_cut() {
         let bound = ([0, 0, 0, 0], 7).into();
         let from = "[::ffff:10.0.0.1]:9".parse().expect("an address");
         let mut inbox = Inbox::new();
-        let mut kept = Vec::new();
+        let mut seen = Vec::new();
         for round in 0..2 {
             inbox
                 .fill(|buffers, meta| {
@@ -139,16 +110,15 @@ mod tests {
                     Ok(1)
                 })
                 .expect("filled");
-            let count = inbox.drain(bound, |arrived, keeper| {
+            let count = inbox.drain(bound, |arrived| {
                 assert_eq!(arrived.remote, ([10, 0, 0, 1], 9).into(), "unmapped");
                 assert_eq!(arrived.local, ([10, 0, 0, 2], 7).into());
-                kept.push((round, keeper.keep(arrived.bytes)));
+                assert!(arrived.bytes.iter().all(|&byte| byte == round));
+                seen.push(arrived.bytes.len());
             });
             assert_eq!(count, 3);
-            assert_eq!(inbox.drain(bound, |_, _| ()), 0, "drained once");
+            assert_eq!(inbox.drain(bound, |_| ()), 0, "drained once");
         }
-        let lengths: Vec<_> = kept.iter().map(|(_, bytes)| bytes.len()).collect();
-        assert_eq!(lengths, [100, 100, 50, 100, 100, 50]);
-        assert!(kept.iter().all(|(round, b)| b.iter().all(|x| x == round)));
+        assert_eq!(seen, [100, 100, 50, 100, 100, 50]);
     }
 }

@@ -8,9 +8,10 @@
 use fairwire_wire::{DropBlock, DropCode, Encoder, NoRoom, Options, Seq};
 
 use super::codes::{Codes, REMEMBERED};
+use super::receive_queue::Datagram;
 use super::{Connection, Context};
 use crate::ackvec::{Records, Report};
-use crate::event::{Event, Received};
+use crate::event::Event;
 use crate::work;
 
 /// Blocks of one option at most, and bytes of type and length.
@@ -230,12 +231,12 @@ impl Connection {
     }
 
     /// Puts data into the receive queue, or drops them or older ones if it is full.
-    pub(super) fn queue_data(&mut self, ctx: &mut Context<'_>, received: Received) {
-        let (seq, corrupt) = (received.seq, received.corrupt);
-        while let Some(oldest) = self.received.displace(received.payload.len()) {
+    pub(super) fn queue_data(&mut self, ctx: &mut Context<'_>, datagram: Datagram<'_>) {
+        let (seq, corrupt) = (datagram.seq, datagram.corrupt);
+        while let Some(oldest) = self.received.displace(datagram.payload.len()) {
             self.drop_data(oldest, DropCode::ReceiveBuffer);
         }
-        if !self.received.push(received) {
+        if !self.received.push(datagram) {
             return self.drop_data(seq, DropCode::ReceiveBuffer);
         }
         if corrupt {

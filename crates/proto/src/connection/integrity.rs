@@ -6,7 +6,7 @@ use fairwire_wire::{DccpOption, Encoder};
 
 use super::Connection;
 use crate::config::{DamagedData, DataChecksum};
-use crate::event::Received;
+use crate::payload::Arriving;
 
 /// RFC 4340, 9.2.1: is `cscov` acceptable where `least` is the Minimum Checksum Coverage?
 fn is_acceptable(cscov: u8, least: u8) -> bool {
@@ -42,7 +42,7 @@ impl Connection {
         }
         if let Some(payload) = self.queue.front() {
             // RFC 4340, 9.3: of the application data; before the header checksum, which covers it.
-            let checksum = DccpOption::DataChecksum(payload.data_checksum());
+            let checksum = DccpOption::DataChecksum(payload.view().data_checksum());
             let written = encoder.option(&checksum);
             debug_assert!(written.is_ok(), "room for a Data Checksum is kept");
         }
@@ -51,9 +51,9 @@ impl Connection {
     /// Does the Data Checksum of the packet in hand contradict what came with it?
     ///
     /// RFC 4340, 9.3 and 9.3.1: whoever sends one has it checked, whether or not that was agreed on.
-    pub(super) fn is_damaged(&self, received: &Received) -> bool {
+    pub(super) fn is_damaged(&self, payload: &Arriving<'_>) -> bool {
         let told = self.dropped.data_checksum;
-        told.is_some_and(|told| told != received.payload.data_checksum())
+        told.is_some_and(|told| told != payload.view().data_checksum())
     }
 
     /// Are damaged data dropped?

@@ -4,12 +4,12 @@ use fairwire_units::Ecn;
 use fairwire_wire::{DropCode, Kind, Packet, PacketType, ResetCode, Seq};
 
 use super::arrivals::Novelty;
+use super::receive_queue::Datagram;
 use super::sequence::Verdict;
 use super::{Connection, Context, State};
-use crate::event::Received;
 use crate::feature::Fatal;
 use crate::half::{Arrival, Heard};
-use crate::payload::Payload;
+use crate::payload::Arriving;
 
 impl Connection {
     /// Handles a packet of this flow whose checksum holds.
@@ -17,7 +17,7 @@ impl Connection {
         &mut self,
         ctx: &mut Context<'_>,
         packet: &Packet<'_>,
-        payload: Payload,
+        payload: Arriving<'_>,
         ecn: Ecn,
     ) {
         let packet_type = packet.packet_type();
@@ -102,7 +102,7 @@ impl Connection {
         ctx: &mut Context<'_>,
         packet: &Packet<'_>,
         (seq, ack): (Seq, Option<Seq>),
-        payload: Payload,
+        payload: Arriving<'_>,
         ecn: Ecn,
     ) {
         let packet_type = packet.packet_type();
@@ -143,15 +143,14 @@ impl Connection {
         // more may be one. RFC 4340, 11.4: what the application never gets is told as arrived all
         // the same.
         if novelty == Novelty::New {
-            let received = Received {
+            let datagram = Datagram {
+                corrupt: self.is_damaged(&payload),
                 payload,
                 ecn,
                 at: ctx.now,
-                lost_before: 0,
                 seq,
-                corrupt: false,
             };
-            self.take_data(ctx, packet, received);
+            self.take_data(ctx, packet, datagram);
         }
     }
 
@@ -162,7 +161,7 @@ impl Connection {
         packet: &Packet<'_>,
         (seq, ack): (Seq, Option<Seq>),
         ndp_count: Option<u64>,
-        payload: &Payload,
+        payload: &Arriving<'_>,
         ecn: Ecn,
     ) -> Novelty {
         let packet_type = packet.packet_type();
@@ -223,22 +222,21 @@ impl Connection {
     }
 
     /// Passes application data on, or reports why not.
-    fn take_data(&mut self, ctx: &mut Context<'_>, packet: &Packet<'_>, mut received: Received) {
-        let (seq, packet_type) = (received.seq, packet.packet_type());
-        received.corrupt = self.is_damaged(&received);
+    fn take_data(&mut self, ctx: &mut Context<'_>, packet: &Packet<'_>, datagram: Datagram<'_>) {
+        let (seq, packet_type) = (datagram.seq, packet.packet_type());
         let handshake = matches!(packet_type, PacketType::Request | PacketType::Response);
         // RFC 4340, 5.4: without bytes the packets of the handshake carry no datagram. RFC 4340,
         // 5.4, 5.5 and 5.7: anything behind the others is padding.
         let is_datagram = matches!(packet_type, PacketType::Data | PacketType::DataAck)
-            || (handshake && !received.payload.is_empty());
+            || (handshake && !datagram.payload.is_empty());
         if !is_datagram {
-            if received.corrupt {
+            if datagram.corrupt {
                 // RFC 4340, 9.3: reported, though nobody would have got it.
                 self.drop_data(seq, DropCode::Corrupt);
             }
             return;
         }
-        if let Some(code) = self.refusal(handshake, packet.cscov, received.corrupt) {
+        if let Some(code) = self.refusal(handshake, packet.cscov, datagram.corrupt) {
             self.received.miss();
             return self.drop_data(seq, code);
         }
@@ -247,9 +245,9 @@ impl Connection {
             return self.drop_data(seq, DropCode::ProtocolConstraints);
         }
         self.stats.data_received += 1;
-        self.stats.bytes_received += received.payload.len() as u64;
-        self.stats.marks_received += u64::from(received.ecn == Ecn::Ce);
-        self.queue_data(ctx, received);
+        self.stats.bytes_received += datagram.payload.len() as u64;
+        self.stats.marks_received += u64::from(datagram.ecn == Ecn::Ce);
+        self.queue_data(ctx, datagram);
     }
 
     /// Why data are not wanted, if they are not.

@@ -4,7 +4,7 @@
 use fairwire_wire::checksum::{PseudoHeader, Sum, coverage};
 use fairwire_wire::{DecodeError, Encoder, Packet};
 
-use crate::payload::Payload;
+use crate::payload::{Arriving, Payload, View};
 use crate::transmit::{Encapsulation, Path};
 
 /// Finishes a head of ours that goes before `payload`; gives its length.
@@ -18,7 +18,7 @@ pub(crate) fn seal(encoder: Encoder<'_>, path: &Path, payload: &Payload, cscov: 
         None => encoder.finish(),
         Some(pseudo) => {
             let len = payload.len();
-            encoder.finish_with_checksum(pseudo, covered(payload, cscov), len)
+            encoder.finish_with_checksum(pseudo, covered(payload.view(), cscov), len)
         }
     };
     head.len()
@@ -29,7 +29,7 @@ pub(crate) fn verify(
     packet: &Packet<'_>,
     path: &Path,
     head: &[u8],
-    payload: &Payload,
+    payload: &Arriving<'_>,
 ) -> Result<(), DecodeError> {
     match path.encapsulation {
         // RFC 6773, 3.3: the field is ignored on receipt.
@@ -39,16 +39,13 @@ pub(crate) fn verify(
             let Some(pseudo) = PseudoHeader::new(path.remote.ip(), path.local.ip()) else {
                 return Ok(());
             };
-            packet.verify_checksum(pseudo, head, covered(payload, packet.cscov), payload.len())
+            let sum = covered(payload.view(), packet.cscov);
+            packet.verify_checksum(pseudo, head, sum, payload.len())
         }
     }
 }
 
 /// The sum of what the checksum covers of `payload`.
-fn covered(payload: &Payload, cscov: u8) -> Sum {
-    let len = coverage(cscov, payload.len());
-    match payload {
-        Payload::Bytes(bytes) => Sum::of(&bytes[..len.min(bytes.len())]),
-        Payload::Synthetic { .. } => Sum::zeros(len),
-    }
+fn covered(payload: View<'_>, cscov: u8) -> Sum {
+    payload.sum(coverage(cscov, payload.len()))
 }

@@ -16,7 +16,7 @@ use super::{ConnectionId, Endpoint};
 use crate::config::InitCookies;
 use crate::connection::{Connection, Context, Origin};
 use crate::feature::Role;
-use crate::payload::Payload;
+use crate::payload::{Arriving, Payload};
 use crate::transmit::{Meta, Transmit};
 
 /// A client that has not completed the handshake after this long has lost its Response and its
@@ -48,7 +48,7 @@ impl Endpoint {
         now: Instant,
         meta: Meta,
         packet: &Packet<'_>,
-        payload: Payload,
+        payload: Arriving<'_>,
         flow: Flow,
     ) -> Result<(), ResetCode> {
         let Kind::Request { service } = packet.kind else {
@@ -339,7 +339,7 @@ impl Endpoint {
             replies: &mut self.replies,
             told: &mut self.told,
         };
-        connection.handle_packet(&mut ctx, &packet, payload, Ecn::NotEct);
+        connection.handle_packet(&mut ctx, &packet, payload.into(), Ecn::NotEct);
         let response = connection.poll_transmit(&mut ctx, head);
         connection.carried_cookies();
         Some((connection, response))

@@ -6,12 +6,20 @@ use fairwire_wire::{Kind, Packet, ResetCode, Seq};
 use super::Endpoint;
 use super::flow::Flow;
 use crate::connection::{State, verify};
-use crate::payload::Payload;
+use crate::payload::Arriving;
 use crate::transmit::{Encapsulation, IcmpError, IcmpQuote, Meta, Path, Unreachable};
 
 impl Endpoint {
-    /// A datagram arrived: `head` is the DCCP header with its options, `payload` the rest.
-    pub fn handle_datagram(&mut self, now: Instant, meta: Meta, head: &[u8], payload: Payload) {
+    /// Handles a datagram that arrived: `head` is the DCCP header with its options, `payload` the
+    /// rest. Borrowed bytes are copied only if the datagram enters a receive queue.
+    pub fn handle_datagram<'a>(
+        &mut self,
+        now: Instant,
+        meta: Meta,
+        head: &'a [u8],
+        payload: impl Into<Arriving<'a>>,
+    ) {
+        let payload = payload.into();
         // Step 1. What fails here is not answered.
         let Ok(packet) = Packet::decode_head(head, payload.len()) else {
             self.stats.malformed += 1;
@@ -44,7 +52,7 @@ impl Endpoint {
         now: Instant,
         slot: usize,
         packet: &Packet<'_>,
-        payload: Payload,
+        payload: Arriving<'_>,
         ecn: Ecn,
     ) {
         self.with(now, slot, |connection, ctx| {
@@ -58,7 +66,7 @@ impl Endpoint {
         now: Instant,
         meta: Meta,
         packet: &Packet<'_>,
-        payload: Payload,
+        payload: Arriving<'_>,
         flow: Flow,
     ) {
         let waits =
@@ -196,11 +204,15 @@ fn quoted_number(head: &[u8]) -> Option<Seq> {
 }
 
 /// The payload with whatever of it came at the end of `head`; `None` if both hold some.
-fn whole_payload(packet: &Packet<'_>, head: &[u8], payload: Payload) -> Option<Payload> {
+fn whole_payload<'a>(
+    packet: &Packet<'_>,
+    head: &'a [u8],
+    payload: Arriving<'a>,
+) -> Option<Arriving<'a>> {
     let rest = head.get(packet.data_offset..).unwrap_or_default();
     match (rest, payload.is_empty()) {
         ([], _) => Some(payload),
-        (rest, true) => Some(Payload::from(rest.to_vec())),
+        (rest, true) => Some(Arriving::Borrowed(rest)),
         (_, false) => None,
     }
 }

@@ -433,7 +433,7 @@ fn forgotten_data_is_not_called_damaged() {
         pair.connect(Config::default(), Config::default());
         let kind = |_| Kind::Request { service: SERVICE };
         let bytes = Payload::from(vec![3; 20]);
-        let checksum = DccpOption::DataChecksum(bytes.data_checksum());
+        let checksum = DccpOption::DataChecksum(bytes.view().data_checksum());
         let options = |encoder: &mut Encoder<'_>| {
             if mandatory {
                 encoder.option(&DccpOption::Mandatory).unwrap();

@@ -1,0 +1,85 @@
+//! What waits to be read holds its own bytes and no more, whatever strangers send.
+//!
+//! A binary of its own, because the allocator counts for the entire process.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::net::UdpSocket;
+use std::sync::atomic::{AtomicIsize, Ordering};
+use std::time::Duration;
+
+use fairwire::{Endpoint, Remote, ServiceCode};
+
+struct Counting;
+
+/// Bytes that are held.
+static HELD: AtomicIsize = AtomicIsize::new(0);
+
+// SAFETY: every call is passed on to the system's allocator with the arguments it came with, so
+// its guarantees hold for ours; counting touches no memory that is handed out.
+#[expect(
+    unsafe_code,
+    reason = "an allocator can be written in no other way, and only a test uses it"
+)]
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        HELD.fetch_add(layout.size().cast_signed(), Ordering::Relaxed);
+        // SAFETY: our caller's promises about the layout are the system's.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        HELD.fetch_sub(layout.size().cast_signed(), Ordering::Relaxed);
+        // SAFETY: the pointer came from `alloc` above, that is from the system, with this layout.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+const SERVICE: ServiceCode = ServiceCode::from_bytes(*b"?tst");
+
+/// Unread datagrams; fewer than make the receiver ask for a slower sender.
+const UNREAD: u64 = 3_000;
+
+/// Finding 3: 3,000 unread datagrams of one byte hold at most 1 MiB while strangers send a datagram
+/// of 60 kB beside each of them, and all of it is free again when they are read.
+#[tokio::test]
+async fn finding_3_unread_datagrams_pin_little() {
+    let any = "127.0.0.1:0".parse().expect("an address");
+    let server = Endpoint::bind(any).expect("a free port");
+    let listener = server.listen(5_001, &[SERVICE]).expect("a free port");
+    let remote = Remote {
+        addr: server.local_addr(),
+        dccp_port: 5_001,
+    };
+    let client = Endpoint::bind(any).expect("a free port");
+    let (here, there) = tokio::join!(client.connect(remote, SERVICE), listener.accept());
+    let (here, there) = (here.expect("connected"), there.expect("accepted"));
+    let stranger = UdpSocket::bind("127.0.0.1:0").expect("a free port");
+    let noise = vec![0xFF; 60_000];
+    here.send(vec![1]).await.expect("sent");
+    there.recv().await.expect("data");
+
+    let before = HELD.load(Ordering::Relaxed);
+    let mut strange = 0;
+    while there.stats().data_received < UNREAD {
+        // Loopback loses nothing but what overflows a buffer.
+        strange += u32::from(stranger.send_to(&noise, remote.addr).is_ok());
+        here.send(vec![1]).await.expect("sent");
+        tokio::task::yield_now().await;
+    }
+    while here.stats().queued_packets > 0 {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    let pinned = HELD.load(Ordering::Relaxed) - before;
+    assert!(strange >= 3_000, "{strange}");
+    assert!(server.stats().malformed + server.stats().unmatched > 1_000);
+    assert!(pinned <= 1 << 20, "{pinned} bytes for {UNREAD} of one byte");
+
+    for _ in 0..UNREAD {
+        assert_eq!(there.recv().await.expect("data").data, [1_u8][..]);
+    }
+    let left = HELD.load(Ordering::Relaxed) - before;
+    assert!(left <= 64 << 10, "{left} bytes when all was read");
+}
