@@ -8,8 +8,14 @@ use fairwire_units::Duration;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct EndpointConfig {
-    /// Connections at most, closed ones counted until they are released, those in TIMEWAIT not.
+    /// Connections at most, closed ones counted until they are released, those in TIMEWAIT not. The
+    /// default `max_memory` has room for some 15,000 that do little.
     pub max_connections: usize,
+    /// Bytes of memory at most for all connections together: some ten kilobytes for each, what waits in
+    /// queues, and what is remembered of packets. Once seven eighths are spent, new connections are refused
+    /// (Reset 9, Too Busy), data that arrives is dropped (Drop Code 2) and `send` says Full, but
+    /// for one datagram each way of each connection; all else goes on.
+    pub max_memory: usize,
     /// Incoming connections from one IPv4 address, or one IPv6 network of 64 bits, at most, half-open ones
     /// counted. Further Requests from there get Reset 9, Too Busy.
     pub max_connections_per_source: usize,
@@ -32,6 +38,7 @@ impl Default for EndpointConfig {
     fn default() -> Self {
         Self {
             max_connections: 65_536,
+            max_memory: 256 << 20,
             // Two thousand clients behind one NAT are served.
             max_connections_per_source: 4_096,
             max_half_open: 1_024,

@@ -15,7 +15,7 @@
 //!   24-bit sequence numbers.
 //! - [`halves`]: made, and replaced in mid-connection.
 //! - [`size`]: how large packets may be; [`mtu`]: how that is found out.
-//! - [`timestamp`]: what its name says.
+//! - [`timestamp`]: what its name says. [`footprint`]: what it all costs in memory.
 //!
 //! A connection never sends by itself: it is asked, and it tells the endpoint through its
 //! [`Context`] what happened.
@@ -28,6 +28,7 @@ mod closing;
 mod codes;
 mod dropped;
 mod features;
+mod footprint;
 mod halves;
 mod handshake;
 mod integrity;
@@ -80,6 +81,7 @@ use timestamp::Timestamps;
 use unreachable::Unreached;
 use window::WindowWatch;
 
+pub(crate) use footprint::NEW as NEW_FOOTPRINT;
 pub use receive_queue::DATAGRAM_OVERHEAD;
 pub(crate) use seal::{seal, verify};
 pub(crate) use short::{MAX_SHORT_RATE, MAX_SHORT_WINDOW};
@@ -111,6 +113,8 @@ pub(crate) struct Context<'a> {
     pub(crate) now: Instant,
     pub(crate) events: &'a mut VecDeque<ConnectionEvent>,
     pub(crate) replies: &'a mut Replies,
+    /// Bytes left of the endpoint's memory.
+    pub(crate) room: usize,
     /// Fates on their way from a half to the events; empty between calls.
     pub(crate) told: &'a mut Told,
 }
@@ -216,6 +220,8 @@ pub(crate) struct Connection {
     /// Did the peer lie about what it received, for too long?
     is_deceived: bool,
     begun_by: BegunBy,
+    /// The bytes of memory that it took when they were last counted.
+    counted: usize,
     /// Does the application know of this connection?
     announced: bool,
     /// Over: must the flow stay in TIMEWAIT? Set once, taken by the endpoint.
@@ -276,6 +282,7 @@ impl Connection {
                 State::Respond => BegunBy::Stranger,
                 _ => BegunBy::Application,
             },
+            counted: 0,
             announced: origin.role == Role::Client,
             ended: None,
             stats: Stats::default(),

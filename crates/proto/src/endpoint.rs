@@ -5,7 +5,7 @@
 //! - [`listener`]: the state LISTEN; [`time_wait`]: the state TIMEWAIT.
 //! - [`admission`]: which Requests are taken up, and how; [`backlog`]: those under way;
 //!   [`cookie`]: those that the client remembers for us.
-//! - [`source`]: whose share of it all somebody takes.
+//! - [`memory`]: the budget of it; [`source`]: whose share of it all somebody takes.
 //! - [`reply`]: Resets; [`secret`]: everything unpredictable; [`timers`]: who is next.
 
 mod admission;
@@ -15,6 +15,7 @@ mod error;
 mod flow;
 mod input;
 mod listener;
+mod memory;
 mod output;
 mod ports;
 mod reply;
@@ -77,7 +78,9 @@ pub struct Endpoint {
     config: EndpointConfig,
     secret: Secret,
     listeners: Listeners,
-    connections: Slab<Connection>,
+    connections: Slab<Box<Connection>>,
+    /// What all of them take, bytes.
+    memory: usize,
     /// Connections begun so far: half of the next one's name.
     count: u32,
     table: Table,
@@ -115,6 +118,7 @@ impl Endpoint {
         Self {
             listeners: Listeners::default(),
             connections: Slab::new(),
+            memory: 0,
             count: 0,
             table: Table::new(secret.lookup()),
             time_wait: TimeWait::default(),
@@ -235,6 +239,9 @@ impl Endpoint {
         if self.connections.len() >= self.config.max_connections {
             return Err(ConnectError::TooManyConnections);
         }
+        if !self.has_memory() {
+            return Err(ConnectError::NoMemory);
+        }
         self.free_flow(now, path, local_port, remote_port)
     }
 
@@ -273,9 +280,10 @@ impl Endpoint {
         if connection.has_come() {
             self.incoming.add(Source::of(flow.path.remote.ip()));
         }
-        let slot = self.connections.insert(connection);
+        let slot = self.connections.insert(Box::new(connection));
         self.live += 1;
         self.table.insert(flow, slot);
+        self.recount(slot);
         slot
     }
 
@@ -294,7 +302,8 @@ impl Endpoint {
     }
 
     fn get(&self, id: ConnectionId) -> Option<&Connection> {
-        self.connections.get(id.slot()).filter(|c| c.id == id)
+        let connection = self.connections.get(id.slot())?;
+        Some(&**connection).filter(|connection| connection.id == id)
     }
 
     /// The next event, with the connection it is about.
@@ -324,11 +333,12 @@ impl Endpoint {
     /// The next datagram received.
     pub fn recv(&mut self, id: ConnectionId) -> Option<Received> {
         let connection = self.connections.get_mut(id.slot())?;
-        if connection.id == id {
-            connection.recv()
-        } else {
-            None
+        if connection.id != id {
+            return None;
         }
+        let received = connection.recv();
+        self.recount(id.slot());
+        received
     }
 
     /// The application reads no more, for good: what waits in the receive queue is thrown away, and
@@ -401,7 +411,7 @@ impl Endpoint {
     /// A connection that is not closed stays.
     pub fn release(&mut self, id: ConnectionId) {
         if self.get(id).is_some_and(Connection::is_closed) {
-            self.connections.remove(id.slot());
+            self.drop_connection(id.slot());
         }
     }
 
@@ -459,7 +469,7 @@ impl Endpoint {
     /// Has the send queue room for a datagram of `size` bytes?
     pub fn can_send(&self, id: ConnectionId, size: usize) -> bool {
         self.get(id)
-            .is_some_and(|connection| connection.can_send(size))
+            .is_some_and(|connection| connection.can_send(size, self.room()))
     }
 
     /// Counters and gauges of a connection.
@@ -480,6 +490,7 @@ impl Endpoint {
         EndpointStats {
             resets_sent: self.replies.sent,
             connections: self.live,
+            memory: self.memory,
             half_open: self.half_open(),
             time_wait: self.time_wait.len(),
             ..self.stats

@@ -241,6 +241,10 @@ pub(crate) trait Tx: fmt::Debug + Send {
     /// The controller's instruments.
     fn gauges(&self) -> Gauges;
 
+    /// Bytes of memory that it takes, itself included; asked after every packet, so never counted
+    /// out.
+    fn footprint(&self) -> usize;
+
     /// The connection ends: every datagram in flight gets the fate [`Fate::Sent`].
     fn finish(&mut self, told: &mut Told);
 }
@@ -294,6 +298,9 @@ pub(crate) trait Rx: fmt::Debug + Send {
 
     /// Bytes of history held, for statistics; bounded by construction.
     fn state_len(&self) -> usize;
+
+    /// Bytes of memory that it takes, itself included, as [`Tx::footprint`].
+    fn footprint(&self) -> usize;
 
     /// Does it hold what says something about the path, as loss intervals do? Then another path calls
     /// for a new half (RFC 4340, section 10.5).

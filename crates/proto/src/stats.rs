@@ -110,6 +110,8 @@ pub struct EndpointStats {
     pub cookies_refused: u64,
     /// Connections now, half-open ones included.
     pub connections: usize,
+    /// Bytes of memory that connections take now, queues included; at most `EndpointConfig::max_memory`.
+    pub memory: usize,
     /// Half-open incoming connections now.
     pub half_open: usize,
     /// Connections in TIMEWAIT now.

@@ -325,7 +325,10 @@ fn dccp_peers(
         for part in secret.chunks_exact_mut(8) {
             part.copy_from_slice(&draw.bits().to_le_bytes());
         }
-        Endpoint::new(EndpointConfig::default(), secret)
+        let mut config = EndpointConfig::default();
+        // Synthetic payloads take no memory, however many a scenario lets wait.
+        config.max_memory = usize::MAX;
+        Endpoint::new(config, secret)
     };
     let service = dccp.service.unwrap_or(SERVICE);
     let client_config = dccp_config(flow, dccp, dccp.ccid, back_ccid);

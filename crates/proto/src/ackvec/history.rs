@@ -131,6 +131,11 @@ impl History {
         self.cells
     }
 
+    /// Bytes of memory behind it.
+    pub(super) fn footprint(&self) -> usize {
+        self.runs.capacity() * size_of::<Run>()
+    }
+
     /// Bytes that the runs take.
     pub(super) fn state_len(&self) -> usize {
         self.runs.len() * size_of::<Run>()

@@ -72,6 +72,11 @@ pub(super) struct Pipe {
 }
 
 impl Pipe {
+    /// Bytes of memory behind it.
+    pub(super) fn footprint(&self) -> usize {
+        self.packets.capacity() * size_of::<Packet>()
+    }
+
     /// Packets in flight.
     pub(super) fn in_flight(&self) -> u32 {
         self.in_flight

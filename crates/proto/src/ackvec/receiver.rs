@@ -290,6 +290,14 @@ impl Rx for Receiver {
         Ok(())
     }
 
+    fn footprint(&self) -> usize {
+        let nonces = self
+            .nonces
+            .as_ref()
+            .map_or(0, |nonces| size_of_val(&**nonces));
+        size_of::<Self>() + self.history.footprint() + self.records.footprint() + nonces
+    }
+
     fn state_len(&self) -> usize {
         self.history.state_len() + self.records.state_len()
     }

@@ -110,6 +110,11 @@ impl Records {
         Some(newest.sub(u64::from(low_distance(record.ours, low(newest)))))
     }
 
+    /// Bytes of memory behind it.
+    pub(crate) fn footprint(&self) -> usize {
+        self.log.capacity() * size_of::<Record>()
+    }
+
     /// Bytes that the log takes.
     pub(crate) fn state_len(&self) -> usize {
         self.log.len() * size_of::<Record>()

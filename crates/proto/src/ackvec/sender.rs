@@ -228,6 +228,14 @@ fn windowed<L: WindowLaw + 'static>(
 }
 
 impl Tx for Sender {
+    fn footprint(&self) -> usize {
+        let nonces = self
+            .nonces
+            .as_ref()
+            .map_or(0, |nonces| size_of_val(&**nonces));
+        size_of::<Self>() + size_of_val(&*self.controller) + self.pipe.footprint() + nonces
+    }
+
     fn flight(&self) -> Flight {
         Flight {
             packets: self.pipe.in_flight(),

@@ -3,7 +3,7 @@
 use fairwire_units::{Duration, Rate};
 use fairwire_wire::feature::Feature;
 
-use super::{Connection, Context, State};
+use super::{Connection, Context, State, footprint};
 use crate::endpoint::SendError;
 use crate::event::{DatagramId, Event, Fate, Received};
 use crate::feature::Location;
@@ -34,7 +34,25 @@ impl Connection {
         while let Some(id) = self.queue.displace(size) {
             self.never_sent(ctx, id, Fate::Refused);
         }
+        if !self.make_room(ctx, size) {
+            return Err(SendError::Full);
+        }
         self.queue.push(ctx.now, payload).ok_or(SendError::Full)
+    }
+
+    /// Has the endpoint's budget room for a datagram of `size` bytes, now or once older ones have
+    /// made way? An empty queue takes one in any case, so that every connection goes on.
+    fn make_room(&mut self, ctx: &mut Context<'_>, size: usize) -> bool {
+        let (needed, mut room) = (footprint::of_datagram(size), ctx.room);
+        while room < needed && !self.queue.is_empty() {
+            let Some((id, size)) = self.queue.give_way() else {
+                self.queue.refuse();
+                return false;
+            };
+            self.never_sent(ctx, id, Fate::Refused);
+            room = room.saturating_add(footprint::of_datagram(size));
+        }
+        true
     }
 
     /// Is it over?
@@ -62,13 +80,14 @@ impl Connection {
         self.sizes.max_datagram()
     }
 
-    /// Would a datagram of `size` bytes be taken?
-    pub(crate) fn can_send(&self, size: usize) -> bool {
+    /// Would a datagram of `size` bytes be taken, where the endpoint's budget has `room` bytes left?
+    pub(crate) fn can_send(&self, size: usize, room: usize) -> bool {
         let open = matches!(self.state, State::Request | State::PartOpen | State::Open);
         open && self.drain_until.is_none()
             && !self.reported.is_deaf
             && size <= self.max_datagram()
             && self.queue.has_room(size)
+            && (self.queue.is_empty() || room >= footprint::of_datagram(size))
     }
 
     /// Drops what has waited too long.

@@ -64,6 +64,13 @@ pub(super) struct Codes {
 }
 
 impl Codes {
+    /// Bytes of memory behind it.
+    pub(super) fn footprint(&self) -> usize {
+        self.ring
+            .as_ref()
+            .map_or(0, |ring| ring.len() * size_of::<Word>())
+    }
+
     /// The code of packet `seq`.
     pub(super) fn get(&self, seq: Seq) -> Option<DropCode> {
         let ring = self.ring.as_ref().filter(|_| self.is_remembered(seq))?;

@@ -9,7 +9,7 @@ use fairwire_wire::{DropBlock, DropCode, Encoder, NoRoom, Options, Seq};
 
 use super::codes::{Codes, REMEMBERED};
 use super::receive_queue::Datagram;
-use super::{Connection, Context};
+use super::{Connection, Context, footprint};
 use crate::ackvec::{Records, Report};
 use crate::event::Event;
 use crate::work;
@@ -49,6 +49,11 @@ pub(super) enum Fit {
 }
 
 impl Dropped {
+    /// Bytes of memory behind it.
+    pub(super) fn footprint(&self) -> usize {
+        self.codes.footprint() + self.records.footprint()
+    }
+
     /// The data of packet `seq` did not reach the application. The first code that a packet gets
     /// stays (RFC 4340, 11.7: none is made less serious, and no status changes). False if it had
     /// one, or is too old to be told of.
@@ -233,6 +238,11 @@ impl Connection {
     /// Puts data into the receive queue, or drops them or older ones if it is full.
     pub(super) fn queue_data(&mut self, ctx: &mut Context<'_>, datagram: Datagram<'_>) {
         let (seq, corrupt) = (datagram.seq, datagram.corrupt);
+        // An empty queue takes one whatever the budget: room for it was set aside.
+        if !self.received.is_empty() && ctx.room < footprint::of_datagram(datagram.payload.len()) {
+            self.received.refuse();
+            return self.drop_data(seq, DropCode::ReceiveBuffer);
+        }
         while let Some(oldest) = self.received.displace(datagram.payload.len()) {
             self.drop_data(oldest, DropCode::ReceiveBuffer);
         }

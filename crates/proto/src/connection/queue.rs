@@ -59,6 +59,19 @@ impl SendQueue {
         self.pop().map(|oldest| oldest.id)
     }
 
+    /// Makes room elsewhere by dropping the oldest, if that is the policy; gives its name and size.
+    pub(crate) fn give_way(&mut self) -> Option<(DatagramId, usize)> {
+        if self.limits.policy != QueuePolicy::DropOldest {
+            return None;
+        }
+        self.pop().map(|oldest| (oldest.id, oldest.payload.len()))
+    }
+
+    /// A datagram was refused for a reason outside of the queue.
+    pub(crate) fn refuse(&mut self) {
+        self.refused = true;
+    }
+
     /// Takes a datagram, or refuses it for want of room.
     pub(crate) fn push(&mut self, now: Instant, payload: Payload) -> Option<DatagramId> {
         if !self.has_room(payload.len()) {

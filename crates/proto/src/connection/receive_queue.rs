@@ -127,6 +127,17 @@ impl ReceiveQueue {
         true
     }
 
+    /// A datagram is not taken, for want of room elsewhere.
+    pub(crate) fn refuse(&mut self) {
+        self.miss();
+        self.drops += 1;
+    }
+
+    /// What those that wait cost, bytes: their payloads and [`DATAGRAM_OVERHEAD`] for each.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
     /// The data of a packet that arrived are not taken.
     pub(crate) fn miss(&mut self) {
         self.arrivals.miss(1);

@@ -40,6 +40,12 @@ pub(super) struct Carries {
 }
 
 impl Reported {
+    /// Bytes of memory behind it.
+    pub(super) fn footprint(&self) -> usize {
+        let runs = self.runs.capacity() + self.news.drops.capacity();
+        self.codes.footprint() + runs * size_of::<DropRun>()
+    }
+
     /// Another packet is in hand.
     pub(super) fn begin_packet(&mut self) {
         self.carries = Carries::default();

@@ -106,7 +106,10 @@ impl Endpoint {
     fn admit(&mut self, now: Instant, packet: &Packet<'_>, flow: &Flow) -> Admission {
         let half_open = self.backlog.len();
         let max = self.config.max_connections;
-        if self.connections.len() - self.half_open() >= max || self.is_share_taken(flow) {
+        if self.connections.len() - self.half_open() >= max
+            || self.is_share_taken(flow)
+            || !self.has_memory()
+        {
             return Admission::Refuse;
         }
         let crowded =
@@ -200,7 +203,7 @@ impl Endpoint {
         self.backlog.remove(slot);
         self.spare.remove(slot);
         self.detach(slot);
-        self.connections.try_remove(slot);
+        self.drop_connection(slot);
     }
 
     /// RFC 4340, 8.1.4 and 8.5, step 11: sends the Response with an Init Cookie and keeps nothing
@@ -277,7 +280,7 @@ impl Endpoint {
             return refused(self);
         };
         let full = self.connections.len() >= self.config.max_connections && !self.evict_spare();
-        if full || self.is_share_taken(&flow) {
+        if full || self.is_share_taken(&flow) || !self.has_memory() {
             self.stats.refused += 1;
             return Err(ResetCode::TooBusy);
         }
@@ -337,6 +340,7 @@ impl Endpoint {
             now: request.at,
             events: &mut self.events,
             replies: &mut self.replies,
+            room: usize::MAX,
             told: &mut self.told,
         };
         connection.handle_packet(&mut ctx, &packet, payload.into(), Ecn::NotEct);

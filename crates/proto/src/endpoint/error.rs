@@ -31,6 +31,8 @@ pub enum ListenError {
 pub enum ConnectError {
     /// The endpoint holds as many connections as it may.
     TooManyConnections,
+    /// The endpoint's budget of memory is spent (`EndpointConfig::max_memory`).
+    NoMemory,
     /// Every local port is in use towards that peer, or the one asked for is.
     NoPort,
     /// The invalid service code (RFC 4340, section 8.1.2).
@@ -46,7 +48,8 @@ pub enum ConnectError {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum SendError {
-    /// The send queue is full; [`Event::Writable`](crate::Event::Writable) says when to try again.
+    /// The send queue is full, or the endpoint's memory is spent;
+    /// [`Event::Writable`](crate::Event::Writable) says when to try again.
     Full,
     /// Larger than `max_datagram_size`.
     TooLarge {
@@ -101,6 +104,7 @@ impl fmt::Display for ConnectError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TooManyConnections => f.write_str("the endpoint's connection limit is reached"),
+            Self::NoMemory => f.write_str("the endpoint's memory budget is spent: close connections, read what has arrived, or raise max_memory"),
             Self::NoPort => f.write_str("no free local DCCP port towards that peer"),
             Self::InvalidService => f.write_str("service code 4294967295 is reserved as invalid"),
             Self::Config { what } => f.write_str(what),

@@ -58,6 +58,7 @@ impl Endpoint {
         slot: usize,
         act: impl FnOnce(&mut Connection, &mut Context<'_>),
     ) {
+        let room = self.room();
         let Some(connection) = self.connections.get_mut(slot) else {
             return;
         };
@@ -66,11 +67,14 @@ impl Endpoint {
             now,
             events: &mut self.events,
             replies: &mut self.replies,
+            room,
             told: &mut self.told,
         };
         act(connection, &mut ctx);
         let after = connection.state();
         let ended = connection.take_ended();
+        let (took, takes) = connection.recount();
+        self.memory = self.memory.saturating_sub(took).saturating_add(takes);
         self.note_state(slot, before, after);
         match ended {
             None => self.wake(slot),
@@ -103,7 +107,7 @@ impl Endpoint {
             self.time_wait.insert(now, self.secret.name(&flow));
         }
         if !announced {
-            self.connections.remove(slot);
+            self.drop_connection(slot);
         }
     }
 }

@@ -26,6 +26,7 @@ mod integrity;
 mod invite;
 mod kernel;
 mod liveness;
+mod memory;
 mod mtu;
 mod nonce;
 mod options;

@@ -354,6 +354,10 @@ impl Rx for TfrcRx {
         Ok(())
     }
 
+    fn footprint(&self) -> usize {
+        size_of::<Self>()
+    }
+
     fn state_len(&self) -> usize {
         size_of::<Self>()
     }

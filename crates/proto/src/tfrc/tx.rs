@@ -98,6 +98,10 @@ impl TfrcTx {
 }
 
 impl Tx for TfrcTx {
+    fn footprint(&self) -> usize {
+        size_of::<Self>() + self.sent.footprint()
+    }
+
     fn flight(&self) -> Flight {
         self.sent.flight()
     }

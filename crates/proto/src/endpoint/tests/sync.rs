@@ -310,7 +310,7 @@ fn items_11_and_12_every_type_in_every_state() {
             );
             let answers = pair.answers_to(&wire);
             let (after, answer) = expected(state, packet_type, side == 1);
-            let connection = pair.ends[side].connections.get(slot);
+            let connection = pair.ends[side].connections.get(slot).map(Box::as_ref);
             let got = connection.map_or(S::Closed, crate::connection::Connection::state);
             assert_eq!(got, after, "{name}");
             let first = answers.first().map(Wire::packet_type);

@@ -34,6 +34,11 @@ pub(super) struct SentPackets {
 }
 
 impl SentPackets {
+    /// Bytes of memory behind it.
+    pub(super) fn footprint(&self) -> usize {
+        self.packets.capacity() * size_of::<SentPacket>()
+    }
+
     pub(super) const fn new() -> Self {
         Self {
             packets: VecDeque::new(),
