@@ -17,8 +17,11 @@ use crate::socket::Route;
 use crate::state::{Handle, Link};
 
 /// A DCCP connection. Clones are the same connection; every method works from several tasks at
-/// once. When the last clone is dropped, what is queued is discarded and the connection closes;
-/// [`close`](Self::close) sends what is queued first.
+/// once.
+///
+/// **[`close`](Self::close) it.** When the last clone is dropped without that, as by a panic or an
+/// early return, the connection is reset (Reset 2, Aborted) and what is queued is gone: the peer
+/// sees an end that is not [orderly](Lost::is_orderly), and does not take half the data for all.
 #[derive(Clone, Debug)]
 pub struct Connection {
     inner: Arc<Inner>,
@@ -278,7 +281,11 @@ impl Connection {
         .await
     }
 
-    /// Sends what is queued, for at most `Config::linger`, closes, and waits until that is done.
+    /// Sends what is queued, for at most `Config::linger`, closes, and waits until that is done; a peer
+    /// that does not answer holds it no longer than [`Config::linger`](crate::Config::linger) says.
+    ///
+    /// Cancelling stops the waiting only: once polled, the close goes on, even if the connection is
+    /// then dropped. A runtime that shuts down ends it.
     ///
     /// # Errors
     /// [`Lost`] if the connection ended in any other way than an orderly close.
@@ -303,7 +310,7 @@ impl Connection {
         self.wait(|link| link.closed).await
     }
 
-    /// Resets the connection at once.
+    /// Resets the connection at once; what is queued is gone.
     pub fn abort(&self) {
         let Inner { handle, id } = &*self.inner;
         let mut state = handle.lock();
@@ -456,14 +463,9 @@ impl<T> Ended for Result<T, Lost> {
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        let mut wakes = Vec::new();
         let now = self.handle.clock.now();
         let mut state = self.handle.lock();
-        state.abandon(now, self.id, &mut wakes);
+        state.abandon(now, self.id);
         self.handle.poke(&mut state);
-        drop(state);
-        for waker in wakes {
-            waker.wake();
-        }
     }
 }

@@ -90,8 +90,10 @@ impl Driver {
             if state.proto.next_timeout().is_some_and(|at| at <= now) {
                 state.proto.handle_timeout(now);
             }
+            let mut dry = false;
             while self.blocked.is_none() && self.batch.has_room() {
                 let Some(packet) = state.proto.poll_transmit(now, &mut self.head) else {
+                    dry = true;
                     break;
                 };
                 let head = self.head.as_slice();
@@ -99,6 +101,8 @@ impl Driver {
                     .push(packet.path, packet.ecn, head, &packet.payload);
             }
             let again = state.take_events(now, &mut self.wakes);
+            state.sending = !dry || !self.batch.is_empty();
+            state.wake_idlers(&mut self.wakes);
             let deadline = state.proto.next_timeout();
             let finished = state.is_finished();
             drop(guard);
@@ -213,6 +217,20 @@ impl Driver {
         })
     }
 
+    /// Resets the connections that are left, and sends what can be sent at once. So a program that
+    /// ends without closing them, or panics, leaves peers that know of it.
+    fn take_leave(&mut self) {
+        let mut state = self.shared.lock();
+        state.gone = true;
+        let now = self.shared.clock.now();
+        let open: Vec<_> = state.links.keys().copied().collect();
+        for id in open {
+            state.proto.abort(now, id);
+        }
+        drop(state);
+        let _ = self.flush();
+    }
+
     /// Tells the protocol of ICMP errors.
     fn drain_errors(&mut self) {
         let bound = self.socket.local();
@@ -237,6 +255,9 @@ impl Driver {
 impl Drop for Driver {
     /// The runtime shut down, or all is done.
     fn drop(&mut self) {
+        if self.shared.is_sound() {
+            self.take_leave();
+        }
         self.shared.lock().shut_down(&mut self.wakes);
         for waker in self.wakes.drain(..) {
             waker.wake();

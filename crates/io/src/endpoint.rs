@@ -351,12 +351,12 @@ impl Endpoint {
         Ok(id)
     }
 
-    /// Waits until every connection whose handles were dropped has finished closing. Connections
-    /// with a live handle are waited for too.
+    /// Waits until every connection whose handles were dropped is over, and its last packet has left.
+    /// Connections with a live handle are waited for too. Cancelling changes nothing.
     pub async fn wait_idle(&self) {
         poll_fn(|context| {
             let mut state = self.handle.lock();
-            if state.links.is_empty() || state.gone {
+            if state.is_idle() || state.gone {
                 return Poll::Ready(());
             }
             state.idlers.register(context);

@@ -407,7 +407,8 @@ pub struct Lost {
 }
 
 impl Lost {
-    /// Did it end as both sides wished?
+    /// Was it closed, by either side? False if it was reset, given up, or dropped without
+    /// [`close`](crate::Connection::close): data may be missing at the end.
     pub fn is_orderly(&self) -> bool {
         self.reason == CloseReason::Closed
     }
@@ -432,6 +433,13 @@ impl fmt::Display for Reason {
                 code: ResetCode::NoConnection,
                 ..
             } => f.write_str("the peer no longer knows the connection: it was restarted"),
+            CloseReason::Reset {
+                code: ResetCode::Aborted,
+                ..
+            } => f.write_str(
+                "the peer's program dropped or aborted the connection without closing it, or gave \
+                 up on us",
+            ),
             CloseReason::Reset { code, .. } => write!(f, "the peer reset the connection ({code})"),
             CloseReason::PeerError { code, .. } => {
                 write!(
@@ -445,7 +453,9 @@ impl fmt::Display for Reason {
             }
             CloseReason::IdleTimeout => f.write_str("the peer fell silent"),
             CloseReason::CloseTimeout => f.write_str("the peer did not answer our Close"),
-            CloseReason::Aborted => f.write_str("the connection was aborted here"),
+            CloseReason::Aborted => {
+                f.write_str("this side aborted the connection, or its runtime ended")
+            }
             other => write!(f, "the connection ended: {other:?}"),
         }
     }

@@ -7,8 +7,8 @@ use crate::connection::Connection;
 use crate::error::AcceptError;
 use crate::state::Handle;
 
-/// A DCCP port that accepts connections; dropping it stops that and closes those not yet
-/// accepted.
+/// A DCCP port that accepts connections; dropping it stops that and resets those not yet accepted
+/// (Reset 2, Aborted), for nobody will ever serve them.
 #[derive(Debug)]
 pub struct Listener {
     handle: Handle,
@@ -55,19 +55,14 @@ impl Listener {
 
 impl Drop for Listener {
     fn drop(&mut self) {
-        let mut wakes = Vec::new();
         let now = self.handle.clock.now();
         let mut state = self.handle.lock();
         state.proto.unlisten(self.port);
         if let Some(backlog) = state.backlogs.remove(&self.port) {
             for id in backlog.waiting {
-                state.abandon(now, id, &mut wakes);
+                state.abandon(now, id);
             }
         }
         self.handle.poke(&mut state);
-        drop(state);
-        for waker in wakes {
-            waker.wake();
-        }
     }
 }

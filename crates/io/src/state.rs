@@ -51,6 +51,7 @@ impl Shared {
                 idlers: Wakers::default(),
                 handles: 0,
                 dirty: false,
+                sending: false,
                 gone: false,
             }),
             notify: Notify::new(),
@@ -63,6 +64,11 @@ impl Shared {
     /// The state. A panic elsewhere while it was held left it consistent enough to go on.
     pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// False if somebody panicked in the middle of a change.
+    pub(crate) fn is_sound(&self) -> bool {
+        !self.state.is_poisoned()
     }
 
     /// Makes the driver look, because the application changed something.
@@ -85,6 +91,8 @@ pub(crate) struct State {
     handles: usize,
     /// Has the application changed something since the driver looked?
     pub dirty: bool,
+    /// Have packets been taken from the protocol, or do they wait there, that did not leave yet?
+    pub sending: bool,
     /// Has the driver ended?
     pub gone: bool,
 }
@@ -142,7 +150,7 @@ impl Link {
 impl State {
     /// Can the driver end: is nobody left who could want anything?
     pub(crate) fn is_finished(&self) -> bool {
-        self.handles == 0 && self.links.is_empty()
+        self.handles == 0 && self.is_idle()
     }
 
     /// Takes the protocol's events to those who wait for them, whom the caller wakes after
@@ -179,7 +187,7 @@ impl State {
                     link.closed = Some(reason);
                     link.wake_all(wakes);
                     if link.orphan {
-                        self.remove(id, wakes);
+                        self.remove(id);
                     }
                 }
                 _ => {}
@@ -220,24 +228,34 @@ impl State {
         !taken
     }
 
-    /// The last handle of a connection was dropped: discards its queue and closes it, or
-    /// forgets it if it is closed already.
-    pub(crate) fn abandon(&mut self, now: Instant, id: ConnectionId, wakes: &mut Vec<Waker>) {
+    /// The last handle of a connection was dropped: resets it unless it is closing, or forgets
+    /// it if it is over already.
+    pub(crate) fn abandon(&mut self, now: Instant, id: ConnectionId) {
         let Some(link) = self.links.get_mut(&id) else {
             return;
         };
         if link.closed.is_some() {
-            self.remove(id, wakes);
+            self.remove(id);
         } else {
             link.orphan = true;
-            self.proto.discard(now, id);
+            self.proto.abandon(now, id);
         }
     }
 
-    fn remove(&mut self, id: ConnectionId, wakes: &mut Vec<Waker>) {
+    fn remove(&mut self, id: ConnectionId) {
         self.proto.release(id);
         self.links.remove(&id);
-        if self.links.is_empty() {
+        // The driver wakes who waits until nothing is left: the last packets have not left yet.
+    }
+
+    /// Is no connection left, and has the last packet of each been given to the system?
+    pub(crate) fn is_idle(&self) -> bool {
+        self.links.is_empty() && !self.sending
+    }
+
+    /// Wakes those who wait until nothing is left, if nothing is.
+    pub(crate) fn wake_idlers(&mut self, wakes: &mut Vec<Waker>) {
+        if self.is_idle() {
             self.idlers.take(wakes);
         }
     }

@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::net::{SocketAddr, UdpSocket};
+use std::task::Poll;
 use std::time::Duration;
 
 use fairwire::{
@@ -371,9 +372,10 @@ async fn aborting_resets() {
     assert!(!end.is_orderly(), "{end}");
 }
 
-/// Dropping the last handle closes the connection; the endpoint is idle afterwards.
+/// Dropping the last handle resets the connection, and the peer is told that it was not closed; the
+/// endpoint is idle afterwards.
 #[tokio::test]
-async fn dropping_closes() {
+async fn finding_21_dropping_is_no_close() {
     let (server, listener, remote) = listen(Config::default());
     let client = endpoint(ANY);
     let (here, there) =
@@ -385,7 +387,9 @@ async fn dropping_closes() {
     let there = there.expect("accepted");
     assert_eq!(soon(there.recv()).await.expect("open").data, "still open");
     drop(clone);
-    soon(there.recv()).await.expect_err("the end");
+    let end = soon(there.recv()).await.expect_err("the end");
+    assert!(!end.is_orderly(), "{end}");
+    assert!(end.to_string().contains("without closing it"), "{end}");
     drop(there);
     soon(client.wait_idle()).await;
     soon(server.wait_idle()).await;
@@ -445,41 +449,93 @@ fn a_runtime_that_ends() {
     assert!(matches!(error, TrySendError::Send(_)), "{error}");
 }
 
-/// A server that vanishes without a word and comes back on its port resets what it no longer
-/// knows; the client does not hang.
+/// A program that ends without closing, by a panic too, resets its connections while its runtime shuts
+/// down: those that it had in hand, dropped or still held elsewhere, and those not yet accepted.
 #[tokio::test]
-async fn a_restarted_server_resets() {
-    let (tell, told) = tokio::sync::oneshot::channel();
-    let (kill, killed) = tokio::sync::oneshot::channel::<()>();
-    // A runtime of its own: when it ends, nothing is said to anybody.
-    let life = std::thread::spawn(move || {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .expect("a runtime");
-        runtime.block_on(async {
-            let (_server, listener, remote) = listen(Config::default());
-            tell.send(remote).expect("heard");
-            let _there = listener.accept().await;
-            killed.await.expect("killed");
+async fn finding_21_a_program_that_ends_says_so() {
+    for panics in [false, true] {
+        let (tell, told) = tokio::sync::oneshot::channel();
+        let (end, ended) = tokio::sync::oneshot::channel::<()>();
+        let life = std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build()
+                .expect("a runtime");
+            runtime.block_on(async {
+                let (_server, listener, remote) = listen(Config::default());
+                tell.send(remote).expect("heard");
+                let _in_hand = listener.accept().await.expect("a client");
+                let held = listener.accept().await.expect("a client");
+                std::mem::forget(held);
+                let _ = ended.await;
+                assert!(!panics, "on purpose");
+            });
         });
-    });
-    let remote = soon(told).await.expect("told");
-    let client = endpoint(ANY);
-    let here = soon(client.connect(remote, SERVICE))
-        .await
-        .expect("connected");
-    kill.send(()).expect("alive until now");
-    life.join().expect("ended");
-    let _again = endpoint(&remote.addr.to_string());
-    let end = soon(async {
-        loop {
-            if let Err(error) = here.send("anybody?").await {
-                break error;
-            }
-            tokio::time::sleep(Duration::from_millis(20)).await;
+        let remote = soon(told).await.expect("told");
+        let client = endpoint(ANY);
+        let mut connections = Vec::new();
+        for _ in 0..3 {
+            let connected = soon(client.connect(remote, SERVICE)).await;
+            connections.push(connected.expect("connected"));
         }
-    })
-    .await;
-    assert!(end.to_string().contains("restarted"), "{end}");
+        // The third is complete when its last Ack has arrived.
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        end.send(()).expect("alive until now");
+        assert_eq!(life.join().is_err(), panics);
+        for connection in connections {
+            let end = soon(connection.recv()).await.expect_err("the end");
+            assert!(end.to_string().contains("without closing it"), "{end}");
+        }
+    }
+}
+
+/// A close that was begun goes on when its future and then the connection are dropped: all that was
+/// queued arrives, and the end is orderly. One that was never polled is none.
+#[tokio::test]
+async fn finding_21_a_cancelled_close_goes_on() {
+    for polled in [true, false] {
+        let (here, there) = pair(Config::default()).await;
+        for n in 0..20_u8 {
+            soon(here.send(vec![n])).await.expect("sent");
+        }
+        let mut closing = Box::pin(here.close());
+        if polled {
+            let once = std::future::poll_fn(|context| Poll::Ready(closing.as_mut().poll(context)));
+            assert!(once.await.is_pending(), "the peer has not answered yet");
+        }
+        drop(closing);
+        drop(here);
+        let mut got = 0;
+        let end = loop {
+            match soon(there.recv()).await {
+                Ok(_) => got += 1,
+                Err(end) => break end,
+            }
+        };
+        assert_eq!(end.is_orderly(), polled, "{end}");
+        assert_eq!(got == 20, polled, "{got}");
+    }
+}
+
+/// Connecting that is cancelled ends the attempt: the server has no half-open connection left, and
+/// the endpoint none at all.
+#[tokio::test]
+async fn finding_21_a_cancelled_connect_ends_its_attempt() {
+    let silent = UdpSocket::bind(ANY).expect("a free port");
+    let client = endpoint(ANY);
+    let remote = Remote::same_ports(silent.local_addr().expect("bound"));
+    let connecting = client.connect(remote, SERVICE);
+    let early = tokio::time::timeout(Duration::from_millis(50), connecting).await;
+    assert!(early.is_err(), "nobody answers");
+    soon(client.wait_idle()).await;
+    assert_eq!(client.stats().connections, 0);
+    let mut buffer = [0; 2_048];
+    let timeout = Some(Duration::from_secs(5));
+    silent.set_read_timeout(timeout).expect("not zero");
+    let mut types = Vec::new();
+    for _ in 0..2 {
+        silent.recv(&mut buffer).expect("a Request and its Reset");
+        types.push(buffer[8] >> 1 & 15);
+    }
+    assert_eq!(types, [0, 7], "Request, Reset (RFC 4340, 5.1)");
 }

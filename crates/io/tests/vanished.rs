@@ -142,3 +142,15 @@ async fn finding_20_closing_learns_of_a_killed_peer() {
     let end = soon(connection.close()).await.expect_err("nobody answers");
     assert_eq!(end.reason, GONE);
 }
+
+/// A server that vanishes without a word and comes back on its port resets what it no longer
+/// knows; the client does not hang.
+#[tokio::test]
+async fn a_restarted_server_resets() {
+    let connection = with_a_dead_peer(|_| {}).await;
+    let addr = connection.remote().expect("known").addr;
+    let _again = Endpoint::bind(addr).expect("free again");
+    soon(connection.send("anybody?")).await.expect("sent");
+    let end = soon(connection.recv()).await.expect_err("the end");
+    assert!(end.to_string().contains("restarted"), "{end}");
+}

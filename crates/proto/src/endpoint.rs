@@ -385,7 +385,14 @@ impl Endpoint {
         });
     }
 
-    /// Discards the queue and closes (the last handle was dropped).
+    /// Lets go of a connection, as a program does that drops it or panics: one that is not closing is
+    /// reset at once (Reset 2, Aborted), so that the peer does not take the end for a success; one that
+    /// is goes on closing.
+    pub fn abandon(&mut self, now: Instant, id: ConnectionId) {
+        self.act(now, id, Connection::abandon);
+    }
+
+    /// Discards the queue and closes, in good order.
     pub fn discard(&mut self, now: Instant, id: ConnectionId) {
         self.act(now, id, Connection::discard);
     }

@@ -71,7 +71,7 @@ pub enum CloseReason {
     IdleTimeout,
     /// The peer did not answer our Close.
     CloseTimeout,
-    /// The application aborted it.
+    /// The application aborted it, or let go of it without closing it.
     Aborted,
 }
 

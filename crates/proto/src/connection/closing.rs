@@ -38,6 +38,14 @@ impl Connection {
         self.reset(ctx, ResetCode::Aborted, [0; 3], CloseReason::Aborted);
     }
 
+    /// The application lets go of the connection. Nobody else can say that all went well, so it
+    /// is reset, unless it is closing: that goes on.
+    pub(crate) fn abandon(&mut self, ctx: &mut Context<'_>) {
+        if self.drain_until.is_none() && self.state < State::CloseReq {
+            self.abort(ctx);
+        }
+    }
+
     /// Nothing waits for the handshake to send data after `discard`; the queue is dropped.
     pub(crate) fn discard(&mut self, ctx: &mut Context<'_>) {
         self.refuse_queued(ctx);

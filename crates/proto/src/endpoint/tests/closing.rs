@@ -292,7 +292,56 @@ fn finding_18_silence_before_the_close_counts() {
     assert_eq!(end_of_close(&pair, 0, begun).0, 20_000);
 }
 
-/// Dropping a handle refuses what is queued and closes at once.
+/// A connection that its application lets go of is reset, and the peer sees that it was not closed,
+/// at whichever side and whatever is queued; one that is closing goes on, with its queue.
+#[test]
+fn finding_21_letting_go_is_no_close() {
+    for side in 0..2 {
+        for closes in [false, true] {
+            let mut pair = Pair::new();
+            let (client, server) = pair.open(Config::default(), Config::default());
+            let id = [client, server][side];
+            for _ in 0..30 {
+                pair.ends[side].send(pair.now, id, data(100)).unwrap();
+            }
+            pair.drain();
+            if closes {
+                pair.ends[side].close(pair.now, id);
+            }
+            pair.ends[side].abandon(pair.now, id);
+            pair.run_for(ms(2_000));
+            let other = [client, server][1 - side];
+            let got = std::iter::from_fn(|| pair.ends[1 - side].recv(other)).count();
+            let (here, there) = (reason(&pair, side), reason(&pair, 1 - side));
+            if closes {
+                let closed = Some(CloseReason::Closed);
+                assert_eq!((here, there, got), (closed, closed, 30));
+            } else {
+                let (code, data) = (ResetCode::Aborted, [0; 3]);
+                assert_eq!(here, Some(CloseReason::Aborted));
+                assert_eq!(there, Some(CloseReason::Reset { code, data }));
+                assert!(got < 30, "the queue is gone");
+            }
+            assert_eq!(pair.ends[side].endpoint_stats().connections, 0);
+        }
+    }
+}
+
+/// An attempt that is given up leaves nothing half-open at the server.
+#[test]
+fn finding_21_an_attempt_that_is_dropped_is_taken_back() {
+    for wait in [10, 30] {
+        let mut pair = Pair::new();
+        let client = pair.connect(Config::default(), Config::default());
+        pair.run_for(ms(wait));
+        pair.ends[0].abandon(pair.now, client);
+        pair.run_for(ms(1_000));
+        assert_eq!(pair.types(0).last(), Some(&PacketType::Reset));
+        assert_eq!(pair.ends[1].endpoint_stats().connections, 0, "{wait} ms");
+    }
+}
+
+/// Discarding refuses what is queued and closes at once, in good order.
 #[test]
 fn discard_refuses_the_queue() {
     let mut pair = Pair::new();
