@@ -139,6 +139,10 @@ impl<G: Grouping> LossHistory<G> {
     /// The most intervals that are kept.
     pub const MAX_INTERVALS: usize = Closed::MAX + 1;
 
+    /// The most loss events that one packet makes of the hole before it. A hole of more round trips
+    /// than that has events in its first ones and in its last ones, which alone are remembered.
+    pub const MAX_EVENTS: u64 = 4 * Self::MAX_INTERVALS as u64;
+
     /// What the current interval counts as if it ends with packet `last`.
     fn counted_length(&self, last: u64, is_short: bool) -> f64 {
         if is_short {
@@ -175,7 +179,7 @@ impl<G: Grouping> LossHistory<G> {
     /// Decides what can be decided.
     fn settle(&mut self, first_length: &impl Fn(u64) -> f64) {
         while let Some(next) = self.waiting[0] {
-            let in_order = next.seq == self.edge + 1;
+            let in_order = next.seq - self.edge == 1;
             // RFC 5348, 5.1: three packets beyond the hole make it a loss.
             let lost = self.waiting_len >= NDUPACK;
             // RFC 5348, 5.1: a mark is congestion at once, and what is missing before it is taken
@@ -203,9 +207,9 @@ impl<G: Grouping> LossHistory<G> {
         };
         // RFC 4342, 6.1: a missing packet is taken for data unless a count says otherwise.
         self.lose(hole, missing - quiet, first_length);
-        self.open.non_data += quiet;
+        self.open.non_data = self.open.non_data.saturating_add(quiet);
         if !packet.is_data {
-            self.open.non_data += 1;
+            self.open.non_data = self.open.non_data.saturating_add(1);
         } else if packet.marked {
             // RFC 5348, 5.2: the time of a marked packet is its own.
             if self.is_separate(packet.stamp) {
@@ -219,29 +223,70 @@ impl<G: Grouping> LossHistory<G> {
 
     /// The first `count` packets of `hole` are lost.
     fn lose(&mut self, hole: Hole<G::Stamp>, count: u64, first_length: &impl Fn(u64) -> f64) {
-        let mut nth = 1;
-        while nth <= count {
-            // Nominal arrivals rise along the hole, so the first packet of a new event is found
-            // by halving.
-            let (mut low, mut high) = (nth, count + 1);
-            while low < high {
-                let middle = low + (high - low) / 2;
-                if self.is_separate(self.stamp_in(&hole, middle)) {
-                    high = middle;
-                } else {
-                    low = middle + 1;
+        let (mut nth, mut event, mut events) = (1, None, 0);
+        let mut guess = None;
+        while nth <= count && events < Self::MAX_EVENTS {
+            let first = self.first_separate(&hole, nth, count, guess);
+            if first > nth {
+                self.open.lose(hole.before + nth, hole.before + (first - 1));
+            }
+            if first > count {
+                return;
+            }
+            let (seq, stamp) = (hole.before + first, self.stamp_in(&hole, first));
+            self.begin(seq, stamp, first_length);
+            self.open.lose(seq, seq);
+            events += 1;
+            nth = first + 1;
+            if let Some(before) = event.replace(first) {
+                let apart = first - before;
+                guess = Some(first.saturating_add(apart));
+                // Events are equally far apart, to a packet. More of them than intervals are kept would
+                // push each other out: only the last ones count, and those are made.
+                let kept = (apart + 1).saturating_mul(Self::MAX_INTERVALS as u64);
+                if count - first > kept {
+                    self.open
+                        .lose(hole.before + nth, hole.before + (count - kept));
+                    (nth, guess) = (count - kept + 1, None);
                 }
             }
-            if low > nth {
-                self.open.lose(hole.before + nth, hole.before + low - 1);
-            }
-            if low <= count {
-                let (seq, stamp) = (hole.before + low, self.stamp_in(&hole, low));
-                self.begin(seq, stamp, first_length);
-                self.open.lose(seq, seq);
-            }
-            nth = low + 1;
         }
+        if nth <= count {
+            self.open.lose(hole.before + nth, hole.before + count);
+        }
+    }
+
+    /// The first packet of `hole`, from the `nth` to the last of `count`, that is too far from the current
+    /// event to belong to it; the one after the last if there is none. It is looked for at `guess` first.
+    fn first_separate(
+        &self,
+        hole: &Hole<G::Stamp>,
+        nth: u64,
+        count: u64,
+        guess: Option<u64>,
+    ) -> u64 {
+        let (mut low, mut high) = (nth, count + 1);
+        // Nominal arrivals rise along the hole, so it is found by halving, once steps of growing width
+        // have found packets on either side of it.
+        let (mut below, mut above) = (guess.is_none(), guess.is_none());
+        let mut at = guess.map_or(low + (high - low) / 2, |guess| guess.clamp(nth, count));
+        let mut width = 1_u64;
+        while low < high {
+            let is_separate = self.is_separate(self.stamp_in(hole, at));
+            if is_separate {
+                (high, above) = (at, true);
+            } else {
+                (low, below) = (at + 1, true);
+            }
+            let left = high - low;
+            at = match (below, above) {
+                (true, true) => low + left / 2,
+                (true, false) => low + width.min(left.saturating_sub(1)),
+                (false, _) => high - width.min(left),
+            };
+            width = width.saturating_mul(2);
+        }
+        low
     }
 
     fn stamp_in(&self, hole: &Hole<G::Stamp>, nth: u64) -> G::Stamp {

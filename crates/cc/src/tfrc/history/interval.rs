@@ -72,7 +72,7 @@ impl Open {
     /// Packets `first` to `last` are lost or marked.
     pub(super) const fn lose(&mut self, first: u64, last: u64) {
         self.newest_loss = Some(last);
-        self.drops += last + 1 - first;
+        self.drops = self.drops.saturating_add(last - first).saturating_add(1);
     }
 
     /// What it counts as if it ends with packet `last` and is short (RFC 4828, section 4.4):

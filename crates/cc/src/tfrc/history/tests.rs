@@ -355,3 +355,150 @@ proptest! {
         }
     }
 }
+
+/// [`ByTime`] that counts what it is asked.
+#[derive(Debug)]
+struct Counted {
+    by_time: ByTime,
+    asked: std::cell::Cell<u64>,
+    most: u64,
+}
+
+impl Counted {
+    fn new(rtt: Duration, most: u64) -> Self {
+        Self {
+            by_time: ByTime { rtt },
+            asked: std::cell::Cell::new(0),
+            most,
+        }
+    }
+}
+
+impl super::Grouping for Counted {
+    type Stamp = Instant;
+
+    fn lost(&self, before: Instant, after: Instant, nth: u64, span: u64) -> Instant {
+        self.asked.set(self.asked.get() + 1);
+        assert!(self.asked.get() <= self.most, "more than {}", self.most);
+        self.by_time.lost(before, after, nth, span)
+    }
+
+    fn is_separate(&self, event: Instant, loss: Instant) -> bool {
+        self.by_time.is_separate(event, loss)
+    }
+
+    fn is_short(&self, event: Instant, end: Instant) -> bool {
+        self.by_time.is_short(event, end)
+    }
+}
+
+/// A round trip of a microsecond, then an hour's pause with a hole: however many round trips and packets
+/// it has, it makes few loss events and takes few steps. The newest intervals are as long as they would be
+/// if each had been counted.
+#[test]
+fn finding_2_a_long_hole_makes_few_events() {
+    let most = LossHistory::<Counted>::MAX_EVENTS;
+    for small in [false, true] {
+        for missing in [100, 5_000, 3_600_000, 1 << 32, 1 << 46, u64::MAX - 100] {
+            for pause_s in [1, 3_600] {
+                let grouping = Counted::new(Duration::from_micros(1), 5 * most);
+                let mut history = LossHistory::new(grouping, 0, LossAverage::new(true));
+                if small {
+                    history = history.with_small_packets();
+                }
+                for seq in 1..=3 {
+                    history.receive(packet(seq), |_| f64::from(FIRST));
+                }
+                for seq in 1..=3u64 {
+                    let late = Seen {
+                        seq: 3 + missing + seq,
+                        stamp: Instant::START + Duration::from_secs(pause_s),
+                        ..packet(3)
+                    };
+                    history.receive(late, |_| f64::from(FIRST));
+                }
+                let name = format!("{missing} in {pause_s} s: {}", history.events());
+                assert!((2..=most).contains(&history.events()), "{name}");
+                // What a nanosecond more than a microsecond or, if that is more, a packet is of the hole.
+                let gap_ns = u128::from(pause_s * 1_000_000_000 - 30_000_000);
+                let length = u64::try_from(u128::from(missing) * 1_001 / gap_ns).expect("small");
+                let length = length.max(1);
+                for interval in history.intervals().skip(1).take(8) {
+                    let data = interval.data_length;
+                    assert!(data.abs_diff(length) <= 1 + length / 500, "{name}: {data}");
+                }
+            }
+        }
+    }
+}
+
+/// What [`LossHistory`] made of a hole before its events were bounded: each round trip of it an event.
+fn events_of(first: u64, count: u64, at: impl Fn(u64) -> Instant, rtt: Duration) -> Vec<u64> {
+    let mut events: Vec<u64> = Vec::new();
+    for nth in first..first + count {
+        if events.last().is_none_or(|&event| at(event) + rtt < at(nth)) {
+            events.push(nth);
+        }
+    }
+    events
+}
+
+proptest! {
+    /// RFC 5348, 5.2: a hole of no more round trips than intervals are kept begins an event in each of
+    /// them, where each packet would if it were looked at by itself.
+    #[test]
+    fn finding_2_holes_of_few_events_stay_exact(
+        missing in 1_u64..400,
+        gap_us in 1_u64..1_000_000,
+        rtt_us in 1_u64..1_000_000,
+    ) {
+        let rtt = Duration::from_micros(rtt_us);
+        let mut history = LossHistory::new(ByTime { rtt }, 0, LossAverage::new(false));
+        let start = Instant::START + Duration::from_secs(1);
+        let after = start + Duration::from_micros(gap_us);
+        history.receive(Seen { stamp: start, ..packet(1) }, |_| 9.0);
+        for n in 0..3 {
+            let late = Seen { seq: 2 + missing + n, stamp: after, ..packet(1) };
+            history.receive(late, |_| 9.0);
+        }
+        let by_time = ByTime { rtt };
+        let at = |seq: u64| super::Grouping::lost(&by_time, start, after, seq - 1, missing + 1);
+        let expected = events_of(2, missing, at, rtt);
+        if expected.len() <= LossHistory::<ByTime>::MAX_INTERVALS {
+            prop_assert_eq!(history.events(), expected.len() as u64);
+            let firsts: Vec<u64> = history.intervals().map(|interval| interval.first).collect();
+            let newest_first = expected.iter().rev().copied().chain([1]);
+            prop_assert_eq!(firsts, newest_first.take(28).collect::<Vec<_>>());
+        } else {
+            prop_assert!(history.events() <= LossHistory::<ByTime>::MAX_EVENTS);
+        }
+    }
+}
+
+/// The line of numbers ends where a word does: what comes there is counted, what comes after it is not.
+#[test]
+fn finding_9_numbers_end_without_a_panic() {
+    for marked in [false, true] {
+        let mut history =
+            LossHistory::new(ByTime { rtt: R }, u64::MAX - 20, LossAverage::new(true));
+        for seq in [
+            u64::MAX - 18,
+            u64::MAX - 17,
+            u64::MAX - 3,
+            u64::MAX - 1,
+            u64::MAX,
+        ] {
+            let packet = Seen {
+                seq,
+                marked,
+                ..packet(1)
+            };
+            history.receive(packet, |_| f64::from(FIRST));
+            history.receive(packet, |_| f64::from(FIRST));
+        }
+        // Without marks the last hole waits for a third packet.
+        let edge = if marked { u64::MAX } else { u64::MAX - 3 };
+        assert_eq!(history.edge(), edge);
+        assert!(history.p() > 0.0);
+    }
+}
