@@ -51,7 +51,8 @@ impl Arrivals {
             let missing = gap.saturating_sub(ndp_count);
             let late = missing.min(self.late);
             self.late -= late;
-            self.missing += missing - late;
+            // Each packet may leap over 2^45 numbers: sums end where a word does.
+            self.missing = self.missing.saturating_add(missing - late);
             return Novelty::New;
         }
         if seq.distance(newest) >= REMEMBERED {
@@ -67,7 +68,7 @@ impl Arrivals {
             if self.missing > 0 {
                 self.missing -= 1;
             } else {
-                self.late += 1;
+                self.late = self.late.saturating_add(1);
             }
         }
         Novelty::New
@@ -82,7 +83,7 @@ impl Arrivals {
 
     /// This many that arrived were dropped all the same.
     pub(super) fn miss(&mut self, packets: u64) {
-        self.missing += packets;
+        self.missing = self.missing.saturating_add(packets);
     }
 
     /// How many are missing since it was asked last.
@@ -159,5 +160,20 @@ mod tests {
             arrivals.note(Seq::new(6), true, 0);
             assert_eq!(arrivals.take_missing(), then);
         }
+    }
+
+    /// However often numbers leap, before the application reads or after, what is missing is told as
+    /// the largest number at worst.
+    #[test]
+    fn finding_9_leaps_add_up_without_a_panic() {
+        let mut arrivals = Arrivals::default();
+        let mut seq = Seq::ZERO;
+        for _ in 0..(1 << 18) + 9 {
+            arrivals.note(seq, true, 0);
+            seq = seq.add((1 << 47) - 1);
+        }
+        arrivals.miss(7);
+        assert_eq!(arrivals.take_missing(), u64::MAX);
+        assert_eq!(arrivals.take_missing(), 0);
     }
 }

@@ -100,9 +100,9 @@ impl ReceiveQueue {
     /// Drops the oldest datagram, and tells with the next one that it is missing.
     pub(crate) fn discard(&mut self) -> Option<Seq> {
         let oldest = self.pop()?;
-        let missing = oldest.lost_before + 1;
+        let missing = oldest.lost_before.saturating_add(1);
         match self.waiting.front_mut() {
-            Some(next) => next.lost_before += missing,
+            Some(next) => next.lost_before = next.lost_before.saturating_add(missing),
             None => self.arrivals.miss(missing),
         }
         Some(oldest.seq)
@@ -344,5 +344,22 @@ mod tests {
             }
             assert!(!queue.is_filled(101));
         }
+    }
+
+    /// What is missing before a datagram that is dropped may be as much as numbers hold.
+    #[test]
+    fn finding_9_dropped_behind_leaps() {
+        let config = Config {
+            receive_queue_packets: 2,
+            receive_queue_policy: QueuePolicy::DropOldest,
+            ..Config::default()
+        };
+        let mut queue = ReceiveQueue::new(&config);
+        for _ in 0..3 {
+            queue.arrivals.miss(u64::MAX);
+            let seq = queue.drops + queue.len() as u64;
+            arrive(&mut queue, seq, 0);
+        }
+        assert_eq!(lost_before(&mut queue), [u64::MAX, u64::MAX]);
     }
 }

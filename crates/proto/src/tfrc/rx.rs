@@ -180,7 +180,8 @@ impl TfrcRx {
         let intervals = self.history.intervals().take(REPORTED).enumerate();
         let intervals = intervals.map(move |(i, mut interval)| {
             if i == 0 {
-                interval.lossless_length += pending - skip;
+                let pending = pending - skip;
+                interval.lossless_length = interval.lossless_length.saturating_add(pending);
                 interval.lossless_length = interval.lossless_length.saturating_sub(ahead);
             }
             encoded(interval)

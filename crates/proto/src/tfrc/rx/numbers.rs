@@ -38,3 +38,22 @@ impl Numbers {
         (line, is_newest)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{BASE, Numbers, Seq};
+
+    /// However often numbers leap, the line ends where a word does, and comes back for older numbers.
+    #[test]
+    fn finding_9_the_line_ends() {
+        let mut numbers = Numbers::new(Seq::ZERO);
+        let mut seq = Seq::ZERO;
+        for _ in 0..1 << 18 {
+            seq = seq.add((1 << 47) - 1);
+            numbers.arrived(seq);
+        }
+        assert_eq!(numbers.newest(), u64::MAX);
+        assert_eq!(numbers.arrived(seq.next()).0, u64::MAX);
+        assert!(numbers.line(seq.sub(9)) > BASE);
+    }
+}
