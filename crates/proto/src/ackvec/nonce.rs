@@ -5,10 +5,12 @@
 
 use fairwire_wire::{AckCells, CellState, Seq};
 
+use crate::ring::{WORD, clear, pieces, place};
+
 /// Packets remembered: more than all cells of a receiver's vectors cover.
 pub(super) const REMEMBERED: u64 = 1 << 15;
 
-const WORDS: usize = (REMEMBERED / 64) as usize;
+const WORDS: usize = (REMEMBERED / WORD) as usize;
 
 /// The nonces of the newest packets, by number; those before the first are zero.
 #[derive(Clone, Debug)]
@@ -21,7 +23,7 @@ impl Nonces {
 
     /// The packet with number `seq` has this nonce.
     pub(super) fn set(&mut self, seq: Seq, nonce: bool) {
-        let (word, bit) = place(seq);
+        let (word, bit) = place(seq, REMEMBERED);
         if nonce {
             self.0[word] |= bit;
         } else {
@@ -31,30 +33,13 @@ impl Nonces {
 
     /// Makes room for the packets behind `newest` up to `seq`: their nonces are zero.
     pub(super) fn advance(&mut self, newest: Seq, seq: Seq) {
-        if newest.distance(seq) >= REMEMBERED {
-            self.0 = [0; WORDS];
-            return;
-        }
-        for step in 1..=newest.distance(seq) {
-            self.set(newest.add(step), false);
-        }
+        clear(&mut self.0, newest, seq);
     }
 
     /// The sum, in one bit, of the nonces of `packets` packets, `high` the newest of them.
     pub(super) fn sum(&self, high: Seq, packets: u64) -> bool {
-        let mut left = packets.min(REMEMBERED);
-        let mut high = high;
-        let mut sum = 0;
-        while left > 0 {
-            // As many as the word of `high` holds below it.
-            let top = high.get() % 64;
-            let here = left.min(top + 1);
-            let word = self.0[place(high).0];
-            let wanted = (u64::MAX >> (64 - here)) << (top + 1 - here);
-            sum ^= word & wanted;
-            high = high.sub(here);
-            left -= here;
-        }
+        let pieces = pieces(high, packets, REMEMBERED);
+        let sum = pieces.fold(0, |sum, piece| sum ^ self.0[piece.word] & piece.mask);
         sum.count_ones() % 2 == 1
     }
 
@@ -75,16 +60,10 @@ impl Nonces {
     }
 }
 
-/// The word and the bit of a number.
-fn place(seq: Seq) -> (usize, u64) {
-    let at = seq.get() % REMEMBERED;
-    // Below 2^15: no platform's `usize` is smaller.
-    ((at / 64) as usize, 1 << (at % 64))
-}
-
 #[cfg(test)]
 mod tests {
     use super::{Nonces, REMEMBERED, Seq};
+    use crate::work;
 
     /// Sums over any stretch agree with counting, across words, the ring's end and the wrap.
     #[test]
@@ -122,6 +101,16 @@ mod tests {
             // The one before the gap is still known, if the ring has room for it.
             let before = nonces.sum(then, distance.min(REMEMBERED - 1) + 1);
             assert_eq!(before, distance < REMEMBERED, "{distance}");
+        }
+    }
+
+    /// However far numbers leap, a few hundred words are cleared.
+    #[test]
+    fn finding_7_a_leap_clears_words() {
+        for leap in [1, 1_000, REMEMBERED - 1, REMEMBERED, 1 << 46] {
+            let mut nonces = Nonces::new();
+            let bound = REMEMBERED / 64 + 1;
+            work::within(bound, || nonces.advance(Seq::ZERO, Seq::new(leap)));
         }
     }
 }
