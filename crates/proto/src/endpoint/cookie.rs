@@ -7,7 +7,7 @@
 //! over all of it and over the flow proves that it is ours, unchanged and from the same client.
 
 use fairwire_units::{Duration, Instant};
-use fairwire_wire::{DccpOption, Options, Seq, ServiceCode, option_type};
+use fairwire_wire::{DccpOption, Options, RawOption, Seq, ServiceCode, option_type};
 
 use super::flow::Flow;
 use super::secret::Secret;
@@ -56,33 +56,45 @@ pub(super) struct Binding<'a> {
 /// The options of a packet but for padding, and for the checksum of data that are not kept; `None`
 /// if there are too many for a cookie.
 pub(super) fn kept_options(options: Options<'_>) -> Option<Vec<u8>> {
-    let mut kept = Vec::new();
     let mut walk = options.iter();
-    for raw in walk.by_ref() {
-        let of_data = matches!(raw.decode(), Ok(DccpOption::DataChecksum(_)));
-        if raw.option_type == option_type::PADDING || of_data {
-            // RFC 4340, 5.8.2: Mandatory Padding is two bytes of Padding.
-            if kept.last() == Some(&option_type::MANDATORY) && is_mandatory_last(&kept) {
-                kept.pop();
-            }
-            continue;
-        }
-        kept.push(raw.option_type);
-        if raw.option_type >= option_type::FIRST_WITH_LENGTH {
-            kept.push(u8::try_from(OPTION_HEAD + raw.data.len()).ok()?);
-            kept.extend_from_slice(raw.data);
-        }
-    }
+    let mut kept = keep(walk.by_ref())?;
     // What makes no sense ends the options, and may have to be answered.
     kept.extend_from_slice(walk.remainder());
     let len = FIXED + kept.len();
     (len + OPTION_HEAD * len.div_ceil(MAX_DATA) <= MAX_OPTIONS).then_some(kept)
 }
 
-/// Is the last byte an option Mandatory, not the end of some option's data?
-fn is_mandatory_last(options: &[u8]) -> bool {
-    let last = Options::new(options).iter().last();
-    last.is_some_and(|raw| raw.option_type == option_type::MANDATORY)
+/// Keeps options as they come, each looked at once: a Request may be all padding. `None` as soon
+/// as they are too many.
+fn keep<'a>(options: impl Iterator<Item = RawOption<'a>>) -> Option<Vec<u8>> {
+    let mut kept = Vec::new();
+    // Options Mandatory in a row just before.
+    let mut mandatory = 0u32;
+    for raw in options {
+        let of_data = matches!(raw.decode(), Ok(DccpOption::DataChecksum(_)));
+        if raw.option_type == option_type::PADDING || of_data {
+            // RFC 4340, 5.8.2: Mandatory Padding is two bytes of Padding. Two Mandatory end the
+            // connection, whatever comes behind them.
+            if mandatory == 1 {
+                kept.pop();
+                mandatory = 0;
+            }
+            continue;
+        }
+        kept.push(raw.option_type);
+        mandatory = match raw.option_type {
+            option_type::MANDATORY => mandatory + 1,
+            _ => 0,
+        };
+        if raw.option_type >= option_type::FIRST_WITH_LENGTH {
+            kept.push(u8::try_from(OPTION_HEAD + raw.data.len()).ok()?);
+            kept.extend_from_slice(raw.data);
+        }
+        if kept.len() > MAX_OPTIONS {
+            return None;
+        }
+    }
+    Some(kept)
 }
 
 /// The cookie options for `request`, ready to be sent.
@@ -173,7 +185,7 @@ fn hash(binding: Binding<'_>, key: (u64, u64), request: &Request) -> [u8; 16] {
 
 #[cfg(test)]
 mod tests {
-    use super::{Binding, LIFETIME, MAX_OPTIONS, Request, echoed, kept_options, open, seal};
+    use super::{Binding, LIFETIME, MAX_OPTIONS, Request, echoed, keep, kept_options, open, seal};
     use crate::endpoint::flow::Flow;
     use crate::endpoint::secret::Secret;
     use crate::transmit::{Encapsulation, Path};
@@ -276,6 +288,27 @@ mod tests {
                 let cookie = echoed(Options::new(&sealed)).unwrap();
                 assert_eq!(open(binding, request.at, &cookie), Some(request));
             }
+        }
+    }
+
+    /// Whatever a Request holds, each of its options is looked at once, and no more are looked at than
+    /// fit into a cookie: a head full of padding costs a step for each byte.
+    #[test]
+    fn finding_6_each_option_is_looked_at_once() {
+        let heads: [(&[u8], usize); 5] = [
+            (&[0; 1_000], 1_000),
+            (&[1, 0].repeat(500), 1_000),
+            (&[[1; 200].as_slice(), &[0; 800]].concat(), 1_000),
+            // Types of one byte that are kept: given up behind the 264th.
+            (&[2; 1_000], MAX_OPTIONS + 1),
+            (&[45, 8, 0, 0, 0, 0, 0, 0].repeat(125), MAX_OPTIONS / 8 + 1),
+        ];
+        for (area, most) in heads {
+            let mut steps = 0;
+            let walk = Options::new(area).iter().inspect(|_| steps += 1);
+            let kept = keep(walk);
+            assert!(kept.is_none_or(|kept| kept.len() <= MAX_OPTIONS));
+            assert!(steps <= most, "{steps} steps for {:?}", &area[..2]);
         }
     }
 
