@@ -30,6 +30,11 @@ pub struct EndpointConfig {
     pub init_cookies: InitCookies,
     /// Resets and answers to packets of no connection, per second, at most (RFC 4340, 8.1.3 allows 1,024).
     pub max_resets_per_s: u32,
+    /// Answers to packets from one IPv4 address, or one IPv6 network of 64 bits, per second, at most, four
+    /// times as many at once: Responses, and Resets, which count as four. Who completes the
+    /// handshake does not count. Requests beyond it are ignored, for their addresses may be forged
+    /// to make us flood somebody.
+    pub max_answers_per_source_per_s: u32,
     /// Answer packets for ports that nobody here has bound? False on a host's raw socket that is not exclusive.
     pub answer_unbound_ports: bool,
 }
@@ -45,6 +50,7 @@ impl Default for EndpointConfig {
             max_half_open_per_source: 256,
             init_cookies: InitCookies::default(),
             max_resets_per_s: 1_024,
+            max_answers_per_source_per_s: 1_024,
             answer_unbound_ports: true,
         }
     }

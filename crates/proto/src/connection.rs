@@ -195,6 +195,8 @@ pub(crate) struct Connection {
     ndp_run: u64,
     /// The last Request or Response sent, for a round-trip sample.
     handshake_sent: Option<(Seq, Instant)>,
+    /// In RESPOND: bytes that the Response may have.
+    response_limit: usize,
     /// In REQUEST: the Sync of a peer that still has an older connection on our flow.
     older_peer: Option<Seq>,
     /// The first number sent in OPEN by a server: until it is acknowledged, the client may still
@@ -266,6 +268,7 @@ impl Connection {
             ack_floor: None,
             ndp_run: 0,
             handshake_sent: None,
+            response_limit: usize::MAX,
             older_peer: None,
             confirm_from: None,
             peer_from: Seq::ZERO,

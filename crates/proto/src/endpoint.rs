@@ -5,10 +5,11 @@
 //! - [`listener`]: the state LISTEN; [`time_wait`]: the state TIMEWAIT.
 //! - [`admission`]: which Requests are taken up, and how; [`backlog`]: those under way;
 //!   [`cookie`]: those that the client remembers for us.
-//! - [`memory`]: the budget of it; [`source`]: whose share of it all somebody takes.
+//! - [`allowance`]: how often strangers are answered; [`memory`]: the budget of it; [`source`]: whose share of it all somebody takes.
 //! - [`reply`]: Resets; [`secret`]: everything unpredictable; [`timers`]: who is next.
 
 mod admission;
+mod allowance;
 mod backlog;
 mod cookie;
 mod error;
@@ -40,6 +41,7 @@ use crate::half::Told;
 use crate::payload::Payload;
 use crate::stats::{EndpointStats, Stats};
 use crate::transmit::Path;
+use allowance::Allowances;
 use backlog::Backlog;
 use listener::Listeners;
 use secret::Secret;
@@ -104,6 +106,7 @@ pub struct Endpoint {
     /// Until when a client may hold an Init Cookie of ours.
     cookies_until: Instant,
     replies: Replies,
+    allowances: Allowances,
     events: VecDeque<ConnectionEvent>,
     told: Told,
     stats: EndpointStats,
@@ -133,6 +136,7 @@ impl Endpoint {
             draws: 0,
             cookies_until: Instant::START,
             replies: Replies::new(config.max_resets_per_s),
+            allowances: Allowances::new(config.max_answers_per_source_per_s),
             events: VecDeque::new(),
             told: Told::default(),
             stats: EndpointStats::default(),

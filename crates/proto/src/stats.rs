@@ -97,6 +97,8 @@ pub struct EndpointStats {
     pub unmatched: u64,
     /// Resets sent without a connection.
     pub resets_sent: u64,
+    /// Packets not answered because their source network had had its share of answers.
+    pub rationed: u64,
     /// Requests refused because of a limit.
     pub refused: u64,
     /// Half-open connections that made room for newer ones, those whose clients have an Init Cookie not

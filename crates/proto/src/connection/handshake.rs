@@ -19,6 +19,18 @@ pub(super) const FIRST_RETRY: Duration = Duration::from_secs(1);
 /// RFC 4340, 8.1.5: the first Ack is repeated after about 200 ms.
 const PARTOPEN_RETRY: Duration = Duration::from_millis(200);
 
+/// A Response has at most so many times the bytes of its Request, as UDP datagrams: until the
+/// client echoes a number of ours, the address may be a victim's (the measure of RFC 9000, 8.1).
+const AMPLIFICATION: usize = 3;
+
+/// Bytes of a UDP header, counted on both sides of that.
+const UDP_HEADER: usize = 8;
+
+/// How long a Response to a Request of `request` bytes may be.
+fn response_limit(request: usize) -> usize {
+    AMPLIFICATION * (UDP_HEADER + request) - UDP_HEADER
+}
+
 /// Bytes of an option before its data.
 const COOKIE_HEAD: usize = 2;
 
@@ -80,9 +92,10 @@ impl Connection {
         Some(self.send_handshake(ctx, head, &Kind::Request { service }))
     }
 
-    /// Step 11: each valid Request in RESPOND is answered.
-    pub(super) fn on_request(&mut self) {
+    /// Step 11: each valid Request in RESPOND is answered, this one of `bytes` bytes.
+    pub(super) fn on_request(&mut self, bytes: usize) {
         self.due.handshake = true;
+        self.response_limit = response_limit(bytes);
         self.peer_from = self.sequence.acknowledgeable.next();
     }
 
@@ -111,6 +124,12 @@ impl Connection {
         let packet_type = kind.packet_type();
         let stamp = self.timestamps.stamp(ctx.now);
         let mut encoder = self.start(head, kind, (0, 0), 0);
+        if packet_type == PacketType::Response {
+            // What a bare Request leaves no room for comes later or never. In this order: the
+            // cookie, answers to Changes, Changes of our own, the timestamp, its echo, drops.
+            let limit = self.response_limit.min(self.sizes.head_limit(0));
+            encoder = encoder.limit(limit);
+        }
         self.write_cookies(&mut encoder);
         self.write_negotiation(ctx.now, packet_type, &mut encoder);
         // Answers about hundreds of unknown features may leave no room for it. The acknowledgement

@@ -119,7 +119,10 @@ impl Connection {
         match (self.state, packet.kind) {
             (_, Kind::Reset { code, data, .. }) => return self.on_reset(ctx, code, data),
             (State::Request, _) => self.enter_partopen(ctx),
-            (State::Respond, Kind::Request { .. }) => self.on_request(),
+            (State::Respond, Kind::Request { .. }) => {
+                let head = packet_type.header_len(false) + packet.options.as_bytes().len();
+                self.on_request(head + payload.len());
+            }
             (State::PartOpen, Kind::Response { .. }) => self.due.ack = true,
             (State::PartOpen, Kind::Sync { .. }) => {}
             (State::Respond | State::PartOpen, _) => self.enter_open(ctx, seq),

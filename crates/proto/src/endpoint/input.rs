@@ -3,8 +3,9 @@
 use fairwire_units::{Ecn, Instant};
 use fairwire_wire::{Kind, Packet, ResetCode, Seq};
 
-use super::Endpoint;
 use super::flow::Flow;
+use super::source::Source;
+use super::{Endpoint, allowance};
 use crate::connection::{State, verify};
 use crate::payload::Arriving;
 use crate::transmit::{Encapsulation, IcmpError, IcmpQuote, Meta, Path, Unreachable};
@@ -39,6 +40,10 @@ impl Endpoint {
             if let Some(connection) = slot.and_then(|slot| self.connections.get_mut(slot)) {
                 connection.count_checksum_error();
             }
+            return;
+        }
+        // Every Request is answered, so whoever forges them must not make us send more than so much.
+        if matches!(packet.kind, Kind::Request { .. }) && !self.may_answer(now, &flow, 1) {
             return;
         }
         match slot.filter(|&slot| self.stays(slot, &packet)) {
@@ -94,9 +99,19 @@ impl Endpoint {
                 ResetCode::NoConnection
             }
         };
-        if answered {
+        // RFC 4340, 8.5, steps 2 and 3: Resets are never answered.
+        let is_reset = matches!(packet.kind, Kind::Reset { .. });
+        if answered && !is_reset && self.may_answer(now, &flow, allowance::RESET) {
             self.replies.answer(now, meta.path, packet, refusal, [0; 3]);
         }
+    }
+
+    /// Has the source of `flow` enough of its share left for this answer? If so, it counts.
+    fn may_answer(&mut self, now: Instant, flow: &Flow, cost: u64) -> bool {
+        let source = self.secret.source(Source::of(flow.path.remote.ip()));
+        let may = self.allowances.take(now, source, cost);
+        self.stats.rationed += u64::from(!may);
+        may
     }
 
     /// An ICMP error arrived about a packet of ours along `path`.
@@ -167,6 +182,12 @@ impl Endpoint {
         if before == State::Respond {
             self.backlog.remove(slot);
             self.spare.remove(slot);
+            if let Some(connection) = self.connections.get(slot)
+                && after == State::Open
+            {
+                let source = Source::of(connection.flow.path.remote.ip());
+                self.allowances.give_back(self.secret.source(source));
+            }
         }
         if before == State::Request
             && let Some(connection) = self.connections.get(slot)

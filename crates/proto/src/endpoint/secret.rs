@@ -13,6 +13,7 @@ use siphasher::sip::{SipHasher13, SipHasher24};
 use siphasher::sip128::{Hasher128, SipHasher13 as Sip128, SipHasher24 as Proof};
 
 use super::flow::Flow;
+use super::source::Source;
 use crate::connection::MAX_SHORT_RATE;
 
 /// Keys for each purpose.
@@ -26,6 +27,7 @@ pub(crate) struct Secret {
     cookie: (u64, u64),
     draw: (u64, u64),
     nonce: (u64, u64),
+    source: (u64, u64),
     /// Lets a test begin near a wrap.
     #[cfg(test)]
     pub(super) first: Option<Seq>,
@@ -54,6 +56,7 @@ impl Secret {
             cookie: key(6),
             draw: key(7),
             nonce: key(8),
+            source: key(9),
             #[cfg(test)]
             first: None,
         }
@@ -122,6 +125,11 @@ impl Secret {
     /// The `count`th number of a stream that nobody outside can tell.
     pub(super) fn draw(&self, count: u64) -> u64 {
         sip(self.draw, &count)
+    }
+
+    /// Where the share of `source` is kept.
+    pub(super) fn source(&self, source: Source) -> u64 {
+        sip(self.source, &source)
     }
 
     /// The hasher of the connection table.

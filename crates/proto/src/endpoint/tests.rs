@@ -32,6 +32,7 @@ mod nonce;
 mod options;
 mod paths;
 mod quiescence;
+mod reflection;
 mod rtt_estimate;
 mod short;
 mod silence;

@@ -125,7 +125,8 @@ impl Negotiation {
     ///
     /// # Errors
     /// [`NoRoom`] if not everything fits; then nothing was written and all is still due. (Empty
-    /// Confirms of unknown features are written as far as they fit.)
+    /// Confirms of unknown features are written as far as they fit, and a Response may leave out our
+    /// Changes.)
     pub(crate) fn write(
         &mut self,
         now: Instant,
@@ -134,12 +135,17 @@ impl Negotiation {
         rtt: Duration,
         encoder: &mut Encoder<'_>,
     ) -> Result<(), NoRoom> {
-        let carries = Carries::of(packet_type);
+        let mut carries = Carries::of(packet_type);
         let again = self.sends_again(now, carries);
         let mark = encoder.mark();
-        let mut wrote = self
-            .encode(carries, again, encoder)
-            .inspect_err(|_| encoder.truncate(mark))?;
+        let mut encoded = self.encode(carries, again, encoder);
+        if encoded.is_err() && packet_type == PacketType::Response {
+            // A short Response answers; what we ask for ourselves goes with the next packet.
+            encoder.truncate(mark);
+            carries.changes = false;
+            encoded = self.encode(carries, again, encoder);
+        }
+        let mut wrote = encoded.inspect_err(|_| encoder.truncate(mark))?;
         wrote.confirm |= carries.confirms && self.write_unknown(encoder);
         if wrote.confirm || wrote.change {
             self.on_written(now, seq, rtt, carries, wrote);
