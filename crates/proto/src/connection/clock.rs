@@ -37,7 +37,7 @@ impl Connection {
         }
         if self.state == State::Open {
             at = sooner(at, self.liveness.speaks_at());
-            at = sooner(at, self.mtu.due(self.syncs.asks_from()));
+            at = sooner(at, self.mtu.due(self.syncs.probes_from()));
         }
         at
     }

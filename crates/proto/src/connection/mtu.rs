@@ -83,10 +83,10 @@ impl PathMtu {
         self.search.in_use()
     }
 
-    /// When a probe should leave or has had its time; `asks_from` is when a Sync may leave.
-    pub(super) fn due(&self, asks_from: Instant) -> Option<Instant> {
+    /// When a probe should leave or has had its time; `probes_from` is when a probe may leave.
+    pub(super) fn due(&self, probes_from: Instant) -> Option<Instant> {
         match self.search.wanted() {
-            Some(_) => Some(self.next_probe.max(asks_from)),
+            Some(_) => Some(self.next_probe.max(probes_from)),
             None => self.search.deadline(),
         }
     }
@@ -181,8 +181,9 @@ impl Connection {
         if self.state != State::Open || ctx.now < self.mtu.next_probe {
             return None;
         }
-        // RFC 4340, 7.5.4: eight Syncs a second, for whatever reason.
-        if !self.syncs.may_ask(ctx.now) {
+        // RFC 4340, 7.5.4: eight Syncs a second, these apart from those that answer invalid packets, or
+        // a stranger could keep every probe from leaving.
+        if !self.syncs.may_probe(ctx.now) {
             return None;
         }
         let ack = self.sequence.acknowledgeable.into();

@@ -6,6 +6,7 @@ use fairwire_wire::{DropCode, Kind, Packet, PacketType, ResetCode, Seq};
 use super::arrivals::Novelty;
 use super::receive_queue::Datagram;
 use super::sequence::Verdict;
+use super::sync::Sender;
 use super::{Connection, Context, State};
 use crate::feature::Fatal;
 use crate::half::{Arrival, Heard};
@@ -58,7 +59,13 @@ impl Connection {
             verdict => {
                 self.stats.discarded += 1;
                 if let Verdict::Sync(ackno) = verdict {
-                    self.syncs.ask(ctx.now, ackno);
+                    let knows = ack.is_some_and(|ack| self.sequence.is_ack_valid(ack));
+                    let sender = if knows {
+                        Sender::Knows
+                    } else {
+                        Sender::Anybody
+                    };
+                    self.syncs.ask(ctx.now, ackno, sender);
                 }
                 return;
             }
@@ -70,7 +77,7 @@ impl Connection {
         // Step 7.
         if self.is_unexpected(packet_type, seq) {
             self.stats.discarded += 1;
-            self.syncs.ask(ctx.now, seq);
+            self.syncs.ask(ctx.now, seq, Sender::Knows);
             return;
         }
         self.stats.packets_received += 1;

@@ -349,3 +349,62 @@ fn reach(pair: &mut Pair, side: usize, state: State) -> usize {
     }
     0
 }
+
+/// A stream of packets from outside, with any numbers and any type, uses up all Syncs that answer
+/// invalid packets, and no more than those leave; yet two ends that are out of step find back while
+/// it lasts, for their packets show that they know our numbers.
+#[test]
+fn finding_11_strangers_starve_no_resynchronisation() {
+    for packet_type in [PacketType::Data, PacketType::Ack, PacketType::Reset] {
+        let mut pair = Pair::new();
+        let mut config = Config::default();
+        config.sequence_window = 100;
+        config.max_sequence_window = 100;
+        let (client, server) = pair.open(config.clone(), config);
+        let mut dice = Dice::new(11);
+        let (_, ports) = pair.last_of(0);
+        pair.ends[0].connections[client.slot()].skip(500);
+        pair.log.clear();
+        let mut got = 0;
+        for _ in 0..4_000 {
+            let far = kind_of(packet_type, Seq::new(dice.next()).into());
+            let wire = super::forged(&pair, 0, ports, Seq::new(dice.next()), &far);
+            pair.deliver(1, &wire);
+            if dice.chance(10) {
+                // Both talk, so that the client's packets acknowledge.
+                let _ = pair.ends[0].send(pair.now, client, data(1));
+                let _ = pair.ends[1].send(pair.now, server, data(1));
+            }
+            pair.run_for(ms(1));
+            got += usize::from(pair.ends[1].recv(server).is_some());
+        }
+        assert!(got > 0, "never in step again under {packet_type}s");
+        let syncs = pair.types(1).into_iter();
+        let syncs = syncs.filter(|&sent| sent == PacketType::Sync).count();
+        assert!(syncs <= 4 * 8 + 1, "{syncs} Syncs");
+    }
+}
+
+/// Nor does such a stream keep the path MTU from being found, or from the peer that its probes are
+/// answered.
+#[test]
+fn finding_11_strangers_starve_no_probe() {
+    let mut pair = Pair::new();
+    let (client, _) = pair.open(Config::default(), Config::default());
+    let mut dice = Dice::new(12);
+    let (_, ports) = pair.last_of(1);
+    pair.ends[0].send(pair.now, client, data(1_200)).unwrap();
+    for _ in 0..3_000 {
+        for to in 0..2 {
+            let ports = if to == 0 { ports } else { ports.swapped() };
+            let far = kind_of(PacketType::Data, Seq::ZERO.into());
+            let wire = super::forged(&pair, 1 - to, ports, Seq::new(dice.next()), &far);
+            pair.deliver(to, &wire);
+        }
+        pair.run_for(ms(1));
+    }
+    let stats = pair.ends[0].stats(client).unwrap();
+    assert!(stats.mtu_probes_sent > 0);
+    assert_eq!(stats.mtu_probes_lost, 0);
+    assert_eq!(stats.path_mtu, 1_500);
+}
