@@ -20,8 +20,15 @@ use crate::state::Shared;
 use crate::timer::Timer;
 
 /// Datagrams received after which the application gets its turn, so that on a runtime with one
-/// thread its receive queue does not overflow while it is kept from reading.
-const YIELD_AFTER: usize = 512;
+/// thread its queues do not overflow while it is kept from them.
+const YIELD_AFTER: usize = 128;
+
+/// Datagrams handled under one lock, so that the application's calls do not wait for the entire inbox, which
+/// may hold 2,048.
+const AT_ONCE: usize = 128;
+
+/// Batches sent in one turn, each of 64 packets at most. Many connections may have more to send.
+const BATCHES: usize = 64;
 
 /// How long to wait for room in the socket: far less than its buffer takes to drain.
 const RETRY: Duration = Duration::from_micros(200);
@@ -38,6 +45,10 @@ pub(crate) struct Driver {
     wakes: Vec<Waker>,
     /// The socket had no room for `batch`: when to try again.
     blocked: Option<Instant>,
+    /// Datagrams received since the application had its turn.
+    received: usize,
+    /// Is it its turn now, whatever was received?
+    is_its_turn: bool,
 }
 
 impl Driver {
@@ -50,27 +61,34 @@ impl Driver {
             head: HeadBuf::new(),
             wakes: Vec::new(),
             blocked: None,
+            received: 0,
+            is_its_turn: false,
             socket,
         }
     }
 
     /// Runs until no handle and no connection is left.
     pub(crate) async fn run(mut self) {
-        let mut received = 0;
         while let Some((now, deadline)) = self.flush() {
-            if received >= YIELD_AFTER {
-                received = 0;
+            let more = std::mem::take(&mut self.is_its_turn);
+            if more || self.received >= YIELD_AFTER {
+                self.received = 0;
                 yield_now().await;
+            }
+            if !self.inbox.is_empty() {
+                self.deliver();
+                continue;
             }
             self.timer.set(now, deadline);
             self.timer.set(now, self.blocked);
             tokio::select! {
                 biased; // Every turn serves all three; only the waiting is in this order.
                 ready = self.socket.ready() => match ready {
-                    Ok(ready) => received += self.on_ready(ready),
+                    Ok(ready) => self.on_ready(ready),
                     Err(_) => return, // The runtime shuts down.
                 },
-                () = self.shared.notify.notified() => received = 0,
+                () = self.shared.notify.notified() => self.received = 0,
+                () = std::future::ready(()), if more => {}
                 () = self.timer.fired() => {}
             }
         }
@@ -81,6 +99,7 @@ impl Driver {
         // Whatever woke us: a socket that always has something to read must not keep it shut.
         let now = self.shared.clock.now();
         self.blocked = self.blocked.filter(|&until| until > now);
+        let mut batches = 0;
         loop {
             self.send();
             let mut guard = self.shared.lock();
@@ -105,11 +124,15 @@ impl Driver {
             state.wake_idlers(&mut self.wakes);
             let deadline = state.proto.next_timeout();
             let finished = state.is_finished();
+            self.is_its_turn |= std::mem::take(&mut state.is_crowded);
             drop(guard);
             for waker in self.wakes.drain(..) {
                 waker.wake();
             }
-            if self.blocked.is_some() || (self.batch.is_empty() && !again) {
+            batches += 1;
+            self.is_its_turn |= batches == BATCHES;
+            let done = self.blocked.is_some() || (self.batch.is_empty() && !again);
+            if done || batches == BATCHES {
                 return (!finished).then_some((now, deadline));
             }
         }
@@ -175,32 +198,29 @@ impl Driver {
         self.shared.lock().proto.handle_icmp(now, path, quote);
     }
 
-    /// Serves what woke us; returns the number of datagrams received.
-    fn on_ready(&mut self, ready: Ready) -> usize {
+    /// Serves what woke us.
+    fn on_ready(&mut self, ready: Ready) {
         if ready.is_error() {
             self.drain_errors();
         }
         if !ready.is_readable() && !ready.is_read_closed() {
-            return 0;
+            return;
         }
         match self.socket.receive(&mut self.inbox) {
             Ok(()) => self.deliver(),
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => 0,
-            Err(_) => {
-                // Most likely the report of an ICMP error; the next call will do.
-                self.drain_errors();
-                0
-            }
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            // Most likely the report of an ICMP error; the next call will do.
+            Err(_) => self.drain_errors(),
         }
     }
 
-    /// Hands what arrived to the protocol.
-    fn deliver(&mut self) -> usize {
+    /// Hands what arrived to the protocol, or as much of it as may go under one lock.
+    fn deliver(&mut self) {
         let bound = self.socket.local();
         let mut state = self.shared.lock();
         let now = self.shared.clock.now();
         let encapsulation = self.socket.encapsulation();
-        self.inbox.drain(bound, |arrived| {
+        self.received += self.inbox.drain(bound, AT_ONCE, |arrived| {
             let Some(arrived) = self.socket.unwrap(arrived) else {
                 return;
             };
@@ -214,7 +234,7 @@ impl Driver {
                 ecn: arrived.ecn,
             };
             state.proto.handle_datagram(now, meta, head, data);
-        })
+        });
     }
 
     /// Resets the connections that are left, and sends what can be sent at once. So a program that

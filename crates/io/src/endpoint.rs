@@ -175,9 +175,11 @@ impl Endpoint {
             port => (port, self.claim(port)?),
         };
         state.proto.listen(dccp_port, services, options.config)?;
+        let limit = options.backlog.max(1);
+        state.proto.set_room(dccp_port, limit);
         let backlog = Backlog {
             waiting: std::collections::VecDeque::new(),
-            limit: options.backlog.max(1),
+            limit,
             acceptors: crate::state::Wakers::default(),
             _claim: claim,
         };

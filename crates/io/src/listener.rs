@@ -32,7 +32,9 @@ impl Listener {
                 return Poll::Ready(Err(AcceptError));
             };
             if let Some(id) = backlog.waiting.pop_front() {
-                state.proto.set_busy(self.port, false);
+                let now = self.handle.clock.now();
+                state.proto.free_place(now, self.port);
+                self.handle.poke(&mut state);
                 drop(state);
                 let connection = Connection::new(self.handle.clone(), id);
                 connection.fit_route();

@@ -49,7 +49,12 @@ impl ConnectOptions {
 pub struct ListenOptions {
     /// The parameters of each connection accepted.
     pub config: Config,
-    /// Connections that may be open and not yet accepted; the next are told "too busy" (Reset 9).
+    /// Connections that may be open and not yet accepted, 1,024 by default. Each holds about 8 kB, and what
+    /// it has received.
+    ///
+    /// While there are as many, new clients are told "too busy" (Reset 9). Clients that were
+    /// answered before wait, and are served when there is room: a client that knows its
+    /// connection to be open is not turned away.
     pub backlog: usize,
 }
 
@@ -57,13 +62,13 @@ impl Default for ListenOptions {
     fn default() -> Self {
         Self {
             config: Config::default(),
-            backlog: 128,
+            backlog: 1_024,
         }
     }
 }
 
 impl ListenOptions {
-    /// The defaults: a backlog of 128.
+    /// The defaults: a backlog of 1,024.
     pub fn new() -> Self {
         Self::default()
     }

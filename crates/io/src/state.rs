@@ -52,6 +52,7 @@ impl Shared {
                 handles: 0,
                 dirty: false,
                 sending: false,
+                is_crowded: false,
                 gone: false,
             }),
             notify: Notify::new(),
@@ -93,6 +94,8 @@ pub(crate) struct State {
     pub dirty: bool,
     /// Have packets been taken from the protocol, or do they wait there, that did not leave yet?
     pub sending: bool,
+    /// Has an accept queue become full since the driver looked?
+    pub is_crowded: bool,
     /// Has the driver ended?
     pub gone: bool,
 }
@@ -196,7 +199,7 @@ impl State {
         acted
     }
 
-    /// A connection came to `port`. Says whether it had to be aborted.
+    /// A connection came to `port`. Says whether it had to be aborted, because nobody listens any more.
     fn accepted(
         &mut self,
         now: Instant,
@@ -209,23 +212,19 @@ impl State {
             ..Link::default()
         };
         let backlog = self.backlogs.get_mut(&port);
-        let taken = backlog.is_some_and(|backlog| {
-            let room = backlog.waiting.len() < backlog.limit;
-            if room {
+        link.orphan = backlog.is_none();
+        match backlog {
+            // The protocol completes no more handshakes than there are places.
+            Some(backlog) => {
                 backlog.waiting.push_back(id);
                 backlog.acceptors.take(wakes);
-                // RFC 4340, 5.6: who comes next is told now, not after a handshake in vain.
-                self.proto
-                    .set_busy(port, backlog.waiting.len() >= backlog.limit);
+                self.is_crowded |= backlog.waiting.len() >= backlog.limit;
             }
-            room
-        });
-        link.orphan = !taken;
-        self.links.insert(id, link);
-        if !taken {
-            self.proto.abort(now, id);
+            None => self.proto.abort(now, id),
         }
-        !taken
+        let orphan = link.orphan;
+        self.links.insert(id, link);
+        orphan
     }
 
     /// The last handle of a connection was dropped: resets it unless it is closing, or forgets

@@ -128,6 +128,17 @@ enum BegunBy {
     Stranger,
 }
 
+/// What the application knows of a connection.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Known {
+    /// Nothing yet.
+    Unknown,
+    /// Nothing, and its client waits for a place in the accept queue.
+    InLine,
+    /// Its name, so that it will release it.
+    Announced,
+}
+
 /// Packets that must leave, whatever the application does.
 #[derive(Debug, Default)]
 struct Due {
@@ -224,8 +235,7 @@ pub(crate) struct Connection {
     begun_by: BegunBy,
     /// The bytes of memory that it took when they were last counted.
     counted: usize,
-    /// Does the application know of this connection?
-    announced: bool,
+    known: Known,
     /// Over: must the flow stay in TIMEWAIT? Set once, taken by the endpoint.
     ended: Option<bool>,
     stats: Stats,
@@ -286,7 +296,10 @@ impl Connection {
                 _ => BegunBy::Application,
             },
             counted: 0,
-            announced: origin.role == Role::Client,
+            known: match origin.role {
+                Role::Client => Known::Announced,
+                Role::Server => Known::Unknown,
+            },
             ended: None,
             stats: Stats::default(),
             config,
@@ -329,7 +342,18 @@ impl Connection {
 
     /// Does the application know of it, so that it will release it?
     pub(crate) fn is_announced(&self) -> bool {
-        self.announced
+        self.known == Known::Announced
+    }
+
+    /// The port whose listener began it, while its handshake is under way.
+    pub(crate) fn awaited_at(&self) -> Option<u16> {
+        let awaited = self.state == State::Respond && !self.is_announced();
+        awaited.then_some(self.flow.local_port)
+    }
+
+    /// Does it stand in line for a place in the accept queue?
+    pub(crate) fn is_in_line(&self) -> bool {
+        self.known == Known::InLine
     }
 
     /// If it is over and the endpoint has not seen it yet: must its flow stay in TIMEWAIT?
@@ -349,7 +373,7 @@ impl Connection {
     }
 
     fn emit(&self, ctx: &mut Context<'_>, event: Event) {
-        if self.announced {
+        if self.is_announced() {
             ctx.events.push_back((self.id, event));
         }
     }

@@ -166,10 +166,24 @@ impl Endpoint {
         self.listeners.remove(port);
     }
 
-    /// Refuses further Requests on `port` with Reset 9, Too Busy, because the application does not
-    /// accept as fast as they come; or takes them again.
-    pub fn set_busy(&mut self, port: u16, busy: bool) {
-        self.listeners.set_busy(port, busy);
+    /// Bounds the connections on `port` that the application has not taken over: each
+    /// [`Event::Accepted`] takes one of `places`, and [`Endpoint::free_place`] gives it back. All places
+    /// are free after this call. A listener that it was not called for has no bound.
+    ///
+    /// While no place is free, Requests are refused with Reset 9, Too Busy, and a packet that would
+    /// complete a handshake is dropped and counted in [`EndpointStats::deferred`]. Its client
+    /// repeats it (RFC 4340, section 8.1.5), or is asked to, and is served when a place is free, so
+    /// no connection that a client knows to be open ends for want of a place.
+    pub fn set_room(&mut self, port: u16, places: usize) {
+        self.listeners.set_room(port, places);
+    }
+
+    /// Gives back one place of `port`, because the application took a connection over. The client
+    /// that has waited longest for one is sent a Sync, which it answers at once, so that it need
+    /// not wait for its own timer, which doubles each time.
+    pub fn free_place(&mut self, now: Instant, port: u16) {
+        self.listeners.free_place(port);
+        self.call_waiting(now, port);
     }
 
     /// Waits on DCCP port `local_port` for one client, which it invites: its Request then passes NATs

@@ -101,6 +101,9 @@ pub struct EndpointStats {
     pub rationed: u64,
     /// Requests refused because of a limit.
     pub refused: u64,
+    /// Packets dropped because they would have completed a handshake while the accept queue was
+    /// full; their clients repeat them.
+    pub deferred: u64,
     /// Half-open connections that made room for newer ones, those whose clients have an Init Cookie not
     /// counted.
     pub evicted: u64,

@@ -24,6 +24,8 @@ pub(crate) struct Inbox {
     buffers: Vec<u8>,
     meta: [RecvMeta; BATCH_SIZE],
     filled: usize,
+    /// The first message that was not handed out entirely, and how much of it was.
+    next: (usize, usize),
 }
 
 /// One datagram.
@@ -46,7 +48,13 @@ impl Inbox {
             buffers: vec![0; BUFFER * BATCH_SIZE],
             meta: [RecvMeta::default(); BATCH_SIZE],
             filled: 0,
+            next: (0, 0),
         }
+    }
+
+    /// Was everything handed out?
+    pub(crate) fn is_empty(&self) -> bool {
+        self.next.0 >= self.filled
     }
 
     /// Lets `receive` fill the buffers; says how many it filled.
@@ -55,6 +63,7 @@ impl Inbox {
         receive: impl FnOnce(&mut [IoSliceMut<'_>], &mut [RecvMeta]) -> io::Result<usize>,
     ) -> io::Result<()> {
         self.filled = 0;
+        self.next = (0, 0);
         let mut buffers = self.buffers.chunks_exact_mut(BUFFER);
         let mut slices: [IoSliceMut<'_>; BATCH_SIZE] =
             std::array::from_fn(|_| IoSliceMut::new(buffers.next().unwrap_or_default()));
@@ -62,27 +71,38 @@ impl Inbox {
         Ok(())
     }
 
-    /// Hands each datagram to `each`, in order; says how many there were.
-    pub(crate) fn drain(&mut self, bound: SocketAddr, mut each: impl FnMut(Arrived<'_>)) -> usize {
+    /// Hands the next datagrams to `each`, in order and `most` at most; says how many there were.
+    pub(crate) fn drain(
+        &mut self,
+        bound: SocketAddr,
+        most: usize,
+        mut each: impl FnMut(Arrived<'_>),
+    ) -> usize {
         let mut datagrams = 0;
-        let filled = std::mem::take(&mut self.filled);
-        for (meta, buffer) in self.meta[..filled]
-            .iter()
-            .zip(self.buffers.chunks_exact(BUFFER))
-        {
-            let message = &buffer[..meta.len.min(BUFFER)];
+        while !self.is_empty() && datagrams < most {
+            let (at, offset) = self.next;
+            let meta = &self.meta[at];
+            let message = &self.buffers[at * BUFFER..][..meta.len.min(BUFFER)];
             let local = Socket::arrived_at(bound, meta.dst_ip);
             let remote = canonical(meta.addr);
-            for bytes in message.chunks(meta.stride.max(1)) {
+            let ecn = ecn(meta.ecn);
+            let rest = message[offset..].chunks(meta.stride.max(1));
+            let mut reached = offset;
+            for bytes in rest.take(most - datagrams) {
                 datagrams += 1;
-                let arrived = Arrived {
+                reached += bytes.len();
+                each(Arrived {
                     local,
                     remote,
-                    ecn: ecn(meta.ecn),
+                    ecn,
                     bytes,
-                };
-                each(arrived);
+                });
             }
+            self.next = if reached < message.len() {
+                (at, reached)
+            } else {
+                (at + 1, 0)
+            };
         }
         datagrams
     }
@@ -90,7 +110,7 @@ impl Inbox {
 
 #[cfg(test)]
 mod tests {
-    use super::Inbox;
+    use super::{Arrived, Inbox};
 
     /// A train of datagrams is cut at its stride; the last may be shorter.
     #[test]
@@ -110,14 +130,18 @@ mod tests {
                     Ok(1)
                 })
                 .expect("filled");
-            let count = inbox.drain(bound, |arrived| {
+            let mut each = |arrived: Arrived<'_>| {
                 assert_eq!(arrived.remote, ([10, 0, 0, 1], 9).into(), "unmapped");
                 assert_eq!(arrived.local, ([10, 0, 0, 2], 7).into());
                 assert!(arrived.bytes.iter().all(|&byte| byte == round));
                 seen.push(arrived.bytes.len());
-            });
-            assert_eq!(count, 3);
-            assert_eq!(inbox.drain(bound, |_| ()), 0, "drained once");
+            };
+            // In parts, because the lock is not held for all of it.
+            assert_eq!(inbox.drain(bound, 2, &mut each), 2);
+            assert!(!inbox.is_empty());
+            assert_eq!(inbox.drain(bound, 2, &mut each), 1);
+            assert!(inbox.is_empty());
+            assert_eq!(inbox.drain(bound, 2, |_| ()), 0, "drained once");
         }
         assert_eq!(seen, [100, 100, 50, 100, 100, 50]);
     }

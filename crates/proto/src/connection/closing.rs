@@ -205,7 +205,7 @@ impl Connection {
 
     /// Turns what a half has told into counters and events.
     pub(super) fn settle_told(&mut self, ctx: &mut Context<'_>) {
-        let report = self.config.report_fates && self.announced;
+        let report = self.config.report_fates && self.is_announced();
         let mut losses = ctx.told.loss_events;
         for (id, fate) in ctx.told.fates.drain(..) {
             match fate {

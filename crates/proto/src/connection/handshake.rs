@@ -7,7 +7,7 @@ use fairwire_wire::{
 
 use super::backoff::Backoff;
 use super::dropped::Fit;
-use super::{Connection, Context, Origin, State};
+use super::{Connection, Context, Known, Origin, State};
 use crate::endpoint::{Reset, TWO_MSL};
 use crate::event::Event;
 use crate::feature::Role;
@@ -228,7 +228,8 @@ impl Connection {
         if self.role == Role::Server {
             self.make_halves(ctx);
             // RFC 5596: whoever invited its client knows the connection already.
-            let event = if std::mem::replace(&mut self.announced, true) {
+            let known = std::mem::replace(&mut self.known, Known::Announced);
+            let event = if known == Known::Announced {
                 Event::Connected
             } else {
                 let port = self.flow.local_port;

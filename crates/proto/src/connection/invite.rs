@@ -9,7 +9,7 @@ use fairwire_wire::{Encoder, HeadBuf, Kind, Packet, ResetCode, Seq};
 
 use super::backoff::Backoff;
 use super::handshake::{FIRST_RETRY, four_msl};
-use super::{Connection, Context, Origin, State, seal};
+use super::{Connection, Context, Known, Origin, State, seal};
 use crate::payload::Payload;
 use crate::transmit::Transmit;
 
@@ -24,11 +24,22 @@ impl Connection {
     pub(crate) fn invite(now: Instant, origin: Origin) -> Self {
         let mut this = Self::new(now, origin, State::Invited);
         // It was asked for by name, and is known by it.
-        this.announced = true;
+        this.known = Known::Announced;
         this.due.handshake = true;
         this.deadline = Some(now + this.config.connect_timeout);
         this.refresh_agreed();
         this
+    }
+
+    /// The accept queue is full, and the client has gone on.
+    pub(crate) fn stand_in_line(&mut self) {
+        self.known = Known::InLine;
+    }
+
+    /// There is room in the accept queue: asks the client to go on.
+    pub(crate) fn call(&mut self) {
+        self.known = Known::Unknown;
+        self.syncs.call(self.sequence.acknowledgeable);
     }
 
     /// A Listen, if one is due.

@@ -97,6 +97,16 @@ impl Connection {
         }
     }
 
+    /// Are the numbers of this packet valid (RFC 4340, section 7.5.3)? Of a Sync or `SyncAck` only the
+    /// narrow window counts.
+    pub(crate) fn would_take(&self, packet: &Packet<'_>) -> bool {
+        let ack = packet.ack().map(|ack| ack.extend(self.sequence.gss));
+        self.whole_seq(packet.seq).is_some_and(|seq| {
+            let verdict = self.sequence.check(packet.packet_type(), seq, ack, true);
+            verdict == Verdict::Valid
+        })
+    }
+
     /// Has a valid packet come within the last three round trips (RFC 4340, section 7.5.3)?
     fn is_active(&self, ctx: &Context<'_>) -> bool {
         let heard = self.sequence.heard_at;

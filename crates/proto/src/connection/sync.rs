@@ -85,6 +85,12 @@ impl Syncs {
         }
     }
 
+    /// Asks the peer to answer, about its packet `ackno`. Not limited here: it is our own application
+    /// that causes it.
+    pub(super) fn call(&mut self, ackno: Seq) {
+        self.ask = Some(ackno);
+    }
+
     /// May a probe leave, a Sync that asks nothing but whether it arrives? If so, it counts.
     pub(super) fn may_probe(&mut self, now: Instant) -> bool {
         self.probes.allow(now)

@@ -19,6 +19,7 @@
 use fairwire_units::Instant;
 use fairwire_wire::{ResetCode, Seq};
 
+use super::sync::Sender;
 use super::{Connection, Context, State};
 use crate::event::CloseReason;
 use crate::transmit::Unreachable;
@@ -109,7 +110,8 @@ impl Connection {
             self.reset(ctx, ResetCode::Aborted, [0; 3], reason);
         } else if self.state == State::Open {
             // In the other states the packet of the state is repeated anyway.
-            self.syncs.ask(ctx.now, self.sequence.acknowledgeable);
+            self.syncs
+                .ask(ctx.now, self.sequence.acknowledgeable, Sender::Knows);
         }
     }
 }

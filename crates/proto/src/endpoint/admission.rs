@@ -6,6 +6,8 @@
 //! (RFC 4340, 8.1.4, wants it, Linux's ignores the option), so as long as there is room the
 //! connection is kept as well, to spare: it is the first to go.
 
+use std::collections::VecDeque;
+
 use fairwire_units::{Duration, Ecn, Instant};
 use fairwire_wire::{HeadBuf, Kind, Options, Packet, ResetCode, Seq, option_type};
 
@@ -27,6 +29,10 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// gets two of them, because the network copied its Request, could take the second for a valid
 /// packet of the first one's connection. Those of different moments are thousands apart.
 const MOMENT: u64 = 1 << 26;
+
+/// Connections that are gone and may stand in a line for an accept queue, beside as many as are half
+/// open.
+const LINE_SLACK: usize = 64;
 
 /// What becomes of a Request.
 enum Admission {
@@ -52,8 +58,10 @@ impl Endpoint {
         flow: Flow,
     ) -> Result<(), ResetCode> {
         let Kind::Request { service } = packet.kind else {
-            let slot = self.redeem(now, packet, flow)?;
-            self.deliver(now, slot, packet, payload, meta.ecn);
+            match self.redeem(now, packet, flow)? {
+                Some(slot) => self.deliver(now, slot, packet, payload, meta.ecn),
+                None => self.stats.deferred += 1,
+            }
             return Ok(());
         };
         // RFC 5595, 3.3.1: port and code together name a server.
@@ -63,7 +71,8 @@ impl Endpoint {
         let Some(listener) = offered else {
             return Err(ResetCode::BadServiceCode);
         };
-        if listener.busy {
+        // RFC 4340, 5.6: told now, not after a handshake in vain.
+        if !listener.has_room() {
             self.stats.refused += 1;
             return Err(ResetCode::TooBusy);
         }
@@ -169,6 +178,61 @@ impl Endpoint {
         !goes
     }
 
+    /// Does `slot` leave this packet unheard, because it would complete a handshake while the
+    /// application has no room for another connection? The client repeats it (RFC 4340, 8.1.5).
+    pub(super) fn must_wait(&mut self, now: Instant, slot: usize, packet: &Packet<'_>) -> bool {
+        let Some(connection) = self.connections.get(slot) else {
+            return false;
+        };
+        let awaited = connection.awaited_at();
+        let Some(listener) = awaited.and_then(|port| self.listeners.at(port)) else {
+            return false;
+        };
+        // RFC 4340, 8.5, steps 6 and 11: these do not complete it, nor does a forged one, which must
+        // not get a place in the line.
+        let begins_or_ends = matches!(packet.kind, Kind::Request { .. } | Kind::Reset { .. });
+        if begins_or_ends || listener.has_room() || !connection.would_take(packet) {
+            return false;
+        }
+        // Its client exists and goes on: what waits for us is not old.
+        self.backlog.renew(now, slot);
+        self.stand_in_line(packet.ports.destination, slot);
+        true
+    }
+
+    /// The connection in `slot` waits for a place of `port`. It stands in line once.
+    fn stand_in_line(&mut self, port: u16, slot: usize) {
+        let half_open = self.half_open();
+        let connections = &mut self.connections;
+        let Some(connection) = connections.get_mut(slot).filter(|c| !c.is_in_line()) else {
+            return;
+        };
+        let Some(line) = self.listeners.line(port) else {
+            return;
+        };
+        connection.stand_in_line();
+        line.push_back(connection.id);
+        // Those that are gone leave when so many are that looking at all costs each next to nothing.
+        if line.len() > 2 * half_open + LINE_SLACK {
+            line.retain(|id| {
+                let connection = connections.get(id.slot());
+                connection.is_some_and(|c| c.id == *id && c.is_in_line())
+            });
+        }
+    }
+
+    /// A place of `port` is free: asks the client that has waited longest to go on.
+    pub(super) fn call_waiting(&mut self, now: Instant, port: u16) {
+        while let Some(id) = self.listeners.line(port).and_then(VecDeque::pop_front) {
+            let awaited = self.get(id).is_some_and(|c| c.awaited_at() == Some(port));
+            if awaited {
+                // RFC 4340, 8.1.5: a client in PARTOPEN may get a Sync, and stays there. RFC 4340,
+                // 5.7: its SyncAck comes at once, and completes the handshake as an Ack does.
+                return self.with(now, id.slot(), |connection, _| connection.call());
+            }
+        }
+    }
+
     /// Forgets one half-open connection, drawn at random; with a time, only if it is too old then.
     ///
     /// At random, because a flood fills the backlog anew while one honest handshake is under way:
@@ -234,13 +298,14 @@ impl Endpoint {
     }
 
     /// Step 3, for a packet other than a Request: begins the connection whose Init Cookie it
-    /// echoes. Gives its slot.
+    /// echoes. Gives its slot; `None` while the application has no room for it, and then the client
+    /// tries again.
     fn redeem(
         &mut self,
         now: Instant,
         packet: &Packet<'_>,
         flow: Flow,
-    ) -> Result<usize, ResetCode> {
+    ) -> Result<Option<usize>, ResetCode> {
         let refused = |this: &mut Self| {
             this.stats.cookies_refused += 1;
             Err(ResetCode::BadInitCookie)
@@ -259,7 +324,7 @@ impl Endpoint {
             self.stats.unmatched += 1;
             return Err(ResetCode::NoConnection);
         };
-        let short = listener.config.short_seqnos;
+        let (short, has_room) = (listener.config.short_seqnos, listener.has_room());
         let Some(cookie) = cookie::echoed(packet.options) else {
             // RFC 4340, 5.6: a cookie can be missing only where one was given.
             if self.may_have_answered(now, &flow, ack, short) {
@@ -279,6 +344,9 @@ impl Endpoint {
         else {
             return refused(self);
         };
+        if !has_room {
+            return Ok(None);
+        }
         let full = self.connections.len() >= self.config.max_connections && !self.evict_spare();
         if full || self.is_share_taken(&flow) || !self.has_memory() {
             self.stats.refused += 1;
@@ -290,7 +358,7 @@ impl Endpoint {
             return refused(self);
         };
         self.stats.cookies_accepted += 1;
-        Ok(self.keep(now, connection))
+        Ok(Some(self.keep(now, connection)))
     }
 
     /// Takes the first steps of a connection as they were or will be taken when its Request comes:

@@ -50,6 +50,14 @@ impl Backlog {
         self.by_source.add(source);
     }
 
+    /// `slot` is half open since now, if it is at all.
+    pub(super) fn renew(&mut self, now: Instant, slot: usize) {
+        let place = self.place.get(slot).copied().unwrap_or(NOWHERE);
+        if let Some(entry) = self.entries.get_mut(place) {
+            entry.since = now;
+        }
+    }
+
     /// Is `slot` in there?
     pub(super) fn contains(&self, slot: usize) -> bool {
         self.place.get(slot).is_some_and(|&place| place != NOWHERE)

@@ -47,6 +47,7 @@ impl Endpoint {
             return;
         }
         match slot.filter(|&slot| self.stays(slot, &packet)) {
+            Some(slot) if self.must_wait(now, slot, &packet) => self.stats.deferred += 1,
             Some(slot) => self.deliver(now, slot, &packet, payload, meta.ecn),
             None => self.handle_stray(now, meta, &packet, payload, flow),
         }

@@ -1,10 +1,11 @@
 //! Ports that accept connections: the state LISTEN.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use fairwire_wire::ServiceCode;
 
+use super::ConnectionId;
 use super::error::ListenError;
 use crate::config::Config;
 
@@ -13,15 +14,29 @@ use crate::config::Config;
 pub(super) struct Listener {
     /// RFC 5595, 3.3: one or more.
     services: Vec<ServiceCode>,
-    /// Is there no room for another connection?
-    pub(super) busy: bool,
+    /// Room for connections that the application has not taken over.
+    room: Room,
     /// Differs from every other listener's, earlier ones on this port included.
     pub(super) number: u64,
     /// What its connections do. Shared, and never written to.
     pub(super) config: Arc<Config>,
 }
 
+/// Places for connections whose handshake is complete and that the application has not taken over.
+#[derive(Debug)]
+struct Room {
+    places: usize,
+    free: usize,
+    /// Who was kept from one, in turn; some may have given up since.
+    line: VecDeque<ConnectionId>,
+}
+
 impl Listener {
+    /// May another connection complete its handshake?
+    pub(super) fn has_room(&self) -> bool {
+        self.room.free > 0
+    }
+
     /// Does it offer this service?
     pub(super) fn offers(&self, service: ServiceCode) -> bool {
         // RFC 4340, 8.1.2, and RFC 5595, 2.5: the invalid code is refused, whoever asks. RFC 5595,
@@ -57,7 +72,11 @@ impl Listeners {
         let listener = Listener {
             number: self.count,
             services: services.to_vec(),
-            busy: false,
+            room: Room {
+                places: usize::MAX,
+                free: usize::MAX,
+                line: VecDeque::new(),
+            },
             config: Arc::new(config),
         };
         self.ports.insert(port, listener);
@@ -68,10 +87,31 @@ impl Listeners {
         self.ports.remove(&port);
     }
 
-    pub(super) fn set_busy(&mut self, port: u16, busy: bool) {
+    /// Gives a port this many places, all of them free.
+    pub(super) fn set_room(&mut self, port: u16, places: usize) {
         if let Some(listener) = self.ports.get_mut(&port) {
-            listener.busy = busy;
+            listener.room.places = places;
+            listener.room.free = places;
         }
+    }
+
+    /// A connection takes a place of `port`.
+    pub(super) fn take_place(&mut self, port: u16) {
+        if let Some(Listener { room, .. }) = self.ports.get_mut(&port) {
+            room.free = room.free.saturating_sub(1);
+        }
+    }
+
+    /// A place of `port` is free again.
+    pub(super) fn free_place(&mut self, port: u16) {
+        if let Some(Listener { room, .. }) = self.ports.get_mut(&port) {
+            room.free = room.free.saturating_add(1).min(room.places);
+        }
+    }
+
+    /// Who waits for a place of `port`.
+    pub(super) fn line(&mut self, port: u16) -> Option<&mut VecDeque<ConnectionId>> {
+        self.ports.get_mut(&port).map(|port| &mut port.room.line)
     }
 
     pub(super) fn at(&self, port: u16) -> Option<&Listener> {

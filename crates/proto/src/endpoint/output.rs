@@ -63,6 +63,7 @@ impl Endpoint {
             return;
         };
         let before = connection.state();
+        let awaited = connection.awaited_at();
         let mut ctx = Context {
             now,
             events: &mut self.events,
@@ -75,6 +76,11 @@ impl Endpoint {
         let ended = connection.take_ended();
         let (took, takes) = connection.recount();
         self.memory = self.memory.saturating_sub(took).saturating_add(takes);
+        if let Some(port) = awaited
+            && connection.is_announced()
+        {
+            self.listeners.take_place(port);
+        }
         self.note_state(slot, before, after);
         match ended {
             None => self.wake(slot),

@@ -33,6 +33,7 @@ mod options;
 mod paths;
 mod quiescence;
 mod reflection;
+mod room;
 mod rtt_estimate;
 mod short;
 mod silence;

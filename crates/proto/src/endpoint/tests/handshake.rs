@@ -244,7 +244,7 @@ fn a_busy_port_says_so() {
         (true, refused(ResetCode::TooBusy)),
         (false, Event::Connected),
     ] {
-        pair.ends[1].set_busy(PORT, busy);
+        pair.ends[1].set_room(PORT, usize::from(!busy));
         pair.connect_only(Config::default());
         pair.run_for(ms(1_000));
         assert!(pair.told(0).contains(&expected), "busy: {busy}");

@@ -1,0 +1,127 @@
+//! Accept queues that are full.
+
+use super::pair::{PORT, Pair, ms};
+use crate::{Config, Event, InitCookies, Stats};
+
+/// How many connections the server's application was told of.
+fn accepted(pair: &Pair) -> usize {
+    let told = pair.told(1);
+    let accepted = told.iter().filter(|e| matches!(e, Event::Accepted { .. }));
+    accepted.count()
+}
+
+/// Ten clients that get their Responses while there are two places; the places are given back one by
+/// one. Gives what the server dropped.
+fn ten_clients_for_two_places(policy: InitCookies) -> u64 {
+    let mut pair = Pair::new();
+    pair.ends[1].config.init_cookies = policy;
+    let mut clients = vec![pair.connect(Config::default(), Config::default())];
+    pair.ends[1].set_room(PORT, 2);
+    clients.extend((1..10).map(|_| pair.connect_only(Config::default())));
+    pair.run_for(ms(150));
+    let connected = pair
+        .told(0)
+        .iter()
+        .filter(|&e| *e == Event::Connected)
+        .count();
+    assert_eq!(connected, 10, "{policy:?}: each client has its Response");
+    assert_eq!(
+        accepted(&pair),
+        2,
+        "{policy:?}: exactly as many as there is room for"
+    );
+    let mut taken_over = 0;
+    for _ in 0..100 {
+        if taken_over < accepted(&pair) {
+            taken_over += 1;
+            pair.ends[1].free_place(pair.now, PORT);
+        }
+        pair.run_for(ms(200));
+        assert!(accepted(&pair) <= 2 + taken_over, "{policy:?}");
+    }
+    assert_eq!(accepted(&pair), 10, "{policy:?}: all are served");
+    for client in clients {
+        let sent = pair.ends[0].send(pair.now, client, vec![7].into());
+        assert!(sent.is_ok(), "{policy:?}: {sent:?}");
+    }
+    pair.run_for(ms(1_000));
+    let ends = pair.events[1]
+        .iter()
+        .filter_map(|(_, id, event)| match event {
+            Event::Accepted { .. } => Some(*id),
+            _ => None,
+        });
+    for id in ends.collect::<Vec<_>>() {
+        assert_eq!(
+            pair.ends[1]
+                .stats(id)
+                .map(|Stats { data_received, .. }| data_received),
+            Some(1)
+        );
+    }
+    let over = |side| {
+        pair.told(side)
+            .iter()
+            .any(|e| matches!(e, Event::Closed { .. }))
+    };
+    assert!(!over(0) && !over(1), "{policy:?}: nobody is reset");
+    let stats = pair.ends[1].endpoint_stats();
+    assert_eq!(
+        (stats.half_open, stats.refused, stats.cookies_refused),
+        (0, 0, 0)
+    );
+    stats.deferred
+}
+
+/// Finding 15; RFC 4340, 8.1.5: a packet that would complete a handshake while the accept queue is
+/// full is dropped; its client repeats it and is served when there is room. As many handshakes
+/// complete at once as there are places, whatever one moment brings, and nobody is reset.
+#[test]
+fn finding_15_a_full_accept_queue_ends_no_handshake() {
+    assert!(ten_clients_for_two_places(InitCookies::Never) >= 8);
+    assert!(ten_clients_for_two_places(InitCookies::WhenBusy { half_open: 3 }) >= 8);
+}
+
+/// Finding 13: the same holds where the client holds the state: a good Init Cookie waits for a place
+/// and is then redeemed.
+#[test]
+fn finding_13_a_cookie_waits_for_a_place() {
+    assert!(ten_clients_for_two_places(InitCookies::Always) >= 8);
+}
+
+/// Finding 15: the clients that wait are asked in turn, one for each place, so that none depends on
+/// its own timer, which doubles each time; and the line holds no more than are half open, and as
+/// many again that are gone.
+#[test]
+fn finding_15_who_waits_is_called() {
+    let mut pair = Pair::new();
+    pair.ends[1].config.init_cookies = InitCookies::Never;
+    pair.connect(Config::default(), Config::default());
+    pair.ends[1].set_room(PORT, 1);
+    for _ in 0..99 {
+        pair.connect_only(Config::default());
+    }
+    pair.run_for(ms(1_400));
+    assert_eq!(accepted(&pair), 1);
+    for taken_over in 1..100 {
+        pair.ends[1].free_place(pair.now, PORT);
+        pair.run_for(ms(41));
+        assert_eq!(accepted(&pair), 1 + taken_over, "a round trip later");
+    }
+    let line = pair.ends[1].listeners.line(PORT).expect("it listens");
+    assert!(line.len() <= 64, "{}", line.len());
+}
+
+/// A place that is given back twice is one place.
+#[test]
+fn places_do_not_multiply() {
+    let mut pair = Pair::new();
+    pair.connect(Config::default(), Config::default());
+    pair.ends[1].set_room(PORT, 1);
+    for _ in 0..5 {
+        pair.ends[1].free_place(pair.now, PORT);
+    }
+    pair.connect_only(Config::default());
+    pair.run_for(ms(1_000));
+    assert_eq!(accepted(&pair), 1);
+}
