@@ -1,8 +1,6 @@
 //! Connections: datagrams in, datagrams out.
 
-use std::future::poll_fn;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use fairwire_proto::{
@@ -14,7 +12,8 @@ use fairwire_wire::{DropCode, Seq, ServiceCode};
 use crate::error::{Lost, SendError, TrySendError};
 use crate::remote::Remote;
 use crate::socket::Route;
-use crate::state::{Handle, Link};
+use crate::state::{Handle, Link, State};
+use crate::waiting::Place;
 
 /// A DCCP connection. Clones are the same connection; every method works from several tasks at
 /// once.
@@ -107,12 +106,13 @@ impl Connection {
     /// See [`SendError`].
     pub async fn send(&self, data: impl Into<Bytes>) -> Result<DatagramId, SendError> {
         let data = data.into();
-        poll_fn(|context| match self.poll_send(Some(context), &data) {
-            Ok(id) => Poll::Ready(Ok(id)),
-            Err(TrySendError::Full) => Poll::Pending,
-            Err(TrySendError::Send(error)) => Poll::Ready(Err(error)),
-        })
-        .await
+        let Inner { handle, id } = &*self.inner;
+        let queue = |state: &mut State| match self.queue(state, &data) {
+            Ok(id) => Some(Ok(id)),
+            Err(TrySendError::Full) => None,
+            Err(TrySendError::Send(error)) => Some(Err(error)),
+        };
+        handle.wait(Place::Writable(*id), queue).await
     }
 
     /// Queues a datagram if there is room now.
@@ -120,16 +120,11 @@ impl Connection {
     /// # Errors
     /// See [`TrySendError`].
     pub fn try_send(&self, data: impl Into<Bytes>) -> Result<DatagramId, TrySendError> {
-        self.poll_send(None, &data.into())
+        self.queue(&mut self.inner.handle.lock(), &data.into())
     }
 
-    fn poll_send(
-        &self,
-        context: Option<&mut Context<'_>>,
-        data: &Bytes,
-    ) -> Result<DatagramId, TrySendError> {
+    fn queue(&self, state: &mut State, data: &Bytes) -> Result<DatagramId, TrySendError> {
         let Inner { handle, id } = &*self.inner;
-        let mut state = handle.lock();
         let now = handle.clock.now();
         let payload = Payload::Bytes(data.clone());
         let closed = state.links.get(id).and_then(|link| link.closed);
@@ -139,15 +134,12 @@ impl Connection {
         }
         match state.proto.send(now, *id, payload) {
             Ok(datagram) => {
-                handle.poke(&mut state);
+                handle.poke(state);
                 Ok(datagram)
             }
             Err(fairwire_proto::SendError::Full) => {
                 if closed.is_some() {
                     return Err(TrySendError::Send(SendError::Closed { reason: closed }));
-                }
-                if let (Some(context), Some(link)) = (context, state.links.get_mut(id)) {
-                    link.writers.register(context);
                 }
                 Err(TrySendError::Full)
             }
@@ -202,27 +194,21 @@ impl Connection {
 
     async fn receive<T>(
         &self,
-        mut read: impl FnMut(fairwire_proto::Received) -> T,
+        read: impl FnOnce(fairwire_proto::Received) -> T,
     ) -> Result<T, Lost> {
         let Inner { handle, id } = &*self.inner;
-        poll_fn(|context| {
-            let mut state = handle.lock();
+        let next = |state: &mut State| {
             if let Some(received) = state.proto.recv(*id) {
-                drop(state);
-                return Poll::Ready(Ok(read(received)));
+                return Some(Ok(received));
             }
-            let Some(link) = state.links.get_mut(id) else {
-                return Poll::Ready(Err(Lost {
-                    reason: CloseReason::Aborted,
-                }));
+            let closed = match state.links.get(id) {
+                Some(link) => link.closed,
+                None => Some(CloseReason::Aborted),
             };
-            if let Some(reason) = link.closed {
-                return Poll::Ready(Err(Lost { reason }));
-            }
-            link.readers.register(context);
-            Poll::Pending
-        })
-        .await
+            closed.map(|reason| Err(Lost { reason }))
+        };
+        // Read without the lock: it copies.
+        handle.wait(Place::Readable(*id), next).await.map(read)
     }
 
     /// Reads no more, for good: what waits is thrown away, and the peer is told that nobody listens,
@@ -423,18 +409,21 @@ impl Connection {
         T: Ended,
     {
         let Inner { handle, id } = &*self.inner;
-        poll_fn(|context| {
-            let mut state = handle.lock();
-            let Some(link) = state.links.get_mut(id) else {
-                return Poll::Ready(T::ended(CloseReason::Aborted));
-            };
-            if let Some(seen) = look(link) {
-                return Poll::Ready(seen);
-            }
-            link.watchers.register(context);
-            Poll::Pending
-        })
-        .await
+        let look = |state: &mut State| match state.links.get_mut(id) {
+            Some(link) => look(link),
+            None => Some(T::ended(CloseReason::Aborted)),
+        };
+        handle.wait(Place::Changed(*id), look).await
+    }
+
+    #[cfg(test)]
+    pub(crate) fn handle(&self) -> &Handle {
+        &self.inner.handle
+    }
+
+    #[cfg(test)]
+    pub(crate) fn id(&self) -> ConnectionId {
+        self.inner.id
     }
 }
 

@@ -1,11 +1,9 @@
 //! Endpoints: where connections begin.
 
-use std::future::poll_fn;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
-use std::task::Poll;
 
 use fairwire_proto::{
     CloseReason, ConnectionId, Encapsulation, EndpointConfig, EndpointStats, ListenError, Path,
@@ -20,6 +18,7 @@ use crate::options::{ConnectOptions, ListenOptions};
 use crate::remote::Remote;
 use crate::socket::{Claim, Route, Sockets, canonical};
 use crate::state::{Backlog, Handle, Link, Shared, State};
+use crate::waiting::Place;
 
 /// The ports that are given to whoever asks for none (RFC 6335, section 6).
 const DYNAMIC: RangeInclusive<u16> = 49_152..=u16::MAX;
@@ -180,7 +179,7 @@ impl Endpoint {
         let backlog = Backlog {
             waiting: std::collections::VecDeque::new(),
             limit,
-            acceptors: crate::state::Wakers::default(),
+            acceptors: crate::waiting::Wakers::default(),
             _claim: claim,
         };
         state.backlogs.insert(dccp_port, backlog);
@@ -356,15 +355,8 @@ impl Endpoint {
     /// Waits until every connection whose handles were dropped is over, and its last packet has left.
     /// Connections with a live handle are waited for too. Cancelling changes nothing.
     pub async fn wait_idle(&self) {
-        poll_fn(|context| {
-            let mut state = self.handle.lock();
-            if state.is_idle() || state.gone {
-                return Poll::Ready(());
-            }
-            state.idlers.register(context);
-            Poll::Pending
-        })
-        .await;
+        let idle = |state: &mut State| (state.is_idle() || state.gone).then_some(());
+        self.handle.wait(Place::Idle, idle).await;
     }
 
     /// Counters of what belongs to no connection.

@@ -60,6 +60,7 @@ mod remote;
 mod socket;
 mod state;
 mod timer;
+mod waiting;
 
 use tokio::net::lookup_host;
 

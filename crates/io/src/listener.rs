@@ -1,11 +1,11 @@
 //! Listeners: where connections arrive.
 
-use std::future::poll_fn;
-use std::task::Poll;
+use fairwire_proto::ConnectionId;
 
 use crate::connection::Connection;
 use crate::error::AcceptError;
-use crate::state::Handle;
+use crate::state::{Handle, State};
+use crate::waiting::Place;
 
 /// A DCCP port that accepts connections; dropping it stops that and resets those not yet accepted
 /// (Reset 2, Aborted), for nobody will ever serve them.
@@ -25,28 +25,26 @@ impl Listener {
     /// # Errors
     /// [`AcceptError`] once the endpoint is shut down.
     pub async fn accept(&self) -> Result<Connection, AcceptError> {
-        poll_fn(|context| {
-            let mut state = self.handle.lock();
-            let gone = state.gone;
-            let Some(backlog) = state.backlogs.get_mut(&self.port) else {
-                return Poll::Ready(Err(AcceptError));
-            };
-            if let Some(id) = backlog.waiting.pop_front() {
-                let now = self.handle.clock.now();
-                state.proto.free_place(now, self.port);
-                self.handle.poke(&mut state);
-                drop(state);
-                let connection = Connection::new(self.handle.clone(), id);
-                connection.fit_route();
-                return Poll::Ready(Ok(connection));
-            }
-            if gone {
-                return Poll::Ready(Err(AcceptError));
-            }
-            backlog.acceptors.register(context);
-            Poll::Pending
-        })
-        .await
+        let place = Place::Acceptable(self.port);
+        let accepted = self.handle.wait(place, |state| self.take_over(state));
+        let connection = Connection::new(self.handle.clone(), accepted.await?);
+        connection.fit_route();
+        Ok(connection)
+    }
+
+    /// The connection that has waited longest, if one waits.
+    fn take_over(&self, state: &mut State) -> Option<Result<ConnectionId, AcceptError>> {
+        let gone = state.gone;
+        let Some(backlog) = state.backlogs.get_mut(&self.port) else {
+            return Some(Err(AcceptError));
+        };
+        let Some(id) = backlog.waiting.pop_front() else {
+            return gone.then_some(Err(AcceptError));
+        };
+        let now = self.handle.clock.now();
+        state.proto.free_place(now, self.port);
+        self.handle.poke(state);
+        Some(Ok(id))
     }
 
     /// The DCCP port: the one asked for, or the one that was free.

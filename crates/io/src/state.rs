@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Waker};
+use std::task::Waker;
 
 use tokio::sync::Notify;
 
@@ -16,6 +16,7 @@ use fairwire_units::Instant;
 
 use crate::clock::Clock;
 use crate::socket::Claim;
+use crate::waiting::Wakers;
 
 /// Fates kept for an application that asked for them and does not read; the oldest go first.
 const MAX_FATES: usize = 65_536;
@@ -123,23 +124,6 @@ pub(crate) struct Backlog {
     pub acceptors: Wakers,
     /// Keeps other programs from a native port.
     pub _claim: Option<Claim>,
-}
-
-/// Tasks that wait for one thing.
-#[derive(Default)]
-pub(crate) struct Wakers(Vec<Waker>);
-
-impl Wakers {
-    /// Wakes this task too, next time.
-    pub(crate) fn register(&mut self, context: &Context<'_>) {
-        if !self.0.iter().any(|waker| waker.will_wake(context.waker())) {
-            self.0.push(context.waker().clone());
-        }
-    }
-
-    fn take(&mut self, into: &mut Vec<Waker>) {
-        into.append(&mut self.0);
-    }
 }
 
 impl Link {
