@@ -62,6 +62,22 @@ fn data_acks_in_partopen() {
     assert!(pair.types(CLIENT).contains(&PacketType::Data), "it is over");
 }
 
+/// RFC 4340, 8.1.5: a client that hears nothing after the Response repeats its Ack after 200 ms, and
+/// from then on after twice the time each.
+#[test]
+fn acks_of_partopen_come_again_after_200_ms() {
+    let mut pair = Pair::new(2);
+    pair.lose = |sent| sent.from == SERVER && sent.packet_type() != PacketType::Response;
+    pair.run_for(Duration::from_secs(2));
+    let acks = |sent: &&Sent| sent.from == CLIENT && sent.packet_type() == PacketType::Ack;
+    let times: Vec<_> = pair.log.iter().filter(acks).map(|sent| sent.at).collect();
+    let waits: Vec<_> = times
+        .windows(2)
+        .map(|pair| (pair[1] - pair[0]).as_millis())
+        .collect();
+    assert_eq!(waits, [200, 400, 800]);
+}
+
 /// RFC 4340, 8.1.5: PARTOPEN ends after four segment lifetimes, eight minutes, with Reset 2.
 #[test]
 fn partopen_ends_after_four_segment_lifetimes() {

@@ -216,6 +216,14 @@ mod tests {
             assert!(matches!(error, ParseServiceCodeError::Number { .. }));
         }
         assert!(!ServiceCode::INVALID.is_valid());
-        assert!(ServiceCode::from_bytes(*b"?abc").is_private());
+    }
+
+    /// RFC 5595, 2.3: codes for private use begin with a question mark, and no others.
+    #[test]
+    fn private_codes_begin_with_a_question_mark() {
+        for first in 0..=u8::MAX {
+            let code = ServiceCode::from_bytes([first, b'?', b'a', b'b']);
+            assert_eq!(code.is_private(), first == b'?', "{first}");
+        }
     }
 }

@@ -66,7 +66,9 @@ impl Equation {
     /// `f(p)` of RFC 5348, section 8.1: how many round trips one packet takes.
     fn round_trips_per_packet(&self, p: f64) -> f64 {
         let recovery = f64::sqrt(2.0 * self.b * p / 3.0);
-        let timeouts = 3.0 * f64::sqrt(3.0 * self.b * p / 8.0) * p * (1.0 + 32.0 * p * p);
+        // RFC 5348, 3.1: a timeout that follows another one waits longer.
+        let repeated = 32.0 * p * p;
+        let timeouts = 3.0 * f64::sqrt(3.0 * self.b * p / 8.0) * p * (1.0 + repeated);
         recovery + self.t_rto_rtts * timeouts
     }
 }
@@ -102,6 +104,19 @@ mod tests {
                 (got - expected).abs() < 0.05,
                 "{rtt_ms} ms, p {p}: {got}, not {expected}"
             );
+        }
+    }
+
+    /// RFC 5348, 3.1: where every other packet or more is lost nearly all the time goes into
+    /// timeouts, each longer than the one before. The round trips per packet are worked out by hand:
+    /// sqrt(2p/3) + 12 sqrt(3p/8) p (1 + 32 p^2).
+    #[test]
+    fn repeated_timeouts_rule_at_high_loss() {
+        for (p, round_trips) in [(0.1, 0.564_94), (0.5, 23.960_04), (1.0, 243.315_98)] {
+            let rate = Equation::RFC5348.rate(1_000.0, Duration::from_millis(100), p);
+            let got = 1_000.0 / (rate * 0.1);
+            // The numbers by hand are rounded to five places.
+            assert!((got - round_trips).abs() < 1e-5, "p {p}: {got}");
         }
     }
 

@@ -122,6 +122,20 @@ mod tests {
         }
     }
 
+    /// RFC 5348, 6.2: where the round trip begins within a piece, the interval begins with that piece's
+    /// first packet, which is not counted: of packets a millisecond apart as many count as it has
+    /// milliseconds.
+    #[test]
+    fn the_first_packet_of_the_interval_does_not_count() {
+        let rtt = Duration::from_millis(100);
+        let mut rate = ReceiveRate::new();
+        // Pieces of 12.5 ms begin each 13 ms, none of them at 100 ms.
+        for i in 0..=200 {
+            rate.on_data(at(1_000_000 + i * 1_000), 500, rtt);
+        }
+        assert_eq!(rate.bytes_per_s(rtt), 500_000.0);
+    }
+
     /// RFC 5348, 6.2: after a pause the first packet counts as one per round trip, and what came
     /// before the pause is forgotten.
     #[test]

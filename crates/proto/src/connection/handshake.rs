@@ -207,6 +207,7 @@ impl Connection {
     pub(super) fn enter_partopen(&mut self, ctx: &mut Context<'_>) {
         self.state = State::PartOpen;
         self.due.ack = true;
+        // RFC 4340, 8.1.5: and not after a second, as the Request.
         self.retry = Backoff::new(PARTOPEN_RETRY);
         self.deadline = Some(ctx.now + four_msl());
         self.peer_from = self.sequence.acknowledgeable;

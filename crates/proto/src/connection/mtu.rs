@@ -215,13 +215,11 @@ impl Connection {
         Some(self.sent(ctx, written))
     }
 
-    /// The peer answered our Sync with number `seq`: was it a probe? The number alone tells which
-    /// (RFC 8899, 4.1).
+    /// The peer answered our Sync with number `seq`, which may have been a probe.
     pub(super) fn on_sync_ack(&mut self, ctx: &mut Context<'_>, seq: Seq) {
-        let probes = &mut self.mtu.probes;
-        let probe = probes
-            .iter_mut()
-            .find(|probe| probe.is_some_and(|(number, _)| number == seq));
+        let mut probes = self.mtu.probes.iter_mut();
+        // RFC 8899, 4.1: the number alone tells which probe it was, if any.
+        let probe = probes.find(|probe| probe.is_some_and(|(number, _)| number == seq));
         if let Some((_, size)) = probe.and_then(Option::take) {
             self.mtu.search.on_acked(ctx.now, size);
             self.mtu.losses = 0;

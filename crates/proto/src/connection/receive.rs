@@ -70,7 +70,8 @@ impl Connection {
                 return;
             }
         }
-        self.sequence.accept(packet_type, seq, ack);
+        let short = packet.is_short();
+        self.sequence.accept(packet_type, seq, ack, short);
         self.sequence.heard_at = Some(ctx.now);
         self.liveness.on_heard(ctx.now);
         self.ack_floor = None;

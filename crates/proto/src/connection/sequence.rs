@@ -40,6 +40,8 @@ pub(crate) struct Sequence {
     pub(crate) gsr: Seq,
     /// What GSS was when GSR became what it is.
     gss_at_gsr: Seq,
+    /// Did GSR come on a packet with a 24-bit number?
+    gsr_was_short: bool,
     /// Greatest acknowledgement received, Syncs apart.
     pub(crate) gar: Seq,
     /// First number received in OPEN.
@@ -66,6 +68,7 @@ impl Sequence {
             gss: iss.prev(),
             gsr: Seq::ZERO,
             gss_at_gsr: iss.prev(),
+            gsr_was_short: false,
             gar: iss,
             osr: Seq::ZERO,
             acknowledgeable: Seq::ZERO,
@@ -89,17 +92,25 @@ impl Sequence {
     pub(crate) fn recede(&mut self, seq: Seq) {
         self.gsr = seq;
         self.gss_at_gsr = self.gss;
+        self.gsr_was_short = false;
         self.acknowledgeable = seq;
     }
 
     /// Does a Sync or `SyncAck` with number `seq` show that GSR was forged?
     ///
     /// It names a packet of ours that left after GSR came. Had the peer sent GSR, it would have done
-    /// so before it saw that packet, and would have given this answer a greater number. Off the path
-    /// nobody can tell what to name: these two have 48 bits (RFC 4340, 7.5.5).
+    /// so before it saw that packet, and would have given this answer a greater number.
+    ///
+    /// This departs from RFC 4340, 7.5.3 and 7.5.4, because RFC 4340 has no cure for a GSR ahead of all
+    /// that the peer sends: one packet with a number changed within the window stalls a connection
+    /// until it is given up. It opens no way in. A copy of an older Sync names a packet that left
+    /// before GSR came, and a Sync that is made up has to hit two windows, like any that counts as
+    /// valid on an active connection. Only where GSR came on a 24-bit number, which anybody hits within
+    /// 2^24 / W tries (7.5.5), several hits may have added up to more than a window.
     fn disproves_gsr(&self, seq: Seq, ack: Seq) -> bool {
         let begun = !self.young_received || !seq.is_before(self.isr);
-        begun && seq.is_before(self.gsr) && ack.is_after(self.gss_at_gsr)
+        let near = self.gsr_was_short || seq.distance(self.gsr) <= self.remote_window;
+        begun && near && seq.is_before(self.gsr) && ack.is_after(self.gss_at_gsr)
     }
 
     /// The number of the next packet sent.
@@ -156,6 +167,7 @@ impl Sequence {
         let (swl, swh) = (self.swl(), self.swh());
         if matches!(packet_type, PacketType::Sync | PacketType::SyncAck) {
             let ack_valid = ack.is_some_and(|ack| self.is_ack_valid(ack));
+            // RFC 4340, 7.5.5: the way out after a forged packet has hit the window.
             if ack_valid && ack.is_some_and(|ack| self.disproves_gsr(seq, ack)) {
                 return Verdict::Recede;
             }
@@ -187,18 +199,28 @@ impl Sequence {
         if seq_valid && ack.is_none_or(|ack| ack.in_window(ack_low, self.gss)) {
             Verdict::Valid
         } else if packet_type == PacketType::Reset {
-            // RFC 4340, 7.5.4: the Sync tells what a proper Reset must carry.
-            Verdict::Sync(self.acknowledgeable)
+            // RFC 4340, 7.5.4: GSR, acknowledgeable or not. A peer that knows nothing of the
+            // connection makes its next Reset from it, with the number that follows (8.3.1), and only
+            // one beyond GSR is valid (7.5.3).
+            Verdict::Sync(self.gsr)
         } else {
             Verdict::Sync(seq)
         }
     }
 
-    /// Takes in the numbers of a valid packet (the updates of steps 5 and 6).
-    pub(crate) fn accept(&mut self, packet_type: PacketType, seq: Seq, ack: Option<Seq>) {
+    /// Takes in the numbers of a valid packet (the updates of steps 5 and 6). `short` says that it
+    /// carried 24 bits of its number.
+    pub(crate) fn accept(
+        &mut self,
+        packet_type: PacketType,
+        seq: Seq,
+        ack: Option<Seq>,
+        short: bool,
+    ) {
         if seq.is_after(self.gsr) {
             self.gsr = seq;
             self.gss_at_gsr = self.gss;
+            self.gsr_was_short = short;
         }
         if self.isr.distance(self.gsr) >= YOUNG {
             self.young_received = false;
@@ -222,8 +244,8 @@ mod tests {
         s.gss = Seq::new(gss).prev();
         s.next_sent();
         s.gar = s.gss.sub(10);
-        s.accept(PacketType::Data, Seq::new(gsr).sub(1), None);
-        s.accept(PacketType::Data, Seq::new(gsr), None);
+        s.accept(PacketType::Data, Seq::new(gsr).sub(1), None, false);
+        s.accept(PacketType::Data, Seq::new(gsr), None, false);
         s
     }
 
@@ -261,7 +283,7 @@ mod tests {
         }
         let far = s.gsr.add(1_000);
         let reset = s.check(PacketType::Reset, far, Some(s.gar), true);
-        assert_eq!(reset, Verdict::Sync(s.acknowledgeable));
+        assert_eq!(reset, Verdict::Sync(s.gsr));
     }
 
     /// RFC 4340, 7.5.3 and 7.5.4: a Sync may leap ahead, but not while the connection is active;
@@ -288,7 +310,7 @@ mod tests {
         for packet_type in [PacketType::Sync, PacketType::SyncAck] {
             let mut s = mid_connection(1 << 30, 500);
             let before = s.gss;
-            s.accept(PacketType::Data, Seq::new(570), None);
+            s.accept(PacketType::Data, Seq::new(570), None, true);
             let check =
                 |s: &Sequence, seq, ack| s.check(packet_type, Seq::new(seq), Some(ack), true);
             assert_eq!(check(&s, 501, before), Verdict::Ignore);
@@ -306,6 +328,23 @@ mod tests {
         }
     }
 
+    /// A GSR that came on a 48-bit number is taken back by a window at most, one that came on a 24-bit
+    /// number as far as the connection has come; beyond, the Sync is invalid and ignored (RFC 4340,
+    /// 7.5.4).
+    #[test]
+    fn a_forged_number_is_taken_back_so_far() {
+        for short in [false, true] {
+            let mut s = mid_connection(1 << 30, 500);
+            s.accept(PacketType::Data, Seq::new(570), None, short);
+            let after = s.next_sent();
+            let check = |seq| s.check(PacketType::Sync, seq, Some(after), true);
+            let gsr = Seq::new(570);
+            assert_eq!(check(gsr.sub(100)), Verdict::Recede);
+            let beyond = [Verdict::Ignore, Verdict::Recede][usize::from(short)];
+            assert_eq!(check(gsr.sub(101)), beyond);
+        }
+    }
+
     /// RFC 4340, 7.5.1: at first nothing before the initial numbers is valid; after a wrap they
     /// mean nothing any more.
     #[test]
@@ -315,11 +354,16 @@ mod tests {
         s.next_sent();
         assert_eq!(s.swl(), Seq::new(1_000));
         assert_eq!(s.awl(), Seq::new(5));
-        s.accept(PacketType::Data, Seq::new(1_010), None);
+        s.accept(PacketType::Data, Seq::new(1_010), None, false);
         assert_eq!(s.swl(), Seq::new(1_000));
         // Three quarters round the circle they would seem to lie ahead of the windows.
         for quarter in 1..=3u64 {
-            s.accept(PacketType::Data, Seq::new(1_000).add(quarter << 46), None);
+            s.accept(
+                PacketType::Data,
+                Seq::new(1_000).add(quarter << 46),
+                None,
+                false,
+            );
             s.gss = Seq::new(5).add(quarter << 46);
             s.next_sent();
         }

@@ -32,6 +32,7 @@ mod nonce;
 mod options;
 mod paths;
 mod quiescence;
+mod recede;
 mod reflection;
 mod room;
 mod rtt_estimate;

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use fairwire_units::Duration;
-use fairwire_wire::PacketType;
+use fairwire_wire::{Kind, PacketType};
 
 use super::pair::{Dice, Fault, Pair, Wire, data, ms};
 use crate::{
@@ -426,4 +426,26 @@ fn a_poisoned_route_is_found_out() {
     assert_eq!(stats(&pair, client).path_mtu, 576);
     fill(&mut pair, client, ms(1_000));
     assert_eq!(stats(&pair, client).path_mtu, 1_500);
+}
+
+/// RFC 8899, 4.1: only a `SyncAck` that repeats the number of a probe confirms a size. One that names
+/// another packet of ours, as a peer's answer to an ordinary Sync does, confirms none, however many
+/// come.
+#[test]
+fn a_sync_ack_that_names_no_probe_confirms_nothing() {
+    let mut pair = Pair::new();
+    pair.bottleneck = Some((ms(1), 30));
+    let (client, _) = open(&mut pair, 2, PathMtuDiscovery::Probe);
+    takes(&mut pair, 1_400);
+    for _ in 0..120 {
+        fill(&mut pair, client, ms(100));
+        let data = pair.log.iter().rfind(|wire| {
+            wire.from == 0 && matches!(wire.packet_type(), PacketType::Data | PacketType::Ack)
+        });
+        let named = data.expect("it has sent data").packet().seq;
+        pair.inject(1, 0, |_| Kind::SyncAck { ack: named }, |_| {});
+    }
+    let found = stats(&pair, client);
+    assert!(found.mtu_probes_lost >= 3, "{found:?}");
+    assert_eq!(found.path_mtu, 1_400, "{found:?}");
 }

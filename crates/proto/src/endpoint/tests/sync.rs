@@ -119,6 +119,27 @@ fn item_14_invalid_packets_get_their_answers() {
     }
 }
 
+/// RFC 4340, 7.5.4: an invalid Reset is told GSR, also where that is the number of a packet that was
+/// not processed. A peer that knows nothing of the connection makes its next Reset from it, and that
+/// one is new enough (7.5.3) to end what is left.
+#[test]
+fn finding_14_an_invalid_reset_is_told_gsr() {
+    let mut pair = Pair::new();
+    pair.open(Config::default(), Config::default());
+    pair.rule(|_| Some(Fault::Lose));
+    let (last, _) = pair.last_of(0);
+    let (service, gsr) = (SERVICE, last.add(20));
+    pair.inject(0, 20, |ack| Kind::Response { ack, service }, |_| {});
+    pair.run_for(ms(500));
+    let reset = |ack| kind_of(PacketType::Reset, ack);
+    let answers = pair.inject(0, 5_000, reset, |_| {});
+    let kinds: Vec<_> = answers.iter().map(|wire| wire.packet().kind).collect();
+    assert_eq!(kinds, [Kind::Sync { ack: gsr.into() }]);
+    // RFC 4340, 8.3.1: the number that follows the one acknowledged.
+    pair.inject(0, 21, reset, |_| {});
+    assert_eq!(pair.ends[1].endpoint_stats().connections, 0);
+}
+
 /// A packet with 24-bit numbers, which were never agreed to, is ignored (RFC 4340, 7.6.1).
 #[test]
 fn item_3_short_numbers_not_agreed_on_are_ignored() {

@@ -341,6 +341,35 @@ fn crossing_changes_settle_each_other() {
     assert_eq!(client.current(Feature::SendNdpCount, Location::Local), 1);
 }
 
+/// RFC 4340, 6.6.5 and 6.6.6: a Change that crosses ours does not settle an UNSTABLE feature, since the
+/// list that it would be reconciled with is not the one that was sent. The newest offer does.
+#[test]
+fn a_crossing_change_does_not_settle_what_is_unstable() {
+    let (mut client, mut server) = open_pair();
+    let ask = |end: &mut End, location, value| {
+        let asked = end
+            .negotiation
+            .request_change(Feature::SendNdpCount, location, value);
+        assert!(asked);
+    };
+    ask(&mut client, Location::Local, 1);
+    ask(&mut server, Location::Remote, 1);
+    let from_client = client.send(at(1_000), PacketType::Ack);
+    let from_server = server.send(at(1_000), PacketType::Ack);
+    ask(&mut client, Location::Local, 0);
+    let handled = client.receive(&from_server).unwrap();
+    assert_eq!(handled, [Handled::Ignored], "UNSTABLE");
+    assert_eq!(client.current(Feature::SendNdpCount, Location::Local), 0);
+    server.receive(&from_client).unwrap();
+    for round in 1..6 {
+        let from_client = client.send(at(1_000 + round * 400), PacketType::Ack);
+        server.receive(&from_client).unwrap();
+        let from_server = server.send(at(1_050 + round * 400), PacketType::Ack);
+        client.receive(&from_server).unwrap();
+    }
+    assert_agreed(&client, &server, "crossed while UNSTABLE");
+}
+
 /// What cannot be asked for is refused here, not on the wire.
 #[test]
 fn impossible_requests_are_refused() {
