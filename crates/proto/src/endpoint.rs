@@ -363,7 +363,9 @@ impl Endpoint {
     /// the peer learns that further data is not wanted (Drop Code 1 of RFC 4340, section 11.7.2).
     /// Our own data still leaves.
     pub fn stop_reading(&mut self, now: Instant, id: ConnectionId) {
-        self.act(now, id, |connection, _| connection.stop_reading());
+        if self.get(id).is_some() {
+            self.with(now, id.slot(), |connection, _| connection.stop_reading());
+        }
     }
 
     /// Tells the peer with every acknowledgement, until it is taken back, that the application can
@@ -426,7 +428,11 @@ impl Endpoint {
         id: ConnectionId,
         act: impl FnOnce(&mut Connection, &mut crate::connection::Context<'_>),
     ) {
-        if self.get(id).is_some() {
+        // `Closed` is the last event of a connection: whatever is asked of it later does nothing.
+        if self
+            .get(id)
+            .is_some_and(|connection| !connection.is_closed())
+        {
             self.with(now, id.slot(), act);
         }
     }

@@ -1,0 +1,211 @@
+//! Tasks that are cancelled at any point (adversarial item 32), on loopback.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use fairwire::{
+    Config, ConnectOptions, Connection, Direction, Endpoint, ListenOptions, Listener, Remote,
+    ServiceCode,
+};
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep, timeout};
+
+const SERVICE: ServiceCode = ServiceCode::from_bytes(*b"?cnc");
+const PORT: u16 = 5_001;
+
+/// How long tasks come and go.
+const BUSY: Duration = Duration::from_millis(2_500);
+
+/// Far more than the idle timeout of two seconds and the linger time below it.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Tasks that connect.
+const CLIENTS: u64 = 8;
+
+struct Dice(u64);
+
+impl Dice {
+    fn new(seed: u64) -> Self {
+        Self(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
+    }
+
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 16) % bound
+    }
+
+    /// A short time; often so short that what is cancelled after it has not begun.
+    fn moment(&mut self) -> Duration {
+        let bound = [50, 1_000, 20_000][usize::try_from(self.below(3)).expect("small")];
+        Duration::from_micros(self.below(bound))
+    }
+}
+
+fn config() -> Config {
+    let mut config = Config::default();
+    config.connect_timeout = fairwire::Duration::from_secs(2);
+    config.idle_timeout = fairwire::Duration::from_secs(2);
+    config.linger = fairwire::Duration::from_millis(200);
+    config.send_queue.packets = 8;
+    config.report_fates = true;
+    config
+}
+
+/// One call on a connection, dropped before it ends if it takes longer than a moment.
+async fn call(connection: &Connection, dice: &mut Dice) {
+    let patience = dice.moment();
+    match dice.below(13) {
+        0..=3 => drop(timeout(patience, connection.send(vec![1; 500])).await),
+        4 | 5 => drop(timeout(patience, connection.recv()).await),
+        6 => drop(timeout(patience, connection.recv_into(&mut [0; 100])).await),
+        7 => drop(timeout(patience, connection.fate()).await),
+        8 => drop(timeout(patience, connection.max_datagram_size_changed()).await),
+        9 => drop(timeout(patience, connection.close()).await),
+        10 => drop(timeout(patience, connection.closed()).await),
+        11 => {
+            // The peer may not want it, or the connection may be over.
+            let _refused = connection.change_ccid(Direction::Send, &[3]);
+            connection.set_slow(dice.below(2) == 0);
+            connection.path_changed();
+            connection.rediscover_path_mtu();
+            let _full = connection.try_send("now");
+        }
+        _ => {
+            // What only looks works at any time.
+            let _ = connection.stats();
+            let _ = (
+                connection.remote(),
+                connection.local(),
+                connection.service(),
+            );
+            let _ = (connection.allowed_rate(), connection.max_datagram_size());
+        }
+    }
+}
+
+/// Uses a connection for a while, from two tasks at times, one of which is cancelled.
+async fn use_it(connection: Connection, mut dice: Dice) {
+    let calls = dice.below(30);
+    if dice.below(3) == 0 {
+        let (other, seed) = (connection.clone(), dice.below(1 << 40));
+        let task = tokio::spawn(async move {
+            let mut dice = Dice::new(seed);
+            for _ in 0..20 {
+                call(&other, &mut dice).await;
+            }
+        });
+        sleep(dice.moment()).await;
+        task.abort();
+    }
+    for _ in 0..calls {
+        call(&connection, &mut dice).await;
+    }
+    match dice.below(4) {
+        0 => connection.abort(),
+        1 => connection.stop_reading(),
+        _ => {}
+    }
+}
+
+/// Connects again and again, and gives up at any point of it.
+async fn connect_for_ever(endpoint: Endpoint, remote: Remote, seed: u64, made: Arc<AtomicU64>) {
+    let mut dice = Dice::new(seed);
+    loop {
+        let options = ConnectOptions::new().config(config());
+        let attempt = endpoint.connect_with(remote, SERVICE, options);
+        let patience = dice.moment();
+        if let Ok(Ok(connection)) = timeout(patience, attempt).await {
+            made.fetch_add(1, Ordering::Relaxed);
+            let using = use_it(connection, Dice::new(dice.below(1 << 40)));
+            drop(timeout(dice.moment() * 4, using).await);
+        }
+        tokio::task::yield_now().await;
+    }
+}
+
+/// Accepts, and is cancelled again and again; each connection is used by a task of its own.
+async fn accept_for_ever(listener: Arc<Listener>, seed: u64) {
+    let mut dice = Dice::new(seed);
+    let mut tasks = JoinSet::new();
+    loop {
+        if let Ok(Ok(connection)) = timeout(dice.moment(), listener.accept()).await {
+            tasks.spawn(use_it(connection, Dice::new(dice.below(1 << 40))));
+        }
+        if dice.below(20) == 0 {
+            tasks.abort_all();
+        }
+        while tasks.try_join_next().is_some() {}
+    }
+}
+
+/// No connection is left, half-open ones included, within the patience of this test.
+async fn comes_to_rest(endpoint: &Endpoint, name: &str) {
+    let idle = timeout(PATIENCE, endpoint.wait_idle()).await;
+    assert!(idle.is_ok(), "{name}: {:?}", endpoint.stats());
+    let until = Instant::now() + PATIENCE;
+    while endpoint.stats().connections > 0 && Instant::now() < until {
+        sleep(Duration::from_millis(20)).await;
+    }
+    let stats = endpoint.stats();
+    assert_eq!(
+        (stats.connections, stats.half_open),
+        (0, 0),
+        "{name}: {stats:?}"
+    );
+}
+
+/// Item 32: tasks that connect, accept, send, read, wait and close are cancelled at any point for some
+/// seconds, a listener goes and comes back meanwhile, and then all are. Both endpoints come to rest with no connection
+/// left, and serve the next one as ever.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn item_32_tasks_cancelled_at_any_point_leave_nothing() {
+    let bind = || Endpoint::bind(([127, 0, 0, 1], 0).into()).expect("a free port");
+    let (server, client) = (bind(), bind());
+    let remote = Remote {
+        addr: server.local_addr(),
+        dccp_port: PORT,
+    };
+    let listen = || {
+        let options = ListenOptions::new().config(config()).backlog(4);
+        server.listen_with(PORT, &[SERVICE], options).expect("free")
+    };
+    let made = Arc::new(AtomicU64::new(0));
+    let mut clients = JoinSet::new();
+    for seed in 0..CLIENTS {
+        let made = Arc::clone(&made);
+        clients.spawn(connect_for_ever(client.clone(), remote, seed, made));
+    }
+    for round in 0..3 {
+        let listener = Arc::new(listen());
+        let mut acceptors = JoinSet::new();
+        for seed in 0..2 {
+            acceptors.spawn(accept_for_ever(
+                Arc::clone(&listener),
+                100 + round * 2 + seed,
+            ));
+        }
+        sleep(BUSY / 3).await;
+        acceptors.shutdown().await;
+    }
+    clients.shutdown().await;
+    assert!(made.load(Ordering::Relaxed) > 20, "{made:?} connections");
+    comes_to_rest(&client, "the client").await;
+    comes_to_rest(&server, "the server").await;
+
+    let listener = listen();
+    let options = ConnectOptions::new().config(config());
+    let both = async {
+        tokio::join!(
+            client.connect_with(remote, SERVICE, options),
+            listener.accept()
+        )
+    };
+    let (here, there) = timeout(PATIENCE, both).await.expect("in time");
+    let (here, there) = (here.expect("connected"), there.expect("accepted"));
+    here.send("again").await.expect("sent");
+    let received = timeout(PATIENCE, there.recv()).await.expect("in time");
+    assert_eq!(received.expect("open").data, "again");
+}

@@ -1,0 +1,586 @@
+//! An application that calls anything at any time (adversarial item 32).
+//!
+//! A binary of its own, because the allocator counts for the entire process.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicIsize, Ordering};
+
+use fairwire_proto::{
+    Config, ConnectionId, DataChecksum, Direction, Encapsulation, Endpoint, EndpointConfig, Event,
+    IcmpError, IcmpQuote, InitCookies, Meta, Path, Payload, QueuePolicy,
+};
+use fairwire_units::{Duration, Ecn, Instant};
+use fairwire_wire::{DropCode, Encoder, HeadBuf, Kind, Ports, Seq, ServiceCode};
+
+struct Counting;
+
+/// Bytes that are held.
+static HELD: AtomicIsize = AtomicIsize::new(0);
+
+// SAFETY: every call is passed on to the system's allocator with the arguments it came with, so
+// its guarantees hold for ours; counting touches no memory that is handed out.
+#[expect(
+    unsafe_code,
+    reason = "an allocator can be written in no other way, and only a test uses it"
+)]
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        HELD.fetch_add(layout.size().cast_signed(), Ordering::Relaxed);
+        // SAFETY: our caller's promises about the layout are the system's.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        HELD.fetch_sub(layout.size().cast_signed(), Ordering::Relaxed);
+        // SAFETY: the pointer came from `alloc` above, that is from the system, with this layout.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+const SERVICES: [ServiceCode; 2] = [ServiceCode(42), ServiceCode(43)];
+
+/// Ports that are listened on now and then.
+const PORTS: u64 = 3;
+
+/// Calls in a round.
+const CALLS: u32 = 4_000;
+
+/// Connections of an endpoint at most.
+const MOST: usize = 24;
+
+/// A reproducible stream of numbers.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 16) % bound
+    }
+
+    fn yes(&mut self) -> bool {
+        self.below(2) == 0
+    }
+
+    fn port(&mut self) -> u16 {
+        5_000 + u16::try_from(self.below(PORTS)).expect("small")
+    }
+
+    fn millis(&mut self, bound: u64) -> Duration {
+        Duration::from_millis(self.below(bound))
+    }
+
+    fn ccids(&mut self) -> Vec<u8> {
+        let all: [&[u8]; 6] = [&[2], &[3], &[4], &[2, 3], &[3, 2], &[4, 2, 3]];
+        all[usize::try_from(self.below(6)).expect("small")].to_vec()
+    }
+
+    fn config(&mut self) -> Config {
+        let mut config = Config::default();
+        config.send_ccids = self.ccids();
+        config.receive_ccids = self.ccids();
+        config.ecn = self.below(4) != 0;
+        config.short_seqnos = self.yes();
+        config.report_fates = self.yes();
+        config.keep_alive = self.yes().then_some(Duration::from_millis(700));
+        config.connect_timeout = Duration::from_secs(1 + self.below(4));
+        config.idle_timeout = Duration::from_secs(1 + self.below(8));
+        config.linger = self.millis(1_000);
+        config.ccid_change_interval = self.millis(500);
+        config.send_queue.packets = 8;
+        config.send_queue.age = self.yes().then_some(Duration::from_millis(200));
+        config.receive_queue_packets = 8;
+        config.path_mtu = 1_500;
+        config.send_rtt_estimate = self.yes();
+        if self.yes() {
+            config.send_queue.policy = QueuePolicy::DropOldest;
+            config.data_checksum = DataChecksum::On;
+        }
+        config
+    }
+}
+
+fn path(side: usize) -> Path {
+    let addr = |host: usize| ([192, 0, 2, u8::try_from(host + 1).expect("small")], 6_511).into();
+    Path {
+        encapsulation: Encapsulation::Udp,
+        local: addr(side),
+        remote: addr(1 - side),
+    }
+}
+
+/// A packet on its way: to whom, its head, its payload, its mark.
+type Flying = (usize, Vec<u8>, Payload, Ecn);
+
+/// What the applications and the network of one round know; all of it goes with the round.
+struct Round<'a> {
+    ends: &'a mut [Endpoint; 2],
+    now: Instant,
+    dice: Dice,
+    flying: BTreeMap<(Instant, u64), Flying>,
+    count: u64,
+    /// Names that have been given out, those of connections long gone included.
+    ids: [Vec<ConnectionId>; 2],
+    closed: [BTreeSet<ConnectionId>; 2],
+    begun: usize,
+    /// Those of them that a listener gave.
+    accepted: usize,
+    /// The applications have had enough: whatever is told of is closed.
+    ending: bool,
+}
+
+impl Round<'_> {
+    fn any_id(&mut self, side: usize) -> ConnectionId {
+        let known = self.ids[side].len() as u64;
+        if known == 0 || self.dice.below(50) == 0 {
+            return ConnectionId(self.dice.below(u64::MAX));
+        }
+        // Mostly one of the newest, at times one that is long gone.
+        let back = if self.dice.below(8) == 0 {
+            known
+        } else {
+            known.min(8)
+        };
+        let back = usize::try_from(self.dice.below(back)).expect("small");
+        self.ids[side][self.ids[side].len() - 1 - back]
+    }
+
+    /// One call of an application, whatever comes to its mind.
+    fn call(&mut self) {
+        let side = usize::from(self.dice.yes());
+        let id = self.any_id(side);
+        let (now, port) = (self.now, self.dice.port());
+        match self.dice.below(28) {
+            0 | 1 => {
+                let config = self.dice.config();
+                // It may be listening there already.
+                let _taken = self.ends[side].listen(port, &SERVICES, config);
+            }
+            2 => self.ends[side].unlisten(port),
+            3 => {
+                let busy = self.dice.below(4) == 0;
+                self.ends[side].set_busy(port, busy);
+            }
+            4..=7 => self.begin(side, port),
+            8..=13 => self.send(side, id),
+            14 => drop(std::iter::from_fn(|| self.ends[side].recv(id)).count()),
+            15 => self.ends[side].close(now, id),
+            16 => self.ends[side].discard(now, id),
+            17 => self.ends[side].abort(now, id),
+            18 => self.ends[side].release(id),
+            19 => {
+                let direction = [Direction::Send, Direction::Receive][usize::from(self.dice.yes())];
+                let ccids = self.dice.ccids();
+                let _refused = self.ends[side].change_ccid(now, id, direction, &ccids);
+            }
+            20 => self.ends[side].path_changed(now, id),
+            21 => self.ends[side].stop_reading(now, id),
+            22 => {
+                let slow = self.dice.yes();
+                self.ends[side].set_slow(now, id, slow);
+            }
+            23 => {
+                let received = self.ends[side].recv(id);
+                let seq = received.map_or(Seq::new(self.dice.below(1 << 48)), |got| got.seq);
+                self.ends[side].report_dropped(now, id, seq, DropCode::ReceiveBuffer);
+            }
+            24 => {
+                let mtu = 68 + u16::try_from(self.dice.below(3_000)).expect("small");
+                self.ends[side].limit_path_mtu(now, id, mtu);
+                self.ends[side].rediscover_path_mtu(now, id);
+            }
+            25 => self.icmp(side),
+            26 => self.ends[side].handle_timeout(now),
+            _ => self.look(side, id),
+        }
+    }
+
+    /// The calls that only ask.
+    fn look(&mut self, side: usize, id: ConnectionId) {
+        let end = &self.ends[side];
+        let is_known = end.stats(id).is_some();
+        assert_eq!(end.addresses(id).is_some(), is_known);
+        assert_eq!(end.service(id).is_some(), is_known);
+        assert_eq!(end.max_datagram_size(id).is_some(), is_known);
+        assert_eq!(end.is_peer_quiescent(self.now, id).is_some(), is_known);
+        assert!(is_known || !end.can_send(id, 1) && !end.is_receiver_slow(self.now, id));
+    }
+
+    fn begin(&mut self, side: usize, port: u16) {
+        let (now, config) = (self.now, self.dice.config());
+        let service = SERVICES[usize::from(self.dice.yes())];
+        let begun = if self.dice.below(6) == 0 {
+            self.ends[side].listen_towards(now, path(side), port, 6_000, service, config)
+        } else {
+            let local = (self.dice.below(6) == 0).then_some(6_000);
+            self.ends[side].connect(now, path(side), local, port, service, config)
+        };
+        if let Ok(id) = begun {
+            self.ids[side].push(id);
+            self.begun += 1;
+        }
+    }
+
+    fn send(&mut self, side: usize, id: ConnectionId) {
+        let len = u32::try_from(self.dice.below(1_600)).expect("small");
+        let payload = if self.dice.yes() {
+            Payload::Synthetic { len, tag: 0 }
+        } else {
+            Payload::from(vec![7; len as usize])
+        };
+        // Full, closed, too large, or nobody's: all of it may be.
+        let _refused = self.ends[side].send(self.now, id, payload);
+    }
+
+    /// An error about something, or about nothing.
+    fn icmp(&mut self, side: usize) {
+        let quoted = self
+            .flying
+            .values()
+            .next()
+            .map(|(_, head, ..)| head.clone());
+        let head = quoted.unwrap_or_default();
+        let len = usize::try_from(self.dice.below(32))
+            .expect("small")
+            .min(head.len());
+        let mtu = u32::try_from(self.dice.below(2_000)).expect("small");
+        let error = if self.dice.yes() {
+            IcmpError::TooBig { mtu }
+        } else {
+            IcmpError::Unreachable
+        };
+        let quote = IcmpQuote {
+            error,
+            head: &head[..len],
+        };
+        self.ends[side].handle_icmp(self.now, path(side), quote);
+    }
+
+    /// Lets packets leave and applications learn.
+    fn drain(&mut self) {
+        let mut head = HeadBuf::new();
+        for side in 0..2 {
+            while let Some(transmit) = self.ends[side].poll_transmit(self.now, &mut head) {
+                let copies = match self.dice.below(10) {
+                    0 => 0,
+                    1 => 2,
+                    _ => 1,
+                };
+                for _ in 0..copies {
+                    let at = self.now + Duration::from_millis(1) + self.dice.millis(60);
+                    let marked = transmit.ecn.is_capable() && self.dice.below(20) == 0;
+                    let ecn = if marked { Ecn::Ce } else { transmit.ecn };
+                    let flying = (
+                        1 - side,
+                        head.as_slice().to_vec(),
+                        transmit.payload.clone(),
+                        ecn,
+                    );
+                    self.count += 1;
+                    self.flying.insert((at, self.count), flying);
+                }
+            }
+            while let Some((id, event)) = self.ends[side].poll_event() {
+                self.learn(side, id, &event);
+            }
+            let stats = self.ends[side].endpoint_stats();
+            assert!(stats.connections <= MOST + stats.half_open);
+        }
+    }
+
+    fn learn(&mut self, side: usize, id: ConnectionId, event: &Event) {
+        assert!(
+            !self.closed[side].contains(&id),
+            "{event:?} after the end of {id:?}"
+        );
+        match event {
+            Event::Accepted { .. } => {
+                assert!(!self.ids[side].contains(&id), "{id:?} is new");
+                self.ids[side].push(id);
+                self.accepted += 1;
+                if self.ending {
+                    self.ends[side].close(self.now, id);
+                }
+            }
+            Event::Closed { .. } => {
+                self.closed[side].insert(id);
+                if self.ending || self.dice.yes() {
+                    self.ends[side].release(id);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn next(&self) -> Option<Instant> {
+        let arrival = self.flying.keys().next().map(|&(at, _)| at);
+        let timers = self.ends.iter().filter_map(Endpoint::next_timeout);
+        timers.chain(arrival).min()
+    }
+
+    /// What is due until `to` happens.
+    fn pass(&mut self, to: Instant) {
+        while let Some(at) = self.next().filter(|&at| at <= to) {
+            self.now = self.now.max(at);
+            if let Some(entry) = self.flying.first_entry().filter(|e| e.key().0 <= at) {
+                let (side, head, payload, ecn) = entry.remove();
+                let meta = Meta {
+                    path: path(side),
+                    ecn,
+                };
+                self.ends[side].handle_datagram(self.now, meta, &head, payload);
+            }
+            for end in self.ends.iter_mut() {
+                end.handle_timeout(self.now);
+            }
+            self.drain();
+        }
+        self.now = to;
+    }
+
+    /// The applications end everything, each connection in a way of its own.
+    fn end(&mut self) {
+        self.ending = true;
+        for side in 0..2 {
+            for port in 0..PORTS {
+                let port = 5_000 + u16::try_from(port).expect("small");
+                self.ends[side].unlisten(port);
+            }
+            for id in self.ids[side].clone() {
+                match self.dice.below(3) {
+                    0 => self.ends[side].close(self.now, id),
+                    1 => self.ends[side].discard(self.now, id),
+                    _ => self.ends[side].abort(self.now, id),
+                }
+                self.ends[side].release(id);
+            }
+        }
+        self.drain();
+        let begun = self.now;
+        while let Some(next) = self.next() {
+            let longest = Duration::from_secs(600);
+            assert!(next <= begun + longest, "something would happen at {next}");
+            self.pass(next);
+            for side in 0..2 {
+                for id in self.closed[side].clone() {
+                    self.ends[side].release(id);
+                }
+            }
+        }
+    }
+
+    /// Nobody is left, not even in TIMEWAIT.
+    fn check(&mut self, name: &str) {
+        self.now += Duration::from_secs(300);
+        for side in 0..2 {
+            // A stray packet makes the endpoint look at who waits.
+            let ports = Ports {
+                source: 1,
+                destination: 2,
+            };
+            let mut head = HeadBuf::new();
+            let encoder = Encoder::new(&mut head, ports, Seq::new(1).into(), &Kind::Data, 0, 0);
+            let meta = Meta {
+                path: path(side),
+                ecn: Ecn::NotEct,
+            };
+            let head = encoder.finish().as_slice();
+            self.ends[side].handle_datagram(self.now, meta, head, Payload::EMPTY);
+        }
+        self.flying.clear();
+        self.drain();
+        self.flying.clear();
+        for side in 0..2 {
+            let stats = self.ends[side].endpoint_stats();
+            let left = (stats.connections, stats.half_open, stats.time_wait);
+            assert_eq!(left, (0, 0, 0), "{name}, side {side}");
+            assert_eq!(self.ends[side].next_timeout(), None, "{name}, side {side}");
+            for &id in &self.ids[side] {
+                assert!(
+                    self.closed[side].contains(&id),
+                    "{name}: {id:?} heard no end"
+                );
+                assert!(
+                    self.ends[side].stats(id).is_none(),
+                    "{name}: {id:?} is kept"
+                );
+            }
+        }
+    }
+}
+
+/// A round of calls on two endpoints; gives how many connections were begun, and accepted.
+fn round(ends: &mut [Endpoint; 2], now: &mut Instant, seed: u64) -> [usize; 2] {
+    let mut round = Round {
+        ends,
+        now: *now,
+        dice: Dice(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1),
+        flying: BTreeMap::new(),
+        count: 0,
+        ids: [Vec::new(), Vec::new()],
+        closed: [BTreeSet::new(), BTreeSet::new()],
+        begun: 0,
+        accepted: 0,
+        ending: false,
+    };
+    for _ in 0..CALLS {
+        round.call();
+        // Not every application lets the endpoint speak after each call.
+        if round.dice.below(4) > 0 {
+            round.drain();
+        }
+        if round.dice.below(3) == 0 {
+            let to = round.now + round.dice.millis(30);
+            round.pass(to);
+        }
+    }
+    round.end();
+    round.check(&format!("seed {seed}"));
+    *now = round.now;
+    [round.begun, round.accepted]
+}
+
+fn endpoints(cookies: InitCookies) -> [Endpoint; 2] {
+    let mut config = EndpointConfig::default();
+    config.max_connections = MOST;
+    config.max_half_open = 8;
+    config.init_cookies = cookies;
+    [1, 2].map(|secret| Endpoint::new(config.clone(), [secret; 32]))
+}
+
+/// Item 32: two applications that connect, invite, listen, send, read, close, reset, let go and change
+/// their mind in any order, four thousand calls a round, while timers go off and packets are lost,
+/// copied and reordered. Each connection hears of one end, and nothing after it; in the end all are
+/// gone from every table; and rounds on the same endpoints hold no more memory than earlier ones did.
+#[test]
+fn item_32_calls_in_any_order_leave_nothing() {
+    for cookies in [InitCookies::WhenBusy { half_open: 4 }, InitCookies::Always] {
+        let mut ends = endpoints(cookies);
+        let mut now = Instant::START + Duration::from_secs(1);
+        let mut sum = [0, 0];
+        let mut rounds = |seeds: std::ops::RangeInclusive<u64>| {
+            for seed in seeds {
+                let [begun, accepted] = round(&mut ends, &mut now, seed);
+                sum = [sum[0] + begun, sum[1] + accepted];
+            }
+            HELD.load(Ordering::Relaxed)
+        };
+        let before = rounds(1..=30);
+        let after = rounds(31..=120);
+        assert!(sum[0] > 10_000 && sum[1] > 1_000, "{sum:?}");
+        // A connection is more than 4 KiB, and there were more than ten thousand.
+        assert!(
+            after < before + 16 * 1_024,
+            "{before} bytes, then {after}, {cookies:?}"
+        );
+    }
+}
+
+/// Item 32 (CVE-2017-8824, CVE-2020-16119): what a listener accepted shares nothing with it that
+/// changes. It goes on as it was agreed when its listener goes, is busy, or comes again with other
+/// wishes; and what one connection changes, or its end, reaches no other.
+#[test]
+fn item_32_accepted_connections_are_on_their_own() {
+    let mut ends = endpoints(InitCookies::Never);
+    let mut net = Link {
+        now: Instant::START + Duration::from_secs(1),
+        flying: Vec::new(),
+        accepted: Vec::new(),
+    };
+    let config = |ccids: &[u8]| {
+        let mut config = Config::default();
+        config.send_ccids = ccids.to_vec();
+        config.receive_ccids = ccids.to_vec();
+        config.ccid_change_interval = Duration::ZERO;
+        config
+    };
+    ends[1]
+        .listen(5_000, &SERVICES, config(&[2, 3]))
+        .expect("free");
+    let clients: Vec<_> = (0..3)
+        .map(|_| {
+            let made = ends[0].connect(net.now, path(0), None, 5_000, SERVICES[0], config(&[2, 3]));
+            net.run(&mut ends, 500);
+            made.expect("room")
+        })
+        .collect();
+    let servers = net.accepted.clone();
+    assert_eq!(servers.len(), 3);
+    let ccid = |ends: &[Endpoint; 2], id| ends[1].stats(id).expect("there").send_ccid;
+    // One changes its CCID, one is reset, and the listener goes, and comes back another.
+    let changed = ends[1].change_ccid(net.now, servers[0], Direction::Send, &[3]);
+    changed.expect("open");
+    ends[1].abort(net.now, servers[1]);
+    ends[1].set_busy(5_000, true);
+    ends[1].unlisten(5_000);
+    net.run(&mut ends, 1_000);
+    ends[1]
+        .listen(5_000, &[SERVICES[1]], config(&[4]))
+        .expect("free");
+    net.run(&mut ends, 1_000);
+    assert_eq!(ccid(&ends, servers[0]), Some(3));
+    assert_eq!(ccid(&ends, servers[2]), Some(2));
+    for (at, (&client, &server)) in clients.iter().zip(&servers).enumerate() {
+        let payload = || Payload::from(vec![1; 100]);
+        let sent = [
+            ends[0].send(net.now, client, payload()).is_ok(),
+            ends[1].send(net.now, server, payload()).is_ok(),
+        ];
+        net.run(&mut ends, 500);
+        let got = [
+            ends[0].recv(client).is_some(),
+            ends[1].recv(server).is_some(),
+        ];
+        assert_eq!(sent, [at != 1; 2], "connection {at}");
+        assert_eq!(got, [at != 1; 2], "connection {at}");
+        assert_eq!(ends[1].service(server), Some(SERVICES[0]));
+    }
+    let made = ends[0].connect(net.now, path(0), None, 5_000, SERVICES[1], config(&[4]));
+    made.expect("room");
+    net.run(&mut ends, 500);
+    let last = *net.accepted.last().expect("accepted");
+    assert_eq!((net.accepted.len(), ccid(&ends, last)), (4, Some(4)));
+}
+
+/// A link without faults.
+struct Link {
+    now: Instant,
+    flying: Vec<(usize, Vec<u8>, Payload)>,
+    accepted: Vec<ConnectionId>,
+}
+
+impl Link {
+    /// Lets so many milliseconds pass, each of which every packet takes to cross.
+    fn run(&mut self, ends: &mut [Endpoint; 2], millis: u64) {
+        for _ in 0..millis {
+            for (side, end) in ends.iter_mut().enumerate() {
+                let mut head = HeadBuf::new();
+                while let Some(transmit) = end.poll_transmit(self.now, &mut head) {
+                    let packet = (1 - side, head.as_slice().to_vec(), transmit.payload);
+                    self.flying.push(packet);
+                }
+                while let Some((id, event)) = end.poll_event() {
+                    if matches!(event, Event::Accepted { .. }) {
+                        self.accepted.push(id);
+                    }
+                }
+            }
+            self.now += Duration::from_millis(1);
+            for (side, head, payload) in std::mem::take(&mut self.flying) {
+                let meta = Meta {
+                    path: path(side),
+                    ecn: Ecn::NotEct,
+                };
+                ends[side].handle_datagram(self.now, meta, &head, payload);
+            }
+            for end in ends.iter_mut() {
+                end.handle_timeout(self.now);
+            }
+        }
+    }
+}
