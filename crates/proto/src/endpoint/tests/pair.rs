@@ -8,7 +8,7 @@ use fairwire_wire::{
     Encoder, HeadBuf, Kind, Packet, PacketType, Ports, ResetCode, Seq, SeqNo, ServiceCode,
 };
 
-use crate::connection::seal;
+use crate::connection::{Connection, State, seal};
 use crate::{
     Config, ConnectionId, Encapsulation, Endpoint, EndpointConfig, Event, Meta, Path, Payload,
     Transmit,
@@ -65,6 +65,12 @@ pub(super) enum Fault {
 
 type Rule = Box<dyn FnMut(&Wire) -> Option<Fault>>;
 
+/// A packet that flies in the place of another: to which side, and how much later.
+pub(super) type Instead = (usize, Duration, Wire);
+
+/// Somebody on the path who sees the states of both ends, and what he makes of a packet.
+type Tamper = Box<dyn FnMut(&Wire, [State; 2]) -> Option<Vec<Instead>>>;
+
 /// Side 0 connects to side 1.
 pub(super) struct Pair {
     pub(super) now: Instant,
@@ -72,6 +78,7 @@ pub(super) struct Pair {
     paths: [Path; 2],
     delay: Duration,
     rule: Rule,
+    tamper: Option<Tamper>,
     flying: BTreeMap<(Instant, u64), (usize, Wire)>,
     count: u64,
     /// Time that a packet takes to leave, and packets that may wait for it, if the link is slow.
@@ -122,6 +129,7 @@ impl Pair {
             paths: [there, back],
             delay,
             rule: Box::new(|_| None),
+            tamper: None,
             flying: BTreeMap::new(),
             count: 0,
             bottleneck: None,
@@ -140,6 +148,22 @@ impl Pair {
     /// What happens to packets from now on.
     pub(super) fn rule(&mut self, rule: impl FnMut(&Wire) -> Option<Fault> + 'static) {
         self.rule = Box::new(rule);
+    }
+
+    /// Who changes packets on their way from now on, instead of the rule.
+    pub(super) fn tamper(
+        &mut self,
+        tamper: impl FnMut(&Wire, [State; 2]) -> Option<Vec<Instead>> + 'static,
+    ) {
+        self.tamper = Some(Box::new(tamper));
+    }
+
+    /// The state of the first connection of each end.
+    pub(super) fn states(&self) -> [State; 2] {
+        [0, 1].map(|side: usize| {
+            let first = self.ends[side].connections.get(0);
+            first.map_or(State::Closed, Connection::state)
+        })
     }
 
     /// Listens at side 1 and connects from side 0; nothing has moved yet.
@@ -202,6 +226,19 @@ impl Pair {
             }
             *free_at = starts + each;
             arrival = *free_at + self.delay;
+        }
+        let states = self.states();
+        let tampered = self
+            .tamper
+            .as_mut()
+            .and_then(|tamper| tamper(&wire, states));
+        if let Some(instead) = tampered {
+            for (to, later, wire) in instead {
+                self.count += 1;
+                self.flying
+                    .insert((arrival + later, self.count), (to, wire));
+            }
+            return;
         }
         match fault {
             Some(Fault::Lose) => return,
