@@ -8,7 +8,7 @@ use fairwire_wire::{
     Encoder, HeadBuf, Kind, Packet, PacketType, Ports, ResetCode, Seq, SeqNo, ServiceCode,
 };
 
-use crate::connection::{Connection, State, seal};
+use crate::connection::{State, seal};
 use crate::{
     Config, ConnectionId, Encapsulation, Endpoint, EndpointConfig, Event, Meta, Path, Payload,
     Transmit,
@@ -162,7 +162,7 @@ impl Pair {
     pub(super) fn states(&self) -> [State; 2] {
         [0, 1].map(|side: usize| {
             let first = self.ends[side].connections.get(0);
-            first.map_or(State::Closed, Connection::state)
+            first.map_or(State::Closed, |connection| connection.state())
         })
     }
 
