@@ -176,6 +176,7 @@ impl Endpoint {
         state.proto.listen(dccp_port, services, options.config)?;
         let limit = options.backlog.max(1);
         state.proto.set_room(dccp_port, limit);
+        state.proto.set_admit(dccp_port, options.admit);
         let backlog = Backlog {
             waiting: std::collections::VecDeque::new(),
             limit,

@@ -69,10 +69,10 @@ pub use connection::{Connection, Number, Received, ReceivedInto};
 pub use endpoint::{Endpoint, EndpointBuilder};
 pub use error::{AcceptError, BindError, ConnectError, Lost, SendError, TrySendError};
 pub use fairwire_proto::{
-    Ccid2Config, Ccid3Config, ChangeCcidError, CloseReason, Config, ConnectError as BeginError,
-    DamagedData, DataChecksum, DatagramId, Direction, EndpointConfig, EndpointStats, Fate,
-    FeedbackRate, Gauges, IdleRule, InitCookies, Law, ListenError, PathMtuDiscovery, QueueLimits,
-    QueuePolicy, Segment, Stats, Unreachable,
+    Admit, AdmitHook, Attempt, Ccid2Config, Ccid3Config, ChangeCcidError, CloseReason, Config,
+    ConnectError as BeginError, DamagedData, DataChecksum, DatagramId, Direction, EndpointConfig,
+    EndpointStats, Fate, FeedbackRate, Gauges, IdleRule, InitCookies, Law, ListenError,
+    PathMtuDiscovery, QueueLimits, QueuePolicy, Segment, Stats, Unreachable,
 };
 pub use fairwire_units::{Duration, Ecn, Rate};
 pub use fairwire_wire::udp::PORT as DCCP_UDP_PORT;

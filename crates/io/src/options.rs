@@ -3,7 +3,7 @@
 //! Each is made with `new` (or `default`) and changed by methods, so that later options,
 //! deadlines and priorities among them, break nobody.
 
-use fairwire_proto::Config;
+use fairwire_proto::{Admit, AdmitHook, Attempt, Config};
 
 /// How to connect.
 #[derive(Clone, Debug, Default)]
@@ -56,6 +56,8 @@ pub struct ListenOptions {
     /// answered before wait, and are served when there is room: a client that knows its
     /// connection to be open is not turned away.
     pub backlog: usize,
+    /// Who may connect; everybody if `None`. See [`admit`](Self::admit).
+    pub admit: Option<AdmitHook>,
 }
 
 impl Default for ListenOptions {
@@ -63,6 +65,7 @@ impl Default for ListenOptions {
         Self {
             config: Config::default(),
             backlog: 1_024,
+            admit: None,
         }
     }
 }
@@ -76,6 +79,29 @@ impl ListenOptions {
     /// With these parameters for each connection.
     pub fn config(mut self, config: Config) -> Self {
         self.config = config;
+        self
+    }
+
+    /// Asks `hook` about everybody who wants to connect, before the endpoint keeps or answers anything:
+    /// whether to go on, to refuse (Reset 9, Too Busy), or not to answer at all.
+    ///
+    /// The endpoint calls it while it works, for every Request, forged ones included, and again
+    /// for clients that come back with an Init Cookie: it must be quick, must not panic, and must
+    /// not call this endpoint, its listeners or its connections, which would wait for each other
+    /// for ever.
+    ///
+    /// ```
+    /// use fairwire::{Admit, Attempt, ListenOptions};
+    ///
+    /// // Only the local network.
+    /// let options = ListenOptions::new().admit(|attempt: &Attempt| match attempt.remote.ip() {
+    ///     std::net::IpAddr::V4(ip) if ip.is_private() || ip.is_loopback() => Admit::Accept,
+    ///     _ => Admit::Ignore,
+    /// });
+    /// assert!(options.admit.is_some());
+    /// ```
+    pub fn admit(mut self, hook: impl Fn(&Attempt) -> Admit + Send + Sync + 'static) -> Self {
+        self.admit = Some(AdmitHook::new(hook));
         self
     }
 

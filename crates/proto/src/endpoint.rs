@@ -3,12 +3,13 @@
 //! - [`input`]: packets and ICMP errors; [`output`]: packets that leave, and timers.
 //! - [`flow`]: what tells connections apart; [`table`]: finding them.
 //! - [`listener`]: the state LISTEN; [`time_wait`]: the state TIMEWAIT.
-//! - [`admission`]: which Requests are taken up, and how; [`backlog`]: those under way;
+//! - [`admit`]: what the application says of them; [`admission`]: which Requests are taken up, and how; [`backlog`]: those under way;
 //!   [`cookie`]: those that the client remembers for us.
 //! - [`allowance`]: how often strangers are answered; [`memory`]: the budget of it; [`source`]: whose share of it all somebody takes.
 //! - [`reply`]: Resets; [`secret`]: everything unpredictable; [`timers`]: who is next.
 
 mod admission;
+mod admit;
 mod allowance;
 mod backlog;
 mod cookie;
@@ -50,6 +51,7 @@ use table::Table;
 use time_wait::TimeWait;
 use timers::Timers;
 
+pub use admit::{Admit, AdmitHook, Attempt};
 pub use error::{ChangeCcidError, ConnectError, ListenError, SendError};
 pub(crate) use flow::Flow;
 pub(crate) use reply::{Replies, Reset};

@@ -35,7 +35,10 @@ pub use config::{
     FirstInterval, InitCookies, Law, PathMtuDiscovery, QueueLimits, QueuePolicy, Segment,
 };
 pub use connection::DATAGRAM_OVERHEAD;
-pub use endpoint::{ChangeCcidError, ConnectError, ConnectionId, Endpoint, ListenError, SendError};
+pub use endpoint::{
+    Admit, AdmitHook, Attempt, ChangeCcidError, ConnectError, ConnectionId, Endpoint, ListenError,
+    SendError,
+};
 pub use event::{CloseReason, DatagramId, Direction, Event, Fate, Received};
 pub use payload::{Arriving, Payload};
 pub use stats::{EndpointStats, Stats};

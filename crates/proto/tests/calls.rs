@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicIsize, Ordering};
 
 use fairwire_proto::{
     Config, ConnectionId, DataChecksum, Direction, Encapsulation, Endpoint, EndpointConfig, Event,
-    IcmpError, IcmpQuote, InitCookies, Meta, Path, Payload, QueuePolicy,
+    IcmpError, IcmpQuote, InitCookies, Meta, Path, Payload, QueuePolicy, Unreachable,
 };
 use fairwire_units::{Duration, Ecn, Instant};
 use fairwire_wire::{DropCode, Encoder, HeadBuf, Kind, Ports, Seq, ServiceCode};
@@ -163,8 +163,9 @@ impl Round<'_> {
             }
             2 => self.ends[side].unlisten(port),
             3 => {
-                let busy = self.dice.below(4) == 0;
-                self.ends[side].set_busy(port, busy);
+                let places = usize::try_from(self.dice.below(4)).expect("small");
+                self.ends[side].set_room(port, places);
+                self.ends[side].free_place(now, port);
             }
             4..=7 => self.begin(side, port),
             8..=13 => self.send(side, id),
@@ -252,7 +253,13 @@ impl Round<'_> {
         let error = if self.dice.yes() {
             IcmpError::TooBig { mtu }
         } else {
-            IcmpError::Unreachable
+            let whys = [
+                Unreachable::Host,
+                Unreachable::Port,
+                Unreachable::Prohibited,
+            ];
+            let why = whys[usize::try_from(self.dice.below(3)).expect("small")];
+            IcmpError::Unreachable { why }
         };
         let quote = IcmpQuote {
             error,
@@ -516,7 +523,7 @@ fn item_32_accepted_connections_are_on_their_own() {
     let changed = ends[1].change_ccid(net.now, servers[0], Direction::Send, &[3]);
     changed.expect("open");
     ends[1].abort(net.now, servers[1]);
-    ends[1].set_busy(5_000, true);
+    ends[1].set_room(5_000, 0);
     ends[1].unlisten(5_000);
     net.run(&mut ends, 1_000);
     ends[1]

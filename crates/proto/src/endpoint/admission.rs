@@ -11,6 +11,7 @@ use std::collections::VecDeque;
 use fairwire_units::{Duration, Ecn, Instant};
 use fairwire_wire::{HeadBuf, Kind, Options, Packet, ResetCode, Seq, option_type};
 
+use super::admit::Admit;
 use super::cookie::{self, Binding, Request};
 use super::flow::Flow;
 use super::source::Source;
@@ -58,9 +59,8 @@ impl Endpoint {
         flow: Flow,
     ) -> Result<(), ResetCode> {
         let Kind::Request { service } = packet.kind else {
-            match self.redeem(now, packet, flow)? {
-                Some(slot) => self.deliver(now, slot, packet, payload, meta.ecn),
-                None => self.stats.deferred += 1,
+            if let Some(slot) = self.redeem(now, packet, flow)? {
+                self.deliver(now, slot, packet, payload, meta.ecn);
             }
             return Ok(());
         };
@@ -71,10 +71,14 @@ impl Endpoint {
         let Some(listener) = offered else {
             return Err(ResetCode::BadServiceCode);
         };
-        // RFC 4340, 5.6: told now, not after a handshake in vain.
-        if !listener.has_room() {
-            self.stats.refused += 1;
-            return Err(ResetCode::TooBusy);
+        // RFC 4340, 5.6: a client is told now, not after a handshake in vain.
+        let word = if listener.has_room() {
+            listener.asks(&flow, service)
+        } else {
+            Admit::Refuse
+        };
+        if word != Admit::Accept {
+            return self.turn_away(word);
         }
         let Some(seq) = packet.seq.long() else {
             return Ok(());
@@ -102,6 +106,15 @@ impl Endpoint {
             }
         }
         Ok(())
+    }
+
+    /// Somebody may not begin a connection.
+    fn turn_away(&mut self, word: Admit) -> Result<(), ResetCode> {
+        self.stats.refused += 1;
+        match word {
+            Admit::Ignore => Ok(()),
+            Admit::Accept | Admit::Refuse => Err(ResetCode::TooBusy),
+        }
     }
 
     /// Takes in a connection that is in RESPOND.
@@ -298,8 +311,8 @@ impl Endpoint {
     }
 
     /// Step 3, for a packet other than a Request: begins the connection whose Init Cookie it
-    /// echoes. Gives its slot; `None` while the application has no room for it, and then the client
-    /// tries again.
+    /// echoes. Gives its slot; `None` if the client is to be ignored, or while the application has no
+    /// room for it, and then the client tries again.
     fn redeem(
         &mut self,
         now: Instant,
@@ -324,7 +337,8 @@ impl Endpoint {
             self.stats.unmatched += 1;
             return Err(ResetCode::NoConnection);
         };
-        let (short, has_room) = (listener.config.short_seqnos, listener.has_room());
+        let short = listener.config.short_seqnos;
+        let (number, has_room) = (listener.number, listener.has_room());
         let Some(cookie) = cookie::echoed(packet.options) else {
             // RFC 4340, 5.6: a cookie can be missing only where one was given.
             if self.may_have_answered(now, &flow, ack, short) {
@@ -336,7 +350,7 @@ impl Endpoint {
         let binding = Binding {
             secret: &self.secret,
             flow: &flow,
-            listener: listener.number,
+            listener: number,
         };
         // RFC 4340, 8.1.4: the cookie belongs to the Response that is acknowledged.
         let Some(request) = cookie::open(binding, now, &cookie)
@@ -344,7 +358,13 @@ impl Endpoint {
         else {
             return refused(self);
         };
+        let word = self.listeners.at(flow.local_port);
+        let word = word.map_or(Admit::Ignore, |at| at.asks(&flow, request.service));
+        if word != Admit::Accept {
+            return self.turn_away(word).map(|()| None);
+        }
         if !has_room {
+            self.stats.deferred += 1;
             return Ok(None);
         }
         let full = self.connections.len() >= self.config.max_connections && !self.evict_spare();

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use fairwire_wire::ServiceCode;
 
 use super::ConnectionId;
+use super::admit::{Admit, AdmitHook};
 use super::error::ListenError;
+use super::flow::Flow;
 use crate::config::Config;
 
 /// One port.
@@ -16,6 +18,8 @@ pub(super) struct Listener {
     services: Vec<ServiceCode>,
     /// Room for connections that the application has not taken over.
     room: Room,
+    /// Whom the application lets in.
+    pub(super) admit: Option<AdmitHook>,
     /// Differs from every other listener's, earlier ones on this port included.
     pub(super) number: u64,
     /// What its connections do. Shared, and never written to.
@@ -35,6 +39,12 @@ impl Listener {
     /// May another connection complete its handshake?
     pub(super) fn has_room(&self) -> bool {
         self.room.free > 0
+    }
+
+    /// What the application says of who comes on `flow` for `service`.
+    pub(super) fn asks(&self, flow: &Flow, service: ServiceCode) -> Admit {
+        let hook = self.admit.as_ref();
+        hook.map_or(Admit::Accept, |hook| hook.ask(flow, service))
     }
 
     /// Does it offer this service?
@@ -77,6 +87,7 @@ impl Listeners {
                 free: usize::MAX,
                 line: VecDeque::new(),
             },
+            admit: None,
             config: Arc::new(config),
         };
         self.ports.insert(port, listener);
@@ -93,6 +104,11 @@ impl Listeners {
             listener.room.places = places;
             listener.room.free = places;
         }
+    }
+
+    pub(super) fn set_admit(&mut self, port: u16, hook: Option<AdmitHook>) -> bool {
+        let listener = self.ports.get_mut(&port);
+        listener.map(|listener| listener.admit = hook).is_some()
     }
 
     /// A connection takes a place of `port`.

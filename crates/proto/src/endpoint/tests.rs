@@ -12,6 +12,7 @@
 mod pair;
 
 mod ack_ratio;
+mod admit;
 mod adversarial;
 mod bounds;
 mod ccid;
