@@ -194,6 +194,8 @@ pub(crate) struct Connection {
     due: Due,
     /// Retransmission of the packet that the state repeats.
     retry: Backoff,
+    /// When a timer last went off.
+    fired_at: Option<Instant>,
     /// When the state gives up.
     deadline: Option<Instant>,
     /// The application asked to close: until when the queue may drain.
@@ -272,6 +274,7 @@ impl Connection {
             unreached: Unreached::default(),
             due: Due::default(),
             retry: Backoff::new(handshake::FIRST_RETRY),
+            fired_at: None,
             deadline: None,
             drain_until: None,
             pace_at: None,
@@ -310,6 +313,12 @@ impl Connection {
     #[cfg(test)]
     pub(crate) fn windows(&self) -> (u64, u64) {
         (self.sequence.local_window, self.sequence.remote_window)
+    }
+
+    /// Replaces the sending half.
+    #[cfg(test)]
+    pub(crate) fn set_tx(&mut self, tx: Box<dyn Tx>) {
+        self.tx = Some(tx);
     }
 
     /// GSR.

@@ -1,6 +1,10 @@
 //! Every timer of a connection, and what happens when it goes off.
+//!
+//! A timer that has gone off does not go off again for a moment that had come by then, until a
+//! millisecond has passed. So whatever a peer makes a half ask for, a connection wakes its
+//! endpoint a thousand times a second at most beside the timers that lie ahead.
 
-use fairwire_units::Instant;
+use fairwire_units::{Duration, Instant};
 use fairwire_wire::ResetCode;
 
 use super::{Connection, Context, State};
@@ -15,9 +19,21 @@ fn sooner(a: Option<Instant>, b: Option<Instant>) -> Option<Instant> {
     }
 }
 
+/// How long a connection waits for its next turn whose timer had its turn and is still due.
+const NEXT_TURN: Duration = Duration::from_millis(1);
+
 impl Connection {
     /// When to call [`Self::handle_timeout`]; valid once everything that may leave has left.
     pub(crate) fn next_timeout(&self, now: Instant) -> Option<Instant> {
+        let at = self.soonest(now)?;
+        match self.fired_at {
+            Some(fired) if at <= fired => Some(fired + NEXT_TURN),
+            _ => Some(at),
+        }
+    }
+
+    /// The soonest of all timers.
+    fn soonest(&self, now: Instant) -> Option<Instant> {
         if self.state == State::Closed {
             return None;
         }
@@ -58,6 +74,7 @@ impl Connection {
     /// Handles every timer that has gone off.
     pub(crate) fn handle_timeout(&mut self, ctx: &mut Context<'_>) {
         let now = ctx.now;
+        self.fired_at = Some(now);
         if self.state == State::Closed {
             return;
         }

@@ -1,4 +1,13 @@
-//! Packets that leave, and timers.
+//! Packets that leave, and timers: by fair turns.
+//!
+//! - [`Endpoint::handle_timeout`] lets each connection have one turn at most, however its timers are
+//!   set anew meanwhile: a timer is put in place by [`Endpoint::poll_transmit`] only.
+//! - [`Endpoint::poll_transmit`] gives each connection one packet, then it goes to the end of the
+//!   line. Who has nothing to send leaves the line, so a call ends after one visit to each.
+//! - Answers to strangers go first: there are no more of them than packets that came, and no more
+//!   than their limits. Syncs, acknowledgements and retransmissions have limits in time, data has its
+//!   queue: at one moment a connection sends a bounded number of packets.
+//! - A timer that is still due after its turn waits for a millisecond (`connection::clock`).
 
 use fairwire_units::Instant;
 use fairwire_wire::HeadBuf;

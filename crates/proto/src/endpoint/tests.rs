@@ -44,6 +44,7 @@ mod silence;
 mod sweep;
 mod sync;
 mod transfer;
+mod turns;
 mod unreachable;
 
 use fairwire_units::Ecn;

@@ -1,0 +1,106 @@
+//! No connection keeps the endpoint to itself.
+
+use fairwire_cc::{Flight, Gauges, Permit};
+use fairwire_units::{Duration, Instant, Rate};
+use fairwire_wire::{HeadBuf, Packet, Seq};
+
+use super::pair::{PORT, Pair, SERVICE, data, ms};
+use crate::Config;
+use crate::half::{HostNews, Sent, Told, Tx};
+
+/// A sending half at its worst: its timer is always overdue, it always wants an acknowledgement to
+/// leave, and it permits everything.
+#[derive(Debug)]
+struct Restless;
+
+impl Tx for Restless {
+    fn flight(&self) -> Flight {
+        Flight::default()
+    }
+    fn permit(&self, _: Instant, _: u32, _: u32) -> Permit {
+        Permit::Now
+    }
+    fn ccval(&mut self, _: Instant) -> u8 {
+        0
+    }
+    fn on_sent(&mut self, _: Instant, _: Sent, _: u32) {}
+    fn on_ack(&mut self, _: Instant, _: &Packet<'_>, _: Seq, _: u32, _: &mut Told) {}
+    fn hear_host(&mut self, _: &HostNews) {}
+    fn obey_host(&mut self, _: Instant, _: u32) {}
+    fn on_rtt_sample(&mut self, _: Instant, _: Duration) {}
+    fn next_timeout(&self) -> Option<Instant> {
+        Some(Instant::START)
+    }
+    fn handle_timeout(&mut self, _: Instant, _: u32, _: &mut Told) {}
+    fn wants_ack_of_ack(&self) -> bool {
+        true
+    }
+    fn on_feedback_acknowledged(&mut self, _: Instant) {}
+    fn wanted_ack_ratio(&self) -> Option<u16> {
+        None
+    }
+    fn packets_per_rtt(&self) -> u64 {
+        1
+    }
+    fn srtt(&self) -> Option<Duration> {
+        None
+    }
+    fn allowed_rate(&self) -> Option<Rate> {
+        None
+    }
+    fn gauges(&self) -> Gauges {
+        Gauges::default()
+    }
+    fn footprint(&self) -> usize {
+        0
+    }
+    fn finish(&mut self, _: &mut Told) {}
+}
+
+/// A connection whose timer is always overdue and that always has something to say gets one turn
+/// each time and a thousand a second at most; at one moment the endpoint comes to rest; and others
+/// send as if it were not there.
+#[test]
+fn a_restless_connection_gets_its_turn_and_no_more() {
+    let mut pair = Pair::new();
+    pair.record = false;
+    pair.ends[1]
+        .listen(PORT, &[SERVICE], Config::default())
+        .unwrap();
+    let ids: Vec<_> = (0..3)
+        .map(|_| {
+            let id = pair.connect_only(Config::default());
+            pair.run_for(ms(200));
+            id
+        })
+        .collect();
+    let restless = ids[0].slot();
+    pair.ends[0].connections[restless].set_tx(Box::new(Restless));
+    for _ in 0..100 {
+        pair.ends[0].send(pair.now, ids[0], data(100)).unwrap();
+        pair.ends[0].send(pair.now, ids[1], data(100)).unwrap();
+    }
+    let mut head = HeadBuf::new();
+    let end = &mut pair.ends[0];
+    let (mut turns, mut packets) = (0u32, [0u32; 3]);
+    let until = pair.now + Duration::from_secs(1);
+    let mut now = pair.now;
+    while now <= until {
+        end.handle_timeout(now);
+        let mut here = 0;
+        while let Some(transmit) = end.poll_transmit(now, &mut head) {
+            let which = ids.iter().position(|id| Some(*id) == transmit.connection);
+            packets[which.expect("one of ours")] += 1;
+            here += 1;
+            assert!(here < 500, "no rest at {now}");
+        }
+        let next = end.next_timeout().expect("it never rests");
+        // Only at first: its timer was found overdue before it ever went off.
+        assert!(next > now || turns == 0, "due again at {now}");
+        now = now.max(next);
+        turns += 1;
+    }
+    assert!(turns < 1_200, "{turns} turns in a second");
+    assert!(packets[0] < 1_300, "{packets:?}");
+    assert!(packets[1] >= 3, "{packets:?}");
+}
