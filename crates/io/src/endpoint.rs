@@ -99,10 +99,11 @@ impl EndpointBuilder {
     ) -> Result<Endpoint, BindError> {
         let runtime = tokio::runtime::Handle::try_current().map_err(|_| BindError::NoRuntime)?;
         // RFC 4340, 7.2: initial sequence numbers must not be guessable, so the secret must not be.
-        let mut secret = [0; 32];
-        getrandom::fill(&mut secret).map_err(|_| BindError::NoRandomness)?;
+        // It is overwritten when it is dropped, on each way out.
+        let mut secret = zeroize::Zeroizing::new([0; 32]);
+        getrandom::fill(secret.as_mut_slice()).map_err(|_| BindError::NoRandomness)?;
         let socket = open()?;
-        let proto = fairwire_proto::Endpoint::new(self.config, secret);
+        let proto = fairwire_proto::Endpoint::new(self.config, *secret);
         let shared = Arc::new(Shared::new(proto, socket.local(), socket.encapsulation()));
         let handle = Handle::new(Arc::clone(&shared));
         runtime.spawn(Driver::new(shared, socket).run());

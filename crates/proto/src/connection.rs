@@ -59,7 +59,7 @@ use fairwire_units::{Duration, Instant};
 use fairwire_wire::{Seq, ServiceCode};
 
 use crate::config::Config;
-use crate::endpoint::{ConnectionId, Flow, Replies};
+use crate::endpoint::{ConnectionId, Flow, NonceKey, Replies};
 use crate::event::{ConnectionEvent, Event};
 use crate::feature::{Negotiation, Role};
 use crate::half::{Rx, Told, Tx};
@@ -157,7 +157,7 @@ pub(crate) struct Origin {
     pub(crate) service: ServiceCode,
     pub(crate) iss: Seq,
     pub(crate) timestamp_offset: u32,
-    pub(crate) nonce_key: [u64; 2],
+    pub(crate) nonce_key: NonceKey,
     pub(crate) config: Arc<Config>,
 }
 

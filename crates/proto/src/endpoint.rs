@@ -33,6 +33,7 @@ use std::sync::Arc;
 use fairwire_units::Instant;
 use fairwire_wire::{DropCode, Seq, ServiceCode};
 use slab::Slab;
+use zeroize::Zeroize;
 
 use crate::config::{Config, EndpointConfig};
 use crate::connection::{Connection, Origin};
@@ -55,6 +56,7 @@ pub use admit::{Admit, AdmitHook, Attempt};
 pub use error::{ChangeCcidError, ConnectError, ListenError, SendError};
 pub(crate) use flow::Flow;
 pub(crate) use reply::{Replies, Reset};
+pub(crate) use secret::NonceKey;
 pub(crate) use time_wait::TWO_MSL;
 
 /// The name of a connection at its endpoint; never used twice.
@@ -118,8 +120,10 @@ impl Endpoint {
     /// An endpoint without connections. `secret` must be unguessable: initial sequence numbers
     /// are a keyed hash of the connection's addresses and the time (RFC 4340, section 7.2), and it
     /// is all the randomness that there is.
-    pub fn new(config: EndpointConfig, secret: [u8; 32]) -> Self {
-        let secret = Secret::new(secret);
+    pub fn new(config: EndpointConfig, mut secret: [u8; 32]) -> Self {
+        let keys = Secret::new(&secret);
+        secret.zeroize();
+        let secret = keys;
         Self {
             listeners: Listeners::default(),
             connections: Slab::new(),

@@ -8,17 +8,18 @@ use fairwire_wire::Seq;
 use siphasher::sip::SipHasher24;
 
 use super::{Connection, State};
+use crate::endpoint::NonceKey;
 
 /// A bit for each sequence number, from a keyed hash.
 #[derive(Clone, Debug)]
 pub(super) struct NonceSource {
-    key: [u64; 2],
+    key: NonceKey,
     /// The last 64 numbers asked for, divided by 64, and their bits.
     drawn: Option<(u64, u64)>,
 }
 
 impl NonceSource {
-    pub(super) fn new(key: [u64; 2]) -> Self {
+    pub(super) fn new(key: NonceKey) -> Self {
         Self { key, drawn: None }
     }
 
@@ -28,7 +29,7 @@ impl NonceSource {
         let bits = match self.drawn {
             Some((drawn, bits)) if drawn == block => bits,
             _ => {
-                let mut hasher = SipHasher24::new_with_keys(self.key[0], self.key[1]);
+                let mut hasher = SipHasher24::new_with_keys(self.key.0[0], self.key.0[1]);
                 hasher.write_u64(block);
                 hasher.finish()
             }

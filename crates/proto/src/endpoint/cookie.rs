@@ -218,7 +218,7 @@ mod tests {
     /// listener, another secret or its age make it worthless.
     #[test]
     fn only_the_same_cookie_from_the_same_client_in_time() {
-        let (secret, flow, request) = (Secret::new([1; 32]), flow(), request());
+        let (secret, flow, request) = (Secret::new(&[1; 32]), flow(), request());
         let binding = Binding {
             secret: &secret,
             flow: &flow,
@@ -256,7 +256,7 @@ mod tests {
             ..binding
         };
         assert_eq!(open(other, request.at, &cookie), None);
-        let secret = &Secret::new([2; 32]);
+        let secret = &Secret::new(&[2; 32]);
         let other = Binding { secret, ..binding };
         assert_eq!(open(other, request.at, &cookie), None);
     }
@@ -264,7 +264,7 @@ mod tests {
     /// What is kept has a bound, one byte more is not kept, and the longest takes two options.
     #[test]
     fn no_larger_than_half_a_small_head() {
-        let (secret, flow) = (Secret::new([1; 32]), flow());
+        let (secret, flow) = (Secret::new(&[1; 32]), flow());
         let binding = Binding {
             secret: &secret,
             flow: &flow,

@@ -11,12 +11,13 @@ use fairwire_units::Instant;
 use fairwire_wire::Seq;
 use siphasher::sip::{SipHasher13, SipHasher24};
 use siphasher::sip128::{Hasher128, SipHasher13 as Sip128, SipHasher24 as Proof};
+use zeroize::Zeroize;
 
 use super::flow::Flow;
 use super::source::Source;
 use crate::connection::MAX_SHORT_RATE;
 
-/// Keys for each purpose.
+/// Keys for each purpose; they are overwritten when they are dropped.
 #[derive(Clone)]
 pub(crate) struct Secret {
     sequence: (u64, u64),
@@ -40,7 +41,7 @@ const NANOS_PER_S: u64 = 1_000_000_000;
 
 impl Secret {
     /// Derives the keys from `secret`.
-    pub(crate) fn new(secret: [u8; 32]) -> Self {
+    pub(crate) fn new(secret: &[u8; 32]) -> Self {
         let word = |at: usize| {
             let bytes = secret[at..].first_chunk().copied().unwrap_or_default();
             u64::from_be_bytes(bytes)
@@ -92,11 +93,11 @@ impl Secret {
     }
 
     /// What the ECN nonces of `flow` are drawn from: a key that nobody outside can tell.
-    pub(crate) fn nonce_key(&self, flow: &Flow) -> [u64; 2] {
+    pub(crate) fn nonce_key(&self, flow: &Flow) -> NonceKey {
         let mut hasher = Sip128::new_with_keys(self.nonce.0, self.nonce.1);
         flow.hash(&mut hasher);
         let hash = hasher.finish128();
-        [hash.h1, hash.h2]
+        NonceKey([hash.h1, hash.h2])
     }
 
     /// Where the search for a free local port of `flow` starts (RFC 6056, section 3.3.3).
@@ -138,10 +139,64 @@ impl Secret {
     }
 }
 
+impl Zeroize for Secret {
+    fn zeroize(&mut self) {
+        // By name, so that a key that is added is not forgotten.
+        let Self {
+            sequence,
+            timestamp,
+            port,
+            time_wait,
+            lookup,
+            cookie,
+            draw,
+            nonce,
+            source,
+            #[cfg(test)]
+                first: _,
+        } = self;
+        for key in [
+            sequence, timestamp, port, time_wait, lookup, cookie, draw, nonce, source,
+        ] {
+            key.zeroize();
+        }
+    }
+}
+
+impl Drop for Secret {
+    fn drop(&mut self) {
+        self.zeroize();
+    }
+}
+
+/// What the ECN nonces of a connection are drawn from; overwritten when it is dropped.
+#[derive(Clone)]
+pub(crate) struct NonceKey(pub(crate) [u64; 2]);
+
+impl Drop for NonceKey {
+    fn drop(&mut self) {
+        self.0.zeroize();
+    }
+}
+
+impl std::fmt::Debug for NonceKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("NonceKey")
+    }
+}
+
 /// Keys of one period's Init Cookies.
 pub(super) struct CookieKeys {
     pub(super) hash: (u64, u64),
     mask: (u64, u64),
+}
+
+impl Drop for CookieKeys {
+    fn drop(&mut self) {
+        let Self { hash, mask } = self;
+        hash.zeroize();
+        mask.zeroize();
+    }
 }
 
 impl CookieKeys {
@@ -183,6 +238,12 @@ fn sip(key: (u64, u64), value: &impl Hash) -> u64 {
 #[derive(Clone)]
 pub(crate) struct KeyedHash((u64, u64));
 
+impl Drop for KeyedHash {
+    fn drop(&mut self) {
+        self.0.zeroize();
+    }
+}
+
 impl BuildHasher for KeyedHash {
     type Hasher = SipHasher13;
     fn build_hasher(&self) -> SipHasher13 {
@@ -192,7 +253,7 @@ impl BuildHasher for KeyedHash {
 
 #[cfg(test)]
 mod tests {
-    use super::{Flow, Secret};
+    use super::{CookieKeys, Flow, KeyedHash, NonceKey, Secret, Zeroize};
     use crate::transmit::{Encapsulation, Path};
     use fairwire_units::{Duration, Instant};
 
@@ -208,11 +269,41 @@ mod tests {
         }
     }
 
+    /// Nothing is left of the keys when they go: each of them is overwritten.
+    #[test]
+    fn keys_are_overwritten() {
+        let mut secret = Secret::new(&[7; 32]);
+        assert_ne!(
+            secret
+                .initial_sequence(Instant::START, &flow(1), false)
+                .get(),
+            0
+        );
+        let wiped = {
+            secret.zeroize();
+            let (zero, keys) = ((0, 0), secret.clone());
+            [
+                keys.sequence,
+                keys.timestamp,
+                keys.port,
+                keys.time_wait,
+                keys.lookup,
+                keys.cookie,
+                keys.draw,
+                keys.nonce,
+                keys.source,
+            ] == [zero; 9]
+        };
+        assert!(wiped);
+        assert!(std::mem::needs_drop::<Secret>() && std::mem::needs_drop::<CookieKeys>());
+        assert!(std::mem::needs_drop::<NonceKey>() && std::mem::needs_drop::<KeyedHash>());
+    }
+
     /// RFC 4340, 7.2: flows have unrelated initial numbers, and on one flow they move forward
     /// with the clock, by more than a connection could have sent.
     #[test]
     fn initial_numbers_are_apart_and_move_on() {
-        let secret = Secret::new([7; 32]);
+        let secret = Secret::new(&[7; 32]);
         let now = Instant::START + Duration::from_secs(5);
         let first = secret.initial_sequence(now, &flow(1), false);
         assert!(
@@ -224,7 +315,7 @@ mod tests {
         let second = now + Duration::from_secs(1);
         let ahead = first.distance(secret.initial_sequence(second, &flow(1), false));
         assert!((7_000_000..8_000_000).contains(&ahead), "{ahead}");
-        let other = Secret::new([8; 32]).initial_sequence(now, &flow(1), false);
+        let other = Secret::new(&[8; 32]).initial_sequence(now, &flow(1), false);
         assert_ne!(first, other);
     }
 
@@ -234,7 +325,7 @@ mod tests {
     /// keeps them apart where it lasted longer than the clock's circle.)
     #[test]
     fn low_bits_of_recent_numbers_do_not_come_again() {
-        let secret = Secret::new([7; 32]);
+        let secret = Secret::new(&[7; 32]);
         let flow = flow(1);
         for seconds in [1, 2, 60, 239, 240, 241, 255, 256] {
             let begun = Instant::START + Duration::from_secs(77);
