@@ -67,6 +67,8 @@ pub enum CloseReason {
         /// What it says.
         why: Unreachable,
     },
+    /// What answers at the peer's address sends our own packets back: no peer is there.
+    Echoed,
     /// The peer fell silent for longer than the idle timeout.
     IdleTimeout,
     /// The peer did not answer our Close.

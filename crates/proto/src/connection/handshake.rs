@@ -9,7 +9,7 @@ use super::backoff::Backoff;
 use super::dropped::Fit;
 use super::{Connection, Context, Known, Origin, State};
 use crate::endpoint::{Reset, TWO_MSL};
-use crate::event::Event;
+use crate::event::{CloseReason, Event};
 use crate::feature::Role;
 use crate::transmit::Transmit;
 
@@ -189,6 +189,7 @@ impl Connection {
                 self.sequence.begin_receiving(seq.prev());
                 true
             }
+            Kind::Request { .. } if self.on_echo(ctx, seq) => false,
             // A Reset for something else is not answered: see `Replies::answer`. RFC 4340, 7.5.4:
             // a Sync in REQUEST is. RFC 4340, 5.6: Data 1 names the type.
             kind => {
@@ -201,6 +202,19 @@ impl Connection {
                 false
             }
         }
+    }
+
+    /// A Request with number `seq` came from where our Requests go. If it is one of them, no DCCP is
+    /// there: the attempt is over.
+    pub(crate) fn on_echo(&mut self, ctx: &mut Context<'_>, seq: Seq) -> bool {
+        let ours = self.state == State::Request
+            && self.stats.packets_sent > 0
+            && seq.in_window(self.sequence.iss, self.sequence.gss);
+        if ours {
+            // A Reset would only come back.
+            self.end(ctx, CloseReason::Echoed, false);
+        }
+        ours
     }
 
     /// Step 10: the Response has arrived.

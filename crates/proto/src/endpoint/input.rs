@@ -49,8 +49,32 @@ impl Endpoint {
         match slot.filter(|&slot| self.stays(slot, &packet)) {
             Some(slot) if self.must_wait(now, slot, &packet) => self.stats.deferred += 1,
             Some(slot) => self.deliver(now, slot, &packet, payload, meta.ecn),
+            None if self.take_echo(now, &meta.path, &packet) => {}
             None => self.handle_stray(now, meta, &packet, payload, flow),
         }
+    }
+
+    /// Is the packet a Request of ours that somebody sends back? Then there is no use in answering it,
+    /// for that would come back too, and its attempt ends.
+    fn take_echo(&mut self, now: Instant, path: &Path, packet: &Packet<'_>) -> bool {
+        let is_request = matches!(packet.kind, Kind::Request { .. });
+        // Who connects to itself hears its own Requests rightly.
+        if !is_request || self.connecting.is_empty() || path.local == path.remote {
+            return false;
+        }
+        let flow = Flow {
+            path: *path,
+            local_port: packet.ports.source,
+            remote_port: packet.ports.destination,
+        };
+        let (Some(slot), Some(seq)) = (self.table.find(&flow), packet.seq.long()) else {
+            return false;
+        };
+        let mut echoed = false;
+        self.with(now, slot, |connection, ctx| {
+            echoed = connection.on_echo(ctx, seq);
+        });
+        echoed
     }
 
     pub(super) fn deliver(

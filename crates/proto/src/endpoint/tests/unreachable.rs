@@ -47,6 +47,44 @@ fn attempt(encapsulation: Encapsulation) -> Pair {
     pair
 }
 
+/// Where an echo service answers, our own Request comes back, from the same DCCP port or another and
+/// at an endpoint that listens on that port too: the attempt ends and says so, and nothing more is
+/// sent that would come back. A Request of somebody else is none of ours.
+#[test]
+fn finding_22_our_own_request_is_not_answered() {
+    for (port, listens) in [(None, false), (None, true), (Some(PORT), false)] {
+        let mut pair = Pair::along(Encapsulation::Udp, ms(20));
+        pair.rule(|_| Some(Fault::Lose));
+        if listens {
+            let listening = pair.ends[0].listen(PORT, &[SERVICE], Config::default());
+            assert_eq!(listening, Ok(()));
+        }
+        let (now, path, config) = (pair.now, pair.path(0), Config::default());
+        let begun = pair.ends[0].connect(now, path, port, PORT, SERVICE, config);
+        begun.expect("there is room");
+        pair.drain();
+        let echo = pair.log[0].clone();
+        let mut foreign = echo.clone();
+        foreign.head[12] ^= 1;
+        super::reseal(&mut foreign, &path);
+        if port.is_none() && !listens {
+            pair.deliver(0, &foreign);
+            assert_eq!(ended(&pair), None);
+        }
+        let before = pair.log.len();
+        pair.deliver(0, &echo);
+        pair.drain();
+        assert_eq!(
+            ended(&pair),
+            Some(CloseReason::Echoed),
+            "{port:?} {listens}"
+        );
+        pair.run_for(ms(5_000));
+        assert!(pair.log[before..].iter().all(|wire| wire.reset().is_some()));
+        assert!(pair.log.len() <= before + 1, "the foreign one's refusal");
+    }
+}
+
 /// A connection whose packets all disappear from now on, the server having died, with one in flight.
 fn dying() -> (Pair, ConnectionId) {
     let mut pair = Pair::along(Encapsulation::Udp, ms(20));
