@@ -1,7 +1,7 @@
 //! Endpoints: where connections begin.
 
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
@@ -12,13 +12,42 @@ use fairwire_wire::ServiceCode;
 
 use crate::connection::Connection;
 use crate::driver::Driver;
-use crate::error::{BindError, ConnectError};
+use crate::error::{AddressKind, BindError, ConnectError};
 use crate::listener::Listener;
 use crate::options::{ConnectOptions, ListenOptions};
+use crate::race::race;
 use crate::remote::Remote;
 use crate::socket::{Claim, Route, Sockets, canonical};
 use crate::state::{Backlog, Handle, Link, Shared, State};
 use crate::waiting::Place;
+
+/// Can an endpoint at `local` connect to it at all? What only the system knows is not asked here.
+fn check(local: IpAddr, to: Remote) -> Result<(), ConnectError> {
+    let remote = to.named();
+    let kind = match remote.ip() {
+        ip if ip.is_unspecified() => Some(AddressKind::Unspecified),
+        ip if ip.is_multicast() => Some(AddressKind::Multicast),
+        IpAddr::V4(ip) if ip.is_broadcast() => Some(AddressKind::Broadcast),
+        _ => None,
+    };
+    if let Some(kind) = kind {
+        return Err(ConnectError::NotOneHost { remote, kind });
+    }
+    let both_families = local == IpAddr::V6(Ipv6Addr::UNSPECIFIED);
+    if local.is_ipv4() != remote.is_ipv4() && !both_families {
+        return Err(ConnectError::WrongFamily { local, remote });
+    }
+    if let SocketAddr::V6(v6) = remote
+        && v6.ip().is_unicast_link_local()
+        && v6.scope_id() == 0
+    {
+        return Err(ConnectError::NoInterface { remote });
+    }
+    if to.dccp_port == 0 {
+        return Err(ConnectError::NoDccpPort { remote });
+    }
+    Ok(())
+}
 
 /// The ports that are given to whoever asks for none (RFC 6335, section 6).
 const DYNAMIC: RangeInclusive<u16> = 49_152..=u16::MAX;
@@ -249,6 +278,24 @@ impl Endpoint {
         self.open(None, remote, service, options).await
     }
 
+    /// Connects to whichever of several remotes answers first, which are taken for addresses of one
+    /// server (Happy Eyeballs, RFC 8305): see [`connect_any`](crate::connect_any). Cancelling gives up.
+    ///
+    /// # Errors
+    /// See [`ConnectError`]; [`ConnectError::All`] if there was more than one to try.
+    pub async fn connect_any(
+        &self,
+        remotes: &[Remote],
+        service: ServiceCode,
+        options: ConnectOptions,
+    ) -> Result<Connection, ConnectError> {
+        race(remotes, |remote| {
+            let options = options.clone();
+            async move { self.connect_with(remote, service, options).await }
+        })
+        .await
+    }
+
     /// Waits on a DCCP port for one client, which it invites (simultaneous open, RFC 5596): then its
     /// Request passes NATs and firewalls on this side too. `remote` is where the client's packets
     /// will come from, which both must have told each other by other means, such as SDP; the
@@ -296,6 +343,7 @@ impl Endpoint {
                 why,
                 after,
             },
+            CloseReason::Echoed => ConnectError::Echoed { remote, native },
             CloseReason::ConnectTimeout => ConnectError::Timeout {
                 remote,
                 native,
@@ -310,6 +358,7 @@ impl Endpoint {
     /// The remote as this endpoint reaches it.
     fn reach(&self, mut remote: Remote) -> Result<Remote, ConnectError> {
         remote.addr = canonical(remote.addr);
+        check(self.handle.local.ip(), remote)?;
         match self.handle.encapsulation {
             Encapsulation::Native => Ok(remote.without_udp()),
             Encapsulation::Udp if remote.addr.port() == 0 => Err(ConnectError::NoUdpPort {

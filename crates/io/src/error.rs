@@ -1,13 +1,16 @@
 //! What can go wrong, one enum per operation, each message with what to do about it.
 
+mod connect;
+
 use std::error::Error;
 use std::fmt;
 use std::io;
-use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
 
-use fairwire_proto::{CloseReason, Unreachable};
-use fairwire_units::Duration;
+use fairwire_proto::CloseReason;
 use fairwire_wire::ResetCode;
+
+pub use connect::{AddressKind, ConnectError};
 
 /// Why no endpoint could be made.
 #[derive(Debug)]
@@ -95,237 +98,6 @@ impl Error for BindError {
             | Self::NativeSocket { source, .. } => Some(source),
             _ => None,
         }
-    }
-}
-
-/// Why there is no connection.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum ConnectError {
-    /// The name could not be looked up, or is not `host:port`.
-    Resolve {
-        /// The name.
-        host: String,
-        /// What the system said.
-        source: io::Error,
-    },
-    /// No endpoint for it.
-    Bind(BindError),
-    /// The protocol could not begin.
-    Begin(crate::BeginError),
-    /// The peer answered with a Reset.
-    Refused {
-        /// Where it is.
-        remote: SocketAddr,
-        /// Why, in its words.
-        code: ResetCode,
-    },
-    /// The network, or the peer's host, says that packets do not get there: at once if the
-    /// error is hard ([`Unreachable::is_hard`]), else nobody answered in time either.
-    Unreachable {
-        /// Where they do not get.
-        remote: SocketAddr,
-        /// Was it asked directly in IP?
-        native: bool,
-        /// What the network says.
-        why: Unreachable,
-        /// The time given.
-        after: Duration,
-    },
-    /// Nobody answered in time.
-    Timeout {
-        /// Who did not.
-        remote: SocketAddr,
-        /// Was it asked directly in IP?
-        native: bool,
-        /// The time given.
-        after: Duration,
-        /// Datagrams that came meanwhile and were not DCCP: something else listens there.
-        not_dccp: u64,
-    },
-    /// The system names no way from the endpoint to the remote, so nothing was sent.
-    NoRoute {
-        /// Where the endpoint is bound.
-        local: IpAddr,
-        /// Where to.
-        remote: SocketAddr,
-        /// What the system says.
-        source: io::Error,
-    },
-    /// The remote has no UDP port, and the endpoint sends in UDP.
-    NoUdpPort {
-        /// The address, with the DCCP port.
-        remote: SocketAddr,
-    },
-    /// The handshake ended in another way.
-    Ended {
-        /// How.
-        reason: CloseReason,
-    },
-    /// The endpoint's runtime has shut down.
-    EndpointGone,
-}
-
-impl fmt::Display for ConnectError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Resolve { host, .. } if host.parse::<Ipv6Addr>().is_ok() => {
-                write!(f, "'{host}' has no port: write [{host}]:port")
-            }
-            Self::Resolve { host, .. } if !has_port(host) => {
-                write!(
-                    f,
-                    "'{host}' has no port: write host:port, as in {host}:7001"
-                )
-            }
-            Self::Resolve { host, source } => {
-                write!(f, "'{host}' is no reachable host:port: {source}")
-            }
-            Self::Bind(error) => error.fmt(f),
-            Self::Begin(error) => error.fmt(f),
-            Self::Refused { remote, code } => {
-                write!(f, "{remote} refused the connection ({code})")?;
-                f.write_str(match code {
-                    ResetCode::ConnectionRefused | ResetCode::NoConnection => {
-                        ": nobody listens on that DCCP port there"
-                    }
-                    ResetCode::BadServiceCode => ": that port offers another service",
-                    ResetCode::TooBusy => ": the server is busy, try again later",
-                    ResetCode::EncapsulatedPortReuse => {
-                        ": the UDP port belongs to another connection, take another one"
-                    }
-                    ResetCode::MandatoryError => {
-                        ": it does not take what this side insists on, such as its CCIDs"
-                    }
-                    _ => "",
-                })
-            }
-            Self::Unreachable {
-                remote,
-                native,
-                why,
-                after,
-            } => unreachable(f, *remote, *native, *why, *after),
-            Self::Timeout {
-                remote,
-                native: true,
-                after,
-                ..
-            } => write!(
-                f,
-                "{remote} did not answer within {after}: does a program there listen on that DCCP \
-                 port natively, and do firewalls and NATs let IP protocol 33 pass?"
-            ),
-            Self::Timeout {
-                remote,
-                after,
-                not_dccp: 0,
-                ..
-            } => write!(
-                f,
-                "{remote} did not answer within {after}: is it up, and do firewalls let UDP pass?"
-            ),
-            Self::Timeout {
-                remote, not_dccp, ..
-            } => write!(
-                f,
-                "{remote} answers, but not in DCCP ({not_dccp} foreign datagrams): another program has that port"
-            ),
-            Self::NoRoute {
-                local,
-                remote,
-                source,
-            } => no_route(f, *local, *remote, source),
-            Self::NoUdpPort { remote } => write!(
-                f,
-                "{remote} has no UDP port, and this endpoint sends in UDP: name one, or use a native endpoint"
-            ),
-            Self::Ended { reason } => write!(f, "the handshake failed: {}", Reason(*reason)),
-            Self::EndpointGone => f.write_str("the endpoint is shut down"),
-        }
-    }
-}
-
-/// Why nothing can be sent from here to there, and what to do about it.
-fn no_route(
-    f: &mut fmt::Formatter<'_>,
-    local: IpAddr,
-    remote: SocketAddr,
-    source: &io::Error,
-) -> fmt::Result {
-    write!(f, "this host has no way to {remote}")?;
-    if !local.is_unspecified() {
-        write!(f, " from {local}")?;
-    }
-    write!(f, " ({source}): ")?;
-    f.write_str(match source.kind() {
-        io::ErrorKind::NetworkUnreachable | io::ErrorKind::HostUnreachable => {
-            "is it connected, and does it have addresses of that family?"
-        }
-        io::ErrorKind::AddrNotAvailable => "has the endpoint's address gone? Bind another endpoint",
-        io::ErrorKind::PermissionDenied => {
-            "it is a broadcast address of a network here, which DCCP does not use, or a route or \
-             a rule of this host forbids it"
-        }
-        _ => "is the address right?",
-    })
-}
-
-/// What the network said of a remote, and what to do about it.
-fn unreachable(
-    f: &mut fmt::Formatter<'_>,
-    remote: SocketAddr,
-    native: bool,
-    why: Unreachable,
-    after: Duration,
-) -> fmt::Result {
-    if why.is_hard() {
-        write!(f, "{remote} is unreachable: {why} (ICMP); ")?;
-    } else {
-        write!(
-            f,
-            "{remote} did not answer within {after}, and is unreachable: {why}; "
-        )?;
-    }
-    match why {
-        Unreachable::Port => write!(
-            f,
-            "is the server running, and is UDP port {} right?",
-            remote.port()
-        ),
-        Unreachable::Protocol if native => f.write_str(
-            "nobody there speaks DCCP directly in IP (protocol 33): is the server running, and \
-             does it use native DCCP?",
-        ),
-        Unreachable::Prohibited if native => {
-            f.write_str("do firewalls let IP protocol 33 pass? DCCP in UDP may get through")
-        }
-        Unreachable::Prohibited => write!(f, "do firewalls let UDP port {} pass?", remote.port()),
-        Unreachable::NotPermitted => f.write_str("look at the firewall rules of this host"),
-        Unreachable::Host => f.write_str("is the address right, and the host up?"),
-        _ => f.write_str("is the address right, and is this host connected?"),
-    }
-}
-
-fn has_port(host: &str) -> bool {
-    let port = host.rsplit_once(':').map(|(_, port)| port.parse::<u16>());
-    matches!(port, Some(Ok(_)))
-}
-
-impl Error for ConnectError {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        match self {
-            Self::Resolve { source, .. } | Self::NoRoute { source, .. } => Some(source),
-            Self::Bind(error) => Some(error),
-            Self::Begin(error) => Some(error),
-            _ => None,
-        }
-    }
-}
-
-impl From<BindError> for ConnectError {
-    fn from(error: BindError) -> Self {
-        Self::Bind(error)
     }
 }
 
@@ -450,6 +222,9 @@ impl fmt::Display for Reason {
             CloseReason::ConnectTimeout => f.write_str("nobody answered"),
             CloseReason::Unreachable { why } => {
                 write!(f, "the peer is gone: its host says that {why} (ICMP)")
+            }
+            CloseReason::Echoed => {
+                f.write_str("our own packets came back: an echo service is there")
             }
             CloseReason::IdleTimeout => f.write_str("the peer fell silent"),
             CloseReason::CloseTimeout => f.write_str("the peer did not answer our Close"),

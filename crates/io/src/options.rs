@@ -5,7 +5,8 @@
 
 use fairwire_proto::{Admit, AdmitHook, Attempt, Config};
 
-/// How to connect.
+/// How to connect. Whether packets travel in UDP or directly in IP is not asked here: the endpoint
+/// decides it when it is bound, and [`connect_native`](crate::connect_native) binds a native one.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct ConnectOptions {
@@ -13,9 +14,6 @@ pub struct ConnectOptions {
     pub config: Config,
     /// Our DCCP port; any free one if `None`.
     pub local_port: Option<u16>,
-    /// Send directly in IP? For [`connect_with`](crate::connect_with), which makes the endpoint; one
-    /// that is there already sends as it was bound.
-    pub native: bool,
 }
 
 impl ConnectOptions {
@@ -27,12 +25,6 @@ impl ConnectOptions {
     /// With these parameters.
     pub fn config(mut self, config: Config) -> Self {
         self.config = config;
-        self
-    }
-
-    /// Directly in IP, protocol 33, instead of UDP; see [`Endpoint::bind_native`](crate::Endpoint::bind_native).
-    pub fn native(mut self, native: bool) -> Self {
-        self.native = native;
         self
     }
 

@@ -221,8 +221,7 @@ fn refusals_are_told_apart() {
         let _listener = server.listen(5_151, &[SERVICE]).expect("a free port");
         let other = ServiceCode::from_bytes(*b"?oth");
         for host in ["127.0.0.1:5151", "[::1]:5151"] {
-            let options = ConnectOptions::new().native(true);
-            let connecting = fairwire::connect_with(host, other, options);
+            let connecting = fairwire::connect_native(host, other, ConnectOptions::new());
             let error = soon(connecting).await.expect_err("refused");
             let text = error.to_string();
             assert!(

@@ -30,35 +30,41 @@ pub(super) async fn connect(
         Some(endpoint) => connect_natively(&endpoint, target, service, options).await?,
     };
     connected.map_err(|error| {
-        PerfError::Peer(match error {
-            // A server of plain UDP answers nothing that is not for it.
-            ConnectError::Timeout { native: false, .. } => {
-                format!("{error} (Was it started with the same --proto?)")
-            }
-            _ => error.to_string(),
-        })
+        // A server of plain UDP answers nothing that is not for it.
+        let advice = if is_silent_udp(&error) {
+            " (Was it started with the same --proto?)"
+        } else {
+            ""
+        };
+        PerfError::Peer(format!("{error}{advice}"))
     })
 }
 
-/// Tries every address that the name has; natively the port is DCCP's.
+/// Was there no answer from a UDP port, of one address at least?
+fn is_silent_udp(error: &ConnectError) -> bool {
+    match error {
+        ConnectError::Timeout { native, .. } => !native,
+        ConnectError::All { tried, .. } => tried.iter().any(|(_, error)| is_silent_udp(error)),
+        _ => false,
+    }
+}
+
+/// Connects to whichever address of the name answers first; natively the port is DCCP's.
 async fn connect_natively(
     endpoint: &Endpoint,
     target: &str,
     service: ServiceCode,
     options: ConnectOptions,
 ) -> Result<Result<Connection, ConnectError>, PerfError> {
-    let unknown = |why: &dyn std::fmt::Display| PerfError::Peer(format!("{target}: {why}"));
-    let addrs = lookup_host(target).await.map_err(|error| unknown(&error))?;
-    let mut last = None;
-    for addr in addrs {
-        let remote = Remote::native(addr);
-        match endpoint
-            .connect_with(remote, service, options.clone())
-            .await
-        {
-            Err(error) => last = Some(error),
-            connected => return Ok(connected),
-        }
-    }
-    last.map(Err).ok_or_else(|| unknown(&"no address"))
+    let unknown = |error: std::io::Error| PerfError::Peer(format!("{target}: {error}"));
+    let addrs = lookup_host(target).await.map_err(unknown)?;
+    let remotes: Vec<_> = addrs.map(Remote::native).collect();
+    let connected = endpoint.connect_any(&remotes, service, options).await;
+    Ok(connected.map_err(|error| match error {
+        ConnectError::All { tried, .. } => ConnectError::All {
+            host: Some(target.to_owned()),
+            tried,
+        },
+        error => error,
+    }))
 }

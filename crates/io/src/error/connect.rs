@@ -1,0 +1,399 @@
+//! Why there is no connection, and what to do about it.
+
+use std::error::Error;
+use std::fmt;
+use std::io;
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+
+use fairwire_proto::{CloseReason, Unreachable};
+use fairwire_units::Duration;
+use fairwire_wire::ResetCode;
+
+use super::{BindError, Reason};
+
+/// Why there is no connection.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ConnectError {
+    /// The name could not be looked up, or is not `host:port`.
+    Resolve {
+        /// The name.
+        host: String,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// No endpoint for it.
+    Bind(BindError),
+    /// The protocol could not begin.
+    Begin(crate::BeginError),
+    /// The peer answered with a Reset.
+    Refused {
+        /// Where it is.
+        remote: SocketAddr,
+        /// Why, in its words.
+        code: ResetCode,
+    },
+    /// The network, or the peer's host, says that packets do not get there: at once if the
+    /// error is hard ([`Unreachable::is_hard`]), else nobody answered in time either.
+    Unreachable {
+        /// Where they do not get.
+        remote: SocketAddr,
+        /// Was it asked directly in IP?
+        native: bool,
+        /// What the network says.
+        why: Unreachable,
+        /// The time given.
+        after: Duration,
+    },
+    /// Nobody answered in time.
+    Timeout {
+        /// Who did not.
+        remote: SocketAddr,
+        /// Was it asked directly in IP?
+        native: bool,
+        /// The time given.
+        after: Duration,
+        /// Datagrams that came meanwhile and were not DCCP: something else listens there.
+        not_dccp: u64,
+    },
+    /// The system names no way from the endpoint to the remote, so nothing was sent.
+    NoRoute {
+        /// Where the endpoint is bound.
+        local: IpAddr,
+        /// Where to.
+        remote: SocketAddr,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// Something at the remote sends our own packets back: an echo service.
+    Echoed {
+        /// Where it is.
+        remote: SocketAddr,
+        /// Was it asked directly in IP?
+        native: bool,
+    },
+    /// The remote is of another address family than the endpoint.
+    WrongFamily {
+        /// Where the endpoint is bound.
+        local: IpAddr,
+        /// Where to.
+        remote: SocketAddr,
+    },
+    /// The remote is no single host, and a connection has two ends.
+    NotOneHost {
+        /// The address.
+        remote: SocketAddr,
+        /// What it is.
+        kind: AddressKind,
+    },
+    /// A link-local address of IPv6 does not say on which interface.
+    NoInterface {
+        /// The address.
+        remote: SocketAddr,
+    },
+    /// The remote's DCCP port is zero, which nobody listens on.
+    NoDccpPort {
+        /// The address.
+        remote: SocketAddr,
+    },
+    /// No address of several could be connected to.
+    All {
+        /// The name that they belong to, if it was one.
+        host: Option<String>,
+        /// Each that was tried, in the order in which they failed, and why.
+        tried: Vec<(SocketAddr, ConnectError)>,
+    },
+    /// There was no address to connect to.
+    NoAddress,
+    /// The remote has no UDP port, and the endpoint sends in UDP.
+    NoUdpPort {
+        /// The address, with the DCCP port.
+        remote: SocketAddr,
+    },
+    /// The handshake ended in another way.
+    Ended {
+        /// How.
+        reason: CloseReason,
+    },
+    /// The endpoint's runtime has shut down.
+    EndpointGone,
+}
+
+/// An address that is not one host's.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum AddressKind {
+    /// `0.0.0.0` or `::`, which means "any".
+    Unspecified,
+    /// A group (224.0.0.0/4, `ff00::/8`).
+    Multicast,
+    /// 255.255.255.255, every host of the network.
+    Broadcast,
+}
+
+impl AddressKind {
+    fn advice(self) -> &'static str {
+        match self {
+            Self::Unspecified => "no address to connect to: for this host write 127.0.0.1 or [::1]",
+            Self::Multicast => {
+                "a multicast group, and DCCP connects to one host: name a host's address"
+            }
+            Self::Broadcast => {
+                "the broadcast address, and DCCP connects to one host: name a host's address"
+            }
+        }
+    }
+}
+
+impl ConnectError {
+    /// Would every other address fail in the same way, because the cause is here?
+    pub(crate) fn is_ours(&self) -> bool {
+        match self {
+            Self::Bind(error) => matches!(
+                error,
+                BindError::NotPrivileged { .. }
+                    | BindError::NativeUnsupported
+                    | BindError::NoRuntime
+                    | BindError::NoRandomness
+            ),
+            Self::Begin(_) | Self::EndpointGone => true,
+            _ => false,
+        }
+    }
+}
+
+impl fmt::Display for ConnectError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Resolve { host, .. } if host.parse::<Ipv6Addr>().is_ok() => {
+                write!(f, "'{host}' has no port: write [{host}]:port")
+            }
+            Self::Resolve { host, .. } if !has_port(host) => {
+                write!(
+                    f,
+                    "'{host}' has no port: write host:port, as in {host}:7001"
+                )
+            }
+            Self::Resolve { host, source } => {
+                write!(f, "'{host}' is no reachable host:port: {source}")
+            }
+            Self::Bind(error) => error.fmt(f),
+            Self::Begin(error) => error.fmt(f),
+            Self::Refused { remote, code } => refused(f, *remote, *code),
+            Self::Unreachable {
+                remote,
+                native,
+                why,
+                after,
+            } => unreachable(f, *remote, *native, *why, *after),
+            Self::Timeout {
+                remote,
+                native,
+                after,
+                not_dccp,
+            } => timeout(f, *remote, *native, *after, *not_dccp),
+            Self::NoRoute {
+                local,
+                remote,
+                source,
+            } => no_route(f, *local, *remote, source),
+            Self::Echoed { remote, native } => {
+                write!(
+                    f,
+                    "{remote} sends our own packets back: an echo service is there, and no DCCP; "
+                )?;
+                f.write_str(if *native {
+                    "is the address right?"
+                } else {
+                    "is the UDP port right?"
+                })
+            }
+            Self::WrongFamily { local, remote } => write!(
+                f,
+                "{remote} is an {} address, and the endpoint is bound to {local}: bind another to {}",
+                family(remote.ip()),
+                match remote {
+                    SocketAddr::V4(_) => "0.0.0.0, or to [::] for both families",
+                    SocketAddr::V6(_) => "[::], which takes both families",
+                }
+            ),
+            Self::NotOneHost { remote, kind } => write!(f, "{} is {}", remote.ip(), kind.advice()),
+            Self::NoInterface { remote } => write!(
+                f,
+                "{} is a link-local address, which every interface has: add the interface's number, \
+                 as in {}%2",
+                remote.ip(),
+                remote.ip()
+            ),
+            Self::NoDccpPort { remote } => write!(
+                f,
+                "{remote} has DCCP port 0, which nobody listens on: name the server's port"
+            ),
+            Self::All { host, tried } => all(f, host.as_deref(), tried),
+            Self::NoAddress => f.write_str("there is no address to connect to"),
+            Self::NoUdpPort { remote } => write!(
+                f,
+                "{remote} has no UDP port, and this endpoint sends in UDP: name one, or use a native endpoint"
+            ),
+            Self::Ended { reason } => write!(f, "the handshake failed: {}", Reason(*reason)),
+            Self::EndpointGone => f.write_str("the endpoint is shut down"),
+        }
+    }
+}
+
+/// Why a peer refused, and what to do about it.
+fn refused(f: &mut fmt::Formatter<'_>, remote: SocketAddr, code: ResetCode) -> fmt::Result {
+    write!(f, "{remote} refused the connection ({code})")?;
+    f.write_str(match code {
+        ResetCode::ConnectionRefused | ResetCode::NoConnection => {
+            ": nobody listens on that DCCP port there"
+        }
+        ResetCode::BadServiceCode => ": that port offers another service",
+        ResetCode::TooBusy => ": the server is busy, try again later",
+        ResetCode::Aborted => ": the server's program stopped listening, or gave up",
+        ResetCode::EncapsulatedPortReuse => {
+            ": the UDP port belongs to another connection, take another one"
+        }
+        ResetCode::MandatoryError => {
+            ": it does not take what this side insists on, such as its CCIDs"
+        }
+        _ => "",
+    })
+}
+
+/// What it means that nobody answered.
+fn timeout(
+    f: &mut fmt::Formatter<'_>,
+    remote: SocketAddr,
+    native: bool,
+    after: Duration,
+    not_dccp: u64,
+) -> fmt::Result {
+    match (native, not_dccp) {
+        (true, _) => write!(
+            f,
+            "{remote} did not answer within {after}: does a program there listen on that DCCP \
+             port natively, and do firewalls and NATs let IP protocol 33 pass?"
+        ),
+        (false, 0) => write!(
+            f,
+            "{remote} did not answer within {after}: is it up, and do firewalls let UDP pass?"
+        ),
+        (false, _) => write!(
+            f,
+            "{remote} answers, but not in DCCP ({not_dccp} foreign datagrams): another program has that port"
+        ),
+    }
+}
+
+fn family(ip: IpAddr) -> &'static str {
+    match ip {
+        IpAddr::V4(_) => "IPv4",
+        IpAddr::V6(_) => "IPv6",
+    }
+}
+
+/// Why each of several addresses failed.
+fn all(
+    f: &mut fmt::Formatter<'_>,
+    host: Option<&str>,
+    tried: &[(SocketAddr, ConnectError)],
+) -> fmt::Result {
+    match host {
+        Some(host) => write!(f, "none of the {} addresses of {host}", tried.len())?,
+        None => write!(f, "none of the {} addresses", tried.len())?,
+    }
+    f.write_str(" could be connected to")?;
+    for (i, (addr, error)) in tried.iter().enumerate() {
+        f.write_str(if i == 0 { ": " } else { "; " })?;
+        let (addr, error) = (addr.to_string(), error.to_string());
+        if !error.contains(&addr) {
+            write!(f, "{addr}: ")?;
+        }
+        f.write_str(&error)?;
+    }
+    Ok(())
+}
+
+/// Why nothing can be sent from here to there, and what to do about it.
+fn no_route(
+    f: &mut fmt::Formatter<'_>,
+    local: IpAddr,
+    remote: SocketAddr,
+    source: &io::Error,
+) -> fmt::Result {
+    write!(f, "this host has no way to {remote}")?;
+    if !local.is_unspecified() {
+        write!(f, " from {local}")?;
+    }
+    write!(f, " ({source}): ")?;
+    f.write_str(match source.kind() {
+        io::ErrorKind::NetworkUnreachable | io::ErrorKind::HostUnreachable => {
+            "is it connected, and does it have addresses of that family?"
+        }
+        io::ErrorKind::AddrNotAvailable => "has the endpoint's address gone? Bind another endpoint",
+        io::ErrorKind::PermissionDenied => {
+            "it is a broadcast address of a network here, which DCCP does not use, or a route or \
+             a rule of this host forbids it"
+        }
+        _ => "is the address right?",
+    })
+}
+
+/// What the network said of a remote, and what to do about it.
+fn unreachable(
+    f: &mut fmt::Formatter<'_>,
+    remote: SocketAddr,
+    native: bool,
+    why: Unreachable,
+    after: Duration,
+) -> fmt::Result {
+    if why.is_hard() {
+        write!(f, "{remote} is unreachable: {why} (ICMP); ")?;
+    } else {
+        write!(
+            f,
+            "{remote} did not answer within {after}, and is unreachable: {why}; "
+        )?;
+    }
+    match why {
+        Unreachable::Port => write!(
+            f,
+            "is the server running, and is UDP port {} right?",
+            remote.port()
+        ),
+        Unreachable::Protocol if native => f.write_str(
+            "nobody there speaks DCCP directly in IP (protocol 33): is the server running, and \
+             does it use native DCCP?",
+        ),
+        Unreachable::Prohibited if native => {
+            f.write_str("do firewalls let IP protocol 33 pass? DCCP in UDP may get through")
+        }
+        Unreachable::Prohibited => write!(f, "do firewalls let UDP port {} pass?", remote.port()),
+        Unreachable::NotPermitted => f.write_str("look at the firewall rules of this host"),
+        Unreachable::Host => f.write_str("is the address right, and the host up?"),
+        _ => f.write_str("is the address right, and is this host connected?"),
+    }
+}
+
+fn has_port(host: &str) -> bool {
+    let port = host.rsplit_once(':').map(|(_, port)| port.parse::<u16>());
+    matches!(port, Some(Ok(_)))
+}
+
+impl Error for ConnectError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Resolve { source, .. } | Self::NoRoute { source, .. } => Some(source),
+            Self::Bind(error) => Some(error),
+            Self::Begin(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+impl From<BindError> for ConnectError {
+    fn from(error: BindError) -> Self {
+        Self::Bind(error)
+    }
+}

@@ -1,0 +1,180 @@
+//! One connection to a server that has several addresses (Happy Eyeballs, RFC 8305).
+//!
+//! Knows nothing of names: the addresses are given, in the order in which the system prefers them.
+
+use std::future::{Future, poll_fn};
+use std::net::SocketAddr;
+use std::pin::{Pin, pin};
+use std::task::Poll;
+
+use fairwire_units::Duration;
+
+use crate::clock::Clock;
+use crate::error::ConnectError;
+use crate::remote::Remote;
+use crate::timer::Timer;
+
+/// RFC 8305, 5: how long an attempt has before the next one begins beside it.
+const HEAD_START: Duration = Duration::from_millis(250);
+
+/// Addresses tried at most: a name may have thousands, and each attempt costs a socket and sends
+/// packets to somebody.
+pub(crate) const MOST: usize = 16;
+
+/// Connects to each of `remotes` with `attempt` until one succeeds; the others are dropped, which
+/// ends them. The next attempt begins when one fails or has had its head start.
+pub(crate) async fn race<T, F>(
+    remotes: &[Remote],
+    attempt: impl Fn(Remote) -> F,
+) -> Result<T, ConnectError>
+where
+    F: Future<Output = Result<T, ConnectError>>,
+{
+    let clock = Clock::start();
+    let mut waiting = interleaved(remotes).into_iter();
+    let mut running: Vec<(SocketAddr, Pin<Box<F>>)> = Vec::new();
+    let mut tried = Vec::new();
+    loop {
+        if let Some(remote) = waiting.next() {
+            running.push((remote.named(), Box::pin(attempt(remote))));
+        } else if running.is_empty() {
+            return Err(failure(tried));
+        }
+        let mut timer = Timer::new();
+        if waiting.len() > 0 {
+            let now = clock.now();
+            timer.set(now, Some(now + HEAD_START));
+        }
+        let mut head_start = pin!(timer.fired());
+        let ended = poll_fn(|context| {
+            for (i, (_, attempt)) in running.iter_mut().enumerate() {
+                if let Poll::Ready(ended) = attempt.as_mut().poll(context) {
+                    return Poll::Ready(Some((i, ended)));
+                }
+            }
+            head_start.as_mut().poll(context).map(|()| None)
+        });
+        match ended.await {
+            Some((_, Ok(connection))) => return Ok(connection),
+            Some((_, Err(error))) if error.is_ours() => return Err(error),
+            Some((i, Err(error))) => tried.push((running.remove(i).0, error)),
+            None => {}
+        }
+    }
+}
+
+/// What to say when nothing more can be tried: of one address its own error.
+fn failure(mut tried: Vec<(SocketAddr, ConnectError)>) -> ConnectError {
+    match (tried.pop(), tried.is_empty()) {
+        (None, _) => ConnectError::NoAddress,
+        (Some((_, error)), true) => error,
+        (Some(last), false) => {
+            tried.push(last);
+            ConnectError::All { host: None, tried }
+        }
+    }
+}
+
+/// The remotes, each once and [`MOST`] at most, the families in turn (RFC 8305, 4): that of the
+/// first goes first, so that a family that does not work costs one head start.
+fn interleaved(remotes: &[Remote]) -> Vec<Remote> {
+    let first_is_ipv4 = remotes.first().is_some_and(|remote| remote.addr.is_ipv4());
+    let of = |is_ipv4| {
+        let mut chosen: Vec<Remote> = Vec::new();
+        for remote in remotes {
+            if chosen.len() == MOST {
+                break;
+            }
+            if remote.addr.is_ipv4() == is_ipv4 && !chosen.contains(remote) {
+                chosen.push(*remote);
+            }
+        }
+        chosen.into_iter()
+    };
+    let (mut preferred, mut others) = (of(first_is_ipv4), of(!first_is_ipv4));
+    let mut mixed = Vec::new();
+    loop {
+        let turn = [preferred.next(), others.next()];
+        if turn == [None, None] {
+            break;
+        }
+        mixed.extend(turn.into_iter().flatten());
+    }
+    mixed.truncate(MOST);
+    mixed
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+    use std::future::{pending, ready};
+    use std::net::Ipv4Addr;
+
+    use super::{ConnectError, MOST, Remote, interleaved, race};
+
+    fn remotes(addrs: &[&str]) -> Vec<Remote> {
+        let parse = |addr: &&str| Remote::same_ports(addr.parse().expect("an address"));
+        addrs.iter().map(parse).collect()
+    }
+
+    /// RFC 8305, 4: the families take turns, the preferred one first, in the order given.
+    #[test]
+    fn families_take_turns() {
+        for (given, expected) in [
+            (&[][..], &[][..]),
+            (
+                &["[::1]:1", "[::2]:1", "[::3]:1", "1.0.0.1:1", "1.0.0.2:1"],
+                &["[::1]:1", "1.0.0.1:1", "[::2]:1", "1.0.0.2:1", "[::3]:1"],
+            ),
+            (
+                &["1.0.0.1:1", "1.0.0.2:1", "[::1]:1", "1.0.0.1:1"],
+                &["1.0.0.1:1", "[::1]:1", "1.0.0.2:1"],
+            ),
+        ] {
+            assert_eq!(interleaved(&remotes(given)), remotes(expected));
+        }
+    }
+
+    /// A name with thousands of addresses makes us send to sixteen.
+    #[tokio::test]
+    async fn finding_23_a_hostile_name_has_sixteen_addresses() {
+        let many: Vec<_> = (0..5_000_u32)
+            .map(|i| Remote::same_ports((Ipv4Addr::from_bits(0x0A00_0000 + i), 1).into()))
+            .collect();
+        let count = RefCell::new(0);
+        let error = race::<(), _>(&many, |remote| {
+            *count.borrow_mut() += 1;
+            let remote = remote.addr;
+            ready(Err(ConnectError::NoDccpPort { remote }))
+        });
+        let error = error.await.expect_err("all fail");
+        let ConnectError::All { tried, .. } = error else {
+            panic!("{error}");
+        };
+        assert_eq!((tried.len(), count.into_inner()), (MOST, MOST));
+    }
+
+    /// A failure starts the next attempt at once, and an error whose cause is here ends the race.
+    #[tokio::test]
+    async fn failures_are_told_apart() {
+        let both = remotes(&["[::1]:1", "1.0.0.1:1"]);
+        let order = RefCell::new(Vec::new());
+        let raced = race(&both, |remote| {
+            order.borrow_mut().push(remote);
+            let remote = remote.addr;
+            ready(if remote.is_ipv6() {
+                Err(ConnectError::NoDccpPort { remote })
+            } else {
+                Ok(remote)
+            })
+        });
+        assert_eq!(raced.await.expect("the second"), both[1].addr);
+        assert_eq!(order.into_inner(), both);
+        let raced = race::<(), _>(&both, |_| ready(Err(ConnectError::EndpointGone)));
+        let error = raced.await.expect_err("the endpoint is gone");
+        assert!(matches!(error, ConnectError::EndpointGone), "{error}");
+        let raced = race::<(), _>(&[], |_| pending());
+        let error = raced.await.expect_err("nothing to try");
+        assert!(matches!(error, ConnectError::NoAddress), "{error}");
+    }
+}

@@ -1,0 +1,251 @@
+//! Connecting to what is not there, to several addresses at once, and what errors say. On loopback,
+//! without names.
+
+use std::future::Future;
+use std::net::{SocketAddr, UdpSocket};
+use std::time::Duration;
+
+use fairwire::{
+    AddressKind, Config, ConnectError, ConnectOptions, Endpoint, Listener, Remote, ServiceCode,
+    connect_any,
+};
+
+const SERVICE: ServiceCode = ServiceCode::from_bytes(*b"?tst");
+
+/// Less than the connect timeout, which no test here waits for unless it sets its own.
+async fn soon<T>(what: impl Future<Output = T>) -> T {
+    tokio::time::timeout(Duration::from_secs(5), what)
+        .await
+        .expect("an answer within 5 s")
+}
+
+fn addr(text: &str) -> SocketAddr {
+    text.parse().expect("an address")
+}
+
+fn endpoint(at: &str) -> Endpoint {
+    Endpoint::bind(addr(at)).expect("a free port")
+}
+
+/// A listener at `ip`, and its address, the number of which is both ports.
+fn server(ip: &str) -> (Listener, SocketAddr) {
+    let endpoint = endpoint(&format!("{ip}:0"));
+    let at = endpoint.local_addr();
+    let listener = endpoint.listen(at.port(), &[SERVICE]);
+    (listener.expect("a free port"), at)
+}
+
+/// An address that takes everything and answers nothing.
+fn black_hole(ip: &str) -> (UdpSocket, SocketAddr) {
+    let socket = UdpSocket::bind(addr(&format!("{ip}:0"))).expect("a free port");
+    let at = socket.local_addr().expect("bound");
+    (socket, at)
+}
+
+/// An address where nobody is.
+fn closed(ip: &str) -> SocketAddr {
+    black_hole(ip).1
+}
+
+/// The types of all packets that arrived at a black hole.
+fn types(hole: &UdpSocket) -> Vec<u8> {
+    hole.set_nonblocking(true).expect("it can");
+    let mut buffer = [0; 2_048];
+    let mut types = Vec::new();
+    while hole.recv(&mut buffer).is_ok() {
+        types.push(buffer[8] >> 1 & 15);
+    }
+    types
+}
+
+/// Has this host IPv6? Without, a test of both families is skipped, aloud.
+fn has_ipv6() -> bool {
+    let has = UdpSocket::bind("[::1]:0").is_ok();
+    if !has {
+        eprintln!("skipped: this host has no ::1");
+    }
+    has
+}
+
+/// Remotes that cannot be connected to are refused before anything is sent, each with its own error,
+/// which says what was wrong and what to do.
+#[tokio::test]
+async fn finding_22_remotes_that_cannot_be() {
+    let (v4, any4, v6) = ("127.0.0.1:0", "0.0.0.0:0", "[::1]:0");
+    let mut rows = vec![
+        (v4, "[::1]:7001", "bind another to [::]"),
+        (v4, "0.0.0.0:7001", "write 127.0.0.1"),
+        (any4, "224.0.0.1:7001", "multicast group"),
+        (any4, "255.255.255.255:7001", "broadcast address"),
+        (any4, "127.255.255.255:7001", "broadcast address"),
+        (any4, "127.0.0.1:0", "port 0"),
+    ];
+    if has_ipv6() {
+        rows.extend([
+            (v6, "127.0.0.1:7001", "bind another to 0.0.0.0"),
+            ("[::]:0", "[::]:7001", "[::1]"),
+            ("[::]:0", "[ff02::1]:7001", "multicast group"),
+            ("[::]:0", "[::ffff:224.0.0.1]:7001", "multicast group"),
+            ("[::]:0", "[fe80::1]:7001", "fe80::1%2"),
+        ]);
+    }
+    for (bound, remote, advice) in rows {
+        let endpoint = endpoint(bound);
+        let to = Remote::same_ports(addr(remote));
+        let connecting = soon(endpoint.connect(to, SERVICE)).await;
+        let inviting = endpoint.listen_towards(5_001, to, SERVICE, ConnectOptions::new());
+        for error in [connecting, soon(inviting).await] {
+            let error = error.expect_err(remote);
+            let text = error.to_string();
+            assert!(text.contains(advice), "{bound} to {remote}: {text}");
+            assert!(!matches!(error, ConnectError::Resolve { .. }), "{error:?}");
+        }
+        assert_eq!(endpoint.stats().connections, 0);
+    }
+    let endpoint = endpoint(any4);
+    let to = Remote::same_ports(addr("224.0.0.1:7001"));
+    let error = endpoint.connect(to, SERVICE).await.expect_err("a group");
+    let multicast = AddressKind::Multicast;
+    assert!(matches!(error, ConnectError::NotOneHost { kind, .. } if kind == multicast));
+}
+
+/// An echo service is named: it is no refusal, and nothing more is sent to it than the Request.
+#[tokio::test]
+async fn finding_22_an_echo_service_is_named() {
+    let echo = tokio::net::UdpSocket::bind("127.0.0.1:0").await;
+    let echo = echo.expect("a free port");
+    let at = echo.local_addr().expect("bound");
+    let echoing = tokio::spawn(async move {
+        let mut buffer = [0; 2_048];
+        let mut count = 0;
+        while let Ok(Ok((len, from))) =
+            tokio::time::timeout(Duration::from_millis(300), echo.recv_from(&mut buffer)).await
+        {
+            count += 1;
+            let _ = echo.send_to(&buffer[..len], from).await;
+        }
+        count
+    });
+    let error = soon(connect_any(&[at], SERVICE, ConnectOptions::new())).await;
+    let error = error.expect_err("no DCCP there");
+    assert!(matches!(error, ConnectError::Echoed { .. }), "{error}");
+    assert!(error.to_string().contains("echo service"), "{error}");
+    assert_eq!(soon(echoing).await.expect("it ends"), 1);
+}
+
+/// Who connects to its own endpoint hears its own Requests, and is connected.
+#[tokio::test]
+async fn finding_22_connecting_to_oneself_is_no_echo() {
+    for bound in ["127.0.0.1:0", "0.0.0.0:0"] {
+        let both = endpoint(bound);
+        let port = both.local_addr().port();
+        let listener = both.listen(5_001, &[SERVICE]).expect("a free port");
+        let remote = Remote {
+            addr: ([127, 0, 0, 1], port).into(),
+            dccp_port: 5_001,
+        };
+        let (here, there) =
+            soon(async { tokio::join!(both.connect(remote, SERVICE), listener.accept()) }).await;
+        let (here, there) = (here.expect("connected"), there.expect("accepted"));
+        soon(here.send("me")).await.expect("sent");
+        assert_eq!(soon(there.recv()).await.expect("open").data, "me");
+    }
+}
+
+/// An address of each family where nobody is, before and behind the one that listens, cost no
+/// timeout: the next is tried when one fails.
+#[tokio::test]
+async fn finding_23_closed_addresses_are_passed_over() {
+    if !has_ipv6() {
+        return;
+    }
+    for ip in ["127.0.0.1", "[::1]"] {
+        let (listener, open) = server(ip);
+        let others = [closed("127.0.0.1"), closed("[::1]"), closed("127.0.0.2")];
+        for place in 0..=others.len() {
+            let mut addrs = others.to_vec();
+            addrs.insert(place, open);
+            let connecting = connect_any(&addrs, SERVICE, ConnectOptions::new());
+            let (here, there) = soon(async { tokio::join!(connecting, listener.accept()) }).await;
+            let (here, there) = (here.expect(ip), there.expect(ip));
+            assert_eq!(here.remote().expect("open").addr, open);
+            soon(here.send("x")).await.expect("sent");
+            assert_eq!(soon(there.recv()).await.expect("open").data, "x");
+        }
+    }
+}
+
+/// Addresses that swallow everything cost a head start each, not a timeout; their attempts end with
+/// a Reset when another one wins.
+#[tokio::test]
+async fn finding_23_black_holes_cost_a_head_start() {
+    let holes = [black_hole("127.0.0.1"), black_hole("127.0.0.2")];
+    let (listener, open) = server("127.0.0.1");
+    let addrs = [holes[0].1, holes[1].1, open];
+    let connecting = connect_any(&addrs, SERVICE, ConnectOptions::new());
+    let (here, _there) = soon(async { tokio::join!(connecting, listener.accept()) }).await;
+    assert_eq!(here.expect("connected").remote().expect("open").addr, open);
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    for (hole, _) in &holes {
+        let types = types(hole);
+        assert_eq!((types[0], types.last()), (0, Some(&7)), "Request, Reset");
+        assert!(types.len() <= 4, "{types:?}");
+    }
+}
+
+/// The first address is not left for the second as long as it answers: a server that has two sees one
+/// connection.
+#[tokio::test]
+async fn finding_23_the_preferred_address_is_taken() {
+    let (listener, preferred) = server("127.0.0.1");
+    let (hole, other) = black_hole("127.0.0.2");
+    let addrs = [preferred, other];
+    let connecting = connect_any(&addrs, SERVICE, ConnectOptions::new());
+    let (here, _there) = soon(async { tokio::join!(connecting, listener.accept()) }).await;
+    assert_eq!(
+        here.expect("connected").remote().expect("open").addr,
+        preferred
+    );
+    assert_eq!(types(&hole), []);
+}
+
+/// When all fail, each is told with its own error; the message names them all, and one address alone
+/// has its own error. A race that is cancelled takes back all that it began.
+#[tokio::test]
+async fn finding_23_all_errors_are_told() {
+    let (hole, silent) = black_hole("127.0.0.1");
+    let dead = closed("127.0.0.2");
+    let mut config = Config::default();
+    config.connect_timeout = fairwire::Duration::from_millis(500);
+    let options = ConnectOptions::new().config(config);
+    let error = soon(connect_any(&[silent, dead], SERVICE, options.clone())).await;
+    let error = error.expect_err("nobody is there");
+    let text = error.to_string();
+    let ConnectError::All { host: None, tried } = error else {
+        panic!("{text}");
+    };
+    let mut failed: Vec<_> = tried.iter().map(|(at, _)| *at).collect();
+    failed.sort();
+    assert_eq!(failed, [silent, dead]);
+    for at in [silent, dead] {
+        assert!(text.contains(&at.to_string()), "{text}");
+    }
+    assert!(text.contains("did not answer"), "{text}");
+    let error = soon(connect_any(&[silent], SERVICE, options)).await;
+    assert!(
+        matches!(error, Err(ConnectError::Timeout { .. })),
+        "{error:?}"
+    );
+    let error = soon(connect_any(&[], SERVICE, ConnectOptions::new())).await;
+    assert!(matches!(error, Err(ConnectError::NoAddress)), "{error:?}");
+
+    let _ = types(&hole);
+    let endpoint = endpoint("127.0.0.1:0");
+    let remotes = [silent, black_hole("127.0.0.3").1, silent].map(Remote::same_ports);
+    let racing = endpoint.connect_any(&remotes, SERVICE, ConnectOptions::new());
+    let early = tokio::time::timeout(Duration::from_millis(100), racing).await;
+    assert!(early.is_err(), "nobody answers");
+    soon(endpoint.wait_idle()).await;
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    assert_eq!(types(&hole), [0, 7], "Request, Reset");
+}
