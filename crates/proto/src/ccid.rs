@@ -49,12 +49,14 @@ const ROWS: &[Ccid] = &[
         number: 2,
         sender: |now, setup| {
             let config = &setup.config.ccid2;
-            let sender = ackvec::Sender::new(now, config, setup.max_datagram, setup.rtt);
-            if setup.config.ecn && setup.config.ecn_nonce {
-                Box::new(sender.checking_nonces())
-            } else {
-                Box::new(sender)
+            let mut sender = ackvec::Sender::new(now, config, setup.max_datagram, setup.rtt);
+            if setup.config.check_feedback {
+                sender = sender.checking_reports();
             }
+            if setup.config.ecn && setup.config.ecn_nonce {
+                sender = sender.checking_nonces();
+            }
+            Box::new(sender)
         },
         receiver: |_, setup| {
             let receiver = ackvec::Receiver::new(Some(setup.first));
@@ -97,7 +99,12 @@ const ROWS: &[Ccid] = &[
 fn tfrc_sender(now: Instant, setup: Setup<'_>, profile: Profile) -> Box<dyn Tx> {
     let config = &setup.config.ccid3;
     let (mps, rtt, rate) = (setup.max_datagram, setup.rtt, setup.loss_event_rate);
-    Box::new(TfrcTx::new(config, profile, mps, rtt, now, rate))
+    let half = TfrcTx::new(config, profile, mps, rtt, now, rate);
+    if setup.config.check_feedback {
+        Box::new(half.checking_reports())
+    } else {
+        Box::new(half)
+    }
 }
 
 fn tfrc_receiver(now: Instant, setup: Setup<'_>, profile: Profile) -> Box<dyn Rx> {

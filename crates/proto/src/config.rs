@@ -110,6 +110,14 @@ pub struct Config {
     /// rewrites ECN fields, and routers of L4S (RFC 9331) take ECT(1) for their own: hence off, as
     /// RFC 8311, section 6, has it.
     pub ecn_nonce: bool,
+    /// Hold what receivers report against what was sent? A receive rate, a loss interval or an Elapsed
+    /// Time that cannot be is cut to what can (RFC 5348, 10), and about one sequence number in 300 is
+    /// passed over: nobody can receive it, so a receiver that reports it as received hides losses
+    /// (RFC 4342, 9). It is slowed down, and in the end reset with code 11. An honest receiver loses
+    /// nothing but that its application counts these numbers as lost datagrams
+    /// ([`Received::lost_before`](crate::Received::lost_before)). No number is passed over towards a
+    /// CCID 3 receiver that sends no Loss Intervals, as that of Linux: it cannot be checked in this way.
+    pub check_feedback: bool,
     /// What waits to be sent.
     pub send_queue: QueueLimits,
     /// What waits to be read: datagrams at most. What is dropped beyond it is reported to the peer
@@ -191,6 +199,7 @@ impl Default for Config {
             receive_ccids: vec![2, 3],
             ecn: true,
             ecn_nonce: false,
+            check_feedback: true,
             send_queue: QueueLimits::default(),
             receive_queue_packets: 4_096,
             receive_queue_bytes: 4 << 20,

@@ -153,13 +153,15 @@ pub(crate) trait Tx: fmt::Debug + Send {
     /// The packet `seq`, of which [`Tx::on_sent`] has just told, carries the ECN nonce one (RFC 3540).
     fn on_nonce(&mut self, _seq: Seq) {}
 
-    /// Should the next number be passed over, to see whether the peer acknowledges it all the same?
-    fn wants_skip(&self) -> bool {
-        false
+    /// How many of 256 numbers should be passed over from now on, to see whether the peer claims to
+    /// have received them all the same (RFC 4342, section 9)? Which ones they are nobody can tell
+    /// beforehand.
+    fn skips_of_256(&self) -> u16 {
+        0
     }
 
-    /// It was: no packet has the number `seq`.
-    fn on_skipped(&mut self, _seq: Seq) {}
+    /// No packet has the number `seq`.
+    fn on_skipped(&mut self, _now: Instant, _seq: Seq) {}
 
     /// Does feedback tell what became of each packet? Where it does not, the fate of a datagram
     /// is [`Fate::Sent`] as soon as it left.

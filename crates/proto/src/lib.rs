@@ -23,6 +23,7 @@ mod payload;
 mod rate_limit;
 mod ring;
 mod stats;
+mod suspicion;
 mod tfrc;
 mod transmit;
 mod work;

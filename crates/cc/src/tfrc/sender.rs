@@ -171,6 +171,12 @@ impl Sender {
         self.rate_bytes_per_s().min(most)
     }
 
+    /// A packet that could leave does not: its time passes all the same.
+    pub fn on_skipped(&mut self, now: Instant) {
+        let rtt = self.rtt().unwrap_or(Duration::ZERO);
+        self.schedule.on_sent(now, self.interval(), rtt);
+    }
+
     /// `s / t_mbi`, the least that is ever allowed.
     fn min_rate(&self) -> f64 {
         self.segment_size() / T_MBI

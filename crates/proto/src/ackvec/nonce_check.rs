@@ -1,56 +1,82 @@
 //! Does the receiver tell the truth (RFC 4340, sections 12.2 and 12.3; RFC 4341, section 7)?
 //!
-//! Compares the nonce echo of each vector with what was sent, and waits for packets to be
-//! acknowledged that were never sent. A lie counts as congestion at once; lies in many round trips,
-//! more than honest ones, end the connection.
+//! Waits for packets to be acknowledged that were never sent, and compares the nonce echo of each
+//! vector with what was sent where nonces are. A lie counts as congestion at once; lies in many round
+//! trips, more than honest ones, end the connection.
 
 use fairwire_wire::{CellState, Seq};
 
 use super::nonce::{Nonces, REMEMBERED};
 use super::vector::Report;
-
-/// Round trips with lies, less those without, after which the connection ends.
-///
-/// RFC 4340, 12.3: a last resort. A single forged Data packet spoils the echo for as long as
-/// vectors speak of it, a few round trips.
-pub(super) const PATIENCE: u32 = 8;
+use crate::suspicion::Suspicion;
 
 /// Numbers passed over and remembered.
 const SKIPPED: usize = 4;
 
+/// Of 256 numbers so many are passed over under suspicion: enough for one in most round trips, too few
+/// to be guessed.
+const SUSPECTED: u16 = 32;
+
 /// What is known of one peer's honesty.
 #[derive(Clone, Debug)]
 pub(super) struct NonceCheck {
-    sent: Nonces,
+    /// The nonces sent, where they are.
+    sent: Option<Box<Nonces>>,
+    /// Are numbers passed over without a suspicion, too?
+    skips: bool,
     newest: Option<Seq>,
     /// Numbers that no packet had, newest first.
-    skipped: [Option<Seq>; SKIPPED],
+    skipped: [Option<Skipped>; SKIPPED],
     /// The acknowledgement of this packet or a later one ends the round trip.
     round_ends: Option<Seq>,
-    /// In this round trip: was anything checked, was a lie found, was a number passed over?
+    round: Round,
+    suspicion: Suspicion,
+}
+
+/// In this round trip: was anything checked, was a lie found, was a number passed over?
+#[derive(Clone, Copy, Debug, Default)]
+struct Round {
     checked: bool,
     lied: bool,
     has_skipped: bool,
-    strikes: u32,
+}
+
+/// A number that no packet had.
+#[derive(Clone, Copy, Debug)]
+struct Skipped {
+    seq: Seq,
+    /// Has a report said that it did not arrive?
+    is_settled: bool,
 }
 
 impl NonceCheck {
     pub(super) fn new() -> Self {
         Self {
-            sent: Nonces::new(),
+            sent: None,
+            skips: false,
             newest: None,
             skipped: [None; SKIPPED],
             round_ends: None,
-            checked: false,
-            lied: false,
-            has_skipped: false,
-            strikes: 0,
+            round: Round::default(),
+            suspicion: Suspicion::default(),
         }
+    }
+
+    /// Nonces are sent, and echoes are held against them.
+    pub(super) fn with_nonces(&mut self) {
+        self.sent = Some(Box::new(Nonces::new()));
+    }
+
+    /// Numbers are passed over now and then.
+    pub(super) fn with_skips(&mut self) {
+        self.skips = true;
     }
 
     /// A packet left.
     pub(super) fn on_sent(&mut self, seq: Seq, nonce: bool) {
-        self.sent.set(seq, nonce);
+        if let Some(sent) = &mut self.sent {
+            sent.set(seq, nonce);
+        }
         self.newest = Some(seq);
         self.round_ends.get_or_insert(seq);
     }
@@ -59,25 +85,35 @@ impl NonceCheck {
     pub(super) fn on_skipped(&mut self, seq: Seq) {
         self.on_sent(seq, false);
         self.skipped.rotate_right(1);
-        self.skipped[0] = Some(seq);
-        self.has_skipped = true;
+        self.skipped[0] = Some(Skipped {
+            seq,
+            is_settled: false,
+        });
+        self.round.has_skipped = true;
     }
 
-    /// RFC 4340, 12.3: where a lie is suspected, it should be verified: by a number that nobody can
-    /// have received (RFC 4342, section 9), once a round trip.
-    pub(super) fn wants_skip(&self) -> bool {
-        self.strikes > 0 && !self.has_skipped
+    /// How many of 256 numbers should be passed over.
+    pub(super) fn skips_of_256(&self) -> u16 {
+        if self.round.has_skipped {
+            0
+        } else if self.suspicion.exists() {
+            // RFC 4340, 12.3: where a lie is suspected, it should be verified: by a number that nobody
+            // can have received (RFC 4342, section 9), once a round trip.
+            if self.skips { SUSPECTED } else { 256 }
+        } else {
+            u16::from(self.skips)
+        }
     }
 
     /// Has it lied so often that the connection should end?
     pub(super) fn is_aggressive(&self) -> bool {
-        self.strikes >= PATIENCE
+        self.suspicion.is_aggression()
     }
 
     /// Was a lie found lately?
     #[cfg(test)]
     pub(super) fn is_suspicious(&self) -> bool {
-        self.lied || self.strikes > 0
+        self.round.lied || self.suspicion.exists()
     }
 
     /// Takes in a report about `ackno` and older packets. Is it a lie?
@@ -85,34 +121,52 @@ impl NonceCheck {
         let Some(newest) = self.newest else {
             return false;
         };
-        let mut lie = report.stretches().any(|stretch| {
-            let arrived = matches!(stretch.state, CellState::Received | CellState::Marked);
-            let holds = |seq: &Seq| !seq.is_before(stretch.low) && !seq.is_after(stretch.high);
-            arrived && self.skipped.iter().flatten().any(holds)
-        });
-        for (nonce, high, cells) in report.vectors() {
-            let packets: u64 = cells.iter().map(|cell| u64::from(cell.run())).sum();
-            if packets == 0 || high.sub(packets - 1).distance(newest) >= REMEMBERED {
-                // It speaks of packets whose nonces are forgotten.
-                continue;
+        let mut lie = self.skipped[0].is_some() && self.claims_skipped(report);
+        if let Some(sent) = &self.sent {
+            for (nonce, high, cells) in report.vectors() {
+                let packets: u64 = cells.iter().map(|cell| u64::from(cell.run())).sum();
+                if packets == 0 || high.sub(packets - 1).distance(newest) >= REMEMBERED {
+                    // It speaks of packets whose nonces are forgotten.
+                    continue;
+                }
+                self.round.checked = true;
+                lie |= sent.echo(high, cells) != nonce;
             }
-            self.checked = true;
-            lie |= self.sent.echo(high, cells) != nonce;
         }
-        self.lied |= lie;
+        self.round.lied |= lie;
         if self.round_ends.is_some_and(|end| !ackno.is_before(end)) {
             self.end_round(newest);
         }
         lie
     }
 
-    fn end_round(&mut self, newest: Seq) {
-        if self.lied {
-            self.strikes = self.strikes.saturating_add(1);
-        } else if self.checked {
-            self.strikes = self.strikes.saturating_sub(1);
+    /// Does `report` say that a number which was passed over has arrived?
+    fn claims_skipped(&mut self, report: Report<'_>) -> bool {
+        let mut lie = false;
+        for stretch in report.stretches() {
+            let arrived = matches!(stretch.state, CellState::Received | CellState::Marked);
+            for skipped in self.skipped.iter_mut().flatten() {
+                let seq = skipped.seq;
+                if seq.is_before(stretch.low) || seq.is_after(stretch.high) {
+                    continue;
+                }
+                if arrived {
+                    lie = true;
+                } else if !std::mem::replace(&mut skipped.is_settled, true) {
+                    self.round.checked = true;
+                }
+            }
         }
-        (self.lied, self.checked, self.has_skipped) = (false, false, false);
+        lie
+    }
+
+    fn end_round(&mut self, newest: Seq) {
+        if self.round.lied {
+            self.suspicion.on_lie();
+        } else if self.round.checked {
+            self.suspicion.on_truth();
+        }
+        self.round = Round::default();
         self.round_ends = Some(newest.next());
     }
 }

@@ -170,6 +170,12 @@ impl Pipe {
         self.bytes = 0;
     }
 
+    /// When the first data packet kept that is newer than `seq` left.
+    pub(super) fn left_after(&self, seq: Seq) -> Option<Instant> {
+        let next = self.packets.get(self.position(seq.next()))?;
+        Some(next.sent_at)
+    }
+
     fn is_settled_up_to(&self, high: Seq) -> bool {
         self.packets
             .front()

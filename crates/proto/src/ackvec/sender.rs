@@ -48,8 +48,13 @@ pub(crate) struct Sender {
     wants_counts: bool,
     /// What the packet in hand says of the peer's host.
     host: HostLimits,
-    /// Where ECN nonces are sent.
+    /// Where the peer's reports are checked.
     nonces: Option<Box<NonceCheck>>,
+    /// The shortest time that an acknowledgement took to come, whatever it says that the peer held it;
+    /// where reports are checked.
+    least: Option<Duration>,
+    /// Are numbers passed over, and Elapsed Times doubted?
+    checks: bool,
 }
 
 impl Sender {
@@ -77,6 +82,8 @@ impl Sender {
             wants_counts: false,
             host: HostLimits::default(),
             nonces: None,
+            least: None,
+            checks: false,
         };
         if let Some(rtt) = initial_rtt {
             sender.on_rtt_sample(now, rtt);
@@ -86,8 +93,21 @@ impl Sender {
 
     /// It holds the peer's vectors against ECN nonces (RFC 4340, section 12.2).
     pub(crate) fn checking_nonces(mut self) -> Self {
-        self.nonces = Some(Box::new(NonceCheck::new()));
+        self.check_state().with_nonces();
         self
+    }
+
+    /// It passes numbers over now and then, to see whether the peer claims to have received them
+    /// (RFC 4342, section 9), and believes no Elapsed Time that cannot be.
+    pub(crate) fn checking_reports(mut self) -> Self {
+        self.check_state().with_skips();
+        self.checks = true;
+        self
+    }
+
+    fn check_state(&mut self) -> &mut NonceCheck {
+        self.nonces
+            .get_or_insert_with(|| Box::new(NonceCheck::new()))
     }
 
     /// Was the peer found lying lately?
@@ -178,10 +198,40 @@ impl Sender {
         let raw = now.saturating_since(sent_at);
         // An elapsed time beyond the whole round trip is not believed.
         let held = report.elapsed.filter(|&held| held < raw);
-        let rtt = raw - held.unwrap_or(Duration::ZERO);
+        let held = held.unwrap_or(Duration::ZERO);
+        let rtt = if self.checks {
+            self.believed(raw, held, sent_at, ackno)
+        } else {
+            raw - held
+        };
         self.rtt.on_sample(rtt);
         self.sample_from = self.newest_sent.map(Seq::next);
         Some(rtt)
+    }
+}
+
+impl Sender {
+    /// A round trip of which the peer says that it held the packet `ackno`, sent at `sent_at`, for
+    /// `held` of the time `raw` that its acknowledgement took.
+    ///
+    /// The next packet would have been acknowledged in its place had it come within that time, so no
+    /// more counts than lay between the two when they left. And what is left is no shorter than the
+    /// shortest time that any acknowledgement took, which the peer cannot lower by its word.
+    fn believed(
+        &mut self,
+        raw: Duration,
+        held: Duration,
+        sent_at: Instant,
+        ackno: Seq,
+    ) -> Duration {
+        let least = self.least.map_or(raw, |least| least.min(raw));
+        self.least = Some(least);
+        let apart = self
+            .pipe
+            .left_after(ackno)
+            .map(|next| next.saturating_since(sent_at));
+        let held = apart.map_or(held, |apart| held.min(apart));
+        (raw - held).max(least)
     }
 }
 
@@ -274,12 +324,13 @@ impl Tx for Sender {
         }
     }
 
-    fn wants_skip(&self) -> bool {
-        let nonces = self.nonces.as_ref();
-        nonces.is_some_and(|nonces| nonces.wants_skip())
+    fn skips_of_256(&self) -> u16 {
+        self.nonces
+            .as_ref()
+            .map_or(0, |nonces| nonces.skips_of_256())
     }
 
-    fn on_skipped(&mut self, seq: Seq) {
+    fn on_skipped(&mut self, _now: Instant, seq: Seq) {
         self.newest_sent = Some(seq);
         if let Some(nonces) = &mut self.nonces {
             nonces.on_skipped(seq);
@@ -353,6 +404,7 @@ impl Tx for Sender {
 
     fn on_rtt_sample(&mut self, now: Instant, rtt: Duration) {
         self.rtt.on_sample(rtt);
+        self.least = Some(self.least.map_or(rtt, |least| least.min(rtt)));
         let feedback = Feedback {
             rtt: Some(rtt),
             ..Feedback::default()

@@ -1,9 +1,9 @@
-//! The ECN nonces that we send (RFC 4340, section 12.2): bits that nobody can tell beforehand, the
-//! receivers of earlier ones included.
+//! The ECN nonces that we send (RFC 4340, section 12.2) and the numbers that we pass over (RFC 4342,
+//! section 9): bits that nobody can tell beforehand, the receivers of earlier ones included.
 
 use std::hash::Hasher;
 
-use fairwire_units::Ecn;
+use fairwire_units::{Ecn, Instant};
 use fairwire_wire::Seq;
 use siphasher::sip::SipHasher24;
 
@@ -16,11 +16,17 @@ pub(super) struct NonceSource {
     key: NonceKey,
     /// The last 64 numbers asked for, divided by 64, and their bits.
     drawn: Option<(u64, u64)>,
+    /// The last 8 numbers asked for, divided by 8, and their lots.
+    lots: Option<(u64, [u8; 8])>,
 }
 
 impl NonceSource {
     pub(super) fn new(key: NonceKey) -> Self {
-        Self { key, drawn: None }
+        Self {
+            key,
+            drawn: None,
+            lots: None,
+        }
     }
 
     /// The nonce of the packet with number `seq`.
@@ -36,6 +42,24 @@ impl NonceSource {
         };
         self.drawn = Some((block, bits));
         bits >> bit & 1 == 1
+    }
+
+    /// Is `seq` among those of 256 numbers that are passed over? `chosen` is how many are.
+    fn is_skipped(&mut self, seq: Seq, chosen: u16) -> bool {
+        let (block, place) = (seq.get() / 8, seq.get() % 8);
+        let lots = match self.lots {
+            Some((drawn, lots)) if drawn == block => lots,
+            _ => {
+                let mut hasher = SipHasher24::new_with_keys(self.key.0[0], self.key.0[1]);
+                // Of another length than what nonces come from, so another stream.
+                hasher.write_u64(block);
+                hasher.write_u8(1);
+                hasher.finish().to_le_bytes()
+            }
+        };
+        self.lots = Some((block, lots));
+        let lot = usize::try_from(place).map_or(0, |place| lots[place]);
+        u16::from(lot) < chosen
     }
 }
 
@@ -58,16 +82,24 @@ impl Connection {
         Ecn::Ect0
     }
 
-    /// Passes a number over if the sending half wants to see whether the peer acknowledges it.
-    pub(super) fn skip_number(&mut self) {
-        if self.state != State::Open || !self.tx.as_ref().is_some_and(|tx| tx.wants_skip()) {
-            return;
+    /// Passes the next number over if it is to show whether the peer tells the truth. Says whether it
+    /// did.
+    pub(super) fn skip_number(&mut self, now: Instant) -> bool {
+        let chosen = self.tx.as_ref().map_or(0, |tx| tx.skips_of_256());
+        if chosen == 0 || self.state != State::Open {
+            return false;
         }
-        let seq = self.sequence.next_sent();
-        // RFC 4340, 7.7: to who counts, it was no data.
-        self.ndp_run = self.ndp_run.saturating_add(1);
+        let seq = self.next_seq();
+        if !self.nonces.is_skipped(seq, chosen) {
+            return false;
+        }
+        self.sequence.next_sent();
+        // RFC 4342, 9: to the receiver it is a data packet that was lost. An NDP Count that covered it
+        // would give it away (RFC 4340, 7.7).
+        self.ndp_run = 0;
         if let Some(tx) = &mut self.tx {
-            tx.on_skipped(seq);
+            tx.on_skipped(now, seq);
         }
+        true
     }
 }

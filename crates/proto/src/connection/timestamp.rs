@@ -20,8 +20,8 @@ struct Owed {
 pub(crate) struct Timestamps {
     /// Hides our clock.
     offset: u32,
-    /// When we sent the first one; echoes of earlier ones are made up.
-    first: Option<Instant>,
+    /// When we sent the first one and the last one; echoes of earlier or later ones are made up.
+    sent: Option<(Instant, Instant)>,
     owed: Option<Owed>,
 }
 
@@ -29,14 +29,15 @@ impl Timestamps {
     pub(crate) fn new(offset: u32) -> Self {
         Self {
             offset,
-            first: None,
+            sent: None,
             owed: None,
         }
     }
 
     /// The option to send now (RFC 4340, section 13.1).
     pub(crate) fn stamp(&mut self, now: Instant) -> DccpOption<'static> {
-        self.first.get_or_insert(now);
+        let first = self.sent.map_or(now, |(first, _)| first);
+        self.sent = Some((first, now));
         DccpOption::Timestamp(self.value(now))
     }
 
@@ -69,17 +70,25 @@ impl Timestamps {
     }
 
     /// The round trip that an echo of ours tells, or `None` if it cannot be true.
+    ///
+    /// The time for which the peer says that it held the timestamp is not subtracted: this sample
+    /// decides the first rate, alone, and is taken in the handshake, whose packets are answered at
+    /// once. So nobody makes it shorter than it was, and who does hold one makes it longer.
     pub(crate) fn round_trip(
         &self,
         now: Instant,
         echoed: u32,
         elapsed: Option<u32>,
     ) -> Option<Duration> {
-        let age = now.saturating_since(self.first?);
+        let (first, last) = self.sent?;
         let ago = self.value(now).wrapping_sub(echoed);
-        let trip = ago.checked_sub(elapsed.unwrap_or(0))?;
-        let trip = Duration::from_nanos(u64::from(trip) * TICK_NS);
-        (trip <= age + Duration::from_nanos(TICK_NS)).then_some(trip)
+        // It cannot have been held for longer than it was away.
+        ago.checked_sub(elapsed.unwrap_or(0))?;
+        let trip = Duration::from_nanos(u64::from(ago) * TICK_NS);
+        let tick = Duration::from_nanos(TICK_NS);
+        let was_sent =
+            trip <= now.saturating_since(first) + tick && trip + tick >= now.saturating_since(last);
+        was_sent.then_some(trip)
     }
 
     fn value(&self, now: Instant) -> u32 {
@@ -119,8 +128,8 @@ mod tests {
         assert_eq!(stamps.echo(ms(8)), None);
     }
 
-    /// A round trip is the time since the stamp less the time it was held, across the wrap of
-    /// the clock; what would be negative or older than the connection is no sample.
+    /// A round trip is the time since the stamp, whatever the peer says of the time it was held, across
+    /// the wrap of the clock; what would be negative, or was never sent, is no sample.
     #[test]
     fn round_trips_are_believable_or_dropped() {
         let mut stamps = Timestamps::new(u32::MAX - 100);
@@ -128,7 +137,7 @@ mod tests {
             panic!("a timestamp");
         };
         let trip = stamps.round_trip(ms(11), sent, Some(400));
-        assert_eq!(trip, Some(Duration::from_millis(6)));
+        assert_eq!(trip, Some(Duration::from_millis(10)));
         assert_eq!(stamps.round_trip(ms(11), sent, Some(1_001)), None);
         assert_eq!(stamps.round_trip(ms(11), sent.wrapping_sub(5), None), None);
         assert_eq!(

@@ -54,9 +54,10 @@ impl Connection {
         let floor_passed = self.ack_floor.is_none_or(|floor| floor <= now);
         let feedback = self.feedback_due(now);
         let overdue = floor_passed && is_due(feedback, now);
-        let data = self.is_data_permitted(now);
-        if data {
-            self.skip_number();
+        let mut data = self.is_data_permitted(now);
+        if data && self.skip_number(now) {
+            // Where packets are paced the number takes the place of one.
+            data = self.is_data_permitted(now);
         }
         // RFC 4340, 4.3 and 8.1.5: in PARTOPEN every packet acknowledges. An NDP Count rides on a
         // DataAck, so that all Data packets have heads of one length.

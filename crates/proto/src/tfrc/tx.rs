@@ -1,5 +1,6 @@
 //! The sending half of CCID 3 and CCID 4.
 
+mod checks;
 mod counter;
 mod departures;
 mod host;
@@ -15,11 +16,13 @@ use fairwire_cc::{Controller, Feedback, Flight, Gauges, Permit, TfrcReport};
 use fairwire_units::{Duration, Instant, Rate};
 use fairwire_wire::{Packet, RTT_TOO_LARGE, Seq, SeqNo};
 
+use self::checks::{Checks, Measure};
 use self::counter::WindowCounter;
 use self::host::Host;
-use self::report::Report;
+use self::report::{Intervals, Report};
 use self::reported::ReportedIntervals;
-use self::sent::SentPackets;
+use self::sent::{SentPacket, SentPackets};
+use super::profile::NOMINAL;
 use super::{DEFAULT_RTT, Profile};
 use crate::config::Ccid3Config;
 use crate::half::{HostNews, Sent, Told, Tx};
@@ -36,6 +39,12 @@ pub(crate) struct TfrcTx {
     loss_event_rate: bool,
     /// Sequence and acknowledgement number of the newest feedback.
     newest_feedback: Option<(SeqNo, Seq)>,
+    profile: Profile,
+    equation: Equation,
+    /// Where reports are held against what was sent.
+    checks: Option<Box<Checks>>,
+    /// Was the peer caught in a lie since the newest feedback?
+    is_caught: bool,
 }
 
 impl TfrcTx {
@@ -58,11 +67,58 @@ impl TfrcTx {
             host: Host::default(),
             loss_event_rate,
             newest_feedback: None,
+            profile,
+            equation: equation(config),
+            checks: None,
+            is_caught: false,
         };
         if let Some(rtt) = rtt {
             half.on_rtt_sample(now, rtt);
         }
         half
+    }
+
+    /// It holds reports against what was sent.
+    pub(crate) fn checking_reports(mut self) -> Self {
+        let mut checks = Checks::new();
+        if let Some(rtt) = self.controller.rtt() {
+            checks.trips().on_measured(rtt);
+        }
+        self.checks = Some(Box::new(checks));
+        self
+    }
+
+    fn rtt(&self) -> Duration {
+        self.controller.rtt().unwrap_or(DEFAULT_RTT)
+    }
+
+    /// How many packets the rate lets leave in a round trip.
+    fn packets_in_rtt(&self) -> f64 {
+        self.controller.rate_bytes_per_s() * self.rtt().as_secs_f64()
+            / self.controller.segment_size()
+    }
+
+    fn measure(&self) -> Measure {
+        Measure {
+            equation: self.equation,
+            // RFC 4828, 1: for small packets the nominal size.
+            size: if self.profile.is_small() {
+                f64::from(NOMINAL)
+            } else {
+                self.controller.segment_size()
+            },
+            rtt: self.rtt(),
+        }
+    }
+
+    /// The peer's reports about packets before `seq` are not believed any more, whether it was caught in
+    /// a lie or has forgotten its losses: the rate begins again with that of a new connection.
+    fn begin_anew(&mut self, seq: Seq) {
+        let measure = self.measure();
+        // RFC 5348, 4.2: four packets in a round trip.
+        let first_rate = 4.0 * measure.size / measure.rtt.as_secs_f64().max(1e-6);
+        self.intervals.begin_anew(seq, measure.interval(first_rate));
+        self.is_caught = true;
     }
 
     fn flight_with(&self, waiting: u32) -> Flight {
@@ -81,19 +137,67 @@ impl TfrcTx {
 
     /// The loss event rate that `report` tells of, and whether it tells of new events; `None` if
     /// it is not feedback.
-    fn loss(&mut self, report: &Report, ackno: Seq) -> Option<(f64, bool)> {
-        let rtt = self.controller.rtt().unwrap_or(DEFAULT_RTT);
-        let intervals = report.intervals.map(|told| self.host.cut(ackno, &told));
+    fn loss(&mut self, now: Instant, report: &Report, ackno: Seq) -> Option<(f64, bool)> {
+        let rtt = self.rtt();
+        let intervals = self.possible(now, report, ackno);
+        let intervals = intervals.map(|told| self.host.cut(ackno, &told));
         if let Some(intervals) = intervals.as_ref()
             && let Some(told) = self.intervals.observe(ackno, intervals, rtt)
         {
             return Some(told);
+        }
+        if self.checks.as_ref().is_some_and(|c| c.tells_intervals()) {
+            // RFC 4342, 6: they belong on every report of a receiver that sends them. One without them,
+            // or with some that contradict themselves, has something to hide.
+            return None;
         }
         // RFC 4342, 6, asks for Loss Intervals. Where Loss Event Rate was negotiated that option
         // serves as well: the Linux kernel sends no other. That rate rises with loss events alone.
         let rate = report.loss_event_rate.filter(|_| self.loss_event_rate)?;
         let rises = self.controller.gauges().p.is_some_and(|p| rate > p);
         Some((rate, rises))
+    }
+}
+
+impl TfrcTx {
+    /// The intervals of a report as far as they can be true.
+    fn possible(&mut self, now: Instant, report: &Report, ackno: Seq) -> Option<Intervals> {
+        let told = report.intervals?;
+        let measure = self.measure();
+        let Some(checks) = &mut self.checks else {
+            return Some(told);
+        };
+        let checked = checks.check(now, ackno, &told, measure);
+        if let Some(seq) = checked.void {
+            self.begin_anew(seq);
+        }
+        Some(checked.intervals)
+    }
+
+    /// The round trip that a report on `acked` tells of.
+    fn sample(&mut self, now: Instant, acked: SentPacket, held: Duration) -> Option<Duration> {
+        // A peer cannot have held the packet longer than we waited: then there is no sample.
+        let waited = now.saturating_since(acked.at);
+        if held > waited {
+            return None;
+        }
+        let Some(checks) = &mut self.checks else {
+            return Some(waited - held);
+        };
+        let next = self.sent.oldest_left();
+        let apart = next.map(|next| next.saturating_since(acked.at));
+        Some(checks.trips().sample(waited, held, apart))
+    }
+
+    /// The receive rate of a report on `acked`, as far as it can be true.
+    fn receive_rate(&mut self, now: Instant, acked: Option<SentPacket>, told: u32) -> f64 {
+        let told = f64::from(told);
+        match (&mut self.checks, self.controller.rtt()) {
+            (Some(checks), Some(rtt)) => {
+                checks.receive_rate(told, acked.map_or(now, |acked| acked.at), rtt)
+            }
+            _ => told,
+        }
     }
 }
 
@@ -120,9 +224,32 @@ impl Tx for TfrcTx {
         self.sent
             .push(sent.seq, now, sent.data, self.counter.value());
         self.intervals.on_sent(sent.seq, now);
+        if self.checks.is_some() {
+            let rtt = self.rtt();
+            if let Some(checks) = &mut self.checks {
+                checks.on_sent(now, sent.seq, sent.data, rtt);
+            }
+        }
         if let Some(size) = sent.data {
             let flight = self.flight_with(waiting);
             self.controller.on_sent(now, flight, size);
+        }
+    }
+
+    fn skips_of_256(&self) -> u16 {
+        let Some(checks) = &self.checks else {
+            return 0;
+        };
+        checks.skips_of_256(self.packets_in_rtt())
+    }
+
+    fn on_skipped(&mut self, now: Instant, seq: Seq) {
+        // RFC 4342, 9: a packet that is not sent. It has its time, or the gap would tell that nothing
+        // was lost in it.
+        self.controller.on_skipped(now);
+        self.intervals.on_sent(seq, now);
+        if let Some(checks) = &mut self.checks {
+            checks.on_skipped(seq);
         }
     }
 
@@ -144,6 +271,11 @@ impl Tx for TfrcTx {
         if let Some(acked) = acked {
             self.counter.on_acknowledged(acked.counter);
         }
+        if let Some(checks) = &mut self.checks
+            && let Some(void) = checks.on_ack(ackno)
+        {
+            self.begin_anew(void);
+        }
         let report = Report::read(packet.options);
         let Some(x_recv) = report.receive_rate else {
             return;
@@ -151,21 +283,22 @@ impl Tx for TfrcTx {
         if !self.is_news(packet.seq, ackno) {
             return;
         }
-        let Some((p, new_loss)) = self.loss(&report, ackno) else {
+        let x_recv = self.receive_rate(now, acked, x_recv);
+        let rtt = acked.and_then(|acked| self.sample(now, acked, report.elapsed));
+        let told_loss = self.loss(now, &report, ackno);
+        // RFC 4340, 12.3: whoever goes on lying is left.
+        told.aggression |= self.checks.as_ref().is_some_and(|c| c.is_aggression());
+        let Some((p, new_loss)) = told_loss else {
             return;
         };
+        let new_loss = new_loss || std::mem::take(&mut self.is_caught);
         self.newest_feedback = Some((packet.seq, ackno));
         told.progress = true;
         told.loss_events += u32::from(new_loss);
-        let rtt = acked.and_then(|acked| {
-            // A peer cannot have held the packet longer than we waited: then there is no sample.
-            let waited = now.saturating_since(acked.at);
-            (report.elapsed <= waited).then(|| waited - report.elapsed)
-        });
         let feedback = Feedback {
             rtt,
             tfrc: Some(TfrcReport {
-                x_recv: f64::from(x_recv),
+                x_recv,
                 p,
                 new_loss,
                 covers_until: acked.map(|acked| acked.at),
@@ -191,6 +324,9 @@ impl Tx for TfrcTx {
     }
 
     fn on_rtt_sample(&mut self, now: Instant, rtt: Duration) {
+        if let Some(checks) = &mut self.checks {
+            checks.trips().on_measured(rtt);
+        }
         let feedback = Feedback {
             rtt: Some(rtt),
             ..Feedback::default()
@@ -232,8 +368,7 @@ impl Tx for TfrcTx {
     }
 
     fn packets_per_rtt(&self) -> u64 {
-        let rtt = self.controller.rtt().unwrap_or(DEFAULT_RTT).as_secs_f64();
-        let packets = self.controller.rate_bytes_per_s() * rtt / self.controller.segment_size();
+        let packets = self.packets_in_rtt();
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,

@@ -37,6 +37,9 @@ pub(crate) struct Sender {
 impl Sender {
     /// Opens a connection over a path of 100 ms and waits until all is said that belongs to it.
     pub(crate) fn open(config: Config, payload: usize) -> Self {
+        // The tables report what no receiver would: each row is one rule by itself.
+        let mut config = config;
+        config.check_feedback = false;
         let end = |secret| Endpoint::new(EndpointConfig::default(), [secret; 32]);
         let mut ends = [end(1), end(2)];
         let mut now = Instant::START + Duration::from_secs(1);

@@ -64,6 +64,13 @@ impl Intervals {
         &self.newest_first[..self.len]
     }
 
+    /// The oldest interval has so many data packets.
+    pub(super) fn set_oldest_data_length(&mut self, packets: u32) {
+        if let Some(oldest) = self.newest_first[..self.len].last_mut() {
+            oldest.data_length = packets;
+        }
+    }
+
     /// How many packets of interval `index` were lost or marked.
     pub(super) fn drops(&self, index: usize) -> u32 {
         let all = self.as_slice().get(index).map_or(0, |i| i.loss_length);

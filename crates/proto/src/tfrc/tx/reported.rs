@@ -68,6 +68,20 @@ impl ReportedIntervals {
         }
     }
 
+    /// Nothing that was reported before packet `seq` counts any more: a loss event begins with it, and
+    /// each interval before it was no longer than `most` packets, or than they are on average now if
+    /// that is less.
+    pub(super) fn begin_anew(&mut self, seq: Seq, most: f64) {
+        let p = self.average.p();
+        let length = if p > 0.0 { most.min(1.0 / p) } else { most };
+        self.average = self.empty;
+        self.average.begin_first(length);
+        for i in 2..COUNTED {
+            self.average.set(i, length);
+        }
+        self.newest_start = Some(seq);
+    }
+
     /// Packet `seq` leaves now.
     pub(super) fn on_sent(&mut self, seq: Seq, now: Instant) {
         if let Some(small) = &mut self.small {

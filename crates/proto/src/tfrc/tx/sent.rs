@@ -120,6 +120,11 @@ impl SentPackets {
             .map(|packet| (packet.seq, packet.counter))
     }
 
+    /// When the oldest packet that is not acknowledged left.
+    pub(super) fn oldest_left(&self) -> Option<Instant> {
+        self.packets.front().map(|packet| packet.at)
+    }
+
     /// The packet with number `ackno`, if it is the newest one acknowledged.
     pub(super) fn acknowledged(&self, ackno: Seq) -> Option<SentPacket> {
         self.acknowledged.filter(|packet| packet.seq == ackno)

@@ -1,0 +1,263 @@
+//! Receivers that lie: rewriters of what an honest one says.
+
+use std::collections::VecDeque;
+
+use fairwire_units::{Duration, Instant};
+use fairwire_wire::{
+    AckCell, CellState, DccpOption, Encoder, HeadBuf, Kind, LossInterval, NO_LOSS, Packet, Seq,
+    option_type,
+};
+
+/// What a receiver lies about.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Lie {
+    /// Nothing was ever lost.
+    NoLoss,
+    /// Every second loss event never was.
+    HalfTheLosses,
+    /// Nothing was lost of what is told, which goes back by one packet.
+    ShortMemory,
+    /// Each loss makes it forget all before.
+    Amnesia,
+    /// More is received than the field can tell.
+    Rate,
+    /// It held the packet for nearly the whole round trip.
+    Elapsed,
+    /// Each loss interval is as long as the field can tell.
+    LongIntervals,
+    /// Packets that are on their way have come.
+    Early,
+    /// No losses, the highest rate, the shortest round trip.
+    Everything,
+}
+
+/// A receiver's liar.
+pub(crate) struct Liar {
+    lie: Option<Lie>,
+    first: Option<Seq>,
+    newest: Option<Seq>,
+    /// What was acknowledged when.
+    lately: VecDeque<(Instant, Seq)>,
+    forgot: Option<Seq>,
+}
+
+/// The largest number of packets that an interval's lossless part has room for.
+const LONGEST: u32 = (1 << 24) - 1;
+/// One way.
+const WAY: Duration = Duration::from_millis(30);
+/// The path is 60 ms long: in units of 10 microseconds a little less.
+const HELD: u32 = 5_900;
+
+impl Liar {
+    pub(crate) fn new(lie: Option<Lie>) -> Self {
+        Self {
+            lie,
+            first: None,
+            newest: None,
+            lately: VecDeque::new(),
+            forgot: None,
+        }
+    }
+
+    /// What it tells instead of `head`.
+    pub(crate) fn tell(&mut self, now: Instant, head: &[u8], payload: usize) -> Vec<u8> {
+        let honest = head.to_vec();
+        let Some(lie) = self.lie else {
+            return honest;
+        };
+        let packet = Packet::decode_head(head, payload).expect("we send what we can read");
+        let Kind::Ack { ack } = packet.kind else {
+            return honest;
+        };
+        let ackno = ack.extend(Seq::ZERO);
+        self.first.get_or_insert(ackno);
+        let ahead = self.ahead(lie, now, ackno);
+        let mut buf = HeadBuf::new();
+        let kind = Kind::Ack {
+            ack: ackno.add(ahead).into(),
+        };
+        let mut encoder = Encoder::new(&mut buf, packet.ports, packet.seq, &kind, 0, 0);
+        if matches!(lie, Lie::Elapsed | Lie::Everything) {
+            let has_vector = packet.options.iter().any(|raw| {
+                matches!(
+                    raw.option_type,
+                    option_type::ACK_VECTOR_0 | option_type::ACK_VECTOR_1
+                )
+            });
+            if has_vector {
+                encoder
+                    .option(&DccpOption::ElapsedTime(HELD))
+                    .expect("room");
+            }
+        }
+        for raw in packet.options {
+            let option = raw.decode().expect("we send what we can read");
+            self.rewrite(lie, ackno, ahead, &option, &mut encoder);
+        }
+        encoder.finish().as_slice().to_vec()
+    }
+
+    /// How many packets it acknowledges before they come: as many as came in the last thirty
+    /// milliseconds, as that is how far away the sender is.
+    fn ahead(&mut self, lie: Lie, now: Instant, ackno: Seq) -> u64 {
+        if lie != Lie::Early {
+            return 0;
+        }
+        self.lately.push_back((now, ackno));
+        while self.lately.front().is_some_and(|&(at, _)| now - at > WAY) {
+            self.lately.pop_front();
+        }
+        let oldest = self.lately.front().map_or(ackno, |&(_, seq)| seq);
+        let told = self.newest.unwrap_or(ackno);
+        let newest = Seq::max(ackno.add(oldest.distance(ackno)), told);
+        self.newest = Some(newest);
+        ackno.distance(newest)
+    }
+
+    fn rewrite(
+        &mut self,
+        lie: Lie,
+        ackno: Seq,
+        ahead: u64,
+        option: &DccpOption<'_>,
+        encoder: &mut Encoder<'_>,
+    ) {
+        let hides = matches!(lie, Lie::NoLoss | Lie::Everything);
+        match option {
+            DccpOption::ReceiveRate(rate) if *rate > 0 => {
+                let most = matches!(lie, Lie::Rate | Lie::Everything);
+                let rate = if most { u32::MAX } else { *rate };
+                encoder
+                    .option(&DccpOption::ReceiveRate(rate))
+                    .expect("room");
+            }
+            DccpOption::ElapsedTime(_) if matches!(lie, Lie::Elapsed | Lie::Everything) => {
+                encoder
+                    .option(&DccpOption::ElapsedTime(HELD))
+                    .expect("room");
+            }
+            DccpOption::LossEventRate(_) if hides => {
+                encoder
+                    .option(&DccpOption::LossEventRate(NO_LOSS))
+                    .expect("room");
+            }
+            DccpOption::LossIntervals { skip, intervals } => {
+                let told: Vec<_> = intervals.iter().collect();
+                let told = self.intervals(lie, ackno, ahead, told);
+                encoder.loss_intervals(*skip, told).expect("room");
+            }
+            DccpOption::AckVector { nonce: _, cells } => {
+                let mut told = Vec::new();
+                if ahead > 0 {
+                    let early = AckCell::new(CellState::Received, 1);
+                    told.extend((0..ahead).map(|_| early));
+                }
+                let mut seq = ackno;
+                for cell in cells.iter() {
+                    for _ in 0..cell.run() {
+                        let lost = cell.state() != CellState::Received;
+                        let hidden = hides || (lie == Lie::HalfTheLosses && is_hidden(seq));
+                        let state = if lost && hidden {
+                            CellState::Received
+                        } else {
+                            cell.state()
+                        };
+                        told.push(AckCell::new(state, 1));
+                        seq = seq.prev();
+                    }
+                }
+                encoder.ack_vector(join(&told)).expect("room");
+            }
+            other => encoder.option(other).expect("room"),
+        }
+    }
+
+    fn intervals(
+        &mut self,
+        lie: Lie,
+        ackno: Seq,
+        ahead: u64,
+        told: Vec<LossInterval>,
+    ) -> Vec<LossInterval> {
+        let first = self.first.expect("set before");
+        let lossless = |packets: u64| LossInterval {
+            lossless_length: u32::try_from(packets).expect("few"),
+            ..LossInterval::default()
+        };
+        let losses = told.iter().any(|interval| interval.loss_length > 0);
+        match lie {
+            Lie::NoLoss | Lie::Everything => vec![lossless(first.distance(ackno) + 1)],
+            Lie::ShortMemory if losses => vec![lossless(1)],
+            Lie::Amnesia if losses => {
+                let since = ackno.next().sub(u64::from(told[0].lossless_length));
+                let forgot = Seq::max(self.forgot.unwrap_or(since), since);
+                self.forgot = Some(forgot);
+                vec![lossless(forgot.distance(ackno.next()))]
+            }
+            Lie::LongIntervals if losses => {
+                let long = |interval: &LossInterval| LossInterval {
+                    lossless_length: LONGEST,
+                    data_length: LONGEST,
+                    ..*interval
+                };
+                told.iter().map(long).collect()
+            }
+            Lie::HalfTheLosses => half(ackno, &told),
+            Lie::Early => {
+                let mut told = told;
+                told[0].lossless_length += u32::try_from(ahead).expect("few");
+                told[0].data_length += u32::try_from(ahead).expect("few");
+                told
+            }
+            _ => told,
+        }
+    }
+}
+
+/// Is a loss of this packet hidden? Half of them are, always the same.
+fn is_hidden(seq: Seq) -> bool {
+    seq.get().wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 63 == 1
+}
+
+/// Joins each second interval to the one before it.
+fn half(ackno: Seq, told: &[LossInterval]) -> Vec<LossInterval> {
+    let mut kept: Vec<LossInterval> = Vec::new();
+    let mut end = ackno.next();
+    let mut hidden: Option<LossInterval> = None;
+    for interval in told {
+        let mut interval = *interval;
+        let start = end
+            .sub(u64::from(interval.lossless_length))
+            .sub(u64::from(interval.loss_length));
+        if let Some(newer) = hidden.take() {
+            interval.lossless_length += newer.lossless_length + newer.loss_length;
+            interval.data_length += newer.data_length;
+        }
+        if interval.loss_length > 0 && is_hidden(start) {
+            hidden = Some(interval);
+        } else {
+            kept.push(interval);
+        }
+        end = start;
+    }
+    // The oldest stays as it is: nobody knows what came before it.
+    kept.extend(hidden);
+    kept
+}
+
+/// The same with longer runs.
+fn join(cells: &[AckCell]) -> Vec<AckCell> {
+    let mut joined: Vec<AckCell> = Vec::new();
+    for cell in cells {
+        match joined.last_mut() {
+            Some(last)
+                if last.state() == cell.state()
+                    && u16::from(last.run()) + u16::from(cell.run()) <= 64 =>
+            {
+                *last = AckCell::new(last.state(), last.run() + cell.run());
+            }
+            _ => joined.push(*cell),
+        }
+    }
+    joined
+}
