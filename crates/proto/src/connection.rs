@@ -212,6 +212,8 @@ pub(crate) struct Connection {
     response_limit: usize,
     /// In REQUEST: the Sync of a peer that still has an older connection on our flow.
     older_peer: Option<Seq>,
+    /// In REQUEST: the first of our own Requests that came back.
+    echoed: Option<Seq>,
     /// The first number sent in OPEN by a server: until it is acknowledged, the client may still
     /// be in PARTOPEN.
     confirm_from: Option<Seq>,
@@ -283,6 +285,7 @@ impl Connection {
             handshake_sent: None,
             response_limit: usize::MAX,
             older_peer: None,
+            echoed: None,
             confirm_from: None,
             peer_from: Seq::ZERO,
             own_since: Since::default(),

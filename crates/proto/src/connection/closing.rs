@@ -195,6 +195,7 @@ impl Connection {
         let reason = match self.state {
             // RFC 4340, 8.1.1: the Reset cleans up what a Request may have left behind.
             State::Invited | State::Listen1 => CloseReason::ConnectTimeout,
+            State::Request if self.echoed.is_some() => CloseReason::Echoed,
             State::Request => self.unreached.timeout_reason(),
             State::CloseReq | State::Closing => CloseReason::CloseTimeout,
             // RFC 4340, 8.1.3 and 8.1.5: the handshake was never completed.

@@ -204,17 +204,23 @@ impl Connection {
         }
     }
 
-    /// A Request with number `seq` came from where our Requests go. If it is one of them, no DCCP is
-    /// there: the attempt is over.
+    /// A Request with number `seq` came from where our Requests go. True if it is one of them.
+    ///
+    /// One that comes back may be somebody's trick while the server answers, too. Two of them are a
+    /// service that sends everything back: then the attempt is over.
     pub(crate) fn on_echo(&mut self, ctx: &mut Context<'_>, seq: Seq) -> bool {
         let ours = self.state == State::Request
             && self.stats.packets_sent > 0
             && seq.in_window(self.sequence.iss, self.sequence.gss);
-        if ours {
+        if !ours {
+            return false;
+        }
+        let first = *self.echoed.get_or_insert(seq);
+        if first != seq {
             // A Reset would only come back.
             self.end(ctx, CloseReason::Echoed, false);
         }
-        ours
+        true
     }
 
     /// Step 10: the Response has arrived.

@@ -55,6 +55,8 @@ fn finding_2_a_stated_round_trip_of_a_microsecond() {
         config.send_ccids = vec![ccid];
         config.receive_ccids = vec![ccid];
         config.send_rtt_estimate = true;
+        // Nothing but what the packets cause.
+        config.keep_alive = None;
         let mut pair = Pair::new();
         let (client, server) = pair.open(config.clone(), config);
         pair.ends[0].send(pair.now, client, data(100)).unwrap();

@@ -67,7 +67,10 @@ fn run(ending: Ending, schedule: &Schedule, met: &mut Met) -> usize {
         *place += 1;
         faults.get(&(*place - 1)).copied()
     });
-    let client = pair.connect(Config::default(), Config::default());
+    // Keep-alive would hide who waits for ever.
+    let mut config = Config::default();
+    config.keep_alive = None;
+    let client = pair.connect(config.clone(), config);
     let begun = pair.now;
     let mut apps = Apps::new(ending, client);
     if ending == Ending::Early {
