@@ -7,7 +7,8 @@
 //!
 //! # Calls, in order
 //! 1. For each valid packet: [`Negotiation::begin_packet`], then [`Negotiation::handle`] for each
-//!    Change and Confirm in it. An [`Handled::Agreed`] says which value is in force now.
+//!    Change and Confirm in it, then [`Negotiation::end_packet`]. An [`Handled::Agreed`] says which
+//!    value is in force now.
 //! 2. For each packet to send: [`Negotiation::write`] writes what is due into its options.
 //! 3. [`Negotiation::next_timeout`] says when a packet is wanted just for negotiation.
 //! 4. When the handshake is over: [`Negotiation::on_open`].
@@ -102,6 +103,10 @@ struct Arriving {
 }
 
 /// One connection's feature negotiation.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent facts about one negotiation"
+)]
 #[derive(Clone, Debug)]
 pub(crate) struct Negotiation {
     role: Role,
@@ -129,6 +134,8 @@ pub(crate) struct Negotiation {
     ccid_changed: [bool; 2],
     /// By [`Location`]: may the CCID not change now (RFC 4340, 10.5)?
     ccid_locked: [bool; 2],
+    /// Did an option change what our wishes follow, since they last did?
+    stale: bool,
 }
 
 impl Negotiation {
@@ -149,6 +156,7 @@ impl Negotiation {
             ccid_agreed: [false; 2],
             ccid_changed: [false; 2],
             ccid_locked: [false; 2],
+            stale: false,
         };
         this.wish_from(config);
         this

@@ -8,6 +8,7 @@ use super::sequence::INITIAL_WINDOW;
 use super::{Connection, Context, State};
 use crate::ccid::{self, Ccid};
 use crate::feature::{Handled, Location, Negotiation};
+use crate::work;
 
 /// Answers that every packet needs, kept at hand.
 #[expect(
@@ -43,6 +44,8 @@ pub(super) struct Agreed {
     pub(super) receive: Option<&'static Ccid>,
     /// When a packet is wanted for negotiation.
     pub(super) due: Option<Instant>,
+    /// Did the packet in hand change what negotiation says?
+    pub(super) is_stale: bool,
 }
 
 impl Agreed {
@@ -65,14 +68,16 @@ impl Agreed {
             send: row(Location::Local),
             receive: row(Location::Remote),
             due: None,
+            is_stale: false,
         }
     }
 }
 
 impl Connection {
-    /// Reads anew what negotiation says; after every option of it and whenever it was asked for
-    /// something or wrote something.
+    /// Reads anew what negotiation says; after a packet with options of it and whenever it was asked
+    /// for something or wrote something.
     pub(super) fn refresh_agreed(&mut self) {
+        work::step();
         let due = self.negotiation.next_timeout(self.rtt());
         self.agreed = Agreed {
             due,
@@ -121,9 +126,12 @@ impl Connection {
             }
             _ => {}
         }
-        self.refresh_agreed();
         if feature == Feature::Ccid && self.state >= State::PartOpen {
-            self.follow_ccid(ctx, seq, location);
+            let followed = self.ccids.follow(location);
+            if !(followed && self.has_half(location, value)) {
+                self.refresh_agreed();
+                self.follow_ccid(ctx, seq, location);
+            }
         }
     }
 

@@ -15,6 +15,7 @@ use crate::ccid::{self, Ccid, Setup};
 use crate::endpoint::ChangeCcidError;
 use crate::event::{Direction, Event};
 use crate::feature::Location;
+use crate::work;
 
 /// What a connection knows of its changes of CCID; one entry for each [`Location`].
 #[derive(Debug, Default)]
@@ -23,6 +24,20 @@ pub(super) struct CcidChanges {
     asked: [bool; 2],
     /// When the CCID last changed in mid-connection.
     changed_at: [Option<Instant>; 2],
+    /// Did an option of the packet in hand agree on it?
+    followed: [bool; 2],
+}
+
+impl CcidChanges {
+    /// Another packet is in hand.
+    pub(super) fn begin_packet(&mut self) {
+        self.followed = [false; 2];
+    }
+
+    /// An option agrees on the CCID at a location. Did another one of the same packet?
+    pub(super) fn follow(&mut self, location: Location) -> bool {
+        std::mem::replace(&mut self.followed[location as usize], true)
+    }
 }
 
 /// From which number on packets concern the halves of now; all of them while nothing changed.
@@ -153,7 +168,18 @@ impl Connection {
             }
         }
         self.ccids.changed_at[location as usize] = Some(ctx.now);
+        // RFC 4340, 10.5: nor does another option of the same packet change it again.
+        self.negotiation.lock_ccid(location, true);
         self.tell_ccid(ctx, location);
+    }
+
+    /// Is the half of this location there, with CCID `number`?
+    pub(super) fn has_half(&self, location: Location, number: u64) -> bool {
+        let has = match location {
+            Location::Local => self.stats.send_ccid,
+            Location::Remote => self.stats.receive_ccid,
+        };
+        has.map(u64::from) == Some(number)
     }
 
     /// Keeps the round trip that the sending half knows, when that half goes.
@@ -192,6 +218,7 @@ impl Connection {
     }
 
     fn make_sender(&mut self, ctx: &mut Context<'_>, row: &Ccid) {
+        work::step();
         let mut tx = (row.sender)(ctx.now, self.setup());
         let (feature, here) = (Feature::AckRatio, Location::Local);
         let ratio = self.negotiation.current(feature, here);
@@ -206,6 +233,7 @@ impl Connection {
 
     /// A receiving half for packets from `first` on.
     pub(super) fn make_receiver(&mut self, now: Instant, row: &Ccid, first: Seq) {
+        work::step();
         self.peer_from = first;
         let mut rx = (row.receiver)(now, self.setup());
         let (feature, there) = (Feature::AckRatio, Location::Remote);

@@ -1,9 +1,11 @@
 //! What the options of a valid packet do (RFC 4340, section 5.8; step 8 of section 8.5).
 
+use fairwire_wire::feature::Feature;
 use fairwire_wire::{DccpOption, Packet, PacketType, RawOption, ResetCode, Seq, option_type};
 
 use super::{Connection, Context};
-use crate::feature::{Fatal, Handled};
+use crate::ccid;
+use crate::feature::{Fatal, Handled, Location};
 
 /// Reset 6 for an option that had to be processed and was not (RFC 4340, section 5.8.2).
 fn mandatory_error(option: RawOption<'_>) -> Fatal {
@@ -32,7 +34,27 @@ fn bad_rtt_estimate(option: RawOption<'_>) -> Fatal {
 impl Connection {
     /// Is this the type of the RTT Estimates that the peer agreed to send?
     fn reads_rtt_estimates(&self, option_type: u8) -> bool {
-        option_type == option_type::RTT_ESTIMATE && self.agreed.peer_rtt_estimates
+        let agreed = || {
+            if self.agreed.is_stale {
+                // An option before it in the same packet may have agreed on it.
+                let (feature, there) = (Feature::SendRttEstimate, Location::Remote);
+                return self.negotiation.is_on(feature, there);
+            }
+            self.agreed.peer_rtt_estimates
+        };
+        option_type == option_type::RTT_ESTIMATE && agreed()
+    }
+
+    /// Do the CCIDs in force read options of this type?
+    fn is_of_ccids(&self, option_type: u8) -> bool {
+        let (mut send, mut receive) = (self.agreed.send, self.agreed.receive);
+        if self.agreed.is_stale {
+            // An option before it in the same packet may have agreed on them.
+            let row = |location| self.negotiation.ccid(location).and_then(ccid::row);
+            (send, receive) = (row(Location::Local), row(Location::Remote));
+        }
+        send.is_some_and(|ccid| ccid.sender_reads(option_type))
+            || receive.is_some_and(|ccid| ccid.receiver_reads(option_type))
     }
 
     /// Processes the options in order. Gives the NDP Count, if there is one.
@@ -52,10 +74,27 @@ impl Connection {
         self.negotiation
             .begin_packet(packet_type, seq, ack, gsr, gss);
         self.reported.begin_packet();
+        self.ccids.begin_packet();
         self.dropped.data_checksum = None;
         if self.gives_cookies(packet_type, seq) {
             self.cookies.clear();
         }
+        let processed = self.process_each(ctx, packet, seq);
+        self.negotiation.end_packet();
+        if self.agreed.is_stale {
+            self.refresh_agreed();
+            self.note_ccids(ctx);
+        }
+        processed
+    }
+
+    fn process_each(
+        &mut self,
+        ctx: &mut Context<'_>,
+        packet: &Packet<'_>,
+        seq: Seq,
+    ) -> Result<Option<u64>, Fatal> {
+        let packet_type = packet.packet_type();
         let mut ndp_count = None;
         let mut mandatory = false;
         let mut options = packet.options.iter();
@@ -132,9 +171,9 @@ impl Connection {
                 // Whether a Mandatory one was understood is asked in there.
                 let handled = self.negotiation.handle(option, mandatory)?;
                 if handled != Handled::Ignored {
-                    self.refresh_agreed();
                     self.apply(ctx, seq, handled);
-                    self.note_ccids(ctx);
+                    // Read anew once for a packet, when all its options are processed.
+                    self.agreed.is_stale = true;
                 }
                 Ok(true)
             }
@@ -184,15 +223,7 @@ impl Connection {
             // The sending half reads it where it wants it.
             DccpOption::ElapsedTime(_) => Ok(true),
             // RFC 4340, 10.3: before the CCIDs are agreed, what is theirs is not understood.
-            _ => {
-                let by_sender = self
-                    .agreed
-                    .send
-                    .is_some_and(|ccid| ccid.sender_reads(raw.option_type));
-                let receiver = self.agreed.receive;
-                let by_receiver = receiver.is_some_and(|ccid| ccid.receiver_reads(raw.option_type));
-                Ok(by_sender || by_receiver)
-            }
+            _ => Ok(self.is_of_ccids(raw.option_type)),
         }
     }
 }

@@ -12,6 +12,18 @@ const W_MAX: u64 = (1 << 46) - 1;
 /// The CCIDs whose own features are known: the same in both (RFC 5622, section 8).
 const CCIDS_WITH_FEATURES: [u8; 2] = [3, 4];
 
+/// Is it a feature for which what we want follows from the CCIDs?
+fn follows_ccid(number: u8) -> bool {
+    [
+        Feature::SendAckVector,
+        Feature::SendNdpCount,
+        Feature::SendRttEstimate,
+        Feature::SendLossEventRate,
+    ]
+    .map(Feature::number)
+    .contains(&number)
+}
+
 /// A Change or Confirm, with everything that its handling needs.
 #[derive(Clone, Copy, Debug)]
 struct Incoming<'a> {
@@ -98,7 +110,11 @@ impl Negotiation {
             value,
             mandatory,
         };
+        if follows_ccid(number) {
+            self.settle_wishes();
+        }
         let ccid = self.current(Feature::Ccid, location);
+        let before = self.bears_on_wishes(number, location);
         let handled = match self.known(number, location) {
             None => self.handle_unknown(incoming, is_change),
             Some(feature) if is_change => self.handle_change(feature, incoming),
@@ -106,14 +122,37 @@ impl Negotiation {
         }?;
         if self.open && self.current(Feature::Ccid, location) != ccid {
             self.begin_ccid(location);
+            self.stale = true;
         } else if self.open && is_change && number == Feature::Ccid.number() {
             // Our Confirm was lost, and what belongs to the new CCID may have been refused without it.
             self.begin_own_features(location);
+            self.stale = true;
         }
-        if handled != Handled::Ignored {
+        // Our wishes follow once for a packet, and before an option that they have a say in: many
+        // options cost no more than their own handling.
+        self.stale |= self.bears_on_wishes(number, location) != before;
+        Ok(handled)
+    }
+
+    /// What an option about this feature may change that moves our wishes.
+    fn bears_on_wishes(&self, number: u8, location: Location) -> Option<(u64, State, bool)> {
+        if number != Feature::Ccid.number() && !follows_ccid(number) {
+            return None;
+        }
+        let slot = self.slot(Feature::from_number(number)?, location)?;
+        Some((slot.value, slot.state, slot.refused))
+    }
+
+    /// All options of the packet last begun were handled.
+    pub(crate) fn end_packet(&mut self) {
+        self.settle_wishes();
+    }
+
+    /// Brings our wishes in line with what options have changed.
+    pub(super) fn settle_wishes(&mut self) {
+        if std::mem::take(&mut self.stale) {
             self.refresh();
         }
-        Ok(handled)
     }
 
     /// May the options of this packet count? Marks it as one that negotiates if so.

@@ -104,6 +104,7 @@ impl End {
                 }
             }
         }
+        self.negotiation.end_packet();
         Ok(handled)
     }
 

@@ -8,6 +8,7 @@ use fairwire_wire::feature::Feature;
 use super::slot::{List, MAX_PREFERENCES, Offer, Slot, State};
 use super::{Location, Negotiation};
 use crate::config::{Config, DataChecksum};
+use crate::work;
 
 /// The CCID with which connections start (RFC 4340, section 10).
 pub(super) const DEFAULT_CCID: u8 = 2;
@@ -157,6 +158,7 @@ impl Negotiation {
     /// Brings what depends on the CCIDs in line with them. Cheap, and without effect when
     /// nothing has changed.
     pub(super) fn refresh(&mut self) {
+        work::step();
         for sender in Location::BOTH {
             let receiver = sender.other();
             let ccid = self.expected_ccid(sender);

@@ -87,3 +87,85 @@ fn finding_2_a_stated_round_trip_of_a_microsecond() {
         assert!(answers <= sent + 2, "CCID {ccid}: {answers}");
     }
 }
+
+/// Heads full of Changes, in a Request and in mid-connection: what they agree on is read once for a
+/// packet, and a CCID changes once.
+#[test]
+fn finding_10_a_head_of_changes_is_read_once() {
+    let changes: [&[[u8; 4]]; 6] = [
+        &[[32, 4, 1, 2], [32, 4, 1, 3]],
+        &[[34, 4, 1, 3], [34, 4, 1, 2]],
+        &[[32, 4, 1, 2]],
+        &[[32, 4, 4, 0]],
+        &[[34, 4, 200, 0], [32, 4, 77, 1]],
+        &[[32, 4, 7, 1], [34, 4, 9, 1], [34, 4, 8, 0]],
+    ];
+    for (n, changes) in changes.into_iter().enumerate() {
+        for open in [false, true] {
+            let mut config = Config::default();
+            config.ccid_change_interval = Duration::ZERO;
+            let mut pair = Pair::new();
+            pair.connect(config.clone(), config);
+            pair.rule(move |wire| (wire.from == 1 && !open).then_some(Fault::Lose));
+            pair.run_for(ms(500));
+            let kind = |ack| {
+                if open {
+                    Kind::Ack { ack }
+                } else {
+                    Kind::Request { service: SERVICE }
+                }
+            };
+            let fill = |encoder: &mut Encoder<'_>| {
+                for option in changes.iter().cycle().take(230) {
+                    encoder.raw_option(option[0], &option[2..]).unwrap();
+                }
+            };
+            let before = pair.told(1).len();
+            let wire = pair.forge(0, 1, kind, fill, data(0));
+            // The wishes and the agreement, for the packet and for its answer, and two halves.
+            let ((), steps) = work::within(400, || pair.deliver(1, &wire));
+            assert!(steps <= 24, "{n}, {open}: {steps}");
+            pair.drain();
+            assert!(pair.told(1).len() <= before + 2, "{n}, {open}");
+        }
+    }
+}
+
+/// RFC 4340, 6.6.1: options that refer to the same feature are processed one by one, so that of
+/// several Changes the last counts; and what one agrees on holds for those after it: Ack Vectors are asked
+/// for where CCID 2 was agreed on just before, and an RTT Estimate is read behind the feature that allows it.
+#[test]
+fn finding_10_later_options_build_on_earlier_ones() {
+    let mut config = Config::default();
+    config.receive_ccids = vec![2, 3];
+    let mut pair = Pair::new();
+    pair.rule(|wire| (wire.from == 1).then_some(Fault::Lose));
+    pair.connect(config.clone(), config);
+    pair.run_for(ms(25));
+    let request = |_| Kind::Request { service: SERVICE };
+    let last = pair.forge(
+        0,
+        1,
+        request,
+        |encoder| {
+            encoder.raw_option(32, &[1, 2]).unwrap();
+            encoder.raw_option(32, &[1, 3]).unwrap();
+            encoder.option(&DccpOption::Mandatory).unwrap();
+            // Features and options of CCID 3.
+            encoder.raw_option(32, &[128, 1]).unwrap();
+            encoder.option(&DccpOption::Mandatory).unwrap();
+            encoder.option(&DccpOption::RttEstimate(7)).unwrap();
+        },
+        data(0),
+    );
+    let answers = pair.answers_to(&last);
+    assert_eq!(answers[0].packet_type(), PacketType::Response);
+    let confirms = |number: u8, value: u8| {
+        answers[0].packet().options.iter().any(|raw| {
+            matches!(raw.decode(), Ok(DccpOption::ConfirmR { feature, value: [first, ..] })
+                if feature == number && *first == value)
+        })
+    };
+    assert!(confirms(1, 3));
+    assert!(confirms(128, 1));
+}
