@@ -169,6 +169,26 @@ fn the_kernels_feedback_counts_where_negotiated() {
     assert_eq!(rate(&strict), 1_000.0);
 }
 
+/// Finding 5: the kernel sends no Loss Intervals, so a number that was passed over would cost it a loss event
+/// that nobody could take back: none is, and its reports count as they are.
+#[test]
+fn finding_5_the_kernel_is_not_put_to_the_test() {
+    let (mut plain, mut checked) = (half(true), half(true).checking_reports());
+    for tx in [&mut plain, &mut checked] {
+        for i in 0..200 {
+            let now = at(1_000 + 20 * i);
+            assert_eq!(tx.skips_of_256(), 0);
+            send(tx, now, 50 + i);
+            if i >= 5 && i % 5 == 0 {
+                let (rate, inverse) = if i == 5 { (0, NO_LOSS) } else { (50_000, 100) };
+                ack(tx, now, 9 + i, 45 + i, linux(rate, inverse));
+            }
+        }
+    }
+    assert_eq!(plain.gauges(), checked.gauges());
+    assert_eq!(checked.gauges().p, Some(0.01));
+}
+
 /// A report without a Receive Rate is none, whatever else it says (RFC 4342, 6).
 #[test]
 fn a_report_needs_a_receive_rate() {
