@@ -153,10 +153,10 @@ pub(crate) trait Tx: fmt::Debug + Send {
     /// The packet `seq`, of which [`Tx::on_sent`] has just told, carries the ECN nonce one (RFC 3540).
     fn on_nonce(&mut self, _seq: Seq) {}
 
-    /// How many of 256 numbers should be passed over from now on, to see whether the peer claims to
+    /// How many of 65,536 numbers should be passed over from now on, to see whether the peer claims to
     /// have received them all the same (RFC 4342, section 9)? Which ones they are nobody can tell
     /// beforehand.
-    fn skips_of_256(&self) -> u16 {
+    fn skips_of_65536(&self) -> u32 {
         0
     }
 

@@ -13,10 +13,6 @@ use crate::suspicion::Suspicion;
 /// Numbers passed over and remembered.
 const SKIPPED: usize = 4;
 
-/// Of 256 numbers so many are passed over under suspicion: enough for one in most round trips, too few
-/// to be guessed.
-const SUSPECTED: u16 = 32;
-
 /// What is known of one peer's honesty.
 #[derive(Clone, Debug)]
 pub(super) struct NonceCheck {
@@ -79,6 +75,7 @@ impl NonceCheck {
         }
         self.newest = Some(seq);
         self.round_ends.get_or_insert(seq);
+        self.suspicion.on_sent();
     }
 
     /// This number was passed over.
@@ -92,16 +89,18 @@ impl NonceCheck {
         self.round.has_skipped = true;
     }
 
-    /// How many of 256 numbers should be passed over.
-    pub(super) fn skips_of_256(&self) -> u16 {
+    /// How many of 65,536 numbers should be passed over.
+    pub(super) fn skips_of_65536(&self) -> u32 {
         if self.round.has_skipped {
             0
+        } else if self.skips {
+            self.suspicion.skips_of_65536(false)
         } else if self.suspicion.exists() {
             // RFC 4340, 12.3: where a lie is suspected, it should be verified: by a number that nobody
             // can have received (RFC 4342, section 9), once a round trip.
-            if self.skips { SUSPECTED } else { 256 }
+            65_536
         } else {
-            u16::from(self.skips)
+            0
         }
     }
 

@@ -324,10 +324,10 @@ impl Tx for Sender {
         }
     }
 
-    fn skips_of_256(&self) -> u16 {
+    fn skips_of_65536(&self) -> u32 {
         self.nonces
             .as_ref()
-            .map_or(0, |nonces| nonces.skips_of_256())
+            .map_or(0, |nonces| nonces.skips_of_65536())
     }
 
     fn on_skipped(&mut self, _now: Instant, seq: Seq) {

@@ -16,8 +16,8 @@ pub(super) struct NonceSource {
     key: NonceKey,
     /// The last 64 numbers asked for, divided by 64, and their bits.
     drawn: Option<(u64, u64)>,
-    /// The last 8 numbers asked for, divided by 8, and their lots.
-    lots: Option<(u64, [u8; 8])>,
+    /// The last 4 numbers asked for, divided by 4, and their lots, 16 bits each.
+    lots: Option<(u64, u64)>,
 }
 
 impl NonceSource {
@@ -44,9 +44,9 @@ impl NonceSource {
         bits >> bit & 1 == 1
     }
 
-    /// Is `seq` among those of 256 numbers that are passed over? `chosen` is how many are.
-    fn is_skipped(&mut self, seq: Seq, chosen: u16) -> bool {
-        let (block, place) = (seq.get() / 8, seq.get() % 8);
+    /// Is `seq` among those of 65,536 numbers that are passed over? `chosen` is how many are.
+    fn is_skipped(&mut self, seq: Seq, chosen: u32) -> bool {
+        let (block, place) = (seq.get() / 4, seq.get() % 4);
         let lots = match self.lots {
             Some((drawn, lots)) if drawn == block => lots,
             _ => {
@@ -54,12 +54,11 @@ impl NonceSource {
                 // Of another length than what nonces come from, so another stream.
                 hasher.write_u64(block);
                 hasher.write_u8(1);
-                hasher.finish().to_le_bytes()
+                hasher.finish()
             }
         };
         self.lots = Some((block, lots));
-        let lot = usize::try_from(place).map_or(0, |place| lots[place]);
-        u16::from(lot) < chosen
+        (lots >> (16 * place) & 0xFFFF) < u64::from(chosen)
     }
 }
 
@@ -85,7 +84,7 @@ impl Connection {
     /// Passes the next number over if it is to show whether the peer tells the truth. Says whether it
     /// did.
     pub(super) fn skip_number(&mut self, now: Instant) -> bool {
-        let chosen = self.tx.as_ref().map_or(0, |tx| tx.skips_of_256());
+        let chosen = self.tx.as_ref().map_or(0, |tx| tx.skips_of_65536());
         if chosen == 0 || self.state != State::Open {
             return false;
         }

@@ -236,11 +236,11 @@ impl Tx for TfrcTx {
         }
     }
 
-    fn skips_of_256(&self) -> u16 {
+    fn skips_of_65536(&self) -> u32 {
         let Some(checks) = &self.checks else {
             return 0;
         };
-        checks.skips_of_256(self.packets_in_rtt())
+        checks.skips_of_65536(self.packets_in_rtt())
     }
 
     fn on_skipped(&mut self, now: Instant, seq: Seq) {

@@ -94,7 +94,7 @@ fn an_echo_is_held_against_the_nonces_sent() {
     send(&mut sender, 0, 1..=16);
     hear(&mut sender, 100, 16, &cells, echo);
     assert_eq!(cwnd(&sender), 8.0, "the losses and the mark");
-    assert!(sender.skips_of_256() == 0);
+    assert!(sender.skips_of_65536() == 0);
 }
 
 /// Adversarial item 26: an optimistic receiver that reports lost packets as received cannot know
@@ -154,7 +154,7 @@ fn a_few_wrong_echoes_are_forgiven() {
 fn item_26_a_skipped_number_acknowledged_is_a_lie() {
     for (state, window) in [(RECEIVED, 8.0), (MARKED, 8.0), (MISSING, 16.0)] {
         let mut sender = checking(16.0);
-        assert!(sender.skips_of_256() == 0, "no suspicion");
+        assert!(sender.skips_of_65536() == 0, "no suspicion");
         send(&mut sender, 0, 1..=2);
         sender.on_skipped(at(0), seq(3));
         send(&mut sender, 0, 4..=4);
@@ -165,9 +165,9 @@ fn item_26_a_skipped_number_acknowledged_is_a_lie() {
     let mut sender = checking(16.0);
     send(&mut sender, 0, 1..=2);
     hear(&mut sender, 100, 2, &[(RECEIVED, 2)], !sum(1..=2));
-    assert!(sender.skips_of_256() == 256, "a lie");
+    assert!(sender.skips_of_65536() == 65_536, "a lie");
     sender.on_skipped(at(0), seq(3));
-    assert!(sender.skips_of_256() == 0, "once");
+    assert!(sender.skips_of_65536() == 0, "once");
     assert_eq!(sender.flight().packets, 0, "it is no part of the pipe");
 }
 

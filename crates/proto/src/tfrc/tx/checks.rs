@@ -24,8 +24,6 @@ use super::report::Intervals;
 use crate::suspicion::Suspicion;
 
 const COUNTED: usize = fairwire_cc::tfrc::INTERVALS + 1;
-/// Of 256 numbers so many are passed over under suspicion: one in two round trips at the initial rate.
-const SUSPECTED: u16 = 32;
 /// Packets per round trip below which none is passed over. Who lies to get more soon gets more than so
 /// many.
 const MIN_PER_RTT: f64 = 2.0;
@@ -106,6 +104,7 @@ impl Checks {
     /// Packet `seq` leaves, with `data` bytes if it is a data packet.
     pub(super) fn on_sent(&mut self, now: Instant, seq: Seq, data: Option<u32>, rtt: Duration) {
         self.first.get_or_insert(seq);
+        self.suspicion.on_sent();
         self.holes.on_sent(now);
         if let Some(bytes) = data {
             self.sent.on_data(now, bytes, rtt);
@@ -118,18 +117,17 @@ impl Checks {
         self.holes.push(seq);
     }
 
-    /// How many of 256 numbers should be passed over.
-    pub(super) fn skips_of_256(&self, packets_per_rtt: f64) -> u16 {
+    /// How many of 65,536 numbers should be passed over.
+    pub(super) fn skips_of_65536(&self, packets_per_rtt: f64) -> u32 {
         // RFC 4342, 9: Loss Intervals show what became of one; a Loss Event Rate would only show a
         // loss that was none.
         let is_possible = self.tells_intervals && !self.holes.is_open();
         // The time of a packet that is not sent is long where few are.
-        if !is_possible || packets_per_rtt < MIN_PER_RTT {
-            0
-        } else if self.suspicion.exists() {
-            SUSPECTED
+        if is_possible && packets_per_rtt >= MIN_PER_RTT {
+            // A path that got shorter is believed with the next proof.
+            self.suspicion.skips_of_65536(self.trips.want_proof())
         } else {
-            1
+            0
         }
     }
 

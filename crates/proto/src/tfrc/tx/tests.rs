@@ -177,7 +177,7 @@ fn finding_5_the_kernel_is_not_put_to_the_test() {
     for tx in [&mut plain, &mut checked] {
         for i in 0..200 {
             let now = at(1_000 + 20 * i);
-            assert_eq!(tx.skips_of_256(), 0);
+            assert_eq!(tx.skips_of_65536(), 0);
             send(tx, now, 50 + i);
             if i >= 5 && i % 5 == 0 {
                 let (rate, inverse) = if i == 5 { (0, NO_LOSS) } else { (50_000, 100) };

@@ -132,7 +132,7 @@ fn finding_5_a_hole_received_is_a_lie() {
     for ackno in [102, 103] {
         let checked = report(&mut checks, ackno, &[(u32::try_from(ackno).unwrap(), 0, 0)]);
         assert_eq!(checked.void, None, "{ackno}");
-        assert_eq!(checks.skips_of_256(9.0), 0, "one at a time");
+        assert_eq!(checks.skips_of_65536(9.0), 0, "one at a time");
     }
     let checked = report(&mut checks, 104, &[(104, 0, 0)]);
     assert_eq!(checked.void, Some(Seq::new(101)));
@@ -141,7 +141,7 @@ fn finding_5_a_hole_received_is_a_lie() {
         [(3, 1, 4)],
         "a loss, and nothing before it"
     );
-    assert!(checks.skips_of_256(9.0) > 1, "it is suspected");
+    assert!(checks.skips_of_65536(9.0) > 2_048, "it is suspected");
     let again = report(&mut checks, 105, &[(105, 0, 0)]);
     assert_eq!(again.void, None, "one lie, told twice");
     assert_eq!(lengths(&again), [(4, 1, 5)]);
@@ -156,7 +156,7 @@ fn finding_5_what_was_lost_stays_lost() {
     let mut checks = sent(400, &[101]);
     let checked = report(&mut checks, 200, &[(99, 1, 100), (100, 0, 50)]);
     assert_eq!(checked.void, None);
-    assert_eq!(checks.skips_of_256(9.0), 1);
+    assert_eq!(checks.skips_of_65536(9.0), 0, "it is young");
     let checked = report(&mut checks, 201, &[(201, 0, 0)]);
     assert_eq!(checked.void, Some(Seq::new(101)));
 }

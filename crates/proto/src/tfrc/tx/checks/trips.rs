@@ -17,6 +17,8 @@ pub(in crate::tfrc::tx) struct Trips {
     least: Option<Duration>,
     /// The time from a packet to the proof that it has come, newest first.
     proven: [Option<Duration>; PROVEN],
+    /// Was the last sample shorter than the proofs allow?
+    is_doubted: bool,
 }
 
 impl Trips {
@@ -46,7 +48,14 @@ impl Trips {
         let held = apart.map_or(held, |apart| held.min(apart));
         let sample = waited.saturating_sub(held);
         let least = self.least.map_or(sample, |least| least.max(sample));
-        least.max(self.floor())
+        let floor = self.floor();
+        self.is_doubted = least < floor;
+        least.max(floor)
+    }
+
+    /// Is the path said to be shorter than what was proven of it?
+    pub(super) const fn want_proof(&self) -> bool {
+        self.is_doubted
     }
 
     /// No round trip of now is shorter. A proof waits for the three packets that make a loss of a
