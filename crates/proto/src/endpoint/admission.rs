@@ -193,7 +193,11 @@ impl Endpoint {
 
     /// Does `slot` leave this packet unheard, because it would complete a handshake while the
     /// application has no room for another connection? The client repeats it (RFC 4340, 8.1.5).
+    #[inline]
     pub(super) fn must_wait(&mut self, now: Instant, slot: usize, packet: &Packet<'_>) -> bool {
+        if self.half_open() == 0 {
+            return false; // Nearly always, and cheaper than to look at the connection.
+        }
         let Some(connection) = self.connections.get(slot) else {
             return false;
         };

@@ -77,6 +77,7 @@ impl Endpoint {
         echoed
     }
 
+    #[inline]
     pub(super) fn deliver(
         &mut self,
         now: Instant,
