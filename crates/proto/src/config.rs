@@ -122,12 +122,14 @@ pub struct Config {
     /// What waits to be sent.
     pub send_queue: QueueLimits,
     /// What waits to be read: datagrams at most. What is dropped beyond it is reported to the peer
-    /// as Drop Code 2, and it slows down (RFC 4340, 11.7.2).
+    /// as Drop Code 2, and it slows down (RFC 4340, 11.7.2). A report reaches back over 131,072 packets at
+    /// most: what a queue of more packets than that drops at its old end is not told.
     pub receive_queue_packets: usize,
     /// What waits to be read: bytes at most, [`DATAGRAM_OVERHEAD`](crate::DATAGRAM_OVERHEAD) for each
     /// datagram included. More than that, or no datagram fits.
     pub receive_queue_bytes: usize,
-    /// What a full receive queue drops: `BackPressure` the new datagram, `DropOldest` the oldest.
+    /// What a full receive queue drops: `BackPressure` the new datagram, `DropOldest` the oldest, which the
+    /// peer then has seen acknowledged long ago: its fate stays [`Fate::Acknowledged`](crate::Fate::Acknowledged).
     pub receive_queue_policy: QueuePolicy,
     /// How full the receive queue is, percent, from which on Slow Receiver keeps the peer from
     /// speeding up (RFC 4340, 11.6); more than 100 never says it.

@@ -265,7 +265,7 @@ impl Connection {
             rx: None,
             queue: SendQueue::new(config.send_queue),
             received: ReceiveQueue::new(&config),
-            dropped: Dropped::default(),
+            dropped: Dropped::new(config.receive_queue_packets),
             reported: Reported::default(),
             timestamps: Timestamps::new(origin.timestamp_offset),
             window: WindowWatch::new(config.sequence_window, config.max_sequence_window),

@@ -24,14 +24,17 @@ pub enum Fate {
     /// It left, and nothing more will be known: the CCID does not acknowledge packets one by
     /// one, or the connection ended first.
     Sent,
-    /// It arrived.
+    /// It arrived at the peer's endpoint. Whether its application read it, nobody says: a datagram that
+    /// a full receive queue drops later, as one that drops the oldest does, keeps this fate, and
+    /// [`Stats::dropped_there`](crate::Stats::dropped_there) counts it.
     Acknowledged,
     /// It arrived with a congestion mark.
     Marked,
     /// The peer reported it missing, or nothing came back.
     Lost,
     /// It arrived, and the peer reported that its application did not get it as usual (RFC 4340,
-    /// section 11.7). A report that comes after the datagram was acknowledged changes no fate.
+    /// section 11.7). A report that comes after the datagram was acknowledged changes no fate;
+    /// [`Stats::dropped_there`](crate::Stats::dropped_there) counts it all the same.
     Dropped {
         /// Why.
         code: DropCode,

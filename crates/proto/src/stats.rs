@@ -29,7 +29,7 @@ pub struct Stats {
     /// section 11.7): 0 protocol constraints, 1 not listening, 2 receive queue, 3 corrupt,
     /// 7 delivered corrupt.
     pub dropped_here: [u64; 8],
-    /// Our packets of which the peer reported that, by Drop Code.
+    /// Our packets of which the peer reported that, by Drop Code; those whose fate was told before, too.
     pub dropped_there: [u64; 8],
     /// Packets in which the peer said that it can hardly keep up (Slow Receiver).
     pub slow_receivers: u64,

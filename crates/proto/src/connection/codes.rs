@@ -8,11 +8,16 @@ use fairwire_wire::{DropCode, Seq};
 use crate::half::DropRun;
 use crate::ring::{Piece, WORD, pieces, place};
 
-/// How far behind the newest packet a code is remembered. Reports about older packets come too
-/// late to have an effect (RFC 4340, section 11.7.2).
+/// How far behind the newest packet a code is remembered at least.
 pub(super) const REMEMBERED: u64 = 4_096;
 
-const WORDS: usize = (REMEMBERED / WORD) as usize;
+/// And at most: as far back as a report can reach that fills an Ack (some 1,000 blocks of 128 packets).
+/// Reports about older packets come too late to have an effect (RFC 4340, section 11.7.2).
+pub(super) const MOST: u64 = 1 << 17;
+
+/// How many numbers a receive queue may span for each datagram that it may hold: between them are
+/// acknowledgements, and packets that were lost.
+const SPAN: u64 = 4;
 
 /// The codes of 64 numbers.
 #[derive(Clone, Copy, Debug, Default)]
@@ -56,34 +61,83 @@ impl Word {
 }
 
 /// The codes of the last packets. Takes no memory before the first code.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Codes {
-    ring: Option<Box<[Word; WORDS]>>,
+    /// A ring of numbers, or none yet.
+    ring: Vec<Word>,
+    /// How many numbers it has at first and at most: powers of two.
+    sizes: [u64; 2],
     /// The greatest number that the ring knows of.
     newest: Seq,
+    /// Codes before this one were forgotten when the ring was smaller.
+    forgotten: Option<Seq>,
+}
+
+impl Default for Codes {
+    fn default() -> Self {
+        Self::of([REMEMBERED; 2])
+    }
 }
 
 impl Codes {
     /// Bytes of memory behind it.
     pub(super) fn footprint(&self) -> usize {
-        self.ring
-            .as_ref()
-            .map_or(0, |ring| ring.len() * size_of::<Word>())
+        self.ring.capacity() * size_of::<Word>()
+    }
+
+    const fn of(sizes: [u64; 2]) -> Self {
+        Self {
+            ring: Vec::new(),
+            sizes,
+            newest: Seq::ZERO,
+            forgotten: None,
+        }
+    }
+
+    /// A receiver's memory, which reaches past a receive queue of so many datagrams: any of them may be
+    /// dropped.
+    pub(super) fn past_queue(datagrams: usize) -> Self {
+        let datagrams = u64::try_from(datagrams).unwrap_or(MOST).min(MOST);
+        let span = (datagrams * SPAN).next_power_of_two();
+        Self::of([span.clamp(REMEMBERED, MOST); 2])
+    }
+
+    /// A sender's memory, which grows as reports reach further back.
+    pub(super) const fn growing() -> Self {
+        Self::of([REMEMBERED, MOST])
+    }
+
+    /// Forgets all.
+    pub(super) fn clear(&mut self) {
+        *self = Self::of(self.sizes);
+    }
+
+    /// How many numbers the ring holds.
+    fn numbers(&self) -> u64 {
+        self.ring.len() as u64 * WORD
+    }
+
+    /// How many of them, the newest ones, are remembered.
+    fn depth(&self) -> u64 {
+        let since = self.forgotten.map(|seq| seq.distance(self.newest) + 1);
+        since.map_or(self.numbers(), |since| since.min(self.numbers()))
     }
 
     /// The code of packet `seq`.
     pub(super) fn get(&self, seq: Seq) -> Option<DropCode> {
-        let ring = self.ring.as_ref().filter(|_| self.is_remembered(seq))?;
-        let (word, bit) = place(seq, REMEMBERED);
-        ring[word].get(bit)
+        if !self.is_remembered(seq) {
+            return None;
+        }
+        let (word, bit) = place(seq, self.numbers());
+        self.ring[word].get(bit)
     }
 
     /// How many of the numbers from `at` downwards, `most` at most, have the code that `at` has, or none
     /// as it. The count may end where the memory does.
     pub(super) fn run(&self, at: Seq, most: u64) -> u64 {
-        let Some(ring) = &self.ring else {
+        if self.ring.is_empty() {
             return most;
-        };
+        }
         if at.is_after(self.newest) {
             return most.min(self.newest.distance(at));
         }
@@ -91,10 +145,10 @@ impl Codes {
             return most;
         }
         let code = self.get(at);
-        let most = most.min(REMEMBERED - at.distance(self.newest));
+        let most = most.min(self.depth() - at.distance(self.newest));
         let mut run = 0;
-        for piece in pieces(at, most, REMEMBERED) {
-            let others = !ring[piece.word].with(code) & piece.mask;
+        for piece in pieces(at, most, self.numbers()) {
+            let others = !self.ring[piece.word].with(code) & piece.mask;
             if others != 0 {
                 return run + u64::from(others.leading_zeros() - piece.mask.leading_zeros());
             }
@@ -105,36 +159,29 @@ impl Codes {
 
     /// Sets the code of packet `seq`; false if that is too long ago.
     pub(super) fn set(&mut self, seq: Seq, code: DropCode) -> bool {
-        self.reach(seq);
+        self.reach(seq, seq);
         if !self.is_remembered(seq) {
             return false;
         }
-        if let Some(ring) = &mut self.ring {
-            let (word, bit) = place(seq, REMEMBERED);
-            ring[word].set(bit, code);
-        }
+        let (word, bit) = place(seq, self.numbers());
+        self.ring[word].set(bit, code);
         true
     }
 
     /// Has one of the packets in `run` another code?
     pub(super) fn contradict(&self, run: &DropRun) -> bool {
-        let Some(ring) = &self.ring else {
-            return false;
-        };
         self.remembered(run).any(|piece| {
-            let word = &ring[piece.word];
+            let word = &self.ring[piece.word];
             word.known & piece.mask & !word.with(Some(run.code)) != 0
         })
     }
 
     /// Sets the code of the packets in `run` that have none, as far as they are remembered. Shows
     /// `news` each stretch of them, newest first: its newest number and how many there are.
+    /// Call [`Self::reach`] before.
     pub(super) fn set_new(&mut self, run: &DropRun, mut news: impl FnMut(Seq, u64)) {
-        self.reach(run.high);
         for piece in self.remembered(run) {
-            let Some(word) = self.ring.as_mut().map(|ring| &mut ring[piece.word]) else {
-                return;
-            };
+            let word = &mut self.ring[piece.word];
             let mut new = piece.mask & !word.known;
             word.set(new, run.code);
             while new != 0 {
@@ -151,29 +198,28 @@ impl Codes {
 
     /// Packet `seq` exists: what is too far behind it is forgotten.
     pub(super) fn advance(&mut self, seq: Seq) {
-        let Some(ring) = &mut self.ring else {
-            return;
-        };
-        if !seq.is_after(self.newest) {
+        if self.ring.is_empty() || !seq.is_after(self.newest) {
             return;
         }
-        for piece in pieces(seq, self.newest.distance(seq), REMEMBERED) {
-            ring[piece.word].known &= !piece.mask;
+        for piece in pieces(seq, self.newest.distance(seq), self.numbers()) {
+            self.ring[piece.word].known &= !piece.mask;
         }
         self.newest = seq;
+        let numbers = self.numbers();
+        self.forgotten = self.forgotten.filter(|old| old.distance(seq) < numbers);
     }
 
     /// The oldest packet from `from` on that has a code.
     pub(super) fn oldest_from(&self, from: Seq) -> Option<Seq> {
-        let ring = self.ring.as_ref()?;
-        let from = Seq::max(from, self.newest.sub(REMEMBERED - 1));
+        let last = self.depth().checked_sub(1)?;
+        let from = Seq::max(from, self.newest.sub(last));
         if from.is_after(self.newest) {
             return None;
         }
         let packets = from.distance(self.newest).saturating_add(1);
         let mut oldest = None;
-        for piece in pieces(self.newest, packets, REMEMBERED) {
-            let known = ring[piece.word].known & piece.mask;
+        for piece in pieces(self.newest, packets, self.numbers()) {
+            let known = self.ring[piece.word].known & piece.mask;
             if known != 0 {
                 let behind = 63 - known.trailing_zeros() - piece.mask.leading_zeros();
                 oldest = Some(piece.high.sub(u64::from(behind)));
@@ -182,35 +228,74 @@ impl Codes {
         oldest
     }
 
-    /// Takes memory, and moves on to packet `seq`.
-    fn reach(&mut self, seq: Seq) {
-        if self.ring.is_none() {
-            self.ring = Some(Box::new([Word::default(); WORDS]));
-            self.newest = seq;
+    /// Packet `high` exists, and packet `low` may get a code: takes the memory for it, if it may.
+    pub(super) fn reach(&mut self, high: Seq, low: Seq) {
+        let [first, most] = self.sizes;
+        let is_empty = self.ring.is_empty();
+        let newest = if is_empty {
+            high
+        } else {
+            Seq::max(high, self.newest)
+        };
+        let back = low.distance(newest);
+        let wanted = if low.is_after(newest) || back >= most {
+            first
+        } else {
+            (back + 1).next_power_of_two().max(first)
+        };
+        if wanted > self.numbers() {
+            // What was forgotten before may have been told before, so it gets no code again.
+            self.forgotten = (!is_empty).then(|| self.newest.sub(self.depth() - 1));
+            self.grow(wanted);
         }
-        self.advance(seq);
+        if is_empty {
+            self.newest = newest;
+        }
+        self.advance(high);
+    }
+
+    /// Makes the ring hold `numbers`, a power of two and more than now.
+    fn grow(&mut self, numbers: u64) {
+        let words = usize::try_from(numbers / WORD).unwrap_or(0);
+        let mut ring = vec![Word::default(); words];
+        for piece in pieces(self.newest, self.numbers(), self.numbers()) {
+            let from = &self.ring[piece.word];
+            let to = &mut ring[place(piece.high, numbers).0];
+            to.known |= from.known & piece.mask;
+            for (to, from) in to.bits.iter_mut().zip(from.bits) {
+                *to |= from & piece.mask;
+            }
+        }
+        self.ring = ring;
     }
 
     /// What of `run` is remembered.
     fn remembered(&self, run: &DropRun) -> impl Iterator<Item = Piece> + use<> {
         let high = Seq::min(run.high, self.newest);
         let packets = if self.is_remembered(high) && !high.is_before(run.low) {
-            let remembered = REMEMBERED - high.distance(self.newest);
+            let remembered = self.depth() - high.distance(self.newest);
             (run.low.distance(high) + 1).min(remembered)
         } else {
             0
         };
-        pieces(high, packets, REMEMBERED)
+        pieces(high, packets, self.numbers())
     }
 
     fn is_remembered(&self, seq: Seq) -> bool {
-        !seq.is_after(self.newest) && seq.distance(self.newest) < REMEMBERED
+        !seq.is_after(self.newest) && seq.distance(self.newest) < self.depth()
+    }
+
+    /// Bytes that the codes take.
+    #[cfg(test)]
+    pub(super) fn state_len(&self) -> usize {
+        self.ring.len() * size_of::<Word>()
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Codes, DropCode, DropRun, REMEMBERED, Seq};
+    use super::{Codes, DropCode, DropRun, MOST, REMEMBERED, Seq};
+    use crate::work;
 
     /// A code is found until its packet is too far behind, before and behind the wrap; a number
     /// that comes round again has none.
@@ -218,7 +303,7 @@ mod tests {
     fn codes_are_remembered_for_a_while() {
         for base in [7, (1 << 48) - 5] {
             let at = |n| Seq::new(base).add(n);
-            let mut codes = Codes::default();
+            let mut codes = Codes::past_queue(1);
             assert_eq!(codes.get(at(0)), None);
             assert!(codes.set(at(10), DropCode::Corrupt));
             assert!(codes.set(at(3), DropCode::ProtocolConstraints));
@@ -277,6 +362,7 @@ mod tests {
                 code: DropCode::Corrupt,
             };
             let mut news = Vec::new();
+            codes.reach(all.high, all.low);
             codes.set_new(&all, |high, packets| {
                 news.extend((0..packets).map(|back| high.sub(back)));
             });
@@ -285,6 +371,65 @@ mod tests {
             codes.set_new(&all, |high, _| panic!("{high} is known"));
             assert_eq!(codes.get(at(350)), Some(DropCode::Corrupt));
             assert_eq!(codes.get(at(0)), Some(code(0)), "the first code stays");
+        }
+    }
+
+    /// A receiver's memory reaches past its receive queue, for 4 bits a number.
+    #[test]
+    fn finding_17_the_memory_reaches_past_the_queue() {
+        for queue in [1_u64, 256, 4_096, 8_192, 30_000, 1 << 40] {
+            let at = |n: u64| Seq::new(n);
+            let mut codes = Codes::past_queue(usize::try_from(queue).expect("64 bits"));
+            assert_eq!(codes.state_len(), 0);
+            let newest = 300_000;
+            assert!(codes.set(at(newest), DropCode::Corrupt));
+            let reach = (4 * queue).next_power_of_two().clamp(REMEMBERED, MOST);
+            assert!(codes.set(at(newest - reach + 1), DropCode::ReceiveBuffer));
+            assert!(!codes.set(at(newest - reach), DropCode::ReceiveBuffer));
+            assert_eq!(codes.get(at(newest)), Some(DropCode::Corrupt));
+            let oldest = at(newest - reach + 1);
+            assert_eq!(codes.get(oldest), Some(DropCode::ReceiveBuffer));
+            assert_eq!(codes.oldest_from(at(0)), Some(oldest));
+            assert_eq!(codes.state_len() as u64, reach / 2);
+        }
+    }
+
+    /// A sender's memory grows as reports reach further back, and keeps what it holds; what it had
+    /// forgotten by then it does not take up again.
+    #[test]
+    fn finding_17_the_memory_grows() {
+        for base in [0, 70, (1 << 48) - 9_000] {
+            let at = |n: u64| Seq::new(base).add(n);
+            let code = |n: u64| DropCode::from_number((n % 8) as u8);
+            let mut codes = Codes::growing();
+            // The first report of all may reach far back at once.
+            let mut newest = 200_000;
+            let mut reach = 8_192;
+            let mut set = Vec::new();
+            for back in [5_000, 9, 700, 20_000, 60, 131_071, 131_072, 1] {
+                newest += 50;
+                let (known, low) = (codes.depth(), at(newest - back));
+                let most = 4 * MOST / 64;
+                work::within(most, || codes.reach(at(newest), low));
+                let taken = codes.set(low, code(back));
+                // Fifty more are known since, and all of them at first.
+                let expected = back < known + 50 || known == 0;
+                assert_eq!(taken, expected && back < MOST, "{back}");
+                if taken {
+                    set.push((newest - back, code(back)));
+                }
+                if back < MOST {
+                    reach = reach.max((back + 1).next_power_of_two());
+                }
+                assert_eq!(codes.state_len() as u64, reach / 2, "{back}");
+            }
+            for (n, code) in set {
+                assert_eq!(codes.get(at(n)), Some(code), "{n}");
+            }
+            // Once numbers have moved on, all that the ring holds is remembered.
+            newest += MOST;
+            codes.advance(at(newest));
+            assert!(codes.set(at(newest - MOST + 1), DropCode::Corrupt));
         }
     }
 }

@@ -54,6 +54,14 @@ impl Dropped {
         self.codes.footprint() + self.records.footprint()
     }
 
+    /// Nothing to tell, of a receive queue of at most so many datagrams.
+    pub(super) fn new(receive_queue_packets: usize) -> Self {
+        Self {
+            codes: Codes::past_queue(receive_queue_packets),
+            ..Self::default()
+        }
+    }
+
     /// The data of packet `seq` did not reach the application. The first code that a packet gets
     /// stays (RFC 4340, 11.7: none is made less serious, and no status changes). False if it had
     /// one, or is too old to be told of.
@@ -71,7 +79,7 @@ impl Dropped {
 
     /// The newest numbers were forged: what was to be told of them is not.
     pub(super) fn recede(&mut self) {
-        self.codes = Codes::default();
+        self.codes.clear();
         self.oldest = None;
         self.told = None;
     }
@@ -125,7 +133,8 @@ impl Dropped {
         let Some(oldest) = self.oldest else {
             return Ok(());
         };
-        // Whatever numbers came, a report looks back no further than codes are remembered.
+        // Whatever numbers came, a report looks back no further than codes are remembered, and for the
+        // first Request no further than they are remembered at least.
         let first = self
             .back_to
             .filter(|first| first.distance(ackno) < REMEMBERED);

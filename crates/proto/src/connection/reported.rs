@@ -13,7 +13,7 @@ use crate::event::Event;
 use crate::half::{DropRun, HostNews};
 
 /// What the peer has reported, and what of it the packet in hand reports.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Reported {
     codes: Codes,
     pub(super) carries: Carries,
@@ -37,6 +37,22 @@ pub(super) struct Reported {
 pub(super) struct Carries {
     pub(super) drops: bool,
     pub(super) slow: bool,
+}
+
+impl Default for Reported {
+    fn default() -> Self {
+        Self {
+            codes: Codes::growing(),
+            carries: Carries::default(),
+            news: HostNews::default(),
+            runs: Vec::new(),
+            owed: false,
+            acknowledged_at: None,
+            slow_until: None,
+            refused_until: None,
+            is_deaf: false,
+        }
+    }
 }
 
 impl Reported {
@@ -103,7 +119,9 @@ impl Reported {
 
     /// Remembers the runs; what was not known is news.
     fn note_news(&mut self, ackno: Seq) {
-        self.codes.advance(ackno);
+        if let Some(oldest) = self.runs.last() {
+            self.codes.reach(ackno, oldest.low);
+        }
         let drops = &mut self.news.drops;
         for run in &self.runs {
             let code = run.code;

@@ -2,6 +2,7 @@ use fairwire_units::{Duration, Instant};
 use fairwire_wire::{DropCode, Options, Seq};
 
 use super::{DropRun, Reported};
+use crate::work;
 
 const ISS: Seq = Seq::new(10);
 
@@ -102,7 +103,34 @@ fn floods_are_bounded() {
         let runs = read(&mut reported, 100_000 + n, &options);
         news += runs.iter().map(DropRun::packets).sum::<u64>();
     }
-    // The first report tells of the 4,096 packets that are remembered, each later one of one.
-    assert_eq!(news, 4_096 + 999);
+    // The first report tells of 759 times 16 packets, each later one of one.
+    assert_eq!(news, 759 * 16 + 999);
     assert!(reported.runs.capacity() < 1_024);
+}
+
+/// The dearest packets: as many drops as fit into a head, then as many runs, each of a packet, then
+/// what is missing between them. A few steps for each byte of them.
+#[test]
+fn finding_1_reading_costs_a_few_steps_a_byte() {
+    let options = |blocks: &[u8]| {
+        let mut options = Vec::new();
+        for _ in 0..3 {
+            options.extend([40, 255]);
+            options.extend(blocks.iter().cycle().take(253));
+        }
+        options
+    };
+    let mut reported = Reported::default();
+    for (ackno, blocks) in [
+        (1 << 20, &[0xAF][..]),
+        (1 << 21, &[0xA0, 0]),
+        (1 << 21, &[0xAF]),
+        (1 << 22, &[127, 0xAF]),
+    ] {
+        let options = options(blocks);
+        let most = 8 * options.len() as u64 + 4_096 / 64;
+        let (news, _) = work::within(most, || read(&mut reported, ackno, &options));
+        assert!(!news.is_empty());
+    }
+    assert!(reported.codes.state_len() <= 1 << 16);
 }

@@ -524,3 +524,37 @@ fn invalid_packets_have_no_options() {
         assert_eq!(echoed, valid);
     }
 }
+
+/// A receive queue of the default size, and a larger one, that drop the oldest: the oldest packet is not
+/// too old to be reported, and the sender slows down to what the application reads, as with a queue
+/// that drops the newest.
+#[test]
+fn finding_17_a_large_queue_that_drops_the_oldest_slows_the_sender() {
+    for (ccid, size) in [(2, 4_096), (2, 20_000), (3, 4_096)] {
+        let mut pair = Pair::new();
+        let mut slow = config(ccid);
+        slow.receive_queue_packets = size;
+        slow.receive_queue_bytes = usize::MAX;
+        slow.receive_queue_policy = QueuePolicy::DropOldest;
+        let ids = pair.open(config(ccid), slow);
+        pair.record = false;
+        pair.bottleneck = Some((ms(1), 200));
+        let to_fill = ms(size as u64);
+        read_slowly(&mut pair, ids, ms(10), to_fill + ms(20_000));
+        let before = pair.ends[0].stats(ids.0).unwrap();
+        read_slowly(&mut pair, ids, ms(10), ms(20_000));
+        let sent = pair.ends[0].stats(ids.0).unwrap();
+        let here = pair.ends[1].stats(ids.1).unwrap();
+        let name = format!("CCID {ccid}, {size}");
+        assert!(here.receive_drops > 0, "{name}");
+        assert_eq!(here.dropped_here[2], here.receive_drops, "{name}");
+        let (there, here) = (sent.dropped_there[2], here.dropped_here[2]);
+        assert!(
+            there <= here && here - there < 200,
+            "{there} of {here}, {name}"
+        );
+        // 2,000 are read, where the network would carry 20,000.
+        let packets = sent.data_sent - before.data_sent;
+        assert!(packets < 4_000, "{packets}: {name}");
+    }
+}
