@@ -83,6 +83,10 @@ impl Shared {
 }
 
 /// The protocol, and who waits for it.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent facts, each for one reader"
+)]
 pub(crate) struct State {
     pub proto: Endpoint,
     pub links: BTreeMap<ConnectionId, Link>,
