@@ -3,14 +3,19 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs;
+use std::ops::RangeInclusive;
 
 use super::is_test;
 use super::table::{Files, names, root};
 
-/// The kinds of hostile input that have their tests, each a row or more.
-const ITEMS: std::ops::RangeInclusive<u8> = 1..=31;
+/// The kinds of hostile input, each a row or more.
+const ITEMS: RangeInclusive<u8> = 1..=35;
 
-/// Every item has a row; every test of it exists, and its name begins with the item's number.
+/// The findings of the security reading.
+const FINDINGS: RangeInclusive<u8> = 1..=23;
+
+/// Every item and every finding has a row; every test of it exists, and its name begins with the
+/// number. A row without tests says that it is not built.
 #[test]
 fn every_item_has_its_tests() {
     let text = fs::read_to_string(root().join("docs/adversarial.md"))
@@ -27,12 +32,14 @@ fn every_item_has_its_tests() {
         let [item, sent, outcome, tests] = cells[..] else {
             panic!("line {line}: {} columns, not 4", cells.len());
         };
-        let Ok(item) = item.parse::<u8>() else {
+        let (kind, number) = item.split_once(' ').unwrap_or(("item", item));
+        let Ok(item) = number.parse::<u8>() else {
             continue;
         };
-        found.insert(item);
+        found.insert((kind.to_owned(), item));
         let tests = names(tests);
-        if sent.is_empty() || outcome.is_empty() || tests.is_empty() {
+        let is_untested = tests.is_empty() && !outcome.starts_with("*not built*");
+        if sent.is_empty() || outcome.is_empty() || is_untested {
             let _ = writeln!(wrong, "line {line}: an empty column");
         }
         for test in tests {
@@ -40,27 +47,29 @@ fn every_item_has_its_tests() {
                 let _ = writeln!(wrong, "line {line}: '{test}' is not file::name");
                 continue;
             };
-            if !is_named_for(name, item) {
-                let _ = writeln!(wrong, "line {line}: {name} is not named for item {item}");
+            if !is_named_for(name, kind, item) {
+                let _ = writeln!(wrong, "line {line}: {name} is not named for {kind} {item}");
             }
             if !is_test(files.read(file), name) {
                 let _ = writeln!(wrong, "line {line}: there is no test {test}");
             }
         }
     }
-    for item in ITEMS.filter(|item| !found.contains(item)) {
-        let _ = writeln!(wrong, "item {item} has no row");
+    let items = ITEMS.map(|number| ("item".to_owned(), number));
+    let findings = FINDINGS.map(|number| ("finding".to_owned(), number));
+    for row in items.chain(findings).filter(|row| !found.contains(row)) {
+        let _ = writeln!(wrong, "{} {} has no row", row.0, row.1);
     }
     assert!(wrong.is_empty(), "{wrong}");
 }
 
-/// `item_4_...`, or `items_4_and_9_...` for both.
-fn is_named_for(name: &str, item: u8) -> bool {
-    let item = item.to_string();
+/// `item_4_...` or `finding_4_...`, or `items_4_and_9_...` for both items.
+fn is_named_for(name: &str, kind: &str, number: u8) -> bool {
+    let item = number.to_string();
     let mut words = name.split('_');
     match words.next() {
-        Some("item") => words.next() == Some(&item),
-        Some("items") => {
+        Some(first) if first == kind => words.next() == Some(&item),
+        Some("items") if kind == "item" => {
             let (first, and, second) = (words.next(), words.next(), words.next());
             and == Some("and") && [first, second].contains(&Some(&item))
         }
@@ -71,9 +80,10 @@ fn is_named_for(name: &str, item: u8) -> bool {
 /// The rule of the names refuses what does not follow it.
 #[test]
 fn names_are_told_apart() {
-    assert!(is_named_for("item_4_lengths", 4));
-    assert!(is_named_for("items_4_and_9_lengths", 9));
-    for name in ["item_42_lengths", "items_4_or_9", "lengths_4", "item"] {
-        assert!(!is_named_for(name, 4), "{name}");
+    assert!(is_named_for("item_4_lengths", "item", 4));
+    assert!(is_named_for("items_4_and_9_lengths", "item", 9));
+    assert!(is_named_for("finding_4_silence", "finding", 4));
+    for name in ["item_42_x", "items_4_or_9", "x_4", "item", "finding_4_x"] {
+        assert!(!is_named_for(name, "item", 4), "{name}");
     }
 }
