@@ -204,6 +204,7 @@ impl Endpoint {
             port => (port, self.claim(port)?),
         };
         state.proto.listen(dccp_port, services, options.config)?;
+        state.proto.reserve();
         let limit = options.backlog.max(1);
         state.proto.set_room(dccp_port, limit);
         state.proto.set_admit(dccp_port, options.admit);

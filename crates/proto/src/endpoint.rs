@@ -36,7 +36,7 @@ use slab::Slab;
 use zeroize::Zeroize;
 
 use crate::config::{Config, EndpointConfig};
-use crate::connection::{Connection, Origin};
+use crate::connection::{Connection, NEW_FOOTPRINT, Origin};
 use crate::event::{ConnectionEvent, DatagramId, Direction, Event, Received};
 use crate::feature::Role;
 use crate::half::Told;
@@ -77,6 +77,9 @@ impl ConnectionId {
         (self.0 & 0xFFFF_FFFF) as usize
     }
 }
+
+/// Connections at most that [`Endpoint::reserve`] makes room for.
+const RESERVED: usize = 1 << 20;
 
 /// A DCCP endpoint.
 #[derive(Debug)]
@@ -165,6 +168,21 @@ impl Endpoint {
             .check()
             .map_err(|what| ListenError::Config { what })?;
         self.listeners.add(port, services, config)
+    }
+
+    /// Makes room in the endpoint's tables for all connections that its limits allow, so that no packet
+    /// pays for moving a table that grows. For servers; it takes some 150 bytes of address space for each
+    /// connection, which the system commits when they are used.
+    pub fn reserve(&mut self) {
+        let in_memory = self.config.max_memory / NEW_FOOTPRINT;
+        let most = self.config.max_connections.min(in_memory).min(RESERVED);
+        let more = most.saturating_sub(self.connections.len());
+        self.connections.reserve(more);
+        self.is_ready
+            .reserve(most.saturating_sub(self.is_ready.len()));
+        self.ready.reserve(most.saturating_sub(self.ready.len()));
+        self.table.reserve(most);
+        self.timers.reserve(most);
     }
 
     /// Stops listening; connections already accepted go on.

@@ -28,6 +28,12 @@ impl Table {
         }
     }
 
+    /// Makes room for this many connections.
+    pub(super) fn reserve(&mut self, connections: usize) {
+        let more = connections.saturating_sub(self.slots.len());
+        self.slots.reserve(more);
+    }
+
     /// Is `flow` taken?
     pub(super) fn contains(&self, flow: &Flow) -> bool {
         self.slots.contains_key(flow)

@@ -16,6 +16,12 @@ pub(crate) struct Timers {
 }
 
 impl Timers {
+    /// Makes room for this many timers.
+    pub(crate) fn reserve(&mut self, timers: usize) {
+        self.heap.reserve(timers.saturating_sub(self.heap.len()));
+        self.place.reserve(timers.saturating_sub(self.place.len()));
+    }
+
     /// The soonest.
     pub(crate) fn peek(&self) -> Option<Instant> {
         self.heap.first().map(|&(at, _)| at)

@@ -158,3 +158,27 @@ fn finding_4_send_says_full_beyond_the_budget() {
         check_sum(&pair);
     }
 }
+
+/// The tables of a server that made room have their size before the first client comes, and keep it:
+/// no packet pays for moving them.
+#[test]
+fn tables_do_not_move_while_clients_come() {
+    let mut pair = Pair::new();
+    pair.ends[1].config.max_connections = 300;
+    pair.connect(Config::default(), Config::default());
+    pair.ends[1].reserve();
+    let size = |pair: &Pair| {
+        (
+            pair.ends[1].connections.capacity(),
+            pair.ends[1].is_ready.capacity(),
+        )
+    };
+    let before = size(&pair);
+    for _ in 1..300 {
+        pair.connect_only(Config::default());
+        pair.run_for(ms(1));
+    }
+    pair.run_for(ms(500));
+    assert_eq!(pair.ends[1].endpoint_stats().connections, 300);
+    assert_eq!(size(&pair), before);
+}
