@@ -332,7 +332,7 @@ impl Connection {
         // RFC 4340, 14.2: what was accepted at a larger size is discarded; it must not leave
         // unfragmentable, and we do not fragment.
         let max_datagram = self.max_datagram();
-        while let Some(id) = self.queue.take_larger(max_datagram) {
+        for id in self.queue.take_larger(max_datagram) {
             self.never_sent(ctx, id, Fate::TooLarge);
         }
         self.announce_room(ctx);

@@ -10,6 +10,7 @@ use fairwire_units::{Duration, Instant};
 use crate::config::{QueueLimits, QueuePolicy};
 use crate::event::DatagramId;
 use crate::payload::Payload;
+use crate::work;
 
 /// One datagram that waits.
 #[derive(Debug)]
@@ -96,13 +97,20 @@ impl SendQueue {
         Some(oldest)
     }
 
-    /// Takes out the oldest that is larger than `size` bytes, if there is one.
-    pub(crate) fn take_larger(&mut self, size: usize) -> Option<DatagramId> {
-        let larger = |waits: &Queued| waits.payload.len() > size;
-        let place = self.waiting.iter().position(larger)?;
-        let taken = self.waiting.remove(place)?;
-        self.bytes -= taken.payload.len();
-        Some(taken.id)
+    /// Takes out all that are larger than `size` bytes; gives their names, oldest first.
+    pub(crate) fn take_larger(&mut self, size: usize) -> Vec<DatagramId> {
+        let mut taken = Vec::new();
+        let bytes = &mut self.bytes;
+        self.waiting.retain(|waits| {
+            work::step();
+            let fits = waits.payload.len() <= size;
+            if !fits {
+                *bytes -= waits.payload.len();
+                taken.push(waits.id);
+            }
+            fits
+        });
+        taken
     }
 
     /// The data of the oldest.
@@ -156,7 +164,7 @@ impl SendQueue {
 
 #[cfg(test)]
 mod tests {
-    use super::{DatagramId, Payload, QueueLimits, QueuePolicy, SendQueue};
+    use super::{DatagramId, Payload, QueueLimits, QueuePolicy, SendQueue, work};
     use fairwire_units::{Duration, Instant};
 
     fn synthetic(len: u32) -> Payload {
@@ -252,5 +260,24 @@ mod tests {
         queue.pop();
         assert!(queue.take_writable());
         assert!(!queue.take_writable());
+    }
+
+    /// Where the path takes less (an ICMP error may be forged), what is too large is found in one
+    /// pass, however long the queue is; the rest stays in order.
+    #[test]
+    fn what_is_too_large_is_found_in_one_pass() {
+        let mut queue = queue(20_000, usize::MAX, QueuePolicy::BackPressure);
+        for n in 0..20_000 {
+            push(&mut queue, if n % 2 == 0 { 10 } else { 1_000 });
+        }
+        let (taken, _) = work::within(20_000, || queue.take_larger(999));
+        assert_eq!(
+            taken,
+            (0..10_000)
+                .map(|n| DatagramId(2 * n + 1))
+                .collect::<Vec<_>>()
+        );
+        assert_eq!((queue.len(), queue.bytes()), (10_000, 100_000));
+        assert_eq!(queue.pop().map(|first| first.id), Some(DatagramId(0)));
     }
 }
