@@ -45,8 +45,8 @@ pub struct ListenOptions {
     /// it has received.
     ///
     /// While there are as many, new clients are told "too busy" (Reset 9). Clients that were
-    /// answered before wait, and are served when there is room: a client that knows its
-    /// connection to be open is not turned away.
+    /// answered before wait, and are served when there is room, for as long as they keep asking: a client
+    /// that knows its connection to be open is not reset for want of room.
     pub backlog: usize,
     /// Who may connect; everybody if `None`. See [`admit`](Self::admit).
     pub admit: Option<AdmitHook>,

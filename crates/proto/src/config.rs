@@ -11,12 +11,14 @@ pub struct EndpointConfig {
     /// Connections at most, closed ones counted until they are released, those in TIMEWAIT not. The
     /// default `max_memory` has room for some 15,000 that do little.
     pub max_connections: usize,
-    /// Bytes of memory at most for all connections together: some ten kilobytes for each, what waits in
-    /// queues, and what is remembered of packets. Once seven eighths are spent, new connections are refused
-    /// (Reset 9, Too Busy), data that arrives is dropped (Drop Code 2) and `send` says Full, but
-    /// for one datagram each way of each connection; all else goes on.
+    /// Bytes of memory handed out to all connections together: some ten kilobytes for each, what waits in
+    /// queues, and what is remembered of packets. A connection has at most a sixteenth of what is left,
+    /// so that some that take much leave room for the others. Once seven eighths are spent, new connections
+    /// are refused (Reset 9, Too Busy), data that arrives is dropped (Drop Code 2) and `send` says Full,
+    /// but for one datagram each way of each connection; all else goes on. What is remembered of packets
+    /// cannot be refused, and may take more: up to some 200 kB for a connection that sends little.
     pub max_memory: usize,
-    /// Incoming connections from one IPv4 address, or one IPv6 network of 64 bits, at most, half-open ones
+    /// Incoming connections from one IPv4 address, or one IPv6 network of 64 bits, at most, half-open ones not
     /// counted. Further Requests from there get Reset 9, Too Busy.
     pub max_connections_per_source: usize,
     /// Half-open incoming connections at most. Beyond it one of them, drawn at random, makes room
@@ -116,7 +118,8 @@ pub struct Config {
     /// (RFC 4342, 9). It is slowed down, and in the end reset with code 11. An honest receiver loses
     /// nothing but that its application counts these numbers as lost datagrams
     /// ([`Received::lost_before`](crate::Received::lost_before)): none of the first 256 packets, then one
-    /// in 256 until eight were reported honestly, then one in 2,048. No number is passed over towards a
+    /// in 256 until eight were reported honestly, then one in 2,048; more, up to one in 32, for the moment
+    /// after the path seems to have become shorter, and one in 8 under suspicion. No number is passed over towards a
     /// CCID 3 receiver that sends no Loss Intervals, as that of Linux: it cannot be checked in this way.
     pub check_feedback: bool,
     /// What waits to be sent.

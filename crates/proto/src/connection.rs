@@ -67,6 +67,7 @@ use crate::stats::Stats;
 use backoff::Backoff;
 use dropped::Dropped;
 use features::Agreed;
+use footprint::Counted;
 use halves::{CcidChanges, Since};
 use liveness::Liveness;
 use mtu::PathMtu;
@@ -238,7 +239,7 @@ pub(crate) struct Connection {
     is_deceived: bool,
     begun_by: BegunBy,
     /// The bytes of memory that it took when they were last counted.
-    counted: usize,
+    counted: Counted,
     known: Known,
     /// Over: must the flow stay in TIMEWAIT? Set once, taken by the endpoint.
     ended: Option<bool>,
@@ -301,7 +302,7 @@ impl Connection {
                 State::Respond => BegunBy::Stranger,
                 _ => BegunBy::Application,
             },
-            counted: 0,
+            counted: Counted::default(),
             known: match origin.role {
                 Role::Client => Known::Announced,
                 Role::Server => Known::Unknown,

@@ -197,7 +197,7 @@ impl Endpoint {
     /// While no place is free, Requests are refused with Reset 9, Too Busy, and a packet that would
     /// complete a handshake is dropped and counted in [`EndpointStats::deferred`]. Its client
     /// repeats it (RFC 4340, section 8.1.5), or is asked to, and is served when a place is free, so
-    /// no connection that a client knows to be open ends for want of a place.
+    /// no connection that a client knows to be open ends for want of a place, while it keeps asking.
     pub fn set_room(&mut self, port: u16, places: usize) {
         self.listeners.set_room(port, places);
     }
@@ -378,9 +378,9 @@ impl Endpoint {
         if connection.id != id {
             return None;
         }
-        let received = connection.recv();
+        let received = connection.recv()?;
         self.recount(id.slot());
-        received
+        Some(received)
     }
 
     /// The application reads no more, for good: what waits in the receive queue is thrown away, and
@@ -524,7 +524,7 @@ impl Endpoint {
     /// Has the send queue room for a datagram of `size` bytes?
     pub fn can_send(&self, id: ConnectionId, size: usize) -> bool {
         self.get(id)
-            .is_some_and(|connection| connection.can_send(size, self.room()))
+            .is_some_and(|connection| connection.can_send(size, self.room_of(connection)))
     }
 
     /// Counters and gauges of a connection.

@@ -14,10 +14,24 @@ const ENTRIES: usize = 512;
 const ONE_DATAGRAM: usize = 2_048;
 
 /// Both halves of a connection when they are made, before their histories grow.
-const HALVES: usize = 6_144;
+const HALVES: usize = 8_192;
 
 /// What a connection costs in the end if it does not much: nobody begins who has not so much room.
 pub(crate) const NEW: usize = size_of::<Connection>() + ENTRIES + 2 * ONE_DATAGRAM + HALVES;
+
+/// Histories grow by an entry for a packet, so they are looked at after this many events, not after
+/// each.
+const LOOK_EVERY: u8 = 32;
+
+/// What a connection takes, as it was last counted, bytes.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Counted {
+    all: usize,
+    /// What halves and histories take of it.
+    histories: usize,
+    /// Events until these are looked at again.
+    look_in: u8,
+}
 
 /// What a datagram of `size` bytes costs while it waits.
 pub(crate) fn of_datagram(size: usize) -> usize {
@@ -26,29 +40,40 @@ pub(crate) fn of_datagram(size: usize) -> usize {
 
 impl Connection {
     /// Counts anew what it takes; gives what it took when it was last counted, and what it takes now.
+    #[inline]
     pub(crate) fn recount(&mut self) -> (usize, usize) {
-        let before = self.counted;
-        self.counted = self.footprint();
-        (before, self.counted)
+        let before = self.counted.all;
+        if self.counted.look_in == 0 {
+            self.counted.look_in = LOOK_EVERY;
+            self.counted.histories = self.histories();
+        }
+        self.counted.look_in -= 1;
+        self.counted.all = self.counted.histories.saturating_add(self.queued());
+        (before, self.counted.all)
     }
 
     /// What it took when it was last counted, bytes.
     pub(crate) fn counted(&self) -> usize {
-        self.counted
+        self.counted.all
     }
 
-    fn footprint(&self) -> usize {
-        let overheads = self.queue.len().saturating_mul(DATAGRAM_OVERHEAD);
-        let to_send = self.queue.bytes().saturating_add(overheads);
-        // What was received counts its overheads itself.
-        let queues = to_send
-            .max(ONE_DATAGRAM)
-            .saturating_add(self.received.bytes().max(ONE_DATAGRAM));
+    /// The connection itself, its halves and what it remembers of packets.
+    fn histories(&self) -> usize {
         let halves = self.tx.as_ref().map_or(0, |tx| tx.footprint())
             + self.rx.as_ref().map_or(0, |rx| rx.footprint());
         let histories = self.dropped.footprint() + self.reported.footprint();
-        let fixed = size_of::<Self>() + ENTRIES + self.cookies.capacity();
-        queues.saturating_add(halves + histories + fixed)
+        size_of::<Self>() + ENTRIES + self.cookies.capacity() + halves + histories
+    }
+
+    /// What waits, either way.
+    #[inline]
+    fn queued(&self) -> usize {
+        let overheads = self.queue.len().saturating_mul(DATAGRAM_OVERHEAD);
+        let to_send = self.queue.bytes().saturating_add(overheads);
+        // What was received counts its overheads itself.
+        to_send
+            .max(ONE_DATAGRAM)
+            .saturating_add(self.received.bytes().max(ONE_DATAGRAM))
     }
 }
 

@@ -83,7 +83,12 @@ impl Connection {
 
     /// Passes the next number over if it is to show whether the peer tells the truth. Says whether it
     /// did.
+    #[inline]
     pub(super) fn skip_number(&mut self, now: Instant) -> bool {
+        (self.config.check_feedback || self.config.ecn_nonce) && self.skip_chosen(now)
+    }
+
+    fn skip_chosen(&mut self, now: Instant) -> bool {
         let chosen = self.tx.as_ref().map_or(0, |tx| tx.skips_of_65536());
         if chosen == 0 || self.state != State::Open {
             return false;

@@ -188,6 +188,7 @@ impl Connection {
 
     /// May the datagram at the head of the queue leave now? If a moment is known from which it
     /// may, notes it.
+    #[inline]
     fn is_data_permitted(&mut self, now: Instant) -> bool {
         let Some(size) = self.queue.front_len() else {
             return false;

@@ -88,10 +88,9 @@ impl Connection {
             return;
         }
         self.unreached.said = Some(why);
-        // RFC 1122, 4.2.3.9: a soft error must not end the attempt, a hard one should.
-        let ends =
-            why.is_hard() && (seq.is_some() || self.unreached.confirms(ctx.now, gss, gss, None));
-        if ends {
+        // RFC 1122, 4.2.3.9: a soft error must not end the attempt, a hard one should. RFC 5927: whoever
+        // forges one chooses how much it quotes; only the number shows that it is about our Request.
+        if why.is_hard() && seq.is_some() {
             self.end(ctx, CloseReason::Unreachable { why }, false);
         }
     }

@@ -7,11 +7,13 @@
 //! connection is kept as well, to spare: it is the first to go.
 
 use std::collections::VecDeque;
+use std::net::IpAddr;
 
 use fairwire_units::{Duration, Ecn, Instant};
 use fairwire_wire::{HeadBuf, Kind, Options, Packet, ResetCode, Seq, option_type};
 
 use super::admit::Admit;
+use super::allowance;
 use super::cookie::{self, Binding, Request};
 use super::flow::Flow;
 use super::source::Source;
@@ -25,6 +27,10 @@ use crate::transmit::{Meta, Transmit};
 /// A client that has not completed the handshake after this long has lost its Response and its
 /// next one, or does not exist: it makes room before others are answered with cookies.
 const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Half-open connections looked at to find an old one of a source that has many: a quarter of all at
+/// least are its own by default, so eight find one in nine cases of ten.
+const DRAWS: u32 = 8;
 
 /// Responses without state to one client within this time have the same number, or a client that
 /// gets two of them, because the network copied its Request, could take the second for a valid
@@ -72,10 +78,9 @@ impl Endpoint {
             return Err(ResetCode::BadServiceCode);
         };
         // RFC 4340, 5.6: a client is told now, not after a handshake in vain.
-        let word = if listener.has_room() {
-            listener.asks(&flow, service)
-        } else {
-            Admit::Refuse
+        let word = match listener.asks(&flow, service) {
+            Admit::Accept if !listener.has_room() => Admit::Refuse,
+            word => word,
         };
         if word != Admit::Accept {
             return self.turn_away(word);
@@ -101,8 +106,14 @@ impl Endpoint {
             }
             Admission::Keep => {
                 let origin = self.origin(now, flow, Role::Server, service, config);
+                let (id, source) = (origin.id, Source::of(flow.path.remote.ip()));
                 let slot = self.keep(now, Connection::respond(now, origin, seq));
                 self.deliver(now, slot, packet, payload, meta.ecn);
+                if self.get(id).is_none() {
+                    // RFC 4340, 8.1.3: it was refused for its options, with a Reset.
+                    let source = self.secret.source(source);
+                    self.allowances.take(now, source, allowance::RESET - 1);
+                }
             }
         }
         Ok(())
@@ -134,8 +145,9 @@ impl Endpoint {
         {
             return Admission::Refuse;
         }
-        let crowded =
-            self.backlog.of_source(flow.path.remote.ip()) >= self.config.max_half_open_per_source;
+        let source = flow.path.remote.ip();
+        let crowded = self.backlog.of_source(source) >= self.config.max_half_open_per_source
+            && !self.evict_of(source, now);
         let (cookies, spare) = match self.config.init_cookies {
             InitCookies::Never => (false, false),
             InitCookies::WhenBusy { half_open: busy } => {
@@ -157,8 +169,11 @@ impl Endpoint {
 
     /// Has the source of `flow` all the connections that one source may have?
     fn is_share_taken(&self, flow: &Flow) -> bool {
-        let source = Source::of(flow.path.remote.ip());
-        self.incoming.of(source) >= self.config.max_connections_per_source
+        let ip = flow.path.remote.ip();
+        let half_open = self.backlog.of_source(ip) + self.spare.of_source(ip);
+        // Half-open ones have a limit of their own; anybody can begin those.
+        let connections = self.incoming.of(Source::of(ip)).saturating_sub(half_open);
+        connections >= self.config.max_connections_per_source
     }
 
     /// Incoming connections in RESPOND.
@@ -176,6 +191,11 @@ impl Endpoint {
     /// client that asks anew: its next Response brings another.
     pub(super) fn stays(&mut self, slot: usize, packet: &Packet<'_>) -> bool {
         if !self.spare.contains(slot) {
+            return true;
+        }
+        // Who only knows the ports removes nothing.
+        let connection = self.connections.get(slot);
+        if connection.is_none_or(|connection| !connection.would_take(packet)) {
             return true;
         }
         let mut options = packet.options.iter();
@@ -205,10 +225,12 @@ impl Endpoint {
         let Some(listener) = awaited.and_then(|port| self.listeners.at(port)) else {
             return false;
         };
-        // RFC 4340, 8.5, steps 6 and 11: these do not complete it, nor does a forged one, which must
-        // not get a place in the line.
+        // RFC 4340, 8.5, steps 6, 7 and 11: these do not complete it, nor does a packet that
+        // acknowledges nothing, or nothing of ours: whoever forged the Request could send that, and
+        // must not get a place in the line.
         let begins_or_ends = matches!(packet.kind, Kind::Request { .. } | Kind::Reset { .. });
-        if begins_or_ends || listener.has_room() || !connection.would_take(packet) {
+        let is_proven = packet.ack().is_some() && connection.would_take(packet);
+        if begins_or_ends || listener.has_room() || !is_proven {
             return false;
         }
         // Its client exists and goes on: what waits for us is not old.
@@ -267,6 +289,23 @@ impl Endpoint {
         self.stats.evicted += 1;
         self.forget(slot);
         true
+    }
+
+    /// Forgets a half-open connection of this source that is older than [`PATIENCE`], if a few draws
+    /// find one: forged Requests must not shut an address out until they time out.
+    fn evict_of(&mut self, source: IpAddr, now: Instant) -> bool {
+        for _ in 0..DRAWS {
+            self.draws += 1;
+            let drawn = self.backlog.any_of(source, self.secret.draw(self.draws));
+            if let Some((slot, since)) = drawn
+                && now.saturating_since(since) >= PATIENCE
+            {
+                self.stats.evicted += 1;
+                self.forget(slot);
+                return true;
+            }
+        }
+        false
     }
 
     /// Forgets one of those whose clients have a cookie, drawn at random for the same reason.

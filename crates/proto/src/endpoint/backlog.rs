@@ -79,6 +79,13 @@ impl Backlog {
         self.by_source.remove(source);
     }
 
+    /// The one that `draw` says, if it comes from where `ip` is, and since when it is half open.
+    pub(super) fn any_of(&self, ip: IpAddr, draw: u64) -> Option<(usize, Instant)> {
+        let (slot, since) = self.any(draw)?;
+        let entry = self.entries.get(*self.place.get(slot)?)?;
+        (entry.source == Source::of(ip)).then_some((slot, since))
+    }
+
     /// One of them, as `draw` says, and since when it is half open.
     pub(super) fn any(&self, draw: u64) -> Option<(usize, Instant)> {
         let len = self.entries.len() as u64;

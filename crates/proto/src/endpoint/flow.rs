@@ -50,6 +50,7 @@ impl Flow {
 }
 
 impl Hash for Flow {
+    #[inline]
     fn hash<H: Hasher>(&self, state: &mut H) {
         let Path {
             encapsulation,

@@ -200,11 +200,8 @@ impl Endpoint {
         }
     }
 
-    /// Takes note that a connection may have left REQUEST or RESPOND.
+    /// Takes note that a connection has left a state, REQUEST or RESPOND perhaps.
     pub(super) fn note_state(&mut self, slot: usize, before: State, after: State) {
-        if before == after {
-            return;
-        }
         if before == State::Respond {
             self.backlog.remove(slot);
             self.spare.remove(slot);

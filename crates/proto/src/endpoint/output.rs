@@ -21,8 +21,10 @@ impl Endpoint {
     ///
     /// Valid once [`Endpoint::poll_transmit`] has been drained.
     pub fn next_timeout(&self) -> Option<Instant> {
-        let time_wait = self.time_wait.next_timeout();
-        [self.timers.peek(), time_wait].into_iter().flatten().min()
+        match (self.timers.peek(), self.time_wait.next_timeout()) {
+            (Some(timer), Some(time_wait)) => Some(timer.min(time_wait)),
+            (timer, time_wait) => timer.or(time_wait),
+        }
     }
 
     /// The moment of [`Endpoint::next_timeout`] has come.
@@ -44,13 +46,13 @@ impl Endpoint {
             let slot = self.ready.pop_front()?;
             self.is_ready[slot] = false;
             let mut transmit = None;
-            self.with(now, slot, |connection, ctx| {
+            self.visit(now, slot, 0, |connection, ctx| {
                 transmit = connection.poll_transmit(ctx, head);
             });
             if transmit.is_some() {
                 return transmit;
             }
-            // `with` made it ready again; it has nothing more to send until something happens.
+            // `visit` made it ready again; it has nothing more to send until something happens.
             if self.is_ready[slot] {
                 self.ready.pop_back();
                 self.is_ready[slot] = false;
@@ -67,7 +69,23 @@ impl Endpoint {
         slot: usize,
         act: impl FnOnce(&mut Connection, &mut Context<'_>),
     ) {
-        let room = self.room();
+        let Some(connection) = self.connections.get(slot) else {
+            return;
+        };
+        let room = self.room_of(connection);
+        self.visit(now, slot, room, act);
+        self.recount(slot);
+    }
+
+    /// The same where nothing is queued, so that no room is needed and none has to be counted.
+    #[inline]
+    fn visit(
+        &mut self,
+        now: Instant,
+        slot: usize,
+        room: usize,
+        act: impl FnOnce(&mut Connection, &mut Context<'_>),
+    ) {
         let Some(connection) = self.connections.get_mut(slot) else {
             return;
         };
@@ -83,14 +101,14 @@ impl Endpoint {
         act(connection, &mut ctx);
         let after = connection.state();
         let ended = connection.take_ended();
-        let (took, takes) = connection.recount();
-        self.memory = self.memory.saturating_sub(took).saturating_add(takes);
         if let Some(port) = awaited
             && connection.is_announced()
         {
             self.listeners.take_place(port);
         }
-        self.note_state(slot, before, after);
+        if before != after {
+            self.note_state(slot, before, after);
+        }
         match ended {
             None => self.wake(slot),
             Some(time_wait) => self.bury(now, slot, time_wait),

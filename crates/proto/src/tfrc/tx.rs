@@ -203,7 +203,8 @@ impl TfrcTx {
 
 impl Tx for TfrcTx {
     fn footprint(&self) -> usize {
-        size_of::<Self>() + self.sent.footprint()
+        let checks = self.checks.as_ref().map_or(0, |_| size_of::<Checks>());
+        size_of::<Self>() + checks + self.sent.footprint()
     }
 
     fn flight(&self) -> Flight {

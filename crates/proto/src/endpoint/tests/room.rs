@@ -1,6 +1,8 @@
 //! Accept queues that are full.
 
-use super::pair::{PORT, Pair, ms};
+use fairwire_wire::{Kind, Seq};
+
+use super::pair::{Fault, PORT, Pair, data, ms};
 use crate::{Config, Event, InitCookies, Stats};
 
 /// How many connections the server's application was told of.
@@ -110,6 +112,26 @@ fn finding_15_who_waits_is_called() {
     }
     let line = pair.ends[1].listeners.line(PORT).expect("it listens");
     assert!(line.len() <= 64, "{}", line.len());
+}
+
+/// Finding 15: who forged a Request knows no number of ours. What it sends next, without an
+/// acknowledgement or with a guessed one, gets no place in the line, where it would keep others waiting.
+#[test]
+fn finding_15_a_forger_does_not_stand_in_line() {
+    let mut pair = Pair::new();
+    pair.rule(|wire| (wire.from == 1).then_some(Fault::Lose));
+    pair.connect(Config::default(), Config::default());
+    pair.run_for(ms(25));
+    pair.ends[1].set_room(PORT, 0);
+    let guess = Seq::new(4_340);
+    let kinds = [Kind::Data, Kind::Ack { ack: guess.into() }];
+    for kind in kinds {
+        let forged = pair.forge(0, 1, |_| kind, |_| {}, data(1));
+        pair.deliver(1, &forged);
+    }
+    assert_eq!(pair.ends[1].endpoint_stats().deferred, 0);
+    let line = pair.ends[1].listeners.line(PORT).expect("it listens");
+    assert!(line.is_empty());
 }
 
 /// A place that is given back twice is one place.

@@ -9,6 +9,11 @@ use fairwire_units::Duration;
 /// Round trips of numbers passed over that are remembered.
 const PROVEN: usize = 4;
 
+/// Samples in a row that contradict the proofs, about one in a round trip, after which these are
+/// forgotten. Where no number can be passed over to prove the path anew, as few packets leave in a
+/// round trip, nobody gains by a short one.
+const DOUBTS: u32 = 64;
+
 /// What is known of the shortest round trip.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::tfrc::tx) struct Trips {
@@ -17,8 +22,8 @@ pub(in crate::tfrc::tx) struct Trips {
     least: Option<Duration>,
     /// The time from a packet to the proof that it has come, newest first.
     proven: [Option<Duration>; PROVEN],
-    /// Was the last sample shorter than the proofs allow?
-    is_doubted: bool,
+    /// Samples in a row that were shorter than the proofs allow.
+    doubted: u32,
 }
 
 impl Trips {
@@ -32,6 +37,7 @@ impl Trips {
     pub(super) fn on_proof(&mut self, ago: Duration) {
         self.proven.rotate_right(1);
         self.proven[0] = Some(ago);
+        self.doubted = 0;
     }
 
     /// A round trip: an acknowledgement took `waited` to come, and says that the packet was `held` for
@@ -49,13 +55,21 @@ impl Trips {
         let sample = waited.saturating_sub(held);
         let least = self.least.map_or(sample, |least| least.max(sample));
         let floor = self.floor();
-        self.is_doubted = least < floor;
-        least.max(floor)
+        if least >= floor {
+            self.doubted = 0;
+            return least;
+        }
+        self.doubted += 1;
+        if self.doubted >= DOUBTS {
+            self.proven = [None; PROVEN];
+            self.doubted = 0;
+        }
+        floor
     }
 
     /// Is the path said to be shorter than what was proven of it?
     pub(super) const fn want_proof(&self) -> bool {
-        self.is_doubted
+        self.doubted > 0
     }
 
     /// No round trip of now is shorter. A proof waits for the three packets that make a loss of a
@@ -77,7 +91,7 @@ impl Trips {
 
 #[cfg(test)]
 mod tests {
-    use super::Trips;
+    use super::{DOUBTS, Trips};
     use fairwire_units::Duration;
 
     fn ms(ms: u64) -> Duration {
@@ -116,5 +130,19 @@ mod tests {
         assert_eq!(trips.sample(ms(5), ms(0), None), ms(120));
         trips.on_proof(ms(50));
         assert_eq!(trips.sample(ms(5), ms(0), None), ms(40));
+    }
+
+    /// A path that got shorter while nothing could be proven is believed in the end.
+    #[test]
+    fn old_proofs_are_forgotten() {
+        let mut trips = Trips::default();
+        for _ in 0..4 {
+            trips.on_proof(ms(600));
+        }
+        for _ in 0..DOUBTS {
+            assert_eq!(trips.sample(ms(50), ms(0), None), ms(480));
+            assert!(trips.want_proof() || trips.floor().is_zero());
+        }
+        assert_eq!(trips.sample(ms(50), ms(0), None), ms(50));
     }
 }
