@@ -40,7 +40,9 @@ pub struct Received {
     pub data: Bytes,
     /// The ECN field it arrived with: [`Ecn::Ce`] if a router met congestion.
     pub ecn: Ecn,
-    /// Datagrams of the peer that are missing between the one read before and this one.
+    /// Datagrams of the peer that are missing between the one read before and this one. A peer that checks
+    /// our reports ([`Config::check_feedback`](crate::Config::check_feedback)) passes a number over now and
+    /// then, one in some hundreds or thousands; that counts as a missing datagram here.
     pub lost_before: u64,
     /// Its name in [`Connection::report_dropped`].
     pub number: Number,
@@ -56,7 +58,9 @@ pub struct ReceivedInto {
     pub len: usize,
     /// The ECN field it arrived with: [`Ecn::Ce`] if a router met congestion.
     pub ecn: Ecn,
-    /// Datagrams of the peer that are missing between the one read before and this one.
+    /// Datagrams of the peer that are missing between the one read before and this one. A peer that checks
+    /// our reports ([`Config::check_feedback`](crate::Config::check_feedback)) passes a number over now and
+    /// then, one in some hundreds or thousands; that counts as a missing datagram here.
     pub lost_before: u64,
     /// Its name in [`Connection::report_dropped`].
     pub number: Number,
@@ -267,8 +271,10 @@ impl Connection {
         .await
     }
 
-    /// Sends what is queued, for at most `Config::linger`, closes, and waits until that is done; a peer
-    /// that does not answer holds it no longer than [`Config::linger`](crate::Config::linger) says.
+    /// Sends what is queued, for at most [`Config::linger`](crate::Config::linger), closes, and waits until
+    /// that is done. What has not left by then is discarded, and the end is orderly all the same: an
+    /// application that must know asks for [`fate`](Self::fate)s. A peer that does not answer holds it for
+    /// as long again at most, by default.
     ///
     /// Cancelling stops the waiting only: once polled, the close goes on, even if the connection is
     /// then dropped. A runtime that shuts down ends it.

@@ -180,7 +180,8 @@ pub struct Lost {
 
 impl Lost {
     /// Was it closed, by either side? False if it was reset, given up, or dropped without
-    /// [`close`](crate::Connection::close): data may be missing at the end.
+    /// [`close`](crate::Connection::close). Datagrams may be missing at the end in either case: a close
+    /// discards what could not leave within `Config::linger`.
     pub fn is_orderly(&self) -> bool {
         self.reason == CloseReason::Closed
     }

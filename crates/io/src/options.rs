@@ -41,7 +41,7 @@ impl ConnectOptions {
 pub struct ListenOptions {
     /// The parameters of each connection accepted.
     pub config: Config,
-    /// Connections that may be open and not yet accepted, 1,024 by default. Each holds about 8 kB, and what
+    /// Connections that may be open and not yet accepted, 1,024 by default. Each holds about 10 kB, and what
     /// it has received.
     ///
     /// While there are as many, new clients are told "too busy" (Reset 9). Clients that were
@@ -77,10 +77,11 @@ impl ListenOptions {
     /// Asks `hook` about everybody who wants to connect, before the endpoint keeps or answers anything:
     /// whether to go on, to refuse (Reset 9, Too Busy), or not to answer at all.
     ///
-    /// The endpoint calls it while it works, for every Request, forged ones included, and again
-    /// for clients that come back with an Init Cookie: it must be quick, must not panic, and must
+    /// The endpoint calls it while it works, for every Request for a service that is offered, forged ones
+    /// included, and again for clients that come back with an Init Cookie: it must be quick, and must
     /// not call this endpoint, its listeners or its connections, which would wait for each other
-    /// for ever.
+    /// for ever. A panic in it refuses the client. A client that is refused is told that the server is
+    /// busy. Packets other than Requests are answered as for anybody, with a Reset.
     ///
     /// ```
     /// use fairwire::{Admit, Attempt, ListenOptions};

@@ -9,7 +9,7 @@ use fairwire_units::Duration;
 #[non_exhaustive]
 pub struct EndpointConfig {
     /// Connections at most, closed ones counted until they are released, those in TIMEWAIT not. The
-    /// default `max_memory` has room for some 15,000 that do little.
+    /// default `max_memory` has room for some 20,000 that do little.
     pub max_connections: usize,
     /// Bytes of memory handed out to all connections together: some ten kilobytes for each, what waits in
     /// queues, and what is remembered of packets. A connection has at most a sixteenth of what is left,

@@ -152,7 +152,8 @@ pub struct Received {
     /// When it arrived.
     pub at: Instant,
     /// Data packets of the peer that are missing between the last one handed out and this one,
-    /// those dropped from a full receive queue included.
+    /// those dropped from a full receive queue included, and numbers that a peer passed over to check
+    /// our reports (`Config::check_feedback` of its own).
     pub lost_before: u64,
     /// The sequence number of its packet; names it in
     /// [`Endpoint::report_dropped`](crate::Endpoint::report_dropped).

@@ -156,7 +156,9 @@ impl ConnectError {
                     | BindError::NoRuntime
                     | BindError::NoRandomness
             ),
-            Self::Begin(_) | Self::EndpointGone => true,
+            // A local port is taken towards one peer, not towards every one.
+            Self::Begin(error) => !matches!(error, crate::BeginError::NoPort),
+            Self::EndpointGone => true,
             _ => false,
         }
     }
@@ -168,12 +170,19 @@ impl fmt::Display for ConnectError {
             Self::Resolve { host, .. } if host.parse::<Ipv6Addr>().is_ok() => {
                 write!(f, "'{host}' has no port: write [{host}]:port")
             }
-            Self::Resolve { host, .. } if !has_port(host) => {
-                write!(
+            Self::Resolve { host, .. } if !has_port(host) => match host.rsplit_once(':') {
+                Some((_, port)) => write!(
+                    f,
+                    "'{port}' in '{host}' is no port: write a number from 1 to 65535"
+                ),
+                None if host.is_empty() => {
+                    f.write_str("there is no host: write host:port, as in localhost:7001")
+                }
+                None => write!(
                     f,
                     "'{host}' has no port: write host:port, as in {host}:7001"
-                )
-            }
+                ),
+            },
             Self::Resolve { host, source } => {
                 write!(f, "'{host}' is no reachable host:port: {source}")
             }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::net::SocketAddr;
+use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 
 use fairwire_wire::ServiceCode;
@@ -47,12 +48,15 @@ impl AdmitHook {
     }
 
     pub(super) fn ask(&self, flow: &Flow, service: ServiceCode) -> Admit {
-        (self.0)(&Attempt {
+        let attempt = Attempt {
             remote: flow.path.remote,
             remote_port: flow.remote_port,
             local_port: flow.local_port,
             service,
-        })
+        };
+        // A hook that panics for one client must not end the connections of all others.
+        let asked = panic::catch_unwind(AssertUnwindSafe(|| (self.0)(&attempt)));
+        asked.unwrap_or(Admit::Refuse)
     }
 }
 
@@ -67,7 +71,7 @@ impl Endpoint {
     /// is kept or answered; `None` asks nobody. False if nobody listens there.
     ///
     /// It is called for forged packets too, in the middle of the endpoint's work: it must be quick, and
-    /// must not panic. It lasts as long as the listener.
+    /// must not call back. A panic in it refuses the client. It lasts as long as the listener.
     pub fn set_admit(&mut self, port: u16, hook: Option<AdmitHook>) -> bool {
         self.listeners.set_admit(port, hook)
     }

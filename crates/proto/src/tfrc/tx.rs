@@ -249,8 +249,9 @@ impl Tx for TfrcTx {
         // was lost in it.
         self.controller.on_skipped(now);
         self.intervals.on_sent(seq, now);
+        let rtt = self.rtt();
         if let Some(checks) = &mut self.checks {
-            checks.on_skipped(seq);
+            checks.on_skipped(now, seq, rtt);
         }
     }
 

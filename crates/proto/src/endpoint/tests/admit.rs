@@ -88,3 +88,17 @@ fn a_hook_belongs_to_its_listener() {
         pair.ends[1].unlisten(PORT);
     }
 }
+
+/// A hook that panics refuses the client that it was asked about, and nobody else suffers.
+#[test]
+fn a_hook_that_panics_refuses() {
+    let mut pair = Pair::new();
+    pair.open(Config::default(), Config::default());
+    let hook = AdmitHook::new(|_: &Attempt| -> Admit { panic!("on purpose") });
+    assert!(pair.ends[1].set_admit(PORT, Some(hook)));
+    pair.connect_only(Config::default());
+    pair.run_for(ms(500));
+    let codes: Vec<_> = pair.log.iter().filter_map(Wire::reset).collect();
+    assert_eq!(codes, [(ResetCode::TooBusy, [0; 3])]);
+    assert_eq!(pair.ends[1].endpoint_stats().connections, 1);
+}

@@ -24,6 +24,9 @@ use super::report::Intervals;
 use crate::suspicion::Suspicion;
 
 const COUNTED: usize = fairwire_cc::tfrc::INTERVALS + 1;
+/// Round trips between two numbers that are passed over. Two within one round trip are one loss event to an
+/// honest receiver, and could not be told from a real one.
+const HOLES_APART: u64 = 4;
 /// Packets per round trip below which none is passed over. Who lies to get more soon gets more than so
 /// many.
 const MIN_PER_RTT: f64 = 2.0;
@@ -46,6 +49,9 @@ pub(super) struct Checks {
     void: Option<Seq>,
     /// Where the receiver's first interval begins.
     first_start: Option<Seq>,
+    /// When the last packet left, and from when on a number may be passed over again.
+    sent_at: Instant,
+    next_hole: Instant,
     sent: SentRate,
     trips: Trips,
     holes: Holes,
@@ -91,6 +97,8 @@ impl Checks {
             first: None,
             void: None,
             first_start: None,
+            sent_at: Instant::START,
+            next_hole: Instant::START,
             sent: SentRate::new(),
             trips: Trips::default(),
             holes: Holes::default(),
@@ -104,6 +112,7 @@ impl Checks {
     /// Packet `seq` leaves, with `data` bytes if it is a data packet.
     pub(super) fn on_sent(&mut self, now: Instant, seq: Seq, data: Option<u32>, rtt: Duration) {
         self.first.get_or_insert(seq);
+        self.sent_at = now;
         self.suspicion.on_sent();
         self.holes.on_sent(now);
         if let Some(bytes) = data {
@@ -111,17 +120,19 @@ impl Checks {
         }
     }
 
-    /// The number `seq` is passed over.
-    pub(super) fn on_skipped(&mut self, seq: Seq) {
+    /// The number `seq` is passed over; the round trip is `rtt`.
+    pub(super) fn on_skipped(&mut self, now: Instant, seq: Seq, rtt: Duration) {
         self.first.get_or_insert(seq);
         self.holes.push(seq);
+        self.next_hole = now + rtt * HOLES_APART;
     }
 
     /// How many of 65,536 numbers should be passed over.
     pub(super) fn skips_of_65536(&self, packets_per_rtt: f64) -> u32 {
         // RFC 4342, 9: Loss Intervals show what became of one; a Loss Event Rate would only show a
         // loss that was none.
-        let is_possible = self.tells_intervals && !self.holes.is_open();
+        let is_possible =
+            self.tells_intervals && !self.holes.is_open() && self.sent_at >= self.next_hole;
         // The time of a packet that is not sent is long where few are.
         if is_possible && packets_per_rtt >= MIN_PER_RTT {
             // A path that got shorter is believed with the next proof.
