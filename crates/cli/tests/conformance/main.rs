@@ -1,11 +1,12 @@
 //! `docs/conformance.md` and the code say the same: the table is well formed, everything it names
 //! is there, [`counts`] finds a row for each word of the RFCs, and [`citations`] a row for each
 //! citation in the code and a citation for each row. [`adversarial`] does the like for
-//! `docs/adversarial.md`.
+//! `docs/adversarial.md`, [`security`] for `docs/security.md`.
 
 mod adversarial;
 mod citations;
 mod counts;
+mod security;
 mod table;
 
 use std::collections::{BTreeMap, BTreeSet};

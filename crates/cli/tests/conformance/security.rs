@@ -1,0 +1,50 @@
+//! Each bound in the tables of `docs/security.md` names tests that exist.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+
+use super::is_test;
+use super::table::{names, root};
+
+/// Every row of the tables of costs and states ends with tests that are somewhere in the code.
+#[test]
+fn every_bound_has_its_test() {
+    let text = fs::read_to_string(root().join("docs/security.md")).expect("docs/security.md");
+    let mut sources = Vec::new();
+    read_sources(&root().join("crates"), &mut sources);
+    let mut wrong = String::new();
+    let mut bounds = 0;
+    let mut has_tests = false;
+    for (line, text) in (1..).zip(text.lines()) {
+        let Some(inner) = text.strip_prefix('|').and_then(|t| t.strip_suffix('|')) else {
+            has_tests = false;
+            continue;
+        };
+        let last = inner.rsplit('|').next().unwrap_or_default().trim();
+        if !has_tests || last.starts_with("---") {
+            has_tests |= last == "test";
+            continue;
+        }
+        bounds += 1;
+        for name in names(last) {
+            if !sources.iter().any(|source| is_test(Some(source), &name)) {
+                let _ = writeln!(wrong, "line {line}: there is no test {name}");
+            }
+        }
+    }
+    assert!(bounds > 20, "{bounds} rows");
+    assert!(wrong.is_empty(), "{wrong}");
+}
+
+/// The Rust files below `folder`.
+fn read_sources(folder: &Path, sources: &mut Vec<String>) {
+    for entry in fs::read_dir(folder).expect("a folder of the project") {
+        let path = entry.expect("readable").path();
+        if path.is_dir() {
+            read_sources(&path, sources);
+        } else if path.extension().is_some_and(|end| end == "rs") {
+            sources.push(fs::read_to_string(&path).expect("a source file"));
+        }
+    }
+}
