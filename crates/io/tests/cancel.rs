@@ -141,20 +141,20 @@ async fn accept_for_ever(listener: Arc<Listener>, seed: u64) {
     }
 }
 
-/// No connection is left, half-open ones included, within the patience of this test.
+/// No connection is left within the patience of this test, but for half-open ones: where the Reset of
+/// a client that gave up was lost, or was one too many for its share, these stay for 4 MSL (item 33).
 async fn comes_to_rest(endpoint: &Endpoint, name: &str) {
+    let open = || {
+        let stats = endpoint.stats();
+        stats.connections - stats.half_open
+    };
     let idle = timeout(PATIENCE, endpoint.wait_idle()).await;
     assert!(idle.is_ok(), "{name}: {:?}", endpoint.stats());
     let until = Instant::now() + PATIENCE;
-    while endpoint.stats().connections > 0 && Instant::now() < until {
+    while open() > 0 && Instant::now() < until {
         sleep(Duration::from_millis(20)).await;
     }
-    let stats = endpoint.stats();
-    assert_eq!(
-        (stats.connections, stats.half_open),
-        (0, 0),
-        "{name}: {stats:?}"
-    );
+    assert_eq!(open(), 0, "{name}: {:?}", endpoint.stats());
 }
 
 /// Item 32: tasks that connect, accept, send, read, wait and close are cancelled at any point for some
