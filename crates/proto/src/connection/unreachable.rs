@@ -4,9 +4,8 @@
 //! 48-bit number of a packet of ours that is still in the network.
 //!
 //! - **An attempt to connect** ends at once if a hard error quotes the number of one of its Requests.
-//!   A hard error whose quote is too short for a number (RFC 6773, 3.6) ends it only when another
-//!   Request has left and met the same. A soft error ends nothing: Requests go on until
-//!   `Config::connect_timeout`, and the reason then is what the network said.
+//!   A soft error ends nothing, nor does a hard one whose quote is too short for a number (RFC 6773, 3.6):
+//!   Requests go on until `Config::connect_timeout`, and the reason then is what the network said.
 //! - **An open or closing connection** needs two errors from the peer's own host (port or protocol)
 //!   that prove themselves, the second about a packet that left after the first came, and nothing
 //!   heard from the peer in between. The first makes us ask with a Sync. One guess of a number out of

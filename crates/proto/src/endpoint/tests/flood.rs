@@ -250,3 +250,44 @@ fn item_16_bad_options_are_no_reflector() {
         assert_eq!(pair.ends[1].endpoint_stats().connections, 0);
     }
 }
+
+/// Forged Requests fill the half-open connections that one address may have. An honest client of that
+/// address is told to come again, and ten seconds later the forged ones make room for it; it need not
+/// wait until they time out.
+#[test]
+fn a_crowded_source_makes_room() {
+    let mut pair = listening(InitCookies::Never, ms(20));
+    let std::net::IpAddr::V4(address) = pair.path(0).local.ip() else {
+        panic!("the pair speaks IPv4");
+    };
+    for n in 1..=256 {
+        forged_request(&mut pair, n, address.to_bits());
+    }
+    pair.connect_only(Config::default());
+    pair.run_for(ms(500));
+    let refused = CloseReason::Reset {
+        code: ResetCode::TooBusy,
+        data: [0; 3],
+    };
+    assert_eq!(pair.told(0), [Event::Closed { reason: refused }]);
+    pair.run_for(ms(10_000));
+    pair.connect_only(Config::default());
+    pair.run_for(ms(500));
+    assert!(pair.told(0).contains(&Event::Connected));
+}
+
+/// A Request that is refused for its options costs its source as much as any other Reset does: four
+/// answers of its share.
+#[test]
+fn refusals_for_options_count_as_resets() {
+    let mut pair = listening(InitCookies::Never, ms(20));
+    let share = u64::from(pair.ends[1].config.max_answers_per_source_per_s);
+    for n in 0..2_000 {
+        forged_request_with(&mut pair, n, 7, |encoder| {
+            encoder.raw_option(1, &[]).unwrap();
+            encoder.raw_option(99, &[7]).unwrap();
+        });
+    }
+    // Four seconds' worth at once, four for each.
+    assert_eq!(pair.ends[1].endpoint_stats().rationed, 2_000 - share);
+}

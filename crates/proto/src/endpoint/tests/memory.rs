@@ -182,3 +182,23 @@ fn tables_do_not_move_while_clients_come() {
     assert_eq!(pair.ends[1].endpoint_stats().connections, 300);
     assert_eq!(size(&pair), before);
 }
+
+/// Seven connections that queue all that they may leave room for an eighth: none has more than a
+/// fraction of what is left.
+#[test]
+fn who_takes_much_leaves_room_for_others() {
+    let mut config = Config::default();
+    config.ccid2.initial_window = Some(1.0);
+    let (mut pair, ids) = crowd(8, 40 * NEW_FOOTPRINT, &config);
+    let mut fill = |server| {
+        let sends = (0..250).take_while(|_| {
+            let sent = pair.ends[1].send(pair.now, server, data(1_000));
+            sent.is_ok()
+        });
+        sends.count()
+    };
+    let counts: Vec<_> = ids.iter().map(|&[_, server]| fill(server)).collect();
+    assert!(counts.iter().all(|&count| count < 250), "all met the limit");
+    assert!(counts[7] * 3 > counts[0], "{counts:?}");
+    check_sum(&pair);
+}
