@@ -21,6 +21,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("io", &["units", "wire", "proto"]),
     ("tools", &["units", "wire", "proto", "io", "measure", "net"]),
     ("cli", &["lab", "tools"]),
+    // Development only: nothing uses it.
+    ("torture", &["units", "wire", "cc", "proto", "net"]),
 ];
 
 /// Every arrow between crates is one of the house, and every crate has its place in it.

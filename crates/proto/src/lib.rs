@@ -19,6 +19,8 @@ mod endpoint;
 mod event;
 mod feature;
 mod half;
+#[cfg(feature = "inspect")]
+mod inspect;
 mod payload;
 mod rate_limit;
 mod ring;
@@ -41,6 +43,8 @@ pub use endpoint::{
     SendError,
 };
 pub use event::{CloseReason, DatagramId, Direction, Event, Fate, Received};
+#[cfg(feature = "inspect")]
+pub use inspect::Inspection;
 pub use payload::{Arriving, Payload};
 pub use stats::{EndpointStats, Stats};
 pub use transmit::{Encapsulation, IcmpError, IcmpQuote, Meta, Path, Transmit, Unreachable};
