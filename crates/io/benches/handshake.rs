@@ -1,42 +1,16 @@
 //! Handshakes on loopback, both ends in this process: how many a second, one after the other and 64 at
 //! a time, and what an idle connection holds at both ends together.
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use fairwire::{Connection, Endpoint, ListenOptions, Listener, Remote, ServiceCode};
+use fairwire_held::Counting;
 
 const SERVICE: ServiceCode = ServiceCode::from_bytes(*b"?bch");
 const PORT: u16 = 5_001;
 
 /// Connections in one measurement.
 const CONNECTIONS: usize = 4_096;
-
-/// Bytes that are allocated now.
-static ALIVE: AtomicUsize = AtomicUsize::new(0);
-
-struct Counting;
-
-// SAFETY: every call is passed on to the system's allocator with the arguments it came with, so
-// its guarantees hold for ours; counting touches no memory that is handed out.
-#[expect(
-    unsafe_code,
-    reason = "an allocator can be written in no other way, and only a benchmark uses it"
-)]
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALIVE.fetch_add(layout.size(), Ordering::Relaxed);
-        // SAFETY: our caller's promises about the layout are the system's.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        ALIVE.fetch_sub(layout.size(), Ordering::Relaxed);
-        // SAFETY: the pointer came from `alloc` above, that is from the system, with this layout.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
@@ -84,12 +58,12 @@ async fn measure(abreast: usize) {
     let options = ListenOptions::new().backlog(CONNECTIONS);
     let listener = server.listen_with(PORT, &[SERVICE], options);
     let listener = listener.expect("a fresh endpoint has the port");
-    let before = ALIVE.load(Ordering::Relaxed);
+    let before = fairwire_held::bytes();
     let begun = Instant::now();
     let (here, there) = tokio::join!(connect(client, remote, abreast), accept(&listener));
     let rate = CONNECTIONS as f64 / begun.elapsed().as_secs_f64();
-    let held = ALIVE.load(Ordering::Relaxed) - before;
-    let bytes = held / CONNECTIONS;
+    let held = fairwire_held::bytes() - before;
+    let bytes = held / CONNECTIONS.cast_signed();
     println!(
         "{abreast:>3} at a time {rate:>10.0} handshakes/s {bytes:>8} bytes per idle connection, both ends"
     );

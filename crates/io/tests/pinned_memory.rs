@@ -2,37 +2,11 @@
 //!
 //! A binary of its own, because the allocator counts for the entire process.
 
-use std::alloc::{GlobalAlloc, Layout, System};
 use std::net::UdpSocket;
-use std::sync::atomic::{AtomicIsize, Ordering};
 use std::time::Duration;
 
 use fairwire::{Endpoint, Remote, ServiceCode};
-
-struct Counting;
-
-/// Bytes that are held.
-static HELD: AtomicIsize = AtomicIsize::new(0);
-
-// SAFETY: every call is passed on to the system's allocator with the arguments it came with, so
-// its guarantees hold for ours; counting touches no memory that is handed out.
-#[expect(
-    unsafe_code,
-    reason = "an allocator can be written in no other way, and only a test uses it"
-)]
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        HELD.fetch_add(layout.size().cast_signed(), Ordering::Relaxed);
-        // SAFETY: our caller's promises about the layout are the system's.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        HELD.fetch_sub(layout.size().cast_signed(), Ordering::Relaxed);
-        // SAFETY: the pointer came from `alloc` above, that is from the system, with this layout.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
+use fairwire_held::Counting;
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
@@ -63,7 +37,7 @@ async fn finding_3_unread_datagrams_pin_little() {
     here.send(vec![1]).await.expect("sent");
     there.recv().await.expect("data");
 
-    let before = HELD.load(Ordering::Relaxed);
+    let before = fairwire_held::bytes();
     let mut strange = 0;
     while there.stats().data_received < UNREAD {
         // Loopback loses nothing but what overflows a buffer.
@@ -74,7 +48,7 @@ async fn finding_3_unread_datagrams_pin_little() {
     while here.stats().queued_packets > 0 {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
-    let pinned = HELD.load(Ordering::Relaxed) - before;
+    let pinned = fairwire_held::bytes() - before;
     assert!(strange >= 3_000, "{strange}");
     assert!(server.stats().unmatched > 1_000, "strangers were heard");
     assert!(pinned <= 1 << 20, "{pinned} bytes for {UNREAD} of one byte");
@@ -82,6 +56,6 @@ async fn finding_3_unread_datagrams_pin_little() {
     for _ in 0..UNREAD {
         assert_eq!(there.recv().await.expect("data").data, [1_u8][..]);
     }
-    let left = HELD.load(Ordering::Relaxed) - before;
+    let left = fairwire_held::bytes() - before;
     assert!(left <= 64 << 10, "{left} bytes when all was read");
 }

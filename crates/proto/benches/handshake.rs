@@ -2,10 +2,9 @@
 //! Init Cookies; how many forged Requests a second a listener bears; and what an idle connection
 //! holds.
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant as Clock;
 
+use fairwire_held::Counting;
 use fairwire_proto::{
     Config, Encapsulation, Endpoint, EndpointConfig, InitCookies, Meta, Path, Payload,
 };
@@ -20,31 +19,6 @@ const CONNECTIONS: u32 = 10_000;
 
 /// Forged Requests in one measurement.
 const REQUESTS: u32 = 500_000;
-
-/// Bytes that are allocated now.
-static ALIVE: AtomicUsize = AtomicUsize::new(0);
-
-struct Counting;
-
-// SAFETY: every call is passed on to the system's allocator with the arguments it came with, so
-// its guarantees hold for ours; counting touches no memory that is handed out.
-#[expect(
-    unsafe_code,
-    reason = "an allocator can be written in no other way, and only a benchmark uses it"
-)]
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALIVE.fetch_add(layout.size(), Ordering::Relaxed);
-        // SAFETY: our caller's promises about the layout are the system's.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        ALIVE.fetch_sub(layout.size(), Ordering::Relaxed);
-        // SAFETY: the pointer came from `alloc` above, that is from the system, with this layout.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
@@ -115,7 +89,7 @@ fn seconds(work: impl FnOnce()) -> f64 {
 fn handshakes(name: &str, policy: InitCookies) {
     let mut pair = Pair::new(policy);
     let mut head = HeadBuf::new();
-    let before = ALIVE.load(Ordering::Relaxed);
+    let before = fairwire_held::bytes();
     let took = seconds(|| {
         for _ in 0..CONNECTIONS {
             let (now, path) = (pair.now, pair.paths[0]);
@@ -125,11 +99,11 @@ fn handshakes(name: &str, policy: InitCookies) {
             pair.now += Duration::from_micros(10);
         }
     });
-    let held = ALIVE.load(Ordering::Relaxed) - before;
+    let held = fairwire_held::bytes() - before;
     let open = pair.ends[1].endpoint_stats().connections;
     assert_eq!(open, CONNECTIONS as usize, "all are open");
     let rate = f64::from(CONNECTIONS) / took;
-    let bytes = held / (2 * open);
+    let bytes = held / (2 * open).cast_signed();
     println!("{name:<28} {rate:>10.0} handshakes/s {bytes:>8} bytes per idle connection and end");
 }
 

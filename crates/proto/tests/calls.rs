@@ -2,41 +2,15 @@
 //!
 //! A binary of its own, because the allocator counts for the entire process.
 
-use std::alloc::{GlobalAlloc, Layout, System};
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::{AtomicIsize, Ordering};
 
+use fairwire_held::Counting;
 use fairwire_proto::{
     Config, ConnectionId, DataChecksum, Direction, Encapsulation, Endpoint, EndpointConfig, Event,
     IcmpError, IcmpQuote, InitCookies, Meta, Path, Payload, QueuePolicy, Unreachable,
 };
 use fairwire_units::{Duration, Ecn, Instant};
 use fairwire_wire::{DropCode, Encoder, HeadBuf, Kind, Ports, Seq, ServiceCode};
-
-struct Counting;
-
-/// Bytes that are held.
-static HELD: AtomicIsize = AtomicIsize::new(0);
-
-// SAFETY: every call is passed on to the system's allocator with the arguments it came with, so
-// its guarantees hold for ours; counting touches no memory that is handed out.
-#[expect(
-    unsafe_code,
-    reason = "an allocator can be written in no other way, and only a test uses it"
-)]
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        HELD.fetch_add(layout.size().cast_signed(), Ordering::Relaxed);
-        // SAFETY: our caller's promises about the layout are the system's.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        HELD.fetch_sub(layout.size().cast_signed(), Ordering::Relaxed);
-        // SAFETY: the pointer came from `alloc` above, that is from the system, with this layout.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
@@ -475,7 +449,7 @@ fn item_32_calls_in_any_order_leave_nothing() {
                 let [begun, accepted] = round(&mut ends, &mut now, seed);
                 sum = [sum[0] + begun, sum[1] + accepted];
             }
-            HELD.load(Ordering::Relaxed)
+            fairwire_held::bytes()
         };
         let before = rounds(1..=30);
         let after = rounds(31..=120);

@@ -2,37 +2,10 @@
 //!
 //! A binary of its own, because the allocator counts for the entire process.
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicIsize, Ordering};
-
+use fairwire_held::Counting;
 use fairwire_proto::{Config, Encapsulation, Endpoint, EndpointConfig, Meta, Path, Payload};
 use fairwire_units::{Duration, Ecn, Instant};
 use fairwire_wire::{DccpOption, Encoder, HeadBuf, Kind, Packet, Ports, Seq, ServiceCode};
-
-struct Counting;
-
-/// Bytes that are held.
-static HELD: AtomicIsize = AtomicIsize::new(0);
-
-// SAFETY: every call is passed on to the system's allocator with the arguments it came with, so
-// its guarantees hold for ours; counting touches no memory that is handed out.
-#[expect(
-    unsafe_code,
-    reason = "an allocator can be written in no other way, and only a test uses it"
-)]
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        HELD.fetch_add(layout.size().cast_signed(), Ordering::Relaxed);
-        // SAFETY: our caller's promises about the layout are the system's.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        HELD.fetch_sub(layout.size().cast_signed(), Ordering::Relaxed);
-        // SAFETY: the pointer came from `alloc` above, that is from the system, with this layout.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
@@ -152,13 +125,13 @@ fn item_6_floods_of_options_do_not_grow_memory() {
     for round in 0..60 {
         victim.flood(round);
     }
-    let (before, confirms) = (HELD.load(Ordering::Relaxed), victim.confirms);
+    let (before, confirms) = (fairwire_held::bytes(), victim.confirms);
     for _ in 0..100 {
         for round in 0..60 {
             victim.flood(round);
         }
     }
-    let after = HELD.load(Ordering::Relaxed);
+    let after = fairwire_held::bytes();
     assert!(after <= before, "{before} bytes, then {after}");
     assert_eq!(victim.end.endpoint_stats().connections, 1);
     let answered = victim.confirms - confirms;

@@ -1,0 +1,87 @@
+//! How many bytes of the heap a process holds, for tests and benchmarks that show a bound.
+//!
+//! The binary names the allocator once, then asks:
+//!
+//! ```
+//! #[global_allocator]
+//! static ALLOCATOR: fairwire_held::Counting = fairwire_held::Counting;
+//!
+//! let before = fairwire_held::bytes();
+//! let held = vec![0_u8; 1_000];
+//! assert!(fairwire_held::bytes() >= before + 1_000);
+//! drop(held);
+//! ```
+//!
+//! The count is of the entire process, all threads together. A test that needs exact figures is
+//! therefore a binary of its own with one test in it.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicIsize, Ordering};
+
+/// Bytes that are held. Signed, because a thread may see a free before the matching allocation.
+static HELD: AtomicIsize = AtomicIsize::new(0);
+
+/// The most that was held at one time since [`reset_peak`].
+static PEAK: AtomicIsize = AtomicIsize::new(0);
+
+/// The system's allocator, which counts the bytes that it holds.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Counting;
+
+/// Returns how many bytes are held now: those asked for, without the allocator's own.
+pub fn bytes() -> isize {
+    HELD.load(Ordering::Relaxed)
+}
+
+/// Returns the most bytes that were held at one time since the start or [`reset_peak`].
+pub fn peak() -> isize {
+    PEAK.load(Ordering::Relaxed)
+}
+
+/// Begins a new peak with what is held now.
+pub fn reset_peak() {
+    PEAK.store(bytes(), Ordering::Relaxed);
+}
+
+fn grow(bytes: usize) {
+    let bytes = bytes.cast_signed();
+    let held = HELD.fetch_add(bytes, Ordering::Relaxed) + bytes;
+    PEAK.fetch_max(held, Ordering::Relaxed);
+}
+
+fn shrink(bytes: usize) {
+    HELD.fetch_sub(bytes.cast_signed(), Ordering::Relaxed);
+}
+
+// SAFETY: every call is passed on to the system's allocator with the arguments it came with, so
+// its guarantees hold for ours; counting touches no memory that is handed out, and allocates none.
+#[expect(
+    unsafe_code,
+    reason = "an allocator can be written in no other way, and only tests and benchmarks use it"
+)]
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: our caller's promises about the layout are the system's.
+        let pointer = unsafe { System.alloc(layout) };
+        if !pointer.is_null() {
+            grow(layout.size());
+        }
+        pointer
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        shrink(layout.size());
+        // SAFETY: the pointer came from this allocator, that is from the system, with this layout.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        // SAFETY: as for `dealloc`, and our caller's promises about the size are the system's.
+        let moved = unsafe { System.realloc(pointer, layout, size) };
+        if !moved.is_null() {
+            grow(size);
+            shrink(layout.size());
+        }
+        moved
+    }
+}
