@@ -32,6 +32,8 @@ mod work;
 
 pub use fairwire_cc::tfrc::LossMean;
 pub use fairwire_cc::{Gauges, IdleRule};
+#[cfg(feature = "plant")]
+pub use fairwire_units::plant;
 
 pub use config::{
     Ccid2Config, Ccid3Config, Config, DamagedData, DataChecksum, EndpointConfig, FeedbackRate,

@@ -14,6 +14,9 @@ mod rate;
 mod size;
 mod time;
 
+#[cfg_attr(not(feature = "plant"), doc(hidden))]
+pub mod plant;
+
 pub use ecn::Ecn;
 pub use parse::ParseUnitError;
 pub use rate::Rate;

@@ -17,6 +17,8 @@ mod tests;
 pub use grouping::{ByTime, Grouping};
 pub use interval::SeenInterval;
 
+use fairwire_units::plant::{Plant, planted};
+
 use super::LossAverage;
 use interval::{Closed, Open};
 
@@ -225,7 +227,8 @@ impl<G: Grouping> LossHistory<G> {
     fn lose(&mut self, hole: Hole<G::Stamp>, count: u64, first_length: &impl Fn(u64) -> f64) {
         let (mut nth, mut event, mut events) = (1, None, 0);
         let mut guess = None;
-        while nth <= count && events < Self::MAX_EVENTS {
+        let unbounded = planted(Plant::EndlessEvents);
+        while nth <= count && (events < Self::MAX_EVENTS || unbounded) {
             let first = self.first_separate(&hole, nth, count, guess);
             if first > nth {
                 self.open.lose(hole.before + nth, hole.before + (first - 1));
@@ -244,7 +247,7 @@ impl<G: Grouping> LossHistory<G> {
                 // Events are equally far apart, to a packet. More of them than intervals are kept would
                 // push each other out: only the last ones count, and those are made.
                 let kept = (apart + 1).saturating_mul(Self::MAX_INTERVALS as u64);
-                if count - first > kept {
+                if count - first > kept && !unbounded {
                     self.open
                         .lose(hole.before + nth, hole.before + (count - kept));
                     (nth, guess) = (count - kept + 1, None);

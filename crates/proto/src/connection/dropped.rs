@@ -5,6 +5,7 @@
 //! Bounded: older packets than [`Codes`] remembers, and those for which an Ack has no room, are
 //! no longer told of, though all that is not acknowledged should be (RFC 4341, section 6).
 
+use fairwire_units::plant::{Plant, planted};
 use fairwire_wire::{DropBlock, DropCode, Encoder, NoRoom, Options, Seq};
 
 use super::codes::{Codes, REMEMBERED};
@@ -135,14 +136,16 @@ impl Dropped {
         };
         // Whatever numbers came, a report looks back no further than codes are remembered, and for the
         // first Request no further than they are remembered at least.
+        let unbounded = planted(Plant::EndlessReport);
         let first = self
             .back_to
-            .filter(|first| first.distance(ackno) < REMEMBERED);
+            .filter(|first| first.distance(ackno) < REMEMBERED || unbounded);
         let oldest = first.map_or(oldest, |first| Seq::min(first, oldest));
         let room = encoder.room().saturating_sub(reserve);
         let most = fitting(room);
         let (mut needed, mut told) = (0, 0);
-        for block in self.blocks(ackno, oldest).take(most + 1) {
+        let looked_at = if unbounded { usize::MAX } else { most + 1 };
+        for block in self.blocks(ackno, oldest).take(looked_at) {
             needed += 1;
             told += if needed <= most {
                 u64::from(block.run())

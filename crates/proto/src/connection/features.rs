@@ -1,6 +1,7 @@
 //! What negotiation agreed, as the connection uses it.
 
 use fairwire_units::Instant;
+use fairwire_units::plant::{Plant, planted};
 use fairwire_wire::Seq;
 use fairwire_wire::feature::Feature;
 
@@ -141,7 +142,8 @@ impl Connection {
     /// may have forged its address, and could make numbers jump as far as it likes. What an honest
     /// client sends beyond, the answer to our Sync brings back.
     fn widen_window(&mut self, packets: u64) {
-        self.sequence.remote_window = if self.state == State::Respond {
+        let early = self.state == State::Respond && !planted(Plant::EndlessReport);
+        self.sequence.remote_window = if early {
             packets.min(INITIAL_WINDOW)
         } else {
             packets

@@ -4,6 +4,7 @@
 //! an answer, or the next Sync will. So a peer that vanished is noticed in every open state, one
 //! that only received included. All other states have a deadline of their own (`clock`).
 
+use fairwire_units::plant::{Plant, planted};
 use fairwire_units::{Duration, Instant};
 
 use crate::config::Config;
@@ -30,7 +31,8 @@ impl Liveness {
             idle_timeout: config.idle_timeout,
             keep_alive: config
                 .keep_alive
-                .map(|every| every.max(SHORTEST_KEEP_ALIVE)),
+                .map(|every| every.max(SHORTEST_KEEP_ALIVE))
+                .filter(|_| !planted(Plant::NoKeepAlive)),
             sent_at: now,
             asked_at: now,
             unanswered_since: None,

@@ -34,6 +34,8 @@ mod nonce;
 mod options;
 mod paths;
 mod pauses;
+#[cfg(feature = "plant")]
+mod plants;
 mod quiescence;
 mod recede;
 mod reflection;
