@@ -7,10 +7,13 @@ use std::net::SocketAddr;
 
 use fairwire_proto::{
     Config, ConnectError, ConnectionId, DatagramId, EndpointConfig, EndpointStats, Event,
-    IcmpError, Inspection, Meta, SendError, Stats, Transmit,
+    IcmpError, Inspection, Meta, Received, SendError, Stats, Transmit,
 };
-use fairwire_units::Ecn;
+use fairwire_units::{Ecn, Instant};
 use fairwire_wire::ServiceCode;
+
+/// Each datagram of at least this many bytes begins with a tag that no other datagram of the run has.
+pub const TAG_LEN: usize = 8;
 
 /// Something that happened at one host. Hosts are counted from zero.
 #[derive(Clone, Debug)]
@@ -19,6 +22,14 @@ pub enum Seen<'a> {
     Started {
         /// The new endpoint's configuration.
         config: &'a EndpointConfig,
+    },
+    /// The host's clock shows something else than before, or runs faster or slower from now on. A host
+    /// whose clock was never reported shows the observer's time. The endpoint knows its host's time only.
+    Clock {
+        /// What it shows now; never less than a moment ago.
+        shows: Instant,
+        /// Millionths of a second that it gains in each second, if negative: loses.
+        gains_ppm: i64,
     },
     /// The application called its endpoint.
     Call(Call<'a>),
@@ -64,6 +75,8 @@ pub enum Seen<'a> {
         payload: &'a [u8],
         /// The ECN field it arrived with.
         ecn: Ecn,
+        /// All that the endpoint says of it.
+        received: &'a Received,
     },
     /// The state of a connection after a step in which something happened at its endpoint.
     State {
@@ -99,6 +112,15 @@ pub enum Call<'a> {
     },
     /// `Endpoint::connect`.
     Connect {
+        /// The peer.
+        remote: SocketAddr,
+        /// The configuration.
+        config: &'a Config,
+        /// The connection's name, or why there is none.
+        result: Result<ConnectionId, &'a ConnectError>,
+    },
+    /// `Endpoint::listen_towards`.
+    Invite {
         /// The peer.
         remote: SocketAddr,
         /// The configuration.
