@@ -14,6 +14,8 @@ mod allowance;
 mod backlog;
 mod cookie;
 mod error;
+#[cfg(feature = "inspect")]
+mod first_number;
 mod flow;
 mod input;
 mod listener;

@@ -30,7 +30,7 @@ pub(crate) struct Secret {
     nonce: (u64, u64),
     source: (u64, u64),
     /// Lets a test begin near a wrap.
-    #[cfg(test)]
+    #[cfg(any(test, feature = "inspect"))]
     pub(super) first: Option<Seq>,
 }
 
@@ -58,7 +58,7 @@ impl Secret {
             draw: key(7),
             nonce: key(8),
             source: key(9),
-            #[cfg(test)]
+            #[cfg(any(test, feature = "inspect"))]
             first: None,
         }
     }
@@ -72,7 +72,7 @@ impl Secret {
     /// takes longer to come round than a packet may be on its way, and which is faster than
     /// connections that send them.
     pub(crate) fn initial_sequence(&self, now: Instant, flow: &Flow, short: bool) -> Seq {
-        #[cfg(test)]
+        #[cfg(any(test, feature = "inspect"))]
         if let Some(first) = self.first {
             return first;
         }
@@ -152,7 +152,7 @@ impl Zeroize for Secret {
             draw,
             nonce,
             source,
-            #[cfg(test)]
+            #[cfg(any(test, feature = "inspect"))]
                 first: _,
         } = self;
         for key in [
