@@ -31,6 +31,8 @@ mod features;
 mod footprint;
 mod halves;
 mod handshake;
+#[cfg(feature = "inspect")]
+mod inspection;
 mod integrity;
 mod invite;
 mod liveness;

@@ -19,6 +19,8 @@ mod first_number;
 mod flow;
 mod input;
 mod listener;
+#[cfg(feature = "inspect")]
+mod look;
 mod memory;
 mod output;
 mod ports;

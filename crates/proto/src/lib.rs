@@ -46,7 +46,7 @@ pub use endpoint::{
 };
 pub use event::{CloseReason, DatagramId, Direction, Event, Fate, Received};
 #[cfg(feature = "inspect")]
-pub use inspect::Inspection;
+pub use inspect::{EndpointInspection, Inspection};
 pub use payload::{Arriving, Payload};
 pub use stats::{EndpointStats, Stats};
 pub use transmit::{Encapsulation, IcmpError, IcmpQuote, Meta, Path, Transmit, Unreachable};

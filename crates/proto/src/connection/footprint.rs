@@ -57,6 +57,12 @@ impl Connection {
         self.counted.all
     }
 
+    /// What it takes, counted anew.
+    #[cfg(feature = "inspect")]
+    pub(super) fn held(&self) -> usize {
+        self.histories().saturating_add(self.queued())
+    }
+
     /// The connection itself, its halves and what it remembers of packets.
     fn histories(&self) -> usize {
         let halves = self.tx.as_ref().map_or(0, |tx| tx.footprint())

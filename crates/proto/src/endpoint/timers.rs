@@ -27,6 +27,13 @@ impl Timers {
         self.heap.first().map(|&(at, _)| at)
     }
 
+    /// The timer of `slot`.
+    #[cfg(feature = "inspect")]
+    pub(crate) fn at(&self, slot: usize) -> Option<Instant> {
+        let &place = self.place.get(slot)?;
+        self.heap.get(place).map(|&(at, _)| at)
+    }
+
     /// Takes out one that is due.
     pub(crate) fn pop_due(&mut self, now: Instant) -> Option<usize> {
         let &(at, slot) = self.heap.first()?;

@@ -1,0 +1,66 @@
+//! What tests may look at (feature `inspect`).
+
+use super::{Connection, State};
+use crate::feature::Role;
+use crate::inspect::Inspection;
+
+impl State {
+    /// Its name in RFC 4340, section 8.4, or in RFC 5596.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Closed => "CLOSED",
+            Self::Invited => "INVITED",
+            Self::Listen1 => "LISTEN1",
+            Self::Request => "REQUEST",
+            Self::Respond => "RESPOND",
+            Self::PartOpen => "PARTOPEN",
+            Self::Open => "OPEN",
+            Self::CloseReq => "CLOSEREQ",
+            Self::Closing => "CLOSING",
+        }
+    }
+}
+
+impl Connection {
+    /// The inner state. When the endpoint is to be woken is the endpoint's to say.
+    pub(crate) fn inspection(&self) -> Inspection {
+        let sequence = &self.sequence;
+        let flight = self.tx.as_ref().map(|tx| tx.flight()).unwrap_or_default();
+        Inspection {
+            state: self.state.name(),
+            is_server: self.role == Role::Server,
+            is_announced: self.is_announced(),
+            iss: sequence.iss,
+            isr: sequence.isr,
+            gss: sequence.gss,
+            gsr: sequence.gsr,
+            gar: sequence.gar,
+            acknowledgeable: sequence.acknowledgeable,
+            swl: sequence.swl(),
+            swh: sequence.swh(),
+            awl: sequence.awl(),
+            awh: sequence.gss,
+            local_window: sequence.local_window,
+            remote_window: sequence.remote_window,
+            short_sent: self.agreed.short,
+            short_taken: self.agreed.short_received,
+            ndp_sent: self.agreed.ndp,
+            may_send: self.agreed.may_send,
+            negotiation_due: self.agreed.due,
+            heard_at: sequence.heard_at,
+            rtt: self.rtt(),
+            flight_packets: flight.packets,
+            flight_bytes: flight.bytes,
+            cwnd: self.tx.as_ref().and_then(|tx| tx.cwnd()),
+            feedback_timer: self.tx.as_ref().and_then(|tx| tx.next_timeout()),
+            deadline: self.deadline,
+            gives_up_at: self.liveness.gives_up_at(),
+            is_draining: self.drain_until.is_some(),
+            wakes_at: None,
+            send_queue: (self.queue.len(), self.queue.bytes()),
+            receive_queue: (self.received.len(), self.received.bytes()),
+            counted: self.counted(),
+            held: self.held(),
+        }
+    }
+}
