@@ -6,7 +6,7 @@ FAIRWIRE = target/release/fairwire
 export PROPTEST_RNG_SEED ?= 4340
 # With FAIRWIRE_NO_SKIP=1 in the environment a missing tool is an error instead of a skipped test.
 
-.PHONY: help build setup test lint bench demo digests fmt conformance-mutants interop hostile
+.PHONY: help build setup test lint bench fuzz demo digests fmt conformance-mutants interop hostile
 
 help: ## List the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -28,6 +28,9 @@ lint: ## Formatting and clippy, warnings as errors
 
 bench: ## Every benchmark, with its figures
 	$(CARGO) bench --workspace --locked
+
+fuzz: ## Search for inputs that break a promise, for MINUTES=10 in all; JOBS=2 targets side by side (fuzz/README.md)
+	@MINUTES="$(MINUTES)" JOBS="$(JOBS)" scripts/fuzz
 
 interop: ## Talk to the last Linux kernel with DCCP, booted under qemu (six minutes; not part of `make test`)
 	interop/linux/run

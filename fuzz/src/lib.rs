@@ -2,9 +2,14 @@
 //! comes out breaks a promise.
 //!
 //! The same functions run in two ways. `make fuzz` links them with libFuzzer, which searches for
-//! new inputs; `cargo test` replays the inputs under `corpus/`, on any toolchain.
+//! new inputs; `cargo test` replays the inputs under `corpus/`, on any toolchain. Bounds of time
+//! and memory are part of what a target asserts: it counts its steps and what it takes of the heap
+//! ([`allocator`]), so that they hold in both ways and on every machine.
 
+pub mod allocator;
 pub mod codec;
+pub mod options;
+pub mod perf_messages;
 
 /// A target: its name, which is that of its folder under `corpus/`, and what runs one input.
 #[derive(Clone, Copy, Debug)]
@@ -16,7 +21,17 @@ pub struct Target {
 }
 
 /// Every target.
-pub const TARGETS: &[Target] = &[Target {
-    name: "codec",
-    run: codec::run,
-}];
+pub const TARGETS: &[Target] = &[
+    Target {
+        name: "codec",
+        run: codec::run,
+    },
+    Target {
+        name: "options",
+        run: options::run,
+    },
+    Target {
+        name: "perf_messages",
+        run: perf_messages::run,
+    },
+];
