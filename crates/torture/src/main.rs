@@ -1,0 +1,132 @@
+//! The command `fairwire-torture`: runs seeds, replays one, shrinks what fails.
+
+use std::fs;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Parser;
+use fairwire_torture::plan::Plan;
+use fairwire_torture::run::{self, Outcome};
+use fairwire_torture::{campaign, report, shrink};
+
+/// Runs whole endpoints and applications under faults of every kind, and holds every step to invariants.
+#[derive(Debug, Parser)]
+#[command(name = "fairwire-torture", version)]
+struct Options {
+    /// Run this many seeds
+    #[arg(long, value_name = "N", default_value_t = 300)]
+    seeds: u64,
+    /// Begin with this seed
+    #[arg(long, value_name = "M", default_value_t = 0)]
+    first: u64,
+    /// Run this seed only
+    #[arg(long, value_name = "S", conflicts_with_all = ["seeds", "first", "plan"])]
+    seed: Option<u64>,
+    /// Run the plan in this file only
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["seeds", "first"])]
+    plan: Option<PathBuf>,
+    /// Print the log of the run, line by line (with --seed or --plan)
+    #[arg(long)]
+    trace: bool,
+    /// Print the plan instead of running it (with --seed)
+    #[arg(long, requires = "seed")]
+    show: bool,
+    /// Seeds to run at once; all cores by default
+    #[arg(long, value_name = "N")]
+    jobs: Option<NonZeroUsize>,
+    /// Runs at most to make a failing plan smaller; 0 leaves it as it is
+    #[arg(long, value_name = "N", default_value_t = 600)]
+    shrink: u32,
+    /// Where the shrunk plan of the first failure is written
+    #[arg(long, value_name = "FILE", default_value = "torture-failure.json")]
+    save: PathBuf,
+}
+
+fn main() -> ExitCode {
+    let options = Options::parse();
+    match execute(&options) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::from(1),
+        Err(error) => {
+            eprintln!("fairwire-torture: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// True if nothing failed.
+fn execute(options: &Options) -> Result<bool, String> {
+    if let Some(path) = &options.plan {
+        let text = fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))?;
+        let plan = Plan::from_text(&text).map_err(|e| format!("{}: {e}", path.display()))?;
+        return single(options, &plan);
+    }
+    if let Some(seed) = options.seed {
+        let plan = Plan::draw(seed);
+        if options.show {
+            print!("{}", plan.to_text());
+            return Ok(true);
+        }
+        return single(options, &plan);
+    }
+    let jobs = options.jobs.unwrap_or_else(campaign::cores);
+    let campaign = campaign::run(options.first, options.seeds, jobs);
+    print!("{}", report::text(&campaign));
+    println!("\n{} failures", campaign.failures.len());
+    for (seed, failure) in &campaign.failures {
+        println!("  seed {seed}: {failure}");
+        println!("    fairwire-torture --seed {seed} --trace");
+    }
+    if let Some((seed, _)) = campaign.failures.first() {
+        shrunk(options, &Plan::draw(*seed))?;
+    }
+    Ok(campaign.failures.is_empty())
+}
+
+/// Runs one plan.
+fn single(options: &Options, plan: &Plan) -> Result<bool, String> {
+    let Outcome {
+        failure,
+        digest,
+        tally,
+        log,
+    } = run::run(plan, options.trace);
+    for line in log {
+        println!("{line}");
+    }
+    println!(
+        "seed {}: {} packets, {} datagrams read, digest {digest:016x}",
+        plan.seed, tally.packets, tally.datagrams_read
+    );
+    let Some(failure) = failure else {
+        return Ok(true);
+    };
+    println!("seed {} failed: {failure}", plan.seed);
+    if options.plan.is_none() {
+        shrunk(options, plan)?;
+    }
+    Ok(false)
+}
+
+/// Prints and saves what is left of a failing plan.
+fn shrunk(options: &Options, plan: &Plan) -> Result<(), String> {
+    if options.shrink == 0 {
+        return Ok(());
+    }
+    let Some(shrunk) = shrink::shrink(plan, options.shrink) else {
+        return Err(format!("seed {} does not fail again", plan.seed));
+    };
+    let text = shrunk.plan.to_text();
+    println!(
+        "\nShrunk in {} runs from {} parts to {}: {}\n{text}",
+        shrunk.runs,
+        plan.parts(),
+        shrunk.plan.parts(),
+        shrunk.failure
+    );
+    let path = options.save.display();
+    fs::write(&options.save, text).map_err(|e| format!("{path}: {e}"))?;
+    println!("fairwire-torture --plan {path} --trace");
+    Ok(())
+}

@@ -1,0 +1,192 @@
+//! Faults from a seed.
+
+use super::Plan;
+use super::draw::Weather;
+use super::fault::{Fault, Happening, Harm, Lie, Moment};
+use crate::dice::Dice;
+
+/// What faults end before the network heals, so that what they hold back comes in time, ms.
+pub(crate) const HOLD_MS: u64 = 500;
+
+/// Draws the faults and moments of a plan.
+pub(super) fn draw(dice: &mut Dice, weather: Weather, plan: &mut Plan) {
+    let everything = weather == Weather::Everything;
+    if weather == Weather::Calm {
+        return;
+    }
+    if weather == Weather::Rough || dice.per_mille(500) {
+        faults(dice, plan, physical);
+    }
+    if weather == Weather::Damage || everything {
+        faults(dice, plan, damage);
+    }
+    if weather == Weather::Upheaval || everything {
+        for _ in 0..dice.between(1, 3) {
+            moment(dice, plan, upheaval);
+        }
+        faults(dice, plan, changes);
+    }
+    if weather == Weather::Hostile || everything {
+        if dice.per_mille(600) {
+            faults(dice, plan, lies);
+        }
+        for _ in 0..dice.between(1, 4) {
+            moment(dice, plan, attack);
+        }
+    }
+}
+
+fn faults(dice: &mut Dice, plan: &mut Plan, harm: fn(&mut Dice) -> (Harm, u16)) {
+    for _ in 0..dice.between(1, 4) {
+        let (harm, per_mille) = harm(dice);
+        let most = plan.healed_ms - HOLD_MS;
+        let from_ms = if dice.per_mille(300) {
+            0
+        } else {
+            dice.below(most)
+        };
+        let lasts = dice.magnitude(20, most);
+        plan.faults.push(Fault {
+            id: u32::try_from(plan.faults.len()).unwrap_or(u32::MAX),
+            from_ms,
+            until_ms: (from_ms + lasts).min(most),
+            host: dice.index(plan.hosts.len()),
+            outgoing: dice.per_mille(500),
+            per_mille,
+            harm,
+        });
+    }
+}
+
+fn moment(dice: &mut Dice, plan: &mut Plan, what: fn(&mut Dice, &Plan) -> Happening) {
+    let what = what(dice, plan);
+    let at_ms = dice.below(plan.healed_ms - HOLD_MS);
+    plan.moments.push(Moment {
+        id: u32::try_from(plan.moments.len()).unwrap_or(u32::MAX),
+        at_ms,
+        host: dice.index(plan.hosts.len()),
+        what,
+    });
+}
+
+/// How many of a thousand: few, or many, or all.
+fn share(dice: &mut Dice) -> u16 {
+    match dice.below(10) {
+        0..4 => dice.small(1, 30),
+        4..8 => dice.small(30, 300),
+        8 => dice.small(300, 999),
+        _ => 1_000,
+    }
+}
+
+fn physical(dice: &mut Dice) -> (Harm, u16) {
+    let few = dice.small(1, 100);
+    match dice.below(14) {
+        0..3 => (Harm::Drop, share(dice)),
+        3 => (
+            Harm::Burst {
+                packets: dice.small(2, 40),
+            },
+            dice.small(1, 30),
+        ),
+        4 | 5 => (
+            Harm::Duplicate {
+                copies: dice.small(1, 3),
+                within_ms: dice.magnitude(1, HOLD_MS),
+            },
+            share(dice),
+        ),
+        6..8 => (
+            Harm::Reorder {
+                by_ms: dice.magnitude(1, HOLD_MS),
+            },
+            share(dice),
+        ),
+        8 => (
+            Harm::Delay {
+                by_ms: dice.magnitude(1, HOLD_MS),
+            },
+            1_000,
+        ),
+        9..11 => (Harm::Mark, share(dice)),
+        11 => (Harm::Bleach, share(dice)),
+        12 => (Harm::Replay, few),
+        _ => (Harm::Unmark, 1_000),
+    }
+}
+
+fn damage(dice: &mut Dice) -> (Harm, u16) {
+    let few = dice.small(1, 200);
+    match dice.below(7) {
+        0 => (Harm::Truncate, few),
+        1 | 2 => (Harm::FlipCovered, few),
+        3 | 4 => (Harm::FlipUncovered, share(dice)),
+        5 => (Harm::FlipHead, few),
+        _ => (Harm::FlipData, few),
+    }
+}
+
+fn changes(dice: &mut Dice) -> (Harm, u16) {
+    match dice.below(5) {
+        0 | 1 => (
+            Harm::Narrow {
+                mtu: dice.pick(&[576, 600, 900, 1_280, 1_400]),
+                told: dice.per_mille(500),
+            },
+            1_000,
+        ),
+        2 => (
+            Harm::Refuse {
+                why: dice.small(0, 6),
+            },
+            share(dice),
+        ),
+        3 => (
+            Harm::Delay {
+                by_ms: dice.magnitude(1, HOLD_MS),
+            },
+            1_000,
+        ),
+        _ => (Harm::Drop, 1_000),
+    }
+}
+
+fn lies(dice: &mut Dice) -> (Harm, u16) {
+    (Harm::Lie(dice.pick(&Lie::ALL)), share(dice))
+}
+
+fn upheaval(dice: &mut Dice, _: &Plan) -> Happening {
+    match dice.below(7) {
+        0 | 1 => Happening::Restart {
+            after_ms: dice.magnitude(1, 400),
+        },
+        2 => Happening::ClockStep {
+            by_ms: dice.magnitude(100, 20_000),
+        },
+        3 => Happening::ClockStep {
+            by_ms: dice.magnitude(60_000, 86_400_000),
+        },
+        4 => Happening::ClockRate {
+            gains_ppm: dice.small::<i64>(0, 200_000) - 100_000,
+        },
+        _ => Happening::Rebind,
+    }
+}
+
+fn attack(dice: &mut Dice, plan: &Plan) -> Happening {
+    match dice.below(8) {
+        0..3 => Happening::IcmpLie {
+            says: dice.small(0, 8),
+            quote: dice.small(0, 3),
+        },
+        3..7 => Happening::Inject {
+            kind: dice.small(0, 15),
+            count: dice.small(1, 12),
+            on_path: dice.per_mille(600),
+        },
+        _ => Happening::Flood {
+            count: dice.small(1, 60),
+            connection: dice.pick(&plan.connections).id,
+        },
+    }
+}

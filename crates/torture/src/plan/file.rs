@@ -1,0 +1,45 @@
+//! Plans as text: JSON with one part per line.
+
+use serde::Serialize;
+
+use super::Plan;
+
+impl Plan {
+    /// The plan as JSON, one host, connection, entry or fault per line.
+    pub fn to_text(&self) -> String {
+        let mut text = String::from("{\n");
+        let mut put = |name: &str, value: String| {
+            text.push_str(&format!("  \"{name}\": {value},\n"));
+        };
+        put("seed", self.seed.to_string());
+        put("udp", self.udp.to_string());
+        put("ipv6", self.ipv6.to_string());
+        put("healed_ms", self.healed_ms.to_string());
+        put("hosts", lines(&self.hosts));
+        put("connections", lines(&self.connections));
+        put("script", lines(&self.script));
+        put("faults", lines(&self.faults));
+        put("moments", lines(&self.moments));
+        text.truncate(text.len() - 2);
+        text.push_str("\n}\n");
+        text
+    }
+
+    /// Reads what [`Plan::to_text`] wrote.
+    ///
+    /// # Errors
+    /// What is wrong, with line and column.
+    pub fn from_text(text: &str) -> Result<Self, String> {
+        serde_json::from_str(text).map_err(|error| error.to_string())
+    }
+}
+
+fn lines<T: Serialize>(parts: &[T]) -> String {
+    if parts.is_empty() {
+        return "[]".to_owned();
+    }
+    let line =
+        |part: &T| serde_json::to_string(part).expect("a plan holds nothing but plain values");
+    let lines: Vec<String> = parts.iter().map(line).collect();
+    format!("[\n    {}\n  ]", lines.join(",\n    "))
+}

@@ -1,0 +1,225 @@
+//! Configurations as differences from the defaults, so that a shrunk plan shows what matters.
+
+use fairwire_proto::{
+    Ccid2Config, Ccid3Config, Config, DamagedData, DataChecksum, EndpointConfig, FeedbackRate,
+    InitCookies, Law, PathMtuDiscovery, QueuePolicy,
+};
+use fairwire_units::Duration;
+use serde::{Deserialize, Serialize};
+
+/// One difference from the default [`Config`].
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub enum Setting {
+    /// `send_ccids`.
+    SendCcids(Vec<u8>),
+    /// `receive_ccids`.
+    ReceiveCcids(Vec<u8>),
+    /// `ecn` is off.
+    NoEcn,
+    /// `ecn_nonce` is on.
+    EcnNonce,
+    /// `check_feedback` is off.
+    BelieveFeedback,
+    /// `report_fates` is on.
+    ReportFates,
+    /// The send queue's packets.
+    SendPackets(usize),
+    /// The send queue's bytes.
+    SendBytes(usize),
+    /// The send queue's age limit, ms.
+    SendAge(u64),
+    /// A full send queue drops the oldest.
+    SendDropsOldest,
+    /// The receive queue's packets.
+    ReceivePackets(usize),
+    /// The receive queue's bytes.
+    ReceiveBytes(usize),
+    /// A full receive queue drops the oldest.
+    ReceiveDropsOldest,
+    /// `slow_receiver_percent`.
+    SlowPercent(u8),
+    /// `connect_timeout`, ms.
+    ConnectTimeout(u64),
+    /// `idle_timeout`, ms.
+    IdleTimeout(u64),
+    /// `keep_alive`, ms; 0 is never.
+    KeepAlive(u64),
+    /// `linger`, ms.
+    Linger(u64),
+    /// `sequence_window`.
+    SequenceWindow(u64),
+    /// `max_sequence_window`.
+    MaxSequenceWindow(u64),
+    /// `ccid_change_interval`, ms.
+    CcidChangeInterval(u64),
+    /// `short_seqnos` is on.
+    ShortSeqnos,
+    /// `path_mtu`.
+    PathMtu(u16),
+    /// The path MTU is believed.
+    NoPathMtuDiscovery,
+    /// Only ICMP tells the path MTU.
+    IcmpPathMtuDiscovery,
+    /// `checksum_coverage`.
+    ChecksumCoverage(u8),
+    /// `minimum_checksum_coverage`.
+    MinimumChecksumCoverage(u8),
+    /// `send_rtt_estimate` is on.
+    SendRttEstimate,
+    /// Data Checksums are sent.
+    DataChecksum,
+    /// Data Checksums are required.
+    RequireDataChecksum,
+    /// Damaged data is delivered.
+    DeliverDamaged,
+    /// CCID 2's window law, by its place in a list.
+    Law(u8),
+    /// CCID 2's first window, packets.
+    InitialWindow(u8),
+    /// CCID 2's least retransmission timeout, ms.
+    MinRto(u64),
+    /// TFRC feedback so often per round trip.
+    FeedbackPerRoundTrip(u16),
+    /// TFRC without the reduction of oscillations.
+    NoOscillationReduction,
+}
+
+/// The window laws by the numbers that plans name them with.
+const LAWS: [Law; 6] = [
+    Law::NewReno,
+    Law::ThresholdWindow { cut: 0.125 },
+    Law::Vegas,
+    Law::Veno,
+    Law::Cubic,
+    Law::Cubic8312,
+];
+
+/// The default configuration with these differences.
+pub fn config(settings: &[Setting]) -> Config {
+    let mut config = Config::default();
+    for setting in settings {
+        setting.apply(&mut config);
+    }
+    config
+}
+
+impl Setting {
+    fn apply(&self, config: &mut Config) {
+        let ms = Duration::from_millis;
+        match self {
+            Self::SendCcids(ccids) => config.send_ccids.clone_from(ccids),
+            Self::ReceiveCcids(ccids) => config.receive_ccids.clone_from(ccids),
+            Self::NoEcn => config.ecn = false,
+            Self::EcnNonce => config.ecn_nonce = true,
+            Self::BelieveFeedback => config.check_feedback = false,
+            Self::ReportFates => config.report_fates = true,
+            Self::SlowPercent(percent) => config.slow_receiver_percent = *percent,
+            Self::ConnectTimeout(time) => config.connect_timeout = ms(*time),
+            Self::IdleTimeout(time) => config.idle_timeout = ms(*time),
+            Self::KeepAlive(time) => config.keep_alive = (*time > 0).then(|| ms(*time)),
+            Self::Linger(time) => config.linger = ms(*time),
+            Self::SequenceWindow(window) => config.sequence_window = *window,
+            Self::MaxSequenceWindow(window) => config.max_sequence_window = *window,
+            Self::CcidChangeInterval(time) => config.ccid_change_interval = ms(*time),
+            Self::ShortSeqnos => config.short_seqnos = true,
+            Self::SendRttEstimate => config.send_rtt_estimate = true,
+            Self::Law(_) | Self::InitialWindow(_) | Self::MinRto(_) => {
+                self.ccid2(&mut config.ccid2)
+            }
+            Self::FeedbackPerRoundTrip(_) | Self::NoOscillationReduction => {
+                self.ccid3(&mut config.ccid3);
+            }
+            _ => self.apply_rest(config),
+        }
+    }
+
+    /// Queues, sizes and checksums.
+    fn apply_rest(&self, config: &mut Config) {
+        match self {
+            Self::SendPackets(packets) => config.send_queue.packets = *packets,
+            Self::SendBytes(bytes) => config.send_queue.bytes = *bytes,
+            Self::SendAge(age) => config.send_queue.age = Some(Duration::from_millis(*age)),
+            Self::SendDropsOldest => config.send_queue.policy = QueuePolicy::DropOldest,
+            Self::ReceivePackets(packets) => config.receive_queue_packets = *packets,
+            Self::ReceiveBytes(bytes) => config.receive_queue_bytes = *bytes,
+            Self::ReceiveDropsOldest => config.receive_queue_policy = QueuePolicy::DropOldest,
+            Self::PathMtu(mtu) => config.path_mtu = *mtu,
+            Self::NoPathMtuDiscovery => config.path_mtu_discovery = PathMtuDiscovery::Off,
+            Self::IcmpPathMtuDiscovery => config.path_mtu_discovery = PathMtuDiscovery::Icmp,
+            Self::ChecksumCoverage(coverage) => config.checksum_coverage = *coverage,
+            Self::MinimumChecksumCoverage(least) => config.minimum_checksum_coverage = *least,
+            Self::DataChecksum => config.data_checksum = DataChecksum::On,
+            Self::RequireDataChecksum => config.data_checksum = DataChecksum::Required,
+            Self::DeliverDamaged => config.damaged_data = DamagedData::Deliver,
+            _ => {}
+        }
+    }
+
+    fn ccid2(&self, config: &mut Ccid2Config) {
+        match self {
+            Self::Law(law) => config.law = LAWS[usize::from(*law) % LAWS.len()],
+            Self::InitialWindow(packets) => config.initial_window = Some(f64::from(*packets)),
+            Self::MinRto(time) => config.min_rto = Duration::from_millis(*time),
+            _ => {}
+        }
+    }
+
+    fn ccid3(&self, config: &mut Ccid3Config) {
+        match self {
+            Self::FeedbackPerRoundTrip(n) => config.feedback = FeedbackRate::PerRoundTrip(*n),
+            Self::NoOscillationReduction => config.oscillation_reduction = false,
+            _ => {}
+        }
+    }
+}
+
+/// One difference from the default [`EndpointConfig`].
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub enum EndpointSetting {
+    /// `max_connections`.
+    Connections(usize),
+    /// `max_memory`, bytes.
+    Memory(usize),
+    /// `max_connections_per_source`.
+    ConnectionsPerSource(usize),
+    /// `max_half_open`.
+    HalfOpen(usize),
+    /// `max_half_open_per_source`.
+    HalfOpenPerSource(usize),
+    /// Each Request is answered with an Init Cookie.
+    CookiesAlways,
+    /// No Request is.
+    CookiesNever,
+    /// Requests are while so many connections are half open.
+    CookiesWhenBusy(usize),
+    /// `max_resets_per_s`.
+    Resets(u32),
+    /// `max_answers_per_source_per_s`.
+    AnswersPerSource(u32),
+    /// Packets for unbound ports are not answered.
+    SilentPorts,
+}
+
+/// The default configuration with these differences.
+pub fn endpoint_config(settings: &[EndpointSetting]) -> EndpointConfig {
+    use EndpointSetting as E;
+    let mut config = EndpointConfig::default();
+    for setting in settings {
+        match *setting {
+            E::Connections(n) => config.max_connections = n,
+            E::Memory(bytes) => config.max_memory = bytes,
+            E::ConnectionsPerSource(n) => config.max_connections_per_source = n,
+            E::HalfOpen(n) => config.max_half_open = n,
+            E::HalfOpenPerSource(n) => config.max_half_open_per_source = n,
+            E::CookiesAlways => config.init_cookies = InitCookies::Always,
+            E::CookiesNever => config.init_cookies = InitCookies::Never,
+            E::CookiesWhenBusy(half_open) => {
+                config.init_cookies = InitCookies::WhenBusy { half_open };
+            }
+            E::Resets(n) => config.max_resets_per_s = n,
+            E::AnswersPerSource(n) => config.max_answers_per_source_per_s = n,
+            E::SilentPorts => config.answer_unbound_ports = false,
+        }
+    }
+    config
+}

@@ -1,0 +1,148 @@
+//! One run: a plan from its beginning to its end, or to what it breaks.
+
+use std::any::Any;
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::{Arc, Once};
+
+use crate::plan::Plan;
+use crate::world;
+use crate::world::watch::Watch;
+
+/// What a run found.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Failure {
+    /// The invariant that does not hold; `panic` if the product panicked.
+    pub invariant: String,
+    /// What was seen, and what should have been.
+    pub text: String,
+    /// When, nanoseconds of the network's time.
+    pub at_ns: u64,
+    /// At which host.
+    pub host: usize,
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            invariant,
+            text,
+            at_ns,
+            host,
+        } = self;
+        #[expect(clippy::cast_precision_loss, reason = "printed with six digits")]
+        let at_s = *at_ns as f64 / 1e9;
+        write!(f, "{invariant} (host {host}, {at_s:.6} s): {text}")
+    }
+}
+
+/// What happened in a run, by kind.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Tally {
+    /// Packets that endpoints sent.
+    pub packets: u64,
+    /// Datagrams that applications read.
+    pub datagrams_read: u64,
+    /// Until when it ran, nanoseconds of the network's time.
+    pub until: u64,
+    /// Packets, or hosts, that each kind of fault touched.
+    pub faults: BTreeMap<&'static str, u64>,
+    /// What applications did.
+    pub acts: BTreeMap<&'static str, u64>,
+    /// What applications learnt.
+    pub events: BTreeMap<String, u64>,
+    /// Steps at which connections were in each state.
+    pub states: BTreeMap<String, u64>,
+    /// Steps at which connections had each CCID.
+    pub ccids: BTreeMap<String, u64>,
+}
+
+impl Tally {
+    /// Adds what happened in another run; the time adds up as well.
+    pub fn add(&mut self, other: &Self) {
+        fn join<K: Clone + Ord>(to: &mut BTreeMap<K, u64>, from: &BTreeMap<K, u64>) {
+            for (name, count) in from {
+                *to.entry(name.clone()).or_default() += count;
+            }
+        }
+        self.packets += other.packets;
+        self.datagrams_read += other.datagrams_read;
+        self.until += other.until;
+        join(&mut self.faults, &other.faults);
+        join(&mut self.acts, &other.acts);
+        join(&mut self.events, &other.events);
+        join(&mut self.states, &other.states);
+        join(&mut self.ccids, &other.ccids);
+    }
+}
+
+/// What came of a run.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Outcome {
+    /// The first thing that went wrong, if something did.
+    pub failure: Option<Failure>,
+    /// The digest of its log: two runs of one plan have the same. Zero after a panic.
+    pub digest: u64,
+    /// What happened.
+    pub tally: Tally,
+    /// The log, if it was asked for.
+    pub log: Vec<String>,
+}
+
+/// Runs a plan. With `trace` the log is kept.
+pub fn run(plan: &Plan, trace: bool) -> Outcome {
+    let shared = Arc::new(plan.clone());
+    let watch = Watch::new(plan.seed, trace);
+    match catch(move || world::run(&shared, watch)) {
+        Ok(mut watch) => Outcome {
+            failure: watch.failure.take(),
+            digest: watch.digest(),
+            log: watch.take_lines(),
+            tally: watch.tally,
+        },
+        Err(text) => Outcome {
+            failure: Some(Failure {
+                invariant: "panic".to_owned(),
+                text,
+                at_ns: 0,
+                host: 0,
+            }),
+            digest: 0,
+            tally: Tally::default(),
+            log: Vec::new(),
+        },
+    }
+}
+
+thread_local! {
+    static CATCHING: Cell<bool> = const { Cell::new(false) };
+    static PLACE: RefCell<String> = const { RefCell::new(String::new()) };
+}
+
+/// Runs `work`; if it panics, what it said and where.
+fn catch<R>(work: impl FnOnce() -> R) -> Result<R, String> {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let before = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            if CATCHING.get() {
+                let place = info.location().map(ToString::to_string);
+                PLACE.set(place.unwrap_or_default());
+            } else {
+                before(info);
+            }
+        }));
+    });
+    CATCHING.set(true);
+    let result = panic::catch_unwind(AssertUnwindSafe(work));
+    CATCHING.set(false);
+    result.map_err(|payload| format!("{} at {}", said(&*payload), PLACE.take()))
+}
+
+fn said(payload: &(dyn Any + Send)) -> String {
+    let text = payload.downcast_ref::<String>().map(String::as_str);
+    let text = text.or_else(|| payload.downcast_ref::<&str>().copied());
+    text.unwrap_or("a panic without words").to_owned()
+}

@@ -1,0 +1,192 @@
+//! The least plan that fails in the same way: parts are taken away while the same invariant fails.
+
+use crate::plan::Plan;
+use crate::plan::script::Act;
+use crate::run::{self, Failure};
+
+/// A failing plan that has been made smaller.
+#[derive(Clone, Debug)]
+pub struct Shrunk {
+    /// What is left of it.
+    pub plan: Plan,
+    /// How it fails.
+    pub failure: Failure,
+    /// Runs that it took.
+    pub runs: u32,
+}
+
+/// Makes a plan smaller with at most `runs` runs; `None` if it does not fail.
+pub fn shrink(plan: &Plan, runs: u32) -> Option<Shrunk> {
+    let failure = run::run(plan, false).failure?;
+    let mut shrunk = Shrunk {
+        plan: plan.clone(),
+        failure,
+        runs: 1,
+    };
+    loop {
+        let before = shrunk.plan.clone();
+        for part in PARTS {
+            shrunk.take_away(*part, runs);
+        }
+        for change in CHANGES {
+            let mut plan = shrunk.plan.clone();
+            change(&mut plan);
+            shrunk.accept(plan, runs);
+        }
+        if shrunk.plan == before || shrunk.runs >= runs {
+            return Some(shrunk);
+        }
+    }
+}
+
+/// A list in the plan: how long it is, and how to keep only some of it.
+#[derive(Clone, Copy)]
+struct Part {
+    len: fn(&Plan) -> usize,
+    remove: fn(&mut Plan, std::ops::Range<usize>),
+}
+
+/// The lists, those first of which most can be taken away.
+const PARTS: &[Part] = &[
+    Part {
+        len: |plan| plan.connections.len(),
+        remove: |plan, range| {
+            for of in plan.connections.drain(range) {
+                plan.script.retain(|entry| entry.connection != of.id);
+            }
+        },
+    },
+    Part {
+        len: |plan| plan.faults.len(),
+        remove: |plan, range| drop(plan.faults.drain(range)),
+    },
+    Part {
+        len: |plan| plan.moments.len(),
+        remove: |plan, range| drop(plan.moments.drain(range)),
+    },
+    Part {
+        len: |plan| plan.script.len(),
+        remove: |plan, range| drop(plan.script.drain(range)),
+    },
+    Part {
+        len: |plan| settings(plan).map(|list| list.len()).sum(),
+        remove: remove_settings,
+    },
+    Part {
+        len: |plan| plan.hosts.iter().map(|host| host.endpoint.len()).sum(),
+        remove: |plan, range| {
+            let mut from = 0;
+            for host in &mut plan.hosts {
+                cut(&mut host.endpoint, &mut from, &range);
+            }
+        },
+    },
+];
+
+fn settings(plan: &Plan) -> impl Iterator<Item = &Vec<crate::plan::settings::Setting>> {
+    let connections = plan.connections.iter();
+    connections.flat_map(|of| [&of.client_settings, &of.server_settings])
+}
+
+fn remove_settings(plan: &mut Plan, range: std::ops::Range<usize>) {
+    let mut from = 0;
+    for of in &mut plan.connections {
+        cut(&mut of.client_settings, &mut from, &range);
+        cut(&mut of.server_settings, &mut from, &range);
+    }
+}
+
+/// Takes out of `list` what lies in `range`, if its first element is number `from` of several lists.
+fn cut<T>(list: &mut Vec<T>, from: &mut usize, range: &std::ops::Range<usize>) {
+    list.retain(|_| {
+        *from += 1;
+        !range.contains(&(*from - 1))
+    });
+}
+
+/// Changes that make a plan simpler at once.
+const CHANGES: &[fn(&mut Plan)] = &[
+    |plan| plan.udp = false,
+    |plan| plan.ipv6 = false,
+    |plan| {
+        for host in &mut plan.hosts {
+            host.clock_ppm = 0;
+        }
+    },
+    |plan| {
+        for host in &mut plan.hosts {
+            host.queue_packets = 1_000;
+        }
+    },
+    |plan| {
+        for host in &mut plan.hosts {
+            (host.rate_kbit_per_s, host.delay_us) = (10_000, 10_000);
+        }
+    },
+    |plan| {
+        for of in &mut plan.connections {
+            (of.client_first, of.server_first, of.room) = (None, None, None);
+        }
+    },
+    halve_sends,
+    halve_sends,
+    halve_sends,
+    |plan| {
+        for fault in &mut plan.faults {
+            let middle = u64::midpoint(fault.from_ms, fault.until_ms);
+            fault.until_ms = middle;
+        }
+    },
+    |plan| {
+        for fault in &mut plan.faults {
+            let middle = u64::midpoint(fault.from_ms, fault.until_ms);
+            fault.from_ms = middle;
+        }
+    },
+];
+
+fn halve_sends(plan: &mut Plan) {
+    for entry in &mut plan.script {
+        if let Act::Burst { count, .. } | Act::Stream { count, .. } = &mut entry.act {
+            *count = count.div_ceil(2);
+        }
+    }
+}
+
+impl Shrunk {
+    /// Delta debugging on one list: takes halves away, then quarters, down to single elements.
+    fn take_away(&mut self, part: Part, runs: u32) {
+        let mut chunk = (part.len)(&self.plan).div_ceil(2);
+        while chunk > 0 {
+            let mut at = 0;
+            while at < (part.len)(&self.plan) {
+                let len = (part.len)(&self.plan);
+                let mut plan = self.plan.clone();
+                (part.remove)(&mut plan, at..(at + chunk).min(len));
+                if !self.accept(plan, runs) {
+                    at += chunk;
+                }
+                if self.runs >= runs {
+                    return;
+                }
+            }
+            chunk /= 2;
+        }
+    }
+
+    /// Takes `plan` if the same invariant fails in it.
+    fn accept(&mut self, plan: Plan, runs: u32) -> bool {
+        if self.runs >= runs || plan == self.plan {
+            return false;
+        }
+        self.runs += 1;
+        match run::run(&plan, false).failure {
+            Some(failure) if failure.invariant == self.failure.invariant => {
+                self.plan = plan;
+                self.failure = failure;
+                true
+            }
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! Packets that no endpoint sent: what attackers on and off the path make, and false ICMP errors.
+
+use std::net::{IpAddr, SocketAddr};
+
+use bytes::Bytes;
+use fairwire_proto::{IcmpError, Unreachable};
+
+use super::store::{Content, Parcel};
+use super::surgery::{Layout, number, seal, set_number};
+use crate::dice::Dice;
+use crate::plan::{ConnectionPlan, Plan};
+use crate::seen::Origin;
+
+/// Ways in which packets do not get there.
+const WAYS: [Unreachable; 7] = [
+    Unreachable::Port,
+    Unreachable::Network,
+    Unreachable::Host,
+    Unreachable::HopLimit,
+    Unreachable::NotPermitted,
+    Unreachable::Prohibited,
+    Unreachable::Protocol,
+];
+
+/// The ICMP error that plans name `number`.
+pub(super) fn unreachable(number: u8) -> IcmpError {
+    IcmpError::Unreachable {
+        why: WAYS[usize::from(number) % WAYS.len()],
+    }
+}
+
+/// A packet of type `kind`, in the place of one that passed (`like`), or by guess.
+pub(super) fn forge(
+    dice: &mut Dice,
+    plan: &Plan,
+    (from, to): (SocketAddr, SocketAddr),
+    (kind, like): (u8, Option<&[u8]>),
+) -> Parcel {
+    let known = like.and_then(|like| Layout::of(like).map(|layout| (like, layout)));
+    let (ports, seq, ack) = match &known {
+        Some((like, layout)) => {
+            let seq = number(like, layout.seq.clone());
+            let ack = layout.ack.clone().map(|ack| number(like, ack));
+            let near = seq.wrapping_add(dice.pick(&[0, 1, 2, 3, 20, 100, 5_000]));
+            ([like[0], like[1], like[2], like[3]], near, ack)
+        }
+        None => (guessed_ports(dice, plan), dice.bits(), None),
+    };
+    // A short number is of no use to a forger who wants a long one.
+    let is_long = !matches!(&known, Some((_, layout)) if layout.seq.len() == 3);
+    let mut head = begin(ports, kind, is_long, seq);
+    if !matches!(kind, 0 | 2 | 10) {
+        let ack = ack.unwrap_or_else(|| dice.bits());
+        let place = head.len();
+        if is_long {
+            head.extend_from_slice(&[0; 8]);
+            set_number(&mut head, place + 2..place + 8, ack & ((1 << 48) - 1));
+        } else {
+            head.extend_from_slice(&[0; 4]);
+            set_number(&mut head, place + 1..place + 4, ack & ((1 << 24) - 1));
+        }
+    }
+    match kind {
+        0 | 1 | 10 => head.extend_from_slice(b"fair"),
+        7 => head.extend_from_slice(&[dice.small(0, 13), 0, 0, 0]),
+        _ => {}
+    }
+    if dice.per_mille(300) {
+        for _ in 0..dice.between(1, 8) * 4 {
+            head.push(dice.byte());
+        }
+    }
+    head[4] = u8::try_from(head.len() / 4).unwrap_or(u8::MAX);
+    let payload = if matches!(kind, 0 | 1 | 2 | 4) {
+        (0..dice.below(40)).map(|_| dice.byte()).collect()
+    } else {
+        Bytes::new()
+    };
+    parcel((from, to), head, payload, plan.udp)
+}
+
+/// A Request from somebody who does not exist.
+pub(super) fn stranger(
+    dice: &mut Dice,
+    plan: &Plan,
+    to: SocketAddr,
+    of: &ConnectionPlan,
+) -> Parcel {
+    let mut from = to;
+    from.set_ip(match to.ip() {
+        IpAddr::V4(_) => IpAddr::from([192, 0, dice.byte() % 4, dice.byte()]),
+        IpAddr::V6(_) => {
+            let mut octets = [0x20; 16];
+            octets[7] = dice.byte() % 4;
+            octets[15] = dice.byte();
+            IpAddr::from(octets)
+        }
+    });
+    let [s0, s1] = dice.small::<u16>(1, 60_000).to_be_bytes();
+    let [d0, d1] = of.port().to_be_bytes();
+    let mut head = begin([s0, s1, d0, d1], 0, true, dice.bits());
+    head.extend_from_slice(b"fair");
+    head[4] = 5;
+    parcel((from, to), head, Bytes::new(), plan.udp)
+}
+
+/// The generic header.
+fn begin(ports: [u8; 4], kind: u8, is_long: bool, seq: u64) -> Vec<u8> {
+    let mut head = ports.to_vec();
+    head.resize(if is_long { 16 } else { 12 }, 0);
+    head[8] = (kind & 15) << 1 | u8::from(is_long);
+    let place = if is_long { 10..16 } else { 9..12 };
+    let bits = place.len() * 8;
+    set_number(&mut head, place, seq & ((1 << bits) - 1));
+    head
+}
+
+fn guessed_ports(dice: &mut Dice, plan: &Plan) -> [u8; 4] {
+    let [mut c, mut s] = match plan.connections.as_slice() {
+        [] => [1, 2],
+        all => {
+            let plan = &all[dice.index(all.len())];
+            [plan.client_port(), plan.port()]
+        }
+    };
+    if dice.per_mille(500) {
+        std::mem::swap(&mut c, &mut s);
+    }
+    let ([c0, c1], [s0, s1]) = (c.to_be_bytes(), s.to_be_bytes());
+    [c0, c1, s0, s1]
+}
+
+fn parcel(
+    (from, to): (SocketAddr, SocketAddr),
+    head: Vec<u8>,
+    payload: Bytes,
+    udp: bool,
+) -> Parcel {
+    let mut parcel = Parcel {
+        from,
+        to,
+        origin: Origin::Forged,
+        intact: true,
+        dont_fragment: false,
+        content: Content::Dccp { head, payload },
+    };
+    seal(&mut parcel, udp);
+    parcel
+}
+
+/// A false ICMP error about a packet that went to `about`, of which `seen` is one.
+pub(super) fn false_icmp(
+    dice: &mut Dice,
+    (to, about): (SocketAddr, SocketAddr),
+    (says, quote): (u8, u8),
+    seen: Option<&[u8]>,
+) -> Parcel {
+    let error = match says {
+        0 | 8 => IcmpError::TooBig {
+            mtu: dice.pick(&[0, 68, 296, 576, 600, 1_280, 1_400, 65_535]),
+        },
+        says => unreachable(says - 1),
+    };
+    let seen = seen.unwrap_or_default();
+    let quote = match quote {
+        0 => Vec::new(),
+        1 => seen[..seen.len().min(8)].to_vec(),
+        2 => seen.to_vec(),
+        _ => {
+            let mut wrong = seen.to_vec();
+            if let Some(layout) = Layout::of(seen) {
+                let bits = layout.seq.len() * 8;
+                set_number(&mut wrong, layout.seq, dice.bits() & ((1 << bits) - 1));
+            }
+            wrong
+        }
+    };
+    Parcel {
+        from: about,
+        to,
+        origin: Origin::Forged,
+        intact: true,
+        dont_fragment: false,
+        content: Content::Icmp {
+            error,
+            quote,
+            genuine: false,
+            about,
+        },
+    }
+}

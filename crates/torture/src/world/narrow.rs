@@ -1,0 +1,54 @@
+//! A link's queue that is full early, until the network is perfect.
+
+use std::collections::VecDeque;
+
+use fairwire_net::{Admission, Backlog, DropReason, Next, Queue, Queued};
+use fairwire_units::Instant;
+
+/// First in, first out, with a limit that ends at a moment.
+#[derive(Debug)]
+pub(super) struct Narrow {
+    limit: u32,
+    until: Instant,
+    waiting: VecDeque<Queued>,
+}
+
+impl Narrow {
+    pub(super) fn new(limit: u32, until: Instant) -> Self {
+        Self {
+            limit,
+            until,
+            waiting: VecDeque::new(),
+        }
+    }
+
+    fn packets(&self) -> u32 {
+        u32::try_from(self.waiting.len()).unwrap_or(u32::MAX)
+    }
+}
+
+impl Queue for Narrow {
+    fn enqueue(&mut self, now: Instant, arriving: Queued, _transmitting: Option<u32>) -> Admission {
+        if now < self.until && self.packets() >= self.limit {
+            return Admission::Dropped(arriving, DropReason::QueueFull);
+        }
+        self.waiting.push_back(arriving);
+        Admission::Accepted
+    }
+
+    fn dequeue(&mut self, _now: Instant) -> Next {
+        self.waiting.pop_front().map_or(Next::Empty, Next::Send)
+    }
+
+    fn backlog(&self) -> Backlog {
+        let bytes = self.waiting.iter().map(|w| u64::from(w.packet.wire_len));
+        Backlog {
+            packets: self.packets(),
+            bytes: bytes.sum(),
+        }
+    }
+
+    fn ignores_idle(&self) -> bool {
+        true
+    }
+}

@@ -1,0 +1,192 @@
+//! Reading and changing the bytes of packets, without the product's codec (RFC 4340, section 5).
+
+use std::ops::Range;
+
+use bytes::Bytes;
+use fairwire_wire::checksum::{PseudoHeader, Sum, compute, coverage};
+
+use super::store::{Content, Parcel};
+use crate::dice::Dice;
+use crate::plan::fault::Lie;
+
+/// Where things stand in a head.
+#[derive(Clone, Debug)]
+pub(super) struct Layout {
+    pub(super) kind: u8,
+    /// Its sequence number.
+    pub(super) seq: Range<usize>,
+    /// Its acknowledgement number.
+    pub(super) ack: Option<Range<usize>>,
+    pub(super) options: Range<usize>,
+}
+
+impl Layout {
+    /// Where things stand in `head`; `None` if it is too short for what it says.
+    pub(super) fn of(head: &[u8]) -> Option<Self> {
+        let (&offset, &byte) = (head.get(4)?, head.get(8)?);
+        let (kind, long) = (byte >> 1 & 15, byte & 1 == 1);
+        let (generic, seq) = if long { (16, 10..16) } else { (12, 9..12) };
+        // Request, Data and Listen acknowledge nothing.
+        let has_ack = !matches!(kind, 0 | 2 | 10);
+        let (ack, after_ack) = match (has_ack, long) {
+            (false, _) => (None, generic),
+            (true, true) => (Some(generic + 2..generic + 8), generic + 8),
+            (true, false) => (Some(generic + 1..generic + 4), generic + 4),
+        };
+        // Service code, or reset code and data.
+        let begin = after_ack + if matches!(kind, 0 | 1 | 7 | 10) { 4 } else { 0 };
+        let end = usize::from(offset) * 4;
+        (begin <= end && end <= head.len()).then_some(Self {
+            kind,
+            seq,
+            ack,
+            options: begin..end,
+        })
+    }
+
+    /// The options as type and place, without padding.
+    fn list(&self, head: &[u8]) -> Vec<(u8, Range<usize>)> {
+        let mut list = Vec::new();
+        let mut at = self.options.start;
+        while at < self.options.end {
+            let kind = head[at];
+            let len = match kind {
+                0..32 => 1,
+                _ => usize::from(head.get(at + 1).copied().unwrap_or(0)),
+            };
+            if len == 0 || at + len > self.options.end || (kind >= 32 && len < 2) {
+                break;
+            }
+            if kind != 0 {
+                list.push((kind, at..at + len));
+            }
+            at += len;
+        }
+        list
+    }
+}
+
+/// The number at `place`.
+pub(super) fn number(head: &[u8], place: Range<usize>) -> u64 {
+    head[place]
+        .iter()
+        .fold(0, |n, &byte| n << 8 | u64::from(byte))
+}
+
+/// Writes a number to `place`.
+pub(super) fn set_number(head: &mut [u8], place: Range<usize>, number: u64) {
+    let len = place.len();
+    head[place].copy_from_slice(&number.to_be_bytes()[8 - len..]);
+}
+
+/// How much of the payload the checksum covers.
+pub(super) fn covered(head: &[u8], payload: usize) -> usize {
+    let cscov = head.get(5).map_or(0, |byte| byte & 15);
+    coverage(cscov, payload).min(payload)
+}
+
+/// Makes the checksums fit.
+pub(super) fn seal(parcel: &mut Parcel, udp: bool) {
+    parcel.intact = true;
+    let pseudo = PseudoHeader::new(parcel.from.ip(), parcel.to.ip());
+    let Content::Dccp { head, payload } = &mut parcel.content else {
+        return;
+    };
+    if let (false, Some(pseudo)) = (udp || head.len() < 12, pseudo) {
+        let sum = Sum::of(&payload[..covered(head, payload.len())]);
+        let checksum = compute(pseudo, head, sum, payload.len());
+        head[6..8].copy_from_slice(&checksum.to_be_bytes());
+    }
+}
+
+/// Changes a bit of `bytes`.
+pub(super) fn flip(bytes: &mut [u8], dice: &mut Dice) {
+    if !bytes.is_empty() {
+        let place = dice.index(bytes.len());
+        bytes[place] ^= 1 << dice.below(8);
+    }
+}
+
+/// Changes a bit of the data in `range`.
+pub(super) fn flip_data(payload: &mut Bytes, range: Range<usize>, dice: &mut Dice) {
+    let mut data = payload.to_vec();
+    flip(&mut data[range], dice);
+    *payload = data.into();
+}
+
+/// Head and payload as a receiver finds them in damaged bytes.
+pub(super) fn split(head: &[u8], payload: &Bytes) -> (Vec<u8>, Bytes) {
+    let mut all = head.to_vec();
+    all.extend_from_slice(payload);
+    let end = all.get(4).map_or(0, |&offset| usize::from(offset) * 4);
+    if end < 12 || end > all.len() {
+        return (all, Bytes::new());
+    }
+    let rest = all.split_off(end);
+    (all, rest.into())
+}
+
+/// Tells a lie; false if there is nothing in this packet to lie about.
+pub(super) fn lie(head: &mut [u8], lie: Lie, dice: &mut Dice) -> bool {
+    let Some(layout) = Layout::of(head) else {
+        return false;
+    };
+    let options = layout.list(head);
+    let before = head.to_vec();
+    match lie {
+        Lie::Ahead | Lie::Behind => {
+            let Some(place) = layout.ack else {
+                return false;
+            };
+            let by = dice.magnitude(1, 1_000);
+            let ack = number(head, place.clone());
+            let ack = if lie == Lie::Ahead {
+                ack.wrapping_add(by)
+            } else {
+                ack.wrapping_sub(by)
+            };
+            let bits = place.len() * 8;
+            set_number(head, place, ack & ((1 << bits) - 1));
+        }
+        Lie::RandomOption if !layout.options.is_empty() => {
+            let place = layout.options.start + dice.index(layout.options.len());
+            head[place] = dice.byte();
+        }
+        _ => {
+            for (kind, place) in options {
+                one_option(head, (kind, place), lie, dice);
+            }
+        }
+    }
+    head != before
+}
+
+fn one_option(head: &mut [u8], (kind, place): (u8, Range<usize>), lie: Lie, dice: &mut Dice) {
+    let value = (place.start + 2).min(place.end)..place.end;
+    match (lie, kind) {
+        // A run is two bits of state and six of length (RFC 4340, 11.4).
+        (Lie::AllReceived, 38 | 39) => head[value].iter_mut().for_each(|run| *run &= 0x3F),
+        (Lie::NothingReceived, 38 | 39) => head[value].iter_mut().for_each(|run| *run |= 0xC0),
+        (Lie::AllMarked, 38 | 39) => {
+            head[value]
+                .iter_mut()
+                .for_each(|run| *run = *run & 0x3F | 0x40);
+        }
+        (Lie::RandomVector, 38 | 39)
+        | (Lie::RandomIntervals, 193)
+        | (Lie::RandomTimes, 42 | 43) => {
+            head[value].iter_mut().for_each(|byte| *byte = dice.byte())
+        }
+        // Loss event rate: the inverse, with all ones for none; receive rate (RFC 4342, 8).
+        (Lie::Lossless, 192 | 194) | (Lie::FalseFeatures, 33 | 35) => {
+            head[value].fill(0xFF);
+        }
+        (Lie::Lossy, 192 | 194) => {
+            let last = value.end - 1;
+            head[value].fill(0);
+            head[last] = 3;
+        }
+        (Lie::NoOptions, _) | (Lie::NoFeatures, 32..=35) => head[place].fill(0),
+        _ => {}
+    }
+}

@@ -1,0 +1,192 @@
+//! Everything that is known of a run: the log and its digest, counts, and what the oracle found.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use fairwire_proto::{CloseReason, Event};
+use fairwire_units::Instant;
+use xxhash_rust::xxh3::Xxh3;
+
+use crate::describe;
+use crate::oracle::Oracle;
+use crate::run::{Failure, Tally};
+use crate::seen::{PacketNo, Seen};
+
+/// Packets that a run may take at most; some thousands are usual.
+const MOST_PACKETS: u64 = 150_000;
+
+/// The watch over a run.
+pub(crate) struct Watch {
+    oracle: Oracle,
+    digest: Xxh3,
+    line: String,
+    lines: Option<Vec<String>>,
+    pub(crate) tally: Tally,
+    pub(crate) failure: Option<Failure>,
+    datagrams: u64,
+    seed: u64,
+}
+
+impl std::fmt::Debug for Watch {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Watch")
+            .field("failure", &self.failure)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Watch {
+    /// A watch over a run of the plan of `seed`; with `keep` its log is kept.
+    pub(crate) fn new(seed: u64, keep: bool) -> Self {
+        Self {
+            oracle: Oracle::new(),
+            digest: Xxh3::new(),
+            line: String::new(),
+            lines: keep.then(Vec::new),
+            tally: Tally::default(),
+            failure: None,
+            datagrams: 0,
+            seed,
+        }
+    }
+
+    /// Has something been found?
+    pub(crate) fn is_over(&self) -> bool {
+        self.failure.is_some()
+    }
+
+    /// Tells the oracle.
+    pub(crate) fn see(&mut self, now: Instant, host: usize, seen: &Seen<'_>) {
+        if self.is_over() {
+            return;
+        }
+        self.tally.until = self.tally.until.max(now.as_nanos());
+        self.count(seen);
+        self.line.clear();
+        if describe::describe(&mut self.line, seen) {
+            self.write(now, host);
+        }
+        if let Err(violation) = self.oracle.see(now, host, seen) {
+            self.fail(now, host, violation.invariant, violation.text);
+        }
+    }
+
+    /// Notes what the oracle is not told: faults as they happen.
+    pub(crate) fn note(&mut self, now: Instant, host: usize, args: std::fmt::Arguments<'_>) {
+        if self.is_over() {
+            return;
+        }
+        self.line.clear();
+        let _ = self.line.write_fmt(args);
+        self.write(now, host);
+    }
+
+    /// Counts a packet, or a host, that a fault has touched.
+    pub(crate) fn fault(&mut self, name: &'static str) {
+        if !self.is_over() {
+            *self.tally.faults.entry(name).or_default() += 1;
+        }
+    }
+
+    /// The number of the packet that is sent next.
+    pub(crate) fn next_packet(&mut self, now: Instant, host: usize) -> PacketNo {
+        self.tally.packets += 1;
+        if self.tally.packets > MOST_PACKETS {
+            let text = format!("more than {MOST_PACKETS} packets");
+            self.fail(now, host, "bounded work", text);
+        }
+        PacketNo(self.tally.packets)
+    }
+
+    /// The data of the next datagram: a tag, then bytes that no other run has.
+    pub(crate) fn datagram(&mut self, size: usize) -> Vec<u8> {
+        self.datagrams += 1;
+        let mut data = Vec::with_capacity(size + 8);
+        data.extend_from_slice(&self.datagrams.to_be_bytes());
+        let mut word = self.seed ^ self.datagrams << 32 | 1;
+        while data.len() < size {
+            // Xorshift: enough to tell data apart.
+            word ^= word << 13;
+            word ^= word >> 7;
+            word ^= word << 17;
+            data.extend_from_slice(&word.to_be_bytes());
+        }
+        data.truncate(size);
+        data
+    }
+
+    /// What the log came to.
+    pub(crate) fn digest(&self) -> u64 {
+        self.digest.digest()
+    }
+
+    /// The log, if it was kept.
+    pub(crate) fn take_lines(&mut self) -> Vec<String> {
+        self.lines.take().unwrap_or_default()
+    }
+
+    fn fail(&mut self, now: Instant, host: usize, invariant: &str, text: String) {
+        self.line.clear();
+        let _ = write!(self.line, "VIOLATED {invariant}: {text}");
+        self.write(now, host);
+        self.failure = Some(Failure {
+            invariant: invariant.to_owned(),
+            text,
+            at_ns: now.as_nanos(),
+            host,
+        });
+    }
+
+    fn write(&mut self, now: Instant, host: usize) {
+        let mut place = [0; 9];
+        place[..8].copy_from_slice(&now.as_nanos().to_le_bytes());
+        place[8] = u8::try_from(host).unwrap_or(u8::MAX);
+        self.digest.update(&place);
+        self.digest.update(self.line.as_bytes());
+        if let Some(lines) = &mut self.lines {
+            lines.push(format!("{:>14.6} h{host} {}", now.as_secs_f64(), self.line));
+        }
+    }
+
+    fn count(&mut self, seen: &Seen<'_>) {
+        let tally = &mut self.tally;
+        let mut add = |table: fn(&mut Tally) -> &mut BTreeMap<String, u64>, name: String| {
+            *table(tally).entry(name).or_default() += 1;
+        };
+        match seen {
+            Seen::Event { event, .. } => {
+                let name = match event {
+                    Event::Closed { reason } => format!("closed: {}", reason_name(reason)),
+                    Event::Fate { fate, .. } => format!("fate: {}", first_word(fate)),
+                    event => first_word(event),
+                };
+                add(|tally| &mut tally.events, name);
+            }
+            Seen::State {
+                stats, inspection, ..
+            } => {
+                add(|tally| &mut tally.states, inspection.state.to_owned());
+                for ccid in [stats.send_ccid, stats.receive_ccid].into_iter().flatten() {
+                    add(|tally| &mut tally.ccids, format!("CCID {ccid}"));
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The name of a reason, with its code if it has one.
+fn reason_name(reason: &CloseReason) -> String {
+    match reason {
+        CloseReason::Reset { code, .. } => format!("reset {code:?}"),
+        CloseReason::PeerError { code, .. } => format!("peer error {code:?}"),
+        reason => first_word(reason),
+    }
+}
+
+/// The variant's name of a value that prints as one.
+fn first_word(value: &dyn std::fmt::Debug) -> String {
+    let text = format!("{value:?}");
+    let end = text.find(|c: char| !c.is_alphanumeric());
+    text[..end.unwrap_or(text.len())].to_owned()
+}
