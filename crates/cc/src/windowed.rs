@@ -11,6 +11,7 @@ mod initial;
 #[cfg(test)]
 mod tests;
 
+use fairwire_units::plant::{Plant, planted};
 use fairwire_units::{Duration, Instant};
 
 use crate::law::{Adjustment, Window, WindowLaw};
@@ -327,7 +328,9 @@ impl<L: WindowLaw> Windowed<L> {
 impl<L: WindowLaw> Controller for Windowed<L> {
     fn permit(&self, _now: Instant, flight: Flight, _size: u32) -> Permit {
         // RFC 4341, 5: nothing leaves while the pipe holds cwnd packets.
-        if f64::from(flight.packets) < self.cwnd.floor() {
+        // Planted: one more does.
+        let beyond = u32::from(planted(Plant::WindowPlusOne));
+        if f64::from(flight.packets.saturating_sub(beyond)) < self.cwnd.floor() {
             Permit::Now
         } else {
             Permit::AwaitFeedback

@@ -209,6 +209,10 @@ impl<G: Grouping> LossHistory<G> {
         };
         // RFC 4342, 6.1: a missing packet is taken for data unless a count says otherwise.
         self.lose(hole, missing - quiet, first_length);
+        if missing > quiet && planted(Plant::SlidingEvent) {
+            // Planted: an event reaches a round trip beyond its last loss, not its first.
+            self.event = self.event.map(|_| packet.stamp);
+        }
         self.open.non_data = self.open.non_data.saturating_add(quiet);
         if !packet.is_data {
             self.open.non_data = self.open.non_data.saturating_add(1);

@@ -14,6 +14,7 @@ mod tests;
 
 pub use segment::SegmentSize;
 
+use fairwire_units::plant::{Plant, planted};
 use fairwire_units::{Duration, Instant};
 
 use self::data_limited::DataLimited;
@@ -405,7 +406,9 @@ impl Controller for Sender {
             // RFC 5348, 4.2: the initial rate goes by the largest packet of the first round trip.
             self.x = self.bounded(self.first_rate());
         }
-        if self.nofeedback.is_none() {
+        // Planted: after idle time the timer stays off.
+        let stays_off = self.heard && planted(Plant::NofeedbackOff);
+        if self.nofeedback.is_none() && !stays_off {
             self.set_timer(now);
         }
         self.idle = false;

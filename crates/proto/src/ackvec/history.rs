@@ -3,6 +3,7 @@
 
 use std::collections::VecDeque;
 
+use fairwire_units::plant::{Plant, planted};
 use fairwire_wire::{AckCell, CellState, Seq};
 
 /// Cells a history takes at most when written: two full options. It then still fits into an Ack
@@ -179,7 +180,9 @@ impl History {
 
     /// Joins the runs around the last split: those at `end` and the four before it.
     fn join(&mut self, end: usize) {
-        let end = end.min(self.runs.len().saturating_sub(1));
+        // Planted: one run too far.
+        let beyond = usize::from(!planted(Plant::JoinBeyond));
+        let end = end.min(self.runs.len().saturating_sub(beyond));
         for index in (end.saturating_sub(4)..end).rev() {
             let (newer, older) = (self.runs[index], self.runs[index + 1]);
             if newer.state == older.state {

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 
 use fairwire_cc::{Congestion, Signal};
 use fairwire_units::Instant;
+use fairwire_units::plant::{Plant, planted};
 use fairwire_wire::{CellState, DropCode, Seq};
 
 use super::vector::{Report, Stretch};
@@ -163,7 +164,9 @@ impl Pipe {
     }
 
     fn empty(&mut self, fate: Fate, fates: &mut Vec<(Option<DatagramId>, Fate)>) {
-        let in_flight = self.packets.iter().filter(|packet| !packet.settled);
+        // Planted: packets with a fate get another.
+        let again = planted(Plant::FateTwice);
+        let in_flight = self.packets.iter().filter(|p| !p.settled || again);
         fates.extend(in_flight.map(|packet| (packet.id, fate)));
         self.packets.clear();
         self.in_flight = 0;
@@ -248,7 +251,9 @@ impl Pipe {
                 outcome.acked_sent_at = Some(packet.sent_at);
             }
             // RFC 4340, 11.7.1: a mark counts, whatever became of the data.
-            if marked || packet.dropped.is_some_and(counts_as_marked) {
+            // Planted: a mark does not.
+            let counts = marked && !planted(Plant::MarksIgnored);
+            if counts || packet.dropped.is_some_and(counts_as_marked) {
                 outcome.congested(Signal::Marked, packet.sent_at);
             }
             let fate = match packet.dropped {
@@ -262,7 +267,9 @@ impl Pipe {
 
     /// RFC 4341, 5: what is older than the third newest arrival and has not arrived is lost.
     fn settle_lost(&mut self, outcome: &mut Outcome, fates: &mut Vec<(Option<DatagramId>, Fate)>) {
-        let Some(third) = self.arrived[NUMDUPACK - 1] else {
+        // Planted: two later arrivals suffice.
+        let nth = NUMDUPACK - 1 - usize::from(planted(Plant::EarlyLoss));
+        let Some(third) = self.arrived[nth] else {
             return;
         };
         while let Some(packet) = self.packets.front().copied()

@@ -1,6 +1,7 @@
 //! The receiving half of CCID 2: when to acknowledge, and with what. Every loss and mark is told
 //! (RFC 4340, section 11). `CCVal` means nothing to it (RFC 4340, section 5.1).
 
+use fairwire_units::plant::{Plant, planted};
 use fairwire_units::{Duration, Ecn, Instant};
 use fairwire_wire::{CellState, DccpOption, Encoder, NoRoom, Options, Seq, option_type};
 
@@ -181,6 +182,8 @@ impl Rx for Receiver {
         let order = self.note(arrival.seq, arrival.ecn);
         match order {
             Order::Next | Order::AfterGap => self.newest_at = now,
+            // Planted: earlier vectors' acknowledgements let us forget a late packet.
+            Order::Late if planted(Plant::LateForgotten) => {}
             Order::Late => self.records.on_late(arrival.seq),
             // Nothing that the sender does not know or will not be told already.
             Order::Old => return,
@@ -245,6 +248,9 @@ impl Rx for Receiver {
             AckDue::No
         } else if self.urgent || self.unacknowledged >= u32::from(self.ack_ratio) {
             AckDue::Now
+        } else if planted(Plant::OddPacket) {
+            // Planted: no timer for fewer packets than the Ack Ratio.
+            AckDue::No
         } else {
             AckDue::At(self.waiting_since + ACK_DELAY)
         }

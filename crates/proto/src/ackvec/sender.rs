@@ -5,6 +5,7 @@ use fairwire_cc::{
     NewReno, Permit, RtoConfig, RttEstimator, Signal, ThresholdWindow, Vegas, Veno, WindowLaw,
     Windowed, rfc3390_window,
 };
+use fairwire_units::plant::{Plant, planted};
 use fairwire_units::{Duration, Instant, Rate};
 use fairwire_wire::{Packet, Seq};
 
@@ -427,7 +428,10 @@ impl Tx for Sender {
         }
         // RFC 4341, 5: a transmit timeout empties the pipe; the timer backs off as TCP's does.
         self.pipe.lose_all(&mut told.fates);
-        self.rtt.back_off();
+        // Planted: it does not back off.
+        if !planted(Plant::NoBackOff) {
+            self.rtt.back_off();
+        }
         self.sample_from = self.newest_sent.map(Seq::next);
         let feedback = Feedback {
             timeout: true,

@@ -1,5 +1,6 @@
 //! The application's calls.
 
+use fairwire_units::plant::{Plant, planted};
 use fairwire_units::{Duration, Rate};
 use fairwire_wire::feature::Feature;
 
@@ -97,7 +98,8 @@ impl Connection {
             self.never_sent(ctx, id, Fate::Expired);
             expired = true;
         }
-        if expired {
+        // Planted: nobody hears of the room.
+        if expired && !planted(Plant::ExpiryUnannounced) {
             self.announce_room(ctx);
         }
     }

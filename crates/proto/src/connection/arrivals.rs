@@ -2,6 +2,7 @@
 //!
 //! Tells copies apart (RFC 4340, section 7), and counts the data packets that did not arrive.
 
+use fairwire_units::plant::{Plant, planted};
 use fairwire_wire::Seq;
 
 use crate::ring::{WORD, clear, place};
@@ -49,7 +50,13 @@ impl Arrivals {
             // RFC 4340, 7.7.1: the NDP Count says how many of the packets just before this one
             // were no data; with it off, each missing packet passes for data.
             let missing = gap.saturating_sub(ndp_count);
-            let late = missing.min(self.late);
+            // Planted: what came late stays counted.
+            let known = if planted(Plant::LateMissing) {
+                0
+            } else {
+                self.late
+            };
+            let late = missing.min(known);
             self.late -= late;
             // Each packet may leap over 2^45 numbers: sums end where a word does.
             self.missing = self.missing.saturating_add(missing - late);

@@ -4,6 +4,7 @@
 //! millisecond has passed. So whatever a peer makes a half ask for, a connection wakes its
 //! endpoint a thousand times a second at most beside the timers that lie ahead.
 
+use fairwire_units::plant::{Plant, planted};
 use fairwire_units::{Duration, Instant};
 use fairwire_wire::ResetCode;
 
@@ -102,6 +103,8 @@ impl Connection {
                     self.reset_older_peer(ctx);
                     self.due.handshake = true;
                 }
+                // Planted: a CloseReq leaves once.
+                State::CloseReq if planted(Plant::CloseReqOnce) => {}
                 State::CloseReq | State::Closing => self.due.handshake = true,
                 // RFC 4340, 8.1.3: a Response is never repeated by a timer.
                 State::Closed | State::Listen1 | State::Respond | State::Open => {}
@@ -115,7 +118,10 @@ impl Connection {
         {
             let outstanding = tx.flight().packets > 0;
             tx.handle_timeout(now, waiting, ctx.told);
-            self.settle_told(ctx);
+            // Planted: the fates wait for whichever connection tells its own next.
+            if !planted(Plant::FatesAstray) {
+                self.settle_told(ctx);
+            }
             self.note_losses(now, u32::from(outstanding), 0);
         }
     }

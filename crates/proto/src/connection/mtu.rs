@@ -10,6 +10,7 @@
 
 mod search;
 
+use fairwire_units::plant::{Plant, planted};
 use fairwire_units::{Duration, Instant};
 use fairwire_wire::{HeadBuf, Kind, PacketType, Seq};
 
@@ -332,7 +333,13 @@ impl Connection {
         // RFC 4340, 14.2: what was accepted at a larger size is discarded; it must not leave
         // unfragmentable, and we do not fragment.
         let max_datagram = self.max_datagram();
-        for id in self.queue.take_larger(max_datagram) {
+        // Planted: it is kept.
+        let fits = if planted(Plant::TooLargeKept) {
+            usize::MAX
+        } else {
+            max_datagram
+        };
+        for id in self.queue.take_larger(fits) {
             self.never_sent(ctx, id, Fate::TooLarge);
         }
         self.announce_room(ctx);

@@ -1,5 +1,6 @@
 //! What the options of a valid packet do (RFC 4340, section 5.8; step 8 of section 8.5).
 
+use fairwire_units::plant::{Plant, planted};
 use fairwire_wire::feature::Feature;
 use fairwire_wire::{DccpOption, Packet, PacketType, RawOption, ResetCode, Seq, option_type};
 
@@ -76,7 +77,8 @@ impl Connection {
         self.reported.begin_packet();
         self.ccids.begin_packet();
         self.dropped.data_checksum = None;
-        if self.gives_cookies(packet_type, seq) {
+        // Planted: a newer Response's cookies are added to those of the one before.
+        if self.gives_cookies(packet_type, seq) && !planted(Plant::CookieTwice) {
             self.cookies.clear();
         }
         let processed = self.process_each(ctx, packet, seq);

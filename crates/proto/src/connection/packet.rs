@@ -1,5 +1,6 @@
 //! Writing one packet, and all that follows from its having left.
 
+use fairwire_units::plant::{Plant, planted};
 use fairwire_units::{Ecn, Instant};
 use fairwire_wire::{DccpOption, Encoder, HeadBuf, Kind, PacketType, Seq};
 
@@ -214,7 +215,9 @@ impl Connection {
                 self.settle_told(ctx);
             }
         }
-        if self.state == State::PartOpen {
+        // Planted: it goes off once.
+        let is_over = self.retry.repeats() && planted(Plant::PartOpenRetry);
+        if self.state == State::PartOpen && !is_over {
             // RFC 4340, 8.1.5: the timer starts anew with every packet.
             self.retry.start(now);
         }

@@ -45,7 +45,7 @@ impl Connection {
             self.stats.discarded += 1;
             return;
         }
-        let ack = packet.ack().map(|ack| ack.extend(self.sequence.gss));
+        let ack = packet.ack().map(|ack| self.whole_ack(ack));
         // Step 4.
         if self.state == State::Request && !self.begin_receiving(ctx, packet, seq, ack) {
             self.stats.discarded += 1;
@@ -101,7 +101,7 @@ impl Connection {
     /// Are the numbers of this packet valid (RFC 4340, section 7.5.3)? Of a Sync or `SyncAck` only the
     /// narrow window counts.
     pub(crate) fn would_take(&self, packet: &Packet<'_>) -> bool {
-        let ack = packet.ack().map(|ack| ack.extend(self.sequence.gss));
+        let ack = packet.ack().map(|ack| self.whole_ack(ack));
         self.whole_seq(packet.seq).is_some_and(|seq| {
             let verdict = self.sequence.check(packet.packet_type(), seq, ack, true);
             verdict == Verdict::Valid

@@ -4,6 +4,7 @@
 //! [`sync`](super::sync) reacts to its verdicts.
 
 use fairwire_units::Instant;
+use fairwire_units::plant::{Plant, planted};
 use fairwire_wire::{PacketType, Seq};
 
 /// The window of a new connection, both ways (RFC 4340, section 7.5.2).
@@ -141,7 +142,13 @@ impl Sequence {
 
     /// Lowest valid acknowledgement number.
     pub(crate) fn awl(&self) -> Seq {
-        let low = self.gss.next().sub(self.local_window);
+        // Planted: the windows of the two directions are mixed up.
+        let window = if planted(Plant::AckWindow) {
+            self.remote_window
+        } else {
+            self.local_window
+        };
+        let low = self.gss.next().sub(window);
         // RFC 4340, 7.5.1: as for SWL.
         if self.young_sent {
             Seq::max(low, self.iss)
@@ -217,7 +224,9 @@ impl Sequence {
         ack: Option<Seq>,
         short: bool,
     ) {
-        if seq.is_after(self.gsr) {
+        // Planted: GSR does not follow a SyncAck.
+        let stays = packet_type == PacketType::SyncAck && planted(Plant::SyncAckGsr);
+        if seq.is_after(self.gsr) && !stays {
             self.gsr = seq;
             self.gss_at_gsr = self.gss;
             self.gsr_was_short = short;

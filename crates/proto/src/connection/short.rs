@@ -1,6 +1,7 @@
 //! 24-bit sequence numbers: when packets carry them, and when they are given up (RFC 4340,
 //! sections 7.5.5 and 7.6).
 
+use fairwire_units::plant::{Plant, planted};
 use fairwire_units::{Duration, Instant};
 use fairwire_wire::feature::Feature;
 use fairwire_wire::{PacketType, Seq, SeqNo};
@@ -67,6 +68,15 @@ impl Connection {
         // RFC 4340, 7.6.1: ignored where they were not agreed on.
         let allowed = !seq.is_short() || self.agreed.short_received;
         allowed.then(|| seq.extend(self.sequence.gsr))
+    }
+
+    /// The whole number of a packet of ours that the peer acknowledges.
+    pub(super) fn whole_ack(&self, ack: SeqNo) -> Seq {
+        // Planted: both numbers are extended alike.
+        if planted(Plant::ShortAck) {
+            return ack.extend(self.sequence.gsr);
+        }
+        ack.extend(self.sequence.gss)
     }
 
     /// Takes back the agreement on 24-bit numbers where they have become unsafe; true if there is

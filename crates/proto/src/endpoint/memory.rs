@@ -10,6 +10,8 @@
 //! Beside the budget stand, each with its bound: names in TIMEWAIT (2^20 of some 48 bytes),
 //! Responses without state that wait to leave (1,024 of 1.2 kB), and the shares of strangers.
 
+use fairwire_units::plant::{Plant, planted};
+
 use super::Endpoint;
 use crate::connection::{Connection, NEW_FOOTPRINT};
 
@@ -47,7 +49,12 @@ impl Endpoint {
     /// Lets go of a connection and of all that it held.
     pub(super) fn drop_connection(&mut self, slot: usize) {
         if let Some(connection) = self.connections.try_remove(slot) {
-            self.memory = self.memory.saturating_sub(Connection::counted(&connection));
+            let mut took = Connection::counted(&connection);
+            if planted(Plant::BudgetLeak) {
+                // Planted: what it had grown by is not given back.
+                took = took.min(NEW_FOOTPRINT);
+            }
+            self.memory = self.memory.saturating_sub(took);
         }
     }
 }

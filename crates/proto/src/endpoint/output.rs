@@ -10,6 +10,7 @@
 //! - A timer that is still due after its turn waits for a millisecond (`connection::clock`).
 
 use fairwire_units::Instant;
+use fairwire_units::plant::{Plant, planted};
 use fairwire_wire::HeadBuf;
 
 use super::Endpoint;
@@ -139,7 +140,8 @@ impl Endpoint {
         if time_wait {
             self.time_wait.insert(now, self.secret.name(&flow));
         }
-        if !announced {
+        // Planted: what the application never knew of stays.
+        if !announced && !planted(Plant::HalfOpenKept) {
             self.drop_connection(slot);
         }
     }

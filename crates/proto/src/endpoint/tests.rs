@@ -37,6 +37,7 @@ mod pauses;
 #[cfg(feature = "plant")]
 mod plants;
 mod quiescence;
+mod quiet;
 mod recede;
 mod reflection;
 mod room;

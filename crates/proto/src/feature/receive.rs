@@ -1,5 +1,6 @@
 //! Changes and Confirms that arrive (RFC 4340, sections 6.6.2 to 6.6.9).
 
+use fairwire_units::plant::{Plant, planted};
 use fairwire_wire::feature::{Confirmed, Feature, Rule, is_at_receiver, is_ccid_specific};
 use fairwire_wire::{DccpOption, PacketType, ResetCode, Seq};
 
@@ -167,7 +168,10 @@ impl Negotiation {
         }
         // RFC 4340, 6.6.4: in strictly increasing order only. Distances up to half a circle are
         // ahead; `fgsr` is never further behind, see `begin_packet`.
-        if fgsr.is_some_and(|fgsr| !arriving.seq.is_after(fgsr)) {
+        // Planted: only the very packet last handled is old.
+        let any_order = planted(Plant::OldChange);
+        let is_old = |fgsr| arriving.seq == fgsr || (!arriving.seq.is_after(fgsr) && !any_order);
+        if fgsr.is_some_and(is_old) {
             return false;
         }
         arriving.negotiates = true;
@@ -283,8 +287,12 @@ impl Negotiation {
                 Handled::Noted
             }
             Some(Some(value)) => {
+                // Planted: no Confirm for a Change that changes nothing, as its copies do.
+                let is_news = slot.value != value || !open;
                 slot.set(value);
-                slot.owe_value(offer);
+                if is_news || !planted(Plant::UnansweredChange) {
+                    slot.owe_value(offer);
+                }
                 // RFC 4340, 6.6.6: a Change that crosses ours is its answer. But in mid-connection it
                 // may be a copy of one that was answered before, from a peer that has not heard ours
                 // and never will if we ask no more: ours stays open until it is confirmed, as it

@@ -1,5 +1,6 @@
 //! Time as the peer's window counters tell it (RFC 4342, section 8.1).
 
+use fairwire_units::plant::{Plant, planted};
 use fairwire_units::{Duration, Instant};
 
 /// Steps between the two packets of a round-trip sample: `D` = 4, which RFC 4342, 8.1, prefers.
@@ -46,7 +47,12 @@ impl CounterClock {
         };
         if is_newest {
             // A later packet's counter is the same or ahead.
-            let ahead = (16 + ccval - newest % 16) % 16;
+            // Planted: the counter's wrap is forgotten.
+            let ahead = if planted(Plant::CounterWrap) {
+                ccval.saturating_sub(newest % 16)
+            } else {
+                (16 + ccval - newest % 16) % 16
+            };
             if ahead == 0 {
                 return newest;
             }

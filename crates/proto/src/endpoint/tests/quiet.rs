@@ -1,0 +1,350 @@
+//! What goes wrong without a sound: nothing stops, and yet a rate, a count or a fate is not what it
+//! should be, or a wait has no end that only its application notices.
+
+use std::collections::BTreeMap;
+
+use fairwire_units::{Ecn, Instant};
+use fairwire_wire::{DccpOption, Encoder, HeadBuf, Kind, PacketType, Ports, Seq};
+
+use super::Wire;
+use super::pair::{Fault, Pair, data, ms};
+use crate::ackvec::{Receiver, Report};
+use crate::half::{Arrival, Rx as _};
+use crate::{Config, ConnectionId, Encapsulation, Event, Payload, SendError};
+
+fn with_ccid(ccid: u8) -> Config {
+    let mut config = Config::default();
+    config.send_ccids = vec![ccid];
+    config.receive_ccids = vec![ccid];
+    config
+}
+
+fn is_data(wire: &Wire) -> bool {
+    matches!(wire.packet_type(), PacketType::Data | PacketType::DataAck)
+}
+
+/// RFC 4340, 7.5.1: what we acknowledge is held against the peer's Sequence Window, what the peer
+/// acknowledges against ours. Here a receiver that reports once a round trip has a narrow window, and
+/// its sender a flight beyond that.
+#[test]
+fn a_flight_wider_than_the_peers_window() {
+    let mut pair = Pair::along(Encapsulation::Udp, ms(200));
+    pair.record = false;
+    let mut config = with_ccid(3);
+    config.send_queue.packets = 10_000;
+    let client = pair.connect(config, with_ccid(3));
+    pair.run_for(ms(1_500));
+    let mut peak = 0;
+    for _ in 0..40 {
+        pair.saturate(0, client, 500, ms(200));
+        let stats = pair.ends[0].stats(client).unwrap();
+        peak = peak.max(stats.flight_packets);
+        assert_eq!((stats.syncs_sent, stats.discarded), (0, 0), "{peak}");
+    }
+    assert!(peak > 200, "{peak}");
+}
+
+/// RFC 4341, 5: where nothing comes back the timer doubles up to a minute: in five minutes some
+/// dozen packets leave, not a thousand.
+#[test]
+fn a_dead_path_gets_few_packets() {
+    let mut pair = Pair::new();
+    let mut config = with_ccid(2);
+    config.idle_timeout = ms(3_600_000);
+    let (client, _) = pair.open(config.clone(), config);
+    pair.saturate(0, client, 500, ms(500));
+    pair.rule(|_| Some(Fault::Lose));
+    pair.saturate(0, client, 500, ms(1_000));
+    let before = pair.ends[0].stats(client).unwrap().data_sent;
+    pair.saturate(0, client, 500, ms(300_000));
+    let after = pair.ends[0].stats(client).unwrap().data_sent;
+    assert!(after - before <= 16, "{}", after - before);
+}
+
+/// RFC 4341, 5: while the window is the limit, no more packets are in flight than it holds.
+#[test]
+fn no_more_in_flight_than_the_window() {
+    let mut pair = Pair::new();
+    let (client, _) = pair.open(with_ccid(2), with_ccid(2));
+    for _ in 0..40 {
+        pair.saturate(0, client, 500, ms(10));
+        let stats = pair.ends[0].stats(client).unwrap();
+        let window = stats.gauges.cwnd_packets.unwrap();
+        assert!(f64::from(stats.flight_packets) <= window, "{stats:?}");
+    }
+}
+
+/// RFC 4340, A.3: a packet that came after a vector had reported it missing is told, though that
+/// vector was acknowledged meanwhile.
+#[test]
+fn a_late_packet_is_told() {
+    #[cfg(feature = "plant")]
+    super::plants::plant_from_environment();
+    let mut receiver = Receiver::new(Some(Seq::new(1)));
+    let tell = |receiver: &mut Receiver, ours: u64, newest: u64| {
+        let mut buffer = HeadBuf::new();
+        let ports = Ports {
+            source: 1,
+            destination: 2,
+        };
+        let ack = Seq::new(newest);
+        let kind = Kind::Ack { ack: ack.into() };
+        let seq = Seq::new(ours);
+        let mut encoder = Encoder::new(&mut buffer, ports, seq.into(), &kind, 0, 0);
+        let written = receiver.write_options(Instant::START, seq, ack, &mut encoder);
+        assert_eq!(written, Ok(()));
+        let head = encoder.finish().as_slice().to_vec();
+        let packet = fairwire_wire::Packet::decode(&head).unwrap();
+        let report = Report::read(packet.options, ack).unwrap();
+        report.has_arrived(Seq::new(2))
+    };
+    for (number, told) in [(1, None), (3, Some(false)), (2, None), (4, Some(true))] {
+        let arrival = Arrival {
+            seq: Seq::new(number),
+            data: Some(100),
+            ecn: Ecn::Ect0,
+            ccval: 0,
+            ndp_count: None,
+        };
+        receiver.on_packet(Instant::START, arrival);
+        if number == 2 {
+            // It acknowledges the vector that left before packet 2 came.
+            receiver.on_acknowledged(Seq::new(103));
+        }
+        if let Some(told) = told {
+            assert_eq!(tell(&mut receiver, 100 + number, number), told, "{number}");
+        }
+    }
+}
+
+/// RFC 5348, 5.2: a loss event is one round trip long, however dense the losses: three seconds with a
+/// loss in each round trip of 40 ms have dozens of them.
+#[test]
+fn dense_losses_are_many_events() {
+    let mut pair = Pair::new();
+    let (client, server) = pair.open(with_ccid(3), with_ccid(3));
+    pair.bottleneck = Some((ms(1), 50));
+    pair.saturate(0, client, 500, ms(2_000));
+    let mut count = 0;
+    pair.rule(move |wire| {
+        count += u64::from(wire.from == 0);
+        (wire.from == 0 && count % 4 == 0).then_some(Fault::Lose)
+    });
+    let before = pair.ends[1].stats(server).unwrap().loss_events_seen;
+    pair.saturate(0, client, 500, ms(10_000));
+    let stats = pair.ends[1].stats(server).unwrap();
+    let events = stats.loss_events_seen - before;
+    assert!(events > 20, "{events}");
+}
+
+/// RFC 5348, 4.4: after idle time the nofeedback timer runs again, and when it goes off, what was in
+/// flight no longer counts. So an outage just after a pause is over when the path is back.
+#[test]
+fn an_outage_after_a_pause_ends() {
+    let mut pair = Pair::new();
+    let mut config = with_ccid(3);
+    config.keep_alive = None;
+    config.idle_timeout = ms(3_600_000);
+    let (client, server) = pair.open(config.clone(), config);
+    pair.record = false;
+    pair.bottleneck = Some((ms(5), 20));
+    pair.saturate(0, client, 500, ms(2_000));
+    // Until all of the queue has left and the timer has ended.
+    pair.run_for(ms(600_000));
+    pair.rule(|_| Some(Fault::Lose));
+    pair.saturate(0, client, 500, ms(20_000));
+    pair.rule(|_| None);
+    let before = pair.ends[1].stats(server).unwrap().data_received;
+    pair.saturate(0, client, 500, ms(100_000));
+    let after = pair.ends[1].stats(server).unwrap().data_received;
+    assert!(after > before + 100, "{before} {after}");
+}
+
+/// RFC 4340, 6.6.4: a Change that a newer one has overtaken is ignored.
+#[test]
+fn an_overtaken_change_is_ignored() {
+    let mut pair = Pair::new();
+    pair.open(Config::default(), Config::default());
+    let ask = |pair: &Pair, ahead, window: u8| {
+        let change = move |encoder: &mut Encoder<'_>| {
+            let value = &[0, 0, 0, 0, 1, window];
+            let change = DccpOption::ChangeL { feature: 3, value };
+            encoder.option(&change).unwrap();
+        };
+        pair.forge(0, ahead, |ack| Kind::Ack { ack }, change, Payload::EMPTY)
+    };
+    let (older, newer) = (ask(&pair, 1, 1), ask(&pair, 2, 2));
+    pair.deliver(1, &newer);
+    pair.deliver(1, &older);
+    assert_eq!(pair.ends[1].connections[0].windows().1, 0x102);
+}
+
+/// RFC 4340, 6.6.6 and 6.6.7: a Change is confirmed as often as it comes, since the Confirm may be
+/// lost.
+#[test]
+fn a_lost_confirm_is_sent_again() {
+    let mut pair = Pair::new();
+    pair.open(Config::default(), Config::default());
+    for ahead in 1..4 {
+        let change = |encoder: &mut Encoder<'_>| {
+            let value = &[0, 0, 0, 0, 2, 0];
+            let change = DccpOption::ChangeL { feature: 3, value };
+            encoder.option(&change).unwrap();
+        };
+        let wire = pair.forge(0, ahead, |ack| Kind::Ack { ack }, change, Payload::EMPTY);
+        pair.deliver(1, &wire);
+        let before = pair.log.len();
+        pair.run_for(ms(100));
+        let confirms = pair.log[before..].iter().filter(|wire| {
+            let options = wire.packet().options;
+            let mut options = options.iter().filter_map(|raw| raw.decode().ok());
+            options.any(|option| matches!(option, DccpOption::ConfirmR { feature: 3, .. }))
+        });
+        assert_eq!(confirms.count(), 1, "{ahead}");
+    }
+}
+
+/// A fate is told to the connection whose datagram it is, whatever others of the endpoint do.
+#[test]
+fn fates_go_to_their_own_connection() {
+    let mut pair = Pair::new();
+    let mut config = with_ccid(2);
+    config.report_fates = true;
+    let unlucky = pair.connect(config.clone(), config.clone());
+    pair.run_for(ms(200));
+    let port = pair.last_of(0).1.source;
+    let lucky = pair.connect_only(config);
+    pair.run_for(ms(200));
+    pair.rule(move |wire| {
+        let ports = wire.packet().ports;
+        (ports.source == port || ports.destination == port).then_some(Fault::Lose)
+    });
+    for _ in 0..20 {
+        for id in [unlucky, lucky] {
+            pair.ends[0].send(pair.now, id, data(100)).unwrap();
+        }
+        pair.run_for(ms(100));
+    }
+    pair.run_for(ms(500));
+    let stats = pair.ends[0].stats(lucky).unwrap();
+    assert_eq!((stats.acknowledged, stats.lost), (20, 0));
+    let mut fates: BTreeMap<ConnectionId, usize> = BTreeMap::new();
+    for (_, id, event) in &pair.events[0] {
+        *fates.entry(*id).or_default() += usize::from(matches!(event, Event::Fate { .. }));
+    }
+    assert_eq!(fates[&lucky], 20);
+}
+
+/// An attempt that ends before the application hears of it leaves nothing behind.
+#[test]
+fn what_nobody_heard_of_leaves_nothing() {
+    let mut pair = Pair::new();
+    pair.rule(|wire| (wire.packet_type() != PacketType::Request).then_some(Fault::Lose));
+    pair.connect(Config::default(), Config::default());
+    pair.run_for(ms(600_000));
+    assert_eq!(pair.ends[1].connections.len(), 0);
+    assert_eq!(pair.ends[1].endpoint_stats().memory, 0);
+}
+
+/// Quiet time lets a burst through, not one for each second of it: an hour after the handshake, a
+/// stranger's packets with invalid numbers get two Syncs in a tenth of a second.
+#[test]
+fn quiet_time_is_not_saved_up() {
+    let mut pair = Pair::new();
+    pair.open(Config::default(), Config::default());
+    pair.run_for(ms(3_600_000));
+    let mut syncs = 0;
+    for _ in 0..100 {
+        let answers = pair.inject(0, 1 << 40, |_| Kind::Data, |_| {});
+        let is_sync = |wire: &&Wire| wire.packet_type() == PacketType::Sync;
+        syncs += answers.iter().filter(is_sync).count();
+        pair.now += ms(1);
+    }
+    assert!((1..=2).contains(&syncs), "{syncs}");
+}
+
+/// Who was refused is told when datagrams that expired have left room, for nothing else may ever
+/// leave.
+#[test]
+fn room_of_expired_datagrams_is_announced() {
+    let mut pair = Pair::new();
+    let mut config = with_ccid(2);
+    config.send_queue.packets = 2;
+    config.send_queue.age = Some(ms(50));
+    let (client, _) = pair.open(config, with_ccid(2));
+    pair.rule(|_| Some(Fault::Lose));
+    while pair.ends[0].send(pair.now, client, data(100)).is_ok() {
+        pair.drain();
+    }
+    let refused = pair.ends[0].send(pair.now, client, data(100));
+    assert_eq!(refused, Err(SendError::Full));
+    pair.events[0].clear();
+    pair.run_for(ms(60));
+    assert!(pair.told(0).contains(&Event::Writable));
+}
+
+/// RFC 4340, 7.7.1: what came late is not lost: the application hears of as many missing datagrams
+/// as are.
+#[test]
+fn late_datagrams_are_not_counted_as_lost() {
+    let mut pair = Pair::new();
+    let (client, server) = pair.open(with_ccid(2), with_ccid(2));
+    let mut count = 0;
+    pair.rule(move |wire| {
+        count += u64::from(is_data(wire));
+        match count {
+            4 if is_data(wire) => Some(Fault::Delay(ms(100))),
+            8 if is_data(wire) => Some(Fault::Lose),
+            _ => None,
+        }
+    });
+    let (mut got, mut missing) = (0, 0);
+    for _ in 0..12 {
+        pair.ends[0].send(pair.now, client, data(100)).unwrap();
+        pair.run_for(ms(60));
+        while let Some(received) = pair.ends[1].recv(server) {
+            got += 1;
+            missing += received.lost_before;
+        }
+    }
+    pair.run_for(ms(200));
+    while let Some(received) = pair.ends[1].recv(server) {
+        got += 1;
+        missing += received.lost_before;
+    }
+    assert_eq!(got, 11);
+    // Packet 4 passed for missing when 5 came; that makes up for packet 8.
+    assert_eq!(missing, 1);
+}
+
+/// RFC 4340, 9.2: a datagram shorter than the coverage asked for is covered as a whole, and arrives.
+#[test]
+fn short_datagrams_are_covered() {
+    let mut pair = Pair::new();
+    let mut sending = Config::default();
+    sending.checksum_coverage = 5;
+    let mut receiving = Config::default();
+    receiving.minimum_checksum_coverage = 1;
+    let (client, server) = pair.open(sending, receiving);
+    for len in [0, 1, 15, 16, 17] {
+        let bytes = Payload::from(vec![7; len]);
+        pair.ends[0].send(pair.now, client, bytes).unwrap();
+        pair.run_for(ms(300));
+        assert!(pair.ends[1].recv(server).is_some(), "{len}");
+    }
+}
+
+/// RFC 4340, 8.1.5: an Ack that is lost again and again in PARTOPEN is repeated until it arrives.
+#[test]
+fn a_handshake_survives_three_lost_acks() {
+    let mut pair = Pair::new();
+    let mut lost = 0;
+    pair.rule(move |wire| {
+        let is_ack = wire.from == 0 && wire.packet_type() == PacketType::Ack;
+        lost += u64::from(is_ack);
+        (is_ack && lost <= 3).then_some(Fault::Lose)
+    });
+    pair.connect(Config::default(), Config::default());
+    pair.run_for(ms(10_000));
+    assert!(pair.server.is_some());
+}
