@@ -31,6 +31,16 @@ thread_local! {
     };
 }
 
+/// Returns the bytes that this thread has allocated, less those that it has freed.
+pub fn held() -> i64 {
+    COUNTERS.get().held
+}
+
+/// Returns how often this thread has asked for memory.
+pub fn calls() -> u64 {
+    COUNTERS.get().calls
+}
+
 /// Does `work` and says what this thread took of the heap meanwhile.
 pub fn measure<R>(work: impl FnOnce() -> R) -> (R, Taken) {
     let before = COUNTERS.get();

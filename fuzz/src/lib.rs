@@ -7,9 +7,16 @@
 //! ([`allocator`]), so that they hold in both ways and on every machine.
 
 pub mod allocator;
+mod application;
 pub mod codec;
+pub mod content;
+pub mod hostile;
 pub mod options;
+pub mod pair;
 pub mod perf_messages;
+mod seal;
+pub mod setup;
+pub mod watched;
 
 /// A target: its name, which is that of its folder under `corpus/`, and what runs one input.
 #[derive(Clone, Copy, Debug)]
@@ -33,5 +40,13 @@ pub const TARGETS: &[Target] = &[
     Target {
         name: "perf_messages",
         run: perf_messages::run,
+    },
+    Target {
+        name: "hostile",
+        run: hostile::run,
+    },
+    Target {
+        name: "pair",
+        run: pair::run,
     },
 ];

@@ -1,0 +1,271 @@
+//! Options of the peer's: true ones, and lies of every kind.
+
+use arbitrary::Unstructured;
+use fairwire_wire::{Seq, data_checksum, option_type as ty};
+
+use super::flow::Flow;
+use crate::content::datagram;
+use crate::setup::{byte, pick};
+
+/// An option as it is written: its type and its data.
+pub(super) type Written = (u8, Vec<u8>);
+
+/// Numbers that options state.
+const WORDS: [u32; 16] = [
+    0,
+    1,
+    2,
+    100,
+    1_000,
+    65_535,
+    65_536,
+    100_000,
+    1_000_000,
+    10_000_000,
+    1 << 24,
+    (1 << 24) - 1,
+    1 << 31,
+    u32::MAX,
+    u32::MAX - 1,
+    20_000,
+];
+
+/// Values of Changes and Confirms.
+const VALUES: [&[u8]; 16] = [
+    &[2],
+    &[3],
+    &[4],
+    &[1],
+    &[0],
+    &[2, 3],
+    &[3, 2, 4],
+    &[],
+    &[0, 0, 0, 0, 0, 32],
+    &[0, 0, 0, 0, 4, 0],
+    &[0, 0, 0, 16, 0, 0],
+    &[255; 6],
+    &[0; 7],
+    &[1, 0, 1, 0, 3, 2],
+    &[0, 2],
+    &[255; 250],
+];
+
+/// Features, known ones and others.
+const FEATURES: [u8; 16] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 128, 192, 0, 10, 127, 200, 255];
+
+/// Confirms all that the endpoint asks for, with the first value of each list.
+pub(super) fn confirms(flow: &Flow) -> Vec<Written> {
+    let confirm = |ask: &super::flow::Ask| {
+        let ty = if ask.left {
+            ty::CONFIRM_R
+        } else {
+            ty::CONFIRM_L
+        };
+        let is_number = matches!(ask.feature, 3 | 5);
+        let value = if is_number {
+            &ask.value[..]
+        } else {
+            ask.value.get(..1).unwrap_or_default()
+        };
+        (ty, [&[ask.feature], value].concat())
+    };
+    flow.asks.iter().map(confirm).collect()
+}
+
+/// The Init Cookie that the endpoint gave.
+pub(super) fn cookie(flow: &Flow) -> Option<Written> {
+    (!flow.cookie.is_empty()).then(|| (ty::INIT_COOKIE, flow.cookie.clone()))
+}
+
+/// What a handshake asks for.
+pub(super) fn wishes(how: u8) -> Vec<Written> {
+    match how & 15 {
+        0..=2 => Vec::new(),
+        3 => vec![
+            (ty::CHANGE_L, vec![1, 3, 2, 4]),
+            (ty::CHANGE_R, vec![1, 3, 2, 4]),
+        ],
+        4 => vec![(ty::CHANGE_L, vec![1, 2]), (ty::CHANGE_R, vec![1, 2])],
+        5 => vec![
+            (ty::CHANGE_L, vec![1, 4, 3, 2]),
+            (ty::CHANGE_R, vec![1, 4, 3, 2]),
+        ],
+        6 => vec![(ty::CHANGE_L, vec![1, 2]), (ty::CHANGE_R, vec![1, 3])],
+        7 => vec![(ty::CHANGE_L, vec![2, 1]), (ty::CHANGE_R, vec![2, 1])],
+        8 => vec![(ty::CHANGE_L, vec![3, 0, 0, 0, 0, 4, 0])],
+        9 => vec![(ty::CHANGE_L, vec![3, 0, 0, 0, 2, 0, 0])],
+        10 => vec![(ty::CHANGE_R, vec![7, 1]), (ty::CHANGE_L, vec![7, 1])],
+        11 => vec![(ty::CHANGE_R, vec![9, 1]), (ty::CHANGE_L, vec![8, 0, 1, 2])],
+        12 => vec![(ty::CHANGE_R, vec![4, 1]), (ty::CHANGE_L, vec![4, 1])],
+        13 => vec![(ty::TIMESTAMP, vec![0, 0, 0, 1])],
+        14 => vec![(ty::CHANGE_L, vec![1, 3]), (ty::CHANGE_L, vec![128, 1])],
+        _ => vec![(ty::CHANGE_R, vec![1, 4]), (ty::CHANGE_R, vec![192, 1])],
+    }
+}
+
+/// An Ack Vector of all that the endpoint has sent: numbers that came are received, those that it passed
+/// over are not; every `lost`th was lost, every `marked`th marked.
+fn vector(flow: &Flow, lost: usize, marked: usize) -> Written {
+    let mut cells = Vec::new();
+    let mut at = flow.heard;
+    let mut numbers = flow.numbers.clone();
+    numbers.sort_by_key(|seq| seq.distance(flow.heard));
+    numbers.dedup();
+    for (n, &seq) in numbers.iter().enumerate().take(200) {
+        while at != seq && at.is_after(seq) && cells.len() < 250 {
+            cells.push(0xC0);
+            at = at.prev();
+        }
+        let state = if lost > 0 && n % lost == lost - 1 {
+            0xC0
+        } else if marked > 0 && n % marked == marked - 1 {
+            0x40
+        } else {
+            0
+        };
+        cells.push(state);
+        at = seq.prev();
+    }
+    cells.truncate(253);
+    (ty::ACK_VECTOR_0, cells)
+}
+
+/// A loss interval of 9 bytes.
+fn interval(lossless: u32, loss: u32, data: u32) -> [u8; 9] {
+    let [_, a, b, c] = lossless.to_be_bytes();
+    let [_, d, e, f] = loss.to_be_bytes();
+    let [_, g, h, i] = data.to_be_bytes();
+    [a, b, c, d, e, f, g, h, i]
+}
+
+/// What a receiver of any CCID says; a sender reads what its CCID knows.
+pub(super) fn honest(flow: &Flow, how: usize) -> Vec<Written> {
+    let since = u32::try_from(flow.heard_first.distance(flow.heard) & 0xFF_FFFF).unwrap_or(0);
+    let mut options = confirms(flow);
+    options.push(vector(flow, 0, 0));
+    options.push((ty::ELAPSED_TIME, vec![0, 10]));
+    options.push((ty::RECEIVE_RATE, 100_000_u32.to_be_bytes().to_vec()));
+    options.push((
+        ty::LOSS_INTERVALS,
+        [&[0][..], &interval(since, 0, since)].concat(),
+    ));
+    if how & 2 != 0 {
+        options.push((ty::TIMESTAMP_ECHO, flow.timestamp.to_be_bytes().to_vec()));
+    }
+    options
+}
+
+/// Options as the input draws them.
+pub(super) fn draw(
+    flow: &Flow,
+    count: usize,
+    len: usize,
+    u: &mut Unstructured<'_>,
+) -> Vec<Written> {
+    let mut options = Vec::new();
+    for _ in 0..count {
+        if u.is_empty() {
+            break;
+        }
+        let what = byte(u);
+        let by = what >> 5;
+        match what & 31 {
+            0 => options.push(vector(flow, 0, 0)),
+            1 => options.push(vector(flow, usize::from(by) + 1, 0)),
+            2 => options.push(vector(flow, 0, usize::from(by) + 1)),
+            3 => options.push((ty::ACK_VECTOR_0 + (by & 1), bytes(u))),
+            4..=15 => options.push(report(flow, what & 31, by, u)),
+            16..=19 => {
+                let (feature, value) = (byte(u), byte(u));
+                let value = pick(&VALUES, value);
+                let ty = ty::CHANGE_L + (what & 3);
+                options.push((ty, [&[pick(&FEATURES, feature)], value].concat()));
+            }
+            20 => options.extend(confirms(flow)),
+            21 => options.extend(cookie(flow)),
+            22 => options.push((ty::INIT_COOKIE, bytes(u))),
+            23 => options.push((ty::MANDATORY, Vec::new())),
+            24 => options.push((ty::SLOW_RECEIVER, Vec::new())),
+            25 => options.push((ty::DATA_CHECKSUM, checksum(len, by))),
+            26 => options.push((ty::PADDING, Vec::new())),
+            27 => options.push((pick(&[3, 31, 45, 46, 127, 129, 196, 255], by), plain(by, u))),
+            28 => options.extend(honest(flow, usize::from(by))),
+            29 => options.extend(wishes(by << 1 | 1)),
+            _ => {
+                // The last one again, until the head is full.
+                if let Some(last) = options.last().cloned() {
+                    options.extend(std::iter::repeat_n(last, 1_008));
+                }
+            }
+        }
+    }
+    options
+}
+
+/// Up to 31 bytes of the input, some of them many times.
+fn bytes(u: &mut Unstructured<'_>) -> Vec<u8> {
+    let how = byte(u);
+    let len = usize::from(how & 31).min(u.len());
+    let piece = u.bytes(len).unwrap_or_default();
+    let times = pick(&[1, 2, 8, 60], how >> 5);
+    let mut all = piece.repeat(times);
+    all.truncate(253);
+    all
+}
+
+/// Data of an option of unknown type; those below 32 have none.
+fn plain(by: u8, u: &mut Unstructured<'_>) -> Vec<u8> {
+    if by < 2 { Vec::new() } else { bytes(u) }
+}
+
+/// The Data Checksum of the packet's data, or not.
+fn checksum(len: usize, by: u8) -> Vec<u8> {
+    let sum = data_checksum::of(&datagram(u64::from(by), len));
+    sum.to_be_bytes().to_vec()
+}
+
+/// What is said of time, rates and losses.
+fn report(flow: &Flow, what: u8, by: u8, u: &mut Unstructured<'_>) -> Written {
+    let how = byte(u);
+    let word = pick(&WORDS, how);
+    let four = word.to_be_bytes();
+    match what {
+        4 if by & 1 == 0 => (ty::ELAPSED_TIME, four[2..].to_vec()),
+        4 => (ty::ELAPSED_TIME, four.to_vec()),
+        5 => (ty::TIMESTAMP, four.to_vec()),
+        6 | 7 => {
+            let lie = if by & 4 == 0 { 0 } else { word };
+            let echo = flow.timestamp.wrapping_sub(lie).to_be_bytes();
+            let elapsed = [&[][..], &four[2..], &four[..]][usize::from(by & 3) % 3];
+            (ty::TIMESTAMP_ECHO, [&echo, elapsed].concat())
+        }
+        8 | 9 => (ty::LOSS_INTERVALS, intervals(flow, how, by, u)),
+        10 => (ty::RECEIVE_RATE, four.to_vec()),
+        11 => (ty::LOSS_EVENT_RATE, four.to_vec()),
+        12 => (ty::DATA_DROPPED, bytes(u)),
+        13 => (ty::NDP_COUNT, four[..usize::from(by % 4) + 1].to_vec()),
+        14 => (ty::RTT_ESTIMATE, four[1..=usize::from(by % 3) + 1].to_vec()),
+        _ => (ty::DROPPED_PACKETS, four[1..].repeat(usize::from(by) + 1)),
+    }
+}
+
+/// Loss intervals: so many, of what the endpoint sent or of any length.
+fn intervals(flow: &Flow, how: u8, by: u8, u: &mut Unstructured<'_>) -> Vec<u8> {
+    let mut data = vec![by & 3];
+    let sent = u32::try_from(Seq::distance(flow.heard_first, flow.heard) & 0xFF_FFFF).unwrap_or(0);
+    let (count, each) = (usize::from(how >> 4) + 1, byte(u));
+    for n in 0..count.min(28) {
+        let part = sent / u32::try_from(count).unwrap_or(1);
+        let one = match each & 7 {
+            0 | 1 => interval(part.saturating_sub(1), 1, part),
+            2 => interval(0, part, part),
+            3 => interval(pick(&WORDS, each >> 4), 1, part),
+            4 => interval(part, pick(&WORDS, each >> 4), part),
+            5 => interval(part, 1, pick(&WORDS, each >> 4)),
+            6 => interval(u32::MAX, u32::MAX, u32::MAX),
+            _ => interval(sent, u32::from(n > 0), sent),
+        };
+        data.extend_from_slice(&one);
+    }
+    data
+}

@@ -1,0 +1,260 @@
+//! Two endpoints over a hostile network.
+//!
+//! The input says how both are configured, and then, step by step, what the network does to the packets in
+//! flight, what the applications do, and how time passes. In the end the network heals and both sides
+//! agree: a connection is open at both ends or at none.
+//!
+//! What is promised of data depends on what the network did ([`Harm`]):
+//! - It is a datagram that the other application sent, unless its bytes were changed under a checksum that
+//!   was made to fit or that did not cover them.
+//! - It arrives once for each connection of the receiver, unless a header was changed in that way:
+//!   a copy with a number of its own is another packet to everybody.
+
+mod account;
+mod heal;
+mod network;
+
+use arbitrary::{Arbitrary, Unstructured};
+use fairwire_proto::{Encapsulation, Path};
+use fairwire_units::{Duration, Instant};
+use fairwire_wire::ServiceCode;
+
+use crate::application::{Application, PORT};
+use crate::setup::{Setup, byte, pick};
+use crate::watched::Watched;
+use account::Account;
+use network::Network;
+
+const SERVICE: ServiceCode = ServiceCode(42);
+
+/// Steps of one input at most.
+const STEPS: usize = 256;
+
+/// Packets of one input at most.
+const PACKETS: u64 = 4_000;
+
+/// Wake-ups and arrivals at most in one span of time.
+const MOMENTS: u64 = 10_000;
+
+/// What the network has done that endpoints cannot see through.
+#[derive(Clone, Copy, Debug, Default)]
+struct Harm {
+    /// It changed a packet and made the checksum fit, or where no checksum looks.
+    forged: bool,
+    /// An end was lost with all that it knew.
+    restarted: bool,
+}
+
+/// Everything that one input moves.
+#[derive(Debug)]
+struct World {
+    now: Instant,
+    setups: [Setup; 2],
+    paths: [Path; 2],
+    ends: [Watched; 2],
+    applications: [Application; 2],
+    accounts: [Account; 2],
+    network: Network,
+    harm: Harm,
+    /// Ends so far, for their secrets.
+    lives: u8,
+}
+
+/// Runs one input.
+pub fn run(data: &[u8]) {
+    let mut u = Unstructured::new(data);
+    let (Ok(one), Ok(other)) = (Setup::arbitrary(&mut u), Setup::arbitrary(&mut u)) else {
+        return;
+    };
+    let mut world = World::new([one, other]);
+    for _ in 0..STEPS {
+        if u.is_empty() || world.is_tired() {
+            break;
+        }
+        world.step(&mut u);
+    }
+    world.heal();
+    world.finish();
+}
+
+fn paths(setup: &Setup) -> [Path; 2] {
+    let port = match setup.encapsulation {
+        Encapsulation::Native => 0,
+        Encapsulation::Udp => 6_511,
+    };
+    let address = |host: u8| match setup.v6 {
+        true => ([0x2001, 0xDB8, 0, 0, 0, 0, 0, u16::from(host)], port).into(),
+        false => ([192, 0, 2, host], port).into(),
+    };
+    let path = |local, remote| Path {
+        encapsulation: setup.encapsulation,
+        local,
+        remote,
+    };
+    [path(address(1), address(2)), path(address(2), address(1))]
+}
+
+impl World {
+    fn new(setups: [Setup; 2]) -> Self {
+        let now = Instant::START + Duration::from_secs(1);
+        let ends = [0, 1].map(|side: u8| live(&setups[usize::from(side)], side, now));
+        let mut world = Self {
+            now,
+            paths: paths(&setups[0]),
+            setups,
+            ends,
+            applications: [Application::default(), Application::default()],
+            accounts: [Account::default(), Account::default()],
+            network: Network::default(),
+            harm: Harm::default(),
+            lives: 2,
+        };
+        world.connect(0);
+        world
+    }
+
+    fn is_tired(&self) -> bool {
+        self.ends.iter().map(|end| end.packets).sum::<u64>() > PACKETS
+    }
+
+    /// One step of the input.
+    fn step(&mut self, u: &mut Unstructured<'_>) {
+        let step = byte(u);
+        let which = step >> 4;
+        match step & 15 {
+            0 | 1 => self.pass(which, u),
+            2 => self.arrive(usize::from(which)),
+            3 => {
+                for _ in 0..=which {
+                    self.arrive(0);
+                }
+            }
+            4 => {
+                self.network.drop(usize::from(which));
+            }
+            5 => self.network.copy(usize::from(which)),
+            6 => self.network.replay(byte(u), which),
+            7 | 8 => self.change(usize::from(which), u),
+            9 => self.network.mark(usize::from(which)),
+            10 => self.icmp(usize::from(which), u),
+            11 | 12 => self.apply(usize::from(which & 1), u),
+            13 => self.connect(usize::from(which & 1)),
+            14 if which == 15 => self.restart(0),
+            14 if which == 14 => self.restart(1),
+            14 => self.network.drop_all(),
+            _ => self.oversleep(which),
+        }
+        self.settle();
+    }
+
+    /// An application does something.
+    fn apply(&mut self, side: usize, u: &mut Unstructured<'_>) {
+        let now = self.now;
+        let application = &mut self.applications[side];
+        application.act(&mut self.ends[side], now, u, &mut self.accounts[side]);
+        self.collect(side);
+    }
+
+    /// One side connects to the other.
+    fn connect(&mut self, side: usize) {
+        let (now, path, config) = (self.now, self.paths[side], &self.setups[side].config);
+        self.ends[side].begin(now, |end| {
+            end.connect(now, path, None, PORT, SERVICE, config.clone())
+        });
+        self.collect(side);
+    }
+
+    /// One side is lost with all that it knew, and begins anew.
+    fn restart(&mut self, side: usize) {
+        self.lives = self.lives.wrapping_add(1);
+        self.harm.restarted = true;
+        self.accounts[side].begin_anew();
+        let end = live(&self.setups[side], self.lives, self.now);
+        drop(std::mem::replace(&mut self.ends[side], end));
+    }
+
+    /// What an end has sent is in flight.
+    fn collect(&mut self, side: usize) {
+        for sent in std::mem::take(&mut self.ends[side].out) {
+            self.network.launch(self.now, side, sent);
+        }
+    }
+
+    fn settle(&mut self) {
+        for side in 0..2 {
+            self.ends[side].wake(self.now);
+            self.collect(side);
+        }
+    }
+
+    /// Time passes: timers go off; packets arrive only in spans that say so.
+    fn pass(&mut self, which: u8, u: &mut Unstructured<'_>) {
+        let ms = Duration::from_millis;
+        match which {
+            0..2 => self.run_until(self.next_timer().unwrap_or(self.now), false),
+            2 => self.run_until(self.now + ms(u64::from(byte(u))), false),
+            3 => self.run_until(self.now + Duration::from_secs(u64::from(byte(u))), false),
+            4..10 => self.run_until(self.now + ms(u64::from(which - 3) * 50), true),
+            10 => self.run_until(self.now + ms(u64::from(byte(u))), true),
+            11 => self.run_until(self.now + Duration::from_secs(20), true),
+            12 => self.run_until(self.now + Duration::from_secs(300), true),
+            _ => self.run_until(self.now + ms(1), true),
+        }
+    }
+
+    /// Time passes, and no timer goes off before its end.
+    fn oversleep(&mut self, which: u8) {
+        let times = [
+            Duration::from_millis(1),
+            Duration::from_millis(100),
+            Duration::from_secs(1),
+            Duration::from_secs(20),
+            Duration::from_secs(90),
+            Duration::from_secs(86_400),
+        ];
+        self.now += pick(&times, which);
+    }
+
+    fn next_timer(&self) -> Option<Instant> {
+        self.ends.iter().filter_map(Watched::next_timeout).min()
+    }
+
+    /// Runs to a moment; on a network that works, if `arriving`.
+    fn run_until(&mut self, until: Instant, arriving: bool) {
+        let mut moments = 0;
+        loop {
+            let arrival = self.network.next_arrival().filter(|_| arriving);
+            let next = self.next_timer().into_iter().chain(arrival).min();
+            let Some(next) = next.filter(|&next| next <= until) else {
+                break;
+            };
+            self.now = self.now.max(next);
+            if arriving {
+                while self.network.next_arrival().is_some_and(|at| at <= self.now) {
+                    self.arrive(0);
+                }
+            }
+            self.settle();
+            moments += 1;
+            assert!(moments <= MOMENTS, "{moments} moments until {until}");
+        }
+        self.now = self.now.max(until);
+    }
+
+    fn finish(self) {
+        for end in self.ends {
+            end.finish();
+        }
+    }
+}
+
+/// An endpoint that listens.
+fn live(setup: &Setup, secret: u8, now: Instant) -> Watched {
+    let app = (setup.config.keep_alive.is_some(), setup.config.report_fates);
+    let mut end = Watched::new(setup.endpoint.clone(), secret, now, app);
+    end.call(now, |end| {
+        let listening = end.listen(PORT, &[SERVICE], setup.config.clone());
+        assert_eq!(listening, Ok(()), "the input chooses sound settings only");
+    });
+    end
+}

@@ -1,0 +1,62 @@
+//! What one application has sent and read.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use bytes::Bytes;
+use fairwire_proto::ConnectionId;
+
+use crate::application::Ledger;
+use crate::watched::Read;
+
+/// The account of one side.
+#[derive(Debug, Default)]
+pub(super) struct Account {
+    /// Datagrams given to `send`, and how many of each there were.
+    pub(super) sent: BTreeMap<Vec<u8>, usize>,
+    /// Datagrams read, by life of the endpoint and connection, not yet checked.
+    pub(super) unchecked: Vec<Read>,
+    /// How many of each were read, by life of the endpoint and connection.
+    read: BTreeMap<(u8, ConnectionId, Vec<u8>), usize>,
+    numbers: BTreeSet<(u8, ConnectionId, u64)>,
+    life: u8,
+}
+
+impl Ledger for Account {
+    fn sent(&mut self, _: ConnectionId, payload: &Bytes) {
+        *self.sent.entry(payload.to_vec()).or_default() += 1;
+    }
+
+    fn read(&mut self, read: &Read) {
+        self.unchecked.push(read.clone());
+    }
+}
+
+impl Account {
+    /// The endpoint is another one from now on.
+    pub(super) fn begin_anew(&mut self) {
+        self.life += 1;
+    }
+
+    /// Checks what was read against what the other side `sent`; `honest` if no packet was forged.
+    pub(super) fn check(&mut self, sent: &BTreeMap<Vec<u8>, usize>, honest: bool) {
+        for read in std::mem::take(&mut self.unchecked) {
+            let number = (self.life, read.id, read.seq.get());
+            assert!(
+                self.numbers.insert(number),
+                "{:?} delivered twice",
+                read.seq
+            );
+            if !honest {
+                continue;
+            }
+            let times = sent.get(&read.payload).copied().unwrap_or(0);
+            assert!(times > 0, "{} bytes that nobody sent", read.payload.len());
+            let read = self
+                .read
+                .entry((self.life, read.id, read.payload))
+                .or_default();
+            *read += 1;
+            assert!(*read <= times, "delivered {read} times, sent {times} times");
+        }
+    }
+}

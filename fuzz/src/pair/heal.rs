@@ -1,0 +1,76 @@
+//! The network heals: both sides agree again.
+
+use fairwire_proto::ConnectionId;
+use fairwire_units::Duration;
+
+use super::World;
+use crate::content::datagram;
+
+/// How long the two ends may take to agree, before and after those that have nothing to say ask: keep-alive and idle timeout (45 s), the time of a `close`,
+/// a handshake with its timeout, and a data packet of TFRC's lowest rate (64 s).
+const AGREED: [Duration; 2] = [Duration::from_secs(60), Duration::from_secs(150)];
+
+impl World {
+    /// From now on every packet arrives. In the end a connection is open at both ends or at none.
+    pub(super) fn heal(&mut self) {
+        for end in &mut self.ends {
+            end.releases = true;
+        }
+        self.check();
+        self.run_until(self.now + AGREED[0], true);
+        // Without keep-alive an end that only waits learns nothing; it asks by sending.
+        let mut asking = Vec::new();
+        for side in 0..2 {
+            for id in self.ends[side].ids() {
+                let now = self.now;
+                let asks = self.ends[side].send(now, id, datagram(0, 1));
+                self.collect(side);
+                if asks || self.setups[side].config.keep_alive.is_some() {
+                    asking.push((side, id));
+                }
+            }
+        }
+        self.run_until(self.now + AGREED[1], true);
+        for (side, id) in asking {
+            if self.ends[side].ids().contains(&id) {
+                self.check_agreed(side, id);
+            }
+        }
+        self.check();
+    }
+
+    /// The other end knows this connection, too.
+    fn check_agreed(&self, side: usize, id: ConnectionId) {
+        let (end, other) = (&self.ends[side], &self.ends[1 - side]);
+        if !end.is_open(id) {
+            panic!("{id:?} of side {side} neither opens nor ends");
+        }
+        let addresses = end.endpoint().addresses(id);
+        let Some((local, remote, _)) = addresses else {
+            panic!("an open connection has addresses");
+        };
+        let found = other.ids().into_iter().find(|&id| {
+            let theirs = other.endpoint().addresses(id);
+            theirs.is_some_and(|(port, far, _)| (port, far) == (remote, local))
+        });
+        assert!(
+            found.is_some(),
+            "{id:?} of side {side} is open, and its peer has none"
+        );
+    }
+
+    /// Reads everything and checks it.
+    pub(super) fn check(&mut self) {
+        for side in 0..2 {
+            for id in self.ends[side].ids() {
+                let (end, account) = (&mut self.ends[side], &mut self.accounts[side]);
+                self.applications[side].read_all(end, id, account);
+            }
+            // What the last step of this function sends is zero-length data of its own.
+            let mut sent = self.accounts[1 - side].sent.clone();
+            *sent.entry(datagram(0, 1).to_vec()).or_default() += 64;
+            let honest = !self.harm.forged;
+            self.accounts[side].check(&sent, honest);
+        }
+    }
+}

@@ -1,0 +1,313 @@
+//! An endpoint whose every call is held to what Fairwire promises.
+//!
+//! After each call everything that wants to leave is taken, and these hold:
+//! - **Packets.** What leaves can be decoded and its checksum holds; a datagram leaves once at most. A
+//!   call makes at most [`CONTROLS`] packets without data for each connection and stranger.
+//! - **Time.** A call takes at most [`STEPS`] steps of loops whose length a packet decides, and
+//!   at most [`ALLOCATIONS`] allocations and so many more for each packet that leaves. Once the timers that are due have had their turn, the next one lies in the future.
+//! - **Memory.** The budget is kept ([`Watched::check_memory`]), by the endpoint's own count and by the
+//!   allocator's.
+//! - **Events.** See [`app`].
+//!
+//! [`Watched::finish`] lets time run on in silence, after which nothing is left.
+
+mod app;
+mod end;
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use fairwire_proto::{
+    ConnectError, ConnectionId, Encapsulation, Endpoint, EndpointConfig, Event, Path, Payload,
+    within_steps,
+};
+use fairwire_units::{Ecn, Instant};
+use fairwire_wire::checksum::{PseudoHeader, Sum, coverage};
+use fairwire_wire::{HeadBuf, Packet, Seq};
+
+use crate::allocator;
+use app::App;
+
+/// Packets without data at most, for each connection and for one stranger, that a call may cause: a
+/// Sync, a `SyncAck`, a probe, a keep-alive, an acknowledgement, and a Reset behind them.
+const CONTROLS: usize = 6;
+
+/// Steps of a call at most. The longest are Data Dropped written into a head (ten for each of 1,008
+/// bytes) and the leap of a number over two histories of 2^17 places (2,048 each).
+const STEPS: u64 = 20_000;
+
+/// Allocations of a call at most: a connection is made of some dozen parts, and a head full of
+/// Changes has 250.
+const ALLOCATIONS: u64 = 1_000;
+
+/// Allocations for each packet that leaves, its copy for the network included.
+const ALLOCATIONS_PER_PACKET: u64 = 16;
+
+/// Bytes of histories at most beyond the budget, for each connection (`docs/security.md`).
+const HISTORIES: usize = 200_000;
+
+/// Bytes that an endpoint holds beside its connections: shares of strangers (32 kB), and lines and
+/// tables that keep the room which they once needed.
+const BESIDE: usize = 128 << 10;
+
+/// Bytes of one name in TIMEWAIT, with its place in the set (half of a node may be empty).
+const TIME_WAIT: usize = 128;
+
+/// A packet that left.
+#[derive(Clone, Debug)]
+pub struct Sent {
+    /// Head and payload.
+    pub bytes: Vec<u8>,
+    /// Bytes of the head.
+    pub head_len: usize,
+    /// From where to where.
+    pub path: Path,
+    /// The ECN field.
+    pub ecn: Ecn,
+}
+
+/// A datagram that the application read.
+#[derive(Clone, Debug)]
+pub struct Read {
+    /// The connection.
+    pub id: ConnectionId,
+    /// The number of its packet.
+    pub seq: Seq,
+    /// Its data.
+    pub payload: Vec<u8>,
+}
+
+/// An endpoint under watch.
+#[derive(Debug)]
+pub struct Watched {
+    endpoint: Endpoint,
+    max_memory: usize,
+    keeps_alive: bool,
+    reports_fates: bool,
+    /// Does the application release what is closed at once?
+    pub releases: bool,
+    /// The time of the latest call.
+    pub now: Instant,
+    /// Bytes that the endpoint's calls have allocated and not freed.
+    held: i64,
+    head: HeadBuf,
+    apps: BTreeMap<ConnectionId, App>,
+    /// What left and nobody took yet.
+    pub out: Vec<Sent>,
+    /// Packets that left.
+    pub packets: u64,
+}
+
+impl Watched {
+    /// An endpoint with this configuration, whose connections keep alive and report fates, or not.
+    pub fn new(config: EndpointConfig, secret: u8, now: Instant, app: (bool, bool)) -> Self {
+        let max_memory = config.max_memory;
+        let before = allocator::held();
+        let endpoint = Endpoint::new(config, [secret; 32]);
+        Self {
+            held: allocator::held() - before,
+            endpoint,
+            max_memory,
+            keeps_alive: app.0,
+            reports_fates: app.1,
+            releases: true,
+            now,
+            head: HeadBuf::new(),
+            apps: BTreeMap::new(),
+            out: Vec::new(),
+            packets: 0,
+        }
+    }
+
+    /// Calls the endpoint, takes what leaves and what it tells, and checks all promises.
+    pub fn call<T>(&mut self, now: Instant, call: impl FnOnce(&mut Endpoint) -> T) -> T {
+        assert!(now >= self.now, "time runs on");
+        self.now = now;
+        let packets = self.packets;
+        let calls = allocator::calls();
+        let (value, _) = within_steps(STEPS, || {
+            let value = self.measured(call);
+            self.drain();
+            value
+        });
+        let calls = allocator::calls() - calls;
+        let most = ALLOCATIONS + (self.packets - packets) * ALLOCATIONS_PER_PACKET;
+        assert!(calls <= most, "{calls} allocations in one call");
+        self.check_memory();
+        value
+    }
+
+    /// Calls the endpoint and counts what it keeps.
+    fn measured<T>(&mut self, call: impl FnOnce(&mut Endpoint) -> T) -> T {
+        let before = allocator::held();
+        let value = call(&mut self.endpoint);
+        self.held += allocator::held() - before;
+        value
+    }
+
+    /// Takes everything that wants to leave, and every event.
+    fn drain(&mut self) {
+        let connections = self.apps.len() + self.endpoint.endpoint_stats().half_open;
+        let mut controls = 0;
+        loop {
+            let (now, mut head) = (self.now, std::mem::take(&mut self.head));
+            let transmit = self.measured(|endpoint| endpoint.poll_transmit(now, &mut head));
+            self.head = head;
+            let Some(transmit) = transmit else {
+                break;
+            };
+            if let (Some(id), Some(datagram)) = (transmit.connection, transmit.id) {
+                let app = self.apps.get_mut(&id).expect("data of a known connection");
+                app.on_left(datagram.0);
+            } else {
+                controls += 1;
+                let most = CONTROLS * (connections + 1);
+                assert!(
+                    controls <= most,
+                    "a call made {controls} packets without data"
+                );
+            }
+            self.packets += 1;
+            // A probe of the path MTU has zeros behind its head, which nobody stores.
+            let zeros = match &transmit.payload {
+                Payload::Synthetic { len, .. } => vec![0; *len as usize],
+                Payload::Bytes(_) => Vec::new(),
+            };
+            let payload = transmit.payload.as_slice();
+            let payload = if zeros.is_empty() { payload } else { &zeros };
+            self.take(transmit.path, transmit.ecn, payload);
+        }
+        while let Some((id, event)) = self.endpoint.poll_event() {
+            self.on_event(id, &event);
+        }
+        if self.releases {
+            self.release();
+        }
+    }
+
+    /// A packet leaves.
+    fn take(&mut self, path: Path, ecn: Ecn, payload: &[u8]) {
+        let head = self.head.as_slice();
+        let packet = Packet::decode_head(head, payload.len()).expect("what we send can be read");
+        assert_eq!(packet.data_offset, head.len());
+        if path.encapsulation == Encapsulation::Native {
+            let pseudo = PseudoHeader::new(path.local.ip(), path.remote.ip());
+            let covered = Sum::of(&payload[..coverage(packet.cscov, payload.len())]);
+            let sound =
+                packet.verify_checksum(pseudo.expect("one family"), head, covered, payload.len());
+            assert_eq!(sound, Ok(()));
+        }
+        let mut bytes = Vec::with_capacity(head.len() + payload.len());
+        bytes.extend_from_slice(head);
+        bytes.extend_from_slice(payload);
+        self.out.push(Sent {
+            bytes,
+            head_len: head.len(),
+            path,
+            ecn,
+        });
+    }
+
+    fn on_event(&mut self, id: ConnectionId, event: &Event) {
+        if let Event::Accepted { .. } = event {
+            let known = self.apps.insert(id, App::accepted());
+            assert!(known.is_none(), "accepted twice: {id:?}");
+            return;
+        }
+        let app = self.apps.get_mut(&id);
+        let app = app.unwrap_or_else(|| panic!("{event:?} of an unknown {id:?}"));
+        app.on_event(event, self.reports_fates);
+    }
+
+    /// Begins a connection; true if the endpoint did.
+    pub fn begin(
+        &mut self,
+        now: Instant,
+        begin: impl FnOnce(&mut Endpoint) -> Result<ConnectionId, ConnectError>,
+    ) -> bool {
+        // The name must be known before the first packet leaves.
+        let Ok(id) = self.measured(begin) else {
+            return false;
+        };
+        let known = self.apps.insert(id, App::default());
+        assert!(known.is_none(), "{id:?} has been used before");
+        self.call(now, |_| ());
+        true
+    }
+
+    /// Has there ever been a connection that the application knew of?
+    pub fn has_known_anybody(&self) -> bool {
+        !self.apps.is_empty()
+    }
+
+    /// Lets a timer go off that is due. Afterwards the next one lies ahead.
+    pub fn wake(&mut self, now: Instant) {
+        if self.endpoint.next_timeout().is_none_or(|at| at > now) {
+            return;
+        }
+        self.call(now, |endpoint| endpoint.handle_timeout(now));
+        let next = self.endpoint.next_timeout();
+        assert!(
+            next.is_none_or(|at| at > now),
+            "due again at once: {next:?} at {now}"
+        );
+    }
+
+    /// When the endpoint wants to be woken.
+    pub fn next_timeout(&self) -> Option<Instant> {
+        self.endpoint.next_timeout()
+    }
+
+    /// The endpoint, to be asked.
+    pub fn endpoint(&self) -> &Endpoint {
+        &self.endpoint
+    }
+
+    /// The connections that the application knows and has not released, in order.
+    pub fn ids(&self) -> Vec<ConnectionId> {
+        let known = self.apps.iter().filter(|(_, app)| !app.is_released);
+        known.map(|(&id, _)| id).collect()
+    }
+
+    /// The `n`th of these.
+    pub fn id(&self, n: u8) -> Option<ConnectionId> {
+        let count = self.apps.values().filter(|app| !app.is_released).count();
+        let known = self.apps.iter().filter(|(_, app)| !app.is_released);
+        known
+            .map(|(&id, _)| id)
+            .nth(usize::from(n).checked_rem(count)?)
+    }
+
+    /// Is a connection open, as far as its application knows?
+    pub fn is_open(&self, id: ConnectionId) -> bool {
+        self.apps.get(&id).is_some_and(App::is_open)
+    }
+
+    /// Gives the endpoint a datagram to send; true if it took it.
+    pub fn send(&mut self, now: Instant, id: ConnectionId, payload: Bytes) -> bool {
+        // The name must be known before the packet leaves.
+        let Ok(name) = self.measured(|endpoint| endpoint.send(now, id, payload.into())) else {
+            return false;
+        };
+        let app = self
+            .apps
+            .get_mut(&id)
+            .expect("only a known connection sends");
+        app.on_taken(name.0);
+        self.call(now, |_| ());
+        true
+    }
+
+    /// Reads one datagram.
+    pub fn read(&mut self, id: ConnectionId) -> Option<Read> {
+        let received = self.measured(|endpoint| endpoint.recv(id))?;
+        let read = Read {
+            id,
+            seq: received.seq,
+            payload: received.payload.as_slice().to_vec(),
+        };
+        self.measured(|_| drop(received));
+        self.check_memory();
+        Some(read)
+    }
+}

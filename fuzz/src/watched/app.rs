@@ -1,0 +1,78 @@
+//! What an application may be told of one connection.
+//!
+//! It opens once at most, `Closed` is its last event, each datagram has one fate if fates are
+//! reported, none otherwise, and a datagram has left at most once and in order.
+
+use fairwire_proto::Event;
+
+/// One connection as its application knows it.
+#[derive(Debug, Default)]
+pub(super) struct App {
+    is_accepted: bool,
+    is_connected: bool,
+    pub(super) is_closed: bool,
+    pub(super) is_released: bool,
+    /// Datagrams that the endpoint took.
+    taken: u64,
+    /// Those of them that left: all below this one that left at all.
+    left: u64,
+    /// Which have their fate.
+    fates: Vec<bool>,
+    told: u64,
+}
+
+impl App {
+    pub(super) fn accepted() -> Self {
+        Self {
+            is_accepted: true,
+            ..Self::default()
+        }
+    }
+
+    pub(super) fn is_open(&self) -> bool {
+        (self.is_accepted || self.is_connected) && !self.is_closed
+    }
+
+    /// The endpoint took a datagram and calls it `name`.
+    pub(super) fn on_taken(&mut self, name: u64) {
+        assert!(!self.is_closed, "nothing is taken after Closed");
+        assert_eq!(name, self.taken, "names count up");
+        self.taken += 1;
+        self.fates.push(false);
+    }
+
+    /// A datagram leaves.
+    pub(super) fn on_left(&mut self, name: u64) {
+        assert!(
+            name >= self.left && name < self.taken,
+            "{name} leaves again"
+        );
+        self.left = name + 1;
+    }
+
+    pub(super) fn on_event(&mut self, event: &Event, reports_fates: bool) {
+        assert!(!self.is_released, "{event:?} after the release");
+        assert!(!self.is_closed, "{event:?} after Closed");
+        match event {
+            Event::Connected => {
+                assert!(!self.is_connected && !self.is_accepted, "open twice");
+                self.is_connected = true;
+            }
+            Event::Fate { id, .. } => {
+                assert!(reports_fates, "nobody asked for fates");
+                let place = usize::try_from(id.0).ok();
+                let told = place.and_then(|place| self.fates.get_mut(place));
+                let told = told.expect("a fate is that of a datagram");
+                assert!(!*told, "{event:?} twice");
+                *told = true;
+                self.told += 1;
+            }
+            Event::Closed { .. } => {
+                let told = if reports_fates { self.taken } else { 0 };
+                assert_eq!(self.told, told, "fates of {} datagrams", self.taken);
+                self.is_closed = true;
+            }
+            _ => {}
+        }
+    }
+}
