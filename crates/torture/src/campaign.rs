@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
 use crate::plan::Plan;
-use crate::run::{self, Failure, Tally};
+use crate::run::{self, Failure, Options, Tally};
 
 /// What came of many seeds.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -27,7 +27,7 @@ pub fn cores() -> NonZeroUsize {
 }
 
 /// Runs `seeds` seeds from `first` on, `jobs` at once.
-pub fn run(first: u64, seeds: u64, jobs: NonZeroUsize) -> Campaign {
+pub fn run(first: u64, seeds: u64, jobs: NonZeroUsize, options: &Options) -> Campaign {
     let next = AtomicU64::new(0);
     let results = Mutex::new(Results::default());
     thread::scope(|scope| {
@@ -39,7 +39,7 @@ pub fn run(first: u64, seeds: u64, jobs: NonZeroUsize) -> Campaign {
                         break;
                     }
                     let seed = first + number;
-                    let outcome = run::run(&Plan::draw(seed), false);
+                    let outcome = run::run(&Plan::draw(seed), options);
                     let mut results = results.lock().expect("no run panics outside its own walls");
                     results.tally.add(&outcome.tally);
                     results.digests.push((seed, outcome.digest));

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use fairwire_torture::plan::Plan;
+use fairwire_torture::run::Options as Watching;
 use fairwire_torture::run::{self, Outcome};
 use fairwire_torture::{campaign, report, shrink};
 
@@ -38,9 +39,21 @@ struct Options {
     /// Runs at most to make a failing plan smaller; 0 leaves it as it is
     #[arg(long, value_name = "N", default_value_t = 600)]
     shrink: u32,
+    /// Let this event, as the report names it, count as a failure: to find a run in which it happens
+    #[arg(long, value_name = "EVENT")]
+    forbid: Option<String>,
     /// Where the shrunk plan of the first failure is written
     #[arg(long, value_name = "FILE", default_value = "torture-failure.json")]
     save: PathBuf,
+}
+
+impl Options {
+    fn watching(&self) -> Watching {
+        Watching {
+            trace: self.trace,
+            forbid: self.forbid.clone(),
+        }
+    }
 }
 
 fn main() -> ExitCode {
@@ -71,7 +84,7 @@ fn execute(options: &Options) -> Result<bool, String> {
         return single(options, &plan);
     }
     let jobs = options.jobs.unwrap_or_else(campaign::cores);
-    let campaign = campaign::run(options.first, options.seeds, jobs);
+    let campaign = campaign::run(options.first, options.seeds, jobs, &options.watching());
     print!("{}", report::text(&campaign));
     println!("\n{} failures", campaign.failures.len());
     for (seed, failure) in &campaign.failures {
@@ -91,7 +104,7 @@ fn single(options: &Options, plan: &Plan) -> Result<bool, String> {
         digest,
         tally,
         log,
-    } = run::run(plan, options.trace);
+    } = run::run(plan, &options.watching());
     for line in log {
         println!("{line}");
     }
@@ -114,7 +127,7 @@ fn shrunk(options: &Options, plan: &Plan) -> Result<(), String> {
     if options.shrink == 0 {
         return Ok(());
     }
-    let Some(shrunk) = shrink::shrink(plan, options.shrink) else {
+    let Some(shrunk) = shrink::shrink(plan, &options.watching(), options.shrink) else {
         return Err(format!("seed {} does not fail again", plan.seed));
     };
     let text = shrunk.plan.to_text();

@@ -26,6 +26,7 @@ pub fn text(campaign: &Campaign) -> String {
     table(&mut text, "What applications learnt", &tally.events);
     table(&mut text, "States seen", &tally.states);
     table(&mut text, "CCIDs seen", &tally.ccids);
+    table(&mut text, "Wraps of sequence numbers", &tally.wraps);
     text
 }
 

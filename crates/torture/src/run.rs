@@ -54,9 +54,11 @@ pub struct Tally {
     /// What applications learnt.
     pub events: BTreeMap<String, u64>,
     /// Steps at which connections were in each state.
-    pub states: BTreeMap<String, u64>,
+    pub states: BTreeMap<&'static str, u64>,
     /// Steps at which connections had each CCID.
-    pub ccids: BTreeMap<String, u64>,
+    pub ccids: BTreeMap<u8, u64>,
+    /// Wraps that sequence numbers crossed, by the bits of the circle.
+    pub wraps: BTreeMap<&'static str, u64>,
 }
 
 impl Tally {
@@ -75,6 +77,7 @@ impl Tally {
         join(&mut self.events, &other.events);
         join(&mut self.states, &other.states);
         join(&mut self.ccids, &other.ccids);
+        join(&mut self.wraps, &other.wraps);
     }
 }
 
@@ -91,10 +94,20 @@ pub struct Outcome {
     pub log: Vec<String>,
 }
 
-/// Runs a plan. With `trace` the log is kept.
-pub fn run(plan: &Plan, trace: bool) -> Outcome {
+/// How a run is watched.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Is the log kept?
+    pub trace: bool,
+    /// An event, as the report names it, that counts as a failure: to find and shrink a run in which
+    /// something happens.
+    pub forbid: Option<String>,
+}
+
+/// Runs a plan.
+pub fn run(plan: &Plan, options: &Options) -> Outcome {
     let shared = Arc::new(plan.clone());
-    let watch = Watch::new(plan.seed, trace);
+    let watch = Watch::new(plan.seed, options);
     match catch(move || world::run(&shared, watch)) {
         Ok(mut watch) => Outcome {
             failure: watch.failure.take(),

@@ -78,7 +78,8 @@ pub enum Seen<'a> {
         /// All that the endpoint says of it.
         received: &'a Received,
     },
-    /// The state of a connection after a step in which something happened at its endpoint.
+    /// The state of a connection after a step in which something happened at its endpoint. Those are shown
+    /// too that the application does not know yet, once they have sent something.
     State {
         /// Of which connection.
         id: ConnectionId,

@@ -2,7 +2,7 @@
 
 use crate::plan::Plan;
 use crate::plan::script::Act;
-use crate::run::{self, Failure};
+use crate::run::{self, Failure, Options};
 
 /// A failing plan that has been made smaller.
 #[derive(Clone, Debug)]
@@ -13,15 +13,21 @@ pub struct Shrunk {
     pub failure: Failure,
     /// Runs that it took.
     pub runs: u32,
+    options: Options,
 }
 
 /// Makes a plan smaller with at most `runs` runs; `None` if it does not fail.
-pub fn shrink(plan: &Plan, runs: u32) -> Option<Shrunk> {
-    let failure = run::run(plan, false).failure?;
+pub fn shrink(plan: &Plan, options: &Options, runs: u32) -> Option<Shrunk> {
+    let options = Options {
+        trace: false,
+        ..options.clone()
+    };
+    let failure = run::run(plan, &options).failure?;
     let mut shrunk = Shrunk {
         plan: plan.clone(),
         failure,
         runs: 1,
+        options,
     };
     loop {
         let before = shrunk.plan.clone();
@@ -180,7 +186,7 @@ impl Shrunk {
             return false;
         }
         self.runs += 1;
-        match run::run(&plan, false).failure {
+        match run::run(&plan, &self.options).failure {
             Some(failure) if failure.invariant == self.failure.invariant => {
                 self.plan = plan;
                 self.failure = failure;

@@ -91,6 +91,13 @@ fn below(plan: &Plan) -> usize {
     (if plan.ipv6 { 40 } else { 20 }) + (if plan.udp { 8 } else { 0 })
 }
 
+/// The sequence number in a head, and whether it is one of 24 bits.
+pub(crate) fn sequence_number(head: &[u8]) -> Option<(u64, bool)> {
+    let layout = surgery::Layout::of(head)?;
+    let is_short = layout.seq.len() == 3;
+    Some((surgery::number(head, layout.seq), is_short))
+}
+
 /// Runs a plan until it ends or something is found; the watch knows what came of it.
 pub(crate) fn run(plan: &Arc<Plan>, watch: Watch) -> Watch {
     let mut topology = Topology::new();

@@ -16,8 +16,10 @@ pub(super) enum Weather {
     Rough,
     /// Their bytes change, too.
     Damage,
-    /// Hosts restart, clocks jump, paths change.
+    /// Hosts restart, clocks jump, addresses change.
     Upheaval,
+    /// Paths change and become narrow.
+    Paths,
     /// Somebody lies.
     Hostile,
     /// All of it.
@@ -27,11 +29,12 @@ pub(super) enum Weather {
 impl Weather {
     fn draw(dice: &mut Dice) -> Self {
         match dice.below(100) {
-            0..15 => Self::Calm,
-            15..45 => Self::Rough,
-            45..60 => Self::Damage,
-            60..72 => Self::Upheaval,
-            72..90 => Self::Hostile,
+            0..10 => Self::Calm,
+            10..40 => Self::Rough,
+            40..54 => Self::Damage,
+            54..64 => Self::Upheaval,
+            64..74 => Self::Paths,
+            74..92 => Self::Hostile,
             _ => Self::Everything,
         }
     }
@@ -44,7 +47,7 @@ impl Plan {
         let weather = Weather::draw(dice);
         let hosts = if dice.per_mille(300) { 3 } else { 2 };
         let healed_ms = dice.between(2_500, 15_000);
-        let count = dice.pick(&[1, 1, 1, 2, 2, 3, 4]);
+        let count = dice.pick(&[1, 1, 1, 1, 2, 2, 2, 3, 4, 8]);
         let mut plan = Self {
             seed,
             udp: dice.per_mille(400),
@@ -138,8 +141,9 @@ fn live(dice: &mut Dice, plan: &mut Plan, id: u16) {
         }
         put(at + dice.below(300), Side::Client, Act::Open);
         let ends = at + dice.between(most / 4, most);
-        for _ in 0..dice.between(1, 3) {
-            put(at + dice.below(1_500), side(dice), source(dice));
+        for _ in 0..dice.between(2, 5) {
+            let begins = at + dice.below(ends - at) * dice.below(4) / 4;
+            put(begins + dice.below(1_000), side(dice), source(dice));
         }
         for _ in 0..dice.pick(&[0, 0, 1, 2, 4]) {
             put(dice.between(at, ends), side(dice), other(dice));
@@ -178,9 +182,9 @@ fn source(dice: &mut Dice) -> Act {
         };
     }
     Act::Stream {
-        count: dice.small(10, 300),
+        count: dice.small(50, 1_000),
         size,
-        every_us: dice.magnitude(200, 60_000),
+        every_us: dice.magnitude(500, 60_000),
     }
 }
 

@@ -3,6 +3,8 @@
 use super::Plan;
 use super::draw::Weather;
 use super::fault::{Fault, Happening, Harm, Lie, Moment};
+use super::script::Act;
+use super::settings::Setting;
 use crate::dice::Dice;
 
 /// What faults end before the network heals, so that what they hold back comes in time, ms.
@@ -24,10 +26,16 @@ pub(super) fn draw(dice: &mut Dice, weather: Weather, plan: &mut Plan) {
         for _ in 0..dice.between(1, 3) {
             moment(dice, plan, upheaval);
         }
+    }
+    if weather == Weather::Paths || everything {
         faults(dice, plan, changes);
+        if dice.per_mille(500) {
+            moment(dice, plan, |_, _| Happening::Rebind);
+        }
     }
     if weather == Weather::Hostile || everything {
-        if dice.per_mille(600) {
+        if dice.per_mille(700) {
+            faults(dice, plan, lies);
             faults(dice, plan, lies);
         }
         for _ in 0..dice.between(1, 4) {
@@ -37,24 +45,71 @@ pub(super) fn draw(dice: &mut Dice, weather: Weather, plan: &mut Plan) {
 }
 
 fn faults(dice: &mut Dice, plan: &mut Plan, harm: fn(&mut Dice) -> (Harm, u16)) {
-    for _ in 0..dice.between(1, 4) {
+    for _ in 0..dice.between(1, 5) {
         let (harm, per_mille) = harm(dice);
+        suit(dice, plan, harm);
         let most = plan.healed_ms - HOLD_MS;
         let from_ms = if dice.per_mille(300) {
             0
         } else {
             dice.below(most)
         };
-        let lasts = dice.magnitude(20, most);
-        plan.faults.push(Fault {
-            id: u32::try_from(plan.faults.len()).unwrap_or(u32::MAX),
+        // A short one often falls between the packets.
+        let lasts = if dice.per_mille(600) {
+            dice.between(most / 4, most)
+        } else {
+            dice.magnitude(50, most)
+        };
+        let fault = Fault {
+            id: 0,
             from_ms,
             until_ms: (from_ms + lasts).min(most),
             host: dice.index(plan.hosts.len()),
             outgoing: dice.per_mille(500),
             per_mille,
             harm,
-        });
+        };
+        if harm == Harm::Unmark {
+            // There must be marks to remove.
+            push(
+                plan,
+                Fault {
+                    harm: Harm::Mark,
+                    per_mille: share(dice),
+                    ..fault.clone()
+                },
+            );
+        }
+        push(plan, fault);
+    }
+}
+
+fn push(plan: &mut Plan, fault: Fault) {
+    let id = u32::try_from(plan.faults.len()).unwrap_or(u32::MAX);
+    plan.faults.push(Fault { id, ..fault });
+}
+
+/// Lets the fault find what it is for: data outside the checksum, or packets that are too large.
+fn suit(dice: &mut Dice, plan: &mut Plan, harm: Harm) {
+    match harm {
+        Harm::FlipUncovered => {
+            plan.udp = false;
+            for of in &mut plan.connections {
+                let least: u8 = dice.small(1, 4);
+                for settings in [&mut of.client_settings, &mut of.server_settings] {
+                    settings.push(Setting::MinimumChecksumCoverage(least));
+                    settings.push(Setting::ChecksumCoverage(least));
+                }
+            }
+        }
+        Harm::Narrow { .. } => {
+            for entry in &mut plan.script {
+                if let Act::Stream { size, .. } | Act::Burst { size, .. } = &mut entry.act {
+                    *size = (*size).max(dice.small(400, 1_400));
+                }
+            }
+        }
+        _ => {}
     }
 }
 
@@ -152,7 +207,7 @@ fn changes(dice: &mut Dice) -> (Harm, u16) {
 }
 
 fn lies(dice: &mut Dice) -> (Harm, u16) {
-    (Harm::Lie(dice.pick(&Lie::ALL)), share(dice))
+    (Harm::Lie(dice.pick(&Lie::ALL)), dice.small(50, 1_000))
 }
 
 fn upheaval(dice: &mut Dice, _: &Plan) -> Happening {

@@ -47,6 +47,8 @@ pub(super) struct Host {
     pub(super) live: BTreeMap<ConnectionId, Live>,
     /// The latest connection of each name.
     pub(super) newest: BTreeMap<(u16, Side), ConnectionId>,
+    /// Connections that the endpoint may know: half-open ones, too.
+    known: BTreeSet<ConnectionId>,
     /// Connections that have begun with the number of their plan.
     pub(super) begun: BTreeSet<(u16, Side)>,
     head: Box<HeadBuf>,
@@ -104,6 +106,7 @@ impl Host {
             chores: Vec::new(),
             live: BTreeMap::new(),
             newest: BTreeMap::new(),
+            known: BTreeSet::new(),
             begun: BTreeSet::new(),
             head: Box::new(HeadBuf::new()),
             is_dirty: false,
@@ -218,6 +221,7 @@ impl Host {
             transmit: &transmit,
         };
         store.watch.see(now, self.number, &seen);
+        self.known.extend(transmit.connection);
         let payload = match &transmit.payload {
             Payload::Bytes(bytes) => bytes.clone(),
             Payload::Synthetic { len, .. } => Bytes::from(vec![0; *len as usize]),
@@ -246,17 +250,20 @@ impl Host {
 
     /// Shows the oracle what has become of everything.
     fn tell_state(&mut self, now: Instant, store: &mut Store) {
-        for &id in self.live.keys() {
+        self.known.extend(self.live.keys());
+        self.known.retain(|&id| {
             let (stats, inspection) = (self.endpoint.stats(id), self.endpoint.inspect(id));
-            if let (Some(stats), Some(inspection)) = (stats, inspection) {
-                let seen = Seen::State {
-                    id,
-                    stats: &stats,
-                    inspection: &inspection,
-                };
-                store.watch.see(now, self.number, &seen);
-            }
-        }
+            let (Some(stats), Some(inspection)) = (stats, inspection) else {
+                return false;
+            };
+            let seen = Seen::State {
+                id,
+                stats: &stats,
+                inspection: &inspection,
+            };
+            store.watch.see(now, self.number, &seen);
+            true
+        });
         let stats = self.endpoint.endpoint_stats();
         let seen = Seen::Endpoint { stats: &stats };
         store.watch.see(now, self.number, &seen);
@@ -349,6 +356,7 @@ impl Host {
         let config = endpoint_config(&self.plan.hosts[self.number].endpoint);
         self.endpoint = Endpoint::new(config, secret(&mut self.secrets));
         self.live.clear();
+        self.known.clear();
         self.newest.clear();
         self.chores.clear();
         // What the script wanted meanwhile was wanted of nobody.

@@ -12,7 +12,6 @@ use crate::plan::fault::Lie;
 /// Where things stand in a head.
 #[derive(Clone, Debug)]
 pub(super) struct Layout {
-    pub(super) kind: u8,
     /// Its sequence number.
     pub(super) seq: Range<usize>,
     /// Its acknowledgement number.
@@ -37,7 +36,6 @@ impl Layout {
         let begin = after_ack + if matches!(kind, 0 | 1 | 7 | 10) { 4 } else { 0 };
         let end = usize::from(offset) * 4;
         (begin <= end && end <= head.len()).then_some(Self {
-            kind,
             seq,
             ack,
             options: begin..end,

@@ -3,14 +3,15 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use fairwire_proto::{CloseReason, Event};
+use fairwire_proto::{CloseReason, ConnectionId, Event};
 use fairwire_units::Instant;
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::describe;
 use crate::oracle::Oracle;
-use crate::run::{Failure, Tally};
+use crate::run::{Failure, Options, Tally};
 use crate::seen::{PacketNo, Seen};
+use crate::world::sequence_number;
 
 /// Packets that a run may take at most; some thousands are usual.
 const MOST_PACKETS: u64 = 150_000;
@@ -25,6 +26,9 @@ pub(crate) struct Watch {
     pub(crate) failure: Option<Failure>,
     datagrams: u64,
     seed: u64,
+    /// The latest number that each connection sent, and whether it was a short one.
+    latest: BTreeMap<(usize, ConnectionId), (u64, bool)>,
+    forbidden: Option<String>,
 }
 
 impl std::fmt::Debug for Watch {
@@ -36,13 +40,15 @@ impl std::fmt::Debug for Watch {
 }
 
 impl Watch {
-    /// A watch over a run of the plan of `seed`; with `keep` its log is kept.
-    pub(crate) fn new(seed: u64, keep: bool) -> Self {
+    /// A watch over a run of the plan of `seed`.
+    pub(crate) fn new(seed: u64, options: &Options) -> Self {
         Self {
             oracle: Oracle::new(),
             digest: Xxh3::new(),
             line: String::new(),
-            lines: keep.then(Vec::new),
+            lines: options.trace.then(Vec::new),
+            latest: BTreeMap::new(),
+            forbidden: options.forbid.clone(),
             tally: Tally::default(),
             failure: None,
             datagrams: 0,
@@ -61,10 +67,15 @@ impl Watch {
             return;
         }
         self.tally.until = self.tally.until.max(now.as_nanos());
-        self.count(seen);
+        let name = self.count(host, seen);
         self.line.clear();
         if describe::describe(&mut self.line, seen) {
             self.write(now, host);
+        }
+        if let (Some(name), Some(forbidden)) = (name, &self.forbidden)
+            && name == *forbidden
+        {
+            self.fail(now, host, "forbidden", name);
         }
         if let Err(violation) = self.oracle.see(now, host, seen) {
             self.fail(now, host, violation.invariant, violation.text);
@@ -148,11 +159,9 @@ impl Watch {
         }
     }
 
-    fn count(&mut self, seen: &Seen<'_>) {
+    /// Counts what was seen; the name of an event.
+    fn count(&mut self, host: usize, seen: &Seen<'_>) -> Option<String> {
         let tally = &mut self.tally;
-        let mut add = |table: fn(&mut Tally) -> &mut BTreeMap<String, u64>, name: String| {
-            *table(tally).entry(name).or_default() += 1;
-        };
         match seen {
             Seen::Event { event, .. } => {
                 let name = match event {
@@ -160,17 +169,50 @@ impl Watch {
                     Event::Fate { fate, .. } => format!("fate: {}", first_word(fate)),
                     event => first_word(event),
                 };
-                add(|tally| &mut tally.events, name);
+                *tally.events.entry(name.clone()).or_default() += 1;
+                return Some(name);
             }
             Seen::State {
                 stats, inspection, ..
             } => {
-                add(|tally| &mut tally.states, inspection.state.to_owned());
+                *tally.states.entry(inspection.state).or_default() += 1;
                 for ccid in [stats.send_ccid, stats.receive_ccid].into_iter().flatten() {
-                    add(|tally| &mut tally.ccids, format!("CCID {ccid}"));
+                    *tally.ccids.entry(ccid).or_default() += 1;
+                }
+            }
+            Seen::Started { .. } => self.latest.retain(|&(of, _), _| of != host),
+            Seen::Sent { head, transmit, .. } => {
+                if let Some(id) = transmit.connection {
+                    self.count_wraps((host, id), head);
                 }
             }
             _ => {}
+        }
+        None
+    }
+
+    /// Counts the wraps that a connection's own numbers cross.
+    fn count_wraps(&mut self, of: (usize, ConnectionId), head: &[u8]) {
+        const TURN: u64 = 1 << 24;
+        let Some((number, is_short)) = sequence_number(head) else {
+            return;
+        };
+        let Some((before, was_short)) = self.latest.insert(of, (number, is_short)) else {
+            return;
+        };
+        let low = (before % TURN, number % TURN);
+        let mut wrapped = |name| *self.tally.wraps.entry(name).or_default() += 1;
+        // Numbers grow by far less than half of either circle.
+        if low.1 < low.0 && low.0 - low.1 > TURN / 2 {
+            wrapped(if is_short {
+                "24 bits, short"
+            } else {
+                "24 bits"
+            });
+        }
+        let is_long = !is_short && !was_short;
+        if is_long && number < before && before - number > 1 << 47 {
+            wrapped("48 bits");
         }
     }
 }
