@@ -6,7 +6,7 @@ FAIRWIRE = target/release/fairwire
 export PROPTEST_RNG_SEED ?= 4340
 # With FAIRWIRE_NO_SKIP=1 in the environment a missing tool is an error instead of a skipped test.
 
-.PHONY: help build setup test lint bench fuzz demo digests fmt conformance-mutants interop hostile
+.PHONY: help build setup test lint bench fuzz torture demo digests fmt conformance-mutants interop hostile
 
 help: ## List the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -31,6 +31,10 @@ bench: ## Every benchmark, with its figures
 
 fuzz: ## Search for inputs that break a promise, for MINUTES=10 in all; JOBS=2 targets side by side (fuzz/README.md)
 	@MINUTES="$(MINUTES)" JOBS="$(JOBS)" scripts/fuzz
+
+torture: ## Random endpoints, applications and faults in the simulator: 10,000 seeds, each step held to invariants
+	$(CARGO) build --release --locked -p fairwire-torture
+	target/release/fairwire-torture --seeds 10000
 
 interop: ## Talk to the last Linux kernel with DCCP, booted under qemu (six minutes; not part of `make test`)
 	interop/linux/run

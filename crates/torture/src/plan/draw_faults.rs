@@ -182,7 +182,7 @@ fn damage(dice: &mut Dice) -> (Harm, u16) {
 }
 
 fn changes(dice: &mut Dice) -> (Harm, u16) {
-    match dice.below(5) {
+    match dice.below(7) {
         0 | 1 => (
             Harm::Narrow {
                 mtu: dice.pick(&[576, 600, 900, 1_280, 1_400]),
@@ -190,13 +190,14 @@ fn changes(dice: &mut Dice) -> (Harm, u16) {
             },
             1_000,
         ),
-        2 => (
+        2 | 3 => (
             Harm::Refuse {
                 why: dice.small(0, 6),
             },
             share(dice),
         ),
-        3 => (
+        4 => (Harm::Echo, share(dice)),
+        5 => (
             Harm::Delay {
                 by_ms: dice.magnitude(1, HOLD_MS),
             },
@@ -233,6 +234,7 @@ fn attack(dice: &mut Dice, plan: &Plan) -> Happening {
         0..3 => Happening::IcmpLie {
             says: dice.small(0, 8),
             quote: dice.small(0, 3),
+            count: dice.small(1, 4),
         },
         3..7 => Happening::Inject {
             kind: dice.small(0, 15),

@@ -79,6 +79,8 @@ pub enum Harm {
     Unmark,
     /// A packet of long ago comes with it.
     Replay,
+    /// It comes back to its sender, as from its receiver, who does not get it.
+    Echo,
     /// What it acknowledges is changed, and the checksum is made to fit.
     Lie(Lie),
 }
@@ -150,12 +152,14 @@ pub enum Happening {
     },
     /// Its packets get another address (a NAT has lost its binding).
     Rebind,
-    /// A false ICMP error comes to it.
+    /// False ICMP errors come to it.
     IcmpLie {
         /// What it says: 0 is Too Big, others are unreachable in several ways.
         says: u8,
         /// How much of a packet it quotes: nothing, ports, all of a true packet, or all with a wrong number.
         quote: u8,
+        /// How many.
+        count: u8,
     },
     /// An attacker sends packets to it.
     Inject {
@@ -196,6 +200,7 @@ impl Harm {
             Self::Bleach => "ecn bleached",
             Self::Unmark => "ecn mark removed",
             Self::Replay => "replay",
+            Self::Echo => "echo",
             Self::Lie(lie) => lie.name(),
         }
     }
@@ -278,6 +283,7 @@ pub fn all_names() -> Vec<&'static str> {
         "ecn bleached",
         "ecn mark removed",
         "replay",
+        "echo",
         "restart",
         "clock step",
         "clock rate",

@@ -244,15 +244,13 @@ impl Middle {
                 let old = std::mem::replace(&mut self.outside[host], outside);
                 self.before.push((old, host));
             }
-            Happening::IcmpLie { says, quote } => {
+            Happening::IcmpLie { says, quote, count } => {
                 let seen = self.latest.get(&(host, peer)).map(Vec::as_slice);
                 let addresses = (to, self.outside[peer]);
-                parcels.push(attack::false_icmp(
-                    &mut dice,
-                    addresses,
-                    (says, quote),
-                    seen,
-                ));
+                for _ in 0..count {
+                    let what = (says, quote);
+                    parcels.push(attack::false_icmp(&mut dice, addresses, what, seen));
+                }
             }
             Happening::Inject {
                 kind,
@@ -326,6 +324,15 @@ fn happens(at_work: &mut AtWork, hand: &mut InHand, env: &Env<'_>) -> bool {
         Harm::Burst { packets } => {
             at_work.burst = at_work.burst.checked_sub(1).unwrap_or(packets - 1);
             hand.gone = true;
+        }
+        Harm::Echo => {
+            hand.gone = true;
+            let mut parcel = hand.parcel.clone();
+            (parcel.from, parcel.to) = (env.receiver, env.sender);
+            // Whoever sends it now is not who made it.
+            parcel.origin = Origin::Forged;
+            seal(&mut parcel, env.plan.udp);
+            hand.also.push((parcel, hand.ecn, Duration::ZERO));
         }
         Harm::Refuse { why } => {
             hand.gone = true;

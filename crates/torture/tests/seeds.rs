@@ -1,0 +1,138 @@
+//! Three hundred seeds, and that the torture test itself can be trusted: it repeats itself, it reaches what
+//! it says, and what fails can be replayed and becomes smaller.
+
+use std::num::NonZeroUsize;
+
+use fairwire_torture::plan::Plan;
+use fairwire_torture::plan::fault::all_names;
+use fairwire_torture::run::Options;
+use fairwire_torture::{campaign, report, run, shrink};
+
+fn jobs(n: usize) -> NonZeroUsize {
+    NonZeroUsize::new(n).expect("at least one job")
+}
+
+/// Whole endpoints and applications under faults of every kind break no invariant in 300 seeds, and every
+/// kind of fault, every state and every way to end a connection happens in them.
+#[test]
+fn three_hundred_seeds_hold_and_reach_everything() {
+    let campaign = campaign::run(0, 300, campaign::cores(), &Options::default());
+    println!("{}", report::text(&campaign));
+    for (seed, failure) in &campaign.failures {
+        println!("seed {seed}: {failure}\n  fairwire-torture --seed {seed} --trace");
+    }
+    assert!(campaign.failures.is_empty());
+    let tally = &campaign.tally;
+    for fault in all_names() {
+        assert!(tally.faults.contains_key(fault), "no packet met: {fault}");
+    }
+    for state in [
+        "REQUEST", "RESPOND", "PARTOPEN", "OPEN", "CLOSEREQ", "CLOSING", "CLOSED", "INVITED",
+        "LISTEN1",
+    ] {
+        assert!(tally.states.contains_key(state), "nobody was in {state}");
+    }
+    for ccid in [2, 3, 4] {
+        assert!(tally.ccids.contains_key(&ccid), "nobody had CCID {ccid}");
+    }
+    for end in [
+        "Closed",
+        "reset",
+        "peer error",
+        "ConnectTimeout",
+        "Unreachable",
+        "Echoed",
+        "IdleTimeout",
+        "CloseTimeout",
+        "Aborted",
+    ] {
+        let name = format!("closed: {end}");
+        let happened = tally.events.keys().any(|event| event.starts_with(&name));
+        assert!(happened, "no connection ended in this way: {end}");
+    }
+    for fate in [
+        "Acknowledged",
+        "Dropped",
+        "Expired",
+        "Lost",
+        "Marked",
+        "Refused",
+        "Sent",
+        "TooLarge",
+    ] {
+        let name = format!("fate: {fate}");
+        assert!(
+            tally.events.contains_key(&name),
+            "no datagram had it: {name}"
+        );
+    }
+    for wrap in ["24 bits", "24 bits, short", "48 bits"] {
+        assert!(
+            tally.wraps.contains_key(wrap),
+            "no number crossed it: {wrap}"
+        );
+    }
+}
+
+/// A seed is the same run each time, to the last byte of its log, and however many seeds run at once.
+#[test]
+fn the_same_seed_is_the_same_run() {
+    let trace = Options {
+        trace: true,
+        ..Options::default()
+    };
+    for seed in 0..12 {
+        let plan = Plan::draw(seed);
+        assert_eq!(plan, Plan::draw(seed), "seed {seed}");
+        let once = run::run(&plan, &trace);
+        assert!(!once.log.is_empty(), "seed {seed}");
+        assert_eq!(once, run::run(&plan, &trace), "seed {seed}");
+        let quietly = run::run(&plan, &Options::default());
+        assert_eq!(
+            once.digest, quietly.digest,
+            "seed {seed}: watching changed it"
+        );
+    }
+    let alone = campaign::run(40, 12, jobs(1), &Options::default());
+    assert_eq!(alone, campaign::run(40, 12, jobs(3), &Options::default()));
+}
+
+/// A plan that was written to a file and read again is the same plan.
+#[test]
+fn plans_survive_their_file() {
+    for seed in 0..200 {
+        let plan = Plan::draw(seed);
+        let text = plan.to_text();
+        assert_eq!(Plan::from_text(&text), Ok(plan), "seed {seed}:\n{text}");
+    }
+    let wrong = Plan::draw(0).to_text().replace("\"udp\"", "\"tcp\"");
+    let error = Plan::from_text(&wrong).expect_err("there is no such key");
+    assert!(error.contains("tcp") && error.contains("line 3"), "{error}");
+}
+
+/// What fails once fails in the same way when its seed is run again, and what is left of it after shrinking
+/// is smaller, still fails in that way, and does so again from its file.
+#[test]
+fn a_failure_replays_and_shrinks() {
+    let forbid = Options {
+        forbid: Some("closed: Aborted".to_owned()),
+        ..Options::default()
+    };
+    let found = campaign::run(0, 100, campaign::cores(), &forbid);
+    let (seed, failure) = found
+        .failures
+        .first()
+        .expect("applications abort here and there");
+    let plan = Plan::draw(*seed);
+    let again = run::run(&plan, &forbid).failure;
+    assert_eq!(again.as_ref(), Some(failure), "seed {seed}");
+    let shrunk = shrink::shrink(&plan, &forbid, 400).expect("it fails");
+    assert_eq!(shrunk.failure.invariant, failure.invariant, "seed {seed}");
+    let (before, after) = (plan.parts(), shrunk.plan.parts());
+    assert!(
+        after * 4 < before,
+        "seed {seed}: from {before} parts to {after}"
+    );
+    let read = Plan::from_text(&shrunk.plan.to_text()).expect("what was written can be read");
+    assert_eq!(run::run(&read, &forbid).failure, Some(shrunk.failure));
+}
