@@ -1,18 +1,67 @@
-//! What must hold, step by step.
+//! What must hold at every step, whatever the network, the peers and the applications do.
+//!
+//! The oracle sees what crosses an endpoint's seam ([`Seen`]), reads packets with the codec alone, and
+//! keeps books of its own: what each connection sent, what of it arrived, what the application gave
+//! and got. It judges what the endpoint says by these books and by RFCs 4340, 4341, 4342, 5348 and 5622.
+//!
+//! Two kinds of invariants:
+//! - *Hard* ones hold whoever lies: what an endpoint sends, its states, the fates of datagrams, memory.
+//! - *Honest* ones need a peer that tells the truth: they are not asked of a connection, nor of its
+//!   peer, once a packet that an attacker made or the network changed may have been taken for a
+//!   valid one ([`books::Books::is_honest`]). A packet that a checksum or a window keeps out changes nothing.
+//!
+//! - [`books`] is what the oracle remembers; [`packet`] how it reads a packet.
+//! - [`sent`], [`options`], [`vectors`], [`types`]: what an endpoint sends.
+//! - [`arrived`], [`windows`]: what reaches it, and which of it counts (RFC 4340, 7.5).
+//! - [`states`]: the state machine and the events (RFC 4340, 8.4).
+//! - [`fates`], [`data`]: what became of each datagram.
+//! - [`pipe`]: flight, losses and the window of CCID 2; [`rates`]: the rate of CCIDs 3 and 4.
+//! - [`statistics`], [`memory`]: what an endpoint counts.
+//! - [`progress`]: what must happen once the network is well again.
 
-use std::collections::BTreeSet;
 use std::fmt;
 
 use fairwire_units::Instant;
 
-use crate::seen::{Call, Origin, Seen, TAG_LEN};
+use crate::seen::{Call, Seen};
+use books::Books;
+
+/// Holds if the condition does; otherwise the step breaks the invariant of that name.
+macro_rules! hold {
+    ($holds:expr, $invariant:expr, $($text:tt)+) => {
+        if !$holds {
+            return Err($crate::oracle::Violation {
+                invariant: $invariant,
+                text: format!($($text)+),
+            });
+        }
+    };
+}
+
+mod arrived;
+mod books;
+mod calls;
+mod data;
+mod fates;
+mod memory;
+mod options;
+mod packet;
+mod pipe;
+mod progress;
+mod rates;
+mod sent;
+mod states;
+mod statistics;
+mod types;
+mod vectors;
+mod windows;
 
 /// An invariant that does not hold.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Violation {
-    /// Its name.
+    /// Its name, which never changes: two runs break the same invariant if the names are equal.
     pub invariant: &'static str,
-    /// What was seen, and what should have been.
+    /// What was seen instead, with its numbers.
     pub text: String,
 }
 
@@ -22,42 +71,121 @@ impl fmt::Display for Violation {
     }
 }
 
-/// The omniscient observer.
+impl std::error::Error for Violation {}
+
+/// What a check says.
+pub(crate) type Verdict = Result<(), Violation>;
+
+/// The judge of one run.
 #[derive(Debug, Default)]
 pub struct Oracle {
-    sent: BTreeSet<Vec<u8>>,
-    tampered: bool,
+    books: Books,
 }
 
 impl Oracle {
-    /// An observer who has seen nothing yet.
+    /// An oracle that has seen nothing.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Sees the next thing.
+    /// Takes in one thing that was seen at `host` at the observer's time `now`.
     ///
     /// # Errors
-    /// The invariant that it breaks.
-    pub fn see(&mut self, _now: Instant, _host: usize, seen: &Seen<'_>) -> Result<(), Violation> {
-        match seen {
-            Seen::Call(Call::Send { payload, .. }) if payload.len() >= TAG_LEN => {
-                self.sent.insert(payload.to_vec());
+    /// The invariant that it breaks. The oracle's books may be incomplete afterwards: the run is over.
+    pub fn see(&mut self, now: Instant, host: usize, seen: &Seen<'_>) -> Result<(), Violation> {
+        let books = &mut self.books;
+        books.turn_to(now, host);
+        let judged = match seen {
+            Seen::Started { config } => {
+                books.start(host, config);
+                Ok(())
             }
+            Seen::Clock { shows, gains_ppm } => {
+                books.host_mut(host).set_clock(now, *shows, *gains_ppm);
+                Ok(())
+            }
+            Seen::Call(call) => calls::see(books, host, call),
+            Seen::Sent {
+                packet,
+                head,
+                transmit,
+            } => sent::see(books, host, *packet, head, transmit),
             Seen::Arrived {
-                origin: Origin::Damaged(_) | Origin::Forged,
-                ..
-            } => self.tampered = true,
-            Seen::Received { payload, .. } if payload.len() >= TAG_LEN => {
-                if !self.tampered && !self.sent.contains(*payload) {
-                    return Err(Violation {
-                        invariant: "data was sent",
-                        text: format!("{} bytes were delivered and never sent", payload.len()),
-                    });
-                }
+                origin,
+                meta,
+                head,
+                payload,
+            } => {
+                arrived::see(books, host, *origin, *meta, (head, payload));
+                Ok(())
             }
-            _ => {}
-        }
-        Ok(())
+            Seen::Icmp { error, .. } => {
+                books.host_mut(host).icmp.push(*error);
+                Ok(())
+            }
+            Seen::Event { id, event } => states::see_event(books, host, *id, event)
+                .and_then(|()| fates::see_event(books, host, *id, event)),
+            Seen::Received { id, received, .. } => data::see(books, host, *id, received),
+            Seen::State {
+                id,
+                stats,
+                inspection,
+            } => see_state(books, host, *id, stats, inspection),
+            Seen::Endpoint { stats } => memory::see(books, host, stats),
+            Seen::Inside { inspection } => memory::see_inside(books, host, inspection),
+            Seen::Healed => {
+                progress::healed(books);
+                Ok(())
+            }
+            Seen::Ended => progress::ended(books),
+        };
+        judged.map_err(|violation| Violation {
+            text: format!("host {host} at {now}: {}", violation.text),
+            ..violation
+        })
     }
 }
+
+/// A step is over: all that can be judged by the state after it.
+fn see_state(
+    books: &mut Books,
+    host: usize,
+    id: fairwire_proto::ConnectionId,
+    stats: &fairwire_proto::Stats,
+    inspection: &fairwire_proto::Inspection,
+) -> Verdict {
+    let Some(key) = books.key(host, id) else {
+        return Ok(());
+    };
+    states::see(books, key, inspection)?;
+    windows::see(books, key, inspection)?;
+    statistics::see(books, key, stats, inspection)?;
+    fates::see(books, key, stats)?;
+    pipe::see(books, key, stats, inspection)?;
+    rates::see(books, key, stats)?;
+    memory::see_connection(inspection)?;
+    books.close_step(key, stats, inspection);
+    Ok(())
+}
+
+/// The call that the application made, for messages.
+pub(crate) fn name_of(call: &Call<'_>) -> &'static str {
+    match call {
+        Call::Listen { .. } => "listen",
+        Call::Connect { .. } => "connect",
+        Call::Invite { .. } => "invite",
+        Call::Send { .. } => "send",
+        Call::Close(_) => "close",
+        Call::Abandon(_) => "abandon",
+        Call::Discard(_) => "discard",
+        Call::Abort(_) => "abort",
+        Call::Release(_) => "release",
+        Call::StopReading(_) => "stop_reading",
+        Call::ChangeCcid { .. } => "change_ccid",
+        Call::PathChanged(_) => "path_changed",
+        Call::Other(_, name) => name,
+    }
+}
+
+#[cfg(test)]
+mod tests;

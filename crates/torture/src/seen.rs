@@ -6,8 +6,8 @@
 use std::net::SocketAddr;
 
 use fairwire_proto::{
-    Config, ConnectError, ConnectionId, DatagramId, EndpointConfig, EndpointStats, Event,
-    IcmpError, Inspection, Meta, Received, SendError, Stats, Transmit,
+    Config, ConnectError, ConnectionId, DatagramId, EndpointConfig, EndpointInspection,
+    EndpointStats, Event, IcmpError, Inspection, Meta, Received, SendError, Stats, Transmit,
 };
 use fairwire_units::{Ecn, Instant};
 use fairwire_wire::ServiceCode;
@@ -92,6 +92,11 @@ pub enum Seen<'a> {
     Endpoint {
         /// The statistics.
         stats: &'a EndpointStats,
+    },
+    /// The endpoint's inner state, now and then after [`Seen::Endpoint`] (it costs time for each connection).
+    Inside {
+        /// The state.
+        inspection: &'a EndpointInspection,
     },
     /// From now on the network delivers every packet, whole, once and in order.
     Healed,

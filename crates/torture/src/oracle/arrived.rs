@@ -1,0 +1,182 @@
+//! What reaches an endpoint, and what of it may count.
+
+use fairwire_proto::Meta;
+use fairwire_units::Ecn;
+use fairwire_wire::{DccpOption, Kind, Packet, PacketType, Seq, option_type};
+
+use super::books::{Arrival, Books, Key, Unclaimed};
+use super::packet::{Digest, checksum_holds};
+use super::vectors;
+use super::windows::{self, Judged};
+use crate::seen::{Origin, PacketNo};
+
+/// A packet was handed to the endpoint.
+pub(crate) fn see(
+    books: &mut Books,
+    host: usize,
+    origin: Origin,
+    meta: Meta,
+    (head, payload): (&[u8], &[u8]),
+) {
+    books.arrivals += 1;
+    let Ok(packet) = Packet::decode_head(head, payload.len()) else {
+        return;
+    };
+    // RFC 4340, 9.1: what fails its checksum has no effect at all.
+    if !checksum_holds(&packet, &meta.path, (head, payload)) {
+        return;
+    }
+    let payload = match head.get(packet.data_offset..) {
+        Some(rest) if payload.is_empty() => rest,
+        _ => payload,
+    };
+    let (path, ports) = (meta.path, packet.ports);
+    let flow = (path.local, path.remote, ports.destination, ports.source);
+    let no = match origin {
+        Origin::Genuine(no) => Some(no),
+        Origin::Damaged(_) | Origin::Forged => None,
+    };
+    let sender = no
+        .and_then(|no| books.packets.get(&no))
+        .and_then(|departed| departed.sender);
+    let mut arrival = arrival(books, &packet, payload, meta.ecn);
+    let taken = books.host_mut(host).flows.get(&flow).copied();
+    let taken = taken.filter(|&key| books.conn(key).is_some_and(|conn| !conn.is_over()));
+    let Some(key) = taken else {
+        let seq = packet.seq;
+        let unclaimed = Unclaimed {
+            seq,
+            arrival,
+            sender,
+            no,
+        };
+        return books.keep_unclaimed(host, flow, unclaimed);
+    };
+    let Some(conn) = books.conn_mut(key) else {
+        return;
+    };
+    let judged = windows::judge(conn, &packet);
+    let (seq, ack) = windows::numbers(conn, &packet);
+    arrival.ack = ack;
+    arrival.counts = judged != Judged::Invalid;
+    if let Some((.., last)) = &conn.last {
+        conn.expected
+            .note(last, judged, packet.packet_type(), (seq, ack));
+    }
+    if arrival.counts {
+        count(books, key, judged, &packet, (no, sender));
+        let departed = no.and_then(|no| books.packets.get_mut(&no));
+        if let Some(departed) = departed {
+            departed.arrived = true;
+            departed.arrived_marked |= meta.ecn == Ecn::Ce;
+        }
+    }
+    enter(books, key, seq, arrival);
+    if judged != Judged::Invalid {
+        vectors::read(books, key, &packet, ack, judged);
+    } else if books.conn(key).and_then(super::books::Conn::state) == Some("RESPOND")
+        || books.conn(key).is_some_and(|conn| conn.last.is_none())
+    {
+        // A half-open connection may be gone without a word, and this begin the next one.
+        let seq = packet.seq;
+        let arrival = self::arrival(books, &packet, payload, meta.ecn);
+        let unclaimed = Unclaimed {
+            seq,
+            arrival,
+            sender,
+            no,
+        };
+        books.keep_unclaimed(host, flow, unclaimed);
+    }
+}
+
+/// What the books say of a packet.
+fn arrival(books: &Books, packet: &Packet<'_>, payload: &[u8], ecn: Ecn) -> Arrival {
+    let timestamp = packet
+        .options
+        .iter()
+        .find_map(|raw| match DccpOption::decode(raw) {
+            Ok(DccpOption::Timestamp(stamp)) => Some(stamp),
+            _ => None,
+        });
+    let reset = match packet.kind {
+        Kind::Reset { code, data, .. } => Some((code, data)),
+        _ => None,
+    };
+    Arrival {
+        order: books.arrivals,
+        at: books.local,
+        packet_type: packet.packet_type(),
+        ack: None,
+        timestamp,
+        reset,
+        payloads: vec![(Digest::of(payload), ecn, books.local)],
+        counts: true,
+        delivered: false,
+    }
+}
+
+/// A packet may count: who had a part in the connection?
+fn count(
+    books: &mut Books,
+    key: Key,
+    judged: Judged,
+    packet: &Packet<'_>,
+    (no, sender): (Option<PacketNo>, Option<Key>),
+) {
+    if let Some(sender) = sender {
+        books.join(key, sender);
+    }
+    let local = books.local;
+    let Some(conn) = books.conn_mut(key) else {
+        return;
+    };
+    // An old packet of another connection is as good as forged; stateless answers come from a host that
+    // tells the truth.
+    conn.tainted |= no.is_none() || (sender.is_some() && sender != conn.peer);
+    conn.got.note(packet.packet_type());
+    conn.step_types.push(packet.packet_type());
+    if judged == Judged::Valid {
+        conn.got.valid_at = Some(local);
+    }
+    for raw in packet.options {
+        if matches!(
+            raw.option_type,
+            option_type::CHANGE_L | option_type::CHANGE_R
+        ) && let Some(&feature) = raw.data.first()
+        {
+            conn.changes.insert((raw.option_type, feature));
+        }
+    }
+}
+
+/// Enters an arrival into the books of its connection.
+fn enter(books: &mut Books, key: Key, seq: Seq, arrival: Arrival) {
+    let Some(conn) = books.conn_mut(key) else {
+        return;
+    };
+    if let Some(stamp) = arrival.timestamp {
+        conn.timestamps.entry(stamp).or_insert(arrival.at);
+    }
+    if arrival.counts {
+        conn.came(seq);
+    }
+    match conn.arrivals.entry(seq.get()) {
+        std::collections::btree_map::Entry::Vacant(place) => {
+            place.insert(arrival);
+        }
+        std::collections::btree_map::Entry::Occupied(place) => {
+            let known = place.into_mut();
+            if arrival.counts && !known.counts {
+                // What was kept out does not speak for what came in.
+                let before = std::mem::replace(known, arrival);
+                known.delivered = before.delivered;
+            } else if arrival.counts {
+                known.payloads.extend(arrival.payloads);
+                if arrival.packet_type == PacketType::Reset {
+                    known.reset = arrival.reset;
+                }
+            }
+        }
+    }
+}

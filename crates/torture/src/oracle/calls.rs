@@ -1,0 +1,120 @@
+//! What the application asks for.
+
+use fairwire_proto::{Config, ConnectionId, DatagramId, SendError};
+
+use super::books::{Books, Given};
+use super::packet::Digest;
+use super::{Verdict, name_of};
+use crate::seen::Call;
+
+/// The application called.
+pub(crate) fn see(books: &mut Books, host: usize, call: &Call<'_>) -> Verdict {
+    match call {
+        Call::Listen { port, config, .. } => {
+            let listeners = &mut books.host_mut(host).listeners;
+            listeners.insert(*port, (*config).clone());
+        }
+        Call::Connect { config, result, .. } => {
+            if let Ok(id) = result {
+                begin(books, host, *id, config, false)?;
+            }
+        }
+        Call::Invite { config, result, .. } => {
+            if let Ok(id) = result {
+                begin(books, host, *id, config, true)?;
+            }
+        }
+        Call::Send {
+            id,
+            payload,
+            result,
+        } => return send(books, host, *id, payload, *result),
+        Call::Close(id) | Call::Abandon(id) | Call::Discard(id) | Call::Abort(id) => {
+            let local = books.local;
+            let key = books.key(host, *id);
+            if let Some(conn) = key.and_then(|key| books.conn_mut(key)) {
+                conn.asked.end.get_or_insert(local);
+            }
+        }
+        Call::Release(id) => {
+            let key = books.key(host, *id);
+            if let Some(conn) = key.and_then(|key| books.conn_mut(key)) {
+                // `Endpoint::release`: one that is not closed stays.
+                conn.heard.released |= conn.is_over();
+            }
+        }
+        Call::PathChanged(id) => {
+            let key = books.key(host, *id);
+            if let Some(conn) = key.and_then(|key| books.conn_mut(key)) {
+                conn.asked.anew = true;
+            }
+        }
+        // A wish for another CCID changes nothing until the peer agrees.
+        Call::ChangeCcid { .. } | Call::StopReading(_) | Call::Other(..) => {
+            let _ = name_of(call);
+        }
+    }
+    Ok(())
+}
+
+/// A connection of ours begins.
+fn begin(
+    books: &mut Books,
+    host: usize,
+    id: ConnectionId,
+    config: &Config,
+    invited: bool,
+) -> Verdict {
+    // `ConnectionId`: never used twice.
+    hold!(
+        books.key(host, id).is_none(),
+        "call-new-id",
+        "{id:?} was used before"
+    );
+    let conn = books.conn_of(host, id);
+    conn.config = Some(config.clone());
+    conn.is_server = invited;
+    conn.is_invited = invited;
+    Ok(())
+}
+
+/// A datagram was given, or refused.
+fn send(
+    books: &mut Books,
+    host: usize,
+    id: ConnectionId,
+    payload: &[u8],
+    result: Result<DatagramId, SendError>,
+) -> Verdict {
+    let local = books.local;
+    let key = books.key(host, id);
+    let conn = key.and_then(|key| books.conn_mut(key));
+    let (Ok(name), Some(conn)) = (result, conn) else {
+        hold!(
+            result.is_err(),
+            "call-send",
+            "{id:?} is unknown and takes data"
+        );
+        return Ok(());
+    };
+    hold!(
+        !conn.is_over() && conn.asked.end.is_none(),
+        "call-send",
+        "{id:?} is closed or closing and takes data"
+    );
+    // `DatagramId`: counts up from zero within a connection.
+    let next = DatagramId(conn.given.len() as u64);
+    hold!(
+        name == next,
+        "call-send",
+        "a datagram is called {name:?}, not {next:?}"
+    );
+    let given = Given {
+        digest: Digest::of(payload),
+        at: local,
+        left: None,
+        fate: None,
+    };
+    conn.given.insert(name, given);
+    Ok(())
+}

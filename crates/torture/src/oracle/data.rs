@@ -1,0 +1,78 @@
+//! What the application gets: what arrived, once, in the order of arrival. Hard.
+
+use fairwire_proto::{ConnectionId, Received};
+use fairwire_wire::PacketType;
+
+use super::Verdict;
+use super::books::Books;
+use super::packet::{Digest, bytes, is_data};
+
+/// The application read a datagram.
+pub(crate) fn see(
+    books: &mut Books,
+    host: usize,
+    id: ConnectionId,
+    received: &Received,
+) -> Verdict {
+    let Some(key) = books.key(host, id) else {
+        hold!(false, "data-known", "data of {id:?}, which is nobody");
+        return Ok(());
+    };
+    let honest = books.is_honest(key);
+    let Some(conn) = books.conn_mut(key) else {
+        return Ok(());
+    };
+    hold!(
+        conn.heard.open,
+        "data-before-open",
+        "data of {id:?} before it is open"
+    );
+    hold!(
+        !conn.heard.released,
+        "data-after-release",
+        "data of {id:?} after its release"
+    );
+    let seq = received.seq;
+    let newest = conn.heard.newest_delivered;
+    let Some(arrival) = conn.arrivals.get_mut(&seq.get()).filter(|a| a.counts) else {
+        hold!(false, "data-arrived", "no packet {seq:?} has arrived");
+        return Ok(());
+    };
+    // RFC 4340, 5.4: Data and DataAck carry datagrams, and of the handshake those that have bytes.
+    let handshake = matches!(
+        arrival.packet_type,
+        PacketType::Request | PacketType::Response
+    );
+    hold!(
+        is_data(arrival.packet_type) || handshake && !received.payload.is_empty(),
+        "data-type",
+        "{:?} carries no datagram",
+        arrival.packet_type
+    );
+    // RFC 4340, 7: copies that the network made are told by their numbers.
+    hold!(
+        !arrival.delivered,
+        "data-once",
+        "packet {seq:?} is delivered twice"
+    );
+    arrival.delivered = true;
+    let digest = Digest::of(&bytes(&received.payload));
+    let same = arrival
+        .payloads
+        .iter()
+        .any(|&(came, ecn, at)| came == digest && ecn == received.ecn && at == received.at);
+    hold!(
+        same,
+        "data-same",
+        "packet {seq:?} is delivered with other bytes, another mark or another time than it came with"
+    );
+    // Datagrams wait in the order of arrival.
+    let order = arrival.order;
+    hold!(
+        !honest || newest.is_none_or(|newest| newest < order),
+        "data-order",
+        "packet {seq:?} is delivered after one that came later"
+    );
+    conn.heard.newest_delivered = Some(order);
+    Ok(())
+}

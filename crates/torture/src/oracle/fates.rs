@@ -1,0 +1,155 @@
+//! What became of each datagram: told once, truly, and in time (`Fate`). Hard, but for what arrived.
+
+use fairwire_proto::{ConnectionId, DatagramId, Event, Fate, Stats};
+use fairwire_units::Instant;
+
+use super::Verdict;
+use super::books::{Books, Conn, Given, Key};
+
+/// RFC 4341, 5: a packet is lost when three later ones have arrived.
+const NUMDUPACK: usize = 3;
+
+/// The endpoint reported an event.
+pub(crate) fn see_event(
+    books: &mut Books,
+    host: usize,
+    id: ConnectionId,
+    event: &Event,
+) -> Verdict {
+    let Some(key) = books.key(host, id) else {
+        return Ok(());
+    };
+    match event {
+        Event::Fate { id, fate } => told(books, key, *id, *fate),
+        Event::Closed { .. } => books.conn(key).map_or(Ok(()), all_told),
+        _ => Ok(()),
+    }
+}
+
+/// The fate of one datagram.
+fn told(books: &mut Books, key: Key, id: DatagramId, fate: Fate) -> Verdict {
+    let (honest, local) = (books.is_honest(key), books.local);
+    let Some(conn) = books.conn(key) else {
+        return Ok(());
+    };
+    let reports = conn.config.as_ref().is_none_or(|c| c.report_fates);
+    hold!(reports, "fate-unasked", "{id:?}: {fate:?}");
+    let Some(given) = conn.given.get(&id) else {
+        hold!(false, "fate-known", "{id:?} was never given: {fate:?}");
+        return Ok(());
+    };
+    hold!(
+        given.fate.is_none(),
+        "fate-once",
+        "{id:?}: {fate:?} after {:?}",
+        given.fate
+    );
+    match fate {
+        Fate::Expired | Fate::Refused | Fate::TooLarge => never_left(conn, given, id, fate, local)?,
+        _ => left(books, conn, (id, given), fate, honest)?,
+    }
+    let Some(conn) = books.conn_mut(key) else {
+        return Ok(());
+    };
+    if fate == Fate::Lost {
+        conn.step_losses.push(id);
+    }
+    if let Some(given) = conn.given.get_mut(&id) {
+        given.fate = Some(fate);
+    }
+    Ok(())
+}
+
+/// These fates say that it never left.
+fn never_left(conn: &Conn, given: &Given, id: DatagramId, fate: Fate, local: Instant) -> Verdict {
+    hold!(
+        given.left.is_none(),
+        "fate-never-left",
+        "{id:?}: {fate:?}, and it left as {:?}",
+        given.left
+    );
+    let age = conn.config.as_ref().map(|config| config.send_queue.age);
+    let waited = local.saturating_since(given.at);
+    let expired = age.is_none_or(|age| age.is_some_and(|age| waited > age));
+    hold!(
+        fate != Fate::Expired || expired,
+        "fate-expired",
+        "{id:?} expired after {waited}, and may wait {age:?}"
+    );
+    Ok(())
+}
+
+/// The others say that it left.
+fn left(
+    books: &Books,
+    conn: &Conn,
+    (id, given): (DatagramId, &Given),
+    fate: Fate,
+    honest: bool,
+) -> Verdict {
+    let left = given.left.and_then(|seq| conn.out.get(seq));
+    let Some(left) = left else {
+        hold!(false, "fate-left", "{id:?}: {fate:?}, and it never left");
+        return Ok(());
+    };
+    let departed = books.packets.get(&left.no);
+    let arrived = departed.is_none_or(|departed| departed.arrived);
+    let marked = departed.is_none_or(|departed| departed.arrived_marked);
+    let arrives = matches!(
+        fate,
+        Fate::Acknowledged | Fate::Marked | Fate::Dropped { .. }
+    );
+    hold!(
+        !honest || !arrives || arrived,
+        "fate-arrived",
+        "{id:?}: {fate:?}, and it never arrived"
+    );
+    hold!(
+        !honest || fate != Fate::Marked || marked,
+        "fate-marked",
+        "{id:?} was never marked"
+    );
+    // What a report named as received has arrived; it cannot be lost any more.
+    hold!(
+        !honest || fate != Fate::Lost || !left.acked,
+        "fate-lost",
+        "{id:?} is lost, and a report has said that it arrived"
+    );
+    Ok(())
+}
+
+/// Where fates are reported, each datagram has its own before the connection is over.
+fn all_told(conn: &Conn) -> Verdict {
+    if conn.config.as_ref().is_none_or(|c| !c.report_fates) {
+        return Ok(());
+    }
+    let untold = conn.given.iter().find(|(_, given)| given.fate.is_none());
+    hold!(
+        untold.is_none(),
+        "fate-told",
+        "the connection is over, and nothing was told of {untold:?}"
+    );
+    Ok(())
+}
+
+/// A step is over: losses had a ground (RFC 4341, 5).
+pub(crate) fn see(books: &Books, key: Key, stats: &Stats) -> Verdict {
+    let Some(conn) = books.conn(key) else {
+        return Ok(());
+    };
+    let before = conn.last.as_ref().map(|(_, stats, _)| stats);
+    let timeouts = before.map_or(0, |stats| stats.gauges.timeouts);
+    if stats.gauges.timeouts != timeouts || !books.is_honest(key) || conn.asked.anew {
+        return Ok(());
+    }
+    for &id in &conn.step_losses {
+        let seq = conn.given.get(&id).and_then(|given| given.left);
+        let later = seq.map_or(NUMDUPACK, |seq| conn.pipe.acked_after(conn.out.place(seq)));
+        hold!(
+            later >= NUMDUPACK,
+            "fate-lost-early",
+            "{id:?} is lost, and {later} later packets have arrived"
+        );
+    }
+    Ok(())
+}

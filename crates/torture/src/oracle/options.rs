@@ -1,0 +1,225 @@
+//! What the packets of an endpoint say, option by option (RFC 4340, sections 5.8 to 13). Hard, but where a
+//! liar may have been believed.
+
+use fairwire_units::Duration;
+use fairwire_wire::{DccpOption, Packet, PacketType, Seq, SeqNo, option_type};
+
+use super::books::{Books, Conn, Key};
+use super::{Verdict, vectors};
+
+/// The unit of Elapsed Time and of Timestamp Echo (RFC 4340, 13.2 and 13.3).
+const TICK: Duration = Duration::from_micros(10);
+
+/// Options that have no place on Data (RFC 4340, 5.8, the column "DCCP-Data?"). Those of a receiving
+/// CCID ride on acknowledgements (RFC 4342, 8).
+const NOT_ON_DATA: [u8; 12] = [
+    option_type::MANDATORY,
+    option_type::CHANGE_L,
+    option_type::CONFIRM_L,
+    option_type::CHANGE_R,
+    option_type::CONFIRM_R,
+    option_type::INIT_COOKIE,
+    option_type::ACK_VECTOR_0,
+    option_type::ACK_VECTOR_1,
+    option_type::DATA_DROPPED,
+    option_type::ELAPSED_TIME,
+    option_type::LOSS_INTERVALS,
+    option_type::RECEIVE_RATE,
+];
+
+/// A packet leaves with number `seq`.
+pub(crate) fn check(books: &Books, key: Key, packet: &Packet<'_>, seq: Seq) -> Verdict {
+    let Some(conn) = books.conn(key) else {
+        return Ok(());
+    };
+    let honest = books.is_honest(key);
+    let packet_type = packet.packet_type();
+    let gsr = conn.last.as_ref().map(|(.., seen)| seen.gsr);
+    let ack = packet.ack().map(|ack| match ack {
+        SeqNo::Long(ack) => ack,
+        SeqNo::Short(_) => super::packet::whole(ack, newest(conn).or(gsr).or(conn.newest_came)),
+    });
+    if let Some(ack) = ack {
+        acknowledges(conn, packet_type, ack, honest)?;
+    }
+    quiet(conn, packet)?;
+    let mut last = None;
+    for raw in packet.options {
+        last = Some(raw.option_type);
+        hold!(
+            packet_type != PacketType::Data || !NOT_ON_DATA.contains(&raw.option_type),
+            "option-on-data",
+            "{seq:?} is Data, with option {}",
+            raw.option_type
+        );
+        let option = DccpOption::decode(raw);
+        hold!(
+            option.is_ok(),
+            "option-form",
+            "{seq:?} has an option {} that is wrong: {option:?}",
+            raw.option_type
+        );
+        if let Ok(option) = option {
+            says(books, conn, option, ack)?;
+        }
+    }
+    // RFC 4340, 5.8.2: it speaks of the option behind it.
+    hold!(
+        last != Some(option_type::MANDATORY),
+        "option-mandatory",
+        "{seq:?} ends with Mandatory"
+    );
+    if let Some(ack) = ack {
+        vectors::check(conn, packet, ack, honest)?;
+    }
+    Ok(())
+}
+
+/// The greatest number of the peer's that may have counted, in this step.
+fn newest(conn: &Conn) -> Option<Seq> {
+    conn.expected
+        .gsr
+        .as_ref()
+        .and_then(|all| all.last().copied())
+}
+
+/// RFC 4340, 7.4: an acknowledgement names the greatest number received; Sync and `SyncAck` name what
+/// they ask about and answer (5.7).
+fn acknowledges(conn: &Conn, packet_type: PacketType, ack: Seq, honest: bool) -> Verdict {
+    let known = conn.arrivals.get(&ack.get());
+    match packet_type {
+        // RFC 4340, 8.1.1: in REQUEST there is nothing to acknowledge.
+        PacketType::Reset => {
+            let nothing = ack == Seq::ZERO && !conn.got.response;
+            hold!(
+                known.is_some() || nothing || conn.arrivals.is_empty(),
+                "ack-received",
+                "a Reset acknowledges {ack:?}, which never came"
+            );
+        }
+        PacketType::Sync => hold!(
+            known.is_some(),
+            "ack-sync",
+            "a Sync asks about {ack:?}, which never came"
+        ),
+        PacketType::SyncAck => hold!(
+            known.is_some_and(|known| known.counts && known.packet_type == PacketType::Sync),
+            "ack-sync-ack",
+            "a SyncAck answers {ack:?}, which is no Sync that came"
+        ),
+        _ => {
+            hold!(
+                known.is_some_and(|known| known.counts),
+                "ack-received",
+                "{packet_type:?} acknowledges {ack:?}, which never came"
+            );
+            let may = conn.expected.gsr.clone();
+            let old = conn.last.as_ref().map(|(.., seen)| vec![seen.gsr]);
+            // While RESPOND is not seen, nothing tells.
+            if let Some(may) = may.or(old).filter(|_| honest) {
+                hold!(
+                    may.contains(&ack),
+                    "ack-greatest",
+                    "{packet_type:?} acknowledges {ack:?}, and {may:?} came last"
+                );
+            }
+        }
+    }
+    Ok(())
+}
+
+/// RFC 4340, 7.7: an NDP Count says how many packets without data went just before.
+fn quiet(conn: &Conn, packet: &Packet<'_>) -> Verdict {
+    let says = packet
+        .options
+        .iter()
+        .find_map(|raw| match DccpOption::decode(raw) {
+            Ok(DccpOption::NdpCount(count)) => Some(count),
+            _ => None,
+        });
+    let quiet = conn.out.quiet;
+    hold!(
+        says.is_none_or(|says| says == quiet),
+        "option-ndp",
+        "an NDP Count of {says:?} behind {quiet} packets without data"
+    );
+    // RFC 4340, 7.7.2: where it is agreed on, it may be left out behind a packet with data alone.
+    let agreed = conn
+        .last
+        .as_ref()
+        .is_some_and(|(.., seen)| seen.ndp_sent && conn.expected.arrivals == 0);
+    let handshake = matches!(
+        packet.packet_type(),
+        PacketType::Request | PacketType::Response
+    );
+    hold!(
+        !agreed || quiet == 0 || handshake || says.is_some(),
+        "option-ndp-missing",
+        "no NDP Count behind {quiet} packets without data"
+    );
+    Ok(())
+}
+
+/// What one option says.
+fn says(books: &Books, conn: &Conn, option: DccpOption<'_>, ack: Option<Seq>) -> Verdict {
+    let age_of = |since: fairwire_units::Instant| books.local.saturating_since(since) + TICK;
+    let told = |ticks: u32| TICK * u64::from(ticks);
+    match option {
+        // RFC 4340, 13.2: since the acknowledged packet came.
+        DccpOption::ElapsedTime(ticks) => {
+            let came = ack.and_then(|ack| conn.arrivals.get(&ack.get()));
+            hold!(
+                came.is_some_and(|came| told(ticks) <= age_of(came.at)),
+                "option-elapsed",
+                "Elapsed Time says {}, and {ack:?} came at {:?}",
+                told(ticks),
+                came.map(|came| came.at)
+            );
+        }
+        // RFC 4340, 13.3: of a Timestamp that came, since it came.
+        DccpOption::TimestampEcho { timestamp, elapsed } => {
+            let came = conn.timestamps.get(&timestamp);
+            let known = came.is_some_and(|&came| elapsed.is_none_or(|e| told(e) <= age_of(came)));
+            // What came before the connection was known was not read as closely.
+            hold!(
+                known || conn.last.is_none(),
+                "option-echo",
+                "Timestamp Echo of {timestamp} after {elapsed:?}, which came at {came:?}"
+            );
+        }
+        // RFC 4340, 6.6: no Confirm without a Change.
+        DccpOption::ConfirmL { feature, .. } => asked(conn, option_type::CHANGE_R, feature)?,
+        DccpOption::ConfirmR { feature, .. } => asked(conn, option_type::CHANGE_L, feature)?,
+        DccpOption::DataDropped(blocks) => {
+            let mut high = ack.unwrap_or(Seq::ZERO);
+            for block in blocks.iter() {
+                let low = high.sub(u64::from(block.run()) - 1);
+                let fine = !matches!(block, fairwire_wire::DropBlock::Dropped { .. })
+                    || (low.distance(high) < 256 && all_came(conn, low, high));
+                hold!(
+                    fine,
+                    "option-dropped",
+                    "data of {low:?} to {high:?} are reported dropped, and some never came"
+                );
+                high = low.prev();
+            }
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+/// Did a Change come that this Confirm answers?
+fn asked(conn: &Conn, change: u8, feature: u8) -> Verdict {
+    // What came before the connection was known was not read as closely.
+    hold!(
+        conn.changes.contains(&(change, feature)) || conn.last.is_none(),
+        "option-confirm",
+        "a Confirm of feature {feature} answers no Change"
+    );
+    Ok(())
+}
+
+fn all_came(conn: &Conn, low: Seq, high: Seq) -> bool {
+    (0..=low.distance(high)).all(|n| conn.took(low.add(n)).is_some())
+}

@@ -1,0 +1,195 @@
+//! CCID 2: flight, losses and the congestion window (RFC 4341, section 5), by books of the oracle's own.
+
+use std::collections::BTreeMap;
+
+use fairwire_proto::{Inspection, Law, Stats};
+use fairwire_units::Instant;
+
+use super::Verdict;
+use super::books::{Books, Conn, Key};
+
+/// RFC 4341, 5: a packet is lost when three later ones have arrived.
+const NUMDUPACK: usize = 3;
+
+/// What a window may be off by for the order in which fractions are added.
+const ROUNDING: f64 = 1e-6;
+
+/// The flight as a truthful peer's reports leave it. Packets stand where they stand among the numbers.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Pipe {
+    /// Data packets neither acknowledged nor lost, and when each left.
+    flight: BTreeMap<u64, Instant>,
+    /// The newest packets known to have arrived, newest first.
+    newest: Vec<u64>,
+    /// Reports that acknowledge what left before count for nothing.
+    since: u64,
+    /// A report came of which nobody can say whether it counted.
+    unsure: bool,
+    /// Data acknowledged, and the newest packet lost, in this step.
+    acked: u32,
+    lost: Option<Instant>,
+    /// When the window was cut last.
+    cut_at: Option<Instant>,
+}
+
+impl Pipe {
+    /// A packet left.
+    pub(crate) fn sent(&mut self, place: u64, is_data: bool, at: Instant) {
+        if is_data {
+            self.flight.insert(place, at);
+        }
+    }
+
+    /// Does a report count that acknowledges the packet at `place`?
+    pub(crate) fn hears(&self, place: u64) -> bool {
+        place >= self.since
+    }
+
+    /// A report that counts says that these packets have arrived, newest first, of which `news` was not
+    /// said before.
+    pub(crate) fn reported(&mut self, news: &[u64], unsure: bool) {
+        for &place in news {
+            self.acked += u32::from(self.flight.remove(&place).is_some());
+            self.newest.push(place);
+        }
+        self.unsure |= unsure && !news.is_empty();
+        self.newest.sort_unstable_by(|a, b| b.cmp(a));
+        self.newest.dedup();
+        self.newest.truncate(NUMDUPACK);
+        if let Some(&third) = self.newest.get(NUMDUPACK - 1) {
+            let kept = self.flight.split_off(&third);
+            let lost = std::mem::replace(&mut self.flight, kept);
+            self.lost = self.lost.max(lost.values().max().copied());
+        }
+    }
+
+    /// Packets later than `place` that are known to have arrived, counted up to three.
+    pub(crate) fn acked_after(&self, place: u64) -> usize {
+        self.newest.iter().filter(|&&acked| acked > place).count()
+    }
+
+    /// A retransmission timeout emptied the pipe, but for what left in this step (RFC 4341, 5).
+    fn time_out(&mut self, left_since: u32) {
+        while self.flight.len() > left_since as usize {
+            self.flight.pop_first();
+        }
+    }
+}
+
+/// A step is over.
+pub(crate) fn see(books: &mut Books, key: Key, stats: &Stats, seen: &Inspection) -> Verdict {
+    let (honest, local) = (books.is_honest(key), books.local);
+    let Some(conn) = books.conn_mut(key) else {
+        return Ok(());
+    };
+    let before = conn.last.as_ref().map(|(_, stats, _)| *stats);
+    let anew = conn.asked.anew
+        || before.is_some_and(|before| {
+            before.send_ccid.is_some() && before.send_ccid != stats.send_ccid
+        });
+    if anew || seen.state == "CLOSED" {
+        // RFC 4340, 10.5: as on a new connection. What was in flight is nobody's any more, and reports on
+        // what left before are not heard.
+        conn.pipe = Pipe {
+            unsure: conn.pipe.unsure || conn.out.data_in_step > 0,
+            since: conn
+                .out
+                .newest
+                .map_or(0, |newest| conn.out.place(newest) + 1),
+            ..Pipe::default()
+        };
+        return Ok(());
+    }
+    if stats.send_ccid != Some(2) {
+        conn.pipe.flight.clear();
+        return Ok(());
+    }
+    let timeouts = before.map_or(0, |before| before.gauges.timeouts);
+    let timed_out = stats.gauges.timeouts > timeouts;
+    if timed_out {
+        let left = conn.out.data_in_step;
+        conn.pipe.time_out(left);
+    }
+    within(conn, stats, seen)?;
+    if honest && !conn.pipe.unsure {
+        let ours = conn.pipe.flight.len();
+        hold!(
+            ours == seen.flight_packets as usize,
+            "pipe-flight",
+            "{} data packets are in flight, and {ours} by the reports that came",
+            seen.flight_packets
+        );
+    }
+    if let Some(before) = &before {
+        window(conn, before, stats, honest && !timed_out)?;
+    }
+    let cuts = before.map_or(0, |before| before.gauges.cuts);
+    if stats.gauges.cuts > cuts || timed_out {
+        conn.pipe.cut_at = Some(local);
+    }
+    conn.pipe.acked = 0;
+    conn.pipe.lost = None;
+    Ok(())
+}
+
+/// RFC 4341, 5: nothing leaves while the pipe holds cwnd packets; so after it left it holds one more than
+/// the largest whole number below cwnd at most.
+fn within(conn: &Conn, stats: &Stats, seen: &Inspection) -> Verdict {
+    hold!(
+        stats.flight_packets == seen.flight_packets,
+        "pipe-stats",
+        "{} data packets in flight, and {} in the statistics",
+        seen.flight_packets,
+        stats.flight_packets
+    );
+    let cwnd = seen.cwnd.unwrap_or(f64::INFINITY);
+    hold!(
+        conn.out.data_in_step == 0 || f64::from(seen.flight_packets) < cwnd + 1.0,
+        "pipe-window",
+        "{} data packets are in flight after one has left, and cwnd is {cwnd}",
+        seen.flight_packets
+    );
+    // RFC 4341, 5, and RFC 5681: a window is at least one packet.
+    let at_least_one = cwnd >= 1.0;
+    hold!(
+        at_least_one,
+        "pipe-window-least",
+        "the window is {cwnd} packets"
+    );
+    Ok(())
+}
+
+/// RFC 4341, 5: a window grows by one packet for each that is acknowledged, at most; and a loss that was not
+/// answered yet cuts it.
+fn window(conn: &Conn, before: &Stats, after: &Stats, honest: bool) -> Verdict {
+    let cwnd = |stats: &Stats| stats.gauges.cwnd_packets;
+    let (Some(old), Some(new)) = (cwnd(before), cwnd(after)) else {
+        return Ok(());
+    };
+    let acked = after.acknowledged.saturating_sub(before.acknowledged) as f64;
+    let within = new <= old + acked + ROUNDING;
+    hold!(
+        within,
+        "pipe-growth",
+        "the window grew from {old} to {new} for {acked} acknowledged packets"
+    );
+    let cut = after.gauges.cuts > before.gauges.cuts;
+    let fresh = conn
+        .pipe
+        .lost
+        .is_some_and(|lost| conn.pipe.cut_at.is_none_or(|cut| lost > cut));
+    if honest && fresh && !conn.pipe.unsure {
+        hold!(cut, "pipe-cut", "packets are lost, and {old} became {new}");
+    }
+    let law = conn.config.as_ref().map(|config| config.ccid2.law);
+    if cut && law == Some(Law::NewReno) {
+        // RFC 4341, 5: halved, and never below one packet; RFC 5681's ssthresh has two.
+        let halved = new <= (old / 2.0).max(2.0) + acked + ROUNDING;
+        hold!(
+            halved,
+            "pipe-half",
+            "a cut took the window from {old} to {new}"
+        );
+    }
+    Ok(())
+}

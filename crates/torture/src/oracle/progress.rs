@@ -1,0 +1,79 @@
+//! What must happen once the network delivers everything again.
+
+use fairwire_units::{Duration, Instant};
+
+use super::books::{Books, Conn, Key};
+use super::{Verdict, states};
+
+/// How long a connection may need to go on: TCP's timer backs off to a minute (RFC 6298, 2.4), and so does
+/// TFRC's slowest rate, a packet in 64 seconds (RFC 5348, 4.3: `t_mbi`); twice that.
+const PATIENCE: Duration = Duration::from_secs(128);
+
+/// The network is well from now on.
+pub(crate) fn healed(books: &mut Books) {
+    books.healed = Some(books.now);
+    for conn in books.conns.values_mut() {
+        conn.at_healing = Some(conn.out.data);
+    }
+}
+
+/// The run is over.
+pub(crate) fn ended(books: &Books) -> Verdict {
+    let Some(healed) = books.healed else {
+        return Ok(());
+    };
+    let waited = books.now.saturating_since(healed);
+    let keys: Vec<Key> = books.conns.keys().copied().collect();
+    for key in keys.into_iter().filter(|&key| books.is_alive(key)) {
+        let Some(conn) = books.conn(key) else {
+            continue;
+        };
+        let Some(state) = conn.state().filter(|_| !conn.is_over()) else {
+            continue;
+        };
+        let host = books.hosts.get(&key.0);
+        let local = host.map_or(books.now, |host| host.clock(books.now));
+        states::lasts(conn, state, local)?;
+        if state == "OPEN" && books.is_honest(key) && waited >= PATIENCE {
+            goes_on(conn)?;
+            agrees(books, conn, local)?;
+        }
+    }
+    Ok(())
+}
+
+/// Data that wait go on.
+fn goes_on(conn: &Conn) -> Verdict {
+    let Some((_, stats, seen)) = &conn.last else {
+        return Ok(());
+    };
+    let moved = conn.at_healing.is_none_or(|before| conn.out.data > before);
+    hold!(
+        stats.queued_packets == 0 || moved || !seen.may_send,
+        "progress-data",
+        "{:?}: {} datagrams wait, and none left since the network healed",
+        conn.key,
+        stats.queued_packets
+    );
+    Ok(())
+}
+
+/// A connection whose peer is gone learns of it by keep-alive and silence (`Config::keep_alive`).
+fn agrees(books: &Books, conn: &Conn, local: Instant) -> Verdict {
+    let (Some(config), Some(peer)) = (&conn.config, conn.peer) else {
+        return Ok(());
+    };
+    let Some(keep_alive) = config.keep_alive else {
+        return Ok(()); // Without it a connection that only receives stays.
+    };
+    let gone = !books.is_alive(peer) || books.conn(peer).is_some_and(Conn::is_over);
+    let heard = conn.got.valid_at.unwrap_or(conn.began);
+    let silent = local.saturating_since(heard);
+    hold!(
+        !gone || silent <= keep_alive + config.idle_timeout + Duration::from_secs(2),
+        "progress-agree",
+        "{:?} is open, and its peer has been silent for {silent}",
+        conn.key
+    );
+    Ok(())
+}

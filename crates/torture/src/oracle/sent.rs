@@ -1,0 +1,338 @@
+//! What an endpoint sends: each packet whole, numbered without a gap, within the MTU, with data that its
+//! application gave. Hard: nobody else has a part in it.
+
+use fairwire_proto::{DatagramId, Encapsulation, Transmit};
+use fairwire_units::Ecn;
+use fairwire_wire::{Packet, PacketType, Seq, SeqNo};
+
+use super::books::{Books, Conn, Departed, Key, Left};
+use super::packet::{Digest, bytes, checksum_holds, is_data, whole};
+use super::{Verdict, options, types};
+use crate::seen::PacketNo;
+
+/// Numbers that may be passed over in a row: each is drawn by itself, at most one in eight, so seven in a
+/// row are one case in two million; sixteen leave room for an endpoint that draws badly.
+const SKIPPED_IN_A_ROW: u64 = 16;
+
+/// RFC 4342, 9, leaves it to the sender which numbers nobody gets; `Config::check_feedback` promises
+/// none among the first 256.
+const NEVER_SKIPPED: u64 = 256;
+
+/// `Config::check_feedback` passes one number in eight over at most; twice that and some for chance.
+const SKIPPED_ONE_IN: u64 = 4;
+
+/// RFC 4340, 7.5.4: Syncs that answer invalid packets are limited, here to eight a second; probes of the
+/// MTU and keep-alives have as much each. Each limit may be met at both ends of a second.
+const SYNCS_PER_S: usize = 27;
+
+/// RFC 4340, 5.7: so are `SyncAck`s, here to 24 a second with as many at once.
+const SYNC_ACKS_PER_S: usize = 49;
+
+/// A packet left.
+pub(crate) fn see(
+    books: &mut Books,
+    host: usize,
+    no: PacketNo,
+    head: &[u8],
+    transmit: &Transmit,
+) -> Verdict {
+    let packet = well_formed(head, transmit)?;
+    let Some(id) = transmit.connection else {
+        return stateless(books, no, &packet);
+    };
+    let local = books.local;
+    let conn = books.conn_of(host, id);
+    let (key, ports) = (conn.key, packet.ports);
+    let flow = (
+        transmit.path.local,
+        transmit.path.remote,
+        ports.source,
+        ports.destination,
+    );
+    hold!(
+        conn.flow
+            .is_none_or(|old| (old.2, old.3) == (flow.2, flow.3)),
+        "sent-ports",
+        "{id:?} sends on ports {} to {}, and had {:?}",
+        ports.source,
+        ports.destination,
+        conn.flow
+    );
+    let packet_type = packet.packet_type();
+    if conn.flow.is_none() {
+        conn.is_server = packet_type != PacketType::Request;
+    }
+    conn.flow = Some(flow);
+    if packet_type != PacketType::Listen {
+        learn_config(books, key, ports.source);
+        books.claim(key, flow);
+    }
+    let Some(conn) = books.conn_mut(key) else {
+        return Ok(());
+    };
+    types::check(conn, packet_type)?;
+    if packet_type == PacketType::Listen {
+        conn.out.listens += 1;
+        conn.out.count += 1;
+        return Ok(());
+    }
+    let seq = number(conn, &packet)?;
+    data(conn, &packet, seq, transmit)?;
+    size(conn, head.len(), transmit)?;
+    limits(conn, packet_type, local)?;
+    options::check(books, key, &packet, seq)?;
+    note(books, key, no, (&packet, seq), transmit);
+    Ok(())
+}
+
+/// The packet can be read as it stands, and its checksum holds (RFC 4340, sections 5 and 9.1).
+fn well_formed<'a>(head: &'a [u8], transmit: &Transmit) -> Result<Packet<'a>, super::Violation> {
+    let payload = &*bytes(&transmit.payload);
+    let decoded = Packet::decode_head(head, transmit.payload.len());
+    hold!(decoded.is_ok(), "sent-form", "{decoded:?}");
+    let packet = decoded.map_err(|error| super::Violation {
+        invariant: "sent-form",
+        text: error.to_string(),
+    })?;
+    hold!(
+        packet.data_offset == head.len(),
+        "sent-form",
+        "a head of {} bytes says that {} belong to it",
+        head.len(),
+        packet.data_offset
+    );
+    if transmit.path.encapsulation == Encapsulation::Udp {
+        // RFC 6773, 3.3: ours is zero.
+        hold!(packet.checksum == 0, "sent-checksum", "not zero in UDP");
+    } else {
+        // The pseudo-header sums alike from both sides.
+        let holds = checksum_holds(&packet, &transmit.path, (head, payload));
+        hold!(holds, "sent-checksum", "{:04x}", packet.checksum);
+    }
+    Ok(packet)
+}
+
+/// An answer to a packet of no connection (RFC 4340, 8.1.3, 8.1.4 and 8.3.1).
+fn stateless(books: &mut Books, no: PacketNo, packet: &Packet<'_>) -> Verdict {
+    let packet_type = packet.packet_type();
+    hold!(
+        matches!(packet_type, PacketType::Reset | PacketType::Response),
+        "sent-stateless-type",
+        "{packet_type:?} belongs to no connection"
+    );
+    books.packets.insert(
+        no,
+        Departed {
+            sender: None,
+            arrived: false,
+            arrived_marked: false,
+        },
+    );
+    Ok(())
+}
+
+/// A server's connection has the configuration of the listener at its port.
+fn learn_config(books: &mut Books, key: Key, port: u16) {
+    let host = books.host_mut(key.0);
+    let config = host.listeners.get(&port).cloned();
+    if let Some(conn) = books.conn_mut(key)
+        && conn.config.is_none()
+    {
+        conn.config = config;
+    }
+}
+
+/// RFC 4340, 7.1: numbers rise by one for every packet. Exception: those passed over to see whether the
+/// peer claims to have received them (RFC 4342, 9), where the configuration asks for it.
+fn number(conn: &mut Conn, packet: &Packet<'_>) -> Result<Seq, super::Violation> {
+    let seq = whole(packet.seq, conn.out.newest.map(Seq::next));
+    if let SeqNo::Short(_) = packet.seq {
+        // RFC 4340, 7.6.1: only once both ends have agreed.
+        let agreed = conn.last.as_ref().is_none_or(|(.., seen)| seen.short_sent);
+        hold!(
+            agreed || conn.expected.arrivals > 0,
+            "sent-short-number",
+            "{:?} has a number of 24 bits, which was not agreed on",
+            packet.packet_type()
+        );
+    }
+    let Some(newest) = conn.out.newest else {
+        conn.out.first = Some(seq);
+        conn.out.newest = Some(seq);
+        return Ok(seq);
+    };
+    let skipped = newest.next().distance(seq);
+    hold!(
+        skipped <= SKIPPED_IN_A_ROW,
+        "sent-number",
+        "{seq:?} follows {newest:?}"
+    );
+    if skipped > 0 {
+        let checks = conn
+            .config
+            .as_ref()
+            .is_none_or(|config| config.check_feedback || config.ecn_nonce);
+        hold!(checks, "sent-number", "{seq:?} follows {newest:?}");
+        conn.out.skipped += skipped;
+        conn.out.quiet = 0;
+        let all = conn.out.place(seq);
+        hold!(
+            all >= NEVER_SKIPPED && conn.out.skipped <= 16 + all / SKIPPED_ONE_IN,
+            "sent-skips",
+            "{} of {all} numbers were passed over",
+            conn.out.skipped
+        );
+    }
+    conn.out.newest = Some(seq);
+    Ok(seq)
+}
+
+/// Data packets, and no others, carry a datagram: one that was given, as it was given, once, in the order
+/// given (RFC 4340, 5.4; `Endpoint::send`).
+fn data(conn: &mut Conn, packet: &Packet<'_>, seq: Seq, transmit: &Transmit) -> Verdict {
+    let packet_type = packet.packet_type();
+    hold!(
+        is_data(packet_type) == transmit.id.is_some(),
+        "sent-data",
+        "{packet_type:?} with {:?}",
+        transmit.id
+    );
+    // RFC 4340, 5.7: Syncs may be padded, as probes of the path MTU are (RFC 8899).
+    let padded = matches!(packet_type, PacketType::Sync);
+    let Some(id) = transmit.id else {
+        hold!(
+            padded || transmit.payload.is_empty(),
+            "sent-data",
+            "{packet_type:?} carries {} bytes",
+            transmit.payload.len()
+        );
+        return ecn(conn, false, transmit.ecn);
+    };
+    let order = conn.out.newest_id;
+    hold!(
+        order.is_none_or(|newest| newest < id),
+        "sent-order",
+        "{id:?} leaves after {order:?}"
+    );
+    conn.out.newest_id = Some(id);
+    let Some(given) = conn.given.get_mut(&id) else {
+        hold!(false, "sent-data", "{id:?} leaves and was never given");
+        return Ok(());
+    };
+    hold!(
+        given.fate.is_none(),
+        "fate-never-left",
+        "{id:?} leaves after its fate {:?}",
+        given.fate
+    );
+    hold!(
+        given.digest == Digest::of(&bytes(&transmit.payload)),
+        "sent-data",
+        "{id:?} leaves with other bytes than it was given with"
+    );
+    given.left = Some(seq);
+    ecn(conn, true, transmit.ecn)
+}
+
+/// RFC 4341, 3, and RFC 4342, 3: data are ECN-capable, where that is configured. What is not data is sent
+/// without ECT here. RFC 8311: ECT(1) is for the nonce alone, which is an option.
+fn ecn(conn: &Conn, is_data: bool, ecn: Ecn) -> Verdict {
+    let config = conn.config.as_ref();
+    let (may, nonce) = config.map_or((true, true), |c| (c.ecn, c.ecn_nonce));
+    let fits = match ecn {
+        Ecn::NotEct => true,
+        Ecn::Ect0 => is_data && may,
+        Ecn::Ect1 => is_data && may && nonce,
+        Ecn::Ce => false,
+    };
+    hold!(fits, "sent-ecn", "{ecn:?} on a packet with data: {is_data}");
+    Ok(())
+}
+
+/// RFC 4340, 14: nothing that must not be fragmented exceeds the MTU of the first hop.
+fn size(conn: &Conn, head: usize, transmit: &Transmit) -> Verdict {
+    let path = &transmit.path;
+    let ip = if path.local.is_ipv4() { 20 } else { 40 };
+    let udp = match path.encapsulation {
+        Encapsulation::Native => 0,
+        Encapsulation::Udp => 8,
+    };
+    let all = ip + udp + head + transmit.payload.len();
+    let most = conn.config.as_ref().map(|config| config.path_mtu);
+    hold!(
+        most.is_none_or(|most| all <= usize::from(most)),
+        "sent-size",
+        "{all} bytes on a path of {most:?}"
+    );
+    Ok(())
+}
+
+/// RFC 4340, 5.7 and 7.5.4: Syncs and their answers are limited in time.
+fn limits(conn: &mut Conn, packet_type: PacketType, local: fairwire_units::Instant) -> Verdict {
+    let (which, most) = match packet_type {
+        PacketType::Sync => (0, SYNCS_PER_S),
+        PacketType::SyncAck => (1, SYNC_ACKS_PER_S),
+        _ => return Ok(()),
+    };
+    let second = fairwire_units::Duration::from_secs(1);
+    let left = &mut conn.out.syncs[which];
+    left.retain(|&at| local.saturating_since(at) < second);
+    left.push(local);
+    hold!(
+        left.len() <= most,
+        "sent-sync-limit",
+        "{} of type {packet_type:?} within a second",
+        left.len()
+    );
+    Ok(())
+}
+
+/// Enters a packet into the books.
+fn note(
+    books: &mut Books,
+    key: Key,
+    no: PacketNo,
+    (packet, seq): (&Packet<'_>, Seq),
+    transmit: &Transmit,
+) {
+    let at = books.local;
+    let departed = Departed {
+        sender: Some(key),
+        arrived: false,
+        arrived_marked: false,
+    };
+    books.packets.insert(no, departed);
+    let Some(conn) = books.conn_mut(key) else {
+        return;
+    };
+    let packet_type = packet.packet_type();
+    let out = &mut conn.out;
+    out.count += 1;
+    if transmit.id.is_some() {
+        out.data += 1;
+        out.data_in_step += 1;
+        out.bytes += transmit.payload.len() as u64;
+    }
+    // RFC 4340, 7.7: Request and Response count as data packets.
+    out.quiet = if packet_type.carries_data() {
+        0
+    } else {
+        out.quiet + 1
+    };
+    if matches!(packet_type, PacketType::Close | PacketType::CloseReq) {
+        out.closing.get_or_insert((packet_type, at));
+    }
+    if let fairwire_wire::Kind::Reset { code, data, .. } = packet.kind {
+        out.reset = Some((code, data));
+    }
+    let left = Left {
+        no,
+        packet_type,
+        acked: false,
+    };
+    let place = out.place(seq);
+    out.packets.insert(place, left);
+    let id: Option<DatagramId> = transmit.id;
+    conn.pipe.sent(place, id.is_some(), at);
+    conn.rates.sent(at, id.map(|_| transmit.payload.len()));
+}

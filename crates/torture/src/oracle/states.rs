@@ -1,0 +1,255 @@
+//! The state machine (RFC 4340, section 8.4, and RFC 5596, section 2.2) and the events that tell of it.
+
+use fairwire_proto::{CloseReason, Config, ConnectionId, Event, Inspection};
+use fairwire_units::{Duration, Instant};
+use fairwire_wire::{PacketType, ResetCode};
+
+use super::Verdict;
+use super::books::{Books, Conn, Key};
+
+/// RFC 4340, 8.1.3 and 8.1.5: a handshake is given up after four maximum segment lifetimes.
+const FOUR_MSL: Duration = Duration::from_secs(480);
+
+/// What a timer may be late: the world rounds clocks that run wrong to the next moment.
+const LATE: Duration = Duration::from_secs(1);
+
+/// What a clock that runs wrong may make a time seem shorter, by rounding.
+const ROUNDING: Duration = Duration::from_millis(1);
+
+/// A step is over.
+pub(crate) fn see(books: &Books, key: Key, seen: &Inspection) -> Verdict {
+    let Some(conn) = books.conn(key) else {
+        return Ok(());
+    };
+    if let Some(before) = conn.state() {
+        hold!(
+            may_follow(conn, before, seen.state),
+            "state-change",
+            "{} follows {before} after {:?}, asked to end: {:?}",
+            seen.state,
+            conn.step_types,
+            conn.asked.end
+        );
+    }
+    hold!(
+        seen.is_server == conn.is_server,
+        "state-role",
+        "the role changed"
+    );
+    timed(conn, seen)?;
+    lasts(conn, seen.state, books.local)?;
+    // Told when it happens: `Event::Closed` is the last event of a connection.
+    let closed = conn.heard.closed;
+    hold!(
+        closed.is_none() || seen.state == "CLOSED",
+        "state-closed",
+        "{} although it was told that it is over",
+        seen.state
+    );
+    if let (Some(CloseReason::PeerError { code, data }), Some(reset)) = (closed, conn.out.reset) {
+        hold!(
+            reset == (code, data),
+            "state-peer-error",
+            "we told the peer {reset:?}, and the application {code:?}"
+        );
+    }
+    Ok(())
+}
+
+/// May `after` follow `before`, in one step or several of one instant?
+fn may_follow(conn: &Conn, before: &str, after: &str) -> bool {
+    use PacketType::{CloseReq, Request, Reset, Response, Sync};
+    let came = |types: &[PacketType]| conn.step_types.iter().any(|came| types.contains(came));
+    let came_else = |types: &[PacketType]| conn.step_types.iter().any(|came| !types.contains(came));
+    let asked = conn.asked.end.is_some();
+    if before == after || after == "CLOSED" {
+        return true; // Why, the reason tells.
+    }
+    match (before, after) {
+        // RFC 4340, 8.5, steps 4 and 10.
+        ("REQUEST", "PARTOPEN") => came(&[Response]),
+        ("REQUEST", "OPEN") => came(&[Response]) && came_else(&[Response, Sync, Reset]),
+        ("REQUEST", "CLOSING") => came(&[Response]) && (asked || came(&[CloseReq])),
+        // Step 12. RFC 4340, 8.1.5: no Response, Reset or Sync.
+        ("PARTOPEN", "OPEN") => came_else(&[Response, Sync, Reset]),
+        ("PARTOPEN" | "OPEN", "CLOSING") => {
+            !conn.is_server && (asked || came(&[CloseReq]) || conn.got.close_req)
+        }
+        // RFC 5596, 2.2.2.
+        ("INVITED", "LISTEN1") => true,
+        ("INVITED" | "LISTEN1", "RESPOND") => came(&[Request]),
+        ("INVITED" | "LISTEN1", "OPEN") => came(&[Request]) && came_else(&[Request]),
+        // Step 11.
+        ("RESPOND", "OPEN") => came_else(&[Request]),
+        ("RESPOND", "CLOSEREQ") => asked && came_else(&[Request]),
+        // RFC 4340, 8.3.
+        ("OPEN", "CLOSEREQ") => conn.is_server && asked,
+        _ => false,
+    }
+}
+
+/// Every state but an open one without keep-alive has a timer, so that none lasts for ever.
+fn timed(conn: &Conn, seen: &Inspection) -> Verdict {
+    let keeps_alive = conn
+        .config
+        .as_ref()
+        .is_some_and(|config| config.keep_alive.is_some());
+    let rests = seen.state == "CLOSED" || (seen.state == "OPEN" && !keeps_alive);
+    hold!(
+        rests || seen.wakes_at.is_some(),
+        "state-timer",
+        "no timer runs in {}",
+        seen.state
+    );
+    Ok(())
+}
+
+/// No state but OPEN lasts longer than its timers let it.
+pub(crate) fn lasts(conn: &Conn, state: &str, local: Instant) -> Verdict {
+    let (Some(config), Some(before)) = (&conn.config, conn.state()) else {
+        return Ok(());
+    };
+    let most = match state {
+        "REQUEST" | "INVITED" | "LISTEN1" => config.connect_timeout,
+        "RESPOND" | "PARTOPEN" => FOUR_MSL,
+        // `Config::linger`: 14 round trips if that is longer, but no longer than the idle timeout.
+        "CLOSEREQ" | "CLOSING" => config.linger.max(config.idle_timeout),
+        _ => return Ok(()),
+    };
+    let lasted = local.saturating_since(conn.state_since);
+    hold!(
+        before != state || lasted <= most + LATE,
+        "state-lasts",
+        "{state} lasts {lasted}, and {most} are the most"
+    );
+    Ok(())
+}
+
+/// The endpoint reported an event.
+pub(crate) fn see_event(
+    books: &mut Books,
+    host: usize,
+    id: ConnectionId,
+    event: &Event,
+) -> Verdict {
+    if let Event::Accepted { .. } = event {
+        let conn = books.conn_of(host, id);
+        hold!(
+            conn.is_server && !conn.is_invited && conn.got.beyond_respond(),
+            "event-accepted",
+            "{id:?} is accepted, and its client has not gone on"
+        );
+        hold!(!conn.heard.open, "event-once", "{id:?} is accepted twice");
+        conn.heard.open = true;
+        return Ok(());
+    }
+    let Some(key) = books.key(host, id) else {
+        hold!(false, "event-known", "{event:?} of {id:?}, which is nobody");
+        return Ok(());
+    };
+    let honest = books.is_honest(key);
+    let local = books.local;
+    let icmp = !books.host_mut(host).icmp.is_empty();
+    let Some(conn) = books.conn_mut(key) else {
+        return Ok(());
+    };
+    let (over, released) = (conn.heard.closed.is_some(), conn.heard.released);
+    hold!(
+        !over && !released,
+        "event-after-end",
+        "{event:?} of {id:?} after its end"
+    );
+    match event {
+        Event::Connected => {
+            let grounds = conn.got.response || (conn.is_invited && conn.got.packets > 0);
+            hold!(
+                !conn.heard.open && grounds,
+                "event-connected",
+                "{id:?} is connected: twice, or without an answer"
+            );
+            conn.heard.open = true;
+        }
+        Event::Closed { reason } => {
+            grounds(conn, *reason, local, icmp)?;
+            told_honestly(conn, *reason, honest)?;
+            conn.heard.closed = Some(*reason);
+        }
+        // Of what is queued while it connects there may be news.
+        Event::Fate { .. } | Event::Writable | Event::PathMtu { .. } => {}
+        _ => hold!(
+            conn.heard.open,
+            "event-before-open",
+            "{event:?} of {id:?} before it is open"
+        ),
+    }
+    Ok(())
+}
+
+/// Is there a ground for this reason?
+fn grounds(conn: &Conn, reason: CloseReason, local: Instant, icmp: bool) -> Verdict {
+    let resets = |wanted: &dyn Fn(ResetCode, [u8; 3]) -> bool| {
+        let mut all = conn.arrivals.values().filter(|arrival| arrival.counts);
+        all.any(|arrival| arrival.reset.is_some_and(|(code, data)| wanted(code, data)))
+    };
+    let asked = conn.asked.end.is_some();
+    let is_grounded = match reason {
+        // RFC 4340, 8.3. A repeated Close may find the peer gone (8.3.1: No Connection).
+        CloseReason::Closed => {
+            conn.got.close
+                || resets(&|code, _| code == ResetCode::Closed)
+                || (conn.out.closing.is_some()
+                    && resets(&|code, _| code == ResetCode::NoConnection))
+        }
+        CloseReason::Reset { code, data } => {
+            resets(&|came, with| came.effective() == code && with == data)
+        }
+        CloseReason::ConnectTimeout => {
+            let most = conn.config.as_ref().map(|config| config.connect_timeout);
+            let waited = local.saturating_since(conn.began);
+            !conn.heard.open && most.is_none_or(|most| waited + ROUNDING >= most)
+        }
+        CloseReason::IdleTimeout => {
+            let idle = conn
+                .config
+                .as_ref()
+                .map(|config: &Config| config.idle_timeout);
+            let heard = conn.got.valid_at.unwrap_or(conn.began);
+            let silent = local.saturating_since(heard.max(conn.began));
+            idle.is_none_or(|idle| silent + ROUNDING >= idle.min(FOUR_MSL))
+        }
+        CloseReason::CloseTimeout => asked || conn.got.close_req,
+        CloseReason::Unreachable { .. } => icmp,
+        CloseReason::Aborted => asked,
+        CloseReason::Echoed => !conn.is_server && !conn.heard.open,
+        // What the peer sent was wrong; the Reset that leaves is compared with it.
+        _ => true,
+    };
+    hold!(
+        is_grounded,
+        "closed-reason",
+        "{reason:?} without a ground for it"
+    );
+    Ok(())
+}
+
+/// Between two ends that tell the truth nobody is accused.
+fn told_honestly(conn: &Conn, reason: CloseReason, honest: bool) -> Verdict {
+    // A path that rewrites ECN fields makes an honest peer look like a liar (`Config::ecn_nonce`).
+    let nonce = conn.config.as_ref().is_none_or(|config| config.ecn_nonce);
+    // A feature that one end needs and the other refuses ends a connection of two honest ends with a
+    // Mandatory Error (RFC 4340, 6.6.9), and so may a CCID change that came too soon.
+    let accused = match reason {
+        CloseReason::PeerError { code, .. } | CloseReason::Reset { code, .. } => match code {
+            ResetCode::AggressionPenalty => !nonce,
+            ResetCode::OptionError => true,
+            _ => false,
+        },
+        _ => false,
+    };
+    hold!(
+        !honest || !accused,
+        "closed-accused",
+        "{reason:?}, and both ends were honest"
+    );
+    Ok(())
+}

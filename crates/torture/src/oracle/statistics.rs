@@ -1,0 +1,126 @@
+//! An endpoint's counters agree with the books (`Stats`), and its queues with their limits. Hard.
+
+use fairwire_proto::{Inspection, Stats};
+
+use super::Verdict;
+use super::books::{Books, Conn, Key};
+
+/// A step is over.
+pub(crate) fn see(books: &Books, key: Key, stats: &Stats, seen: &Inspection) -> Verdict {
+    let Some(conn) = books.conn(key) else {
+        return Ok(());
+    };
+    sent(conn, stats)?;
+    received(conn, stats)?;
+    if let Some((_, before, _)) = &conn.last {
+        rise(before, stats)?;
+    }
+    queues(conn, stats, seen)
+}
+
+fn sent(conn: &Conn, stats: &Stats) -> Verdict {
+    let out = &conn.out;
+    let ours = (out.count, out.data, out.bytes);
+    let theirs = (stats.packets_sent, stats.data_sent, stats.bytes_sent);
+    hold!(
+        ours == theirs,
+        "stats-sent",
+        "packets, data packets and bytes sent are {ours:?}, counted as {theirs:?}"
+    );
+    // Each datagram is in one place: waiting, gone, or done with.
+    let taken = conn.given.len() as u64;
+    let settled = out.data + stats.expired + stats.refused;
+    hold!(
+        taken == settled + stats.queued_packets as u64,
+        "stats-queue",
+        "of {taken} datagrams {} left, {} expired, {} were refused, {} wait",
+        out.data,
+        stats.expired,
+        stats.refused,
+        stats.queued_packets
+    );
+    hold!(
+        stats.acknowledged + stats.lost <= out.data && stats.marked <= stats.acknowledged,
+        "stats-fates",
+        "of {} data packets {} are acknowledged, {} marked, {} lost",
+        out.data,
+        stats.acknowledged,
+        stats.marked,
+        stats.lost
+    );
+    Ok(())
+}
+
+fn received(conn: &Conn, stats: &Stats) -> Verdict {
+    hold!(
+        stats.packets_received <= conn.got.packets,
+        "stats-received",
+        "{} packets received, and {} came that may count",
+        stats.packets_received,
+        conn.got.packets
+    );
+    hold!(
+        stats.data_received + stats.duplicates <= stats.packets_received,
+        "stats-received",
+        "{} data packets and {} copies among {} packets",
+        stats.data_received,
+        stats.duplicates,
+        stats.packets_received
+    );
+    Ok(())
+}
+
+/// Counters never fall.
+fn rise(before: &Stats, after: &Stats) -> Verdict {
+    let counters = |s: &Stats| {
+        [
+            s.packets_sent,
+            s.data_sent,
+            s.bytes_sent,
+            s.packets_received,
+            s.data_received,
+            s.duplicates,
+            s.bytes_received,
+            s.marks_received,
+            s.receive_drops,
+            s.slow_receivers,
+            s.acknowledged,
+            s.lost,
+            s.marked,
+            s.expired,
+            s.refused,
+            s.syncs_sent,
+            s.discarded,
+            s.checksum_errors,
+        ]
+    };
+    let (old, new) = (counters(before), counters(after));
+    let fell = old.iter().zip(new).position(|(&old, new)| new < old);
+    hold!(
+        fell.is_none(),
+        "stats-rise",
+        "counter {fell:?} of {new:?} fell"
+    );
+    Ok(())
+}
+
+/// `QueueLimits` and the limits of the receive queue. A datagram fits an empty queue whatever its size.
+fn queues(conn: &Conn, stats: &Stats, seen: &Inspection) -> Verdict {
+    let Some(config) = &conn.config else {
+        return Ok(());
+    };
+    let ((to_send, bytes), limits) = (seen.send_queue, config.send_queue);
+    hold!(
+        to_send == stats.queued_packets
+            && (to_send <= 1 || (to_send <= limits.packets && bytes <= limits.bytes)),
+        "queue-send",
+        "{to_send} datagrams of {bytes} bytes wait, and the limits are {limits:?}"
+    );
+    let (to_read, bytes) = seen.receive_queue;
+    hold!(
+        to_read <= config.receive_queue_packets && bytes <= config.receive_queue_bytes,
+        "queue-receive",
+        "{to_read} datagrams wait that count {bytes} bytes"
+    );
+    Ok(())
+}

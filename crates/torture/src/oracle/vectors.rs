@@ -1,0 +1,113 @@
+//! Ack Vectors (RFC 4340, section 11.4): those that arrive, for the books, and those that are sent, for
+//! their truth.
+
+use fairwire_units::Ecn;
+use fairwire_wire::{CellState, DccpOption, Packet, PacketType, Seq};
+
+use super::Verdict;
+use super::books::{Books, Conn, Key};
+use super::windows::Judged;
+
+/// The runs of a packet's vectors: newest number, oldest number, what is said of them.
+pub(crate) fn runs(packet: &Packet<'_>, ack: Seq) -> Vec<(Seq, Seq, CellState)> {
+    let mut high = ack;
+    let mut runs = Vec::new();
+    for raw in packet.options {
+        let Ok(DccpOption::AckVector { cells, .. }) = DccpOption::decode(raw) else {
+            continue;
+        };
+        for cell in cells.iter() {
+            let low = high.sub(u64::from(cell.run()) - 1);
+            runs.push((high, low, cell.state()));
+            high = low.prev();
+        }
+    }
+    runs
+}
+
+/// A packet arrived that may count: what it says of ours.
+pub(crate) fn read(
+    books: &mut Books,
+    key: Key,
+    packet: &Packet<'_>,
+    ack: Option<Seq>,
+    judged: Judged,
+) {
+    let syncs = matches!(
+        packet.packet_type(),
+        // RFC 4340, 5.7: that these name a packet says nothing of it.
+        PacketType::Sync | PacketType::SyncAck
+    );
+    let (Some(ack), Some(conn)) = (ack.filter(|_| !syncs), books.conn_mut(key)) else {
+        return;
+    };
+    if !conn.pipe.hears(conn.out.place(ack)) {
+        return;
+    }
+    let mut news = Vec::new();
+    for (high, low, state) in runs(packet, ack) {
+        if !matches!(state, CellState::Received | CellState::Marked) {
+            continue;
+        }
+        let (from, to) = (conn.out.place(low), conn.out.place(high));
+        if from > to {
+            continue; // It reaches behind the first number.
+        }
+        for (&place, left) in conn.out.packets.range_mut(from..=to) {
+            if !left.acked {
+                left.acked = true;
+                news.push(place);
+            }
+        }
+    }
+    conn.pipe.reported(&news, judged == Judged::Unsure);
+}
+
+/// A packet leaves: what it says of the peer's is true. Hard, for an endpoint knows what it got.
+pub(crate) fn check(conn: &Conn, packet: &Packet<'_>, ack: Seq, honest: bool) -> Verdict {
+    // Who cannot read marks says so (RFC 4340, 12.1), and reports none.
+    let reads_marks = conn.config.as_ref().is_none_or(|config| config.ecn);
+    for (high, low, state) in runs(packet, ack) {
+        let mut seq = high;
+        loop {
+            cell(conn, seq, state, (reads_marks, honest))?;
+            if seq == low {
+                break;
+            }
+            seq = seq.prev();
+        }
+    }
+    Ok(())
+}
+
+/// What one vector says of one packet.
+fn cell(conn: &Conn, seq: Seq, state: CellState, (reads_marks, honest): (bool, bool)) -> Verdict {
+    let arrival = conn.took(seq);
+    let came_with = |mark: bool| {
+        arrival.is_some_and(|arrival| {
+            let mut all = arrival.payloads.iter();
+            all.any(|&(_, ecn, _)| (ecn == Ecn::Ce) == mark)
+        })
+    };
+    match state {
+        CellState::Received => hold!(
+            came_with(false) || (arrival.is_some() && !reads_marks),
+            "vector-received",
+            "{seq:?} is reported received, and {}",
+            ["never came", "came marked"][usize::from(arrival.is_some())]
+        ),
+        CellState::Marked => hold!(
+            came_with(true),
+            "vector-marked",
+            "{seq:?} is reported marked, and never came with a mark"
+        ),
+        // RFC 4340, 11.4: "not yet received" of what has come would be taken for a loss.
+        CellState::NotReceived => hold!(
+            !honest || arrival.is_none(),
+            "vector-missing",
+            "{seq:?} is reported missing, and it came"
+        ),
+        CellState::Reserved => hold!(false, "vector-reserved", "{seq:?} has the reserved state"),
+    }
+    Ok(())
+}

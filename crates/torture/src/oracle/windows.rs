@@ -1,0 +1,257 @@
+//! Which packets count (RFC 4340, sections 7.5.1 to 7.5.3), by the oracle's own arithmetic.
+//!
+//! A packet is *valid* or *invalid* beyond doubt, or *unsure*: where the endpoint may decide by what the
+//! oracle does not see (whether the connection was active of late, whether there was room).
+
+use fairwire_proto::Inspection;
+use fairwire_wire::{Kind, Packet, PacketType, Seq};
+
+use super::Verdict;
+use super::books::{Books, Conn, Key};
+use super::packet::whole;
+
+/// RFC 4340, 7.5.1: windows are cut off at the initial numbers while the connection is young.
+const YOUNG: u64 = 1 << 46;
+
+/// What the numbers of a packet say.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Judged {
+    /// It counts.
+    Valid,
+    /// Nothing of it may count.
+    Invalid,
+    /// It may count.
+    Unsure,
+}
+
+/// What the arrivals of one step let us expect of GSR and GAR.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Expected {
+    /// How many came.
+    pub(crate) arrivals: u32,
+    /// What GSR may become; the old one, if none came.
+    pub(crate) gsr: Option<Vec<Seq>>,
+    pub(crate) gar: Option<Vec<Seq>>,
+}
+
+impl Expected {
+    /// A packet came.
+    pub(crate) fn note(
+        &mut self,
+        last: &Inspection,
+        judged: Judged,
+        packet_type: PacketType,
+        (seq, ack): (Seq, Option<Seq>),
+    ) {
+        self.arrivals += 1;
+        let gsr = self.gsr.get_or_insert_with(|| vec![last.gsr]);
+        let begins = last.state == "REQUEST";
+        let risen = |old: Seq| {
+            if begins { seq } else { Seq::max(old, seq) }
+        };
+        // A Reset that answers a Request begins nothing: the number before its own would do, too.
+        let candidates: Vec<Seq> = gsr.iter().map(|&old| risen(old)).collect();
+        match judged {
+            Judged::Invalid => {}
+            Judged::Valid => *gsr = candidates,
+            Judged::Unsure => {
+                gsr.extend(candidates);
+                // A GSR that was forged may be taken back, see `sequence::Verdict::Recede`.
+                gsr.push(seq);
+            }
+        }
+        gsr.dedup();
+        let gar = self.gar.get_or_insert_with(|| vec![last.gar]);
+        let Some(ack) = ack.filter(|_| packet_type != PacketType::Sync) else {
+            return;
+        };
+        let candidates: Vec<Seq> = gar.iter().map(|&old| Seq::max(old, ack)).collect();
+        match judged {
+            Judged::Invalid => {}
+            Judged::Valid => *gar = candidates,
+            Judged::Unsure => gar.extend(candidates),
+        }
+        gar.dedup();
+    }
+}
+
+/// SWL, SWH, AWL, AWH by RFC 4340, 7.5.1, from the variables of 7.1.
+fn bounds(seen: &Inspection) -> [Seq; 4] {
+    let (w, own) = (seen.remote_window, seen.local_window);
+    let low = seen.gsr.next().sub(w / 4);
+    let swl = if seen.isr.distance(seen.gsr) < YOUNG {
+        Seq::max(low, seen.isr)
+    } else {
+        low
+    };
+    // RFC 4340, 7.5.1: ceil(3W/4) beyond GSR.
+    let swh = seen.gsr.add(w - w / 4);
+    let low = seen.gss.next().sub(own);
+    let awl = if seen.iss.distance(seen.gss) < YOUNG {
+        Seq::max(low, seen.iss)
+    } else {
+        low
+    };
+    [swl, swh, awl, seen.gss]
+}
+
+/// The whole numbers of a packet that arrives at `conn`.
+pub(crate) fn numbers(conn: &Conn, packet: &Packet<'_>) -> (Seq, Option<Seq>) {
+    let seen = conn.last.as_ref().map(|(.., seen)| seen);
+    let gsr = seen
+        .filter(|seen| seen.state != "REQUEST")
+        .map(|seen| seen.gsr);
+    let near = conn.expected.gsr.as_ref().and_then(|all| all.last());
+    let gss = seen.map(|seen| seen.gss).or(conn.out.newest);
+    let seq = whole(packet.seq, near.copied().or(gsr).or(conn.newest_came));
+    (seq, packet.ack().map(|ack| whole(ack, gss)))
+}
+
+/// What the numbers of a packet say that arrives now.
+pub(crate) fn judge(conn: &Conn, packet: &Packet<'_>) -> Judged {
+    let Some((.., seen)) = &conn.last else {
+        return Judged::Unsure;
+    };
+    // Between two arrivals of one step the windows are not seen.
+    if conn.expected.arrivals > 0 {
+        return Judged::Unsure;
+    }
+    let packet_type = packet.packet_type();
+    let (seq, ack) = numbers(conn, packet);
+    let [swl, swh, awl, awh] = bounds(seen);
+    let ack_in = |low: Seq| ack.is_some_and(|ack| ack.in_window(low, awh));
+    match (seen.state, packet_type) {
+        ("REQUEST", PacketType::Response | PacketType::Reset) if ack_in(awl) => {
+            return Judged::Unsure;
+        }
+        ("REQUEST" | "CLOSED", _) | (_, PacketType::Listen) => return Judged::Invalid,
+        // While a connection waits for its client, or for a place in the accept queue, packets may be put off.
+        ("INVITED" | "LISTEN1" | "RESPOND", _) => return Judged::Unsure,
+        _ => {}
+    }
+    // RFC 4340, 7.6.1.
+    if packet.is_short() && !seen.short_taken {
+        return Judged::Invalid;
+    }
+    match packet.kind {
+        Kind::Sync { .. } | Kind::SyncAck { .. } => {
+            if !ack_in(awl) {
+                Judged::Invalid
+            } else if seq.in_window(swl, swh) && !seq.is_before(seen.gsr) {
+                Judged::Valid
+            } else {
+                Judged::Unsure
+            }
+        }
+        Kind::Close { .. } | Kind::CloseReq { .. } | Kind::Reset { .. } => {
+            // RFC 4340, 7.5.3: newer than all that came before.
+            of(seq.in_window(seen.gsr.next(), swh) && ack_in(seen.gar))
+        }
+        // A source may have used up its answers to Requests.
+        Kind::Request { .. } => match of(seq.in_window(swl, swh)) {
+            Judged::Valid => Judged::Unsure,
+            other => other,
+        },
+        _ => of(seq.in_window(swl, swh) && (ack.is_none() || ack_in(awl))),
+    }
+}
+
+fn of(is_valid: bool) -> Judged {
+    if is_valid {
+        Judged::Valid
+    } else {
+        Judged::Invalid
+    }
+}
+
+/// A step is over: GSR and GAR are what the packets made them, and the windows what follows from that.
+pub(crate) fn see(books: &Books, key: Key, seen: &Inspection) -> Verdict {
+    let Some(conn) = books.conn(key) else {
+        return Ok(());
+    };
+    let begun = !matches!(seen.state, "REQUEST" | "INVITED" | "LISTEN1" | "CLOSED");
+    if begun {
+        let ours = bounds(seen);
+        let theirs = [seen.swl, seen.swh, seen.awl, seen.awh];
+        hold!(
+            ours == theirs,
+            "window-bounds",
+            "SWL, SWH, AWL, AWH are {theirs:?}, not {ours:?}"
+        );
+    }
+    let Some((_, _, last)) = &conn.last else {
+        return Ok(());
+    };
+    own_numbers(conn, seen)?;
+    // A client's GSR means nothing before its Response.
+    if last.state == "REQUEST" && conn.expected.arrivals == 0 {
+        return Ok(());
+    }
+    if matches!(last.state, "INVITED" | "LISTEN1") || last.state == "REQUEST" {
+        return Ok(());
+    }
+    let unchanged = [last.gsr];
+    let may = conn.expected.gsr.as_deref().unwrap_or(&unchanged);
+    hold!(
+        may.contains(&seen.gsr),
+        "window-gsr",
+        "GSR became {:?} from {:?}, expected one of {may:?}",
+        seen.gsr,
+        last.gsr
+    );
+    let honest = books.is_honest(key);
+    hold!(
+        !honest || !seen.gsr.is_before(last.gsr),
+        "window-gsr-back",
+        "GSR went back from {:?} to {:?}",
+        last.gsr,
+        seen.gsr
+    );
+    let unchanged = [last.gar];
+    let may = conn.expected.gar.as_deref().unwrap_or(&unchanged);
+    hold!(
+        may.contains(&seen.gar) && !seen.gar.is_before(last.gar),
+        "window-gar",
+        "GAR became {:?} from {:?}, expected one of {may:?}",
+        seen.gar,
+        last.gar
+    );
+    // RFC 4340, 7.4: what is acknowledged was received.
+    hold!(
+        !seen.acknowledgeable.is_after(seen.gsr),
+        "window-acknowledgeable",
+        "{:?} would be acknowledged, beyond GSR {:?}",
+        seen.acknowledgeable,
+        seen.gsr
+    );
+    Ok(())
+}
+
+/// RFC 4340, 7.1: GSS is the newest number that left, or was passed over since; ISS never changes.
+fn own_numbers(conn: &Conn, seen: &Inspection) -> Verdict {
+    let Some((_, _, last)) = &conn.last else {
+        return Ok(());
+    };
+    hold!(
+        last.iss == seen.iss,
+        "window-iss",
+        "ISS became {:?} from {:?}",
+        seen.iss,
+        last.iss
+    );
+    if let Some(newest) = conn.out.newest {
+        let ahead = newest.distance(seen.gss);
+        let checks = conn
+            .config
+            .as_ref()
+            .is_none_or(|config| config.check_feedback || config.ecn_nonce);
+        let most = if checks { 16 } else { 0 };
+        hold!(
+            ahead <= most,
+            "window-gss",
+            "GSS is {:?}, and the newest packet sent has {newest:?}",
+            seen.gss
+        );
+    }
+    Ok(())
+}
