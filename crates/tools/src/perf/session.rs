@@ -17,6 +17,7 @@ use super::options::Limit;
 use super::receiver::Receiver;
 use super::report::{FlowReport, Role};
 use super::sender::Sender;
+use super::text::printable;
 
 /// How long the other side may take to answer, if nobody says.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
@@ -105,7 +106,7 @@ impl Params {
         Message::Params(json.into()).encode()
     }
 
-    fn decode(json: &Bytes) -> Result<Self, String> {
+    pub(super) fn decode(json: &Bytes) -> Result<Self, String> {
         let params: Self = serde_json::from_slice(json)
             .map_err(|error| format!("parameters that make no sense: {error}"))?;
         if params.version != VERSION {
@@ -200,7 +201,7 @@ pub(crate) async fn refuse(link: &Link, why: &str) {
 pub(crate) fn refusal(why: &[u8]) -> PerfError {
     PerfError::Peer(format!(
         "the other side says: {}",
-        String::from_utf8_lossy(why)
+        printable(&String::from_utf8_lossy(why))
     ))
 }
 

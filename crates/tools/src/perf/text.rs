@@ -110,7 +110,7 @@ fn both(text: &mut String, id: Option<u32>, flow: &FlowReport, cpu: Option<()>) 
     if let Some(receiver) = &flow.receiver {
         let rate = receiver.bits_per_second;
         let mut line = lead(id, 0.0, receiver.seconds, receiver.bytes, rate);
-        let total = receiver.datagrams + receiver.lost;
+        let total = receiver.datagrams.saturating_add(receiver.lost);
         let lost = format!(
             "{}/{total} ({})",
             receiver.lost,
@@ -155,7 +155,7 @@ fn details(text: &mut String, outcome: &Outcome, flow: &FlowReport) {
         );
     }
     if let Some(receiver) = &flow.receiver
-        && receiver.duplicates + receiver.marked + receiver.dropped_here > 0
+        && (receiver.duplicates | receiver.marked | receiver.dropped_here) > 0
     {
         let _ = writeln!(
             text,
@@ -175,28 +175,30 @@ fn file(text: &mut String, outcome: &Outcome, flow: &FlowReport) {
         return;
     };
     let sent = flow.sender.as_ref().and_then(|s| s.sha256.as_deref());
+    let sent = sent.map(printable);
     let _ = writeln!(
         text,
         "File of {size} bytes, SHA-256 {}",
-        sent.unwrap_or("unknown")
+        sent.as_deref().unwrap_or("unknown")
     );
     let Some(receiver) = &flow.receiver else {
         text.push_str("     what arrived of it is unknown\n");
         return;
     };
     if let (Some(path), Some(sum)) = (&receiver.saved, &receiver.sha256) {
+        let (path, sum) = (printable(path), printable(sum));
         let verdict = match sent {
             Some(sent) if sent == sum => "identical",
             Some(_) => "different",
             None => "not compared",
         };
         let _ = writeln!(text, "     saved to {path}, SHA-256 {sum}: {verdict}");
-    } else if let Some(path) = &receiver.saved {
+    } else if let Some(path) = receiver.saved.as_deref().map(printable) {
         let _ = writeln!(
             text,
             "     saved to {path}, not summed: more than half is missing"
         );
-    } else if let Some(why) = &receiver.not_saved {
+    } else if let Some(why) = receiver.not_saved.as_deref().map(printable) {
         let _ = writeln!(text, "     not saved: {why}");
     } else {
         text.push_str("     not saved: the server has no --save\n");
@@ -218,7 +220,7 @@ fn file(text: &mut String, outcome: &Outcome, flow: &FlowReport) {
     let ranges: Vec<_> = missing
         .first
         .iter()
-        .map(|(from, to)| format!("{from}-{}", to - 1))
+        .map(|(from, to)| format!("{from}-{}", to.saturating_sub(1)))
         .collect();
     let listed = ranges.len() as u64;
     let _ = write!(text, "{}", ranges.join(", "));
@@ -228,6 +230,11 @@ fn file(text: &mut String, outcome: &Outcome, flow: &FlowReport) {
     text.push('\n');
 }
 
+/// A peer's words without what would move the cursor of a terminal.
+pub(super) fn printable(words: &str) -> String {
+    words.replace(char::is_control, "\u{FFFD}")
+}
+
 /// All flows as one.
 fn sum(flows: &[FlowReport]) -> FlowReport {
     let senders = flows.iter().filter_map(|flow| flow.sender.as_ref());
@@ -235,8 +242,8 @@ fn sum(flows: &[FlowReport]) -> FlowReport {
     let sender = senders.fold(None::<SenderReport>, |sum, flow| {
         let sum = sum.unwrap_or_default();
         Some(SenderReport {
-            datagrams: sum.datagrams + flow.datagrams,
-            bytes: sum.bytes + flow.bytes,
+            datagrams: sum.datagrams.saturating_add(flow.datagrams),
+            bytes: sum.bytes.saturating_add(flow.bytes),
             seconds: sum.seconds.max(flow.seconds),
             bits_per_second: sum.bits_per_second + flow.bits_per_second,
             cpu_seconds: longest(sum.cpu_seconds, flow.cpu_seconds),
@@ -246,11 +253,11 @@ fn sum(flows: &[FlowReport]) -> FlowReport {
     let receiver = receivers.fold(None::<ReceiverReport>, |sum, flow| {
         let sum = sum.unwrap_or_default();
         Some(ReceiverReport {
-            datagrams: sum.datagrams + flow.datagrams,
-            bytes: sum.bytes + flow.bytes,
+            datagrams: sum.datagrams.saturating_add(flow.datagrams),
+            bytes: sum.bytes.saturating_add(flow.bytes),
             seconds: sum.seconds.max(flow.seconds),
-            lost: sum.lost + flow.lost,
-            reordered: sum.reordered + flow.reordered,
+            lost: sum.lost.saturating_add(flow.lost),
+            reordered: sum.reordered.saturating_add(flow.reordered),
             jitter_ms: sum.jitter_ms.max(flow.jitter_ms),
             bits_per_second: sum.bits_per_second + flow.bits_per_second,
             cpu_seconds: longest(sum.cpu_seconds, flow.cpu_seconds),
@@ -338,6 +345,7 @@ fn cost(seconds: Option<f64>, datagrams: u64) -> Option<String> {
 mod tests {
     use super::{heading, interval, scaled, summary};
     use crate::perf::report::{PathReport, rate};
+    use crate::perf::session::refusal;
     use crate::perf::{FlowReport, Interval, Missing, Outcome, ReceiverReport, Role, SenderReport};
 
     /// Figures keep three digits and change their unit where that saves a digit.
@@ -386,6 +394,54 @@ mod tests {
             let name = heading.split_whitespace().last().expect("a name");
             assert_eq!(heading.find(name), line.find(last), "{heading}{line}");
         }
+    }
+
+    /// A peer's report may hold any numbers and any text: the sums stop at the largest number, and no
+    /// text of it reaches the terminal as a command.
+    #[test]
+    fn a_report_of_nonsense_is_printed() {
+        let receiver = ReceiverReport {
+            datagrams: u64::MAX,
+            bytes: u64::MAX,
+            lost: u64::MAX,
+            reordered: u64::MAX,
+            duplicates: u64::MAX,
+            marked: u64::MAX,
+            dropped_here: u64::MAX,
+            missing: Some(Missing {
+                bytes: 1,
+                count: 1,
+                first: vec![(0, 0)],
+            }),
+            saved: Some("\u{1b}[2J\nFile".into()),
+            sha256: Some("\u{1b}[1m".into()),
+            ..ReceiverReport::default()
+        };
+        let flow = FlowReport {
+            receiver: Some(receiver),
+            error: Some(refusal(b"\x1b]0;mine\x07").to_string()),
+            ..FlowReport::default()
+        };
+        let text = summary(&Outcome {
+            version: String::new(),
+            side: "client".into(),
+            protocol: "udp".into(),
+            native: false,
+            peer: "127.0.0.1:7001".into(),
+            length: 1_200,
+            rate_limit: 0,
+            reverse: false,
+            file_size: Some(10),
+            intervals: Vec::new(),
+            flows: vec![flow.clone(), flow],
+            error: None,
+        });
+        assert!(text.contains("18446744073709551615/18446744073709551615"));
+        assert!(text.contains("saved to \u{FFFD}[2J\u{FFFD}File"), "{text}");
+        assert!(
+            !text.contains('\u{1b}') && !text.contains('\u{7}'),
+            "{text}"
+        );
     }
 
     /// The summary shows both sides, says which file bytes are missing, and how many are not listed.
