@@ -27,6 +27,7 @@ fn main() {
     let texts = ["SC:fdpz", "SC=1717858426", "SC=x6664707A", "SC:?FwP"];
     let texts = texts.map(|text| [&[3], text.as_bytes()].concat());
     write(&folder, "options", "service", &texts);
+    write(&folder, "perf_messages", "seed", &perf_messages());
 }
 
 fn write(folder: &Path, target: &str, name: &str, inputs: &[Vec<u8>]) {
@@ -159,4 +160,52 @@ fn with_area(area: &[u8]) -> Vec<u8> {
     packet.extend(area);
     packet[4] += u8::try_from(area.len() / 4).expect("a short area");
     packet
+}
+
+/// Every message, alone and in a stream and in a flow, a report of each side, and ranges.
+fn perf_messages() -> Vec<Vec<u8>> {
+    let params = br#"{"version":1,"test":7,"flow":1,"flows":1,"reverse":false,"length":1200,"rate":1000,"seconds":2.5,"bytes":null,"file_size":70000}"#;
+    let path = r#"{"ccid":2,"rtt_ms":1.5,"cwnd_packets":4.0,"rate_bits_per_second":1e6,"loss_event_rate":0.01,"lost":3,"never_sent":1,"marked":0,"cuts":1,"timeouts":0,"syncs":2,"path_mtu":1500,"mtu_probes":3}"#;
+    let sender = format!(
+        r#"{{"datagrams":9,"bytes":900,"seconds":1.5,"bits_per_second":4800.0,"cpu_seconds":0.1,"path":{path},"sha256":"00ff"}}"#
+    );
+    let receiver = br#"{"datagrams":8,"bytes":800,"seconds":1.5,"bits_per_second":4800.0,"lost":1,"reordered":2,"duplicates":1,"marked":1,"jitter_ms":0.5,"dropped_here":1,"cpu_seconds":null,"missing":{"bytes":100,"count":2,"first":[[0,50],[100,150]]},"not_saved":null,"saved":"out","sha256":"00ff"}"#;
+    let mut messages: Vec<Vec<u8>> = [b"FwPY".to_vec(), b"FwPW".to_vec(), b"FwPE".to_vec()].into();
+    messages.push([b"FwPP", params.as_slice()].concat());
+    messages.push([b"FwPF", sender.as_bytes()].concat());
+    messages.push([b"FwPR", receiver.as_slice()].concat());
+    messages.push(b"FwPAno \x1b[2J".to_vec());
+    messages.push(b"FwPT12345678".to_vec());
+    for number in [0_u64, 2, 1, 1 << 40] {
+        let data = [b"FwPD", &number.to_be_bytes()[..], &[0; 8], b"data"];
+        messages.push(data.concat());
+        let offset = (number % 3 * 100).to_be_bytes();
+        let piece = [
+            b"FwPO",
+            &number.to_be_bytes()[..],
+            &[7; 8],
+            &offset,
+            b"piece",
+        ];
+        messages.push(piece.concat());
+    }
+    let mut inputs = Vec::new();
+    let (mut stream, mut flow) = (vec![1, 5], vec![2]);
+    flow.extend(1_000_u64.to_be_bytes());
+    flow.push(0);
+    for message in &messages {
+        inputs.push([&[0], message.as_slice()].concat());
+        let length = u32::try_from(message.len()).expect("a short message");
+        if message.len() < 40 {
+            stream.extend(length.to_be_bytes());
+            stream.extend(message);
+            flow.extend([u8::try_from(length).expect("below 40"), 20]);
+            flow.extend(message);
+        }
+    }
+    inputs.extend([stream, flow]);
+    inputs.push([&[3, 40], sender.as_bytes()].concat());
+    inputs.push([&[3, 40], receiver.as_slice()].concat());
+    inputs.push(vec![4, 10, 10, 40, 10, 20, 10, 45, 2, 60, 0, 48, 7]);
+    inputs
 }

@@ -14,6 +14,9 @@ mod client;
 mod console;
 mod cpu;
 mod file;
+#[cfg(feature = "fuzz")]
+#[doc(hidden)]
+pub mod fuzz;
 mod link;
 mod message;
 mod meter;

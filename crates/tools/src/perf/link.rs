@@ -16,6 +16,8 @@ use super::options::{ClientOptions, PathMtu, Protocol};
 
 pub(crate) use dccp::native_endpoint;
 pub(crate) use tcp::Tcp;
+#[cfg(feature = "fuzz")]
+pub(super) use tcp::next_frame;
 pub(crate) use udp::Udp;
 
 /// The service that a server of measurements offers unless it is told another; private use

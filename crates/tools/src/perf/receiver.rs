@@ -210,7 +210,7 @@ impl<'a> Receiver<'a> {
 }
 
 /// The report as JSON, with as many missing ranges as fit into `max` bytes.
-fn fitting(report: &ReceiverReport, max: usize) -> Vec<u8> {
+pub(super) fn fitting(report: &ReceiverReport, max: usize) -> Vec<u8> {
     let mut report = report.clone();
     loop {
         let json = serde_json::to_vec(&report).unwrap_or_default();

@@ -75,17 +75,8 @@ impl Tcp {
         let mut guard = self.read.lock().await;
         let (stream, buffer) = &mut *guard;
         loop {
-            if let Some(&head) = buffer.first_chunk() {
-                let len = u32::from_be_bytes(head);
-                if len > MAX_FRAME {
-                    return Err(Broken("the peer does not speak our language".to_owned()));
-                }
-                let len = len as usize;
-                if buffer.len() >= 4 + len {
-                    buffer.advance(4);
-                    return Ok(buffer.split_to(len).freeze());
-                }
-                buffer.reserve(4 + len - buffer.len());
+            if let Some(message) = next_frame(buffer)? {
+                return Ok(message);
             }
             match stream.read_buf(buffer).await {
                 Ok(0) => return Err(Broken("the peer closed the connection".to_owned())),
@@ -106,6 +97,25 @@ impl Tcp {
             let _ = stream.shutdown().await;
         }
     }
+}
+
+/// Takes the first message off `buffer`. `None` if it is not all there: then there is room for the
+/// rest of it.
+pub(in crate::perf) fn next_frame(buffer: &mut BytesMut) -> Result<Option<Bytes>, Broken> {
+    let Some(&head) = buffer.first_chunk() else {
+        return Ok(None);
+    };
+    let len = u32::from_be_bytes(head);
+    if len > MAX_FRAME {
+        return Err(Broken("the peer does not speak our language".to_owned()));
+    }
+    let len = len as usize;
+    if buffer.len() < 4 + len {
+        buffer.reserve(4 + len - buffer.len());
+        return Ok(None);
+    }
+    buffer.advance(4);
+    Ok(Some(buffer.split_to(len).freeze()))
 }
 
 async fn flush(stream: &mut OwnedWriteHalf, pending: &mut BytesMut) -> Result<(), Broken> {
