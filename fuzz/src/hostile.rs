@@ -11,6 +11,8 @@ mod flow;
 mod number;
 mod options;
 mod peer;
+#[cfg(test)]
+mod seeds;
 
 use arbitrary::{Arbitrary, Unstructured};
 use fairwire_proto::{IcmpError, IcmpQuote, Unreachable};

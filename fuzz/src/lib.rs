@@ -15,7 +15,10 @@ pub mod options;
 pub mod pair;
 pub mod perf_messages;
 mod seal;
+#[cfg(test)]
+mod seeds;
 pub mod setup;
+mod trace;
 pub mod watched;
 
 /// A target: its name, which is that of its folder under `corpus/`, and what runs one input.

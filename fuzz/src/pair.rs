@@ -13,6 +13,8 @@
 mod account;
 mod heal;
 mod network;
+#[cfg(test)]
+mod seeds;
 
 use arbitrary::{Arbitrary, Unstructured};
 use fairwire_proto::{Encapsulation, Path};

@@ -21,11 +21,11 @@ use fairwire_proto::{
     ConnectError, ConnectionId, Encapsulation, Endpoint, EndpointConfig, Event, Path, Payload,
     within_steps,
 };
-use fairwire_units::{Ecn, Instant};
+use fairwire_units::{Duration, Ecn, Instant};
 use fairwire_wire::checksum::{PseudoHeader, Sum, coverage};
 use fairwire_wire::{HeadBuf, Packet, Seq};
 
-use crate::allocator;
+use crate::{allocator, trace};
 use app::App;
 
 /// Packets without data at most, for each connection and for one stranger, that a call may cause: a
@@ -82,6 +82,9 @@ pub struct Read {
 pub struct Watched {
     endpoint: Endpoint,
     max_memory: usize,
+    /// Answers to strangers in a second, and when the latest left.
+    answers_per_s: usize,
+    answers: Vec<Instant>,
     keeps_alive: bool,
     reports_fates: bool,
     /// Does the application release what is closed at once?
@@ -102,12 +105,16 @@ impl Watched {
     /// An endpoint with this configuration, whose connections keep alive and report fates, or not.
     pub fn new(config: EndpointConfig, secret: u8, now: Instant, app: (bool, bool)) -> Self {
         let max_memory = config.max_memory;
+        let answers_per_s = config.max_resets_per_s + 4 * config.max_answers_per_source_per_s;
         let before = allocator::held();
         let endpoint = Endpoint::new(config, [secret; 32]);
         Self {
             held: allocator::held() - before,
             endpoint,
             max_memory,
+            // Resets, and Responses with an Init Cookie: four seconds' worth for each of two sources.
+            answers_per_s: usize::try_from(2 * answers_per_s).unwrap_or(usize::MAX),
+            answers: Vec::new(),
             keeps_alive: app.0,
             reports_fates: app.1,
             releases: true,
@@ -123,11 +130,11 @@ impl Watched {
     pub fn call<T>(&mut self, now: Instant, call: impl FnOnce(&mut Endpoint) -> T) -> T {
         assert!(now >= self.now, "time runs on");
         self.now = now;
-        let packets = self.packets;
+        let (packets, before) = (self.packets, self.known());
         let calls = allocator::calls();
         let (value, _) = within_steps(STEPS, || {
             let value = self.measured(call);
-            self.drain();
+            self.drain(before);
             value
         });
         let calls = allocator::calls() - calls;
@@ -145,9 +152,15 @@ impl Watched {
         value
     }
 
-    /// Takes everything that wants to leave, and every event.
-    fn drain(&mut self) {
-        let connections = self.apps.len() + self.endpoint.endpoint_stats().half_open;
+    /// Connections, those included that the application has not released.
+    fn known(&self) -> usize {
+        let held = self.apps.values().filter(|app| !app.is_released).count();
+        held + self.endpoint.endpoint_stats().half_open
+    }
+
+    /// Takes everything that wants to leave, and every event. There were `before` connections.
+    fn drain(&mut self, before: usize) {
+        let connections = before.max(self.known());
         let mut controls = 0;
         loop {
             let (now, mut head) = (self.now, std::mem::take(&mut self.head));
@@ -167,6 +180,9 @@ impl Watched {
                     "a call made {controls} packets without data"
                 );
             }
+            if transmit.connection.is_none() {
+                self.on_answer();
+            }
             self.packets += 1;
             // A probe of the path MTU has zeros behind its head, which nobody stores.
             let zeros = match &transmit.payload {
@@ -185,11 +201,28 @@ impl Watched {
         }
     }
 
+    /// A stranger is answered: in any second no more often than the budget says, and a burst.
+    fn on_answer(&mut self) {
+        let second = self.now.saturating_before(Duration::from_secs(1));
+        let most = self.answers_per_s + (self.answers_per_s / 16).max(1);
+        self.answers.retain(|&at| at > second);
+        self.answers.push(self.now);
+        let sent = self.answers.len();
+        assert!(sent <= most, "{sent} answers to strangers in a second");
+    }
+
     /// A packet leaves.
     fn take(&mut self, path: Path, ecn: Ecn, payload: &[u8]) {
         let head = self.head.as_slice();
         let packet = Packet::decode_head(head, payload.len()).expect("what we send can be read");
         assert_eq!(packet.data_offset, head.len());
+        trace::line(format_args!(
+            "{} sends {:?} {:?}, {}",
+            self.now,
+            packet.seq,
+            packet.kind,
+            payload.len()
+        ));
         if path.encapsulation == Encapsulation::Native {
             let pseudo = PseudoHeader::new(path.local.ip(), path.remote.ip());
             let covered = Sum::of(&payload[..coverage(packet.cscov, payload.len())]);
@@ -209,6 +242,7 @@ impl Watched {
     }
 
     fn on_event(&mut self, id: ConnectionId, event: &Event) {
+        trace::line(format_args!("{} tells {id:?} {event:?}", self.now));
         if let Event::Accepted { .. } = event {
             let known = self.apps.insert(id, App::accepted());
             assert!(known.is_none(), "accepted twice: {id:?}");
@@ -245,6 +279,7 @@ impl Watched {
         if self.endpoint.next_timeout().is_none_or(|at| at > now) {
             return;
         }
+        trace::line(format_args!("{now} wakes"));
         self.call(now, |endpoint| endpoint.handle_timeout(now));
         let next = self.endpoint.next_timeout();
         assert!(

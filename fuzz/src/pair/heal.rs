@@ -13,10 +13,11 @@ const AGREED: [Duration; 2] = [Duration::from_secs(60), Duration::from_secs(150)
 impl World {
     /// From now on every packet arrives. In the end a connection is open at both ends or at none.
     pub(super) fn heal(&mut self) {
+        self.check();
         for end in &mut self.ends {
             end.releases = true;
+            end.release();
         }
-        self.check();
         self.run_until(self.now + AGREED[0], true);
         // Without keep-alive an end that only waits learns nothing; it asks by sending.
         let mut asking = Vec::new();

@@ -9,6 +9,7 @@ use fairwire_units::{Duration, Ecn, Instant};
 use super::World;
 use crate::seal::seal;
 use crate::setup::{byte, pick};
+use crate::trace;
 use crate::watched::Sent;
 
 /// How long a packet takes where nothing happens to it.
@@ -123,6 +124,7 @@ impl World {
         let sent = &flying.sent;
         let (head, payload) = sent.bytes.split_at(sent.head_len.min(sent.bytes.len()));
         let now = self.now;
+        trace::line(format_args!("{now} at {to}:"));
         self.ends[to].call(now, |end| end.handle_datagram(now, meta, head, payload));
         self.collect(to);
     }

@@ -1,0 +1,91 @@
+//! Inputs made by hand: a whole life of a connection for each role, CCID and encapsulation. They are the
+//! first of the corpus, and show that the peer's part of the handshake works.
+
+use arbitrary::{Arbitrary, Unstructured};
+
+use super::peer::World;
+use crate::setup::Setup;
+
+/// A handshake; data both ways with acknowledgements and time between; what the application and the peer may
+/// do in mid-connection; the end.
+const LIFE: [&[u8]; 8] = [
+    // An acknowledgement, and data of the application.
+    &[0x4D, 0x0B, 0x00, 0x10, 0x4D, 0xA9, 0x6D],
+    // Many of them.
+    &[0x0B, 0x00, 0x18, 0x4D, 0xA9, 0x4D, 0xA9, 0x6D],
+    // Data of the peer, one by one, then with a hole, then many.
+    &[
+        0x01, 0x00, 0x04, 0x00, 0x21, 0x00, 0x04, 0x32, 0x00, 0x01, 0x10, 0x04, 0x00, 0x02,
+    ],
+    // The application reads.
+    &[0x0B, 0x02, 0x00, 0xA9],
+    // An Ack with a lie about losses, a Sync, and an ICMP error.
+    &[
+        0x11, 0x00, 0x08, 0x00, 0x00, 0x61, 0x81, 0x00, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x7F,
+    ],
+    // Another CCID, and the peer's consent.
+    &[0x0B, 0x08, 0x00, 0x19, 0x4D],
+    // The application closes, and the peer answers with a Reset.
+    &[0x0B, 0x04, 0x00, 0xA9, 0x71, 0x00, 0x00, 0x00, 0x00, 0x01],
+    &[0xA9],
+];
+
+/// Every seed with its name.
+fn seeds() -> Vec<(String, Vec<u8>)> {
+    let mut all = Vec::new();
+    for (role, roads) in [("server", 0_u8), ("client", 1)] {
+        for (n, ccids) in [0o00_u8, 0o11, 0o22].into_iter().enumerate() {
+            for (below, more, limits) in [("ip", 0, 0), ("udp", 2, 0), ("cookie", 4, 8)] {
+                let mut seed = vec![roads | more, ccids, limits, 0, 0, 0, 0, 0];
+                let wish = [4_u8, 3, 5][n];
+                seed.extend([0x00, wish]);
+                if role == "client" {
+                    seed.push(0);
+                }
+                seed.extend(LIFE.concat());
+                all.push((format!("seed-{role}-{}-{below}", n + 2), seed));
+            }
+        }
+    }
+    all
+}
+
+/// Runs a seed step by step; tells what the connection came to.
+fn deepest(seed: &[u8]) -> (bool, u64, u64) {
+    let mut u = Unstructured::new(seed);
+    let setup = Setup::arbitrary(&mut u).expect("a setup");
+    let mut world = World::new(setup);
+    let (mut opened, mut sent, mut received) = (false, 0, 0);
+    while !u.is_empty() {
+        world.step(&mut u);
+        for id in world.end.ids() {
+            opened |= world.end.is_open(id);
+            if let Some(stats) = world.end.endpoint().stats(id) {
+                sent = sent.max(stats.data_sent);
+                received = received.max(stats.data_received);
+            }
+        }
+    }
+    world.finish();
+    (opened, sent, received)
+}
+
+/// Each seed opens a connection, and data cross both ways: the peer knows the handshake.
+#[test]
+fn seeds_open_connections() {
+    for (name, seed) in seeds() {
+        let (opened, sent, received) = deepest(&seed);
+        println!("{name}: {opened}, {sent} sent, {received} received");
+        assert!(opened, "{name} opens nothing");
+        assert!(
+            sent >= 5 && received >= 5,
+            "{name}: {sent} sent, {received} received"
+        );
+    }
+}
+
+/// The corpus has every seed. `FAIRWIRE_FUZZ_SEEDS=1` writes them.
+#[test]
+fn seeds_are_in_the_corpus() {
+    crate::seeds::check("hostile", &seeds());
+}
