@@ -28,6 +28,8 @@ mod closing;
 mod codes;
 mod dropped;
 mod features;
+#[cfg(test)]
+mod fingerprint;
 mod footprint;
 mod halves;
 mod handshake;

@@ -49,6 +49,7 @@ mod sync;
 mod transfer;
 mod turns;
 mod unreachable;
+mod worlds;
 
 use fairwire_units::Ecn;
 use fairwire_wire::{Encoder, HeadBuf, Kind, PacketType, Ports, ResetCode, Seq, SeqNo};

@@ -1,0 +1,74 @@
+//! What decides a connection's future, for the search through small worlds (`endpoint::tests::worlds`).
+//!
+//! Every field is named here, so that a new one does not compile until somebody has decided about it.
+//! Left out are:
+//! - the configuration, which is the same in all states of one world and never written to;
+//! - the counters, but for those that something is decided by;
+//! - the bytes of memory when they were last counted: they follow from the rest.
+
+use std::fmt::{self, Write};
+
+use fairwire_wire::feature::Feature;
+
+use super::Connection;
+use crate::feature::{Location, Role};
+use crate::stats::Stats;
+
+/// All features that are negotiated.
+const FEATURES: [Feature; 11] = [
+    Feature::Ccid,
+    Feature::AllowShortSeqnos,
+    Feature::SequenceWindow,
+    Feature::EcnIncapable,
+    Feature::AckRatio,
+    Feature::SendAckVector,
+    Feature::SendNdpCount,
+    Feature::MinimumChecksumCoverage,
+    Feature::CheckDataChecksum,
+    Feature::SendRttEstimate,
+    Feature::SendLossEventRate,
+];
+
+impl Connection {
+    pub(crate) fn is_server(&self) -> bool {
+        self.role == Role::Server
+    }
+
+    /// Has the application asked to close?
+    pub(crate) fn is_to_close(&self) -> bool {
+        self.drain_until.is_some()
+    }
+
+    /// The values in force: those of our features, and those of the peer's.
+    pub(crate) fn features_in_force(&self) -> [[u64; FEATURES.len()]; 2] {
+        [Location::Local, Location::Remote]
+            .map(|location| FEATURES.map(|feature| self.negotiation.current(feature, location)))
+    }
+
+    /// Writes all that decides what the connection will do.
+    pub(crate) fn fingerprint(&self, out: &mut impl Write) -> fmt::Result {
+        macro_rules! decides {
+            ($($field:ident),* $(; $ignored:ident)*) => {
+                let Self { $($field,)* $($ignored: _,)* stats: _ } = self;
+                $(write!(out, "{:?};", $field)?;)*
+            };
+        }
+        decides!(
+            id, flow, role, state, service, sizes, mtu, sequence, negotiation, agreed, tx, rx,
+            queue, received, dropped, reported, timestamps, window, short, syncs, nonces, liveness,
+            unreached, due, retry, fired_at, deadline, drain_until, pace_at, ack_floor, ndp_run,
+            handshake_sent, response_limit, older_peer, echoed, confirm_from, peer_from, own_since,
+            peer_since, ccids, rtt, cookies, cookie_until, listens, took_handshake_data,
+            is_deceived, begun_by, known, ended; config; counted
+        );
+        let Stats {
+            packets_sent,
+            lost,
+            send_ccid,
+            receive_ccid,
+            ..
+        } = &self.stats;
+        let has_sent = *packets_sent > 0;
+        write!(out, "{has_sent} {lost} {send_ccid:?} {receive_ccid:?}")
+    }
+}

@@ -1,0 +1,92 @@
+//! An application: what it was told, and whether it was told it in order.
+
+use std::collections::BTreeMap;
+
+use crate::{CloseReason, ConnectionId, Event};
+
+/// What one application knows of one connection.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Known {
+    pub(super) is_open: bool,
+    pub(super) closed: Option<CloseReason>,
+    /// Did the application close or abort it?
+    pub(super) asked: bool,
+    /// The tags of the datagrams that it got.
+    got: Vec<u64>,
+}
+
+/// One application.
+#[derive(Debug, Default)]
+pub(super) struct App {
+    /// By the connection's name.
+    pub(super) known: BTreeMap<ConnectionId, Known>,
+    /// The connection that its calls are about.
+    pub(super) current: Option<ConnectionId>,
+    /// Calls of its script that were made, or that had no object any more.
+    pub(super) called: usize,
+}
+
+impl App {
+    /// The connection that its calls are about, while there is one.
+    pub(super) fn live(&self) -> Option<(ConnectionId, &Known)> {
+        let id = self.current?;
+        let known = self.known.get(&id)?;
+        known.closed.is_none().then_some((id, known))
+    }
+
+    /// It began `id` by itself.
+    pub(super) fn began(&mut self, id: ConnectionId) {
+        self.known.insert(id, Known::default());
+        self.current = Some(id);
+    }
+
+    /// Takes an event in.
+    ///
+    /// # Errors
+    /// It was told before, or in the wrong order.
+    pub(super) fn told(&mut self, id: ConnectionId, event: &Event) -> Result<(), String> {
+        if let Event::Accepted { .. } = event {
+            if self.known.contains_key(&id) {
+                return Err(format!("{id:?} was accepted twice"));
+            }
+            self.began(id);
+        }
+        let Some(known) = self.known.get_mut(&id) else {
+            return Err(format!("{event:?} of {id:?} before it was accepted"));
+        };
+        // `Closed` is the last event of a connection.
+        if let Some(reason) = known.closed {
+            return Err(format!("{event:?} of {id:?} after {reason:?}"));
+        }
+        match event {
+            Event::Connected | Event::Accepted { .. } if known.is_open => {
+                return Err(format!("{id:?} was opened twice"));
+            }
+            Event::Connected | Event::Accepted { .. } => known.is_open = true,
+            Event::Closed { reason } => known.closed = Some(*reason),
+            Event::Readable | Event::Ccid { .. } if !known.is_open => {
+                return Err(format!("{event:?} of {id:?} before it was open"));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Takes a datagram in.
+    ///
+    /// # Errors
+    /// It came before (RFC 4340, 7: numbers tell copies), or before the connection was open.
+    pub(super) fn got(&mut self, id: ConnectionId, tag: u64) -> Result<(), String> {
+        let Some(known) = self.known.get_mut(&id) else {
+            return Err(format!("data of {id:?}, of which nothing was told"));
+        };
+        if !known.is_open {
+            return Err(format!("data of {id:?} before it was open"));
+        }
+        if known.got.contains(&tag) {
+            return Err(format!("datagram {tag} of {id:?} came twice"));
+        }
+        known.got.push(tag);
+        Ok(())
+    }
+}

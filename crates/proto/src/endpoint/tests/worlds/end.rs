@@ -1,0 +1,171 @@
+//! How every state must be able to end: with a network that delivers everything, and with a peer that
+//! says nothing any more.
+
+use fairwire_units::{Duration, Instant};
+
+use super::state::State;
+use crate::CloseReason;
+use crate::connection::{Connection, State as Phase};
+
+/// All timers have run out by then: RESPOND and PARTOPEN wait for 4 MSL (RFC 4340, 8.1.3 and 8.1.5),
+/// which is eight minutes; all else takes less than two.
+const LONGEST: Duration = Duration::from_secs(600);
+
+/// Two open ends that agree, and have agreed for so long, will agree for ever: keep-alive has asked
+/// once and every Change and Ack that was due has left.
+const STABLE: Duration = Duration::from_secs(20);
+
+/// Steps until the end. The longest way is a PARTOPEN that never gets an answer: its Ack is repeated
+/// with back-off, up to 64 s.
+const STEPS: usize = 600;
+
+impl State {
+    /// Lets the network deliver everything from now on, in order, and the timers go off.
+    ///
+    /// # Errors
+    /// The two ends do not come to an agreed end.
+    pub(super) fn settle(self) -> Result<(), String> {
+        self.settle_watched(|_| ())
+    }
+
+    /// The same; `watch` sees each state on the way.
+    pub(super) fn settle_watched(mut self, mut watch: impl FnMut(&Self)) -> Result<(), String> {
+        let until = self.now + LONGEST;
+        let mut agreed_since: Option<Instant> = None;
+        for _ in 0..STEPS {
+            watch(&self);
+            let agrees = self.flight.is_empty() && self.is_agreed();
+            agreed_since = agrees.then(|| agreed_since.unwrap_or(self.now));
+            if agreed_since.is_some_and(|since| self.now.saturating_since(since) > STABLE) {
+                return self.judge();
+            }
+            if !self.flight.is_empty() {
+                self.answers = 0;
+                self.arrive(0, false)?;
+            } else if let Some((side, at)) = self.next_timer().filter(|&(_, at)| at <= until) {
+                self.answers = 0;
+                self.fire(side, at)?;
+            } else {
+                return self.judge();
+            }
+        }
+        Err(format!(
+            "no end after {STEPS} steps of a network that delivers everything, in {:?}",
+            self.phases()
+        ))
+    }
+
+    /// Lets one side alone, which hears nothing any more.
+    ///
+    /// # Errors
+    /// A connection of it stays for ever (RFC 4340, 8.1.1, 8.1.3, 8.1.5 and 8.3: each state gives up).
+    pub(super) fn fall_silent(mut self, side: usize) -> Result<(), String> {
+        let until = self.now + LONGEST;
+        for _ in 0..STEPS {
+            self.flight.clear();
+            if self.live(side).is_empty() {
+                return self.judge_apps(side);
+            }
+            let at = self.sides[side].end.next_timeout();
+            let Some(at) = at.filter(|&at| at <= until) else {
+                break;
+            };
+            self.answers = 0;
+            self.fire(side, at)?;
+        }
+        let phases = self.phases();
+        Err(format!(
+            "side {side} waits for ever for a silent peer, in {phases:?}"
+        ))
+    }
+
+    /// Connections of a side that are not over.
+    fn live(&self, side: usize) -> Vec<&Connection> {
+        let all = self.sides[side].end.connections.iter();
+        all.map(|(_, connection)| &**connection)
+            .filter(|connection| !connection.is_closed())
+            .collect()
+    }
+
+    /// The states of all connections.
+    pub(super) fn phases(&self) -> [Vec<Phase>; 2] {
+        [0, 1].map(|side| self.live(side).iter().map(|c| c.state()).collect())
+    }
+
+    /// Are both ends of one connection open, with the same values of all features, and is nobody about
+    /// to close?
+    fn is_agreed(&self) -> bool {
+        let (one, other) = (self.live(0), self.live(1));
+        let ([one], [other]) = (one.as_slice(), other.as_slice()) else {
+            return false;
+        };
+        let both_open = [one, other]
+            .iter()
+            .all(|end| end.state() == Phase::Open && !end.is_to_close());
+        let [[local, remote], [there, back]] = [one.features_in_force(), other.features_in_force()];
+        // RFC 4340, 6: each feature has one value, which both ends know.
+        both_open && local == back && remote == there
+    }
+
+    /// Is this a good end?
+    fn judge(&self) -> Result<(), String> {
+        self.judge_apps(0)?;
+        self.judge_apps(1)?;
+        let nobody = self.live(0).is_empty() && self.live(1).is_empty();
+        let apps = self.sides.iter().map(|side| &side.app);
+        if self.is_agreed() {
+            let told = |app: &super::app::App| app.live().is_some_and(|(_, known)| known.is_open);
+            let asked = |app: &super::app::App| app.live().is_some_and(|(_, known)| known.asked);
+            if !apps.clone().all(told) {
+                return Err("an open connection that an application was not told of".into());
+            }
+            if apps.clone().any(asked) {
+                return Err("open although an application has closed it".into());
+            }
+            return Ok(());
+        }
+        if !nobody {
+            let what = self.describe_ends();
+            return Err(format!("no agreed end: {what}"));
+        }
+        // Nobody asked for an end: then nothing but a handshake that took too long may be one. Where an
+        // old Request comes late RFC 4340 lets it end by a Reset.
+        if self.left.timers < self.budget.timers || self.left.copies < self.budget.copies {
+            return Ok(());
+        }
+        let reasons = apps.flat_map(|app| app.known.values().filter_map(|known| known.closed));
+        for reason in reasons {
+            if !self.world().is_disturbed() && !is_a_timeout(reason) {
+                return Err(format!("ended by {reason:?}, and nobody had asked for it"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Each connection that an application knows is live, or was reported as closed.
+    fn judge_apps(&self, side: usize) -> Result<(), String> {
+        let Some((id, _)) = self.sides[side].app.known.iter().find(|&(&id, known)| {
+            known.closed.is_none() && self.sides[side].phase(id) == Phase::Closed
+        }) else {
+            return Ok(());
+        };
+        Err(format!("side {side} was not told that {id:?} is over"))
+    }
+
+    fn describe_ends(&self) -> String {
+        let ends = [0, 1].map(|side| {
+            let all = self.live(side).into_iter();
+            all.map(|c| (c.state(), c.features_in_force()))
+                .collect::<Vec<_>>()
+        });
+        format!("{ends:?}")
+    }
+}
+
+/// Did nothing come that was waited for?
+fn is_a_timeout(reason: CloseReason) -> bool {
+    matches!(
+        reason,
+        CloseReason::ConnectTimeout | CloseReason::IdleTimeout
+    )
+}
