@@ -25,6 +25,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("torture", &["units", "wire", "cc", "proto", "net"]),
     // For tests and benchmarks, as a dev-dependency, which needs no arrow.
     ("held", &[]),
+    // Models of the threads of `io`, whose sources it compiles.
+    ("threads", &["units", "wire", "proto"]),
 ];
 
 /// Every arrow between crates is one of the house, and every crate has its place in it.

@@ -134,13 +134,18 @@ impl EndpointBuilder {
         let socket = open()?;
         let proto = fairwire_proto::Endpoint::new(self.config, *secret);
         let shared = Arc::new(Shared::new(proto, socket.local(), socket.encapsulation()));
-        let handle = Handle::new(Arc::clone(&shared));
+        let endpoint = Endpoint::new(Handle::new(Arc::clone(&shared)));
         runtime.spawn(Driver::new(shared, socket).run());
-        Ok(Endpoint { handle })
+        Ok(endpoint)
     }
 }
 
 impl Endpoint {
+    /// The endpoint of a handle, whose driver somebody runs.
+    pub(crate) fn new(handle: Handle) -> Self {
+        Self { handle }
+    }
+
     /// Binds to a UDP address, with the defaults.
     ///
     /// # Errors

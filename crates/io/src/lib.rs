@@ -63,6 +63,7 @@ mod race;
 mod remote;
 mod socket;
 mod state;
+mod sync;
 mod timer;
 mod waiting;
 

@@ -6,16 +6,15 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, PoisonError};
 use std::task::Waker;
-
-use tokio::sync::Notify;
 
 use fairwire_proto::{CloseReason, ConnectionId, DatagramId, Encapsulation, Endpoint, Event, Fate};
 use fairwire_units::Instant;
 
 use crate::clock::Clock;
 use crate::socket::Claim;
+use crate::sync::{Mutex, MutexGuard, Notify};
 use crate::waiting::Wakers;
 
 /// Fates kept for an application that asked for them and does not read; the oldest go first.

@@ -1,0 +1,111 @@
+//! One model under many schedules.
+
+use std::env;
+
+use shuttle::scheduler::{PctScheduler, RandomScheduler, ReplayScheduler, Schedule, Scheduler};
+use shuttle::scheduler::{Task, TaskId};
+use shuttle::{Config, Runner, thread};
+
+use crate::{clock, timer};
+
+/// Schedules of each kind, unless `FAIRWIRE_SCHEDULES` says otherwise.
+const SCHEDULES: u64 = 1_000;
+
+/// Changes of priority in a schedule of the second kind.
+const CHANGES: usize = 3;
+
+/// Times that a timer may fire in one run. Far more than a model needs: a connection that waits for
+/// what never comes has no end of timers.
+const FIRES: usize = 2_000;
+
+/// Runs `model` under many schedules: at random, and with few changes of priority (PCT), which finds
+/// what needs a thread to rest for long. `time` says whether timers fire, which they do when nothing
+/// else can run.
+///
+/// A failure prints its schedule and its seed; `FAIRWIRE_SCHEDULE=<text>` runs that schedule alone, and
+/// `PROPTEST_RNG_SEED=<number>` gives the seed, which is drawn otherwise.
+///
+/// # Panics
+/// If the model fails under one of them.
+pub fn explore(time: bool, model: fn()) {
+    let start = move || {
+        clock::reset();
+        timer::reset();
+        if time {
+            // The second task of every run: `Patient` knows it by that.
+            thread::spawn(|| {
+                for _ in 0..FIRES {
+                    if !timer::fire_next() {
+                        return;
+                    }
+                    thread::yield_now();
+                }
+                panic!("timers fired {FIRES} times, and the model has not ended");
+            });
+        }
+        model();
+    };
+    let mut config = Config::default();
+    config.stack_size = 256 << 10;
+    if let Ok(schedule) = env::var("FAIRWIRE_SCHEDULE") {
+        let replay = ReplayScheduler::new_from_encoded(&schedule);
+        Runner::new(replay, config).run(start);
+        return;
+    }
+    let number = |name| {
+        env::var(name)
+            .ok()
+            .and_then(|text| text.parse::<u64>().ok())
+    };
+    let schedules = number("FAIRWIRE_SCHEDULES").unwrap_or(SCHEDULES);
+    let schedules = usize::try_from(schedules).expect("as many as memory has addresses");
+    let seed = number("PROPTEST_RNG_SEED").unwrap_or_else(|| {
+        let mut drawn = [0; 8];
+        getrandom::fill(&mut drawn).expect("the system has randomness");
+        u64::from_ne_bytes(drawn)
+    });
+    let random = RandomScheduler::new_from_seed(seed, schedules);
+    Runner::new(Patient::new(random, time), config.clone()).run(start);
+    let pct = PctScheduler::new_from_seed(seed, CHANGES, schedules);
+    Runner::new(Patient::new(pct, time), config).run(start);
+}
+
+/// A scheduler that lets time pass only when nothing else can run.
+struct Patient<S> {
+    inner: S,
+    time: bool,
+}
+
+impl<S> Patient<S> {
+    fn new(inner: S, time: bool) -> Self {
+        Self { inner, time }
+    }
+}
+
+impl<S: Scheduler> Scheduler for Patient<S> {
+    fn new_execution(&mut self) -> Option<Schedule> {
+        self.inner.new_execution()
+    }
+
+    fn next_task(
+        &mut self,
+        runnable: &[&Task],
+        current: Option<TaskId>,
+        is_yielding: bool,
+    ) -> Option<TaskId> {
+        let clock = TaskId::from(1);
+        if !self.time || runnable.len() == 1 {
+            return self.inner.next_task(runnable, current, is_yielding);
+        }
+        let others: Vec<&Task> = runnable
+            .iter()
+            .copied()
+            .filter(|task| task.id() != clock)
+            .collect();
+        self.inner.next_task(&others, current, is_yielding)
+    }
+
+    fn next_u64(&mut self) -> u64 {
+        self.inner.next_u64()
+    }
+}

@@ -1,0 +1,48 @@
+//! The handles and the driver of `crates/io` in models whose threads take turns in every order.
+//!
+//! This crate compiles the sources of `crates/io` themselves: the driver's loop, the waits, connections,
+//! listeners and endpoints. Only what touches the operating system is replaced: the lock and the signal
+//! are such that a model decides at each of them who goes on ([`shuttle`]), sockets are queues in memory,
+//! and time passes when the model says so. The protocol is the real one too.
+//!
+//! [`explore`] runs a model under many schedules and prints the one that fails; a model stands in `tests/`.
+//! In all of them a deadlock fails, and so does a task that nobody wakes, because then nothing is left
+//! that could run.
+
+mod clock;
+mod explore;
+mod host;
+mod socket;
+mod sync;
+mod timer;
+
+#[path = "../../io/src"]
+mod io {
+    pub(crate) mod connection;
+    pub(crate) mod driver;
+    pub(crate) mod endpoint;
+    pub(crate) mod error;
+    pub(crate) mod listener;
+    pub(crate) mod options;
+    pub(crate) mod race;
+    pub(crate) mod remote;
+    pub(crate) mod state;
+    pub(crate) mod waiting;
+}
+
+// The sources name each other as they stand in crates/io.
+use io::{connection, driver, endpoint, error, listener, options, race, remote, state, waiting};
+
+pub use connection::{Connection, Number, Received, ReceivedInto};
+pub use endpoint::{Endpoint, EndpointBuilder};
+pub use error::{AcceptError, AddressKind, BindError, ConnectError, Lost, SendError, TrySendError};
+pub use explore::explore;
+pub use fairwire_proto::{
+    CloseReason, Config, ConnectError as BeginError, DamagedData, EndpointConfig,
+};
+pub use fairwire_wire::ServiceCode;
+pub use host::{Host, PORT, SERVICE, Watch, connected, host};
+pub use listener::Listener;
+pub use options::{ConnectOptions, ListenOptions};
+pub use remote::Remote;
+pub use socket::Network;

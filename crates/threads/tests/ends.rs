@@ -1,0 +1,251 @@
+//! Ends: in every order of threads a connection ends with its last handle, and a driver with the last
+//! connection; who waits learns of it.
+
+use std::sync::Arc;
+
+use fairwire_threads::{
+    CloseReason, Config, ConnectError, ConnectOptions, Host, ListenOptions, Network, PORT, Remote,
+    SERVICE, connected, explore, host,
+};
+use shuttle::future::{block_on, spawn};
+use shuttle::thread;
+
+fn pair() -> (Host, Host) {
+    let network = Network::new();
+    (host(&network, 1), host(&network, 2))
+}
+
+/// Drops the endpoints' handles and waits until both drivers end.
+fn end(client: Host, server: Host) {
+    drop((client.endpoint, server.endpoint));
+    client.watch.ends();
+    server.watch.ends();
+}
+
+/// Three clones are dropped on three threads while the peer reads: the peer sees that it was reset.
+#[test]
+fn the_last_handle_ends_the_connection() {
+    explore(false, || {
+        let (client, server) = pair();
+        let (here, there) = connected(&client, &server, Config::default());
+        let clones = [here.clone(), here.clone(), here];
+        let threads = clones.map(|clone| thread::spawn(move || drop(clone)));
+        let lost = block_on(there.recv()).expect_err("reset");
+        assert!(!lost.is_orderly());
+        drop(there);
+        for thread in threads {
+            thread.join().expect("no panic");
+        }
+        end(client, server);
+    });
+}
+
+/// Both ends close at the same time, each from two tasks, one of which stops waiting: both are over.
+#[test]
+fn both_ends_close_at_once() {
+    explore(true, || {
+        let (client, server) = pair();
+        let (here, there) = connected(&client, &server, Config::default());
+        let mut closing = Vec::new();
+        for connection in [here, there] {
+            let second = connection.clone();
+            let cancelled = spawn(async move { second.close().await.is_ok() });
+            closing.push(spawn(async move { connection.close().await.is_ok() }));
+            cancelled.abort();
+        }
+        for task in closing {
+            assert!(block_on(task).expect("not cancelled"), "orderly");
+        }
+        end(client, server);
+    });
+}
+
+/// One end closes, the other one aborts and drops, from three threads: everything ends, whichever is first.
+#[test]
+fn close_abort_and_drop_meet() {
+    explore(true, || {
+        let (client, server) = pair();
+        let (here, there) = connected(&client, &server, Config::default());
+        let again = there.clone();
+        let threads = [
+            thread::spawn(move || {
+                let _either_way = block_on(here.close());
+            }),
+            thread::spawn(move || again.abort()),
+            thread::spawn(move || drop(there)),
+        ];
+        for thread in threads {
+            thread.join().expect("no panic");
+        }
+        end(client, server);
+    });
+}
+
+/// A client gives up at any moment of its handshake: neither side keeps anything.
+#[test]
+fn a_cancelled_handshake_leaves_nothing() {
+    explore(false, || {
+        let (client, server) = pair();
+        let listener = server.endpoint.listen(PORT, &[SERVICE]);
+        let listener = listener.expect("the port is free");
+        let accepting = spawn(async move {
+            while let Ok(connection) = listener.accept().await {
+                connection.closed().await;
+            }
+        });
+        let (endpoint, remote) = (client.endpoint.clone(), server.remote);
+        let connecting = spawn(async move { drop(endpoint.connect(remote, SERVICE).await) });
+        connecting.abort();
+        let _it_may_have_connected = block_on(connecting);
+        accepting.abort();
+        let _cancelled = block_on(accepting);
+        end(client, server);
+    });
+}
+
+/// A listener is dropped at any moment while a client connects: the client is refused, or its connection
+/// is reset, or it was accepted before.
+#[test]
+fn a_dropped_listener_leaves_nobody_waiting() {
+    explore(false, || {
+        let (client, server) = pair();
+        let listener = server.endpoint.listen(PORT, &[SERVICE]);
+        let listener = listener.expect("the port is free");
+        let accepting = spawn(async move { listener.accept().await.expect("the driver runs") });
+        let stopper = thread::spawn(move || {
+            accepting.abort();
+            block_on(accepting).ok()
+        });
+        let connected = block_on(client.endpoint.connect(server.remote, SERVICE));
+        let accepted = stopper.join().expect("no panic");
+        match (connected, accepted) {
+            (Ok(here), Some(there)) => {
+                drop(there);
+                assert_ne!(block_on(here.closed()), CloseReason::Closed);
+            }
+            (Ok(here), None) => assert_ne!(block_on(here.closed()), CloseReason::Closed),
+            (Err(ConnectError::Refused { .. } | ConnectError::Ended { .. }), None) => {}
+            (connected, accepted) => panic!("{connected:?}, {accepted:?}"),
+        }
+        end(client, server);
+    });
+}
+
+/// A listener that nobody accepts from is dropped at any moment: no client is left with a connection that
+/// will never be served.
+#[test]
+fn an_unaccepted_connection_is_reset() {
+    explore(false, || {
+        let (client, server) = pair();
+        let listener = server.endpoint.listen(PORT, &[SERVICE]);
+        let listener = listener.expect("the port is free");
+        let dropper = thread::spawn(move || drop(listener));
+        match block_on(client.endpoint.connect(server.remote, SERVICE)) {
+            Ok(here) => assert_ne!(block_on(here.closed()), CloseReason::Closed),
+            Err(ConnectError::Refused { .. }) => {}
+            Err(error) => panic!("{error}"),
+        }
+        dropper.join().expect("no panic");
+        end(client, server);
+    });
+}
+
+/// The server's runtime shuts down at any moment: whoever waits there, for whatever, goes on, and so does
+/// the peer.
+#[test]
+fn a_shutdown_leaves_nobody_waiting() {
+    explore(false, || {
+        let (client, server) = pair();
+        let mut config = Config::default();
+        config.send_queue.packets = 1;
+        let (here, there) = connected(&client, &server, config);
+        let listener = server.endpoint.listen(PORT + 1, &[SERVICE]);
+        let listener = Arc::new(listener.expect("the port is free"));
+        let (reader, watcher, writer) = (there.clone(), there.clone(), there);
+        let idler = server.endpoint.clone();
+        let (caller, to) = (server.endpoint.clone(), client.remote);
+        let tasks = [
+            spawn(async move { assert!(reader.recv().await.is_err()) }),
+            spawn(async move { assert_ne!(watcher.closed().await, CloseReason::Closed) }),
+            spawn(async move {
+                // Fewer than without end, for a schedule may keep this task running until it waits.
+                let mut left = 20;
+                while left > 0 && writer.send(vec![0; 200]).await.is_ok() {
+                    left -= 1;
+                }
+            }),
+            spawn(async move { assert!(listener.accept().await.is_err()) }),
+            spawn(async move { idler.wait_idle().await }),
+            spawn(async move { assert!(caller.connect(to, SERVICE).await.is_err()) }),
+            spawn(async move { while here.recv().await.is_ok() {} }),
+        ];
+        server.watch.shut_down();
+        for task in tasks {
+            block_on(task).expect("not cancelled");
+        }
+        drop((client.endpoint, server.endpoint));
+        client.watch.ends();
+        server.watch.is_gone();
+    });
+}
+
+/// Of two servers the one that answers wins a race, and what was begun with the other one ends; one address
+/// is nobody's, so that the head start must pass.
+#[test]
+fn a_race_leaves_only_its_winner() {
+    explore(true, || {
+        let network = Network::new();
+        let (client, server) = (host(&network, 1), host(&network, 2));
+        let other = host(&network, 3);
+        let listener = server.endpoint.listen(PORT, &[SERVICE]);
+        let listener = listener.expect("the port is free");
+        let nobody = Remote::same_ports(([192, 0, 2, 9], 6_511).into());
+        let remotes = [nobody, other.remote, server.remote];
+        let accepting = spawn(async move { listener.accept().await.expect("the driver runs") });
+        let options = ConnectOptions::new();
+        let racing = client.endpoint.connect_any(&remotes, SERVICE, options);
+        let here = block_on(racing).expect("one of them listens");
+        let there = block_on(accepting).expect("not cancelled");
+        assert_eq!(here.remote(), Some(server.remote));
+        drop((here, there, other.endpoint));
+        end(client, server);
+        other.watch.ends();
+    });
+}
+
+/// Two clients, one place in the accept queue, a slow acceptor, and sockets that are often full: each client
+/// is served or told that the server is busy.
+#[test]
+fn one_place_serves_two_clients() {
+    explore(true, || {
+        let network = Network::narrow(1);
+        let (client, server) = (host(&network, 1), host(&network, 2));
+        let options = ListenOptions::new().backlog(1);
+        let listener = server.endpoint.listen_with(PORT, &[SERVICE], options);
+        let listener = listener.expect("the port is free");
+        let accepting = spawn(async move {
+            loop {
+                let there = listener.accept().await.expect("the driver runs");
+                while there.recv().await.is_ok() {}
+            }
+        });
+        let clients = [(); 2].map(|()| {
+            let (endpoint, remote) = (client.endpoint.clone(), server.remote);
+            spawn(async move {
+                match endpoint.connect(remote, SERVICE).await {
+                    Ok(here) => {
+                        here.send(vec![1]).await.expect("open");
+                        here.close().await.is_ok()
+                    }
+                    Err(ConnectError::Refused { .. }) => false,
+                    Err(error) => panic!("{error}"),
+                }
+            })
+        });
+        let served = clients.map(|task| block_on(task).expect("not cancelled"));
+        assert!(served.contains(&true), "{served:?}");
+        accepting.abort();
+        let _cancelled = block_on(accepting);
+        end(client, server);
+    });
+}

@@ -1,0 +1,272 @@
+//! Tasks that wait: each is woken in every order of threads, and one that is cancelled takes nothing
+//! from the others.
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context, Wake, Waker};
+
+use fairwire_threads::{
+    CloseReason, Config, Connection, Host, Network, PORT, SERVICE, TrySendError, connected,
+    explore, host,
+};
+use shuttle::future::{JoinHandle, block_on, spawn};
+use shuttle::thread;
+
+fn pair() -> (Host, Host) {
+    let network = Network::new();
+    (host(&network, 1), host(&network, 2))
+}
+
+/// Drops the endpoints' handles and waits until both drivers end.
+fn end(client: Host, server: Host) {
+    drop((client.endpoint, server.endpoint));
+    client.watch.ends();
+    server.watch.ends();
+}
+
+/// What a task that may be cancelled came to.
+fn outcome<T>(task: JoinHandle<T>) -> Option<T> {
+    block_on(task).ok()
+}
+
+/// A datagram there and one back, and an orderly end.
+#[test]
+fn both_ends_talk() {
+    explore(false, || {
+        let (client, server) = pair();
+        let (here, there) = connected(&client, &server, Config::default());
+        let echo = spawn(async move {
+            let got = there.recv().await.expect("data");
+            there.send(got.data).await.expect("open");
+            let lost = there.recv().await.expect_err("the end");
+            assert!(lost.is_orderly());
+        });
+        block_on(async {
+            here.send(vec![1]).await.expect("open");
+            assert_eq!(here.recv().await.expect("data").data, [1_u8][..]);
+            here.close().await.expect("orderly");
+        });
+        drop(here);
+        block_on(echo).expect("not cancelled");
+        end(client, server);
+    });
+}
+
+/// Three tasks read two datagrams, and one of the tasks is cancelled: whatever it did not take reaches
+/// the others, and who is left without one learns of the end.
+#[test]
+fn a_cancelled_reader_takes_nothing() {
+    explore(false, || {
+        let (client, server) = pair();
+        let (here, there) = connected(&client, &server, Config::default());
+        let read = |connection: &Connection| {
+            let connection = connection.clone();
+            spawn(async move { connection.recv().await.is_ok() })
+        };
+        let [cancelled, second, third] = [read(&there), read(&there), read(&there)];
+        let sender = thread::spawn(move || {
+            block_on(async {
+                here.send(vec![1]).await.expect("open");
+                here.send(vec![2]).await.expect("open");
+                here.close().await.expect("orderly");
+            });
+        });
+        cancelled.abort();
+        let first = outcome(cancelled);
+        let others = [second, third].map(|task| block_on(task).expect("not cancelled"));
+        let got = usize::from(first == Some(true)) + others.iter().filter(|&&got| got).count();
+        assert_eq!(got, 2, "each datagram is read once: {first:?}, {others:?}");
+        sender.join().expect("sent");
+        drop(there);
+        end(client, server);
+    });
+}
+
+/// Two tasks accept and one of them is cancelled: the connections that come reach the other, or both.
+#[test]
+fn a_cancelled_acceptor_takes_nothing() {
+    explore(false, || {
+        let (client, server) = pair();
+        let listener = server.endpoint.listen(PORT, &[SERVICE]);
+        let listener = Arc::new(listener.expect("the port is free"));
+        let accept = || {
+            let listener = Arc::clone(&listener);
+            spawn(async move { listener.accept().await.expect("the driver runs") })
+        };
+        let (cancelled, other) = (accept(), accept());
+        let canceller = thread::spawn(move || {
+            cancelled.abort();
+            outcome(cancelled)
+        });
+        let connect = || block_on(client.endpoint.connect(server.remote, SERVICE)).expect("open");
+        let mut ends = vec![connect()];
+        let first = canceller.join().expect("no panic");
+        if first.is_some() {
+            ends.push(connect());
+        }
+        ends.extend(first);
+        ends.push(block_on(other).expect("not cancelled"));
+        drop((ends, listener));
+        end(client, server);
+    });
+}
+
+/// Four tasks send through a queue of one datagram, two datagrams each, and one task is cancelled: all the
+/// others are let in again and again.
+#[test]
+fn a_cancelled_writer_leaves_its_turn() {
+    explore(true, || {
+        let (client, server) = pair();
+        let mut config = Config::default();
+        config.send_queue.packets = 1;
+        let (here, there) = connected(&client, &server, config);
+        let write = |number: u8| {
+            let connection = here.clone();
+            spawn(async move {
+                connection.send(vec![number]).await.expect("open");
+                connection.send(vec![number]).await.expect("open");
+            })
+        };
+        let cancelled = write(0);
+        let writers = [1, 2, 3].map(write);
+        let reader = spawn(async move {
+            let mut counts = [0; 4];
+            while let Ok(got) = there.recv().await {
+                counts[usize::from(got.data[0])] += 1;
+            }
+            counts
+        });
+        cancelled.abort();
+        let _it_may_have_finished = outcome(cancelled);
+        for writer in writers {
+            block_on(writer).expect("not cancelled");
+        }
+        block_on(here.close()).expect("orderly");
+        drop(here);
+        let counts = block_on(reader).expect("not cancelled");
+        assert_eq!(counts[1..], [2, 2, 2]);
+        end(client, server);
+    });
+}
+
+/// Two threads queue datagrams without ever waiting: the driver hears of each, and all arrive. No timer
+/// is needed.
+#[test]
+fn the_driver_hears_of_every_datagram() {
+    explore(false, || {
+        let (client, server) = pair();
+        let (here, there) = connected(&client, &server, Config::default());
+        let threads = [1, 2].map(|number: u8| {
+            let here = here.clone();
+            thread::spawn(move || match here.try_send(vec![number]) {
+                Ok(_) => {}
+                Err(TrySendError::Full) => panic!("the queue holds more than two"),
+                Err(error) => panic!("{error}"),
+            })
+        });
+        block_on(async {
+            there.recv().await.expect("data");
+            there.recv().await.expect("data");
+        });
+        for thread in threads {
+            thread.join().expect("no panic");
+        }
+        drop((here, there));
+        end(client, server);
+    });
+}
+
+/// Tasks that wait for the end, for a fate and for the path MTU, one of each kind cancelled: the rest
+/// learn of the fate and of the end.
+#[test]
+fn watchers_learn_of_fates_and_the_end() {
+    explore(true, || {
+        let (client, server) = pair();
+        let mut config = Config::default();
+        config.report_fates = true;
+        let (here, there) = connected(&client, &server, config);
+        let ends = [(); 2].map(|()| {
+            let here = here.clone();
+            spawn(async move { here.closed().await })
+        });
+        let fates = [(); 2].map(|()| {
+            let here = here.clone();
+            spawn(async move { here.fate().await.is_ok() })
+        });
+        let mtu = here.clone();
+        let mtu = spawn(async move { while mtu.max_datagram_size_changed().await.is_ok() {} });
+        let peer = spawn(async move {
+            there.recv().await.expect("data");
+            there.close().await.expect("orderly");
+        });
+        here.try_send(vec![1]).expect("room");
+        let ([cancelled_end, end_task], [cancelled_fate, fate]) = (ends, fates);
+        cancelled_end.abort();
+        cancelled_fate.abort();
+        let taken = outcome(cancelled_fate) == Some(true);
+        let reason = block_on(end_task).expect("not cancelled");
+        assert_eq!(reason, CloseReason::Closed);
+        let told = block_on(fate).expect("not cancelled");
+        assert!(taken != told, "one fate: {taken}, {told}");
+        block_on(mtu).expect("not cancelled");
+        block_on(peer).expect("not cancelled");
+        drop((outcome(cancelled_end), here));
+        end(client, server);
+    });
+}
+
+/// Two tasks wait until nothing is left, one of them is cancelled, and the connection is dropped on a third
+/// thread: the other task goes on.
+#[test]
+fn who_waits_for_the_last_connection_goes_on() {
+    explore(false, || {
+        let (client, server) = pair();
+        let (here, there) = connected(&client, &server, Config::default());
+        let wait = || {
+            let endpoint = client.endpoint.clone();
+            spawn(async move { endpoint.wait_idle().await })
+        };
+        let (cancelled, other) = (wait(), wait());
+        let dropper = thread::spawn(move || drop(here));
+        cancelled.abort();
+        block_on(other).expect("not cancelled");
+        block_on(there.closed());
+        drop((outcome(cancelled), there));
+        dropper.join().expect("no panic");
+        end(client, server);
+    });
+}
+
+/// What a task's waker keeps alive: with the last one the task goes, and all that it owns.
+struct Owner {
+    _connection: Connection,
+}
+
+impl Wake for Owner {
+    fn wake(self: Arc<Self>) {}
+}
+
+/// A task that waits at an endpoint owns the last handle of another connection there, and goes with its waker:
+/// one when the waker is replaced, one when the wait is dropped. Nobody waits for a lock that it holds, and both
+/// peers hear of the end.
+#[test]
+fn a_waker_may_own_the_last_handle() {
+    explore(false, || {
+        let (client, server) = pair();
+        let (here, there) = connected(&client, &server, Config::default());
+        let (first_peer, first) = connected(&client, &server, Config::default());
+        let (second_peer, second) = connected(&client, &server, Config::default());
+        {
+            let mut wait = pin!(there.recv());
+            for owned in [first, second] {
+                let waker = Waker::from(Arc::new(Owner { _connection: owned }));
+                let polled = wait.as_mut().poll(&mut Context::from_waker(&waker));
+                assert!(polled.is_pending());
+            }
+            block_on(first_peer.closed());
+        }
+        block_on(second_peer.closed());
+        drop((here, there, first_peer, second_peer));
+        end(client, server);
+    });
+}
