@@ -1,12 +1,12 @@
 //! Many seeds, side by side; the result does not depend on how many run at once.
 
 use std::num::NonZeroUsize;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc;
 use std::thread;
 
 use crate::plan::Plan;
-use crate::run::{self, Failure, Options, Tally};
+use crate::run::{self, Failure, Options, Outcome, Tally};
 
 /// What came of many seeds.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -28,11 +28,60 @@ pub fn cores() -> NonZeroUsize {
 
 /// Runs `seeds` seeds from `first` on, `jobs` at once.
 pub fn run(first: u64, seeds: u64, jobs: NonZeroUsize, options: &Options) -> Campaign {
+    let mut campaign = Campaign {
+        seeds,
+        ..Campaign::default()
+    };
+    let mut digests = Vec::new();
+    each(first, seeds, jobs, options, |seed, outcome| {
+        campaign.tally.add(&outcome.tally);
+        digests.push((seed, outcome.digest));
+        campaign.failures.extend(outcome.failure.map(|f| (seed, f)));
+        true
+    });
+    digests.sort_unstable();
+    campaign.failures.sort_by_key(|&(seed, _)| seed);
+    let words: Vec<u8> = digests.iter().flat_map(|(_, d)| d.to_le_bytes()).collect();
+    campaign.digest = xxhash_rust::xxh3::xxh3_64(&words);
+    campaign
+}
+
+/// Runs seeds from `first` on until one fails, at most `seeds`: the first seed that does, and how. Those
+/// before it have all been run and do not fail.
+pub fn first_failure(
+    first: u64,
+    seeds: u64,
+    jobs: NonZeroUsize,
+    options: &Options,
+) -> Option<(u64, Failure)> {
+    let mut found: Option<(u64, Failure)> = None;
+    each(first, seeds, jobs, options, |seed, outcome| {
+        if let Some(failure) = outcome.failure
+            && found.as_ref().is_none_or(|(earlier, _)| seed < *earlier)
+        {
+            found = Some((seed, failure));
+        }
+        found.is_none()
+    });
+    found
+}
+
+/// Runs seeds side by side and shows what comes of each, in the order in which they end, until `show` says
+/// that it is enough: then those under way still end.
+fn each(
+    first: u64,
+    seeds: u64,
+    jobs: NonZeroUsize,
+    options: &Options,
+    mut show: impl FnMut(u64, Outcome) -> bool,
+) {
     let next = AtomicU64::new(0);
-    let results = Mutex::new(Results::default());
+    let next = &next;
     thread::scope(|scope| {
+        let (sender, results) = mpsc::channel();
         for _ in 0..jobs.get() {
-            scope.spawn(|| {
+            let sender = sender.clone();
+            scope.spawn(move || {
                 loop {
                     let number = next.fetch_add(1, Ordering::Relaxed);
                     if number >= seeds {
@@ -40,35 +89,17 @@ pub fn run(first: u64, seeds: u64, jobs: NonZeroUsize, options: &Options) -> Cam
                     }
                     let seed = first + number;
                     let outcome = run::run(&Plan::draw(seed), options);
-                    let mut results = results.lock().expect("no run panics outside its own walls");
-                    results.tally.add(&outcome.tally);
-                    results.digests.push((seed, outcome.digest));
-                    results.failures.extend(outcome.failure.map(|f| (seed, f)));
+                    if sender.send((seed, outcome)).is_err() {
+                        break;
+                    }
                 }
             });
         }
+        drop(sender);
+        for (seed, outcome) in results {
+            if !show(seed, outcome) {
+                next.store(seeds, Ordering::Relaxed);
+            }
+        }
     });
-    let mut results = results
-        .into_inner()
-        .expect("no run panics outside its own walls");
-    results.digests.sort_unstable();
-    results.failures.sort_by_key(|&(seed, _)| seed);
-    let words: Vec<u8> = results
-        .digests
-        .iter()
-        .flat_map(|(_, digest)| digest.to_le_bytes())
-        .collect();
-    Campaign {
-        seeds,
-        tally: results.tally,
-        digest: xxhash_rust::xxh3::xxh3_64(&words),
-        failures: results.failures,
-    }
-}
-
-#[derive(Debug, Default)]
-struct Results {
-    tally: Tally,
-    digests: Vec<(u64, u64)>,
-    failures: Vec<(u64, Failure)>,
 }

@@ -75,7 +75,7 @@ const PARTS: &[Part] = &[
         remove: |plan, range| drop(plan.script.drain(range)),
     },
     Part {
-        len: |plan| settings(plan).map(|list| list.len()).sum(),
+        len: |plan| settings(plan).map(Vec::len).sum(),
         remove: remove_settings,
     },
     Part {

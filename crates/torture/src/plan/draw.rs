@@ -94,7 +94,7 @@ fn host(dice: &mut Dice, weather: Weather) -> HostPlan {
 }
 
 fn connection(dice: &mut Dice, id: u16, hosts: usize) -> ConnectionPlan {
-    let server = if dice.per_mille(850) { 0 } else { 1 };
+    let server = usize::from(dice.per_mille(150));
     let client = (server + 1 + dice.index(hosts - 1)) % hosts;
     let (client_settings, server_settings) = draw_settings::pair(dice);
     ConnectionPlan {

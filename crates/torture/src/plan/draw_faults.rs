@@ -84,9 +84,9 @@ fn faults(dice: &mut Dice, plan: &mut Plan, harm: fn(&mut Dice) -> (Harm, u16)) 
     }
 }
 
-fn push(plan: &mut Plan, fault: Fault) {
-    let id = u32::try_from(plan.faults.len()).unwrap_or(u32::MAX);
-    plan.faults.push(Fault { id, ..fault });
+fn push(plan: &mut Plan, mut fault: Fault) {
+    fault.id = u32::try_from(plan.faults.len()).unwrap_or(u32::MAX);
+    plan.faults.push(fault);
 }
 
 /// Lets the fault find what it is for: data outside the checksum, or packets that are too large.

@@ -1,6 +1,6 @@
 //! Configurations from a seed.
 
-use super::settings::{EndpointSetting, Setting};
+use super::settings::{EndpointSetting, Setting, Setting as S};
 use crate::dice::Dice;
 
 /// How an endpoint differs from the default.
@@ -96,7 +96,6 @@ fn one(dice: &mut Dice) -> Vec<Setting> {
             settings.push(setting);
         }
     };
-    use Setting as S;
     may(700, &mut |_| S::ReportFates);
     may(120, &mut |dice| S::SendCcids(ccids(dice)));
     may(120, &mut |dice| S::ReceiveCcids(ccids(dice)));

@@ -1,5 +1,7 @@
 //! Plans as text: JSON with one part per line.
 
+use std::fmt::Write;
+
 use serde::Serialize;
 
 use super::Plan;
@@ -9,7 +11,7 @@ impl Plan {
     pub fn to_text(&self) -> String {
         let mut text = String::from("{\n");
         let mut put = |name: &str, value: String| {
-            text.push_str(&format!("  \"{name}\": {value},\n"));
+            let _ = writeln!(text, "  \"{name}\": {value},");
         };
         put("seed", self.seed.to_string());
         put("udp", self.udp.to_string());

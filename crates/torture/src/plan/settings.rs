@@ -124,7 +124,7 @@ impl Setting {
             Self::ShortSeqnos => config.short_seqnos = true,
             Self::SendRttEstimate => config.send_rtt_estimate = true,
             Self::Law(_) | Self::InitialWindow(_) | Self::MinRto(_) => {
-                self.ccid2(&mut config.ccid2)
+                self.ccid2(&mut config.ccid2);
             }
             Self::FeedbackPerRoundTrip(_) | Self::NoOscillationReduction => {
                 self.ccid3(&mut config.ccid3);

@@ -173,7 +173,7 @@ fn one_option(head: &mut [u8], (kind, place): (u8, Range<usize>), lie: Lie, dice
         (Lie::RandomVector, 38 | 39)
         | (Lie::RandomIntervals, 193)
         | (Lie::RandomTimes, 42 | 43) => {
-            head[value].iter_mut().for_each(|byte| *byte = dice.byte())
+            head[value].iter_mut().for_each(|byte| *byte = dice.byte());
         }
         // Loss event rate: the inverse, with all ones for none; receive rate (RFC 4342, 8).
         (Lie::Lossless, 192 | 194) | (Lie::FalseFeatures, 33 | 35) => {

@@ -165,7 +165,7 @@ impl Watch {
         match seen {
             Seen::Event { event, .. } => {
                 let name = match event {
-                    Event::Closed { reason } => format!("closed: {}", reason_name(reason)),
+                    Event::Closed { reason } => format!("closed: {}", reason_name(*reason)),
                     Event::Fate { fate, .. } => format!("fate: {}", first_word(fate)),
                     event => first_word(event),
                 };
@@ -218,11 +218,11 @@ impl Watch {
 }
 
 /// The name of a reason, with its code if it has one.
-fn reason_name(reason: &CloseReason) -> String {
+fn reason_name(reason: CloseReason) -> String {
     match reason {
         CloseReason::Reset { code, .. } => format!("reset {code:?}"),
         CloseReason::PeerError { code, .. } => format!("peer error {code:?}"),
-        reason => first_word(reason),
+        reason => first_word(&reason),
     }
 }
 
