@@ -24,8 +24,8 @@ pub fn run(data: &[u8]) {
     let with = |work: fn(&Bytes)| measure(|| work(&Bytes::copy_from_slice(rest))).1;
     let (what, bound, taken) = match mode % 5 {
         0 => ("a message", 0, with(message)),
-        // A peer may announce the longest message and send four bytes.
-        1 => ("a stream", MAX_FRAME + 4, with(stream)),
+        // A peer may announce the longest message and send four bytes; there are two buffers here.
+        1 => ("a stream", 2 * (MAX_FRAME + 4), with(stream)),
         2 => ("a flow", 0, with(flow)),
         3 => ("a report", 0, with(report)),
         _ => ("ranges", 0, with(ranges)),

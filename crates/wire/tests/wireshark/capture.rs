@@ -57,7 +57,7 @@ pub(crate) fn packets(
     carrier: Carrier,
 ) -> Vec<u8> {
     let mut records = Vec::new();
-    for (second, sample) in (0u32..).zip(samples) {
+    for sample in samples {
         let head = sample.head(client, server, carrier);
         let transport = match carrier {
             Carrier::Native => [&head, sample.payload.as_slice()].concat(),
@@ -67,14 +67,18 @@ pub(crate) fn packets(
             Carrier::Native => checksum::IP_PROTOCOL,
             Carrier::Udp { .. } => 17,
         };
-        let packet = ip(client, server, protocol, &transport);
-        let length = u32::try_from(packet.len()).expect("a small packet");
-        for word in [second, 0, length, length] {
-            records.extend(word.to_le_bytes());
-        }
-        records.extend(packet);
+        records.extend(record(client, server, protocol, &transport));
     }
     records
+}
+
+/// One record of a capture file: this, in an IP packet from the client to the server.
+pub(crate) fn record(client: IpAddr, server: IpAddr, protocol: u8, transport: &[u8]) -> Vec<u8> {
+    let packet = ip(client, server, protocol, transport);
+    let length = u32::try_from(packet.len()).expect("a small packet");
+    // All at the same time, which nothing here reads.
+    let words = [0, 0, length, length].map(u32::to_le_bytes);
+    [words.as_flattened(), &packet].concat()
 }
 
 /// The same records as a capture has them that keeps the first `length` bytes of each packet.

@@ -37,7 +37,7 @@ pub(crate) const ALL: [Exception; 7] = [
         name: "names of features",
         reason: "the label beside the values looks the option's type up among the features, and \
                  32 to 35 are reserved there; dccp.feature_number is right",
-        apply: feature_names,
+        apply: |_, fields| feature_names(fields),
     },
     Exception {
         name: "RTT Estimate",
@@ -68,7 +68,7 @@ fn raw_numbers(sample: &Sample, fields: &mut Fields) {
     rename(fields, "dccp.ack", "dccp.ack_raw");
 }
 
-fn rename(fields: &mut Fields, from: &str, to: &str) {
+pub(crate) fn rename(fields: &mut Fields, from: &str, to: &str) {
     if let Some(values) = fields.remove(from) {
         fields.insert(to.to_owned(), values);
     }
@@ -82,7 +82,7 @@ fn empty_cookie(sample: &Sample, fields: &mut Fields) {
 
 /// The feature's name becomes "Reserved"; in place of the values of a feature that Wireshark does
 /// not know there is its number.
-fn feature_names(_: &Sample, fields: &mut Fields) {
+pub(crate) fn feature_names(fields: &mut Fields) {
     let numbers = fields.get("dccp.feature_number").cloned();
     let (Some(numbers), Some(texts)) = (numbers, fields.get_mut("text")) else {
         return;

@@ -4,10 +4,12 @@
 use std::fmt::Write;
 
 use fairwire_wire::feature::{Feature, Rule};
-use fairwire_wire::{CellState, DccpOption, DropBlock, Kind, Packet, Seq, SeqNo, option_type};
+use fairwire_wire::{
+    CellState, DccpOption, DropBlock, Kind, Packet, Ports, Seq, SeqNo, option_type,
+};
 
 use super::capture::Carrier;
-use super::packets::{PORTS, Sample};
+use super::packets::Sample;
 use super::tshark::Fields;
 
 /// Every field of Wireshark's DCCP dissector; a test holds the list to that.
@@ -75,16 +77,17 @@ pub(crate) const TEXTS: [&str; 5] = [
 /// The fields of the packet with this head.
 pub(crate) fn expected(sample: &Sample, head: &[u8], carrier: Carrier) -> Fields {
     let mut fields = Fields::new();
-    header(sample, head, carrier, &mut fields);
-    kind(&sample.kind, &mut fields);
     let packet = Packet::decode_head(head, sample.payload.len()).expect(&sample.name);
+    header(&packet, head, carrier, &mut fields);
+    kind(&packet, head, &mut fields);
     if !packet.options.is_empty() {
         add(&mut fields, "dccp.options", 1);
     }
     for raw in packet.options {
-        let decoded = raw.decode().expect(&sample.name);
         add(&mut fields, "dccp.option_type", raw.option_type);
-        option(&decoded, &mut fields);
+        if let Ok(decoded) = raw.decode() {
+            option(&decoded, &mut fields);
+        }
     }
     fields
 }
@@ -105,16 +108,20 @@ pub(crate) fn hex(bytes: impl IntoIterator<Item = u8>) -> String {
     })
 }
 
-fn header(sample: &Sample, head: &[u8], carrier: Carrier, fields: &mut Fields) {
-    add(fields, "dccp.srcport", PORTS.source);
-    add(fields, "dccp.dstport", PORTS.destination);
-    add(fields, "dccp.port", PORTS.source);
-    add(fields, "dccp.port", PORTS.destination);
+pub(crate) fn header(packet: &Packet<'_>, head: &[u8], carrier: Carrier, fields: &mut Fields) {
+    let Ports {
+        source,
+        destination,
+    } = packet.ports;
+    add(fields, "dccp.srcport", source);
+    add(fields, "dccp.dstport", destination);
+    add(fields, "dccp.port", source);
+    add(fields, "dccp.port", destination);
     // All packets of a capture are of one connection.
     add(fields, "dccp.stream", 0);
     add(fields, "dccp.data_offset", head.len() / 4);
-    add(fields, "dccp.ccval", sample.ccval);
-    add(fields, "dccp.cscov", sample.cscov);
+    add(fields, "dccp.ccval", packet.ccval);
+    add(fields, "dccp.cscov", packet.cscov);
     let (good, unverified) = (1, 2);
     let (status, checksum) = match carrier {
         Carrier::Native => (good, format!("0x{}", hex(head[6..8].iter().copied()))),
@@ -123,29 +130,35 @@ fn header(sample: &Sample, head: &[u8], carrier: Carrier, fields: &mut Fields) {
     };
     add(fields, "dccp.checksum.status", status);
     add(fields, "dccp.checksum", checksum);
-    add(fields, "dccp.res1", "0x00");
-    add(fields, "dccp.type", sample.kind.packet_type().number());
-    add(fields, "info.type", sample.kind.packet_type());
-    add(fields, "dccp.x", u8::from(!sample.seq.is_short()));
-    if !sample.seq.is_short() {
-        add(fields, "dccp.res2", "0x00");
+    add(fields, "dccp.res1", format!("0x{:02x}", head[8] >> 5));
+    add(fields, "dccp.type", packet.packet_type().number());
+    add(fields, "info.type", packet.packet_type());
+    add(fields, "dccp.x", u8::from(!packet.is_short()));
+    if !packet.is_short() {
+        add(fields, "dccp.res2", format!("0x{:02x}", head[9]));
     }
-    add(fields, "dccp.seq", number(sample.seq));
+    add(fields, "dccp.seq", number(packet.seq));
 }
 
 fn number(number: SeqNo) -> u64 {
     number.long().map_or(u64::from(number.short()), Seq::get)
 }
 
-fn kind(kind: &Kind, fields: &mut Fields) {
+pub(crate) fn kind(packet: &Packet<'_>, head: &[u8], fields: &mut Fields) {
+    let kind = packet.kind;
     if let Some(ack) = kind.ack() {
-        add(fields, "dccp.ack_res", "0x0000");
+        let reserved = if packet.is_short() {
+            u16::from(head[12])
+        } else {
+            u16::from_be_bytes([head[16], head[17]])
+        };
+        add(fields, "dccp.ack_res", format!("0x{reserved:04x}"));
         add(fields, "dccp.ack", number(ack));
     }
     if let Some(service) = kind.service() {
         add(fields, "dccp.service_code", service.0);
     }
-    if let Kind::Reset { code, data, .. } = *kind {
+    if let Kind::Reset { code, data, .. } = kind {
         add(fields, "dccp.reset_code", code.number());
         add(fields, "info.code", code);
         for (name, byte) in ["dccp.data1", "dccp.data2", "dccp.data3"].iter().zip(data) {
@@ -156,7 +169,7 @@ fn kind(kind: &Kind, fields: &mut Fields) {
 
 /// The fields of one option. What Wireshark has as bytes only is written here from what the
 /// option says, with the arithmetic of the RFC and not with the crate's.
-fn option(option: &DccpOption<'_>, fields: &mut Fields) {
+pub(crate) fn option(option: &DccpOption<'_>, fields: &mut Fields) {
     match *option {
         DccpOption::Padding => add(fields, "dccp.padding", "00"),
         DccpOption::Mandatory => add(fields, "dccp.mandatory", "01"),

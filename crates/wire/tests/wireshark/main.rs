@@ -3,9 +3,11 @@
 //!
 //! - [`packets`] are the packets, [`capture`] writes them;
 //! - [`expected`] says what Wireshark should show, [`exceptions`] where 4.0 does not, and why;
-//! - [`tshark`] asks it.
+//! - [`tshark`] asks it;
+//! - [`corpus`] shows it what a fuzzer found.
 
 mod capture;
+mod corpus;
 mod exceptions;
 mod expected;
 mod packets;
