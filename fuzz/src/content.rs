@@ -15,14 +15,14 @@ const fn table() -> [u8; LEN] {
         x ^= x << 13;
         x ^= x >> 7;
         x ^= x << 17;
-        table[at] = (x >> 24) as u8;
+        table[at] = x.to_be_bytes()[3];
         at += 1;
     }
     table
 }
 
 /// Returns the `n`th datagram of `len` bytes.
-pub fn datagram(n: u64, len: usize) -> Bytes {
+pub(crate) fn datagram(n: u64, len: usize) -> Bytes {
     let len = len.min(LEN / 2);
     let at = usize::try_from(n * 37 % (LEN as u64 / 2)).unwrap_or(0);
     Bytes::from_static(&TABLE[at..at + len])

@@ -9,7 +9,7 @@
 pub mod allocator;
 mod application;
 pub mod codec;
-pub mod content;
+mod content;
 pub mod hostile;
 pub mod options;
 pub mod pair;
@@ -17,9 +17,9 @@ pub mod perf_messages;
 mod seal;
 #[cfg(test)]
 mod seeds;
-pub mod setup;
+mod setup;
 mod trace;
-pub mod watched;
+mod watched;
 
 /// A target: its name, which is that of its folder under `corpus/`, and what runs one input.
 #[derive(Clone, Copy, Debug)]

@@ -84,9 +84,12 @@ fn paths(setup: &Setup) -> [Path; 2] {
         Encapsulation::Native => 0,
         Encapsulation::Udp => 6_511,
     };
-    let address = |host: u8| match setup.v6 {
-        true => ([0x2001, 0xDB8, 0, 0, 0, 0, 0, u16::from(host)], port).into(),
-        false => ([192, 0, 2, host], port).into(),
+    let address = |host: u8| {
+        if setup.v6 {
+            ([0x2001, 0xDB8, 0, 0, 0, 0, 0, u16::from(host)], port).into()
+        } else {
+            ([192, 0, 2, host], port).into()
+        }
     };
     let path = |local, remote| Path {
         encapsulation: setup.encapsulation,

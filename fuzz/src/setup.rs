@@ -20,7 +20,7 @@ const CCIDS: [&[u8]; 8] = [
 ];
 
 /// Returns the next byte of the input, zero behind its end.
-pub fn byte(u: &mut Unstructured<'_>) -> u8 {
+pub(crate) fn byte(u: &mut Unstructured<'_>) -> u8 {
     u.arbitrary().unwrap_or(0)
 }
 
@@ -31,17 +31,17 @@ pub(crate) fn pick<T: Copy>(choices: &[T], by: u8) -> T {
 
 /// What an endpoint and its connections are made from: eight bytes.
 #[derive(Clone, Debug)]
-pub struct Setup {
+pub(crate) struct Setup {
     /// The endpoint.
-    pub endpoint: EndpointConfig,
+    pub(crate) endpoint: EndpointConfig,
     /// Its connections.
-    pub config: Config,
+    pub(crate) config: Config,
     /// In IP or in UDP.
-    pub encapsulation: Encapsulation,
+    pub(crate) encapsulation: Encapsulation,
     /// Over IPv6?
-    pub v6: bool,
+    pub(crate) v6: bool,
     /// Does the input's end of the connection connect?
-    pub listens: bool,
+    pub(crate) listens: bool,
 }
 
 impl<'a> Arbitrary<'a> for Setup {

@@ -55,31 +55,31 @@ const TIME_WAIT: usize = 128;
 
 /// A packet that left.
 #[derive(Clone, Debug)]
-pub struct Sent {
+pub(crate) struct Sent {
     /// Head and payload.
-    pub bytes: Vec<u8>,
+    pub(crate) bytes: Vec<u8>,
     /// Bytes of the head.
-    pub head_len: usize,
+    pub(crate) head_len: usize,
     /// From where to where.
-    pub path: Path,
+    pub(crate) path: Path,
     /// The ECN field.
-    pub ecn: Ecn,
+    pub(crate) ecn: Ecn,
 }
 
 /// A datagram that the application read.
 #[derive(Clone, Debug)]
-pub struct Read {
+pub(crate) struct Read {
     /// The connection.
-    pub id: ConnectionId,
+    pub(crate) id: ConnectionId,
     /// The number of its packet.
-    pub seq: Seq,
+    pub(crate) seq: Seq,
     /// Its data.
-    pub payload: Vec<u8>,
+    pub(crate) payload: Vec<u8>,
 }
 
 /// An endpoint under watch.
 #[derive(Debug)]
-pub struct Watched {
+pub(crate) struct Watched {
     endpoint: Endpoint,
     max_memory: usize,
     /// Answers to strangers in a second, and when the latest left.
@@ -88,22 +88,22 @@ pub struct Watched {
     keeps_alive: bool,
     reports_fates: bool,
     /// Does the application release what is closed at once?
-    pub releases: bool,
+    pub(crate) releases: bool,
     /// The time of the latest call.
-    pub now: Instant,
+    pub(crate) now: Instant,
     /// Bytes that the endpoint's calls have allocated and not freed.
     held: i64,
     head: HeadBuf,
     apps: BTreeMap<ConnectionId, App>,
     /// What left and nobody took yet.
-    pub out: Vec<Sent>,
+    pub(crate) out: Vec<Sent>,
     /// Packets that left.
-    pub packets: u64,
+    pub(crate) packets: u64,
 }
 
 impl Watched {
     /// An endpoint with this configuration, whose connections keep alive and report fates, or not.
-    pub fn new(config: EndpointConfig, secret: u8, now: Instant, app: (bool, bool)) -> Self {
+    pub(crate) fn new(config: EndpointConfig, secret: u8, now: Instant, app: (bool, bool)) -> Self {
         let max_memory = config.max_memory;
         let answers_per_s = config.max_resets_per_s + 4 * config.max_answers_per_source_per_s;
         let before = allocator::held();
@@ -127,7 +127,7 @@ impl Watched {
     }
 
     /// Calls the endpoint, takes what leaves and what it tells, and checks all promises.
-    pub fn call<T>(&mut self, now: Instant, call: impl FnOnce(&mut Endpoint) -> T) -> T {
+    pub(crate) fn call<T>(&mut self, now: Instant, call: impl FnOnce(&mut Endpoint) -> T) -> T {
         assert!(now >= self.now, "time runs on");
         self.now = now;
         let (packets, before) = (self.packets, self.known());
@@ -254,7 +254,7 @@ impl Watched {
     }
 
     /// Begins a connection; true if the endpoint did.
-    pub fn begin(
+    pub(crate) fn begin(
         &mut self,
         now: Instant,
         begin: impl FnOnce(&mut Endpoint) -> Result<ConnectionId, ConnectError>,
@@ -270,12 +270,12 @@ impl Watched {
     }
 
     /// Has there ever been a connection that the application knew of?
-    pub fn has_known_anybody(&self) -> bool {
+    pub(crate) fn has_known_anybody(&self) -> bool {
         !self.apps.is_empty()
     }
 
     /// Lets a timer go off that is due. Afterwards the next one lies ahead.
-    pub fn wake(&mut self, now: Instant) {
+    pub(crate) fn wake(&mut self, now: Instant) {
         if self.endpoint.next_timeout().is_none_or(|at| at > now) {
             return;
         }
@@ -289,23 +289,23 @@ impl Watched {
     }
 
     /// When the endpoint wants to be woken.
-    pub fn next_timeout(&self) -> Option<Instant> {
+    pub(crate) fn next_timeout(&self) -> Option<Instant> {
         self.endpoint.next_timeout()
     }
 
     /// The endpoint, to be asked.
-    pub fn endpoint(&self) -> &Endpoint {
+    pub(crate) fn endpoint(&self) -> &Endpoint {
         &self.endpoint
     }
 
     /// The connections that the application knows and has not released, in order.
-    pub fn ids(&self) -> Vec<ConnectionId> {
+    pub(crate) fn ids(&self) -> Vec<ConnectionId> {
         let known = self.apps.iter().filter(|(_, app)| !app.is_released);
         known.map(|(&id, _)| id).collect()
     }
 
     /// The `n`th of these.
-    pub fn id(&self, n: u8) -> Option<ConnectionId> {
+    pub(crate) fn id(&self, n: u8) -> Option<ConnectionId> {
         let count = self.apps.values().filter(|app| !app.is_released).count();
         let known = self.apps.iter().filter(|(_, app)| !app.is_released);
         known
@@ -314,12 +314,12 @@ impl Watched {
     }
 
     /// Is a connection open, as far as its application knows?
-    pub fn is_open(&self, id: ConnectionId) -> bool {
+    pub(crate) fn is_open(&self, id: ConnectionId) -> bool {
         self.apps.get(&id).is_some_and(App::is_open)
     }
 
     /// Gives the endpoint a datagram to send; true if it took it.
-    pub fn send(&mut self, now: Instant, id: ConnectionId, payload: Bytes) -> bool {
+    pub(crate) fn send(&mut self, now: Instant, id: ConnectionId, payload: Bytes) -> bool {
         // The name must be known before the packet leaves.
         let Ok(name) = self.measured(|endpoint| endpoint.send(now, id, payload.into())) else {
             return false;
@@ -334,7 +334,7 @@ impl Watched {
     }
 
     /// Reads one datagram.
-    pub fn read(&mut self, id: ConnectionId) -> Option<Read> {
+    pub(crate) fn read(&mut self, id: ConnectionId) -> Option<Read> {
         let received = self.measured(|endpoint| endpoint.recv(id))?;
         let read = Read {
             id,

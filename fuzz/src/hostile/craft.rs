@@ -174,7 +174,7 @@ impl World {
             PacketType::Ack,
             PacketType::DataAck,
         ];
-        let ty = pick(&TYPES, which as u8);
+        let ty = TYPES[which % TYPES.len()];
         let (flags, data) = (byte(u), byte(u));
         let at = self.flow(usize::from(flags & 3));
         let seq = number::seq(&self.flows[at], u);
@@ -200,9 +200,12 @@ impl World {
                 break;
             }
             let seq = seq.add(n * gap);
-            let number = |seq: Seq| match short {
-                true => SeqNo::Short(seq.short()),
-                false => SeqNo::Long(seq),
+            let number = |seq: Seq| {
+                if short {
+                    SeqNo::Short(seq.short())
+                } else {
+                    SeqNo::Long(seq)
+                }
             };
             let fields = Fields {
                 kind: kind(ty, number(ack), more),

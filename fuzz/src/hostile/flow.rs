@@ -97,7 +97,7 @@ impl Flow {
         }
         self.numbers.push(seq);
         let mut asks = Vec::new();
-        for raw in packet.options.iter() {
+        for raw in packet.options {
             match raw.decode() {
                 Ok(DccpOption::ChangeL { feature, value }) => asks.push(Ask {
                     left: true,

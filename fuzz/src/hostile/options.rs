@@ -132,10 +132,11 @@ fn vector(flow: &Flow, lost: usize, marked: usize) -> Written {
 
 /// A loss interval of 9 bytes.
 fn interval(lossless: u32, loss: u32, data: u32) -> [u8; 9] {
-    let [_, a, b, c] = lossless.to_be_bytes();
-    let [_, d, e, f] = loss.to_be_bytes();
-    let [_, g, h, i] = data.to_be_bytes();
-    [a, b, c, d, e, f, g, h, i]
+    let mut bytes = [0; 9];
+    for (three, number) in bytes.chunks_mut(3).zip([lossless, loss, data]) {
+        three.copy_from_slice(&number.to_be_bytes()[1..]);
+    }
+    bytes
 }
 
 /// What a receiver of any CCID says; a sender reads what its CCID knows.
@@ -243,7 +244,7 @@ fn report(flow: &Flow, what: u8, by: u8, u: &mut Unstructured<'_>) -> Written {
         10 => (ty::RECEIVE_RATE, four.to_vec()),
         11 => (ty::LOSS_EVENT_RATE, four.to_vec()),
         12 => (ty::DATA_DROPPED, bytes(u)),
-        13 => (ty::NDP_COUNT, four[..usize::from(by % 4) + 1].to_vec()),
+        13 => (ty::NDP_COUNT, four[..=usize::from(by % 4)].to_vec()),
         14 => (ty::RTT_ESTIMATE, four[1..=usize::from(by % 3) + 1].to_vec()),
         _ => (ty::DROPPED_PACKETS, four[1..].repeat(usize::from(by) + 1)),
     }

@@ -43,9 +43,10 @@ impl World {
     /// The other end knows this connection, too.
     fn check_agreed(&self, side: usize, id: ConnectionId) {
         let (end, other) = (&self.ends[side], &self.ends[1 - side]);
-        if !end.is_open(id) {
-            panic!("{id:?} of side {side} neither opens nor ends");
-        }
+        assert!(
+            end.is_open(id),
+            "{id:?} of side {side} neither opens nor ends"
+        );
         let addresses = end.endpoint().addresses(id);
         let Some((local, remote, _)) = addresses else {
             panic!("an open connection has addresses");

@@ -142,8 +142,12 @@ impl World {
         let at = at % sent.bytes.len().max(1);
         // The Internet checksum sees each change of a single bit that it covers. In UDP, where ours says
         // nothing, a change stands for one that the UDP checksum missed.
-        let covers_all = sent.bytes.get(CSCOV).is_some_and(|by| by & 15 == 0) && at != CSCOV;
-        let is_seen = how & 24 == 16 && covers_all && !in_udp && !flying.is_changed;
+        let covers_all = sent
+            .bytes
+            .get(CSCOV)
+            .is_some_and(|by| by.trailing_zeros() >= 4)
+            && at != CSCOV;
+        let is_seen = how & 0x18 == 0x10 && covers_all && !in_udp && !flying.is_changed;
         self.harm.forged |= !is_seen;
         flying.is_changed = true;
         match how & 8 {

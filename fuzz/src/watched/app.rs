@@ -7,6 +7,7 @@ use fairwire_proto::Event;
 
 /// One connection as its application knows it.
 #[derive(Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "events that come once each")]
 pub(super) struct App {
     is_accepted: bool,
     is_connected: bool,

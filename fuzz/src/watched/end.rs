@@ -15,7 +15,7 @@ const WAKE_UPS: u64 = 1_000;
 
 impl Watched {
     /// The budget is kept, by the endpoint's count, and that count is true.
-    pub fn check_memory(&self) {
+    pub(crate) fn check_memory(&self) {
         let stats = self.endpoint.endpoint_stats();
         let connections = self.known();
         let most = self.max_memory + connections * HISTORIES;
@@ -31,7 +31,7 @@ impl Watched {
     }
 
     /// Releases every connection that is closed.
-    pub fn release(&mut self) {
+    pub(crate) fn release(&mut self) {
         let mut closed = Vec::new();
         for (&id, app) in &mut self.apps {
             if app.is_closed && !app.is_released {
@@ -45,7 +45,7 @@ impl Watched {
     }
 
     /// Nobody answers any more: lets time run on until nothing is left, and checks that it is so.
-    pub fn finish(mut self) {
+    pub(crate) fn finish(mut self) {
         let connections = self.endpoint.endpoint_stats().connections as u64;
         let most = WAKE_UPS * (connections + 1);
         let (begun, mut wake_ups) = (self.now, 0);
