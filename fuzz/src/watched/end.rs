@@ -6,8 +6,8 @@ use super::{BESIDE, HISTORIES, TIME_WAIT, Watched};
 use crate::allocator;
 
 /// How long it takes at most until nothing is left: keep-alive and idle timeout (45 s), `close` (10
-/// s), a half-open connection and TIMEWAIT (240 s each, and a generation of 30 s).
-const LONGEST: Duration = Duration::from_secs(900);
+/// s), a half-open connection (480 s) and TIMEWAIT (240 s, and a generation of 30 s), one after the other.
+const LONGEST: Duration = Duration::from_secs(1_500);
 
 /// Wake-ups at most until then: for each connection some dozen for retransmissions that back off, one for
 /// each datagram that leaves paced (256) or expires, and one for each feedback.
