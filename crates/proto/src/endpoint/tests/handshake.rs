@@ -4,6 +4,7 @@ use fairwire_units::{Duration, Instant};
 use fairwire_wire::{DccpOption, Kind, PacketType, ResetCode, Seq, SeqNo, ServiceCode};
 
 use super::pair::{Dice, Fault, PORT, Pair, SERVICE, data, ms};
+use crate::connection::State;
 use crate::{
     CloseReason, Config, ConnectError, Event, IcmpError, IcmpQuote, ListenError, Unreachable,
 };
@@ -547,4 +548,31 @@ fn impossible_wishes_are_refused() {
         .unwrap();
     let taken = end.connect(now, path, Some(9), PORT, SERVICE, Config::default());
     assert_eq!(taken, Err(ConnectError::NoPort));
+}
+
+/// RFC 4340, 8.1.5: a Sync does not end PARTOPEN. A client that got one, because an old Request of its
+/// own came late, and lost the server's Ack, is answered until it knows that all is open.
+#[test]
+fn a_sync_does_not_confirm_the_handshake() {
+    let mut pair = Pair::new();
+    let mut acks = 0;
+    let mut requests = 0;
+    pair.rule(move |wire| match (wire.from, wire.packet_type()) {
+        (0, PacketType::Request) => {
+            requests += 1;
+            // The first comes after the second, and when the server is open.
+            (requests == 1).then_some(Fault::Delay(ms(1_080)))
+        }
+        (1, PacketType::Ack) => {
+            acks += 1;
+            (acks == 1).then_some(Fault::Lose)
+        }
+        _ => None,
+    });
+    let client = pair.connect(Config::default(), Config::default());
+    pair.run_for(Duration::from_secs(60));
+    assert!(pair.types(1).contains(&PacketType::Sync), "it came late");
+    assert_eq!(pair.told(0), [Event::Connected]);
+    assert_eq!(pair.states(), [State::Open; 2]);
+    assert!(pair.ends[0].stats(client).is_some());
 }
