@@ -128,16 +128,31 @@ impl State {
             let what = self.describe_ends();
             return Err(format!("no agreed end: {what}"));
         }
-        // Nobody asked for an end: then nothing but a handshake that took too long may be one. Where an
-        // old Request comes late RFC 4340 lets it end by a Reset.
-        if self.left.timers < self.budget.timers || self.left.copies < self.budget.copies {
-            return Ok(());
-        }
         let reasons = apps.flat_map(|app| app.known.values().filter_map(|known| known.closed));
-        for reason in reasons {
-            if !self.world().is_disturbed() && !is_a_timeout(reason) {
-                return Err(format!("ended by {reason:?}, and nobody had asked for it"));
+        reasons
+            .into_iter()
+            .try_for_each(|reason| self.judge_reason(reason))
+    }
+
+    /// May a connection end for this reason, where nothing was lost any more?
+    fn judge_reason(&self, reason: CloseReason) -> Result<(), String> {
+        let disturbed = self.world().is_disturbed();
+        // RFC 4340, 8.1.1, 8.1.5 and 8.3: what got no answer is repeated, long before anybody gives up.
+        if self.left.late == self.budget.late {
+            let repeats = match reason {
+                CloseReason::CloseTimeout => !self.world().forgets(),
+                CloseReason::ConnectTimeout | CloseReason::IdleTimeout => !disturbed,
+                _ => false,
+            };
+            if repeats {
+                return Err(format!("ended by {reason:?}: nothing was repeated in time"));
             }
+        }
+        // Nobody asked for an end. Where an old Request comes late RFC 4340 lets it end by a Reset.
+        let left = self.left;
+        let nothing_late = left.timers == self.budget.timers && left.copies == self.budget.copies;
+        if nothing_late && !disturbed && !is_a_timeout(reason) {
+            return Err(format!("ended by {reason:?}, and nobody had asked for it"));
         }
         Ok(())
     }

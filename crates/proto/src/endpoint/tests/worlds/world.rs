@@ -172,6 +172,12 @@ pub(super) struct World {
 }
 
 impl World {
+    /// Does a host forget its connections?
+    pub(super) fn forgets(&self) -> bool {
+        let mut calls = self.scripts.iter().copied().flatten();
+        calls.any(|&call| matches!(call, Call::Restart | Call::Abort))
+    }
+
     /// Does an application end the connection, or a host forget it, so that it may end by a Reset?
     pub(super) fn is_disturbed(&self) -> bool {
         self.collides
