@@ -1,9 +1,12 @@
 //! Many seeds, side by side; the result does not depend on how many run at once.
 
+use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
+use std::time::Duration;
 
 use crate::plan::Plan;
 use crate::run::{self, Failure, Options, Outcome, Tally};
@@ -66,8 +69,13 @@ pub fn first_failure(
     found
 }
 
+/// A run takes some hundredths of a second of processor time. If none of those under way ends for so long,
+/// they never will.
+const PATIENCE: Duration = Duration::from_secs(60);
+
 /// Runs seeds side by side and shows what comes of each, in the order in which they end, until `show` says
-/// that it is enough: then those under way still end.
+/// that it is enough: then those under way still end. Those that never end are shown as failures; their
+/// threads stay behind.
 fn each(
     first: u64,
     seeds: u64,
@@ -75,31 +83,49 @@ fn each(
     options: &Options,
     mut show: impl FnMut(u64, Outcome) -> bool,
 ) {
-    let next = AtomicU64::new(0);
-    let next = &next;
-    thread::scope(|scope| {
-        let (sender, results) = mpsc::channel();
-        for _ in 0..jobs.get() {
-            let sender = sender.clone();
-            scope.spawn(move || {
-                loop {
-                    let number = next.fetch_add(1, Ordering::Relaxed);
-                    if number >= seeds {
-                        break;
-                    }
-                    let seed = first + number;
-                    let outcome = run::run(&Plan::draw(seed), options);
-                    if sender.send((seed, outcome)).is_err() {
-                        break;
-                    }
+    let next = Arc::new(AtomicU64::new(0));
+    let under_way = Arc::new(Mutex::new(BTreeSet::new()));
+    let (sender, results) = mpsc::channel();
+    for _ in 0..jobs.get() {
+        let (sender, next, options) = (sender.clone(), Arc::clone(&next), options.clone());
+        let under_way = Arc::clone(&under_way);
+        thread::spawn(move || {
+            loop {
+                let number = next.fetch_add(1, Ordering::Relaxed);
+                if number >= seeds {
+                    break;
                 }
-            });
-        }
-        drop(sender);
-        for (seed, outcome) in results {
-            if !show(seed, outcome) {
+                let seed = first + number;
+                lock(&under_way).insert(seed);
+                let outcome = run::run(&Plan::draw(seed), &options);
+                lock(&under_way).remove(&seed);
+                if sender.send((seed, outcome)).is_err() {
+                    break;
+                }
+            }
+        });
+    }
+    drop(sender);
+    loop {
+        match results.recv_timeout(PATIENCE) {
+            Ok((seed, outcome)) => {
+                if !show(seed, outcome) {
+                    next.store(seeds, Ordering::Relaxed);
+                }
+            }
+            Err(RecvTimeoutError::Disconnected) => break,
+            Err(RecvTimeoutError::Timeout) => {
                 next.store(seeds, Ordering::Relaxed);
+                for &seed in &*lock(&under_way) {
+                    show(seed, Outcome::endless());
+                }
+                break;
             }
         }
-    });
+    }
+}
+
+/// A run that panics does so within its own walls.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -5,6 +5,7 @@
 //! - [`seen`]: what an omniscient observer sees: every call, packet, event and state. [`oracle`] judges it and
 //!   knows nothing of the world; `describe` makes the log of it.
 //! - [`run`]: one plan from its beginning to its end; [`shrink`]: the least plan that fails in the same way.
+//! - `plants`, with the feature `plant`: known bugs are put back; are they found?
 //! - [`campaign`]: many seeds, side by side; [`report`]: what came of them, in words.
 
 pub mod campaign;
@@ -12,6 +13,8 @@ mod describe;
 mod dice;
 pub mod oracle;
 pub mod plan;
+#[cfg(feature = "plant")]
+pub mod plants;
 pub mod report;
 pub mod run;
 pub mod seen;

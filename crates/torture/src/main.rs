@@ -42,12 +42,37 @@ struct Options {
     /// Let this event, as the report names it, count as a failure: to find a run in which it happens
     #[arg(long, value_name = "EVENT")]
     forbid: Option<String>,
+    /// Plant a known bug
+    #[cfg(feature = "plant")]
+    #[arg(long, value_name = "NAME")]
+    plant: Option<String>,
+    /// Plant every known bug in turn, give each this many seeds, and print which are found
+    #[cfg(feature = "plant")]
+    #[arg(long, value_name = "N", conflicts_with_all = ["plant", "seeds", "seed"])]
+    plants: Option<u64>,
+    /// Stop at the first failure and print seed and invariant in one line
+    #[cfg(feature = "plant")]
+    #[arg(long, hide = true)]
+    until_failure: bool,
     /// Where the shrunk plan of the first failure is written
     #[arg(long, value_name = "FILE", default_value = "torture-failure.json")]
     save: PathBuf,
 }
 
 impl Options {
+    /// What else a command has to say to find the same again.
+    fn also(&self) -> String {
+        let mut text = String::new();
+        if let Some(event) = &self.forbid {
+            text = format!(" --forbid '{event}'");
+        }
+        #[cfg(feature = "plant")]
+        if let Some(name) = &self.plant {
+            text = format!("{text} --plant {name}");
+        }
+        text
+    }
+
     fn watching(&self) -> Watching {
         Watching {
             trace: self.trace,
@@ -70,6 +95,10 @@ fn main() -> ExitCode {
 
 /// True if nothing failed.
 fn execute(options: &Options) -> Result<bool, String> {
+    #[cfg(feature = "plant")]
+    if let Some(done) = planted(options)? {
+        return Ok(done);
+    }
     if let Some(path) = &options.plan {
         let text = fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))?;
         let plan = Plan::from_text(&text).map_err(|e| format!("{}: {e}", path.display()))?;
@@ -89,12 +118,37 @@ fn execute(options: &Options) -> Result<bool, String> {
     println!("\n{} failures", campaign.failures.len());
     for (seed, failure) in &campaign.failures {
         println!("  seed {seed}: {failure}");
-        println!("    fairwire-torture --seed {seed} --trace");
+        println!(
+            "    fairwire-torture --seed {seed} --trace{}",
+            options.also()
+        );
     }
     if let Some((seed, _)) = campaign.failures.first() {
         shrunk(options, &Plan::draw(*seed))?;
     }
     Ok(campaign.failures.is_empty())
+}
+
+/// Plants bugs; `None` if there is still something to run.
+#[cfg(feature = "plant")]
+fn planted(options: &Options) -> Result<Option<bool>, String> {
+    use fairwire_torture::plants;
+
+    let jobs = options.jobs.unwrap_or_else(campaign::cores);
+    if let Some(seeds) = options.plants {
+        let (table, missed) = plants::table(options.first, seeds, jobs)?;
+        println!("{table}\n{missed} missed");
+        return Ok(Some(missed == 0));
+    }
+    if let Some(name) = &options.plant {
+        plants::plant(name)?;
+    }
+    if options.until_failure {
+        println!("{}", plants::line(options.first, options.seeds, jobs));
+        // Threads of runs that never end end with the process.
+        return Ok(Some(true));
+    }
+    Ok(None)
 }
 
 /// Runs one plan.
@@ -140,6 +194,6 @@ fn shrunk(options: &Options, plan: &Plan) -> Result<(), String> {
     );
     let path = options.save.display();
     fs::write(&options.save, text).map_err(|e| format!("{path}: {e}"))?;
-    println!("fairwire-torture --plan {path} --trace");
+    println!("fairwire-torture --plan {path} --trace{}", options.also());
     Ok(())
 }

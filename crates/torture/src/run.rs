@@ -94,6 +94,28 @@ pub struct Outcome {
     pub log: Vec<String>,
 }
 
+impl Outcome {
+    /// What comes of a run that is not heard of again.
+    pub(crate) fn endless() -> Self {
+        Self::broken("the run ends", "it does not".to_owned())
+    }
+
+    /// What comes of a run that leaves nothing behind.
+    fn broken(invariant: &str, text: String) -> Self {
+        Self {
+            failure: Some(Failure {
+                invariant: invariant.to_owned(),
+                text,
+                at_ns: 0,
+                host: 0,
+            }),
+            digest: 0,
+            tally: Tally::default(),
+            log: Vec::new(),
+        }
+    }
+}
+
 /// How a run is watched.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
@@ -115,17 +137,7 @@ pub fn run(plan: &Plan, options: &Options) -> Outcome {
             log: watch.take_lines(),
             tally: watch.tally,
         },
-        Err(text) => Outcome {
-            failure: Some(Failure {
-                invariant: "panic".to_owned(),
-                text,
-                at_ns: 0,
-                host: 0,
-            }),
-            digest: 0,
-            tally: Tally::default(),
-            log: Vec::new(),
-        },
+        Err(text) => Outcome::broken("panic", text),
     }
 }
 
@@ -158,4 +170,20 @@ fn said(payload: &(dyn Any + Send)) -> String {
     let text = payload.downcast_ref::<String>().map(String::as_str);
     let text = text.or_else(|| payload.downcast_ref::<&str>().copied());
     text.unwrap_or("a panic without words").to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::catch;
+
+    /// A panic of the product is a failure of its seed, with what it says and where, and the next run is
+    /// not touched by it.
+    #[test]
+    fn panics_are_caught() {
+        let text = catch(|| panic!("the invariant {} is broken", 7)).err();
+        let text = text.expect("it panics");
+        assert!(text.starts_with("the invariant 7 is broken at "), "{text}");
+        assert!(text.contains("run.rs:"), "{text}");
+        assert_eq!(catch(|| 5), Ok(5));
+    }
 }

@@ -12,11 +12,11 @@ use std::sync::atomic::{AtomicU8, Ordering};
 static PLANTED: AtomicU8 = AtomicU8::new(0);
 
 macro_rules! plants {
-    ($($(#[$doc:meta])* $plant:ident = $name:literal,)*) => {
+    ($($(#[doc = $doc:literal])* $plant:ident = $name:literal,)*) => {
         /// A bug that can be planted.
         #[derive(Clone, Copy, Debug, Eq, PartialEq)]
         pub enum Plant {
-            $($(#[$doc])* $plant,)*
+            $($(#[doc = $doc])* $plant,)*
         }
 
         #[cfg(feature = "plant")]
@@ -28,6 +28,13 @@ macro_rules! plants {
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Self::$plant => $name,)*
+                }
+            }
+
+            /// Returns what it breaks, in a sentence or two.
+            pub const fn breaks(self) -> &'static str {
+                match self {
+                    $(Self::$plant => concat!($($doc),*),)*
                 }
             }
         }

@@ -1,0 +1,99 @@
+//! Planted bugs: is each found, after how many seeds and by which invariant?
+//!
+//! Each bug is planted in a process of its own, because some of them make runs that never end.
+
+use std::fmt::Write;
+use std::num::NonZeroUsize;
+use std::process::Command;
+
+use fairwire_units::plant::{self, Plant};
+
+use crate::campaign;
+use crate::run::Options;
+
+/// Plants the bug of this name, for good.
+///
+/// # Errors
+/// The names that there are, if this is none of them.
+pub fn plant(name: &str) -> Result<(), String> {
+    let Some(plant) = Plant::from_name(name) else {
+        let names: Vec<&str> = Plant::ALL.iter().map(|plant| plant.name()).collect();
+        return Err(format!(
+            "no planted bug is called {name}; there are {}",
+            names.join(", ")
+        ));
+    };
+    plant::set(Some(plant));
+    Ok(())
+}
+
+/// How a bug was found.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Found {
+    /// Seeds that it took.
+    pub seeds: u64,
+    /// The invariant that did not hold.
+    pub invariant: String,
+}
+
+/// What a process with `--until-failure` prints: one line, parts separated by tabs.
+pub fn line(first: u64, seeds: u64, jobs: NonZeroUsize) -> String {
+    match campaign::first_failure(first, seeds, jobs, &Options::default()) {
+        None => "missed".to_owned(),
+        Some((seed, failure)) => format!("{seed}\t{}\t{failure}", failure.invariant),
+    }
+}
+
+/// Plants every bug in turn, gives each so many seeds, and writes the table; also how many were missed.
+///
+/// # Errors
+/// What kept a process from running.
+pub fn table(first: u64, seeds: u64, jobs: NonZeroUsize) -> Result<(String, usize), String> {
+    let mut text = String::new();
+    let mut missed = 0;
+    for plant in Plant::ALL {
+        let found = find(*plant, first, seeds, jobs)?;
+        let (count, invariant) = match &found {
+            Some(found) => (found.seeds.to_string(), found.invariant.as_str()),
+            None => ("missed".to_owned(), "-"),
+        };
+        missed += usize::from(found.is_none());
+        let name = plant.name();
+        let _ = writeln!(
+            text,
+            "{name:<20} {count:>7}  {invariant:<32} {}",
+            plant.breaks().trim()
+        );
+    }
+    Ok((text, missed))
+}
+
+/// Runs seeds with a bug in another process.
+fn find(plant: Plant, first: u64, seeds: u64, jobs: NonZeroUsize) -> Result<Option<Found>, String> {
+    let program = std::env::current_exe().map_err(|error| error.to_string())?;
+    let output = Command::new(program)
+        .args(["--plant", plant.name(), "--until-failure"])
+        .args(["--first", &first.to_string()])
+        .args(["--seeds", &seeds.to_string()])
+        .args(["--jobs", &jobs.to_string()])
+        .output()
+        .map_err(|error| error.to_string())?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let line = text.lines().next().unwrap_or_default();
+    let mut parts = line.split('\t');
+    match (parts.next(), parts.next()) {
+        (Some("missed"), _) => Ok(None),
+        (Some(seed), Some(invariant)) => {
+            let seed: u64 = seed.parse().map_err(|_| format!("not a seed: {line}"))?;
+            Ok(Some(Found {
+                seeds: seed - first + 1,
+                invariant: invariant.to_owned(),
+            }))
+        }
+        _ => Err(format!(
+            "{} said nothing of use: {}",
+            plant.name(),
+            String::from_utf8_lossy(&output.stderr)
+        )),
+    }
+}
