@@ -46,7 +46,12 @@ fn write(line: &mut String, seen: &Seen<'_>) -> Result<bool, fmt::Error> {
             write!(line, "read {:x} {} bytes {ecn} ", id.0, payload.len())?;
             hex(line, &payload[..payload.len().min(8)])?;
         }
+<<<<<<< HEAD
         Seen::State { .. } | Seen::Endpoint { .. } | Seen::Inside { .. } => return Ok(false),
+=======
+        Seen::State { .. } | Seen::Endpoint { .. } => return Ok(false),
+        Seen::Inside { .. } => return Ok(false),
+>>>>>>> 58e4109
         Seen::Healed => write!(line, "healed")?,
         Seen::Ended => write!(line, "ended")?,
     }

@@ -74,10 +74,12 @@ pub(crate) fn see(
     enter(books, key, seq, arrival);
     if judged != Judged::Invalid {
         vectors::read(books, key, &packet, ack, judged);
-    } else if books.conn(key).and_then(super::books::Conn::state) == Some("RESPOND")
-        || books.conn(key).is_some_and(|conn| conn.last.is_none())
-    {
-        // A half-open connection may be gone without a word, and this begin the next one.
+    }
+    let half_open = books.conn(key).is_some_and(|conn| {
+        conn.is_server && !conn.heard.open && matches!(conn.state(), None | Some("RESPOND"))
+    });
+    if half_open {
+        // It may be gone without a word, and this begin the next one on its flow.
         let seq = packet.seq;
         let arrival = self::arrival(books, &packet, payload, meta.ecn);
         let unclaimed = Unclaimed {
@@ -99,6 +101,12 @@ fn arrival(books: &Books, packet: &Packet<'_>, payload: &[u8], ecn: Ecn) -> Arri
             Ok(DccpOption::Timestamp(stamp)) => Some(stamp),
             _ => None,
         });
+    let changes = [option_type::CHANGE_L, option_type::CHANGE_R];
+    let changes = packet
+        .options
+        .iter()
+        .filter(|raw| changes.contains(&raw.option_type));
+    let changes = changes.filter_map(|raw| Some((raw.option_type, *raw.data.first()?)));
     let reset = match packet.kind {
         Kind::Reset { code, data, .. } => Some((code, data)),
         _ => None,
@@ -107,9 +115,10 @@ fn arrival(books: &Books, packet: &Packet<'_>, payload: &[u8], ecn: Ecn) -> Arri
         order: books.arrivals,
         at: books.local,
         packet_type: packet.packet_type(),
-        ack: None,
+        ack: packet.ack().and_then(fairwire_wire::SeqNo::long),
         timestamp,
         reset,
+        changes: changes.collect(),
         payloads: vec![(Digest::of(payload), ecn, books.local)],
         counts: true,
         delivered: false,
@@ -139,15 +148,6 @@ fn count(
     if judged == Judged::Valid {
         conn.got.valid_at = Some(local);
     }
-    for raw in packet.options {
-        if matches!(
-            raw.option_type,
-            option_type::CHANGE_L | option_type::CHANGE_R
-        ) && let Some(&feature) = raw.data.first()
-        {
-            conn.changes.insert((raw.option_type, feature));
-        }
-    }
 }
 
 /// Enters an arrival into the books of its connection.
@@ -155,10 +155,8 @@ fn enter(books: &mut Books, key: Key, seq: Seq, arrival: Arrival) {
     let Some(conn) = books.conn_mut(key) else {
         return;
     };
-    if let Some(stamp) = arrival.timestamp {
-        conn.timestamps.entry(stamp).or_insert(arrival.at);
-    }
     if arrival.counts {
+        conn.learn(&arrival);
         conn.came(seq);
     }
     match conn.arrivals.entry(seq.get()) {

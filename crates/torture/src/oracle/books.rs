@@ -51,6 +51,8 @@ pub(crate) struct Arrival {
     pub(crate) ack: Option<Seq>,
     pub(crate) timestamp: Option<u32>,
     pub(crate) reset: Option<(ResetCode, [u8; 3])>,
+    /// The Changes in it: option type and feature.
+    pub(crate) changes: Vec<(u8, u8)>,
     /// Every payload that came with this number, and the ECN field it had.
     pub(crate) payloads: Vec<(Digest, Ecn, Instant)>,
     /// May it have been taken for valid?
@@ -243,6 +245,13 @@ impl Conn {
         }
     }
 
+    /// Did it begin with an Init Cookie (RFC 4340, 8.1.4)? Its Response left without it.
+    pub(crate) fn began_with_cookie(&self) -> bool {
+        let first = self.out.packets.values().next();
+        let first = first.map(|left| left.packet_type);
+        self.is_server && first.is_some_and(|first| first != PacketType::Response)
+    }
+
     /// Its state when it was last seen.
     pub(crate) fn state(&self) -> Option<&'static str> {
         self.last.as_ref().map(|(_, _, seen)| seen.state)
@@ -251,6 +260,14 @@ impl Conn {
     /// Is it over, as far as was told?
     pub(crate) fn is_over(&self) -> bool {
         self.heard.closed.is_some() || self.state() == Some("CLOSED")
+    }
+
+    /// What a packet that may count asks for.
+    pub(crate) fn learn(&mut self, arrival: &Arrival) {
+        self.changes.extend(&arrival.changes);
+        if let Some(stamp) = arrival.timestamp {
+            self.timestamps.entry(stamp).or_insert(arrival.at);
+        }
     }
 
     /// A packet came that may count.
@@ -291,8 +308,8 @@ impl Host {
             return now;
         };
         let passed = i128::from(now.saturating_since(at).as_nanos());
-        let gained = passed * i128::from(gains_ppm) / 1_000_000;
-        let passed = u64::try_from(passed + gained).unwrap_or(0);
+        let shown = passed * (1_000_000 + i128::from(gains_ppm)) / 1_000_000;
+        let passed = u64::try_from(shown).unwrap_or(0);
         shows + Duration::from_nanos(passed)
     }
 }
@@ -399,6 +416,7 @@ impl Books {
             if let Some(conn) = self.conns.get_mut(&key) {
                 let seq = super::packet::whole(one.seq, conn.newest_came);
                 conn.came(seq);
+                conn.learn(&one.arrival);
                 conn.tainted |= stranger;
                 conn.got.note(one.arrival.packet_type);
                 conn.arrivals.insert(seq.get(), one.arrival);

@@ -31,6 +31,10 @@ pub(crate) fn ended(books: &Books) -> Verdict {
         let Some(state) = conn.state().filter(|_| !conn.is_over()) else {
             continue;
         };
+        // Half-open ones may go without a word.
+        if !conn.heard.open && conn.is_server && !conn.is_invited {
+            continue;
+        }
         let host = books.hosts.get(&key.0);
         let local = host.map_or(books.now, |host| host.clock(books.now));
         states::lasts(conn, state, local)?;

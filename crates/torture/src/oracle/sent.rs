@@ -63,10 +63,8 @@ pub(crate) fn see(
         conn.is_server = packet_type != PacketType::Request;
     }
     conn.flow = Some(flow);
-    if packet_type != PacketType::Listen {
-        learn_config(books, key, ports.source);
-        books.claim(key, flow);
-    }
+    learn_config(books, key, ports.source);
+    books.claim(key, flow);
     let Some(conn) = books.conn_mut(key) else {
         return Ok(());
     };
@@ -145,7 +143,10 @@ fn learn_config(books: &mut Books, key: Key, port: u16) {
 /// RFC 4340, 7.1: numbers rise by one for every packet. Exception: those passed over to see whether the
 /// peer claims to have received them (RFC 4342, 9), where the configuration asks for it.
 fn number(conn: &mut Conn, packet: &Packet<'_>) -> Result<Seq, super::Violation> {
-    let seq = whole(packet.seq, conn.out.newest.map(Seq::next));
+    // After an Init Cookie nothing was seen of it yet but what the client acknowledges.
+    let named = || conn.arrivals.values().filter_map(|arrival| arrival.ack);
+    let next = conn.out.newest.or_else(|| named().next()).map(Seq::next);
+    let seq = whole(packet.seq, next);
     if let SeqNo::Short(_) = packet.seq {
         // RFC 4340, 7.6.1: only once both ends have agreed.
         let agreed = conn.last.as_ref().is_none_or(|(.., seen)| seen.short_sent);

@@ -49,10 +49,11 @@ pub(crate) fn read(
         if !matches!(state, CellState::Received | CellState::Marked) {
             continue;
         }
-        let (from, to) = (conn.out.place(low), conn.out.place(high));
-        if from > to {
-            continue; // It reaches behind the first number.
+        let first = conn.out.first.unwrap_or(low);
+        if high.is_before(first) {
+            continue; // Of a Response before us, which an Init Cookie stood for.
         }
+        let (from, to) = (conn.out.place(Seq::max(low, first)), conn.out.place(high));
         for (&place, left) in conn.out.packets.range_mut(from..=to) {
             if !left.acked {
                 left.acked = true;
