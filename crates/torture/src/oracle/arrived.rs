@@ -115,6 +115,8 @@ fn arrival(books: &Books, packet: &Packet<'_>, payload: &[u8], ecn: Ecn) -> Arri
         order: books.arrivals,
         at: books.local,
         packet_type: packet.packet_type(),
+        is_data: packet.packet_type().carries_data(),
+        is_sync: packet.packet_type() == PacketType::Sync,
         ack: packet.ack().and_then(fairwire_wire::SeqNo::long),
         timestamp,
         reset,
@@ -170,6 +172,8 @@ fn enter(books: &mut Books, key: Key, seq: Seq, arrival: Arrival) {
                 let before = std::mem::replace(known, arrival);
                 known.delivered = before.delivered;
             } else if arrival.counts {
+                known.is_data |= arrival.is_data;
+                known.is_sync |= arrival.is_sync;
                 known.payloads.extend(arrival.payloads);
                 if arrival.packet_type == PacketType::Reset {
                     known.reset = arrival.reset;

@@ -48,6 +48,10 @@ pub(crate) struct Arrival {
     pub(crate) order: u64,
     pub(crate) at: Instant,
     pub(crate) packet_type: PacketType,
+    /// Did one of those that came with this number carry a datagram?
+    pub(crate) is_data: bool,
+    /// Was one of them a Sync?
+    pub(crate) is_sync: bool,
     pub(crate) ack: Option<Seq>,
     pub(crate) timestamp: Option<u32>,
     pub(crate) reset: Option<(ResetCode, [u8; 3])>,
@@ -414,6 +418,10 @@ impl Books {
                 continue; // A late packet of an older connection.
             }
             if let Some(conn) = self.conns.get_mut(&key) {
+                if one.seq.is_short() && conn.newest_came.is_none() {
+                    conn.tainted |= one.no.is_none();
+                    continue; // Nothing tells its number: nobody could take it for valid.
+                }
                 let seq = super::packet::whole(one.seq, conn.newest_came);
                 conn.came(seq);
                 conn.learn(&one.arrival);

@@ -1,11 +1,10 @@
 //! What the application gets: what arrived, once, in the order of arrival. Hard.
 
 use fairwire_proto::{ConnectionId, Received};
-use fairwire_wire::PacketType;
 
 use super::Verdict;
 use super::books::Books;
-use super::packet::{Digest, bytes, is_data};
+use super::packet::{Digest, bytes};
 
 /// The application read a datagram.
 pub(crate) fn see(
@@ -39,12 +38,8 @@ pub(crate) fn see(
         return Ok(());
     };
     // RFC 4340, 5.4: Data and DataAck carry datagrams, and of the handshake those that have bytes.
-    let handshake = matches!(
-        arrival.packet_type,
-        PacketType::Request | PacketType::Response
-    );
     hold!(
-        is_data(arrival.packet_type) || handshake && !received.payload.is_empty(),
+        arrival.is_data,
         "data-type",
         "{:?} carries no datagram",
         arrival.packet_type

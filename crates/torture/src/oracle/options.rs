@@ -35,9 +35,12 @@ pub(crate) fn check(books: &Books, key: Key, packet: &Packet<'_>, seq: Seq) -> V
     let honest = books.is_honest(key);
     let packet_type = packet.packet_type();
     let gsr = conn.last.as_ref().map(|(.., seen)| seen.gsr);
-    let ack = packet.ack().map(|ack| match ack {
-        SeqNo::Long(ack) => ack,
-        SeqNo::Short(_) => super::packet::whole(ack, newest(conn).or(gsr).or(conn.newest_came)),
+    let near = newest(conn).or(gsr).or(conn.newest_came);
+    // Of a connection that was never seen, 24 bits do not tell the number.
+    let ack = packet.ack().and_then(|ack| match (ack, near) {
+        (SeqNo::Long(ack), _) => Some(ack),
+        (SeqNo::Short(_), None) => None,
+        (SeqNo::Short(_), near) => Some(super::packet::whole(ack, near)),
     });
     if let Some(ack) = ack {
         acknowledges(conn, packet_type, ack, honest)?;
@@ -103,7 +106,7 @@ fn acknowledges(conn: &Conn, packet_type: PacketType, ack: Seq, honest: bool) ->
             "a Sync asks about {ack:?}, which never came"
         ),
         PacketType::SyncAck => hold!(
-            known.is_some_and(|known| known.counts && known.packet_type == PacketType::Sync),
+            known.is_some_and(|known| known.counts && known.is_sync),
             "ack-sync-ack",
             "a SyncAck answers {ack:?}, which is no Sync that came"
         ),

@@ -15,6 +15,8 @@ use fairwire_wire::{HeadBuf, Packet, ServiceCode};
 use super::{Oracle, Violation};
 use crate::seen::{Call, Origin, PacketNo, Seen};
 
+mod broken;
+
 const SERVICE: ServiceCode = ServiceCode(42);
 const PORT: u16 = 5_000;
 
@@ -103,7 +105,12 @@ struct World {
     violation: Option<Violation>,
     /// What was seen last.
     log: VecDeque<String>,
+    distort: Option<Distort>,
 }
+
+/// Shows the oracle something else than what was seen, and says what it thinks of it; `None` leaves it
+/// as it was.
+type Distort = fn(&mut Oracle, Instant, usize, &Seen<'_>) -> Option<Result<(), Violation>>;
 
 /// How much of what was seen is shown where an invariant is broken.
 const LOGGED: usize = 40;
@@ -189,6 +196,7 @@ impl World {
             received: 0,
             violation: None,
             log: VecDeque::new(),
+            distort: None,
         };
         for side in 0..2u8 {
             let config = EndpointConfig::default();
@@ -205,7 +213,12 @@ impl World {
             }
             self.log
                 .push_back(format!("{} host {host}: {}", self.now, short(seen)));
-            self.violation = self.oracle.see(self.now, host, seen).err();
+            let now = self.now;
+            let distorted = self
+                .distort
+                .and_then(|distort| distort(&mut self.oracle, now, host, seen));
+            let judged = distorted.unwrap_or_else(|| self.oracle.see(now, host, seen));
+            self.violation = judged.err();
         }
     }
 
