@@ -41,17 +41,17 @@ fn write(line: &mut String, seen: &Seen<'_>) -> Result<bool, fmt::Error> {
         Seen::Icmp { error, genuine } => write!(line, "icmp {error:?} genuine={genuine}")?,
         Seen::Event { id, event } => write!(line, "event {:x} {event:?}", id.0)?,
         Seen::Received {
-            id, payload, ecn, ..
+            id,
+            payload,
+            ecn,
+            received,
         } => {
             write!(line, "read {:x} {} bytes {ecn} ", id.0, payload.len())?;
+            write!(line, "{} missing before ", received.lost_before)?;
             hex(line, &payload[..payload.len().min(8)])?;
         }
-<<<<<<< HEAD
         Seen::State { .. } | Seen::Endpoint { .. } | Seen::Inside { .. } => return Ok(false),
-=======
-        Seen::State { .. } | Seen::Endpoint { .. } => return Ok(false),
-        Seen::Inside { .. } => return Ok(false),
->>>>>>> 58e4109
+        Seen::Gone { id } => write!(line, "gone {:x}", id.0)?,
         Seen::Healed => write!(line, "healed")?,
         Seen::Ended => write!(line, "ended")?,
     }

@@ -1,6 +1,8 @@
 //! The command `fairwire-torture`: runs seeds, replays one, shrinks what fails.
 
+use std::fmt::Write as _;
 use std::fs;
+use std::io::{self, Write as _};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -107,22 +109,21 @@ fn execute(options: &Options) -> Result<bool, String> {
     if let Some(seed) = options.seed {
         let plan = Plan::draw(seed);
         if options.show {
-            print!("{}", plan.to_text());
+            show(&plan.to_text());
             return Ok(true);
         }
         return single(options, &plan);
     }
     let jobs = options.jobs.unwrap_or_else(campaign::cores);
     let campaign = campaign::run(options.first, options.seeds, jobs, &options.watching());
-    print!("{}", report::text(&campaign));
-    println!("\n{} failures", campaign.failures.len());
+    let mut text = report::text(&campaign);
+    let _ = writeln!(text, "\n{} failures", campaign.failures.len());
     for (seed, failure) in &campaign.failures {
-        println!("  seed {seed}: {failure}");
-        println!(
-            "    fairwire-torture --seed {seed} --trace{}",
-            options.also()
-        );
+        let _ = writeln!(text, "  seed {seed}: {failure}");
+        let also = options.also();
+        let _ = writeln!(text, "    fairwire-torture --seed {seed} --trace{also}");
     }
+    show(&text);
     if let Some((seed, _)) = campaign.failures.first() {
         shrunk(options, &Plan::draw(*seed))?;
     }
@@ -159,11 +160,9 @@ fn single(options: &Options, plan: &Plan) -> Result<bool, String> {
         tally,
         log,
     } = run::run(plan, &options.watching());
-    for line in log {
-        println!("{line}");
-    }
+    show(&log.join("\n"));
     println!(
-        "seed {}: {} packets, {} datagrams read, digest {digest:016x}",
+        "\nseed {}: {} packets, {} datagrams read, digest {digest:016x}",
         plan.seed, tally.packets, tally.datagrams_read
     );
     let Some(failure) = failure else {
@@ -174,6 +173,11 @@ fn single(options: &Options, plan: &Plan) -> Result<bool, String> {
         shrunk(options, plan)?;
     }
     Ok(false)
+}
+
+/// Prints a long text; whoever reads it may have seen enough before its end.
+fn show(text: &str) {
+    let _ = io::stdout().write_all(text.as_bytes());
 }
 
 /// Prints and saves what is left of a failing plan.

@@ -132,6 +132,7 @@ impl Oracle {
                 inspection,
             } => see_state(books, host, *id, stats, inspection),
             Seen::Endpoint { stats } => memory::see(books, host, stats),
+            Seen::Gone { .. } => Ok(()),
             Seen::Inside { inspection } => memory::see_inside(books, host, inspection),
             Seen::Healed => {
                 progress::healed(books);

@@ -88,6 +88,12 @@ pub enum Seen<'a> {
         /// Its inner state.
         inspection: &'a Inspection,
     },
+    /// The endpoint no longer knows a connection, of which a state was shown: it was released, or it ended
+    /// before the application knew of it.
+    Gone {
+        /// Which one.
+        id: ConnectionId,
+    },
     /// The endpoint's statistics, after the same step.
     Endpoint {
         /// The statistics.

@@ -8,7 +8,7 @@ use super::settings::Setting;
 use crate::dice::Dice;
 
 /// What faults end before the network heals, so that what they hold back comes in time, ms.
-pub(crate) const HOLD_MS: u64 = 500;
+pub(crate) const HOLD_MS: u64 = 1_500;
 
 /// Draws the faults and moments of a plan.
 pub(super) fn draw(dice: &mut Dice, weather: Weather, plan: &mut Plan) {
@@ -46,8 +46,8 @@ pub(super) fn draw(dice: &mut Dice, weather: Weather, plan: &mut Plan) {
 
 fn faults(dice: &mut Dice, plan: &mut Plan, harm: fn(&mut Dice) -> (Harm, u16)) {
     for _ in 0..dice.between(1, 5) {
-        let (harm, per_mille) = harm(dice);
-        suit(dice, plan, harm);
+        let (mut harm, per_mille) = harm(dice);
+        suit(dice, plan, &mut harm);
         let most = plan.healed_ms - HOLD_MS;
         let from_ms = if dice.per_mille(300) {
             0
@@ -89,8 +89,8 @@ fn push(plan: &mut Plan, mut fault: Fault) {
     plan.faults.push(fault);
 }
 
-/// Lets the fault find what it is for: data outside the checksum, or packets that are too large.
-fn suit(dice: &mut Dice, plan: &mut Plan, harm: Harm) {
+/// Lets the fault find what it is for: data outside the checksum, packets that are too large, handshakes.
+fn suit(dice: &mut Dice, plan: &mut Plan, harm: &mut Harm) {
     match harm {
         Harm::FlipUncovered => {
             plan.udp = false;
@@ -101,6 +101,10 @@ fn suit(dice: &mut Dice, plan: &mut Plan, harm: Harm) {
                     settings.push(Setting::ChecksumCoverage(least));
                 }
             }
+        }
+        // Long enough that handshakes are repeated.
+        Harm::Delay { by_ms } if dice.per_mille(300) => {
+            *by_ms = dice.between(600, HOLD_MS);
         }
         Harm::Narrow { .. } => {
             for entry in &mut plan.script {

@@ -41,11 +41,23 @@ pub(super) fn forge(
         Some((like, layout)) => {
             let seq = number(like, layout.seq.clone());
             let ack = layout.ack.clone().map(|ack| number(like, ack));
-            let near = seq.wrapping_add(dice.pick(&[0, 1, 2, 3, 20, 100, 5_000]));
+            let near = seq.wrapping_add(dice.pick(&[0, 1, 2, 3, 20, 100, 600, 5_000, 60_000]));
             ([like[0], like[1], like[2], like[3]], near, ack)
         }
         None => (guessed_ports(dice, plan), dice.bits(), None),
     };
+    // Data as it was, options and all, with another number and window counter.
+    if let (Some((like, layout)), 2 | 4) = (&known, kind)
+        && matches!(like[8] >> 1 & 15, 2 | 4)
+        && dice.per_mille(500)
+    {
+        let mut head = like.to_vec();
+        let bits = layout.seq.len() * 8;
+        set_number(&mut head, layout.seq.clone(), seq & ((1 << bits) - 1));
+        head[5] = dice.byte() & 0xF0 | head[5] & 0x0F;
+        let payload = (0..dice.between(60, 100)).map(|_| dice.byte()).collect();
+        return parcel((from, to), head, payload, plan.udp);
+    }
     // A short number is of no use to a forger who wants a long one.
     let is_long = !matches!(&known, Some((_, layout)) if layout.seq.len() == 3);
     let mut head = begin(ports, kind, is_long, seq);

@@ -254,6 +254,7 @@ impl Host {
         self.known.retain(|&id| {
             let (stats, inspection) = (self.endpoint.stats(id), self.endpoint.inspect(id));
             let (Some(stats), Some(inspection)) = (stats, inspection) else {
+                store.watch.see(now, self.number, &Seen::Gone { id });
                 return false;
             };
             let seen = Seen::State {
