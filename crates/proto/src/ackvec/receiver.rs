@@ -40,7 +40,7 @@ pub(crate) struct Receiver {
     /// Can the ECN bits of what arrives be read?
     reads_ecn: bool,
     /// When the newest packet arrived.
-    newest_at: Instant,
+    newest_at: Option<Instant>,
     ack_ratio: u16,
     rtt: Duration,
     /// Data packets since the last acknowledgement.
@@ -67,7 +67,7 @@ impl Receiver {
             records: Records::default(),
             nonces: None,
             reads_ecn: true,
-            newest_at: Instant::START,
+            newest_at: None,
             ack_ratio: DEFAULT_ACK_RATIO,
             rtt: DEFAULT_RTT,
             unacknowledged: 0,
@@ -158,7 +158,7 @@ impl Receiver {
         if Some(ackno) != self.history.newest() {
             return None;
         }
-        let elapsed = now.saturating_since(self.newest_at);
+        let elapsed = now.saturating_since(self.newest_at?);
         if elapsed < WORTH_TELLING {
             return None;
         }
@@ -181,7 +181,7 @@ impl Rx for Receiver {
         let marked = arrival.ecn == Ecn::Ce;
         let order = self.note(arrival.seq, arrival.ecn);
         match order {
-            Order::Next | Order::AfterGap => self.newest_at = now,
+            Order::Next | Order::AfterGap => self.newest_at = Some(now),
             // Planted: earlier vectors' acknowledgements let us forget a late packet.
             Order::Late if planted(Plant::LateForgotten) => {}
             Order::Late => self.records.on_late(arrival.seq),
@@ -285,7 +285,7 @@ impl Rx for Receiver {
         {
             // The connection acknowledges a packet that was not shown to us: it did arrive.
             self.note(ackno, Ecn::NotEct);
-            self.newest_at = now;
+            self.newest_at = Some(now);
         }
         let mark = encoder.mark();
         self.write(now, ackno, encoder)

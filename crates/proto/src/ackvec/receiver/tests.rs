@@ -50,6 +50,16 @@ fn acknowledgements_follow_the_ratio_and_the_timer() {
     }
 }
 
+/// RFC 4340, 13.2: Elapsed Time is never more than the true time. Of the packet before the first, which
+/// an acknowledgement names as long as there is none, nothing is known.
+#[test]
+fn no_time_has_passed_since_a_packet_never_shown() {
+    let mut receiver = Receiver::new(Some(seq(5)));
+    assert_eq!(elapsed(&mut receiver, 13_000, 1, 4), None);
+    receiver.on_packet(at(13_000), data(5));
+    assert_eq!(elapsed(&mut receiver, 13_100, 2, 5), Some(10_000));
+}
+
 /// Acknowledgements alone are not acknowledged, not even after a gap.
 #[test]
 fn acknowledgements_call_for_none() {
