@@ -163,7 +163,9 @@ impl Connection {
         match location {
             Location::Local => self.make_sender(ctx, row),
             Location::Remote => {
-                let first = Seq::max(self.sequence.acknowledgeable, seq);
+                // RFC 4340, 11.4: of what was shown to the old half nothing is said, so that it is not
+                // reported missing. The packet in hand will be shown to the new one, unless it is late.
+                let first = Seq::max(self.sequence.acknowledgeable.next(), seq);
                 self.make_receiver(ctx.now, row, first);
             }
         }
