@@ -42,6 +42,10 @@ pub(crate) struct Left {
 }
 
 /// A packet that reached a connection.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent facts about one number"
+)]
 #[derive(Clone, Debug)]
 pub(crate) struct Arrival {
     /// The packets of a run in the order of their arrival.

@@ -1,4 +1,5 @@
-//! The rate of CCIDs 3 and 4 (RFC 5348, section 4; RFC 4342; RFC 5622).
+//! What CCIDs 3 and 4 show of their rate (RFC 5348, sections 4 and 5). That the rate follows from the
+//! reports is not judged here.
 
 use fairwire_proto::Stats;
 use fairwire_units::Instant;
@@ -6,7 +7,7 @@ use fairwire_units::Instant;
 use super::Verdict;
 use super::books::{Books, Key};
 
-/// What a connection sent lately.
+/// What a connection sent.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Rates {
     data: u64,
@@ -27,6 +28,14 @@ pub(crate) fn see(books: &Books, key: Key, stats: &Stats) -> Verdict {
         "rate-data",
         "{data:?} data packets, counted as {}",
         stats.data_sent
+    );
+    // RFC 5348, 5.4 and 4.3: p is a fraction of packets, and no rate is negative or without a bound.
+    let p = stats.gauges.p.unwrap_or(0.0);
+    let rate = stats.gauges.rate_bytes_per_s.unwrap_or(1.0);
+    hold!(
+        (0.0..=1.0).contains(&p) && rate > 0.0 && !rate.is_nan(),
+        "rate-range",
+        "p is {p}, and the rate {rate} bytes per second"
     );
     Ok(())
 }
