@@ -137,8 +137,14 @@ impl State {
     /// May a connection end for this reason, where nothing was lost any more?
     fn judge_reason(&self, reason: CloseReason) -> Result<(), String> {
         let disturbed = self.world().is_disturbed();
+        let (left, budget) = (self.left, self.budget);
+        // An old Request, after the server's last Reset was lost, begins a connection that the client
+        // knows nothing of (RFC 4340, 8.3: a server is not in TIMEWAIT). That one may fall silent.
+        let ghosts = left.losses < budget.losses
+            && left.copies < budget.copies
+            && left.timers < budget.timers;
         // RFC 4340, 8.1.1, 8.1.5 and 8.3: what got no answer is repeated, long before anybody gives up.
-        if self.left.late == self.budget.late {
+        if left.late == budget.late && !ghosts {
             let repeats = match reason {
                 CloseReason::CloseTimeout => !self.world().forgets(),
                 CloseReason::ConnectTimeout | CloseReason::IdleTimeout => !disturbed,
@@ -149,8 +155,7 @@ impl State {
             }
         }
         // Nobody asked for an end. Where an old Request comes late RFC 4340 lets it end by a Reset.
-        let left = self.left;
-        let nothing_late = left.timers == self.budget.timers && left.copies == self.budget.copies;
+        let nothing_late = left.timers == budget.timers && left.copies == budget.copies;
         if nothing_late && !disturbed && !is_a_timeout(reason) {
             return Err(format!("ended by {reason:?}, and nobody had asked for it"));
         }
