@@ -10,6 +10,9 @@ use crate::dice::Dice;
 /// What faults end before the network heals, so that what they hold back comes in time, ms.
 pub(crate) const HOLD_MS: u64 = 1_500;
 
+/// The first connections open within this time, ms.
+const HANDSHAKES_MS: u64 = 1_500;
+
 /// Draws the faults and moments of a plan.
 pub(super) fn draw(dice: &mut Dice, weather: Weather, plan: &mut Plan) {
     let everything = weather == Weather::Everything;
@@ -60,7 +63,7 @@ fn faults(dice: &mut Dice, plan: &mut Plan, harm: fn(&mut Dice) -> (Harm, u16)) 
         } else {
             dice.magnitude(50, most)
         };
-        let fault = Fault {
+        let mut fault = Fault {
             id: 0,
             from_ms,
             until_ms: (from_ms + lasts).min(most),
@@ -69,6 +72,11 @@ fn faults(dice: &mut Dice, plan: &mut Plan, harm: fn(&mut Dice) -> (Harm, u16)) 
             per_mille,
             harm,
         };
+        if dice.per_mille(150) && !matches!(harm, Harm::Drop | Harm::Burst { .. }) {
+            // The handshakes, all of them.
+            (fault.from_ms, fault.until_ms) = (0, HANDSHAKES_MS.min(most));
+            fault.per_mille = 1_000;
+        }
         if harm == Harm::Unmark {
             // There must be marks to remove.
             push(
@@ -144,7 +152,7 @@ fn physical(dice: &mut Dice) -> (Harm, u16) {
         0..3 => (Harm::Drop, share(dice)),
         3 => (
             Harm::Burst {
-                packets: dice.small(2, 40),
+                packets: dice.small(2, 200),
             },
             dice.small(1, 30),
         ),

@@ -8,9 +8,9 @@ pub(super) fn endpoint(dice: &mut Dice) -> Vec<EndpointSetting> {
     use EndpointSetting as E;
     let mut settings = Vec::new();
     match dice.below(10) {
-        0 | 1 => settings.push(E::CookiesAlways),
-        2 => settings.push(E::CookiesNever),
-        3 => settings.push(E::CookiesWhenBusy(dice.small(0, 2))),
+        0..=2 => settings.push(E::CookiesAlways),
+        3 => settings.push(E::CookiesNever),
+        4 => settings.push(E::CookiesWhenBusy(dice.small(0, 2))),
         _ => {}
     }
     if dice.per_mille(100) {
@@ -141,7 +141,7 @@ fn one(dice: &mut Dice) -> Vec<Setting> {
     may(50, &mut |dice| {
         S::MinimumChecksumCoverage(dice.small(1, 15))
     });
-    may(150, &mut |_| S::SendRttEstimate);
+    may(300, &mut |_| S::SendRttEstimate);
     may(150, &mut |_| S::DataChecksum);
     may(40, &mut |_| S::RequireDataChecksum);
     may(150, &mut |_| S::DeliverDamaged);
