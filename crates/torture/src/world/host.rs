@@ -199,7 +199,7 @@ impl Host {
             let local = self.clock.shows(now);
             if let Some(transmit) = self.endpoint.poll_transmit(local, &mut self.head) {
                 self.is_dirty = true;
-                return Some(self.packet(now, transmit, store));
+                return Some(self.packet(now, &transmit, store));
             }
             // What the application does about an event may make more to send.
             if !self.events(now, store) {
@@ -212,13 +212,13 @@ impl Host {
         None
     }
 
-    fn packet(&mut self, now: Instant, transmit: Transmit, store: &mut Store) -> Packet {
+    fn packet(&mut self, now: Instant, transmit: &Transmit, store: &mut Store) -> Packet {
         let number = store.watch.next_packet(now, self.number);
         let head = self.head.as_slice();
         let seen = Seen::Sent {
             packet: number,
             head,
-            transmit: &transmit,
+            transmit,
         };
         store.watch.see(now, self.number, &seen);
         self.known.extend(transmit.connection);
