@@ -6,7 +6,7 @@ FAIRWIRE = target/release/fairwire
 export PROPTEST_RNG_SEED ?= 4340
 # With FAIRWIRE_NO_SKIP=1 in the environment a missing tool is an error instead of a skipped test.
 
-.PHONY: help build setup test lint bench fuzz torture demo digests fmt conformance-mutants interop hostile
+.PHONY: help build setup test lint bench fuzz torture memcheck soak worlds demo digests fmt conformance-mutants interop hostile
 
 help: ## List the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -36,12 +36,21 @@ torture: ## Random endpoints, applications and faults in the simulator: 10,000 s
 	$(CARGO) build --release --locked -p fairwire-torture
 	target/release/fairwire-torture --seeds 10000
 
+worlds: ## All that loss, copies and timers can do to two endpoints and four packets, with larger budgets (an hour)
+	$(CARGO) test --release --locked -p fairwire-proto --lib worlds::deep -- --ignored --nocapture
+
 interop: ## Talk to the last Linux kernel with DCCP, booted under qemu (six minutes; not part of `make test`)
 	interop/linux/run
 
 hostile: build ## Attack a server on loopback while it serves an honest client (six minutes; not part of `make test`)
 	interop/hostile/run --selftest
 	interop/hostile/run $(FAIRWIRE)
+
+memcheck: ## The tests of the sockets under valgrind: no invalid access, nothing lost (two minutes; not part of `make test`)
+	scripts/memcheck
+
+soak: ## Thousands of connections come and go for MINUTES (5), then nothing is left (not part of `make test`)
+	$(CARGO) run --release --locked -p fairwire --example soak -- $(or $(MINUTES),5)
 
 demo: build ## The main job: a paper reproduced, then real data through DCCP on loopback
 	scripts/demo $(FAIRWIRE)

@@ -1,0 +1,204 @@
+//! Thousands of connections open, talk, rest and end in every way for minutes; then nothing of them is left.
+//!
+//! `soak [minutes [connections [seed]]]`, by default five minutes and 3,000 connections at a time. Server and
+//! clients are in this process and talk over loopback, under CCID 2 and CCID 3. It prints what there is every few
+//! seconds. A short round comes first, so that what a process allocates once is there when its start is
+//! measured. It fails if heap, file descriptors or tasks do not return to the start, if the server keeps a
+//! connection, or if a kind of connection never came about.
+
+mod clients;
+mod counts;
+mod dice;
+mod hostile;
+mod process;
+mod server;
+
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::time::{Instant, interval, timeout};
+
+use fairwire_held::Counting;
+
+use counts::Counts;
+use process::Figures;
+use server::Server;
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// Heap that may be held in the end beyond the start, bytes: the runtime keeps lists that grew with the number
+/// of its tasks and timers. One forgotten connection takes 10,000 bytes, and some tens of thousands come and go.
+const HEAP_SLACK: isize = 256 << 10;
+
+/// The same for a server that still runs, for each flow in TIMEWAIT (16 bytes, which a B-tree at its emptiest
+/// triples) and for each half-open connection; these last for minutes, as RFC 4340 wants.
+const TIME_WAIT_BYTES: isize = 64;
+const HALF_OPEN_BYTES: isize = 1_024;
+
+/// Longer than any peer that vanished is waited for.
+const DRAIN: Duration = Duration::from_secs(60);
+
+/// How long, how many and which.
+struct Plan {
+    churn: Duration,
+    connections: usize,
+    seed: u64,
+}
+
+fn main() -> ExitCode {
+    let mut given = std::env::args().skip(1);
+    let mut number = |default: f64| match given.next() {
+        Some(text) => text.parse().map_err(|_| text),
+        None => Ok(default),
+    };
+    let (minutes, connections, seed) = match (number(5.0), number(3_000.0), number(4_340.0)) {
+        (Ok(minutes), Ok(connections), Ok(seed)) if minutes > 0.0 && connections >= 1.0 => {
+            (minutes, connections, seed)
+        }
+        _ => {
+            eprintln!("soak: expected numbers: soak [minutes [connections [seed]]]");
+            return ExitCode::from(2);
+        }
+    };
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "small whole numbers"
+    )]
+    let plan = Plan {
+        churn: Duration::from_secs_f64(minutes * 60.0),
+        connections: (connections as usize).min(5_000),
+        seed: seed as u64,
+    };
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .expect("a runtime");
+    match runtime.block_on(soak(&plan)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(complaints) => {
+            for complaint in complaints {
+                eprintln!("soak: {complaint}");
+            }
+            eprintln!("soak: failed (seed {})", plan.seed);
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Runs the short round and the long one. Says what was left over.
+async fn soak(plan: &Plan) -> Result<(), Vec<String>> {
+    let mut complaints = Vec::new();
+    println!(
+        "soak: {:.0} s, {} connections at a time, seed {}",
+        plan.churn.as_secs_f64(),
+        plan.connections,
+        plan.seed
+    );
+    let warm_up = Plan {
+        churn: plan.churn.min(Duration::from_secs(8)) / 2,
+        connections: plan.connections,
+        seed: plan.seed,
+    };
+    let warm = round(&warm_up, &Counts::shared(), &mut Vec::new()).await;
+    let start = Figures::settled().await;
+    println!("start   {start}");
+
+    fairwire_held::reset_peak();
+    let counts = Counts::shared();
+    let idle = round(plan, &counts, &mut complaints).await;
+    let end = Figures::settled().await;
+    println!("peak    heap {} kB", fairwire_held::peak() / 1_024);
+    println!("end     {end}");
+    println!("{}", counts.totals());
+
+    let mut hold = |what: &str, start: isize, end: isize, slack: isize| {
+        if end > start + slack {
+            complaints.push(format!(
+                "{what}: {start} at the start, {end} at the end, at most {slack} more expected"
+            ));
+        }
+    };
+    hold("heap, bytes", start.heap, end.heap, HEAP_SLACK);
+    hold("file descriptors", start.fds, end.fds, 0);
+    hold("tasks", start.tasks, end.tasks, 0);
+    let kept = idle.time_wait * TIME_WAIT_BYTES + idle.half_open * HALF_OPEN_BYTES;
+    let before = warm.heap;
+    hold(
+        "heap of the server at rest, bytes",
+        before,
+        idle.heap,
+        HEAP_SLACK + kept,
+    );
+    complaints.extend(counts.missing());
+    complaints.is_empty().then_some(()).ok_or(complaints)
+}
+
+/// What a server at rest holds, all its connections over.
+struct Idle {
+    heap: isize,
+    time_wait: isize,
+    half_open: isize,
+}
+
+/// One server, and clients that come and go until the time is over; then all of them end.
+async fn round(plan: &Plan, counts: &Arc<Counts>, complaints: &mut Vec<String>) -> Idle {
+    let server = Server::start();
+    let (stop, stopped) = watch::channel(false);
+    let mut tasks = clients::start(
+        plan.connections,
+        plan.seed,
+        server.remote(),
+        counts,
+        &stopped,
+    );
+    hostile::start(&mut tasks, plan.seed, server.remote(), counts, &stopped);
+    let begun = Instant::now();
+    let mut every = interval(Duration::from_secs(5));
+    while begun.elapsed() < plan.churn {
+        let left = plan.churn.saturating_sub(begun.elapsed());
+        // The last report comes before the end, while everything is there.
+        if timeout(left, every.tick()).await.is_ok() {
+            report(begun, counts, &server);
+        }
+    }
+    report(begun, counts, &server);
+    stop.send_replace(true);
+    let drained = timeout(DRAIN, async { while tasks.join_next().await.is_some() {} });
+    if drained.await.is_err() {
+        complaints.push(format!("{} clients never ended", tasks.len()));
+        tasks.shutdown().await;
+    }
+    let idle = server.rest(complaints).await;
+    let stats = idle.stats;
+    println!(
+        "at rest after {:.0} s: {} connections, {} in TIMEWAIT, {} half-open, heap {} kB",
+        begun.elapsed().as_secs_f64(),
+        stats.connections,
+        stats.time_wait,
+        stats.half_open,
+        idle.heap / 1_024
+    );
+    Idle {
+        heap: idle.heap,
+        time_wait: stats.time_wait.cast_signed(),
+        half_open: stats.half_open.cast_signed(),
+    }
+}
+
+fn report(begun: Instant, counts: &Counts, server: &Server) {
+    let stats = server.stats();
+    println!(
+        "{:>5.0} s  {}  server: {} open, {} half-open, {} in TIMEWAIT  {}",
+        begun.elapsed().as_secs_f64(),
+        counts.now(),
+        stats.connections - stats.half_open,
+        stats.half_open,
+        stats.time_wait,
+        Figures::now()
+    );
+}

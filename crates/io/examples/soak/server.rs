@@ -1,0 +1,135 @@
+//! The server: each client's first datagram says how it wants to be served.
+
+use std::time::Duration;
+
+use tokio::task::{JoinHandle, JoinSet};
+use tokio::time::timeout;
+
+use fairwire::{
+    Config, Connection, Endpoint, EndpointConfig, EndpointStats, ListenOptions, Listener, Remote,
+    ServiceCode,
+};
+
+pub(crate) const SERVICE: ServiceCode = ServiceCode::from_bytes(*b"soak");
+pub(crate) const PORT: u16 = 5_001;
+
+/// Wishes of clients.
+pub(crate) const ECHO: u8 = 0;
+pub(crate) const CLOSE: u8 = 1;
+pub(crate) const ABORT: u8 = 2;
+
+/// The parameters of both sides: peers that vanish are found out within 13 seconds.
+pub(crate) fn config() -> Config {
+    let mut config = Config::default();
+    config.send_ccids = vec![2, 3];
+    config.receive_ccids = vec![2, 3];
+    config.keep_alive = Some(fairwire::Duration::from_secs(3));
+    config.idle_timeout = fairwire::Duration::from_secs(10);
+    config.linger = fairwire::Duration::from_secs(5);
+    config
+}
+
+/// An endpoint that serves.
+pub(crate) struct Server {
+    endpoint: Endpoint,
+    accepting: JoinHandle<()>,
+}
+
+/// A server whose connections are over.
+pub(crate) struct Rested {
+    pub(crate) stats: EndpointStats,
+    pub(crate) heap: isize,
+}
+
+impl Server {
+    pub(crate) fn start() -> Self {
+        // All clients are behind one address here, which is not what the defaults are for.
+        let mut limits = EndpointConfig::default();
+        limits.max_connections_per_source = 20_000;
+        limits.max_answers_per_source_per_s = 100_000;
+        limits.max_resets_per_s = 100_000;
+        let endpoint = Endpoint::builder().config(limits);
+        let endpoint = endpoint
+            .bind(([127, 0, 0, 1], 0).into())
+            .expect("a free port");
+        let options = ListenOptions::new().config(config());
+        let listener = endpoint
+            .listen_with(PORT, &[SERVICE], options)
+            .expect("a free port");
+        let accepting = tokio::spawn(accept(listener));
+        Self {
+            endpoint,
+            accepting,
+        }
+    }
+
+    pub(crate) fn remote(&self) -> Remote {
+        Remote {
+            addr: self.endpoint.local_addr(),
+            dccp_port: PORT,
+        }
+    }
+
+    pub(crate) fn stats(&self) -> EndpointStats {
+        self.endpoint.stats()
+    }
+
+    /// Waits for the end of all connections, looks what is left, and goes away.
+    pub(crate) async fn rest(self, complaints: &mut Vec<String>) -> Rested {
+        let stats = loop {
+            let stats = self.stats();
+            if stats.connections == stats.half_open {
+                break stats;
+            }
+            if timeout(Duration::from_secs(30), self.endpoint.wait_idle())
+                .await
+                .is_err()
+            {
+                let stats = self.stats();
+                let left = stats.connections - stats.half_open;
+                complaints.push(format!("the server keeps {left} connections"));
+                break stats;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        };
+        self.accepting.abort();
+        let _cancelled = self.accepting.await;
+        // The tasks that served are gone with their connections.
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        let heap = fairwire_held::bytes();
+        Rested { stats, heap }
+    }
+}
+
+async fn accept(listener: Listener) {
+    let mut serving = JoinSet::new();
+    loop {
+        tokio::select! {
+            accepted = listener.accept() => match accepted {
+                Ok(connection) => drop(serving.spawn(serve(connection))),
+                Err(_) => return,
+            },
+            Some(_) = serving.join_next() => {}
+        }
+    }
+}
+
+/// Serves one client until its connection is over.
+async fn serve(connection: Connection) {
+    while let Ok(received) = connection.recv().await {
+        match received.data.first() {
+            Some(&CLOSE) => {
+                let _either_way = connection.close().await;
+                return;
+            }
+            Some(&ABORT) => {
+                connection.abort();
+                return;
+            }
+            _ => {
+                // A client may be gone by now, or not read.
+                let _ = connection.try_send(received.data);
+            }
+        }
+    }
+}

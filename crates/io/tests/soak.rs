@@ -1,0 +1,19 @@
+//! The soak that `make soak` runs for minutes, for seconds: so it always works.
+
+#![cfg(target_os = "linux")]
+
+use std::process::Command;
+
+/// A hundred connections at a time for three seconds: nothing of them is left, and no kind of end is missing.
+#[test]
+fn a_short_soak_leaves_nothing() {
+    let test = std::env::current_exe().expect("a test has a path");
+    let target = test.parent().and_then(|deps| deps.parent());
+    let soak = target.expect("target").join("examples/soak");
+    // Cargo builds examples beside the directory that tests run from.
+    let output = Command::new(soak).args(["0.05", "100"]).output();
+    let output = output.expect("cargo builds examples before tests");
+    let said = String::from_utf8_lossy(&output.stdout);
+    let complained = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}{complained}");
+}
