@@ -165,6 +165,7 @@ fn see_state(
     pipe::see(books, key, stats, inspection)?;
     rates::see(books, key, stats)?;
     memory::see_connection(inspection)?;
+    data::see_gsr(books, key, inspection);
     books.close_step(key, stats, inspection);
     Ok(())
 }

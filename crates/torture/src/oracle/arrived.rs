@@ -59,6 +59,7 @@ pub(crate) fn see(
     let (seq, ack) = windows::numbers(conn, &packet);
     arrival.ack = ack;
     arrival.counts = judged != Judged::Invalid;
+    arrival.forge_if(is_strange(no, sender, conn.peer.or(sender)));
     if let Some((.., last)) = &conn.last {
         conn.expected
             .note(last, judged, packet.packet_type(), (seq, ack));
@@ -122,8 +123,10 @@ fn arrival(books: &Books, packet: &Packet<'_>, payload: &[u8], ecn: Ecn) -> Arri
         reset,
         changes: changes.collect(),
         payloads: vec![(Digest::of(payload), ecn, books.local)],
+        forged: Vec::new(),
         counts: true,
         delivered: false,
+        delivered_forged: false,
     }
 }
 
@@ -142,14 +145,18 @@ fn count(
     let Some(conn) = books.conn_mut(key) else {
         return;
     };
-    // An old packet of another connection is as good as forged; stateless answers come from a host that
-    // tells the truth.
-    conn.tainted |= no.is_none() || (sender.is_some() && sender != conn.peer);
+    conn.tainted |= is_strange(no, sender, conn.peer);
     conn.got.note(packet.packet_type());
     conn.step_types.push(packet.packet_type());
     if judged == Judged::Valid {
         conn.got.valid_at = Some(local);
     }
+}
+
+/// Is a packet none of this peer's? An old packet of another connection is as good as forged; stateless
+/// answers come from a host that tells the truth.
+fn is_strange(no: Option<PacketNo>, sender: Option<Key>, peer: Option<Key>) -> bool {
+    no.is_none() || (sender.is_some() && sender != peer)
 }
 
 /// Enters an arrival into the books of its connection.
@@ -171,10 +178,12 @@ fn enter(books: &mut Books, key: Key, seq: Seq, arrival: Arrival) {
                 // What was kept out does not speak for what came in.
                 let before = std::mem::replace(known, arrival);
                 known.delivered = before.delivered;
+                known.delivered_forged = before.delivered_forged;
             } else if arrival.counts {
                 known.is_data |= arrival.is_data;
                 known.is_sync |= arrival.is_sync;
                 known.payloads.extend(arrival.payloads);
+                known.forged.extend(arrival.forged);
                 if arrival.packet_type == PacketType::Reset {
                     known.reset = arrival.reset;
                 }

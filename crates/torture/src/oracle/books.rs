@@ -63,10 +63,23 @@ pub(crate) struct Arrival {
     pub(crate) changes: Vec<(u8, u8)>,
     /// Every payload that came with this number, and the ECN field it had.
     pub(crate) payloads: Vec<(Digest, Ecn, Instant)>,
+    /// Those of the payloads that the peer did not send with this number.
+    pub(crate) forged: Vec<Digest>,
     /// May it have been taken for valid?
     pub(crate) counts: bool,
-    /// How often it was handed to the application.
+    /// Was it handed to the application?
     pub(crate) delivered: bool,
+    /// Was that a payload of [`Self::forged`]?
+    pub(crate) delivered_forged: bool,
+}
+
+impl Arrival {
+    /// Its payloads are not the peer's, if a stranger sent it.
+    pub(crate) fn forge_if(&mut self, stranger: bool) {
+        if stranger {
+            self.forged = self.payloads.iter().map(|&(came, ..)| came).collect();
+        }
+    }
 }
 
 /// An arrival that no connection has claimed yet.
@@ -416,7 +429,7 @@ impl Books {
         }
         let unclaimed = host.unclaimed.remove(&flow).unwrap_or_default();
         let peer = unclaimed.iter().rev().find_map(|one| one.sender);
-        for one in unclaimed {
+        for mut one in unclaimed {
             let stranger = one.sender.is_none() || one.sender != peer;
             if stranger && one.no.is_some() {
                 continue; // A late packet of an older connection.
@@ -430,6 +443,7 @@ impl Books {
                 conn.came(seq);
                 conn.learn(&one.arrival);
                 conn.tainted |= stranger;
+                one.arrival.forge_if(stranger);
                 conn.got.note(one.arrival.packet_type);
                 conn.arrivals.insert(seq.get(), one.arrival);
             }

@@ -1,9 +1,10 @@
 //! What the application gets: what arrived, once, in the order of arrival. Hard.
 
-use fairwire_proto::{ConnectionId, Received};
+use fairwire_proto::{ConnectionId, Inspection, Received};
+use fairwire_wire::Seq;
 
 use super::Verdict;
-use super::books::Books;
+use super::books::{Books, Key};
 use super::packet::{Digest, bytes};
 
 /// The application read a datagram.
@@ -52,6 +53,7 @@ pub(crate) fn see(
     );
     arrival.delivered = true;
     let digest = Digest::of(&bytes(&received.payload));
+    arrival.delivered_forged = arrival.forged.contains(&digest);
     let same = arrival
         .payloads
         .iter()
@@ -70,4 +72,25 @@ pub(crate) fn see(
     );
     conn.heard.newest_delivered = Some(order);
     Ok(())
+}
+
+/// A step is over. A GSR that goes back was forged: the peer has shown that it never sent the numbers
+/// beyond the new one (`sequence::Verdict::Recede`), so its own packets with these are yet to come, and
+/// are new. That excuses what a stranger's packet brought, and nothing that the peer's own brought.
+pub(crate) fn see_gsr(books: &mut Books, key: Key, seen: &Inspection) {
+    let Some(conn) = books.conn_mut(key) else {
+        return;
+    };
+    let Some((.., last)) = &conn.last else {
+        return;
+    };
+    if !seen.gsr.is_before(last.gsr) {
+        return;
+    }
+    for (&seq, arrival) in &mut conn.arrivals {
+        let taken_back = Seq::new(seq).in_window(seen.gsr.next(), last.gsr);
+        if taken_back && arrival.delivered_forged {
+            arrival.delivered = false;
+        }
+    }
 }
