@@ -46,7 +46,8 @@ pub(crate) fn see(books: &mut Books, host: usize, call: &Call<'_>) -> Verdict {
         Call::PathChanged(id) => {
             let key = books.key(host, *id);
             if let Some(conn) = key.and_then(|key| books.conn_mut(key)) {
-                conn.asked.anew = true;
+                // Before and behind these nothing is sent by a window that could begin anew.
+                conn.asked.anew |= matches!(conn.state(), Some("PARTOPEN" | "OPEN"));
             }
         }
         // A wish for another CCID changes nothing until the peer agrees.
