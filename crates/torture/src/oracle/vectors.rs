@@ -5,7 +5,7 @@ use fairwire_units::Ecn;
 use fairwire_wire::{CellState, DccpOption, Packet, PacketType, Seq};
 
 use super::Verdict;
-use super::books::{Books, Conn, Key};
+use super::books::{Arrival, Books, Conn, Key};
 use super::windows::Judged;
 
 /// The runs of a packet's vectors: newest number, oldest number, what is said of them.
@@ -81,6 +81,13 @@ pub(crate) fn check(conn: &Conn, packet: &Packet<'_>, ack: Seq, honest: bool) ->
     Ok(())
 }
 
+/// Did a packet come before the connection was there? A server keeps nothing but an Init Cookie until it
+/// comes back (RFC 4340, 8.1.4), so it knows the packet that brought the cookie, and of those after the
+/// cookie's Request that came earlier it has processed none.
+fn came_before(conn: &Conn, arrival: &Arrival) -> bool {
+    conn.began_with_cookie() && arrival.at < conn.began
+}
+
 /// What one vector says of one packet.
 fn cell(conn: &Conn, seq: Seq, state: CellState, (reads_marks, honest): (bool, bool)) -> Verdict {
     let arrival = conn.took(seq);
@@ -104,7 +111,7 @@ fn cell(conn: &Conn, seq: Seq, state: CellState, (reads_marks, honest): (bool, b
         ),
         // RFC 4340, 11.4: "not yet received" of what has come would be taken for a loss.
         CellState::NotReceived => hold!(
-            !honest || arrival.is_none(),
+            !honest || arrival.is_none_or(|arrival| came_before(conn, arrival)),
             "vector-missing",
             "{seq:?} is reported missing, and it came"
         ),

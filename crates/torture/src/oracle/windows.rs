@@ -118,17 +118,29 @@ pub(crate) fn judge(conn: &Conn, packet: &Packet<'_>) -> Judged {
     }
     let packet_type = packet.packet_type();
     let (seq, ack) = numbers(conn, packet);
-    let [swl, swh, awl, awh] = bounds(seen);
+    let [_, _, awl, awh] = bounds(seen);
     let ack_in = |low: Seq| ack.is_some_and(|ack| ack.in_window(low, awh));
     match (seen.state, packet_type) {
         ("REQUEST", PacketType::Response | PacketType::Reset) if ack_in(awl) => {
             return Judged::Unsure;
         }
         ("REQUEST" | "CLOSED", _) | (_, PacketType::Listen) => return Judged::Invalid,
-        // While a connection waits for its client, or for a place in the accept queue, packets may be put off.
-        ("INVITED" | "LISTEN1" | "RESPOND", _) => return Judged::Unsure,
+        // While a connection waits for its client packets may be put off.
+        ("INVITED" | "LISTEN1", _) => return Judged::Unsure,
         _ => {}
     }
+    match by_numbers(packet, seen, (seq, ack)) {
+        // The same holds while it waits for a place in the accept queue; but numbers that are invalid
+        // stay so, for one that knows its windows.
+        Judged::Valid if seen.state == "RESPOND" => Judged::Unsure,
+        judged => judged,
+    }
+}
+
+/// The same of a connection that knows the numbers of both ends.
+fn by_numbers(packet: &Packet<'_>, seen: &Inspection, (seq, ack): (Seq, Option<Seq>)) -> Judged {
+    let [swl, swh, awl, awh] = bounds(seen);
+    let ack_in = |low: Seq| ack.is_some_and(|ack| ack.in_window(low, awh));
     // RFC 4340, 7.6.1.
     if packet.is_short() && !seen.short_taken {
         return Judged::Invalid;
