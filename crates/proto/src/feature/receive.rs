@@ -4,7 +4,7 @@ use fairwire_units::plant::{Plant, planted};
 use fairwire_wire::feature::{Confirmed, Feature, Rule, is_at_receiver, is_ccid_specific};
 use fairwire_wire::{DccpOption, PacketType, ResetCode, Seq};
 
-use super::slot::{List, Offer, State};
+use super::slot::{List, Offer, OfferedBefore, State};
 use super::{Arriving, Fatal, Handled, Location, Negotiation, Role};
 
 /// The largest Sequence Window (RFC 4340, section 7.5.2): how far FGSR and FGSS may lag behind.
@@ -374,8 +374,15 @@ impl Negotiation {
             Offer::Value(ours) => value == *ours,
             Offer::List(list) => fits(list),
         };
-        let before = &slot.offered_before;
-        if !right && !before.as_slice().is_empty() && fits(before) {
+        let answers_earlier = || match (&slot.offer, &slot.offered_before) {
+            (_, OfferedBefore::List(list)) => fits(list),
+            // The Change that led to the value in force may have been sent twice, and its second copy
+            // is confirmed too.
+            (Offer::Value(_), _) if value == slot.value => true,
+            (_, OfferedBefore::Values { least, greatest }) => (*least..=*greatest).contains(&value),
+            (_, OfferedBefore::Nothing) => false,
+        };
+        if !right && answers_earlier() {
             // It answers an earlier Change: that the peer has heard a later packet does not mean
             // that it has heard the later Change.
             return Ok(Handled::Ignored);

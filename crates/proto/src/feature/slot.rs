@@ -96,6 +96,18 @@ pub(super) enum Offer {
     Value(u64),
 }
 
+/// What our Changes named before the offer of now: a Confirm of it may still come.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum OfferedBefore {
+    /// Nothing else.
+    Nothing,
+    /// Server-priority: this list, the last one.
+    List(List),
+    /// Non-negotiable: values from the least to the greatest, since the last that was agreed on. How many
+    /// Changes are lost in a row has no bound, so single ones cannot all be remembered.
+    Values { least: u64, greatest: u64 },
+}
+
 /// The states of RFC 4340, section 6.6.2.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum State {
@@ -141,8 +153,7 @@ pub(super) struct Slot {
     offered: bool,
     /// How many sequence numbers before FGSS this feature's newest Change left; see [`super::Negotiation`].
     pub(super) lag: u32,
-    /// The list that our Changes named before, if there was another: a Confirm of it may still come.
-    pub(super) offered_before: List,
+    pub(super) offered_before: OfferedBefore,
     /// Does our Change carry Mandatory?
     pub(super) mandatory: bool,
     /// Did the peer answer our Change with something else than our first choice? Then we do not ask again.
@@ -178,6 +189,28 @@ impl Offer {
     }
 }
 
+impl OfferedBefore {
+    /// The same after Changes with `offer`, which are still to be answered or not.
+    fn and(self, offer: Offer, asks: bool) -> Self {
+        let value = match offer {
+            Offer::List(list) => return Self::List(list),
+            Offer::Value(value) => value,
+        };
+        match self {
+            // A value that was agreed on is the one in force.
+            _ if !asks => Self::Nothing,
+            Self::Values { least, greatest } => Self::Values {
+                least: least.min(value),
+                greatest: greatest.max(value),
+            },
+            _ => Self::Values {
+                least: value,
+                greatest: value,
+            },
+        }
+    }
+}
+
 impl Slot {
     /// A feature at its initial value, which we want to keep.
     pub(super) fn initial(feature: Feature) -> Self {
@@ -197,7 +230,7 @@ impl Slot {
             offer,
             offered: false,
             lag: 0,
-            offered_before: List::EMPTY,
+            offered_before: OfferedBefore::Nothing,
             mandatory: false,
             refused: false,
             pinned: false,
@@ -217,10 +250,9 @@ impl Slot {
         if self.offer == offer {
             return;
         }
-        if let Offer::List(list) = self.offer
-            && std::mem::take(&mut self.offered)
-        {
-            self.offered_before = list;
+        let asks = matches!(self.state, State::Changing | State::Unstable);
+        if std::mem::take(&mut self.offered) {
+            self.offered_before = self.offered_before.and(self.offer, asks);
         }
         self.offer = offer;
     }

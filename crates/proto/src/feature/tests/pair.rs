@@ -316,6 +316,91 @@ fn an_unstable_feature_ends_with_the_newest_offer() {
     );
 }
 
+/// RFC 4340, 6.6.4 and 6.6.8: the Confirm of an earlier Change that acknowledges a packet after the
+/// newest one (which was lost) is no wrong choice. It is ignored, and the newest offer asked for again.
+#[test]
+fn late_confirms_of_earlier_values_are_ignored() {
+    let window = |end: &End, location| end.current(Feature::SequenceWindow, location);
+    for lost in 1..=8 {
+        let (mut client, mut server) = open_pair();
+        let ask = |client: &mut End, value| {
+            let feature = Feature::SequenceWindow;
+            let negotiation = &mut client.negotiation;
+            assert!(negotiation.request_change(feature, Location::Local, value));
+            client.send(at(1_000), PacketType::Ack)
+        };
+        let heard = ask(&mut client, 2_048);
+        for doubled in 1..=lost {
+            let change = ask(&mut client, 2_048 << doubled);
+            assert_eq!(options(&change).len(), 1, "a Change leaves, and is lost");
+        }
+        let wanted = 2_048 << lost;
+        server.receive(&heard).unwrap();
+        let later = client.send(at(1_010), PacketType::DataAck);
+        assert_eq!(options(&later), [], "nothing is due");
+        server.receive(&later).unwrap();
+        let late = server.send(at(1_020), PacketType::Ack);
+        assert_eq!(options(&late).len(), 1, "the Confirm of the first value");
+        let handled = client.receive(&late);
+        assert_eq!(handled, Ok(vec![Handled::Ignored]), "{lost} Changes lost");
+        assert_eq!(window(&client, Location::Local), 1_024);
+
+        let again = client.send(at(10_000), PacketType::Ack);
+        server.receive(&again).unwrap();
+        let answer = server.send(at(10_010), PacketType::Ack);
+        client.receive(&answer).unwrap();
+        assert_eq!(window(&client, Location::Local), wanted);
+        assert_eq!(window(&server, Location::Remote), wanted);
+    }
+}
+
+/// The same if the earlier Change is agreed on, and its second copy is confirmed after the next one left.
+#[test]
+fn confirms_of_second_copies_are_ignored() {
+    let (mut client, mut server) = open_pair();
+    let feature = Feature::SequenceWindow;
+    let negotiation = &mut client.negotiation;
+    negotiation.request_change(feature, Location::Local, 2_048);
+    let first = client.send(at(1_000), PacketType::Ack);
+    let copy = client.send(at(5_000), PacketType::Ack);
+    assert_eq!(options(&copy), options(&first), "a copy");
+    server.receive(&first).unwrap();
+    client
+        .receive(&server.send(at(5_010), PacketType::Ack))
+        .unwrap();
+    assert_eq!(client.current(feature, Location::Local), 2_048);
+    server.receive(&copy).unwrap();
+    let negotiation = &mut client.negotiation;
+    negotiation.request_change(feature, Location::Local, 4_096);
+    let lost = client.send(at(5_020), PacketType::Ack);
+    assert_eq!(options(&lost).len(), 1, "the next Change");
+    server
+        .receive(&client.send(at(5_030), PacketType::Ack))
+        .unwrap();
+    let late = server.send(at(5_040), PacketType::Ack);
+    assert_eq!(options(&late).len(), 1, "the Confirm of the copy");
+    assert_eq!(client.receive(&late), Ok(vec![Handled::Ignored]));
+}
+
+/// RFC 4340, 6.6.8: a value that no Change of ours ever named is a wrong choice all the same.
+#[test]
+fn values_never_offered_are_wrong_choices() {
+    for value in [2_047, 4_097] {
+        let (mut client, _) = open_pair();
+        for ours in [2_048, 4_096, 3_000] {
+            let feature = Feature::SequenceWindow;
+            client
+                .negotiation
+                .request_change(feature, Location::Local, ours);
+            client.send(at(1_000), PacketType::Ack);
+        }
+        let mut bytes = vec![35, 9, 3];
+        bytes.extend(Feature::SequenceWindow.encode_value(value).as_slice());
+        let fatal = client.receive_bytes(&bytes).unwrap_err();
+        assert_eq!(fatal.code, ResetCode::OptionError, "{value}");
+    }
+}
+
 /// RFC 4340, 6.6.6: Changes that cross are each other's answers. Both stay open for the Confirm that
 /// a crossing brings anyway, and neither is sent twice.
 #[test]
