@@ -209,6 +209,8 @@ pub(crate) struct Connection {
     pace_at: Option<Instant>,
     /// An Ack has just left; whoever still wants one now waits until then.
     ack_floor: Option<Instant>,
+    /// The last Ack had no room for all that it should have said: until when the rest waits.
+    unsaid_until: Option<Instant>,
     /// Packets without data sent in a row, the last ones (RFC 4340, section 7.7).
     ndp_run: u64,
     /// The last Request or Response sent, for a round-trip sample.
@@ -286,6 +288,7 @@ impl Connection {
             drain_until: None,
             pace_at: None,
             ack_floor: None,
+            unsaid_until: None,
             ndp_run: 0,
             handshake_sent: None,
             response_limit: usize::MAX,

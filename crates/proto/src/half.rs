@@ -285,6 +285,9 @@ pub(crate) trait Rx: fmt::Debug + Send {
     /// Bytes of options that [`Rx::write_options`] would like to write now.
     fn options_len(&self, now: Instant) -> usize;
 
+    /// An Ack has room for `len` bytes of feedback: forgets the oldest of what would not fit.
+    fn shorten(&mut self, _len: usize) {}
+
     /// Writes the feedback options of a packet of ours with sequence number `seq` that
     /// acknowledges `ackno`, and takes the feedback as given.
     ///

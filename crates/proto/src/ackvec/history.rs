@@ -7,8 +7,9 @@ use fairwire_units::plant::{Plant, planted};
 use fairwire_wire::{AckCell, CellState, Seq};
 
 /// Cells a history takes at most when written: two full options. It then still fits into an Ack
-/// of 576 bytes. The oldest packets are forgotten beyond it, so a vector covers all that is not
-/// acknowledged yet in all but the worst of cases (RFC 4341, section 6).
+/// of 576 bytes over IPv4; where it does not, the receiver keeps fewer. The oldest packets are
+/// forgotten beyond it, so a vector covers all that is not acknowledged yet in all but the worst of
+/// cases (RFC 4341, section 6).
 pub(super) const MAX_CELLS: usize = 2 * 253;
 
 /// Packets one cell covers at most.
@@ -85,7 +86,7 @@ impl History {
             self.newest = Some(seq);
             self.push_newest(CellState::NotReceived, gap);
             self.push_newest(state, 1);
-            self.forget_excess();
+            self.shorten(MAX_CELLS);
             if gap == 0 {
                 Order::Next
             } else {
@@ -174,7 +175,7 @@ impl History {
             self.insert(index, state, packets);
         }
         self.join(index + 3);
-        self.forget_excess();
+        self.shorten(MAX_CELLS);
         Order::Late
     }
 
@@ -229,12 +230,12 @@ impl History {
         }
     }
 
-    /// Drops the oldest cells until the rest fits.
-    fn forget_excess(&mut self) {
-        while self.cells > MAX_CELLS
+    /// Drops the oldest cells until at most so many are left.
+    pub(super) fn shorten(&mut self, most: usize) {
+        while self.cells > most
             && let Some(last) = self.runs.pop_back()
         {
-            let excess = self.cells - MAX_CELLS;
+            let excess = self.cells - most;
             self.cells -= last.cells();
             let left = last.cells().saturating_sub(excess) as u64 * CELL;
             self.push_oldest(last.state, left.min(u64::from(last.packets)));

@@ -30,6 +30,9 @@ const WORTH_TELLING: Duration = Duration::from_micros(100);
 const OPTION_DATA: usize = 253;
 const OPTION_HEAD: usize = 2;
 
+/// Bytes of an Elapsed Time option at most.
+const LONGEST_ELAPSED: usize = OPTION_HEAD + 4;
+
 /// Receives data for a CCID 2 sender.
 #[derive(Clone, Debug)]
 pub(crate) struct Receiver {
@@ -269,6 +272,13 @@ impl Rx for Receiver {
             Some(_) => OPTION_HEAD + 4,
         };
         vectors + elapsed
+    }
+
+    fn shorten(&mut self, len: usize) {
+        let vectors = len.saturating_sub(LONGEST_ELAPSED);
+        let heads = vectors.div_ceil(OPTION_DATA + OPTION_HEAD) * OPTION_HEAD;
+        // The newest packet is always told.
+        self.history.shorten(vectors.saturating_sub(heads).max(1));
     }
 
     fn write_options(

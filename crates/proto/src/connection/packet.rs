@@ -143,7 +143,15 @@ impl Connection {
             // RFC 4340, 11.6: on each, as long as it holds. A byte that does not fit can wait.
             let _ = encoder.option(&DccpOption::SlowReceiver);
         }
-        let reserve = self.rx.as_ref().map_or(0, |rx| rx.options_len(now));
+        let mut reserve = self.rx.as_ref().map_or(0, |rx| rx.options_len(now));
+        if fit == Fit::Newest
+            && reserve > encoder.room()
+            && let Some(rx) = &mut self.rx
+        {
+            // RFC 4340, 11.4: of a history for which no Ack has room, the newest part is told.
+            rx.shorten(self.sizes.feedback_room());
+            reserve = rx.options_len(now);
+        }
         let mark = encoder.mark();
         if self.dropped.write(ack, fit, reserve, encoder).is_err() {
             return false;
@@ -208,7 +216,6 @@ impl Connection {
             tx.on_sent(now, Sent { seq, data, id }, waiting);
             if matches!(packet_type, PacketType::Ack | PacketType::DataAck) {
                 tx.on_feedback_acknowledged(now);
-                self.reported.acknowledged(now);
             }
             if let Some(id) = id
                 && !tx.acknowledges_packets()
@@ -216,6 +223,9 @@ impl Connection {
                 ctx.told.fates.push((Some(id), Fate::Sent));
                 self.settle_told(ctx);
             }
+        }
+        if matches!(packet_type, PacketType::Ack | PacketType::DataAck) {
+            self.reported.acknowledged(now);
         }
         // Planted: it goes off once.
         let is_over = self.retry.repeats() && planted(Plant::PartOpenRetry);

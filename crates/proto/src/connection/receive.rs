@@ -74,7 +74,7 @@ impl Connection {
         self.sequence.accept(packet_type, seq, ack, short);
         self.sequence.heard_at = Some(ctx.now);
         self.liveness.on_heard(ctx.now);
-        self.ack_floor = None;
+        self.ack_floor = self.unsaid_until;
         // Step 7.
         if self.is_unexpected(packet_type, seq) {
             self.stats.discarded += 1;

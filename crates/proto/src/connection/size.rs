@@ -11,8 +11,11 @@ use crate::transmit::{Encapsulation, Path};
 /// longer leaves on an Ack of its own.
 const OPTION_ROOM: usize = 40;
 
-/// The smallest path MTU: what every IPv4 host takes (RFC 791, 3.1). The longest Ack Vector that
-/// a receiver keeps fits it on an Ack of its own, over IPv6 without encapsulation too.
+/// Bytes of an Ack that may stand beside its feedback: NDP Count (8), Timestamp Echo (10) and Slow
+/// Receiver (1).
+const BESIDE_FEEDBACK: usize = 19;
+
+/// The smallest path MTU: what every IPv4 host takes (RFC 791, 3.1).
 pub(crate) const MIN_PATH_MTU: u16 = 576;
 
 /// IPv6 links take this much (RFC 8200, 5); who says less of one is not believed (RFC 8201, 4).
@@ -71,6 +74,11 @@ impl Sizes {
     /// The largest datagram that is taken.
     pub(crate) fn max_datagram(self) -> usize {
         self.available() - PacketType::DataAck.header_len(false) - OPTION_ROOM
+    }
+
+    /// Bytes of feedback that every Ack has room for, unless negotiation or Init Cookies fill it.
+    pub(super) fn feedback_room(self) -> usize {
+        self.head_limit(0) - PacketType::Ack.header_len(false) - BESIDE_FEEDBACK
     }
 
     /// Bytes of head that fit before a payload of `payload` bytes.

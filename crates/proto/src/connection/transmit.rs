@@ -19,6 +19,22 @@ use crate::transmit::Transmit;
 /// against sending for ever at one moment.
 const ACK_AGAIN: Duration = Duration::from_millis(1);
 
+/// What an Ack is wanted for.
+#[expect(clippy::struct_excessive_bools, reason = "independent reasons")]
+#[derive(Clone, Copy, Debug)]
+struct Wanted {
+    feedback: bool,
+    negotiation: bool,
+    ack_of_ack: bool,
+    echo: bool,
+}
+
+impl Wanted {
+    fn is_any(self) -> bool {
+        self.feedback || self.negotiation || self.ack_of_ack || self.echo
+    }
+}
+
 impl Connection {
     /// The next packet, if there is one to send now.
     pub(crate) fn poll_transmit(
@@ -67,21 +83,37 @@ impl Connection {
         {
             return Some(transmit);
         }
-        let negotiates = self.agreed.due.is_some_and(|at| at <= now);
-        let acknowledges = self.owes_ack_of_ack(now);
-        // An echo alone is not worth a packet, or two ends could echo each other for ever; before
-        // data it is, for there it may not ride.
-        let echoes = data && self.timestamps.echo(now).is_some();
-        // RFC 4340, 11.3: feedback that no data can carry leaves by itself.
-        if overdue || (floor_passed && (negotiates || acknowledges || echoes)) {
-            self.ack_floor = Some(now + ACK_AGAIN);
-            return Some(self.send_ack(ctx, head));
+        let wanted = Wanted {
+            // RFC 4340, 11.3: feedback that no data can carry leaves by itself.
+            feedback: overdue,
+            negotiation: self.agreed.due.is_some_and(|at| at <= now),
+            ack_of_ack: self.owes_ack_of_ack(now),
+            // An echo alone is not worth a packet, or two ends could echo each other for ever; before
+            // data it is, for there it may not ride.
+            echo: data && self.timestamps.echo(now).is_some(),
+        };
+        if floor_passed && wanted.is_any() {
+            let transmit = self.send_ack(ctx, head);
+            self.pause_acks(now, wanted);
+            return Some(transmit);
         }
         // RFC 4340, 8.1.5: no Data in PARTOPEN.
         if data && self.state == State::Open {
             return self.send_data(ctx, head);
         }
         self.transmit_keep_alive(ctx, head)
+    }
+
+    /// An Ack has just left that `was` wanted. What it had no room for waits for a round trip, whatever
+    /// arrives meanwhile: the next one might have no room for it either, and the peer would hear the same
+    /// again and again. What has come up since does not wait.
+    fn pause_acks(&mut self, now: Instant, was: Wanted) {
+        let unsaid = (was.feedback && is_due(self.feedback_due(now), now))
+            || (was.negotiation && self.agreed.due.is_some_and(|at| at <= now))
+            || (was.echo && self.timestamps.echo(now).is_some())
+            || (was.ack_of_ack && self.owes_ack_of_ack(now));
+        self.unsaid_until = unsaid.then(|| now + self.rtt().max(ACK_AGAIN));
+        self.ack_floor = self.unsaid_until.or(Some(now + ACK_AGAIN));
     }
 
     /// Must the peer's acknowledgements be acknowledged by a packet made for it?

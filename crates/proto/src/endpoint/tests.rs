@@ -21,6 +21,7 @@ mod cookies;
 mod dropped;
 mod ecn;
 mod flood;
+mod full_acks;
 mod handshake;
 mod hostile;
 mod integrity;

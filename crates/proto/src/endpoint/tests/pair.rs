@@ -2,6 +2,7 @@
 //! seed.
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 
 use fairwire_units::{Duration, Ecn, Instant};
 use fairwire_wire::{
@@ -106,12 +107,21 @@ impl Pair {
     }
 
     pub(super) fn along(encapsulation: Encapsulation, delay: Duration) -> Self {
+        let hosts = [1, 2].map(|host| IpAddr::from([192, 0, 2, host]));
+        Self::between(hosts, encapsulation, delay)
+    }
+
+    /// Two endpoints at these addresses.
+    pub(super) fn between(
+        hosts: [IpAddr; 2],
+        encapsulation: Encapsulation,
+        delay: Duration,
+    ) -> Self {
         let port = match encapsulation {
             Encapsulation::Native => 0,
             Encapsulation::Udp => 6_511,
         };
-        let local = ([192, 0, 2, 1], port).into();
-        let remote = ([192, 0, 2, 2], port).into();
+        let [local, remote] = hosts.map(|host| (host, port).into());
         let there = Path {
             encapsulation,
             local,

@@ -57,6 +57,23 @@ impl Tx for Restless {
     fn finish(&mut self, _: &mut Told) {}
 }
 
+/// Two ends that each always want an acknowledgement to leave send one each round trip, whatever
+/// arrives: the Ack of one end is no reason for another (RFC 4340, section 11.1).
+#[test]
+fn two_restless_ends_do_not_drive_each_other() {
+    let mut pair = Pair::new();
+    let (client, server) = pair.open(Config::default(), Config::default());
+    for (side, id) in [(0, client), (1, server)] {
+        pair.ends[side].connections[id.slot()].set_tx(Box::new(Restless));
+        pair.ends[side].send(pair.now, id, data(1)).unwrap();
+    }
+    let before = pair.log.len();
+    pair.run_for(ms(2_000));
+    let sent = pair.log.len() - before;
+    // Fifty round trips of 40 ms.
+    assert!(sent <= 2 * 50 + 10, "{sent} packets");
+}
+
 /// A connection whose timer is always overdue and that always has something to say gets one turn
 /// each time and a thousand a second at most; at one moment the endpoint comes to rest; and others
 /// send as if it were not there.
