@@ -10,6 +10,7 @@ mod craft;
 mod flow;
 mod number;
 mod options;
+mod outside;
 mod peer;
 #[cfg(test)]
 mod seeds;

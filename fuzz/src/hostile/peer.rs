@@ -9,6 +9,7 @@ use fairwire_units::{Duration, Ecn, Instant};
 use fairwire_wire::{Kind, Packet, Seq, SeqNo, ServiceCode};
 
 use super::flow::Flow;
+use super::outside::Outside;
 use crate::application::{Application, Ledger, PORT};
 use crate::setup::{Setup, byte};
 use crate::trace;
@@ -135,13 +136,14 @@ impl World {
     pub(super) fn launch(&mut self, path: Path, ecn: Ecn, bytes: Vec<u8>) {
         let now = self.now;
         let meta = Meta { path, ecn };
-        let mut head = bytes.len();
+        let (mut head, mut outside) = (bytes.len(), None);
         if let Ok(packet) = Packet::decode(&bytes) {
             head = packet.data_offset;
             trace::line(format_args!(
                 "{now} gets {:?} {:?}",
                 packet.seq, packet.kind
             ));
+            outside = Outside::of(&self.end, &path, &packet);
             self.ledger.synced |= matches!(packet.kind, Kind::Sync { .. } | Kind::SyncAck { .. });
             // RFC 4340, 7.5.3: what acknowledges a packet that never left is not for anybody.
             if !self.acknowledges_nothing(&path, &packet) {
@@ -151,6 +153,9 @@ impl World {
         let (head, payload) = bytes.split_at(head);
         self.end
             .call(now, |end| end.handle_datagram(now, meta, head, payload));
+        if let Some(outside) = outside {
+            outside.check(&self.end);
+        }
         self.check_answers(&path, &bytes);
         self.sent.push((path, bytes));
         self.listen();
