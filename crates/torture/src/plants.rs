@@ -1,6 +1,7 @@
 //! Planted bugs: is each found, after how many seeds and by which invariant?
 //!
-//! Each bug is planted in a process of its own, because some of them make runs that never end.
+//! Each bug is planted in a process of its own, because some of them make runs that never end. It counts
+//! as found by a seed that breaks an invariant which the same seed keeps without the bug.
 
 use std::fmt::Write;
 use std::num::NonZeroUsize;
@@ -9,7 +10,8 @@ use std::process::Command;
 use fairwire_units::plant::{self, Plant};
 
 use crate::campaign;
-use crate::run::Options;
+use crate::plan::Plan;
+use crate::run::{self, Options};
 
 /// Plants the bug of this name, for good.
 ///
@@ -44,32 +46,54 @@ pub fn line(first: u64, seeds: u64, jobs: NonZeroUsize) -> String {
     }
 }
 
-/// Plants every bug in turn, gives each so many seeds, and writes the table; also how many were missed.
+/// Plants every bug in turn, gives each so many seeds, and writes a Markdown table; also how many were missed.
 ///
 /// # Errors
 /// What kept a process from running.
 pub fn table(first: u64, seeds: u64, jobs: NonZeroUsize) -> Result<(String, usize), String> {
-    let mut text = String::new();
+    let mut text = "| Bug | What it breaks | Seeds | Found by |\n|---|---|---|---|\n".to_owned();
     let mut missed = 0;
     for plant in Plant::ALL {
         let found = find(*plant, first, seeds, jobs)?;
         let (count, invariant) = match &found {
-            Some(found) => (found.seeds.to_string(), found.invariant.as_str()),
-            None => ("missed".to_owned(), "-"),
+            Some(found) => (found.seeds.to_string(), format!("`{}`", found.invariant)),
+            None => ("missed".to_owned(), "-".to_owned()),
         };
         missed += usize::from(found.is_none());
-        let name = plant.name();
-        let _ = writeln!(
-            text,
-            "{name:<20} {count:>7}  {invariant:<32} {}",
-            plant.breaks().trim()
-        );
+        let (name, breaks) = (plant.name(), plant.breaks().trim());
+        let _ = writeln!(text, "| `{name}` | {breaks} | {count} | {invariant} |");
     }
     Ok((text, missed))
 }
 
-/// Runs seeds with a bug in another process.
+/// Runs seeds with a bug until one fails in a way in which it does not fail without the bug.
 fn find(plant: Plant, first: u64, seeds: u64, jobs: NonZeroUsize) -> Result<Option<Found>, String> {
+    let end = first + seeds;
+    let mut from = first;
+    while from < end {
+        let Some((seed, invariant)) = next_failure(plant, from, end - from, jobs)? else {
+            return Ok(None);
+        };
+        // Nothing is planted in this process.
+        let without = run::run(&Plan::draw(seed), &Options::default()).failure;
+        if without.is_none_or(|without| without.invariant != invariant) {
+            return Ok(Some(Found {
+                seeds: seed - first + 1,
+                invariant,
+            }));
+        }
+        from = seed + 1;
+    }
+    Ok(None)
+}
+
+/// Runs seeds with a bug in another process: the first that fails, and the invariant.
+fn next_failure(
+    plant: Plant,
+    first: u64,
+    seeds: u64,
+    jobs: NonZeroUsize,
+) -> Result<Option<(u64, String)>, String> {
     let program = std::env::current_exe().map_err(|error| error.to_string())?;
     let output = Command::new(program)
         .args(["--plant", plant.name(), "--until-failure"])
@@ -85,10 +109,7 @@ fn find(plant: Plant, first: u64, seeds: u64, jobs: NonZeroUsize) -> Result<Opti
         (Some("missed"), _) => Ok(None),
         (Some(seed), Some(invariant)) => {
             let seed: u64 = seed.parse().map_err(|_| format!("not a seed: {line}"))?;
-            Ok(Some(Found {
-                seeds: seed - first + 1,
-                invariant: invariant.to_owned(),
-            }))
+            Ok(Some((seed, invariant.to_owned())))
         }
         _ => Err(format!(
             "{} said nothing of use: {}",
