@@ -129,6 +129,8 @@ pub struct Options {
 /// Runs a plan.
 pub fn run(plan: &Plan, options: &Options) -> Outcome {
     let shared = Arc::new(plan.clone());
+    // A run of this thread that panicked before may have left a bound behind.
+    fairwire_proto::within_steps(u64::MAX, || ());
     let watch = Watch::new(plan.seed, options);
     match catch(move || world::run(&shared, watch)) {
         Ok(mut watch) => Outcome {
@@ -137,6 +139,10 @@ pub fn run(plan: &Plan, options: &Options) -> Outcome {
             log: watch.take_lines(),
             tally: watch.tally,
         },
+        // A loop that a packet makes endless ends by the bound of `watch::bounded`.
+        Err(text) if text.starts_with("more than ") && text.contains(" steps at ") => {
+            Outcome::broken("bounded work", text)
+        }
         Err(text) => Outcome::broken("panic", text),
     }
 }

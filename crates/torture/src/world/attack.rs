@@ -10,6 +10,7 @@ use super::surgery::{Layout, number, seal, set_number};
 use crate::dice::Dice;
 use crate::plan::{ConnectionPlan, Plan};
 use crate::seen::Origin;
+use fairwire_wire::option_type::RTT_ESTIMATE;
 
 /// Ways in which packets do not get there.
 const WAYS: [Unreachable; 7] = [
@@ -55,6 +56,18 @@ pub(super) fn forge(
         let bits = layout.seq.len() * 8;
         set_number(&mut head, layout.seq.clone(), seq & ((1 << bits) - 1));
         head[5] = dice.byte() & 0xF0 | head[5] & 0x0F;
+        // Some state a round trip of a microsecond (RFC 6323), and come in a row beyond a hole.
+        if dice.per_mille(500)
+            && let Some((_, place)) = layout.list(like).iter().find(|(ty, _)| *ty == RTT_ESTIMATE)
+        {
+            let row = dice.below(6);
+            set_number(&mut head, place.start + 2..place.end, 1);
+            set_number(
+                &mut head,
+                layout.seq.clone(),
+                (seq + row) & ((1 << bits) - 1),
+            );
+        }
         let payload = (0..dice.between(60, 100)).map(|_| dice.byte()).collect();
         return parcel((from, to), head, payload, plan.udp);
     }
@@ -91,13 +104,14 @@ pub(super) fn forge(
     parcel((from, to), head, payload, plan.udp)
 }
 
-/// A Request from somebody who does not exist.
+/// A Request from somebody who does not exist; or two, of which the first asks for the widest Sequence Window
+/// and the second makes use of it.
 pub(super) fn stranger(
     dice: &mut Dice,
     plan: &Plan,
     to: SocketAddr,
     of: &ConnectionPlan,
-) -> Parcel {
+) -> Vec<Parcel> {
     let mut from = to;
     from.set_ip(match to.ip() {
         IpAddr::V4(_) => IpAddr::from([192, 0, dice.byte() % 4, dice.byte()]),
@@ -110,10 +124,23 @@ pub(super) fn stranger(
     });
     let [s0, s1] = dice.small::<u16>(1, 60_000).to_be_bytes();
     let [d0, d1] = of.port().to_be_bytes();
-    let mut head = begin([s0, s1, d0, d1], 0, true, dice.bits());
+    let seq = dice.bits();
+    let mut head = begin([s0, s1, d0, d1], 0, true, seq);
     head.extend_from_slice(b"fair");
     head[4] = 5;
-    parcel((from, to), head, Bytes::new(), plan.udp)
+    if !dice.per_mille(100) {
+        return vec![parcel((from, to), head, Bytes::new(), plan.udp)];
+    }
+    let ahead = dice.magnitude(1, 1 << 45);
+    let second = begin([s0, s1, d0, d1], 0, true, seq.wrapping_add(ahead));
+    let mut second = [second, b"fair".to_vec()].concat();
+    second[4] = 5;
+    // Change L of feature 3, 2^46 - 1 (RFC 4340, 7.5.2).
+    head.extend_from_slice(&[32, 9, 3, 0x3F, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0, 0, 0]);
+    head[4] = 8;
+    let data = Bytes::from_static(b"data");
+    let pair = [head, second].map(|head| parcel((from, to), head, data.clone(), plan.udp));
+    pair.into()
 }
 
 /// The generic header.

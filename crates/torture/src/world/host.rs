@@ -14,6 +14,7 @@ use fairwire_wire::HeadBuf;
 use super::app::Live;
 use super::clock::Clock;
 use super::store::{Content, Parcel, Store};
+use super::watch::bounded;
 use super::{address, at_ms, below};
 use crate::dice::Dice;
 use crate::plan::fault::{Happening, Moment};
@@ -164,8 +165,8 @@ impl Host {
                     payload: &payload,
                 };
                 store.watch.see(now, self.number, &seen);
-                self.endpoint
-                    .handle_datagram(local, meta, &head, Payload::Bytes(payload));
+                let payload = Payload::Bytes(payload);
+                bounded(|| self.endpoint.handle_datagram(local, meta, &head, payload));
             }
             Content::Icmp {
                 error,
@@ -197,7 +198,8 @@ impl Host {
         }
         loop {
             let local = self.clock.shows(now);
-            if let Some(transmit) = self.endpoint.poll_transmit(local, &mut self.head) {
+            let transmit = bounded(|| self.endpoint.poll_transmit(local, &mut self.head));
+            if let Some(transmit) = transmit {
                 self.is_dirty = true;
                 return Some(self.packet(now, &transmit, store));
             }
@@ -305,7 +307,7 @@ impl Host {
         }
         let local = self.clock.shows(now);
         if self.endpoint.next_timeout().is_some_and(|at| at <= local) {
-            self.endpoint.handle_timeout(local);
+            bounded(|| self.endpoint.handle_timeout(local));
             self.is_dirty = true;
         }
         while let Some(entry) = self.script.front().filter(|e| at_ms(e.at_ms) <= now) {

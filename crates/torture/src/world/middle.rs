@@ -269,7 +269,7 @@ impl Middle {
                     return;
                 };
                 for _ in 0..count {
-                    parcels.push(attack::stranger(&mut dice, &plan, to, of));
+                    parcels.extend(attack::stranger(&mut dice, &plan, to, of));
                 }
             }
             Happening::Restart { .. }

@@ -43,7 +43,7 @@ impl Layout {
     }
 
     /// The options as type and place, without padding.
-    fn list(&self, head: &[u8]) -> Vec<(u8, Range<usize>)> {
+    pub(super) fn list(&self, head: &[u8]) -> Vec<(u8, Range<usize>)> {
         let mut list = Vec::new();
         let mut at = self.options.start;
         while at < self.options.end {

@@ -16,6 +16,15 @@ use crate::world::sequence_number;
 /// Packets that a run may take at most; some thousands are usual.
 const MOST_PACKETS: u64 = 150_000;
 
+/// Steps that one call of an endpoint may take in loops whose length a packet decides. An honest one takes
+/// some hundreds; the fuzz targets have the same bound.
+const MOST_STEPS: u64 = 20_000;
+
+/// Calls the product, within [`MOST_STEPS`].
+pub(super) fn bounded<T>(call: impl FnOnce() -> T) -> T {
+    fairwire_proto::within_steps(MOST_STEPS, call).0
+}
+
 /// The watch over a run.
 pub(crate) struct Watch {
     oracle: Oracle,
