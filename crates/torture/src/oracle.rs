@@ -16,6 +16,8 @@
 //! - [`states`]: the state machine and the events (RFC 4340, 8.4).
 //! - [`fates`], [`data`]: what became of each datagram.
 //! - [`pipe`]: flight, losses and the window of CCID 2; [`rates`]: the rate of CCIDs 3 and 4.
+//! - [`acks`], [`events`]: what a receiver has to tell; [`timers`]: timeouts of congestion control.
+//! - [`repeats`], [`cookies`], [`features`]: handshakes and negotiation; [`room`]: the send queue.
 //! - [`statistics`], [`memory`]: what an endpoint counts.
 //! - [`progress`]: what must happen once the network is well again.
 
@@ -38,20 +40,27 @@ macro_rules! hold {
     };
 }
 
+mod acks;
 mod arrived;
 mod books;
 mod calls;
+mod cookies;
 mod data;
+mod events;
 mod fates;
+mod features;
 mod memory;
 mod options;
 mod packet;
 mod pipe;
 mod progress;
 mod rates;
+mod repeats;
+mod room;
 mod sent;
 mod states;
 mod statistics;
+mod timers;
 mod types;
 mod vectors;
 mod windows;
@@ -162,10 +171,17 @@ fn see_state(
     windows::see(books, key, inspection)?;
     statistics::see(books, key, stats, inspection)?;
     fates::see(books, key, stats)?;
+    timers::see(books, key, stats, inspection)?;
     pipe::see(books, key, stats, inspection)?;
     rates::see(books, key, stats)?;
     memory::see_connection(inspection)?;
     data::see_gsr(books, key, inspection);
+    repeats::see(books, key, inspection)?;
+    features::see(books, key, inspection)?;
+    acks::see(books, key, stats, inspection)?;
+    events::see(books, key, stats, inspection)?;
+    room::see(books, key, inspection)?;
+    data::see_counts(books, key, stats)?;
     books.close_step(key, stats, inspection);
     Ok(())
 }

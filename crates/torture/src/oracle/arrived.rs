@@ -6,8 +6,8 @@ use fairwire_wire::{DccpOption, Kind, Packet, PacketType, Seq, option_type};
 
 use super::books::{Arrival, Books, Key, Unclaimed};
 use super::packet::{Digest, checksum_holds};
-use super::vectors;
 use super::windows::{self, Judged};
+use super::{acks, cookies, events, features, vectors};
 use crate::seen::{Origin, PacketNo};
 
 /// A packet was handed to the endpoint.
@@ -65,12 +65,20 @@ pub(crate) fn see(
             .note(last, judged, packet.packet_type(), (seq, ack));
     }
     if arrival.counts {
+        cookies::came(books, key, &packet);
+        features::came(books, key, &packet, (seq, judged));
+        acks::came(books, key, &packet, (seq, ack, judged));
+        events::came(books, key, &packet, (seq, judged));
         count(books, key, judged, &packet, (no, sender));
         let departed = no.and_then(|no| books.packets.get_mut(&no));
         if let Some(departed) = departed {
             departed.arrived = true;
             departed.arrived_marked |= meta.ecn == Ecn::Ce;
         }
+    }
+    let is_new = books.conn(key).is_some_and(|conn| conn.took(seq).is_none());
+    if arrival.counts {
+        super::data::came(books, key, seq, is_new);
     }
     enter(books, key, seq, arrival);
     if judged != Judged::Invalid {

@@ -143,6 +143,8 @@ pub(crate) struct Heard {
     pub(crate) open: bool,
     pub(crate) closed: Option<CloseReason>,
     pub(crate) released: bool,
+    /// A datagram was refused for want of room, and nobody was told of room since.
+    pub(crate) refused: bool,
     /// The order of the last arrival that was handed over.
     pub(crate) newest_delivered: Option<u64>,
 }
@@ -232,6 +234,14 @@ pub(crate) struct Conn {
     pub(crate) step_losses: Vec<DatagramId>,
     /// What it had sent when the network healed.
     pub(crate) at_healing: Option<u64>,
+    pub(crate) repeats: super::repeats::Repeats,
+    /// The Init Cookies of each Response.
+    pub(crate) cookies: Vec<Vec<Vec<u8>>>,
+    pub(crate) features: super::features::Features,
+    pub(crate) acks: super::acks::Acks,
+    pub(crate) timeouts: super::timers::Timeouts,
+    pub(crate) events: super::events::Events,
+    pub(crate) missing: super::data::Missing,
 }
 
 impl Conn {
@@ -263,6 +273,13 @@ impl Conn {
             step_types: Vec::new(),
             step_losses: Vec::new(),
             at_healing: None,
+            repeats: super::repeats::Repeats::default(),
+            cookies: Vec::new(),
+            features: super::features::Features::default(),
+            acks: super::acks::Acks::default(),
+            timeouts: super::timers::Timeouts::default(),
+            events: super::events::Events::default(),
+            missing: super::data::Missing::default(),
         }
     }
 

@@ -91,6 +91,10 @@ fn send(
     let key = books.key(host, id);
     let conn = key.and_then(|key| books.conn_mut(key));
     let (Ok(name), Some(conn)) = (result, conn) else {
+        let key = books.key(host, id);
+        if let Some(conn) = key.and_then(|key| books.conn_mut(key)) {
+            super::room::offered(conn, result.err());
+        }
         hold!(
             result.is_err(),
             "call-send",

@@ -1,6 +1,6 @@
 //! What the application gets: what arrived, once, in the order of arrival. Hard.
 
-use fairwire_proto::{ConnectionId, Inspection, Received};
+use fairwire_proto::{ConnectionId, Inspection, Received, Stats};
 use fairwire_wire::Seq;
 
 use super::Verdict;
@@ -71,6 +71,57 @@ pub(crate) fn see(
         "packet {seq:?} is delivered after one that came later"
     );
     conn.heard.newest_delivered = Some(order);
+    conn.missing.told = conn.missing.told.saturating_add(received.lost_before);
+    Ok(())
+}
+
+/// Copies and late packets are recognised so far back, or a little less.
+const REMEMBERED: u64 = 1_000;
+
+/// Numbers of the peer's that have not come.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Missing {
+    first: Option<Seq>,
+    newest: Option<Seq>,
+    /// How many are missing now, and how many were at the worst moment.
+    now: u64,
+    most: u64,
+    /// What the application was told in `Received::lost_before`, in all.
+    told: u64,
+}
+
+/// A packet came that may count; `is_new` if no other came with its number.
+pub(crate) fn came(books: &mut Books, key: Key, seq: Seq, is_new: bool) {
+    let Some(conn) = books.conn_mut(key) else {
+        return;
+    };
+    let missing = &mut conn.missing;
+    // What came before the connection was known, a Request, is the first.
+    let begin = conn.newest_came.unwrap_or(seq);
+    let first = *missing.first.get_or_insert(begin);
+    let newest = *missing.newest.get_or_insert(begin);
+    if seq.is_after(newest) {
+        missing.now += newest.distance(seq) - 1;
+        missing.newest = Some(seq);
+    } else if is_new && !seq.is_before(first) && seq.distance(newest) < REMEMBERED {
+        missing.now = missing.now.saturating_sub(1);
+    }
+    missing.most = missing.most.max(missing.now);
+}
+
+/// A step is over. `Received::lost_before`: what is missing, and what came and was dropped, each once; what
+/// came late is not missing.
+pub(crate) fn see_counts(books: &Books, key: Key, stats: &Stats) -> Verdict {
+    let Some(conn) = books.conn(key) else {
+        return Ok(());
+    };
+    let dropped: u64 = stats.dropped_here.iter().sum();
+    let Missing { most, told, .. } = conn.missing;
+    hold!(
+        !books.is_honest(key) || told <= most + dropped,
+        "data-lost-before",
+        "{told} were told missing, and there were {most} at the worst moment, and {dropped} dropped"
+    );
     Ok(())
 }
 

@@ -71,6 +71,15 @@ pub(crate) fn see_inside(books: &mut Books, host: usize, inside: &EndpointInspec
             inside.records
         );
     }
+    // `Seen::Gone`, and `EndpointConfig::max_half_open`: an incoming connection of which the application was
+    // never told goes when it ends.
+    hold!(
+        said.is_none_or(|stats| inside.unannounced <= stats.half_open),
+        "memory-unannounced",
+        "{} connections that nobody knows of, and {} half-open ones",
+        inside.unannounced,
+        said.map_or(0, |stats| stats.half_open)
+    );
     hold!(
         inside.all_timed,
         "memory-timers",

@@ -34,14 +34,7 @@ pub(crate) fn check(books: &Books, key: Key, packet: &Packet<'_>, seq: Seq) -> V
     };
     let honest = books.is_honest(key);
     let packet_type = packet.packet_type();
-    let gsr = conn.last.as_ref().map(|(.., seen)| seen.gsr);
-    let near = newest(conn).or(gsr).or(conn.newest_came);
-    // Of a connection that was never seen, 24 bits do not tell the number.
-    let ack = packet.ack().and_then(|ack| match (ack, near) {
-        (SeqNo::Long(ack), _) => Some(ack),
-        (SeqNo::Short(_), None) => None,
-        (SeqNo::Short(_), near) => Some(super::packet::whole(ack, near)),
-    });
+    let ack = ack_of(books, key, packet);
     if let Some(ack) = ack {
         acknowledges(conn, packet_type, ack, honest)?;
     }
@@ -76,6 +69,19 @@ pub(crate) fn check(books: &Books, key: Key, packet: &Packet<'_>, seq: Seq) -> V
         vectors::check(conn, packet, ack, honest)?;
     }
     Ok(())
+}
+
+/// The whole number that a packet of ours acknowledges.
+pub(crate) fn ack_of(books: &Books, key: Key, packet: &Packet<'_>) -> Option<Seq> {
+    let conn = books.conn(key)?;
+    let gsr = conn.last.as_ref().map(|(.., seen)| seen.gsr);
+    let near = newest(conn).or(gsr).or(conn.newest_came);
+    // Of a connection that was never seen, 24 bits do not tell the number.
+    packet.ack().and_then(|ack| match (ack, near) {
+        (SeqNo::Long(ack), _) => Some(ack),
+        (SeqNo::Short(_), None) => None,
+        (SeqNo::Short(_), near) => Some(super::packet::whole(ack, near)),
+    })
 }
 
 /// The greatest number of the peer's that may have counted, in this step.

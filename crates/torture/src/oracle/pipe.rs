@@ -28,6 +28,8 @@ pub(crate) struct Pipe {
     /// Data acknowledged, and the newest packet lost, in this step.
     acked: u32,
     lost: Option<Instant>,
+    /// The same of the newest marked packet.
+    marked: Option<Instant>,
     /// When the window was cut last.
     cut_at: Option<Instant>,
 }
@@ -61,6 +63,13 @@ impl Pipe {
             let lost = std::mem::replace(&mut self.flight, kept);
             self.lost = self.lost.max(lost.values().max().copied());
         }
+    }
+
+    /// A report that counts says that these packets have arrived with a mark. To be told before
+    /// [`Self::reported`].
+    pub(crate) fn marked(&mut self, marks: &[u64]) {
+        let sent = marks.iter().filter_map(|place| self.flight.get(place));
+        self.marked = self.marked.max(sent.max().copied());
     }
 
     /// Packets later than `place` that are known to have arrived, counted up to three.
@@ -129,6 +138,7 @@ pub(crate) fn see(books: &mut Books, key: Key, stats: &Stats, seen: &Inspection)
     }
     conn.pipe.acked = 0;
     conn.pipe.lost = None;
+    conn.pipe.marked = None;
     Ok(())
 }
 
@@ -180,6 +190,18 @@ fn window(conn: &Conn, before: &Stats, after: &Stats, honest: bool) -> Verdict {
         .is_some_and(|lost| conn.pipe.cut_at.is_none_or(|cut| lost > cut));
     if honest && fresh && !conn.pipe.unsure {
         hold!(cut, "pipe-cut", "packets are lost, and {old} became {new}");
+    }
+    // RFC 4341, 5, and RFC 4340, 12: a mark counts as a loss does.
+    let marked = conn
+        .pipe
+        .marked
+        .is_some_and(|marked| conn.pipe.cut_at.is_none_or(|cut| marked > cut));
+    if honest && marked && !conn.pipe.unsure {
+        hold!(
+            cut,
+            "pipe-cut-mark",
+            "packets are marked, and {old} became {new}"
+        );
     }
     let law = conn.config.as_ref().map(|config| config.ccid2.law);
     if cut && law == Some(Law::NewReno) {

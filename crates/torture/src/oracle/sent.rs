@@ -7,7 +7,7 @@ use fairwire_wire::{Packet, PacketType, Seq, SeqNo};
 
 use super::books::{Books, Conn, Departed, Key, Left};
 use super::packet::{Digest, bytes, checksum_holds, is_data, whole};
-use super::{Verdict, options, types};
+use super::{Verdict, acks, cookies, features, options, repeats, types};
 use crate::seen::PacketNo;
 
 /// Numbers that may be passed over in a row: each is drawn by itself, at most one in eight, so seven in a
@@ -79,6 +79,15 @@ pub(crate) fn see(
     size(conn, head.len(), transmit)?;
     limits(conn, packet_type, local)?;
     options::check(books, key, &packet, seq)?;
+    cookies::check(books, key, &packet, seq)?;
+    features::check(books, key, &packet)?;
+    repeats::sent(books, key, packet_type)?;
+    acks::sent(
+        books,
+        key,
+        &packet,
+        (seq, options::ack_of(books, key, &packet)),
+    )?;
     note(books, key, no, (&packet, seq), transmit);
     Ok(())
 }

@@ -153,6 +153,7 @@ pub(crate) fn see_event(
     let Some(conn) = books.conn_mut(key) else {
         return Ok(());
     };
+    super::room::see_event(conn, event);
     let (over, released) = (conn.heard.closed.is_some(), conn.heard.released);
     hold!(
         !over && !released,

@@ -44,7 +44,7 @@ pub(crate) fn read(
     if !conn.pipe.hears(conn.out.place(ack)) {
         return;
     }
-    let mut news = Vec::new();
+    let (mut news, mut marks) = (Vec::new(), Vec::new());
     for (high, low, state) in runs(packet, ack) {
         if !matches!(state, CellState::Received | CellState::Marked) {
             continue;
@@ -58,9 +58,13 @@ pub(crate) fn read(
             if !left.acked {
                 left.acked = true;
                 news.push(place);
+                if state == CellState::Marked {
+                    marks.push(place);
+                }
             }
         }
     }
+    conn.pipe.marked(&marks);
     conn.pipe.reported(&news, judged == Judged::Unsure);
 }
 

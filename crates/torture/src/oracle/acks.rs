@@ -1,0 +1,148 @@
+//! What a receiver of CCID 2 has to tell, and until when (RFC 4340, sections 11.3 and 11.4).
+
+use fairwire_proto::{Inspection, Stats};
+use fairwire_units::{Duration, Instant};
+use fairwire_wire::{CellState, Packet, PacketType, Seq};
+
+use super::Verdict;
+use super::books::{Books, Key};
+use super::vectors::runs;
+use super::windows::Judged;
+
+/// RFC 4340, 11.3: an acknowledgement waits for more packets for 200 ms at most; a clock may lose a tenth of it.
+const ACK_DELAY: Duration = Duration::from_millis(230);
+
+/// A vector of so many cells may have reached its greatest length (RFC 4340, 11.4: two options), where the
+/// oldest packets are no longer reported.
+const LONG: usize = 400;
+
+/// A vector that left: on which of our packets, its newest and its oldest number.
+#[derive(Clone, Copy, Debug)]
+struct Told {
+    place: u64,
+    ackno: Seq,
+    low: Seq,
+}
+
+/// What waits to be acknowledged.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Acks {
+    /// The oldest data packet that no acknowledgement names or passes, and when it came.
+    waits: Option<(Seq, Instant)>,
+    /// Vectors of which nobody knows yet whether they came.
+    told: Vec<Told>,
+    /// The newest number of a vector that may be known to have come.
+    known: Option<Seq>,
+    /// Packets that came after they were reported missing, and that no vector has named since.
+    late: Vec<Seq>,
+}
+
+/// A packet came that may count. To be called before it is entered into the books.
+pub(crate) fn came(
+    books: &mut Books,
+    key: Key,
+    packet: &Packet<'_>,
+    (seq, ack, judged): (Seq, Option<Seq>, Judged),
+) {
+    let now = books.now;
+    let Some(conn) = books.conn_mut(key) else {
+        return;
+    };
+    if let (Some(ack), false) = (ack, conn.acks.told.is_empty()) {
+        // RFC 4340, 11.4.2: the sender has this vector, and maybe those before it.
+        let place = conn.out.place(ack);
+        let acks = &mut conn.acks;
+        for told in acks.told.extract_if(.., |told| told.place <= place) {
+            let known = acks
+                .known
+                .map_or(told.ackno, |known| Seq::max(known, told.ackno));
+            acks.known = Some(known);
+        }
+    }
+    let Some((_, stats, seen)) = &conn.last else {
+        return;
+    };
+    let takes = seen.state == "OPEN" && stats.receive_ccid == Some(2) && judged == Judged::Valid;
+    let is_data = matches!(packet.packet_type(), PacketType::Data | PacketType::DataAck);
+    if !takes || !is_data || conn.took(seq).is_some() {
+        return;
+    }
+    let acks = &mut conn.acks;
+    if seq.is_after(seen.gsr) {
+        acks.waits.get_or_insert((seq, now));
+    } else if acks
+        .told
+        .iter()
+        .any(|told| !told.low.is_after(seq) && !told.ackno.is_before(seq))
+        && acks.known.is_none_or(|known| seq.is_after(known))
+    {
+        acks.late.push(seq);
+    }
+}
+
+/// A packet leaves.
+pub(crate) fn sent(
+    books: &mut Books,
+    key: Key,
+    packet: &Packet<'_>,
+    (seq, ack): (Seq, Option<Seq>),
+) -> Verdict {
+    let honest = books.is_honest(key);
+    let Some(conn) = books.conn_mut(key) else {
+        return Ok(());
+    };
+    let syncs = matches!(packet.packet_type(), PacketType::Sync | PacketType::SyncAck);
+    let Some(ack) = ack.filter(|_| !syncs) else {
+        return Ok(());
+    };
+    let place = conn.out.place(seq);
+    let acks = &mut conn.acks;
+    acks.waits = acks.waits.filter(|(seq, _)| seq.is_after(ack));
+    let runs = runs(packet, ack);
+    let Some(&(_, low, _)) = runs.last() else {
+        return Ok(());
+    };
+    acks.told.push(Told {
+        place,
+        ackno: ack,
+        low,
+    });
+    let names = |seq: Seq| {
+        let mut named = runs.iter();
+        named.any(|&(high, low, state)| {
+            let came = matches!(state, CellState::Received | CellState::Marked);
+            came && seq.in_window(low, high)
+        })
+    };
+    acks.late.retain(|&late| !names(late));
+    // RFC 4340, 11.4 and A.3: an acknowledgement of a vector that did not know of it lets nobody forget it.
+    let forgotten = acks.late.iter().find(|late| late.is_before(low));
+    hold!(
+        !honest || forgotten.is_none() || runs.len() >= LONG,
+        "ack-late",
+        "{forgotten:?} came after it was reported missing, and the vector of {seq:?} ends before it"
+    );
+    Ok(())
+}
+
+/// A step is over. RFC 4340, 11.3: no data packet waits longer for its acknowledgement than the timer lets it.
+pub(crate) fn see(books: &mut Books, key: Key, stats: &Stats, seen: &Inspection) -> Verdict {
+    let (honest, now) = (books.is_honest(key), books.now);
+    let Some(conn) = books.conn_mut(key) else {
+        return Ok(());
+    };
+    let ccid = conn.last.as_ref().map(|(_, stats, _)| stats.receive_ccid);
+    if seen.state != "OPEN" || stats.receive_ccid != Some(2) || ccid != Some(Some(2)) {
+        conn.acks = Acks::default();
+        return Ok(());
+    }
+    if let Some((seq, since)) = conn.acks.waits {
+        let waited = now.saturating_since(since);
+        hold!(
+            !honest || waited <= ACK_DELAY,
+            "ack-in-time",
+            "{seq:?} came {waited} ago, and nothing has acknowledged it"
+        );
+    }
+    Ok(())
+}

@@ -1,0 +1,128 @@
+//! Feature negotiation (RFC 4340, section 6): what counts, and what is answered.
+
+use std::collections::BTreeMap;
+
+use fairwire_proto::Inspection;
+use fairwire_units::{Duration, Instant};
+use fairwire_wire::{DccpOption, Packet, PacketType, Seq, option_type};
+
+use super::Verdict;
+use super::books::{Books, Key};
+use super::windows::Judged;
+
+/// How long a Confirm may take (RFC 4340, 6.6.2, asks for one and sets no time): it goes with the next packet,
+/// and one is sent for it.
+const ANSWER: Duration = Duration::from_secs(3);
+
+/// A Change that comes in the state UNSTABLE is ignored (RFC 4340, 6.6.2), and its sender repeats it: so often
+/// without an answer is once too often.
+const COPIES: u32 = 3;
+
+/// The features whose value is the one that the Change names (RFC 4340, 6.3.2): Sequence Window, Ack Ratio.
+const NON_NEGOTIABLE: [u8; 2] = [3, 5];
+
+/// Features below this are the connection's, the others belong to a CCID (RFC 4340, 6.4).
+const OF_CCID: u8 = 128;
+
+/// The Changes that came: by option type and feature.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Features {
+    /// FGSR: the greatest number that came beyond doubt with a Change or a Confirm.
+    fgsr: Option<Seq>,
+    /// Values asked for by Changes in order.
+    asked: BTreeMap<(u8, u8), Vec<Vec<u8>>>,
+    /// Changes without a Confirm: since when, and how many came.
+    open: BTreeMap<(u8, u8), (Instant, u32)>,
+}
+
+/// A packet came that may count.
+pub(crate) fn came(books: &mut Books, key: Key, packet: &Packet<'_>, (seq, judged): (Seq, Judged)) {
+    let now = books.now;
+    let Some(conn) = books.conn_mut(key) else {
+        return;
+    };
+    // RFC 4340, 6: on Data they mean nothing.
+    if packet.packet_type() == PacketType::Data {
+        return;
+    }
+    // RFC 4340, 8.5, step 7: late packets of the handshake get a Sync, and nothing in them counts.
+    let late = matches!(
+        packet.packet_type(),
+        PacketType::Request | PacketType::Response
+    );
+    let is_open = conn.state() == Some("OPEN") && judged == Judged::Valid && !late;
+    let features = &mut conn.features;
+    let (mut negotiates, fgsr) = (false, features.fgsr);
+    for raw in packet.options {
+        let (change, feature, value) = match DccpOption::decode(raw) {
+            Ok(DccpOption::ChangeL { feature, value }) => (option_type::CHANGE_L, feature, value),
+            Ok(DccpOption::ChangeR { feature, value }) => (option_type::CHANGE_R, feature, value),
+            Ok(DccpOption::ConfirmL { .. } | DccpOption::ConfirmR { .. }) => {
+                negotiates = true;
+                continue;
+            }
+            _ => continue,
+        };
+        negotiates = true;
+        // RFC 4340, 6.6.4: those of a packet that is not newer are ignored.
+        if fgsr.is_some_and(|fgsr| !seq.is_after(fgsr)) {
+            continue;
+        }
+        let asked = features.asked.entry((change, feature)).or_default();
+        if !asked.iter().any(|known| known == value) {
+            asked.push(value.to_vec());
+        }
+        if is_open && feature < OF_CCID {
+            let open = features.open.entry((change, feature));
+            open.or_insert((now, 0)).1 += 1;
+        }
+    }
+    if negotiates && judged == Judged::Valid {
+        features.fgsr = Some(fgsr.map_or(seq, |fgsr| Seq::max(fgsr, seq)));
+    }
+}
+
+/// A packet leaves: its Confirms answer Changes that count.
+pub(crate) fn check(books: &mut Books, key: Key, packet: &Packet<'_>) -> Verdict {
+    let Some(conn) = books.conn_mut(key) else {
+        return Ok(());
+    };
+    for raw in packet.options {
+        let (change, feature, value) = match DccpOption::decode(raw) {
+            Ok(DccpOption::ConfirmL { feature, value }) => (option_type::CHANGE_R, feature, value),
+            Ok(DccpOption::ConfirmR { feature, value }) => (option_type::CHANGE_L, feature, value),
+            _ => continue,
+        };
+        conn.features.open.remove(&(change, feature));
+        // What came before the connection was known is not in these books.
+        let Some(asked) = conn.features.asked.get(&(change, feature)) else {
+            continue;
+        };
+        let fits = value.is_empty() || asked.iter().any(|known| known == value);
+        hold!(
+            !NON_NEGOTIABLE.contains(&feature) || fits || conn.last.is_none(),
+            "feature-old-change",
+            "a Confirm gives feature {feature} the value {value:?}, and Changes in order asked for {asked:?}"
+        );
+    }
+    Ok(())
+}
+
+/// A step is over. RFC 4340, 6.6.2 and 6.6.6: each Change is answered, also one that changes nothing.
+pub(crate) fn see(books: &Books, key: Key, seen: &Inspection) -> Verdict {
+    let Some(conn) = books.conn(key) else {
+        return Ok(());
+    };
+    if seen.state != "OPEN" || !books.is_honest(key) {
+        return Ok(());
+    }
+    for ((_, feature), &(since, copies)) in &conn.features.open {
+        let waited = books.now.saturating_since(since);
+        hold!(
+            waited <= ANSWER || copies < COPIES,
+            "feature-unanswered",
+            "a Change of feature {feature} came {waited} ago, {copies} times in all, and no Confirm has left"
+        );
+    }
+    Ok(())
+}

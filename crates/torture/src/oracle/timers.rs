@@ -1,0 +1,71 @@
+//! The timers of congestion control: retransmission (RFC 4341, section 5, after RFC 6298) and no feedback
+//! (RFC 5348, section 4.4).
+
+use fairwire_proto::{Inspection, Stats};
+use fairwire_units::{Duration, Instant};
+
+use super::Verdict;
+use super::books::{Books, Key};
+
+/// RFC 6298, 2.5: a timeout may be bounded, to no less than this.
+const LONGEST: Duration = Duration::from_secs(60);
+
+/// Retransmission timeouts in a row, with nothing from the peer in between.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Timeouts {
+    count: u32,
+    /// The last one, by the host's clock: one that jumps makes timers go off early by the observer's.
+    at: Instant,
+    /// Packets that had come by then.
+    packets: u64,
+}
+
+/// A step is over.
+pub(crate) fn see(books: &mut Books, key: Key, stats: &Stats, seen: &Inspection) -> Verdict {
+    let local = books.local;
+    let Some(conn) = books.conn_mut(key) else {
+        return Ok(());
+    };
+    let before = conn.last.as_ref().map(|(_, stats, _)| *stats);
+    let rated = matches!(stats.send_ccid, Some(3 | 4));
+    // RFC 5348, 4.2 to 4.4: from the first packet on the timer runs while an answer may come.
+    hold!(
+        !rated
+            || conn.out.data_in_step == 0
+            || seen.state != "OPEN"
+            || seen.feedback_timer.is_some(),
+        "rate-timer",
+        "data left, and no nofeedback timer runs"
+    );
+    let before_timeouts = before.map_or(0, |before| before.gauges.timeouts);
+    let anew = conn.asked.anew || before.is_some_and(|before| before.send_ccid != stats.send_ccid);
+    if stats.send_ccid != Some(2) || anew {
+        conn.timeouts = Timeouts::default();
+        return Ok(());
+    }
+    if stats.gauges.timeouts <= before_timeouts {
+        return Ok(());
+    }
+    let packets = conn.got.packets;
+    let least = conn.config.as_ref().map(|config| config.ccid2.min_rto);
+    if conn.timeouts.count > 0 && conn.timeouts.packets == packets {
+        // RFC 6298, 5.5: each doubles the timeout until a packet is acknowledged; after so many it is as many
+        // times doubled, from the least on.
+        let doubled = least.unwrap_or(Duration::ZERO) * (1 << conn.timeouts.count.min(20));
+        let waited = local.saturating_since(conn.timeouts.at);
+        hold!(
+            waited >= doubled.min(LONGEST),
+            "timeout-doubles",
+            "timeout {} in a row comes {waited} after the last one, and {doubled} are the least",
+            conn.timeouts.count + 1
+        );
+    } else {
+        conn.timeouts.count = 0;
+    }
+    conn.timeouts = Timeouts {
+        count: conn.timeouts.count + 1,
+        at: local,
+        packets,
+    };
+    Ok(())
+}
