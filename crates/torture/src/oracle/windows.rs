@@ -3,6 +3,8 @@
 //! A packet is *valid* or *invalid* beyond doubt, or *unsure*: where the endpoint may decide by what the
 //! oracle does not see (whether the connection was active of late, whether there was room).
 
+use std::collections::BTreeSet;
+
 use fairwire_proto::Inspection;
 use fairwire_wire::{Kind, Packet, PacketType, Seq};
 
@@ -60,7 +62,7 @@ impl Expected {
                 gsr.push(seq);
             }
         }
-        gsr.dedup();
+        keep_distinct(gsr);
         let gar = self.gar.get_or_insert_with(|| vec![last.gar]);
         let Some(ack) = ack.filter(|_| packet_type != PacketType::Sync) else {
             return;
@@ -71,8 +73,16 @@ impl Expected {
             Judged::Valid => *gar = candidates,
             Judged::Unsure => gar.extend(candidates),
         }
-        gar.dedup();
+        keep_distinct(gar);
     }
+}
+
+/// Keeps each number where it stands last: each packet that is unsure could double them otherwise.
+fn keep_distinct(all: &mut Vec<Seq>) {
+    let mut seen = BTreeSet::new();
+    all.reverse();
+    all.retain(|seq| seen.insert(seq.get()));
+    all.reverse();
 }
 
 /// SWL, SWH, AWL, AWH by RFC 4340, 7.5.1, from the variables of 7.1.
