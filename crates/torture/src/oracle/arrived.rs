@@ -39,6 +39,7 @@ pub(crate) fn see(
     let sender = no
         .and_then(|no| books.packets.get(&no))
         .and_then(|departed| departed.sender);
+    note_rewriting(books, no, meta.ecn);
     let mut arrival = arrival(books, &packet, payload, meta.ecn);
     let taken = books.host_mut(host).flows.get(&flow).copied();
     let taken = taken.filter(|&key| books.conn(key).is_some_and(|conn| !conn.is_over()));
@@ -98,6 +99,22 @@ pub(crate) fn see(
             no,
         };
         books.keep_unclaimed(host, flow, unclaimed);
+    }
+}
+
+/// RFC 3168, 5: on its way an ECN field may turn from ECT to CE, and into nothing else. What else
+/// arrives is told to the sender, and looks as if the receiver hid a mark (RFC 4340, 12.2).
+fn note_rewriting(books: &mut Books, no: Option<PacketNo>, ecn: Ecn) {
+    let Some(departed) = no.and_then(|no| books.packets.get(&no)) else {
+        return;
+    };
+    let (sender, left) = (departed.sender, departed.ecn);
+    let is_marked = left.is_capable() && ecn == Ecn::Ce;
+    if ecn != left
+        && !is_marked
+        && let Some(conn) = sender.and_then(|sender| books.conn_mut(sender))
+    {
+        conn.out.ecn_rewritten = true;
     }
 }
 

@@ -26,6 +26,8 @@ const UNCLAIMED: usize = 256;
 pub(crate) struct Departed {
     /// The connection that sent it; stateless answers have none.
     pub(crate) sender: Option<Key>,
+    /// The ECN field with which it left.
+    pub(crate) ecn: Ecn,
     /// Did it arrive, as it was sent, at a connection that may have taken it for valid?
     pub(crate) arrived: bool,
     /// Did it so with a congestion mark?
@@ -114,6 +116,8 @@ pub(crate) struct Outgoing {
     pub(crate) bytes: u64,
     /// Packets without data, the last ones in a row.
     pub(crate) quiet: u64,
+    /// Did data of its arrive with an ECN field that no honest path gives it?
+    pub(crate) ecn_rewritten: bool,
     /// The Close or `CloseReq` that it repeats, and since when.
     pub(crate) closing: Option<(PacketType, Instant)>,
     pub(crate) reset: Option<(ResetCode, [u8; 3])>,
@@ -445,6 +449,15 @@ impl Books {
             return;
         }
         let unclaimed = host.unclaimed.remove(&flow).unwrap_or_default();
+        let conn = self.conns.get(&key);
+        if conn.is_some_and(|conn| !conn.is_server) {
+            return; // A client begins with its Request: what came before was for an older connection.
+        }
+        if conn.is_some_and(|conn| !conn.heard.open) {
+            // It may go without a word, and the Init Cookie of the same Request begin the next one.
+            let host = self.host_mut(key.0);
+            host.unclaimed.insert(flow, unclaimed.clone());
+        }
         let peer = unclaimed.iter().rev().find_map(|one| one.sender);
         for mut one in unclaimed {
             let stranger = one.sender.is_none() || one.sender != peer;
@@ -470,6 +483,13 @@ impl Books {
         }
         if let Some(peer) = peer {
             self.join(key, peer);
+        }
+    }
+
+    /// A server's connection is open: nobody else begins on its flow with what came before.
+    pub(crate) fn settle(&mut self, key: Key) {
+        if let Some(flow) = self.conn(key).and_then(|conn| conn.flow) {
+            self.host_mut(key.0).unclaimed.remove(&flow);
         }
     }
 

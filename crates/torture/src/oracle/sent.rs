@@ -38,7 +38,7 @@ pub(crate) fn see(
 ) -> Verdict {
     let packet = well_formed(head, transmit)?;
     let Some(id) = transmit.connection else {
-        return stateless(books, no, &packet);
+        return stateless(books, no, &packet, transmit);
     };
     let local = books.local;
     let conn = books.conn_of(host, id);
@@ -120,7 +120,7 @@ fn well_formed<'a>(head: &'a [u8], transmit: &Transmit) -> Result<Packet<'a>, su
 }
 
 /// An answer to a packet of no connection (RFC 4340, 8.1.3, 8.1.4 and 8.3.1).
-fn stateless(books: &mut Books, no: PacketNo, packet: &Packet<'_>) -> Verdict {
+fn stateless(books: &mut Books, no: PacketNo, packet: &Packet<'_>, transmit: &Transmit) -> Verdict {
     let packet_type = packet.packet_type();
     hold!(
         matches!(packet_type, PacketType::Reset | PacketType::Response),
@@ -131,6 +131,7 @@ fn stateless(books: &mut Books, no: PacketNo, packet: &Packet<'_>) -> Verdict {
         no,
         Departed {
             sender: None,
+            ecn: transmit.ecn,
             arrived: false,
             arrived_marked: false,
         },
@@ -311,6 +312,7 @@ fn note(
     let at = books.local;
     let departed = Departed {
         sender: Some(key),
+        ecn: transmit.ecn,
         arrived: false,
         arrived_marked: false,
     };

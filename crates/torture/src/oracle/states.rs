@@ -141,13 +141,17 @@ pub(crate) fn see_event(
         );
         hold!(!conn.heard.open, "event-once", "{id:?} is accepted twice");
         conn.heard.open = true;
+        let key = conn.key;
+        books.settle(key);
         return Ok(());
     }
     let Some(key) = books.key(host, id) else {
         hold!(false, "event-known", "{event:?} of {id:?}, which is nobody");
         return Ok(());
     };
-    let honest = books.is_honest(key);
+    if let Event::Closed { reason } = event {
+        told_honestly(books, key, *reason)?;
+    }
     let local = books.local;
     let icmp = !books.host_mut(host).icmp.is_empty();
     let Some(conn) = books.conn_mut(key) else {
@@ -172,7 +176,6 @@ pub(crate) fn see_event(
         }
         Event::Closed { reason } => {
             grounds(conn, *reason, local, icmp)?;
-            told_honestly(conn, *reason, honest)?;
             conn.heard.closed = Some(*reason);
         }
         // Of what is queued while it connects there may be news.
@@ -234,17 +237,24 @@ fn grounds(conn: &Conn, reason: CloseReason, local: Instant, icmp: bool) -> Verd
 }
 
 /// Between two ends that tell the truth nobody is accused.
-fn told_honestly(conn: &Conn, reason: CloseReason, honest: bool) -> Verdict {
-    // A path that rewrites ECN fields makes an honest peer look like a liar (`Config::ecn_nonce`).
-    let nonce = conn.config.as_ref().is_none_or(|config| config.ecn_nonce);
+fn told_honestly(books: &Books, key: Key, reason: CloseReason) -> Verdict {
+    let honest = books.is_honest(key);
     // A feature that one end needs and the other refuses ends a connection of two honest ends with a
     // Mandatory Error (RFC 4340, 6.6.9), and so may a CCID change that came too soon.
-    let accused = match reason {
-        CloseReason::PeerError { code, .. } | CloseReason::Reset { code, .. } => match code {
-            ResetCode::AggressionPenalty => !nonce,
-            ResetCode::OptionError => true,
-            _ => false,
-        },
+    let (code, accuser) = match reason {
+        CloseReason::PeerError { code, .. } => (code, Some(key)),
+        CloseReason::Reset { code, .. } => (code, books.conn(key).and_then(|conn| conn.peer)),
+        _ => return Ok(()),
+    };
+    // A path that rewrites ECN fields makes an honest peer look like a liar (`Config::ecn_nonce`): to an
+    // end that looks at nonces, and of whose data one arrived so.
+    let misled = accuser.and_then(|key| books.conn(key)).is_some_and(|conn| {
+        let nonce = conn.config.as_ref().is_none_or(|config| config.ecn_nonce);
+        nonce && conn.out.ecn_rewritten
+    });
+    let accused = match code {
+        ResetCode::AggressionPenalty => !misled,
+        ResetCode::OptionError => true,
         _ => false,
     };
     hold!(
