@@ -6,7 +6,7 @@ FAIRWIRE = target/release/fairwire
 export PROPTEST_RNG_SEED ?= 4340
 # With FAIRWIRE_NO_SKIP=1 in the environment a missing tool is an error instead of a skipped test.
 
-.PHONY: help build setup test lint bench fuzz torture memcheck soak worlds demo digests fmt conformance-mutants interop hostile
+.PHONY: help build setup test lint bench fuzz torture torture-plants memcheck soak worlds demo digests fmt conformance-mutants interop hostile
 
 help: ## List the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -35,6 +35,10 @@ fuzz: ## Search for inputs that break a promise, for MINUTES=10 in all; JOBS=2 t
 torture: ## Random endpoints, applications and faults in the simulator: 10,000 seeds, each step held to invariants
 	$(CARGO) build --release --locked -p fairwire-torture
 	target/release/fairwire-torture --seeds 10000
+
+torture-plants: ## Put 30 known bugs back, one at a time: does the torture test find each within 500 seeds? (15 minutes)
+	$(CARGO) build --release --locked -p fairwire-torture --features plant --target-dir target/plant
+	target/plant/release/fairwire-torture --plants 500
 
 worlds: ## All that loss, copies and timers can do to two endpoints and four packets, with larger budgets (an hour)
 	$(CARGO) test --release --locked -p fairwire-proto --lib worlds::deep -- --ignored --nocapture
