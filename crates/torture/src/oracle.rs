@@ -181,7 +181,7 @@ fn see_state(
     acks::see(books, key, stats, inspection)?;
     events::see(books, key, stats, inspection)?;
     room::see(books, key, inspection)?;
-    data::see_counts(books, key, stats)?;
+    data::see_counts(books, key, stats, inspection)?;
     books.close_step(key, stats, inspection);
     Ok(())
 }

@@ -77,7 +77,9 @@ pub(crate) fn see(
             departed.arrived_marked |= meta.ecn == Ecn::Ce;
         }
     }
-    let is_new = books.conn(key).is_some_and(|conn| conn.took(seq).is_none());
+    // An NDP Count speaks of the packets just before its own alone (RFC 4340, 7.7.1): what came late without data
+    // may have passed for data, and still does.
+    let is_new = books.conn(key).is_some_and(|conn| conn.took(seq).is_none()) && arrival.is_data;
     if arrival.counts {
         super::data::came(books, key, seq, is_new);
     }

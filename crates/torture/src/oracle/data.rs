@@ -90,7 +90,7 @@ pub(crate) struct Missing {
     told: u64,
 }
 
-/// A packet came that may count; `is_new` if no other came with its number.
+/// A packet came that may count; `is_new` if it is data and no other came with its number.
 pub(crate) fn came(books: &mut Books, key: Key, seq: Seq, is_new: bool) {
     let Some(conn) = books.conn_mut(key) else {
         return;
@@ -111,12 +111,17 @@ pub(crate) fn came(books: &mut Books, key: Key, seq: Seq, is_new: bool) {
 
 /// A step is over. `Received::lost_before`: what is missing, and what came and was dropped, each once; what
 /// came late is not missing.
-pub(crate) fn see_counts(books: &Books, key: Key, stats: &Stats) -> Verdict {
+pub(crate) fn see_counts(books: &Books, key: Key, stats: &Stats, seen: &Inspection) -> Verdict {
     let Some(conn) = books.conn(key) else {
         return Ok(());
     };
     let dropped: u64 = stats.dropped_here.iter().sum();
-    let Missing { most, told, .. } = conn.missing;
+    let Missing {
+        first, most, told, ..
+    } = conn.missing;
+    // Behind an Init Cookie the packets between the Request and the one that began it were not kept.
+    let before = first.map_or(0, |first| seen.isr.distance(first));
+    let most = most + if before < REMEMBERED { before } else { 0 };
     hold!(
         !books.is_honest(key) || told <= most + dropped,
         "data-lost-before",

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use fairwire_proto::{Inspection, Stats};
-use fairwire_wire::{Packet, PacketType, Seq};
+use fairwire_wire::{DccpOption, Packet, PacketType, Seq};
 
 use super::Verdict;
 use super::books::{Books, Key};
@@ -30,6 +30,8 @@ pub(crate) struct Events {
     /// Loss events that there are at least, and the counter behind the first loss of the last one.
     least: u64,
     event: Option<u64>,
+    /// Does the sender state round trips (RFC 6323)? They count instead of the counters.
+    is_stated: bool,
     /// Events counted before.
     base: u64,
     /// Data that came in this step.
@@ -47,6 +49,8 @@ pub(crate) fn came(books: &mut Books, key: Key, packet: &Packet<'_>, (seq, judge
     }
     let events = &mut conn.events;
     events.in_step += 1;
+    let states = |raw| matches!(DccpOption::decode(raw), Ok(DccpOption::RttEstimate(_)));
+    events.is_stated |= packet.options.iter().any(states);
     let first = *events.first.get_or_insert(seq);
     if judged == Judged::Invalid || seq.is_before(first) {
         return;
@@ -89,16 +93,14 @@ pub(crate) fn see(books: &mut Books, key: Key, stats: &Stats, seen: &Inspection)
         conn.events.in_step
     );
     let rated = matches!(stats.receive_ccid, Some(3 | 4)) && ccid == stats.receive_ccid;
-    let peer = conn.peer.and_then(|peer| books.conn(peer));
-    // Round trips that the sender states (RFC 6323) count instead of the counters.
-    let stated = peer.and_then(|peer| peer.config.as_ref());
-    let stated = stated.is_none_or(|config| config.send_rtt_estimate);
+    let stated = conn.events.is_stated;
     // RFC 4340, 10.5: as on a new connection.
     if !rated || !honest || stated || conn.asked.anew || seen.state != "OPEN" {
         if let Some(conn) = books.conn_mut(key) {
             let base = stats.loss_events_seen;
             conn.events = Events {
                 base,
+                is_stated: stated,
                 ..Events::default()
             };
         }
