@@ -1,10 +1,10 @@
 //! CCIDs that change in mid-connection, and paths that change below (RFC 4340, 10, 10.3 and 10.5).
 
 use fairwire_units::Duration;
-use fairwire_wire::{DccpOption, Kind, ResetCode};
+use fairwire_wire::{AckCell, CellState, DccpOption, Kind, RawOption, ResetCode, option_type};
 use proptest::prelude::*;
 
-use super::pair::{Dice, Fault, Pair, data, ms};
+use super::pair::{Dice, Fault, Pair, Wire, data, ms};
 use crate::ccid::numbers;
 use crate::{ChangeCcidError, Config, ConnectionId, Direction, Event, Fate};
 
@@ -290,7 +290,7 @@ fn item_23_options_of_a_ccid_that_is_not_in_force() {
                 encoder.option(&receive_rate).unwrap();
             },
         );
-        let reset = answers.iter().find_map(super::Wire::reset);
+        let reset = answers.iter().find_map(Wire::reset);
         let expected = (ResetCode::MandatoryError, [194, 0, 0]);
         assert_eq!(reset, fatal.then_some(expected), "changed: {changed}");
     }
@@ -319,6 +319,47 @@ fn item_23_the_longest_list_of_ccids() {
     assert_eq!(ccids(&pair, 1, server).0, Some(3));
     assert!(answers.iter().all(|wire| wire.head.len() < 64));
     assert_eq!(ccids(&pair, 0, client).1, Some(2), "that end has not asked");
+}
+
+/// RFC 4340, 11.4: a receiving half that begins with a packet that came late, behind others, speaks of
+/// none of these: its Ack Vector reports nothing missing that its predecessor has seen.
+#[test]
+fn a_ccid_that_changes_with_a_late_packet_reports_nothing_missing() {
+    let mut pair = Pair::new();
+    let (client, server) = pair.open(config(3), config(3));
+    pair.bottleneck = Some((ms(5), 30));
+    pair.saturate(0, client, 500, ms(1_000));
+    // From the answer to the server's wish on, the client's packets come by hand.
+    let is_answer = |wire: &Wire| {
+        let of_ccid =
+            |raw: RawOption<'_>| raw.option_type == option_type::CONFIRM_L && raw.data[0] == 1;
+        wire.from == 0 && wire.packet().options.iter().any(of_ccid)
+    };
+    let mut answered = false;
+    pair.rule(move |wire| {
+        answered |= is_answer(wire);
+        (answered && wire.from == 0).then_some(Fault::Lose)
+    });
+    let asked = pair.ends[1].change_ccid(pair.now, server, Direction::Receive, &[2]);
+    assert_eq!(asked, Ok(()));
+    pair.saturate(0, client, 500, ms(150));
+    let answer = pair.log.iter().position(is_answer).unwrap();
+    let held = pair.log[answer..].iter().filter(|wire| wire.from == 0);
+    let held: Vec<Wire> = held.cloned().collect();
+    let begun = pair.log.len();
+    for late in [1, 2, 0, 3] {
+        pair.deliver(1, &held[late]);
+    }
+    assert_eq!(ccids(&pair, 1, server).1, Some(2));
+    pair.run_for(ms(250));
+    let told = pair.log[begun..].iter().filter(|wire| wire.from == 1);
+    let mut told = told.flat_map(|wire| wire.packet().options.iter());
+    let cells = told.find_map(|raw| match DccpOption::decode(raw) {
+        Ok(DccpOption::AckVector { cells, .. }) => Some(cells.iter().collect::<Vec<_>>()),
+        _ => None,
+    });
+    // Of the last packet in hand, the only one that was shown to it.
+    assert_eq!(cells, Some(vec![AckCell::new(CellState::Received, 1)]));
 }
 
 /// RFC 4340, 10.5: when the path changes, both halves of an end begin again: a wide window is the
