@@ -116,10 +116,13 @@ pub(crate) fn see(books: &Books, key: Key, seen: &Inspection) -> Verdict {
     if seen.state != "OPEN" || !books.is_honest(key) {
         return Ok(());
     }
+    // RFC 4340, 6.6.1: an endpoint need not send a packet for negotiation more often than once a round
+    // trip, and behind a long queue that is many seconds.
+    let patience = ANSWER.max(seen.rtt * 2);
     for ((_, feature), &(since, copies)) in &conn.features.open {
         let waited = books.now.saturating_since(since);
         hold!(
-            waited <= ANSWER || copies < COPIES,
+            waited <= patience || copies < COPIES,
             "feature-unanswered",
             "a Change of feature {feature} came {waited} ago, {copies} times in all, and no Confirm has left"
         );
