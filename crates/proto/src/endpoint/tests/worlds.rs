@@ -313,7 +313,7 @@ fn coming_back() {
 
 /// All of it with larger budgets.
 #[test]
-#[ignore = "takes minutes; run by hand"]
+#[ignore = "takes hours: make worlds"]
 fn deep() {
     for worlds in [
         HANDSHAKES,
