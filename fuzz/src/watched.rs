@@ -85,6 +85,8 @@ pub(crate) struct Watched {
     /// Answers to strangers in a second, and when the latest left.
     answers_per_s: usize,
     answers: Vec<Instant>,
+    /// When peers proved their address, which gives an answer back.
+    proved: Vec<Instant>,
     keeps_alive: bool,
     reports_fates: bool,
     /// Does the application release what is closed at once?
@@ -115,6 +117,7 @@ impl Watched {
             // Resets, and Responses with an Init Cookie: four seconds' worth for each of two sources.
             answers_per_s: usize::try_from(2 * answers_per_s).unwrap_or(usize::MAX),
             answers: Vec::new(),
+            proved: Vec::new(),
             keeps_alive: app.0,
             reports_fates: app.1,
             releases: true,
@@ -201,12 +204,14 @@ impl Watched {
         }
     }
 
-    /// A stranger is answered: in any second no more often than the budget says, and a burst.
+    /// A stranger is answered: in any second no more often than the budget says, a burst, and once more for
+    /// each handshake that was completed.
     fn on_answer(&mut self) {
         let second = self.now.saturating_before(Duration::from_secs(1));
-        let most = self.answers_per_s + (self.answers_per_s / 16).max(1);
         self.answers.retain(|&at| at > second);
+        self.proved.retain(|&at| at > second);
         self.answers.push(self.now);
+        let most = self.answers_per_s + (self.answers_per_s / 16).max(1) + self.proved.len();
         let sent = self.answers.len();
         assert!(sent <= most, "{sent} answers to strangers in a second");
     }
@@ -246,6 +251,7 @@ impl Watched {
         if let Event::Accepted { .. } = event {
             let known = self.apps.insert(id, App::accepted());
             assert!(known.is_none(), "accepted twice: {id:?}");
+            self.proved.push(self.now);
             return;
         }
         let app = self.apps.get_mut(&id);
