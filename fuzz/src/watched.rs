@@ -14,7 +14,7 @@
 mod app;
 mod end;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
 use fairwire_proto::{
@@ -96,7 +96,12 @@ pub(crate) struct Watched {
     /// Bytes that the endpoint's calls have allocated and not freed.
     held: i64,
     head: HeadBuf,
+    /// The connections that the application knows and has not released.
     apps: BTreeMap<ConnectionId, App>,
+    /// Those of them that are closed.
+    closed: Vec<ConnectionId>,
+    /// All that there ever were.
+    names: BTreeSet<ConnectionId>,
     /// What left and nobody took yet.
     pub(crate) out: Vec<Sent>,
     /// Packets that left.
@@ -124,6 +129,8 @@ impl Watched {
             now,
             head: HeadBuf::new(),
             apps: BTreeMap::new(),
+            closed: Vec::new(),
+            names: BTreeSet::new(),
             out: Vec::new(),
             packets: 0,
         }
@@ -157,8 +164,7 @@ impl Watched {
 
     /// Connections, those included that the application has not released.
     fn known(&self) -> usize {
-        let held = self.apps.values().filter(|app| !app.is_released).count();
-        held + self.endpoint.endpoint_stats().half_open
+        self.apps.len() + self.endpoint.endpoint_stats().half_open
     }
 
     /// Takes everything that wants to leave, and every event. There were `before` connections.
@@ -249,14 +255,17 @@ impl Watched {
     fn on_event(&mut self, id: ConnectionId, event: &Event) {
         trace::line(format_args!("{} tells {id:?} {event:?}", self.now));
         if let Event::Accepted { .. } = event {
-            let known = self.apps.insert(id, App::accepted());
-            assert!(known.is_none(), "accepted twice: {id:?}");
+            assert!(self.names.insert(id), "{id:?} has been used before");
+            self.apps.insert(id, App::accepted());
             self.proved.push(self.now);
             return;
         }
         let app = self.apps.get_mut(&id);
         let app = app.unwrap_or_else(|| panic!("{event:?} of an unknown {id:?}"));
         app.on_event(event, self.reports_fates);
+        if let Event::Closed { .. } = event {
+            self.closed.push(id);
+        }
     }
 
     /// Begins a connection; true if the endpoint did.
@@ -269,15 +278,15 @@ impl Watched {
         let Ok(id) = self.measured(begin) else {
             return false;
         };
-        let known = self.apps.insert(id, App::default());
-        assert!(known.is_none(), "{id:?} has been used before");
+        assert!(self.names.insert(id), "{id:?} has been used before");
+        self.apps.insert(id, App::default());
         self.call(now, |_| ());
         true
     }
 
     /// Has there ever been a connection that the application knew of?
     pub(crate) fn has_known_anybody(&self) -> bool {
-        !self.apps.is_empty()
+        !self.names.is_empty()
     }
 
     /// Lets a timer go off that is due. Afterwards the next one lies ahead.
@@ -306,17 +315,13 @@ impl Watched {
 
     /// The connections that the application knows and has not released, in order.
     pub(crate) fn ids(&self) -> Vec<ConnectionId> {
-        let known = self.apps.iter().filter(|(_, app)| !app.is_released);
-        known.map(|(&id, _)| id).collect()
+        self.apps.keys().copied().collect()
     }
 
     /// The `n`th of these.
     pub(crate) fn id(&self, n: u8) -> Option<ConnectionId> {
-        let count = self.apps.values().filter(|app| !app.is_released).count();
-        let known = self.apps.iter().filter(|(_, app)| !app.is_released);
-        known
-            .map(|(&id, _)| id)
-            .nth(usize::from(n).checked_rem(count)?)
+        let place = usize::from(n).checked_rem(self.apps.len())?;
+        self.apps.keys().nth(place).copied()
     }
 
     /// Is a connection open, as far as its application knows?

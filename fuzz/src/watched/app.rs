@@ -7,12 +7,10 @@ use fairwire_proto::Event;
 
 /// One connection as its application knows it.
 #[derive(Debug, Default)]
-#[expect(clippy::struct_excessive_bools, reason = "events that come once each")]
 pub(super) struct App {
     is_accepted: bool,
     is_connected: bool,
-    pub(super) is_closed: bool,
-    pub(super) is_released: bool,
+    is_closed: bool,
     /// Datagrams that the endpoint took.
     taken: u64,
     /// Those of them that left: all below this one that left at all.
@@ -52,7 +50,6 @@ impl App {
     }
 
     pub(super) fn on_event(&mut self, event: &Event, reports_fates: bool) {
-        assert!(!self.is_released, "{event:?} after the release");
         assert!(!self.is_closed, "{event:?} after Closed");
         match event {
             Event::Connected => {

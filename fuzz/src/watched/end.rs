@@ -32,14 +32,8 @@ impl Watched {
 
     /// Releases every connection that is closed.
     pub(crate) fn release(&mut self) {
-        let mut closed = Vec::new();
-        for (&id, app) in &mut self.apps {
-            if app.is_closed && !app.is_released {
-                app.is_released = true;
-                closed.push(id);
-            }
-        }
-        for id in closed {
+        for id in std::mem::take(&mut self.closed) {
+            self.apps.remove(&id);
             self.measured(|endpoint| endpoint.release(id));
         }
     }
