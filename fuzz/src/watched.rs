@@ -47,8 +47,12 @@ const ALLOCATIONS_PER_PACKET: u64 = 16;
 const HISTORIES: usize = 200_000;
 
 /// Bytes that an endpoint holds beside its connections: shares of strangers (32 kB), and lines and
-/// tables that keep the room which they once needed.
+/// tables in their smallest size.
 const BESIDE: usize = 128 << 10;
+
+/// Bytes for each connection that there was at one time: lines and tables keep the room which they once
+/// needed, up to twice that: a place by address and slot (120), timers (48), events that wait (72 each).
+const ROOM: usize = 1_024;
 
 /// Bytes of one name in TIMEWAIT, with its place in the set (half of a node may be empty).
 const TIME_WAIT: usize = 128;
@@ -93,6 +97,8 @@ pub(crate) struct Watched {
     pub(crate) releases: bool,
     /// The time of the latest call.
     pub(crate) now: Instant,
+    /// The most connections at one time.
+    peak: usize,
     /// Bytes that the endpoint's calls have allocated and not freed.
     held: i64,
     head: HeadBuf,
@@ -119,6 +125,7 @@ impl Watched {
             held: allocator::held() - before,
             endpoint,
             max_memory,
+            peak: 0,
             // Resets, and Responses with an Init Cookie: four seconds' worth for each of two sources.
             answers_per_s: usize::try_from(2 * answers_per_s).unwrap_or(usize::MAX),
             answers: Vec::new(),
@@ -170,6 +177,7 @@ impl Watched {
     /// Takes everything that wants to leave, and every event. There were `before` connections.
     fn drain(&mut self, before: usize) {
         let connections = before.max(self.known());
+        self.peak = self.peak.max(connections);
         let mut controls = 0;
         loop {
             let (now, mut head) = (self.now, std::mem::take(&mut self.head));

@@ -2,7 +2,7 @@
 
 use fairwire_units::Duration;
 
-use super::{BESIDE, HISTORIES, TIME_WAIT, Watched};
+use super::{BESIDE, HISTORIES, ROOM, TIME_WAIT, Watched};
 use crate::allocator;
 
 /// How long it takes at most until nothing is left: keep-alive and idle timeout (45 s), `close` (10
@@ -25,7 +25,8 @@ impl Watched {
             stats.memory
         );
         // Histories are counted anew after each 32 events.
-        let most = stats.memory + BESIDE + connections * HISTORIES + stats.time_wait * TIME_WAIT;
+        let tables = BESIDE + self.peak * ROOM + stats.time_wait * TIME_WAIT;
+        let most = stats.memory + connections * HISTORIES + tables;
         let held = usize::try_from(self.held).unwrap_or(0);
         assert!(held <= most, "{held} bytes held, {most} counted");
     }
@@ -48,11 +49,13 @@ impl Watched {
         let mut closing = false;
         loop {
             self.out.clear();
-            // A connection without keep-alive may wait for ever, and a timer of TFRC go off meanwhile.
-            let waited = !self.keeps_alive && !closing && self.now - begun > LONGEST / 2;
-            let quiet = waited && !self.ids().is_empty();
-            if let Some(at) = self.next_timeout().filter(|_| !quiet) {
-                self.wake(self.now.max(at));
+            let next = self.next_timeout().map(|at| self.now.max(at));
+            // A connection without keep-alive may wait for ever, and a timer of TFRC go off meanwhile: after four of
+            // its round trips, and a peer may have answered after days.
+            let waited = next.is_some_and(|at| at - begun > LONGEST / 2);
+            let quiet = waited && !self.keeps_alive && !closing && !self.ids().is_empty();
+            if let Some(at) = next.filter(|_| !quiet) {
+                self.wake(at);
                 wake_ups += 1;
                 assert!(wake_ups <= most, "{wake_ups} wake-ups in silence");
                 assert!(self.now - begun <= LONGEST, "something lasts for ever");
