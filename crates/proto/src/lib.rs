@@ -50,5 +50,5 @@ pub use inspect::{EndpointInspection, Inspection};
 pub use payload::{Arriving, Payload};
 pub use stats::{EndpointStats, Stats};
 pub use transmit::{Encapsulation, IcmpError, IcmpQuote, Meta, Path, Transmit, Unreachable};
-#[cfg(feature = "inspect")]
+#[cfg(any(test, feature = "inspect"))]
 pub use work::within as within_steps;
