@@ -41,8 +41,8 @@ const MOMENTS: u64 = 10_000;
 /// What the network has done that endpoints cannot see through.
 #[derive(Clone, Copy, Debug, Default)]
 struct Harm {
-    /// It changed a packet and made the checksum fit, or where no checksum looks.
-    forged: bool,
+    /// Packets that it changed, and made the checksum fit, or where no checksum looks.
+    forged: usize,
     /// An end was lost with all that it knew.
     restarted: bool,
 }

@@ -71,8 +71,7 @@ impl World {
             // What the last step of this function sends is zero-length data of its own.
             let mut sent = self.accounts[1 - side].sent.clone();
             *sent.entry(datagram(0, 1).to_vec()).or_default() += 64;
-            let honest = !self.harm.forged;
-            self.accounts[side].check(&sent, honest);
+            self.accounts[side].check(&sent, self.harm.forged);
         }
     }
 }

@@ -148,7 +148,7 @@ impl World {
             .is_some_and(|by| by.trailing_zeros() >= 4)
             && at != CSCOV;
         let is_seen = how & 0x18 == 0x10 && covers_all && !in_udp && !flying.is_changed;
-        self.harm.forged |= !is_seen;
+        self.harm.forged += usize::from(!is_seen);
         flying.is_changed = true;
         match how & 8 {
             0 => {
