@@ -153,9 +153,11 @@ fn learn_config(books: &mut Books, key: Key, port: u16) {
 /// RFC 4340, 7.1: numbers rise by one for every packet. Exception: those passed over to see whether the
 /// peer claims to have received them (RFC 4342, 9), where the configuration asks for it.
 fn number(conn: &mut Conn, packet: &Packet<'_>) -> Result<Seq, super::Violation> {
-    // After an Init Cookie nothing was seen of it yet but what the client acknowledges.
-    let named = || conn.arrivals.values().filter_map(|arrival| arrival.ack);
-    let next = conn.out.newest.or_else(|| named().next()).map(Seq::next);
+    let newest = conn
+        .out
+        .newest
+        .or_else(|| named_behind_cookie(conn, packet));
+    let next = newest.map(Seq::next);
     let seq = whole(packet.seq, next);
     if let SeqNo::Short(_) = packet.seq {
         // RFC 4340, 7.6.1: only once both ends have agreed.
@@ -199,6 +201,18 @@ fn number(conn: &mut Conn, packet: &Packet<'_>) -> Result<Seq, super::Violation>
     }
     conn.out.newest = Some(seq);
     Ok(seq)
+}
+
+/// The number before that of the first packet behind an Init Cookie: nothing was seen of the Response but that
+/// the client acknowledged it. The packet that says so is the one that is acknowledged now; other packets on the
+/// flow, forged ones, may have named any number. A Sync asks about such a one, so it came behind the last other.
+fn named_behind_cookie(conn: &Conn, packet: &Packet<'_>) -> Option<Seq> {
+    let named = packet.ack()?;
+    let syncs = packet.packet_type() == PacketType::Sync;
+    let fits = |seq: u64| (whole(named, Some(Seq::new(seq))).get() == seq) != syncs;
+    let fitting = conn.arrivals.iter().filter(|&(&seq, _)| fits(seq));
+    let fitting = fitting.filter_map(|(_, came)| Some((came.order, came.ack?)));
+    fitting.max_by_key(|&(order, _)| order).map(|(_, ack)| ack)
 }
 
 /// Data packets, and no others, carry a datagram: one that was given, as it was given, once, in the order
