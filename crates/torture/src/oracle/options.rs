@@ -2,7 +2,9 @@
 //! liar may have been believed.
 
 use fairwire_units::Duration;
-use fairwire_wire::{DccpOption, Packet, PacketType, Seq, SeqNo, option_type};
+use fairwire_wire::{
+    DccpOption, DropBlock, DropBlocks, Packet, PacketType, Seq, SeqNo, option_type,
+};
 
 use super::books::{Books, Conn, Key};
 use super::{Verdict, vectors};
@@ -40,6 +42,8 @@ pub(crate) fn check(books: &Books, key: Key, packet: &Packet<'_>, seq: Seq) -> V
     }
     quiet(conn, packet)?;
     let mut last = None;
+    // RFC 4340, 11.7: what needs more blocks than one option holds goes on in the next one.
+    let mut dropped_to = ack.unwrap_or(Seq::ZERO);
     for raw in packet.options {
         last = Some(raw.option_type);
         hold!(
@@ -55,8 +59,10 @@ pub(crate) fn check(books: &Books, key: Key, packet: &Packet<'_>, seq: Seq) -> V
             "{seq:?} has an option {} that is wrong: {option:?}",
             raw.option_type
         );
-        if let Ok(option) = option {
-            says(books, conn, option, ack)?;
+        match option {
+            Ok(DccpOption::DataDropped(blocks)) => dropped(conn, blocks, &mut dropped_to)?,
+            Ok(option) => says(books, conn, option, ack)?,
+            Err(_) => {}
         }
     }
     // RFC 4340, 5.8.2: it speaks of the option behind it.
@@ -199,21 +205,23 @@ fn says(books: &Books, conn: &Conn, option: DccpOption<'_>, ack: Option<Seq>) ->
         // RFC 4340, 6.6: no Confirm without a Change.
         DccpOption::ConfirmL { feature, .. } => asked(conn, option_type::CHANGE_R, feature)?,
         DccpOption::ConfirmR { feature, .. } => asked(conn, option_type::CHANGE_L, feature)?,
-        DccpOption::DataDropped(blocks) => {
-            let mut high = ack.unwrap_or(Seq::ZERO);
-            for block in blocks.iter() {
-                let low = high.sub(u64::from(block.run()) - 1);
-                let fine = !matches!(block, fairwire_wire::DropBlock::Dropped { .. })
-                    || (low.distance(high) < 256 && all_came(conn, low, high));
-                hold!(
-                    fine,
-                    "option-dropped",
-                    "data of {low:?} to {high:?} are reported dropped, and some never came"
-                );
-                high = low.prev();
-            }
-        }
         _ => {}
+    }
+    Ok(())
+}
+
+/// A Data Dropped option whose blocks begin at `high` and go down from there.
+fn dropped(conn: &Conn, blocks: DropBlocks<'_>, high: &mut Seq) -> Verdict {
+    for block in blocks.iter() {
+        let low = high.sub(u64::from(block.run()) - 1);
+        let fine = !matches!(block, DropBlock::Dropped { .. })
+            || (low.distance(*high) < 256 && all_came(conn, low, *high));
+        hold!(
+            fine,
+            "option-dropped",
+            "data of {low:?} to {high:?} are reported dropped, and some never came"
+        );
+        *high = low.prev();
     }
     Ok(())
 }
