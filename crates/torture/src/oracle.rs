@@ -167,6 +167,7 @@ fn see_state(
     let Some(key) = books.key(host, id) else {
         return Ok(());
     };
+    arrived::settle(books, key, stats);
     states::see(books, key, inspection)?;
     windows::see(books, key, inspection)?;
     statistics::see(books, key, stats, inspection)?;

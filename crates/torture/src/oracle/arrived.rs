@@ -1,6 +1,6 @@
 //! What reaches an endpoint, and what of it may count.
 
-use fairwire_proto::Meta;
+use fairwire_proto::{Meta, Stats};
 use fairwire_units::Ecn;
 use fairwire_wire::{DccpOption, Kind, Packet, PacketType, Seq, option_type};
 
@@ -60,6 +60,7 @@ pub(crate) fn see(
     let (seq, ack) = windows::numbers(conn, &packet);
     arrival.ack = ack;
     arrival.counts = judged != Judged::Invalid;
+    arrival.is_sure = judged == Judged::Valid;
     arrival.forge_if(is_strange(no, sender, conn.peer.or(sender)));
     if let Some((.., last)) = &conn.last {
         conn.expected
@@ -152,6 +153,7 @@ fn arrival(books: &Books, packet: &Packet<'_>, payload: &[u8], ecn: Ecn) -> Arri
         payloads: vec![(Digest::of(payload), ecn, books.local)],
         forged: Vec::new(),
         counts: true,
+        is_sure: true,
         delivered: false,
         delivered_forged: false,
     }
@@ -180,6 +182,30 @@ fn count(
     }
 }
 
+/// A step is over: which of the packets that may have counted in it did so. The endpoint says how many it took
+/// ([`Stats::packets_received`]); where that is all of them, none is in doubt any more. Those that it left
+/// (RFC 4340, 7.5.3: a Sync beyond the window of an active connection) did not come, as far as it knows.
+pub(crate) fn settle(books: &mut Books, key: Key, stats: &Stats) {
+    let Some(conn) = books.conn_mut(key) else {
+        return;
+    };
+    let before = conn.last.as_ref();
+    let before = before.map_or(0, |(_, stats, _)| stats.packets_received);
+    let taken = stats.packets_received.saturating_sub(before);
+    let left = (conn.step_types.len() as u64).saturating_sub(taken);
+    let mut unsure = std::mem::take(&mut conn.step_unsure);
+    if left == 0 {
+        for seq in unsure {
+            if let Some(arrival) = conn.arrivals.get_mut(&seq.get()) {
+                arrival.is_sure |= arrival.counts;
+            }
+        }
+        return;
+    }
+    unsure.retain(|&seq| conn.took(seq).is_some_and(|arrival| !arrival.is_sure));
+    conn.missing.left(left.min(unsure.len() as u64));
+}
+
 /// Is a packet none of this peer's? An old packet of another connection is as good as forged; stateless
 /// answers come from a host that tells the truth.
 fn is_strange(no: Option<PacketNo>, sender: Option<Key>, peer: Option<Key>) -> bool {
@@ -192,6 +218,9 @@ fn enter(books: &mut Books, key: Key, seq: Seq, arrival: Arrival) {
         return;
     };
     if arrival.counts {
+        if !arrival.is_sure {
+            conn.step_unsure.push(seq);
+        }
         conn.learn(&arrival);
         conn.came(seq);
     }
@@ -207,6 +236,7 @@ fn enter(books: &mut Books, key: Key, seq: Seq, arrival: Arrival) {
                 known.delivered = before.delivered;
                 known.delivered_forged = before.delivered_forged;
             } else if arrival.counts {
+                known.is_sure |= arrival.is_sure;
                 known.is_data |= arrival.is_data;
                 known.is_sync |= arrival.is_sync;
                 known.payloads.extend(arrival.payloads);

@@ -69,6 +69,8 @@ pub(crate) struct Arrival {
     pub(crate) forged: Vec<Digest>,
     /// May it have been taken for valid?
     pub(crate) counts: bool,
+    /// Is it beyond doubt that it was?
+    pub(crate) is_sure: bool,
     /// Was it handed to the application?
     pub(crate) delivered: bool,
     /// Was that a payload of [`Self::forged`]?
@@ -234,6 +236,8 @@ pub(crate) struct Conn {
     pub(crate) changes: BTreeSet<(u8, u8)>,
     /// Types that arrived in this step and may count.
     pub(crate) step_types: Vec<PacketType>,
+    /// Numbers that arrived in this step and may count or not.
+    pub(crate) step_unsure: Vec<Seq>,
     /// Lost datagrams of this step: judged when it is over.
     pub(crate) step_losses: Vec<DatagramId>,
     /// What it had sent when the network healed.
@@ -275,6 +279,7 @@ impl Conn {
             timestamps: BTreeMap::new(),
             changes: BTreeSet::new(),
             step_types: Vec::new(),
+            step_unsure: Vec::new(),
             step_losses: Vec::new(),
             at_healing: None,
             repeats: super::repeats::Repeats::default(),
@@ -514,6 +519,7 @@ impl Books {
         conn.last = Some((local, *stats, inspection.clone()));
         conn.expected = Expected::default();
         conn.step_types.clear();
+        conn.step_unsure.clear();
         conn.step_losses.clear();
         conn.asked.anew = false;
         conn.out.data_in_step = 0;

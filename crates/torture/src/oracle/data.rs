@@ -90,6 +90,14 @@ pub(crate) struct Missing {
     told: u64,
 }
 
+impl Missing {
+    /// So many packets that came were not taken, and are missing.
+    pub(crate) fn left(&mut self, packets: u64) {
+        self.now += packets;
+        self.most = self.most.max(self.now);
+    }
+}
+
 /// A packet came that may count; `is_new` if it is data and no other came with its number.
 pub(crate) fn came(books: &mut Books, key: Key, seq: Seq, is_new: bool) {
     let Some(conn) = books.conn_mut(key) else {
@@ -120,6 +128,7 @@ pub(crate) fn see_counts(books: &Books, key: Key, stats: &Stats, seen: &Inspecti
         first, most, told, ..
     } = conn.missing;
     // Behind an Init Cookie the packets between the Request and the one that began it were not kept.
+    let first = first.filter(|_| conn.began_with_cookie());
     let before = first.map_or(0, |first| seen.isr.distance(first));
     let most = most + if before < REMEMBERED { before } else { 0 };
     hold!(

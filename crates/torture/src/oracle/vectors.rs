@@ -115,7 +115,7 @@ fn cell(conn: &Conn, seq: Seq, state: CellState, (reads_marks, honest): (bool, b
         ),
         // RFC 4340, 11.4: "not yet received" of what has come would be taken for a loss.
         CellState::NotReceived => hold!(
-            !honest || arrival.is_none_or(|arrival| came_before(conn, arrival)),
+            !honest || arrival.is_none_or(|arrival| !arrival.is_sure || came_before(conn, arrival)),
             "vector-missing",
             "{seq:?} is reported missing, and it came"
         ),
