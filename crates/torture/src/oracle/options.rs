@@ -81,13 +81,28 @@ pub(crate) fn check(books: &Books, key: Key, packet: &Packet<'_>, seq: Seq) -> V
 pub(crate) fn ack_of(books: &Books, key: Key, packet: &Packet<'_>) -> Option<Seq> {
     let conn = books.conn(key)?;
     let gsr = conn.last.as_ref().map(|(.., seen)| seen.gsr);
-    let near = newest(conn).or(gsr).or(conn.newest_came);
+    let unseen = || match packet.ack() {
+        Some(SeqNo::Short(bits)) => came_with(conn, bits),
+        _ => None,
+    };
+    let near = newest(conn).or(gsr).or_else(unseen).or(conn.newest_came);
     // Of a connection that was never seen, 24 bits do not tell the number.
     packet.ack().and_then(|ack| match (ack, near) {
         (SeqNo::Long(ack), _) => Some(ack),
         (SeqNo::Short(_), None) => None,
         (SeqNo::Short(_), near) => Some(super::packet::whole(ack, near)),
     })
+}
+
+/// The number that came last with these low 24 bits. A connection that was never seen begins with the packet
+/// that brought its Init Cookie (RFC 4340, 8.1.4), and acknowledges that one: forged packets that came on its
+/// flow before may have any numbers, and the greatest of them tells nothing.
+fn came_with(conn: &Conn, bits: u32) -> Option<Seq> {
+    const LOW: u64 = (1 << 24) - 1;
+    let counted = conn.arrivals.iter().filter(|(_, arrival)| arrival.counts);
+    let fitting = counted.filter(|&(&seq, _)| seq & LOW == u64::from(bits));
+    let last = fitting.max_by_key(|(_, arrival)| arrival.order);
+    last.map(|(&seq, _)| Seq::new(seq))
 }
 
 /// The greatest number of the peer's that may have counted, in this step.
@@ -103,9 +118,11 @@ fn newest(conn: &Conn) -> Option<Seq> {
 fn acknowledges(conn: &Conn, packet_type: PacketType, ack: Seq, honest: bool) -> Verdict {
     let known = conn.arrivals.get(&ack.get());
     match packet_type {
-        // RFC 4340, 8.1.1: in REQUEST there is nothing to acknowledge.
+        // RFC 4340, 8.1.1: in REQUEST there is nothing to acknowledge. A Response that came in an earlier step,
+        // and after which it is still in REQUEST, was refused (5.3: for another Service Code, say).
         PacketType::Reset => {
-            let nothing = ack == Seq::ZERO && !conn.got.response;
+            let waits = conn.state() == Some("REQUEST") && conn.expected.arrivals == 0;
+            let nothing = ack == Seq::ZERO && (!conn.got.response || waits);
             hold!(
                 known.is_some() || nothing || conn.arrivals.is_empty(),
                 "ack-received",
