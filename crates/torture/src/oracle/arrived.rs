@@ -70,7 +70,7 @@ pub(crate) fn see(
         cookies::came(books, key, &packet);
         features::came(books, key, &packet, (seq, judged));
         acks::came(books, key, &packet, (seq, ack, judged));
-        events::came(books, key, &packet, (seq, judged));
+        events::came(books, key, &packet, (seq, judged, meta.ecn));
         count(books, key, judged, &packet, (no, sender));
         let departed = no.and_then(|no| books.packets.get_mut(&no));
         if let Some(departed) = departed {

@@ -4,17 +4,22 @@
 use std::collections::BTreeMap;
 
 use fairwire_proto::{Inspection, Stats};
-use fairwire_wire::{DccpOption, Packet, PacketType, Seq};
+use fairwire_units::Ecn;
+use fairwire_wire::{DccpOption, Packet, PacketType, RawOption, Seq};
 
 use super::Verdict;
-use super::books::{Books, Key};
+use super::books::{Books, Key, Left};
 use super::windows::Judged;
 
 /// RFC 4342, 8.1: the counter grows by four in a round trip; what differs by more is of different ones.
 const ROUND_TRIP: u64 = 4;
 
 /// RFC 5348, 5.1: a packet is lost when three later ones have come; twice that leaves no doubt.
-const LATER: usize = 6;
+const NDUPACK: usize = 3;
+const LATER: usize = 2 * NDUPACK;
+
+/// The feature with which both ends agree on it (RFC 6323, section 3.1).
+const SEND_RTT_ESTIMATE: u8 = 128;
 
 /// `docs/adversarial.md`, finding 2: what one packet makes at most.
 const EVENTS_AT_ONCE: u64 = 112;
@@ -22,15 +27,19 @@ const EVENTS_AT_ONCE: u64 = 112;
 /// What a receiver knows from the counters.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Events {
-    /// Data that came and were not judged yet: by place behind `first`, with their counters.
+    /// Data that came in time and were not judged yet: by place behind `first`, with their counters.
     came: BTreeMap<u64, u64>,
     first: Option<Seq>,
-    /// Newest place and its counter.
+    /// Newest place of data and its counter.
     newest: Option<(u64, u64)>,
+    /// The newest places of all packets, newest first, and of data with a mark.
+    ahead: Vec<u64>,
+    marked: Option<u64>,
     /// Loss events that there are at least, and the counter behind the first loss of the last one.
     least: u64,
     event: Option<u64>,
-    /// Does the sender state round trips (RFC 6323)? They count instead of the counters.
+    /// May the receiver have agreed that the sender states round trips (RFC 6323)? It goes by these instead of
+    /// the counters; until one is stated, by half a second (3.4).
     is_stated: bool,
     /// Events counted before.
     base: u64,
@@ -38,24 +47,54 @@ pub(crate) struct Events {
     in_step: u64,
 }
 
+impl Events {
+    /// A packet came at `place`. Was it too late? What three later packets or a marked one came before was lost
+    /// then (RFC 5348, 5.1), and a receiver need not take that back. So it did not know of this one's counter.
+    fn is_late(&mut self, place: u64, is_marked: bool) -> bool {
+        let third = self.ahead.get(NDUPACK - 1);
+        let is_late = third.is_some_and(|&third| third > place) || self.marked > Some(place);
+        self.ahead.push(place);
+        self.ahead.sort_unstable_by(|a, b| b.cmp(a));
+        self.ahead.truncate(NDUPACK);
+        if is_marked {
+            self.marked = self.marked.max(Some(place));
+        }
+        is_late
+    }
+}
+
 /// A packet came that may count. To be called before it is entered into the books.
-pub(crate) fn came(books: &mut Books, key: Key, packet: &Packet<'_>, (seq, judged): (Seq, Judged)) {
+pub(crate) fn came(
+    books: &mut Books,
+    key: Key,
+    packet: &Packet<'_>,
+    (seq, judged, ecn): (Seq, Judged, Ecn),
+) {
     let Some(conn) = books.conn_mut(key) else {
         return;
     };
-    let is_data = matches!(packet.packet_type(), PacketType::Data | PacketType::DataAck);
-    if !is_data || conn.took(seq).is_some() {
+    if conn.took(seq).is_some() {
         return;
     }
+    let is_data = matches!(packet.packet_type(), PacketType::Data | PacketType::DataAck);
     let events = &mut conn.events;
-    events.in_step += 1;
-    let states = |raw| matches!(DccpOption::decode(raw), Ok(DccpOption::RttEstimate(_)));
     events.is_stated |= packet.options.iter().any(states);
-    let first = *events.first.get_or_insert(seq);
-    if judged == Judged::Invalid || seq.is_before(first) {
+    events.in_step += u64::from(is_data);
+    // What is not newer than all that came before these books began may have been too late as well.
+    if is_data && conn.newest_came.is_none_or(|newest| seq.is_after(newest)) {
+        events.first.get_or_insert(seq);
+    }
+    let Some(first) = events.first.filter(|&first| !seq.is_before(first)) else {
+        return;
+    };
+    if judged == Judged::Invalid {
         return;
     }
     let (place, ccval) = (first.distance(seq), u64::from(packet.ccval));
+    let is_late = events.is_late(place, is_data && ecn == Ecn::Ce);
+    if !is_data {
+        return;
+    }
     let Some((newest, counter)) = events.newest else {
         events.newest = Some((place, 16 + ccval));
         events.came.insert(place, 16 + ccval);
@@ -65,13 +104,33 @@ pub(crate) fn came(books: &mut Books, key: Key, packet: &Packet<'_>, (seq, judge
         let counter = counter + (16 + ccval - counter % 16) % 16;
         events.newest = Some((place, counter));
         events.came.insert(place, counter);
-    } else if events
-        .came
-        .first_key_value()
-        .is_some_and(|(&oldest, _)| place > oldest)
+    } else if !is_late
+        && events
+            .came
+            .first_key_value()
+            .is_some_and(|(&oldest, _)| place > oldest)
     {
         let back = (16 + counter % 16 - ccval) % 16;
         events.came.insert(place, counter.saturating_sub(back));
+    }
+}
+
+/// A packet leaves.
+pub(crate) fn sent(books: &mut Books, key: Key, packet: &Packet<'_>) {
+    if let Some(conn) = books.conn_mut(key) {
+        conn.events.is_stated |= packet.options.iter().any(states);
+    }
+}
+
+/// RFC 6323, 3.2 and 3.3: does this option state a round trip, or agree with a Confirm that they are stated?
+/// From the one that it sends on, the receiver goes by them, whether or not the sender has got it.
+fn states(raw: RawOption<'_>) -> bool {
+    match DccpOption::decode(raw) {
+        Ok(DccpOption::RttEstimate(_)) => true,
+        Ok(DccpOption::ConfirmL { feature, value } | DccpOption::ConfirmR { feature, value }) => {
+            feature == SEND_RTT_ESTIMATE && value.first() == Some(&1)
+        }
+        _ => false,
     }
 }
 
@@ -140,12 +199,14 @@ fn count(books: &mut Books, key: Key) -> u64 {
         if after == before + 1 {
             continue;
         }
-        let hole = peer.out.place(first.add(before + 1))..peer.out.place(first.add(after));
-        let mut lost =
-            peer.out.packets.range(hole).filter(|(_, left)| {
-                matches!(left.packet_type, PacketType::Data | PacketType::DataAck)
-            });
-        if lost.next().is_none() {
+        let begin = peer.out.place(first.add(before + 1));
+        let hole = begin..peer.out.place(first.add(after));
+        let is_data =
+            |left: &Left| matches!(left.packet_type, PacketType::Data | PacketType::DataAck);
+        // What came before these books began, or too late, is in none of them and was not lost.
+        let came = |place: u64| conn.took(first.add(before + 1 + place - begin)).is_some();
+        let mut hole = peer.out.packets.range(hole);
+        if !hole.any(|(&place, left)| is_data(left) && !came(place)) {
             continue;
         }
         if events.event.is_none_or(|event| low > event + ROUND_TRIP) {

@@ -7,7 +7,7 @@ use fairwire_wire::{Packet, PacketType, Seq, SeqNo};
 
 use super::books::{Books, Conn, Departed, Key, Left};
 use super::packet::{Digest, bytes, checksum_holds, is_data, whole};
-use super::{Verdict, acks, cookies, features, options, repeats, types};
+use super::{Verdict, acks, cookies, events, features, options, repeats, types};
 use crate::seen::PacketNo;
 
 /// Numbers that may be passed over in a row: each is drawn by itself, at most one in eight, so seven in a
@@ -82,6 +82,7 @@ pub(crate) fn see(
     cookies::check(books, key, &packet, seq)?;
     features::check(books, key, &packet)?;
     repeats::sent(books, key, packet_type)?;
+    events::sent(books, key, &packet);
     acks::sent(
         books,
         key,
