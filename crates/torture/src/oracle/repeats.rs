@@ -21,14 +21,18 @@ pub(crate) struct Repeats {
     state: Option<&'static str>,
     count: u32,
     at: Instant,
+    /// The round trip when the first of them left, by which the first wait was chosen: the longer one of those
+    /// before and after that step. The others double it, whatever becomes of the round trip.
+    rtt: Duration,
+    is_rtt_known: bool,
 }
 
 impl Repeats {
     /// How long the wait that follows the last packet may be: each is twice the one before at most.
-    fn most(self, rtt: Duration) -> Duration {
-        let first = FIRST.max(rtt * 2);
+    fn most(self) -> Duration {
+        let first = FIRST.max(self.rtt * 2);
         let doubled = first * (1 << self.count.saturating_sub(1).min(20));
-        // A host's clock may lose a tenth, and a round trip may just have been shorter.
+        // A host's clock may lose a tenth.
         doubled.min(LONGEST) * 5 / 4
     }
 }
@@ -56,6 +60,8 @@ pub(crate) fn sent(books: &mut Books, key: Key, packet_type: PacketType) -> Verd
     if conn.repeats.state != Some(state) {
         conn.repeats = Repeats::default();
         conn.repeats.state = Some(state);
+        let last = conn.last.as_ref();
+        conn.repeats.rtt = last.map_or(FIRST, |(.., seen)| seen.rtt);
     }
     in_time(conn, state, now)?;
     conn.repeats.count += 1;
@@ -64,19 +70,23 @@ pub(crate) fn sent(books: &mut Books, key: Key, packet_type: PacketType) -> Verd
 }
 
 /// A step is over.
-pub(crate) fn see(books: &Books, key: Key, seen: &Inspection) -> Verdict {
-    match books.conn(key) {
-        Some(conn) if conn.repeats.state == Some(seen.state) => {
-            in_time(conn, seen.state, books.now)
-        }
-        _ => Ok(()),
+pub(crate) fn see(books: &mut Books, key: Key, seen: &Inspection) -> Verdict {
+    let now = books.now;
+    let Some(conn) = books.conn_mut(key) else {
+        return Ok(());
+    };
+    if conn.repeats.state != Some(seen.state) {
+        return Ok(());
     }
+    if !std::mem::replace(&mut conn.repeats.is_rtt_known, true) {
+        conn.repeats.rtt = conn.repeats.rtt.max(seen.rtt);
+    }
+    in_time(conn, seen.state, now)
 }
 
 fn in_time(conn: &Conn, state: &str, now: Instant) -> Verdict {
-    let rtt = conn.last.as_ref().map_or(FIRST, |(.., seen)| seen.rtt);
     let waited = now.saturating_since(conn.repeats.at);
-    let most = conn.repeats.most(rtt);
+    let most = conn.repeats.most();
     hold!(
         conn.repeats.count == 0 || waited <= most,
         "repeat-in-time",
