@@ -47,7 +47,10 @@ pub(crate) fn see(books: &mut Books, host: usize, call: &Call<'_>) -> Verdict {
             let key = books.key(host, *id);
             if let Some(conn) = key.and_then(|key| books.conn_mut(key)) {
                 // Before and behind these nothing is sent by a window that could begin anew.
-                conn.asked.anew |= matches!(conn.state(), Some("PARTOPEN" | "OPEN"));
+                if matches!(conn.state(), Some("PARTOPEN" | "OPEN")) {
+                    conn.asked.anew = true;
+                    super::pipe::begin_anew(conn);
+                }
             }
         }
         // A wish for another CCID changes nothing until the peer agrees.

@@ -77,12 +77,30 @@ impl Pipe {
         self.newest.iter().filter(|&&acked| acked > place).count()
     }
 
+    /// What happened in a step was judged.
+    fn forget_step(&mut self) {
+        self.acked = 0;
+        self.lost = None;
+        self.marked = None;
+    }
+
     /// A retransmission timeout emptied the pipe, but for what left in this step (RFC 4341, 5).
     fn time_out(&mut self, left_since: u32) {
         while self.flight.len() > left_since as usize {
             self.flight.pop_first();
         }
     }
+}
+
+/// Congestion control begins as on a new connection (RFC 4340, 10.5). What was in flight is nobody's any more, and
+/// reports on what left before are not heard; those on what leaves from now on are, in this step as well.
+pub(crate) fn begin_anew(conn: &mut Conn) {
+    let newest = conn.out.newest;
+    conn.pipe = Pipe {
+        unsure: conn.pipe.unsure,
+        since: newest.map_or(0, |newest| conn.out.place(newest) + 1),
+        ..Pipe::default()
+    };
 }
 
 /// A step is over.
@@ -92,21 +110,18 @@ pub(crate) fn see(books: &mut Books, key: Key, stats: &Stats, seen: &Inspection)
         return Ok(());
     };
     let before = conn.last.as_ref().map(|(_, stats, _)| *stats);
-    let anew = conn.asked.anew
-        || before.is_some_and(|before| {
-            before.send_ccid.is_some() && before.send_ccid != stats.send_ccid
-        });
-    if anew || seen.state == "CLOSED" {
-        // RFC 4340, 10.5: as on a new connection. What was in flight is nobody's any more, and reports on
-        // what left before are not heard.
-        conn.pipe = Pipe {
-            unsure: conn.pipe.unsure || conn.out.data_in_step > 0,
-            since: conn
-                .out
-                .newest
-                .map_or(0, |newest| conn.out.place(newest) + 1),
-            ..Pipe::default()
-        };
+    let changed = before
+        .is_some_and(|before| before.send_ccid.is_some() && before.send_ccid != stats.send_ccid);
+    if changed || seen.state == "CLOSED" {
+        // Where in this step it changed is not seen.
+        let unsure = conn.pipe.unsure || conn.out.data_in_step > 0;
+        begin_anew(conn);
+        conn.pipe.unsure = unsure;
+        return Ok(());
+    }
+    if conn.asked.anew {
+        // What was in flight before the step is no measure for what is now.
+        conn.pipe.forget_step();
         return Ok(());
     }
     if stats.send_ccid != Some(2) {
@@ -136,9 +151,7 @@ pub(crate) fn see(books: &mut Books, key: Key, stats: &Stats, seen: &Inspection)
     if stats.gauges.cuts > cuts || timed_out {
         conn.pipe.cut_at = Some(local);
     }
-    conn.pipe.acked = 0;
-    conn.pipe.lost = None;
-    conn.pipe.marked = None;
+    conn.pipe.forget_step();
     Ok(())
 }
 
