@@ -13,7 +13,7 @@ use std::fmt::{self, Write};
 
 use fairwire_wire::{MAX_HEAD, Packet, Peek};
 
-use crate::allocator::without_allocation;
+use fairwire_held::thread::without_allocation;
 
 /// Runs one input: a DCCP packet, or what claims to be one.
 pub fn run(data: &[u8]) {

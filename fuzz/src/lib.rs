@@ -4,9 +4,8 @@
 //! The same functions run in two ways. `make fuzz` links them with libFuzzer, which searches for
 //! new inputs; `cargo test` replays the inputs under `corpus/`, on any toolchain. Bounds of time
 //! and memory are part of what a target asserts: it counts its steps and what it takes of the heap
-//! ([`allocator`]), so that they hold in both ways and on every machine.
+//! ([`fairwire_held::thread`]), so that they hold in both ways and on every machine.
 
-pub mod allocator;
 mod application;
 pub mod codec;
 mod content;
@@ -20,6 +19,9 @@ mod seeds;
 mod setup;
 mod trace;
 mod watched;
+
+#[global_allocator]
+static ALLOCATOR: fairwire_held::Counting = fairwire_held::Counting;
 
 /// A target: its name, which is that of its folder under `corpus/`, and what runs one input.
 #[derive(Clone, Copy, Debug)]

@@ -10,8 +10,8 @@ mod values;
 use arbitrary::Unstructured;
 use fairwire_wire::{Options, ServiceCode};
 
-use crate::allocator::{measure, without_allocation};
 use crate::codec::contents;
+use fairwire_held::thread::{measure, without_allocation};
 
 /// Runs one input.
 ///

@@ -7,7 +7,7 @@
 use bytes::{Bytes, BytesMut};
 use fairwire_tools::perf::fuzz::{self, Arrived, Receiving};
 
-use crate::allocator::measure;
+use fairwire_held::thread::measure;
 
 /// Bytes of the longest message in a TCP stream.
 const MAX_FRAME: u64 = 1 << 20;

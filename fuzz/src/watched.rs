@@ -17,6 +17,7 @@ mod end;
 use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
+use fairwire_held::thread;
 use fairwire_proto::{
     ConnectError, ConnectionId, Encapsulation, Endpoint, EndpointConfig, Event, Path, Payload,
     within_steps,
@@ -25,7 +26,7 @@ use fairwire_units::{Duration, Ecn, Instant};
 use fairwire_wire::checksum::{PseudoHeader, Sum, coverage};
 use fairwire_wire::{HeadBuf, Packet, Seq};
 
-use crate::{allocator, trace};
+use crate::trace;
 use app::App;
 
 /// Packets without data at most, for each connection and for one stranger, that a call may cause: a
@@ -119,10 +120,10 @@ impl Watched {
     pub(crate) fn new(config: EndpointConfig, secret: u8, now: Instant, app: (bool, bool)) -> Self {
         let max_memory = config.max_memory;
         let answers_per_s = config.max_resets_per_s + 4 * config.max_answers_per_source_per_s;
-        let before = allocator::held();
+        let before = thread::held();
         let endpoint = Endpoint::new(config, [secret; 32]);
         Self {
-            held: allocator::held() - before,
+            held: thread::held() - before,
             endpoint,
             max_memory,
             peak: 0,
@@ -148,10 +149,10 @@ impl Watched {
         assert!(now >= self.now, "time runs on");
         self.now = now;
         let (packets, before) = (self.packets, self.known());
-        let calls = allocator::calls();
+        let calls = thread::calls();
         let value = self.measured(call);
         self.drain(before);
-        let calls = allocator::calls() - calls;
+        let calls = thread::calls() - calls;
         let most = ALLOCATIONS + (self.packets - packets) * ALLOCATIONS_PER_PACKET;
         assert!(calls <= most, "{calls} allocations in one call");
         self.check_memory();
@@ -160,9 +161,9 @@ impl Watched {
 
     /// Calls the endpoint, bounds its steps and counts what it keeps.
     fn measured<T>(&mut self, call: impl FnOnce(&mut Endpoint) -> T) -> T {
-        let before = allocator::held();
+        let before = thread::held();
         let (value, _) = within_steps(STEPS, || call(&mut self.endpoint));
-        self.held += allocator::held() - before;
+        self.held += thread::held() - before;
         value
     }
 

@@ -1,4 +1,4 @@
-//! How many bytes of the heap a process holds, for tests and benchmarks that show a bound.
+//! How many bytes of the heap a process or a thread holds, for tests, benchmarks and fuzz targets that show a bound.
 //!
 //! The binary names the allocator once, then asks:
 //!
@@ -12,8 +12,10 @@
 //! drop(held);
 //! ```
 //!
-//! The count is of the entire process, all threads together. A test that needs exact figures is
-//! therefore a binary of its own with one test in it.
+//! This count is of the entire process, all threads together. A test that needs exact figures is
+//! therefore a binary of its own with one test in it, or counts what its own thread does ([`thread`]).
+
+pub mod thread;
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicIsize, Ordering};
@@ -53,11 +55,15 @@ fn shrink(bytes: usize) {
     HELD.fetch_sub(bytes.cast_signed(), Ordering::Relaxed);
 }
 
+fn signed(size: usize) -> i64 {
+    i64::try_from(size).unwrap_or(i64::MAX)
+}
+
 // SAFETY: every call is passed on to the system's allocator with the arguments it came with, so
 // its guarantees hold for ours; counting touches no memory that is handed out, and allocates none.
 #[expect(
     unsafe_code,
-    reason = "an allocator can be written in no other way, and only tests and benchmarks use it"
+    reason = "an allocator can be written in no other way, and only tests, benchmarks and fuzz targets use it"
 )]
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
@@ -65,12 +71,24 @@ unsafe impl GlobalAlloc for Counting {
         let pointer = unsafe { System.alloc(layout) };
         if !pointer.is_null() {
             grow(layout.size());
+            thread::count(layout.size(), signed(layout.size()));
+        }
+        pointer
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: our caller's promises about the layout are the system's.
+        let pointer = unsafe { System.alloc_zeroed(layout) };
+        if !pointer.is_null() {
+            grow(layout.size());
+            thread::count(layout.size(), signed(layout.size()));
         }
         pointer
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
         shrink(layout.size());
+        thread::count(0, -signed(layout.size()));
         // SAFETY: the pointer came from this allocator, that is from the system, with this layout.
         unsafe { System.dealloc(pointer, layout) }
     }
@@ -81,6 +99,7 @@ unsafe impl GlobalAlloc for Counting {
         if !moved.is_null() {
             grow(size);
             shrink(layout.size());
+            thread::count(size, signed(size) - signed(layout.size()));
         }
         moved
     }

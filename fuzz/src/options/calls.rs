@@ -9,7 +9,7 @@ use fairwire_wire::{
 };
 
 use super::values;
-use crate::allocator::without_allocation;
+use fairwire_held::thread::without_allocation;
 
 /// What one call wrote.
 #[derive(Clone, Copy, Debug)]

@@ -3,7 +3,7 @@
 use fairwire_units::Duration;
 
 use super::{BESIDE, HISTORIES, ROOM, TIME_WAIT, Watched};
-use crate::allocator;
+use fairwire_held::thread;
 
 /// How long it takes at most until nothing is left: keep-alive and idle timeout (45 s), `close` (10
 /// s), a half-open connection (480 s) and TIMEWAIT (240 s, and a generation of 30 s), one after the other.
@@ -73,9 +73,9 @@ impl Watched {
         assert_eq!(stats.memory, 0, "bytes of no connection");
         self.check_memory();
         let Self { endpoint, held, .. } = self;
-        let before = allocator::held();
+        let before = thread::held();
         drop(endpoint);
-        assert_eq!(allocator::held() - before + held, 0, "bytes that stay");
+        assert_eq!(thread::held() - before + held, 0, "bytes that stay");
     }
 
     /// Nothing will ever happen by itself. That is right if only open connections are left whose

@@ -1,0 +1,88 @@
+//! What one thread takes of the heap, exactly: for tests that run beside others, and for fuzz targets.
+
+use std::cell::Cell;
+
+/// What a piece of work took of the heap.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Taken {
+    /// Calls that asked for memory, those that made a block larger or smaller included.
+    pub calls: u64,
+    /// Bytes that were asked for in all.
+    pub bytes: u64,
+    /// The most bytes held at one time, beyond what was held before.
+    pub peak: u64,
+    /// Bytes still held at the end, beyond what was held before.
+    pub kept: u64,
+}
+
+#[derive(Clone, Copy)]
+struct Counters {
+    calls: u64,
+    bytes: u64,
+    held: i64,
+    most: i64,
+}
+
+thread_local! {
+    // Constant and without a destructor, so that reading it allocates nothing.
+    static COUNTERS: Cell<Counters> = const {
+        Cell::new(Counters { calls: 0, bytes: 0, held: 0, most: 0 })
+    };
+}
+
+/// Returns the bytes that this thread has allocated, less those that it has freed.
+pub fn held() -> i64 {
+    COUNTERS.get().held
+}
+
+/// Returns how often this thread has asked for memory.
+pub fn calls() -> u64 {
+    COUNTERS.get().calls
+}
+
+/// Does `work` and says what this thread took of the heap meanwhile.
+pub fn measure<R>(work: impl FnOnce() -> R) -> (R, Taken) {
+    let before = COUNTERS.get();
+    COUNTERS.set(Counters {
+        most: before.held,
+        ..before
+    });
+    let result = work();
+    let after = COUNTERS.get();
+    COUNTERS.set(Counters {
+        most: after.most.max(before.most),
+        ..after
+    });
+    let taken = Taken {
+        calls: after.calls - before.calls,
+        bytes: after.bytes - before.bytes,
+        peak: u64::try_from(after.most - before.held).unwrap_or(0),
+        kept: u64::try_from(after.held - before.held).unwrap_or(0),
+    };
+    (result, taken)
+}
+
+/// Does `work`, which must not touch the heap.
+///
+/// # Panics
+/// If it asks for memory.
+pub fn without_allocation<R>(what: &str, work: impl FnOnce() -> R) -> R {
+    let (result, taken) = measure(work);
+    assert!(taken.calls == 0, "{what} allocates: {taken:?}");
+    result
+}
+
+/// A call asked for so many bytes, and the thread holds more than before, or less.
+pub(crate) fn count(asked: usize, grown: i64) {
+    // A thread that ends has no counters any more; nobody asks for them then.
+    let _ = COUNTERS.try_with(|cell| {
+        let now = cell.get();
+        let held = now.held + grown;
+        cell.set(Counters {
+            calls: now.calls + u64::from(asked > 0),
+            bytes: now.bytes + asked as u64,
+            held,
+            most: now.most.max(held),
+        });
+    });
+}
