@@ -33,8 +33,9 @@ pub(crate) struct Acks {
     told: Vec<Told>,
     /// The newest number of a vector that may be known to have come.
     known: Option<Seq>,
-    /// Packets that came after they were reported missing, and that no vector has named since.
-    late: Vec<Seq>,
+    /// Packets that came after they were reported missing, until a vector that names them may be known to have
+    /// come; and which packet of ours was the first with such a vector.
+    late: Vec<(Seq, Option<u64>)>,
 }
 
 /// A packet came that may count. To be called before it is entered into the books.
@@ -58,6 +59,8 @@ pub(crate) fn came(
                 .map_or(told.ackno, |known| Seq::max(known, told.ackno));
             acks.known = Some(known);
         }
+        acks.late
+            .retain(|&(_, named)| named.is_none_or(|named| named > place));
     }
     let Some((_, stats, seen)) = &conn.last else {
         return;
@@ -76,7 +79,7 @@ pub(crate) fn came(
         .any(|told| !told.low.is_after(seq) && !told.ackno.is_before(seq))
         && acks.known.is_none_or(|known| seq.is_after(known))
     {
-        acks.late.push(seq);
+        acks.late.push((seq, None));
     }
 }
 
@@ -114,9 +117,14 @@ pub(crate) fn sent(
             came && seq.in_window(low, high)
         })
     };
-    acks.late.retain(|&late| !names(late));
-    // RFC 4340, 11.4 and A.3: an acknowledgement of a vector that did not know of it lets nobody forget it.
-    let forgotten = acks.late.iter().find(|late| late.is_before(low));
+    for (late, named) in &mut acks.late {
+        if named.is_none() && names(*late) {
+            *named = Some(place);
+        }
+    }
+    // RFC 4340, A.3: an acknowledgement of a vector that did not know of it lets nobody forget it, until the sender
+    // is known to have one that did; the vectors in between may be lost.
+    let forgotten = acks.late.iter().find(|(late, _)| late.is_before(low));
     hold!(
         !honest || forgotten.is_none() || runs.len() >= LONG,
         "ack-late",
