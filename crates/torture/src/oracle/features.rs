@@ -29,7 +29,9 @@ const OF_CCID: u8 = 128;
 pub(crate) struct Features {
     /// FGSR: the greatest number that came beyond doubt with a Change or a Confirm.
     fgsr: Option<Seq>,
-    /// Values asked for by Changes in order.
+    /// The same, with those of doubt.
+    newest: Option<Seq>,
+    /// What a Confirm may answer now: the value of the newest Change in order, and what came since with doubt.
     asked: BTreeMap<(u8, u8), Vec<Vec<u8>>>,
     /// Changes without a Confirm: since when, and how many came.
     open: BTreeMap<(u8, u8), (Instant, u32)>,
@@ -53,6 +55,7 @@ pub(crate) fn came(books: &mut Books, key: Key, packet: &Packet<'_>, (seq, judge
     let is_open = conn.state() == Some("OPEN") && judged == Judged::Valid && !late;
     let features = &mut conn.features;
     let (mut negotiates, fgsr) = (false, features.fgsr);
+    let counts = is_open && features.newest.is_none_or(|newest| seq.is_after(newest));
     for raw in packet.options {
         let (change, feature, value) = match DccpOption::decode(raw) {
             Ok(DccpOption::ChangeL { feature, value }) => (option_type::CHANGE_L, feature, value),
@@ -69,6 +72,9 @@ pub(crate) fn came(books: &mut Books, key: Key, packet: &Packet<'_>, (seq, judge
             continue;
         }
         let asked = features.asked.entry((change, feature)).or_default();
+        if counts {
+            asked.clear();
+        }
         if !asked.iter().any(|known| known == value) {
             asked.push(value.to_vec());
         }
@@ -76,6 +82,10 @@ pub(crate) fn came(books: &mut Books, key: Key, packet: &Packet<'_>, (seq, judge
             let open = features.open.entry((change, feature));
             open.or_insert((now, 0)).1 += 1;
         }
+    }
+    if negotiates {
+        let newest = features.newest;
+        features.newest = Some(newest.map_or(seq, |newest| Seq::max(newest, seq)));
     }
     if negotiates && judged == Judged::Valid {
         features.fgsr = Some(fgsr.map_or(seq, |fgsr| Seq::max(fgsr, seq)));
@@ -98,14 +108,30 @@ pub(crate) fn check(books: &mut Books, key: Key, packet: &Packet<'_>) -> Verdict
         let Some(asked) = conn.features.asked.get(&(change, feature)) else {
             continue;
         };
-        let fits = value.is_empty() || asked.iter().any(|known| known == value);
+        let answers = |asked: &Vec<u8>| match value {
+            _ if NON_NEGOTIABLE.contains(&feature) => asked == value,
+            [chosen, ours @ ..] => is_chosen(conn.is_server, *chosen, ours, asked),
+            [] => true,
+        };
         hold!(
-            !NON_NEGOTIABLE.contains(&feature) || fits || conn.last.is_none(),
+            value.is_empty() || asked.iter().any(answers) || conn.last.is_none(),
             "feature-old-change",
             "a Confirm gives feature {feature} the value {value:?}, and Changes in order asked for {asked:?}"
         );
     }
     Ok(())
+}
+
+/// RFC 4340, 6.3.1: is `chosen` the first entry of the server's list that the client's has, too? Without a shared one
+/// the value stays as it was.
+fn is_chosen(is_server: bool, chosen: u8, ours: &[u8], theirs: &[u8]) -> bool {
+    let (server, client) = if is_server {
+        (ours, theirs)
+    } else {
+        (theirs, ours)
+    };
+    let shared = server.iter().find(|value| client.contains(value));
+    shared.is_none_or(|shared| *shared == chosen)
 }
 
 /// A step is over. RFC 4340, 6.6.2 and 6.6.6: each Change is answered, also one that changes nothing.
