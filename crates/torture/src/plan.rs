@@ -11,6 +11,7 @@
 mod draw;
 mod draw_faults;
 pub(crate) use draw_faults::HOLD_MS;
+mod draw_rare;
 mod draw_settings;
 pub mod fault;
 mod file;

@@ -4,7 +4,7 @@
 //! oracle may be strict, and the rest meets everything at once.
 
 use super::script::{Act, Entry, Side};
-use super::{ConnectionPlan, HostPlan, Plan, RECOVERY_MS, draw_faults, draw_settings};
+use super::{ConnectionPlan, HostPlan, Plan, RECOVERY_MS, draw_faults, draw_rare, draw_settings};
 use crate::dice::Dice;
 
 /// Which kinds of trouble a run meets.
@@ -63,6 +63,7 @@ impl Plan {
             live(dice, &mut plan, id);
         }
         draw_faults::draw(&mut Dice::new(seed, "faults"), weather, &mut plan);
+        draw_rare::draw(seed, weather, &mut plan);
         recovery(dice, &mut plan);
         plan.script.sort_by_key(|entry| entry.at_ms);
         plan

@@ -92,7 +92,8 @@ fn faults(dice: &mut Dice, plan: &mut Plan, harm: fn(&mut Dice) -> (Harm, u16)) 
     }
 }
 
-fn push(plan: &mut Plan, mut fault: Fault) {
+/// Adds a fault, with a number of its own.
+pub(super) fn push(plan: &mut Plan, mut fault: Fault) {
     fault.id = u32::try_from(plan.faults.len()).unwrap_or(u32::MAX);
     plan.faults.push(fault);
 }
@@ -127,6 +128,11 @@ fn suit(dice: &mut Dice, plan: &mut Plan, harm: &mut Harm) {
 
 fn moment(dice: &mut Dice, plan: &mut Plan, what: fn(&mut Dice, &Plan) -> Happening) {
     let what = what(dice, plan);
+    push_moment(dice, plan, what);
+}
+
+/// Adds what happens once, at some moment.
+pub(super) fn push_moment(dice: &mut Dice, plan: &mut Plan, what: Happening) {
     let at_ms = dice.below(plan.healed_ms - HOLD_MS);
     plan.moments.push(Moment {
         id: u32::try_from(plan.moments.len()).unwrap_or(u32::MAX),

@@ -79,6 +79,12 @@ pub enum Harm {
     Unmark,
     /// A packet of long ago comes with it.
     Replay,
+    /// If it is a Response with an Init Cookie, another one follows, with the next number and another cookie: as
+    /// from a server that answers each Request anew.
+    SecondResponse {
+        /// Within this time.
+        within_ms: u64,
+    },
     /// It comes back to its sender, as from its receiver, who does not get it.
     Echo,
     /// What it acknowledges is changed, and the checksum is made to fit.
@@ -170,6 +176,15 @@ pub enum Happening {
         /// Does the attacker see the packets that pass, and their numbers?
         on_path: bool,
     },
+    /// An attacker who sees the packets that pass sends it data in a row, beyond numbers that nobody used.
+    Row {
+        /// Numbers that are left out.
+        hole: u16,
+        /// How many.
+        count: u8,
+        /// The round trip that they state (RFC 6323), microseconds.
+        stated_us: u16,
+    },
     /// An attacker sends it Requests for this connection's port from forged addresses.
     Flood {
         /// How many.
@@ -200,6 +215,7 @@ impl Harm {
             Self::Bleach => "ecn bleached",
             Self::Unmark => "ecn mark removed",
             Self::Replay => "replay",
+            Self::SecondResponse { .. } => "second response",
             Self::Echo => "echo",
             Self::Lie(lie) => lie.name(),
         }
@@ -257,6 +273,7 @@ impl Happening {
             Self::IcmpLie { .. } => "icmp lie",
             Self::Inject { on_path: true, .. } => "injected on path",
             Self::Inject { on_path: false, .. } => "injected off path",
+            Self::Row { .. } => "data beyond a hole",
             Self::Flood { .. } => "request flood",
         }
     }
@@ -283,6 +300,7 @@ pub fn all_names() -> Vec<&'static str> {
         "ecn bleached",
         "ecn mark removed",
         "replay",
+        "second response",
         "echo",
         "restart",
         "clock step",
@@ -291,6 +309,7 @@ pub fn all_names() -> Vec<&'static str> {
         "icmp lie",
         "injected on path",
         "injected off path",
+        "data beyond a hole",
         "request flood",
     ];
     names.extend(Lie::ALL.iter().map(|lie| lie.name()));

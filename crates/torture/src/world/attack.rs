@@ -1,6 +1,7 @@
 //! Packets that no endpoint sent: what attackers on and off the path make, and false ICMP errors.
 
 use std::net::{IpAddr, SocketAddr};
+use std::ops::RangeInclusive;
 
 use bytes::Bytes;
 use fairwire_proto::{IcmpError, Unreachable};
@@ -10,7 +11,7 @@ use super::surgery::{Layout, number, seal, set_number};
 use crate::dice::Dice;
 use crate::plan::{ConnectionPlan, Plan};
 use crate::seen::Origin;
-use fairwire_wire::option_type::RTT_ESTIMATE;
+use fairwire_wire::option_type::{INIT_COOKIE, RTT_ESTIMATE};
 
 /// Ways in which packets do not get there.
 const WAYS: [Unreachable; 7] = [
@@ -102,6 +103,68 @@ pub(super) fn forge(
         Bytes::new()
     };
     parcel((from, to), head, payload, plan.udp)
+}
+
+/// Is it Data or `DataAck`?
+pub(super) fn is_data(head: &[u8]) -> bool {
+    head.get(8)
+        .is_some_and(|byte| matches!(byte >> 1 & 15, 2 | 4))
+}
+
+/// Data in the place of those that passed with `like`, so far ahead of them, which state a round trip.
+pub(super) fn row(
+    plan: &Plan,
+    addresses: (SocketAddr, SocketAddr),
+    like: &[u8],
+    ahead: RangeInclusive<u64>,
+    stated_us: u16,
+) -> Vec<Parcel> {
+    let Some(layout) = Layout::of(like) else {
+        return Vec::new();
+    };
+    let mut head = like.to_vec();
+    let options = layout.list(like);
+    let stated = options.iter().find(|(ty, _)| *ty == RTT_ESTIMATE);
+    if let Some((_, place)) = stated {
+        set_number(&mut head, place.start + 2..place.end, stated_us.into());
+    } else {
+        let [high, low] = stated_us.to_be_bytes();
+        head.splice(layout.options.end.., [RTT_ESTIMATE, 4, high, low]);
+        head[4] = head[4].saturating_add(1);
+    }
+    let bits = layout.seq.len() * 8;
+    let seq = number(like, layout.seq.clone());
+    let numbered = ahead.map(|ahead| {
+        let mut head = head.clone();
+        let seq = seq.wrapping_add(ahead) & ((1 << bits) - 1);
+        set_number(&mut head, layout.seq.clone(), seq);
+        parcel(addresses, head, Bytes::from_static(&[0; 100]), plan.udp)
+    });
+    numbered.collect()
+}
+
+/// Makes of a Response the next one, with other Init Cookies; false if it has none.
+pub(super) fn other_cookie(parcel: &mut Parcel, udp: bool) -> bool {
+    let Content::Dccp { head, .. } = &mut parcel.content else {
+        return false;
+    };
+    let Some(layout) = Layout::of(head).filter(|_| head[8] >> 1 & 15 == 1) else {
+        return false;
+    };
+    let options = layout.list(head);
+    let cookies: Vec<_> = options
+        .iter()
+        .filter(|(ty, _)| *ty == INIT_COOKIE)
+        .collect();
+    for (_, place) in &cookies {
+        head[place.start + 2..place.end].reverse();
+    }
+    let seq = number(head, layout.seq.clone());
+    set_number(head, layout.seq, seq.wrapping_add(1) & ((1 << 48) - 1));
+    let found = !cookies.is_empty();
+    parcel.origin = Origin::Forged;
+    seal(parcel, udp);
+    found
 }
 
 /// A Request from somebody who does not exist; or two, of which the first asks for the widest Sequence Window

@@ -49,6 +49,8 @@ pub(super) struct Middle {
     old: Vec<(Parcel, Ecn)>,
     /// The latest head that went from a host to a host.
     latest: BTreeMap<(usize, usize), Vec<u8>>,
+    /// The latest one with data.
+    latest_data: BTreeMap<(usize, usize), Vec<u8>>,
     healed: bool,
 }
 
@@ -91,6 +93,7 @@ impl Middle {
             ready: VecDeque::new(),
             old: Vec::new(),
             latest: BTreeMap::new(),
+            latest_data: BTreeMap::new(),
             healed: false,
             plan: Arc::clone(plan),
         }
@@ -112,6 +115,9 @@ impl Middle {
         };
         if let Content::Dccp { head, .. } = &parcel.content {
             self.latest.insert((from, to), head.clone());
+            if attack::is_data(head) {
+                self.latest_data.insert((from, to), head.clone());
+            }
         }
         // Who sees the packet outside sees these addresses.
         let inside = parcel.from;
@@ -264,6 +270,19 @@ impl Middle {
                     parcels.push(attack::forge(&mut dice, &plan, addresses, like));
                 }
             }
+            Happening::Row {
+                hole,
+                count,
+                stated_us,
+            } => {
+                let addresses = (self.outside[peer], to);
+                let like = self.latest_data.get(&(peer, host));
+                let row = like.map(|like| {
+                    let numbers = u64::from(hole) + 1..=u64::from(hole) + u64::from(count);
+                    attack::row(&plan, addresses, like, numbers, stated_us)
+                });
+                parcels.extend(row.into_iter().flatten());
+            }
             Happening::Flood { count, connection } => {
                 let Some(of) = plan.connection(connection) else {
                     return;
@@ -363,6 +382,15 @@ fn happens(at_work: &mut AtWork, hand: &mut InHand, env: &Env<'_>) -> bool {
         Harm::Bleach if hand.ecn != Ecn::NotEct => hand.ecn = Ecn::NotEct,
         Harm::Unmark if hand.ecn == Ecn::Ce => hand.ecn = Ecn::Ect0,
         Harm::Mark | Harm::Bleach | Harm::Unmark => return false,
+        Harm::SecondResponse { within_ms } => {
+            let mut parcel = hand.parcel.clone();
+            if !attack::other_cookie(&mut parcel, env.plan.udp) {
+                return false;
+            }
+            let later = hand.delay + random(dice, within_ms);
+            hand.also
+                .push((parcel, hand.ecn, later.min(ms(crate::plan::HOLD_MS))));
+        }
         Harm::Replay => {
             if env.old.is_empty() {
                 return false;

@@ -1,0 +1,127 @@
+//! Troubles that chance alone brings about too seldom, because several things have to come together.
+//!
+//! Each has a random stream of its own, so that one more changes no plan that it is not drawn for.
+
+use super::Plan;
+use super::draw::Weather;
+use super::draw_faults::{HOLD_MS, push, push_moment};
+use super::fault::{Fault, Happening, Harm};
+use super::script::{Act, Entry, Side};
+use super::settings::{EndpointSetting, Setting};
+use super::{ConnectionPlan, draw_settings};
+use crate::dice::Dice;
+
+/// Adds them to a plan.
+pub(super) fn draw(seed: u64, weather: Weather, plan: &mut Plan) {
+    let everything = weather == Weather::Everything;
+    if weather == Weather::Hostile || everything {
+        rows(&mut Dice::new(seed, "rare/rows"), plan);
+    }
+    if weather == Weather::Rough || everything {
+        second_thoughts(&mut Dice::new(seed, "rare/second thoughts"), plan);
+    }
+    if matches!(weather, Weather::Rough | Weather::Paths) || everything {
+        far_away(&mut Dice::new(seed, "rare/far away"), plan);
+    }
+}
+
+/// Data from somebody on the path, in a row beyond a hole, where the sender of data states its round trips
+/// (RFC 6323).
+fn rows(dice: &mut Dice, plan: &mut Plan) {
+    if !dice.per_mille(250) {
+        return;
+    }
+    for of in &mut plan.connections {
+        let ccid = dice.pick(&[3, 4]);
+        for settings in [&mut of.client_settings, &mut of.server_settings] {
+            settings.push(Setting::SendCcids(vec![ccid]));
+            settings.push(Setting::ReceiveCcids(vec![ccid]));
+            settings.push(Setting::SendRttEstimate);
+        }
+    }
+    for _ in 0..dice.between(1, 3) {
+        let what = Happening::Row {
+            hole: dice.small(0, 800),
+            count: dice.small(3, 12),
+            stated_us: dice.small(1, 2_000),
+        };
+        push_moment(dice, plan, what);
+    }
+}
+
+/// An application that wants one CCID and then another, before the network has brought the first wish.
+fn second_thoughts(dice: &mut Dice, plan: &mut Plan) {
+    if !dice.per_mille(200) {
+        return;
+    }
+    let most = plan.healed_ms - HOLD_MS;
+    let of = dice.pick(&plan.connections);
+    set_both(plan, of.id, |settings| {
+        settings.push(Setting::CcidChangeInterval(0));
+        settings.push(Setting::SendCcids(vec![2, 3, 4]));
+        settings.push(Setting::ReceiveCcids(vec![2, 3, 4]));
+    });
+    let side = dice.pick(&[Side::Client, Side::Server]);
+    let (sending, mut at_ms) = (dice.per_mille(500), dice.between(500, most));
+    for _ in 0..dice.between(2, 12) {
+        plan.script.push(Entry {
+            at_ms,
+            connection: of.id,
+            side,
+            act: Act::ChangeCcid {
+                sending,
+                wanted: draw_settings::ccids(dice),
+            },
+        });
+        at_ms += dice.magnitude(1, 500);
+    }
+    let host = match side {
+        Side::Client => of.client,
+        Side::Server => of.server,
+    };
+    let by_ms = dice.between(20, HOLD_MS);
+    let fault = all_day(plan, host, true, Harm::Reorder { by_ms });
+    push(plan, fault);
+}
+
+/// A path so long that handshakes are repeated before the answer comes, to a server that keeps no state.
+fn far_away(dice: &mut Dice, plan: &mut Plan) {
+    if !dice.per_mille(100) {
+        return;
+    }
+    let ConnectionPlan { client, server, .. } = dice.pick(&plan.connections);
+    plan.hosts[server]
+        .endpoint
+        .push(EndpointSetting::CookiesAlways);
+    for outgoing in [true, false] {
+        let by_ms = dice.between(400, HOLD_MS);
+        let fault = all_day(plan, client, outgoing, Harm::Delay { by_ms });
+        push(plan, fault);
+    }
+    if dice.per_mille(500) {
+        let within_ms = dice.between(1, 1_000);
+        let harm = Harm::SecondResponse { within_ms };
+        let fault = all_day(plan, client, false, harm);
+        push(plan, fault);
+    }
+}
+
+/// All packets of a host's link, until the network heals.
+fn all_day(plan: &Plan, host: usize, outgoing: bool, harm: Harm) -> Fault {
+    Fault {
+        id: 0,
+        from_ms: 0,
+        until_ms: plan.healed_ms - HOLD_MS,
+        host,
+        outgoing,
+        per_mille: 1_000,
+        harm,
+    }
+}
+
+fn set_both(plan: &mut Plan, id: u16, set: impl Fn(&mut Vec<Setting>)) {
+    for of in plan.connections.iter_mut().filter(|of| of.id == id) {
+        set(&mut of.client_settings);
+        set(&mut of.server_settings);
+    }
+}
