@@ -335,6 +335,11 @@ impl Watched {
         self.apps.get(&id).is_some_and(App::is_open)
     }
 
+    /// Has the newest datagram of a connection left?
+    pub(crate) fn has_sent_newest(&self, id: ConnectionId) -> bool {
+        self.apps.get(&id).is_some_and(App::has_sent_newest)
+    }
+
     /// Gives the endpoint a datagram to send; true if it took it.
     pub(crate) fn send(&mut self, now: Instant, id: ConnectionId, payload: Bytes) -> bool {
         // The name must be known before the packet leaves.

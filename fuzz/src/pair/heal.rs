@@ -33,7 +33,10 @@ impl World {
         }
         self.run_until(self.now + AGREED[1], true);
         for (side, id) in asking {
-            if self.ends[side].ids().contains(&id) {
+            // What became too old while it waited for its turn asked nobody.
+            let keeps_alive = self.setups[side].config.keep_alive.is_some();
+            let asked = keeps_alive || self.ends[side].has_sent_newest(id);
+            if asked && self.ends[side].ids().contains(&id) {
                 self.check_agreed(side, id);
             }
         }

@@ -32,6 +32,10 @@ impl App {
         (self.is_accepted || self.is_connected) && !self.is_closed
     }
 
+    pub(super) fn has_sent_newest(&self) -> bool {
+        self.left == self.taken
+    }
+
     /// The endpoint took a datagram and calls it `name`.
     pub(super) fn on_taken(&mut self, name: u64) {
         assert!(!self.is_closed, "nothing is taken after Closed");
