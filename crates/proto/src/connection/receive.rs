@@ -188,7 +188,9 @@ impl Connection {
         let packet_type = packet.packet_type();
         let is_data = matches!(packet_type, PacketType::Data | PacketType::DataAck);
         let count = ndp_count.unwrap_or(0);
-        let novelty = self.received.on_packet(seq, is_data, count);
+        // RFC 4340, 7.7: to an NDP Count Requests and Responses are data, so a gap is counted with them.
+        let counts = packet_type.carries_data();
+        let novelty = self.received.on_packet(seq, counts, count);
         let is_new = novelty == Novelty::New;
         self.stats.duplicates += u64::from(!is_new);
         if let Some(tx) = &mut self.tx

@@ -317,6 +317,45 @@ fn late_datagrams_are_not_counted_as_lost() {
     assert_eq!(missing, 1);
 }
 
+/// RFC 4340, 7.7: a Response counts as a data packet, so one that a later packet overtakes passes for missing
+/// data. When it comes it makes up for that, and one lost datagram is one in all.
+#[test]
+fn a_late_response_is_not_counted_as_lost() {
+    let mut pair = Pair::new();
+    let mut responses = 0;
+    pair.rule(move |wire| {
+        responses += u64::from(wire.packet_type() == PacketType::Response);
+        match responses {
+            // So late that the Request is repeated.
+            1 if wire.packet_type() == PacketType::Response => Some(Fault::Delay(ms(1_200))),
+            2 if wire.packet_type() == PacketType::Response => Some(Fault::Delay(ms(500))),
+            _ => None,
+        }
+    });
+    let client = pair.connect(with_ccid(3), with_ccid(3));
+    pair.run_for(ms(1_300));
+    let server = pair.server.expect("accepted");
+    for _ in 0..5 {
+        // The answers are Acks in a row, with NDP Counts above zero.
+        pair.ends[0].send(pair.now, client, data(100)).unwrap();
+        pair.run_for(ms(20));
+    }
+    let (mut got, mut missing) = (0, 0);
+    for count in 0..8 {
+        if count == 5 {
+            pair.rule(|wire| is_data(wire).then_some(Fault::Lose));
+        }
+        pair.ends[1].send(pair.now, server, data(100)).unwrap();
+        pair.run_for(ms(2_000));
+        pair.rule(|_| None);
+        while let Some(received) = pair.ends[0].recv(client) {
+            got += 1;
+            missing += received.lost_before;
+        }
+    }
+    assert_eq!((got, missing), (7, 1));
+}
+
 /// RFC 4340, 9.2: a datagram shorter than the coverage asked for is covered as a whole, and arrives.
 #[test]
 fn short_datagrams_are_covered() {
