@@ -81,11 +81,19 @@ impl Arrivals {
         Novelty::New
     }
 
-    /// Numbers from `seq` on have not come after all. Of those before it nobody knows any more; each
-    /// counts as a copy.
+    /// The greatest number that the peer has sent is `seq`: what came with greater ones was forged, or
+    /// overtook the packet that says so. Nobody can tell which, so all stays known, and what comes with
+    /// these numbers is a copy (RFC 4340, 7).
+    ///
+    /// If the newest is so far ahead that `seq` would be too old, all begins anew behind `seq`. The peer's
+    /// packets beyond `seq` would have been too old as well, so none of them came. Of the numbers before
+    /// it nobody knows any more; each counts as a copy.
     pub(super) fn recede(&mut self, seq: Seq) {
-        self.newest = Some(seq.prev());
-        self.seen = [u64::MAX; WORDS];
+        let newest = self.newest.unwrap_or(seq);
+        if newest.is_after(seq) && seq.distance(newest) >= REMEMBERED {
+            self.newest = Some(seq.prev());
+            self.seen = [u64::MAX; WORDS];
+        }
     }
 
     /// This many that arrived were dropped all the same.
@@ -166,6 +174,34 @@ mod tests {
             arrivals.note(Seq::new(3), false, 0);
             arrivals.note(Seq::new(6), true, 0);
             assert_eq!(arrivals.take_missing(), then);
+        }
+    }
+
+    /// What came beyond the number that all goes back to is known as before, forged or not; so is what
+    /// is missing before it. From too far ahead all begins anew.
+    #[test]
+    fn what_came_beyond_stays_known() {
+        for base in [5_000, (1 << 48) - 30] {
+            let at = |n| Seq::new(base).add(n);
+            let mut arrivals = Arrivals::default();
+            for n in [1, 2, 5, 60, 6] {
+                arrivals.note(at(n), true, 0);
+            }
+            arrivals.recede(at(3));
+            for n in [60, 6, 5, 2, 1] {
+                assert_eq!(arrivals.note(at(n), true, 0), Novelty::Copy, "{n}");
+            }
+            for n in [3, 4, 7, 59, 61] {
+                assert_eq!(arrivals.note(at(n), true, 0), Novelty::New, "{n}");
+            }
+            assert_eq!(arrivals.take_missing(), 51);
+            let far = 8 + REMEMBERED;
+            arrivals.note(at(far), true, 0);
+            arrivals.recede(at(8));
+            assert_eq!(arrivals.note(at(7), true, 0), Novelty::Copy);
+            for n in [8, 9, far] {
+                assert_eq!(arrivals.note(at(n), true, 0), Novelty::New, "{n}");
+            }
         }
     }
 

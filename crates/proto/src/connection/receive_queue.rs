@@ -76,7 +76,7 @@ impl ReceiveQueue {
         self.arrivals.note(seq, is_data, ndp_count)
     }
 
-    /// The newest numbers were forged: the packet with number `seq` comes next.
+    /// The newest numbers were forged: the greatest that the peer has sent is `seq`.
     pub(super) fn recede(&mut self, seq: Seq) {
         self.arrivals.recede(seq);
     }

@@ -3,7 +3,7 @@
 use fairwire_wire::{Kind, PacketType, Seq};
 
 use super::Wire;
-use super::pair::{Dice, Fault, Pair, ms};
+use super::pair::{Dice, Fault, Pair, data, ms};
 use crate::{Config, ConnectionId};
 
 const SERVER: usize = 1;
@@ -39,6 +39,41 @@ fn finding_14_no_more_than_a_window_is_taken_back() {
         assert_eq!(gsr(&pair, server), before, "{packet_type}");
         assert_eq!(discarded(&pair), old + 1, "{packet_type}: ignored");
     }
+}
+
+/// RFC 4340, 7: numbers tell copies apart, also after GSR was taken back. A genuine packet that overtakes
+/// the Sync, and a forged one, are delivered once: what comes later with their numbers is not.
+#[test]
+fn nothing_is_delivered_twice_after_gsr_was_taken_back() {
+    let mut config = config(false);
+    config.check_feedback = false;
+    let mut pair = Pair::new();
+    let (client, server) = pair.open(config.clone(), config);
+    pair.rule(|wire| match wire.packet_type() {
+        _ if wire.from == SERVER => None,
+        PacketType::Sync => Some(Fault::Delay(ms(35))),
+        _ => Some(Fault::CopyLate(ms(150))),
+    });
+    let (mut sent, mut read, mut fell) = (0, Vec::new(), 0);
+    for count in 0..100 {
+        if count == 20 {
+            let wire = pair.forge(0, 40, |_| Kind::Data, |_| (), data(7));
+            pair.deliver(SERVER, &wire);
+        }
+        let before = gsr(&pair, server);
+        sent += u64::from(pair.ends[0].send(pair.now, client, data(9)).is_ok());
+        pair.run_for(ms(10));
+        fell += u32::from(gsr(&pair, server).is_before(before));
+        read.extend(std::iter::from_fn(|| pair.ends[SERVER].recv(server)).map(|r| r.seq.get()));
+    }
+    pair.run_for(ms(500));
+    read.extend(std::iter::from_fn(|| pair.ends[SERVER].recv(server)).map(|r| r.seq.get()));
+    let count = read.len() as u64;
+    read.sort_unstable();
+    read.dedup();
+    assert_eq!((fell, read.len() as u64), (1, count), "taken back, copies");
+    // The forged datagram came in place of the one with its number.
+    assert_eq!(count, sent);
 }
 
 /// With 24-bit numbers and with 48-bit ones, no copy of a Sync or `SyncAck` of the peer's moves GSR
