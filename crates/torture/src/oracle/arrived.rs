@@ -156,6 +156,7 @@ fn arrival(books: &Books, packet: &Packet<'_>, payload: &[u8], ecn: Ecn) -> Arri
         is_sure: true,
         delivered: false,
         delivered_forged: false,
+        is_forgotten: false,
     }
 }
 
@@ -235,6 +236,7 @@ fn enter(books: &mut Books, key: Key, seq: Seq, arrival: Arrival) {
                 let before = std::mem::replace(known, arrival);
                 known.delivered = before.delivered;
                 known.delivered_forged = before.delivered_forged;
+                known.is_forgotten = before.is_forgotten;
             } else if arrival.counts {
                 known.is_sure |= arrival.is_sure;
                 known.is_data |= arrival.is_data;

@@ -75,6 +75,8 @@ pub(crate) struct Arrival {
     pub(crate) delivered: bool,
     /// Was that a payload of [`Self::forged`]?
     pub(crate) delivered_forged: bool,
+    /// Was its number taken back from so far ahead that nothing of it is remembered?
+    pub(crate) is_forgotten: bool,
 }
 
 impl Arrival {

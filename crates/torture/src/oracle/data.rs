@@ -45,12 +45,11 @@ pub(crate) fn see(
         "{:?} carries no datagram",
         arrival.packet_type
     );
-    // RFC 4340, 7: copies that the network made are told by their numbers.
-    hold!(
-        !arrival.delivered,
-        "data-once",
-        "packet {seq:?} is delivered twice"
-    );
+    // RFC 4340, 7: copies that the network made are told by their numbers. What a stranger put in the place of a
+    // packet that was yet to come may be forgotten, see `see_gsr`.
+    let is_first = !arrival.delivered || (arrival.delivered_forged && arrival.is_forgotten);
+    arrival.is_forgotten &= !arrival.delivered;
+    hold!(is_first, "data-once", "packet {seq:?} is delivered twice");
     arrival.delivered = true;
     let digest = Digest::of(&bytes(&received.payload));
     arrival.delivered_forged = arrival.forged.contains(&digest);
@@ -140,8 +139,9 @@ pub(crate) fn see_counts(books: &Books, key: Key, stats: &Stats, seen: &Inspecti
 }
 
 /// A step is over. A GSR that goes back was forged: the peer has shown that it never sent the numbers
-/// beyond the new one (`sequence::Verdict::Recede`), so its own packets with these are yet to come, and
-/// are new. That excuses what a stranger's packet brought, and nothing that the peer's own brought.
+/// beyond the new one (`sequence::Verdict::Recede`), so its own packets with these are yet to come. Where
+/// the forged one was too far ahead for copies to be recognised behind it, all that came with these numbers is
+/// forgotten. That excuses what a stranger's packet brought, and nothing that the peer's own brought.
 pub(crate) fn see_gsr(books: &mut Books, key: Key, seen: &Inspection) {
     let Some(conn) = books.conn_mut(key) else {
         return;
@@ -149,13 +149,10 @@ pub(crate) fn see_gsr(books: &mut Books, key: Key, seen: &Inspection) {
     let Some((.., last)) = &conn.last else {
         return;
     };
-    if !seen.gsr.is_before(last.gsr) {
+    if !seen.gsr.is_before(last.gsr) || seen.gsr.distance(last.gsr) < REMEMBERED {
         return;
     }
     for (&seq, arrival) in &mut conn.arrivals {
-        let taken_back = Seq::new(seq).in_window(seen.gsr.next(), last.gsr);
-        if taken_back && arrival.delivered_forged {
-            arrival.delivered = false;
-        }
+        arrival.is_forgotten |= Seq::new(seq).in_window(seen.gsr.next(), last.gsr);
     }
 }
