@@ -43,6 +43,8 @@ pub(crate) struct TfrcRx {
     numbers: Numbers,
     history: LossHistory<LossEvents>,
     clock: CounterClock,
+    /// The place of the newest data packet, or of the newest packet before all data.
+    newest_data: u64,
     rate: ReceiveRate,
     rtt_hint: Option<Duration>,
     /// The sender's round-trip time, where its data carry it.
@@ -96,6 +98,7 @@ impl TfrcRx {
             } else {
                 history
             },
+            newest_data: numbers.newest(),
             numbers,
             clock: CounterClock::new(),
             rate: ReceiveRate::new(),
@@ -234,7 +237,13 @@ impl Rx for TfrcRx {
         }
         self.history.grouping_mut().told = self.sender_rtt.map(|sender_rtt| sender_rtt.rtt());
         let counter = match arrival.data {
-            Some(_) => self.clock.on_data(now, arrival.ccval, is_newest),
+            Some(_) => {
+                // RFC 4342, 8.1: data alone carry counters, so that what an acknowledgement has overtaken
+                // may still have the newest one.
+                let is_newest = seq > self.newest_data;
+                self.newest_data = self.newest_data.max(seq);
+                self.clock.on_data(now, arrival.ccval, is_newest)
+            }
             None => self.clock.newest(),
         };
         if let Some(size) = arrival.data {

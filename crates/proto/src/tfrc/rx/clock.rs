@@ -38,7 +38,7 @@ impl CounterClock {
         self.rtt
     }
 
-    /// A data packet arrived with this `CCVal`; `is_newest` says that no later packet came before
+    /// A data packet arrived with this `CCVal`; `is_newest` says that no later data came before
     /// it. Returns its counter.
     pub(super) fn on_data(&mut self, now: Instant, ccval: u8, is_newest: bool) -> u64 {
         let ccval = u64::from(ccval & 15);

@@ -1,3 +1,5 @@
+mod overtaken;
+
 use fairwire_units::{Duration, Ecn, Instant};
 use fairwire_wire::{
     DccpOption, Encoder, HeadBuf, Kind, LossInterval, NO_LOSS, Packet, Ports, Seq,

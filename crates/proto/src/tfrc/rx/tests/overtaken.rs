@@ -1,0 +1,30 @@
+//! Data packets that an acknowledgement from the same sender has overtaken.
+
+use super::{at, data, feedback, half, non_data};
+use crate::half::{AckDue, Rx};
+
+/// RFC 4342, 8.1 and 10.3: data alone carry window counters, so data that an acknowledgement has
+/// overtaken still move the counter on: feedback is due a round trip later.
+#[test]
+fn an_acknowledgement_holds_no_counter_back() {
+    let mut rx = half();
+    rx.on_packet(at(0), data(0, 0));
+    feedback(&mut rx, at(0), 0);
+    rx.on_packet(at(100), non_data(2));
+    rx.on_packet(at(101), data(1, 4));
+    assert_eq!(rx.ack_due(at(101)), AckDue::Now);
+}
+
+/// RFC 4342, 10.2: a loss behind such data is more than a round trip behind the last event.
+#[test]
+fn an_acknowledgement_hides_no_loss_event() {
+    let mut rx = half();
+    for arrival in [data(0, 0), data(2, 0), data(3, 0), data(4, 0)] {
+        rx.on_packet(at(0), arrival);
+    }
+    assert_eq!(rx.loss_events(), 1);
+    for arrival in [non_data(7), data(5, 5), data(8, 5), data(9, 5)] {
+        rx.on_packet(at(130), arrival);
+    }
+    assert_eq!(rx.loss_events(), 2);
+}
