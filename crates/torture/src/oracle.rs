@@ -171,6 +171,7 @@ fn see_state(
     states::see(books, key, inspection)?;
     windows::see(books, key, inspection)?;
     statistics::see(books, key, stats, inspection)?;
+    sent::see_size(books, key, stats)?;
     fates::see(books, key, stats)?;
     timers::see(books, key, stats, inspection)?;
     pipe::see(books, key, stats, inspection)?;

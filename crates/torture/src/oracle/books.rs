@@ -129,8 +129,9 @@ pub(crate) struct Outgoing {
     pub(crate) syncs: [Vec<Instant>; 2],
     /// The data packet with the newest datagram.
     pub(crate) newest_id: Option<DatagramId>,
-    /// Data of this step.
+    /// Data of this step, and the largest packet with it.
     pub(crate) data_in_step: u32,
+    pub(crate) largest_in_step: usize,
 }
 
 impl Outgoing {
@@ -525,5 +526,6 @@ impl Books {
         conn.step_losses.clear();
         conn.asked.anew = false;
         conn.out.data_in_step = 0;
+        conn.out.largest_in_step = 0;
     }
 }

@@ -22,6 +22,9 @@ pub(crate) fn see_event(
     match event {
         Event::Fate { id, fate } => told(books, key, *id, *fate),
         Event::Closed { .. } => books.conn(key).map_or(Ok(()), all_told),
+        Event::PathMtu { max_datagram, .. } => books
+            .conn(key)
+            .map_or(Ok(()), |conn| none_too_large(conn, *max_datagram)),
         _ => Ok(()),
     }
 }
@@ -128,6 +131,24 @@ fn all_told(conn: &Conn) -> Verdict {
         untold.is_none(),
         "fate-told",
         "the connection is over, and nothing was told of {untold:?}"
+    );
+    Ok(())
+}
+
+/// `Event::PathMtu`: what waits and no longer fits has its fate, and holds up nothing behind it.
+fn none_too_large(conn: &Conn, most: usize) -> Verdict {
+    if conn.config.as_ref().is_none_or(|c| !c.report_fates) {
+        return Ok(());
+    }
+    let mut waiting = conn
+        .given
+        .iter()
+        .filter(|(_, given)| given.fate.is_none() && given.left.is_none());
+    let kept = waiting.find(|(_, given)| given.digest.len > most);
+    hold!(
+        kept.is_none(),
+        "fate-too-large",
+        "datagrams of {most} bytes fit, and this one still waits: {kept:?}"
     );
     Ok(())
 }

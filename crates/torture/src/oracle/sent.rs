@@ -279,7 +279,7 @@ fn ecn(conn: &Conn, is_data: bool, ecn: Ecn) -> Verdict {
 }
 
 /// RFC 4340, 14: nothing that must not be fragmented exceeds the MTU of the first hop.
-fn size(conn: &Conn, head: usize, transmit: &Transmit) -> Verdict {
+fn size(conn: &mut Conn, head: usize, transmit: &Transmit) -> Verdict {
     let path = &transmit.path;
     let ip = if path.local.is_ipv4() { 20 } else { 40 };
     let udp = match path.encapsulation {
@@ -292,6 +292,27 @@ fn size(conn: &Conn, head: usize, transmit: &Transmit) -> Verdict {
         most.is_none_or(|most| all <= usize::from(most)),
         "sent-size",
         "{all} bytes on a path of {most:?}"
+    );
+    if transmit.id.is_some() {
+        conn.out.largest_in_step = conn.out.largest_in_step.max(all);
+    }
+    Ok(())
+}
+
+/// A step is over. RFC 4340, 14.2: no data leave in a packet that is larger than the path MTU, also not those that
+/// were accepted before it fell.
+pub(crate) fn see_size(books: &Books, key: Key, stats: &fairwire_proto::Stats) -> Verdict {
+    let Some(conn) = books.conn(key) else {
+        return Ok(());
+    };
+    // It may have changed in this step, before or after the packet left.
+    let before = conn.last.as_ref().map(|(_, stats, _)| stats.path_mtu);
+    let most = before.unwrap_or(u16::MAX).max(stats.path_mtu);
+    let largest = conn.out.largest_in_step;
+    hold!(
+        largest <= usize::from(most),
+        "sent-path-mtu",
+        "{largest} bytes with data left on a path that takes {most}"
     );
     Ok(())
 }
