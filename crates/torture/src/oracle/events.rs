@@ -21,7 +21,7 @@ const LATER: usize = 2 * NDUPACK;
 /// The feature with which both ends agree on it (RFC 6323, section 3.1).
 const SEND_RTT_ESTIMATE: u8 = 128;
 
-/// `docs/adversarial.md`, finding 2: what one packet makes at most.
+/// `docs/security.md`, "What a packet costs": so many loss events are made of the hole before a packet.
 const EVENTS_AT_ONCE: u64 = 112;
 
 /// What a receiver knows from the counters.

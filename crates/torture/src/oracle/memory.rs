@@ -71,14 +71,15 @@ pub(crate) fn see_inside(books: &mut Books, host: usize, inside: &EndpointInspec
             inside.records
         );
     }
-    // `Seen::Gone`, and `EndpointConfig::max_half_open`: an incoming connection of which the application was
-    // never told goes when it ends.
+    // `EndpointConfig::max_connections`: what has a place are half-open connections, and those that the application
+    // began or was told of and has not released.
+    let known = known(books, host);
+    let half_open = said.map_or(0, |stats| stats.half_open);
     hold!(
-        said.is_none_or(|stats| inside.unannounced <= stats.half_open),
+        said.is_none() || inside.records <= half_open + known,
         "memory-unannounced",
-        "{} connections that nobody knows of, and {} half-open ones",
-        inside.unannounced,
-        said.map_or(0, |stats| stats.half_open)
+        "{} records, {half_open} half-open connections, and the application knows of {known}",
+        inside.records
     );
     hold!(
         inside.all_timed,
@@ -86,6 +87,17 @@ pub(crate) fn see_inside(books: &mut Books, host: usize, inside: &EndpointInspec
         "a connection that is not open has no timer"
     );
     Ok(())
+}
+
+/// Connections that the application began or was told of, and has not released.
+fn known(books: &Books, host: usize) -> usize {
+    let life = books.hosts.get(&host).map(|host| host.life);
+    let known = books.conns.values().filter(|conn| {
+        let told = conn.heard.open || conn.heard.closed.is_some();
+        let knows = !conn.is_server || conn.is_invited || told;
+        (conn.key.0, Some(conn.key.1)) == (host, life) && knows && !conn.heard.released
+    });
+    known.count()
 }
 
 /// What one connection counts is what it takes, but for the lag.

@@ -37,6 +37,26 @@ pub(crate) fn see(books: &mut Books, key: Key, stats: &Stats, seen: &Inspection)
         "rate-timer",
         "data left, and no nofeedback timer runs"
     );
+    // RFC 5348, 4.3, step 5, and 4.4: a report sets it anew, and so does its end; nothing else postpones it.
+    let last = conn
+        .last
+        .as_ref()
+        .map(|(_, stats, seen)| (stats.send_ccid, seen.feedback_timer));
+    if let Some((ccid, Some(at))) = last
+        && ccid == stats.send_ccid
+        && rated
+        && conn.step_types.is_empty()
+        && !conn.asked.anew
+        && seen.state == "OPEN"
+        && local < at
+    {
+        hold!(
+            seen.feedback_timer == Some(at),
+            "rate-timer",
+            "the nofeedback timer was to end at {at}, and without a report this became {:?}",
+            seen.feedback_timer
+        );
+    }
     let before_timeouts = before.map_or(0, |before| before.gauges.timeouts);
     let anew = conn.asked.anew || before.is_some_and(|before| before.send_ccid != stats.send_ccid);
     if stats.send_ccid != Some(2) || anew {
