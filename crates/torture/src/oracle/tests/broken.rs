@@ -1,28 +1,47 @@
 //! Each invariant is broken when what was seen is distorted in one way; the runs beside this file show
 //! that it holds when it is not.
 
-use fairwire_proto::{CloseReason, DatagramId, Event, Fate, Inspection, Stats};
+use fairwire_proto::{CloseReason, DatagramId, Event, Fate, Inspection, Received, Stats};
 use fairwire_units::Instant;
 use fairwire_wire::{PacketType, Peek, ResetCode};
 
 use super::{Dice, Distort, Line, Oracle, Seen, Violation, World};
 use crate::seen::Call;
 
+mod bytes;
+mod control;
+mod promises;
+
 /// Seeds that are tried until one shows what is to be distorted.
 const SEEDS: u64 = 40;
 
-/// The first violation that a run with this distortion shows.
-fn first_violation(distort: Distort) -> Option<&'static str> {
+/// A line that loses and marks one packet in so many, and delays them by up to so much more.
+#[derive(Clone, Copy, Debug, Default)]
+struct Weather {
+    loses: u64,
+    marks: u64,
+    jitter_ms: u64,
+}
+
+/// The first violation that a run with this distortion shows; the line loses packets in some runs, where
+/// nothing else is said of it.
+fn first_violation(weather: Option<Weather>, distort: Distort) -> Option<&'static str> {
     (0..SEEDS).find_map(|seed| {
         let mut dice = Dice(seed);
+        let loses = dice.pick(&[0, 20]);
+        let delay_ms = 1 + dice.below(50);
+        let weather = weather.unwrap_or(Weather {
+            loses,
+            ..Weather::default()
+        });
         let line = Line {
-            loses: dice.pick(&[0, 20]),
+            loses: weather.loses,
             copies: 0,
-            marks: 0,
+            marks: weather.marks,
             damages: 0,
             forges: 0,
-            delay_ms: 1 + dice.below(50),
-            jitter_ms: 0,
+            delay_ms,
+            jitter_ms: weather.jitter_ms,
         };
         let mut world = World::new(seed, line);
         world.distort = Some(distort);
@@ -34,7 +53,13 @@ fn first_violation(distort: Distort) -> Option<&'static str> {
 /// Every distortion is found, under its own name.
 #[track_caller]
 fn finds(invariant: &str, distort: Distort) {
-    assert_eq!(first_violation(distort), Some(invariant));
+    assert_eq!(first_violation(None, distort), Some(invariant));
+}
+
+/// The same on such a line.
+#[track_caller]
+fn finds_on(weather: Weather, invariant: &str, distort: Distort) {
+    assert_eq!(first_violation(Some(weather), distort), Some(invariant));
 }
 
 type Judged = Option<Result<(), Violation>>;
@@ -144,53 +169,47 @@ fn data_read_twice() {
     });
 }
 
+/// Shows another datagram.
+fn other_datagram(
+    (oracle, now, host): (&mut Oracle, Instant, usize),
+    seen: &Seen<'_>,
+    change: impl Fn(&mut Received),
+) -> Judged {
+    let Seen::Received {
+        id,
+        payload,
+        ecn,
+        received,
+    } = seen
+    else {
+        return None;
+    };
+    let mut received = (*received).clone();
+    change(&mut received);
+    let seen = Seen::Received {
+        id: *id,
+        payload,
+        ecn: *ecn,
+        received: &received,
+    };
+    Some(oracle.see(now, host, &seen))
+}
+
 #[test]
 fn data_that_never_came() {
-    finds("data-arrived", |oracle, now, host, seen| match seen {
-        Seen::Received {
-            id,
-            payload,
-            ecn,
-            received,
-        } => {
-            let mut received = (*received).clone();
+    finds("data-arrived", |oracle, now, host, seen| {
+        other_datagram((oracle, now, host), seen, |received| {
             received.seq = received.seq.add(1 << 40);
-            let received = &received;
-            let (id, ecn) = (*id, *ecn);
-            let seen = Seen::Received {
-                id,
-                payload,
-                ecn,
-                received,
-            };
-            Some(oracle.see(now, host, &seen))
-        }
-        _ => None,
+        })
     });
 }
 
 #[test]
 fn data_with_other_bytes() {
-    finds("data-same", |oracle, now, host, seen| match seen {
-        Seen::Received {
-            id,
-            payload,
-            ecn,
-            received,
-        } => {
-            let mut received = (*received).clone();
-            received.payload = vec![9; payload.len()].into();
-            let received = &received;
-            let (id, ecn) = (*id, *ecn);
-            let seen = Seen::Received {
-                id,
-                payload,
-                ecn,
-                received,
-            };
-            Some(oracle.see(now, host, &seen))
-        }
-        _ => None,
+    finds("data-same", |oracle, now, host, seen| {
+        other_datagram((oracle, now, host), seen, |received| {
+            received.payload = vec![9; received.payload.len()].into();
+        })
     });
 }
 
