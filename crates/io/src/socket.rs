@@ -37,6 +37,9 @@ pub(crate) use route::Route;
 pub(crate) use set::Sockets;
 use watched::Watched;
 
+/// Receive buffer per message: the largest UDP datagram, and with GRO the largest train.
+const BUFFER: usize = 65_536;
+
 /// Errors taken from a queue in one go: whoever can make the network send them must not keep us from
 /// everything else.
 #[cfg(target_os = "linux")]

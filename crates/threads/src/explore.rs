@@ -27,7 +27,7 @@ const FIRES: usize = 2_000;
 ///
 /// # Panics
 /// If the model fails under one of them.
-pub fn explore(time: bool, model: fn()) {
+pub fn explore(time: bool, model: impl Fn() + Clone + Send + Sync + 'static) {
     let start = move || {
         clock::reset();
         timer::reset();
@@ -65,7 +65,7 @@ pub fn explore(time: bool, model: fn()) {
         u64::from_ne_bytes(drawn)
     });
     let random = RandomScheduler::new_from_seed(seed, schedules);
-    Runner::new(Patient::new(random, time), config.clone()).run(start);
+    Runner::new(Patient::new(random, time), config.clone()).run(start.clone());
     let pct = PctScheduler::new_from_seed(seed, CHANGES, schedules);
     Runner::new(Patient::new(pct, time), config).run(start);
 }

@@ -61,6 +61,25 @@ pub fn host(network: &Network, number: u8) -> Host {
     }
 }
 
+impl Host {
+    /// Listens at [`PORT`].
+    ///
+    /// # Panics
+    /// If somebody does so already.
+    pub fn listen(&self) -> Listener {
+        self.listen_with(ListenOptions::new())
+    }
+
+    /// The same with options.
+    ///
+    /// # Panics
+    /// If somebody listens there already.
+    pub fn listen_with(&self, options: ListenOptions) -> Listener {
+        let listening = self.endpoint.listen_with(PORT, &[SERVICE], options);
+        listening.expect("the port is free")
+    }
+}
+
 impl Watch {
     /// Ends the driver wherever it waits, as a runtime does that shuts down.
     pub fn shut_down(&self) {
@@ -90,22 +109,55 @@ impl Watch {
     }
 }
 
-/// Two hosts and a connection between them: the client's end, and the server's.
-///
-/// # Panics
-/// If they do not connect.
-pub fn connected(client: &Host, server: &Host, config: Config) -> (Connection, Connection) {
-    let options = ListenOptions::new().config(config.clone());
-    let listener: Listener = server
-        .endpoint
-        .listen_with(PORT, &[SERVICE], options)
-        .expect("the port is free");
-    let accepted = spawn(async move { listener.accept().await.expect("the driver runs") });
-    let options = ConnectOptions::new().config(config);
-    let connecting = client
-        .endpoint
-        .connect_with(server.remote, SERVICE, options);
-    let here = block_on(connecting).expect("the server listens");
-    let there = block_on(accepted).expect("not cancelled");
-    (here, there)
+/// A client's host and a server's.
+pub struct Pair {
+    /// Has address 1.
+    pub client: Host,
+    /// Has address 2.
+    pub server: Host,
+}
+
+impl Pair {
+    /// Two hosts on a network of their own.
+    #[expect(
+        clippy::new_without_default,
+        reason = "a model says that it begins two hosts"
+    )]
+    pub fn new() -> Self {
+        Self::on(&Network::new())
+    }
+
+    /// Two hosts on `network`.
+    pub fn on(network: &Network) -> Self {
+        Self {
+            client: host(network, 1),
+            server: host(network, 2),
+        }
+    }
+
+    /// Connects: the client's end, and the server's. Nobody listens afterwards.
+    ///
+    /// # Panics
+    /// If they do not connect.
+    pub fn connect(&self, config: Config) -> (Connection, Connection) {
+        let options = ListenOptions::new().config(config.clone());
+        let listener = self.server.listen_with(options);
+        let accepted = spawn(async move { listener.accept().await.expect("the driver runs") });
+        let (client, server) = (&self.client.endpoint, self.server.remote);
+        let options = ConnectOptions::new().config(config);
+        let here = block_on(client.connect_with(server, SERVICE, options));
+        let there = block_on(accepted).expect("not cancelled");
+        (here.expect("the server listens"), there)
+    }
+
+    /// Drops the handles of both endpoints and waits until both drivers end.
+    ///
+    /// # Panics
+    /// If something is left.
+    pub fn ends(self) {
+        let Self { client, server } = self;
+        drop((client.endpoint, server.endpoint));
+        client.watch.ends();
+        server.watch.ends();
+    }
 }

@@ -41,7 +41,7 @@ pub use fairwire_proto::{
     CloseReason, Config, ConnectError as BeginError, DamagedData, EndpointConfig,
 };
 pub use fairwire_wire::ServiceCode;
-pub use host::{Host, PORT, SERVICE, Watch, connected, host};
+pub use host::{Host, PORT, Pair, SERVICE, Watch, host};
 pub use listener::Listener;
 pub use options::{ConnectOptions, ListenOptions};
 pub use remote::Remote;

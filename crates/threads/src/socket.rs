@@ -13,6 +13,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, PoisonError};
 use std::task::{Poll, Waker};
 
+use quinn_udp::EcnCodepoint;
 use shuttle::sync::{Mutex, MutexGuard};
 use tokio::io::Ready;
 
@@ -22,14 +23,22 @@ use fairwire_units::Ecn;
 use crate::error::BindError;
 
 #[path = "../../io/src/socket"]
-mod shared {
+mod io_socket {
     pub(crate) mod batch;
+    pub(crate) mod inbox;
+
+    // The sources name what stands beside them in crates/io.
+    use super::{BUFFER, Socket, canonical, ecn};
 }
 
-pub(crate) use shared::batch::Batch;
+pub(crate) use io_socket::batch::Batch;
+pub(crate) use io_socket::inbox::{Arrived, Inbox};
 
 /// Datagrams that one call sends at most, so that batches of several are cut too.
 const SEGMENTS: usize = 4;
+
+/// Receive buffer per message: no model sends more in a datagram, and none gets a train of them.
+const BUFFER: usize = 2_048;
 
 /// Datagrams that one call receives at most, so that a queue takes several turns.
 const RECEIVED: usize = 2;
@@ -180,9 +189,18 @@ impl Sockets {
         if queue.datagrams.is_empty() {
             return Err(io::ErrorKind::WouldBlock.into());
         }
-        let count = RECEIVED.min(queue.datagrams.len());
-        inbox.0.extend(queue.datagrams.drain(..count));
-        Ok(())
+        inbox.fill(|buffers, meta| {
+            let count = RECEIVED.min(buffers.len()).min(queue.datagrams.len());
+            for (at, datagram) in queue.datagrams.drain(..count).enumerate() {
+                let bytes = &datagram.bytes;
+                buffers[at][..bytes.len()].copy_from_slice(bytes);
+                meta[at].len = bytes.len();
+                meta[at].stride = bytes.len();
+                meta[at].addr = datagram.remote;
+                meta[at].ecn = EcnCodepoint::from_bits(datagram.ecn.bits());
+            }
+            Ok(count)
+        })
     }
 
     pub(crate) fn unwrap<'a>(&self, arrived: Arrived<'a>) -> Option<Arrived<'a>> {
@@ -190,47 +208,6 @@ impl Sockets {
     }
 
     pub(crate) fn drain_errors(&self, _each: impl FnMut(NetworkError<'_>)) {}
-}
-
-/// Stands where `crates/io` has the buffers of a system call. Only the driver touches it.
-#[derive(Debug)]
-pub(crate) struct Inbox(VecDeque<Datagram>);
-
-/// One datagram.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Arrived<'a> {
-    pub local: SocketAddr,
-    pub remote: SocketAddr,
-    pub ecn: Ecn,
-    pub bytes: &'a [u8],
-}
-
-impl Inbox {
-    pub(crate) fn new() -> Self {
-        Self(VecDeque::new())
-    }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    pub(crate) fn drain(
-        &mut self,
-        bound: SocketAddr,
-        most: usize,
-        mut each: impl FnMut(Arrived<'_>),
-    ) -> usize {
-        let count = most.min(self.0.len());
-        for datagram in self.0.drain(..count) {
-            each(Arrived {
-                local: bound,
-                remote: datagram.remote,
-                ecn: datagram.ecn,
-                bytes: &datagram.bytes,
-            });
-        }
-        count
-    }
 }
 
 /// What an ICMP error said; none is ever sent here.
@@ -275,4 +252,9 @@ impl Claim {
 
 pub(crate) fn canonical(addr: SocketAddr) -> SocketAddr {
     addr
+}
+
+/// The ECN field that arrived.
+fn ecn(mark: Option<EcnCodepoint>) -> Ecn {
+    mark.map_or(Ecn::NotEct, |mark| Ecn::from_bits(mark as u8))
 }

@@ -5,24 +5,9 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Wake, Waker};
 
-use fairwire_threads::{
-    CloseReason, Config, Connection, Host, Network, PORT, SERVICE, TrySendError, connected,
-    explore, host,
-};
+use fairwire_threads::{CloseReason, Config, Connection, Pair, SERVICE, TrySendError, explore};
 use shuttle::future::{JoinHandle, block_on, spawn};
 use shuttle::thread;
-
-fn pair() -> (Host, Host) {
-    let network = Network::new();
-    (host(&network, 1), host(&network, 2))
-}
-
-/// Drops the endpoints' handles and waits until both drivers end.
-fn end(client: Host, server: Host) {
-    drop((client.endpoint, server.endpoint));
-    client.watch.ends();
-    server.watch.ends();
-}
 
 /// What a task that may be cancelled came to.
 fn outcome<T>(task: JoinHandle<T>) -> Option<T> {
@@ -33,8 +18,8 @@ fn outcome<T>(task: JoinHandle<T>) -> Option<T> {
 #[test]
 fn both_ends_talk() {
     explore(false, || {
-        let (client, server) = pair();
-        let (here, there) = connected(&client, &server, Config::default());
+        let pair = Pair::new();
+        let (here, there) = pair.connect(Config::default());
         let echo = spawn(async move {
             let got = there.recv().await.expect("data");
             there.send(got.data).await.expect("open");
@@ -48,7 +33,7 @@ fn both_ends_talk() {
         });
         drop(here);
         block_on(echo).expect("not cancelled");
-        end(client, server);
+        pair.ends();
     });
 }
 
@@ -57,8 +42,8 @@ fn both_ends_talk() {
 #[test]
 fn a_cancelled_reader_takes_nothing() {
     explore(false, || {
-        let (client, server) = pair();
-        let (here, there) = connected(&client, &server, Config::default());
+        let pair = Pair::new();
+        let (here, there) = pair.connect(Config::default());
         let read = |connection: &Connection| {
             let connection = connection.clone();
             spawn(async move { connection.recv().await.is_ok() })
@@ -78,7 +63,7 @@ fn a_cancelled_reader_takes_nothing() {
         assert_eq!(got, 2, "each datagram is read once: {first:?}, {others:?}");
         sender.join().expect("sent");
         drop(there);
-        end(client, server);
+        pair.ends();
     });
 }
 
@@ -86,9 +71,8 @@ fn a_cancelled_reader_takes_nothing() {
 #[test]
 fn a_cancelled_acceptor_takes_nothing() {
     explore(false, || {
-        let (client, server) = pair();
-        let listener = server.endpoint.listen(PORT, &[SERVICE]);
-        let listener = Arc::new(listener.expect("the port is free"));
+        let pair = Pair::new();
+        let listener = Arc::new(pair.server.listen());
         let accept = || {
             let listener = Arc::clone(&listener);
             spawn(async move { listener.accept().await.expect("the driver runs") })
@@ -98,7 +82,8 @@ fn a_cancelled_acceptor_takes_nothing() {
             cancelled.abort();
             outcome(cancelled)
         });
-        let connect = || block_on(client.endpoint.connect(server.remote, SERVICE)).expect("open");
+        let connect =
+            || block_on(pair.client.endpoint.connect(pair.server.remote, SERVICE)).expect("open");
         let mut ends = vec![connect()];
         let first = canceller.join().expect("no panic");
         if first.is_some() {
@@ -107,7 +92,7 @@ fn a_cancelled_acceptor_takes_nothing() {
         ends.extend(first);
         ends.push(block_on(other).expect("not cancelled"));
         drop((ends, listener));
-        end(client, server);
+        pair.ends();
     });
 }
 
@@ -116,10 +101,10 @@ fn a_cancelled_acceptor_takes_nothing() {
 #[test]
 fn a_cancelled_writer_leaves_its_turn() {
     explore(true, || {
-        let (client, server) = pair();
+        let pair = Pair::new();
         let mut config = Config::default();
         config.send_queue.packets = 1;
-        let (here, there) = connected(&client, &server, config);
+        let (here, there) = pair.connect(config);
         let write = |number: u8| {
             let connection = here.clone();
             spawn(async move {
@@ -145,8 +130,33 @@ fn a_cancelled_writer_leaves_its_turn() {
         drop(here);
         let counts = block_on(reader).expect("not cancelled");
         assert_eq!(counts[1..], [2, 2, 2]);
-        end(client, server);
+        pair.ends();
     });
+}
+
+/// A task that sends through a queue of one datagram learns of the end, whoever brings it: this side or the
+/// other one, by a close or an abort.
+#[test]
+fn a_writer_learns_of_the_end() {
+    let ways: [fn(&Connection, &Connection); 3] = [
+        |here, _| _ = block_on(here.close()),
+        |here, _| here.abort(),
+        |_, there| there.abort(),
+    ];
+    for way in ways {
+        explore(true, move || {
+            let pair = Pair::new();
+            let mut config = Config::default();
+            config.send_queue.packets = 1;
+            let (here, there) = pair.connect(config);
+            let sender = here.clone();
+            let writer = spawn(async move { while sender.send(vec![1]).await.is_ok() {} });
+            way(&here, &there);
+            block_on(writer).expect("not cancelled");
+            drop((here, there));
+            pair.ends();
+        });
+    }
 }
 
 /// Two threads queue datagrams without ever waiting: the driver hears of each, and all arrive. No timer
@@ -154,8 +164,8 @@ fn a_cancelled_writer_leaves_its_turn() {
 #[test]
 fn the_driver_hears_of_every_datagram() {
     explore(false, || {
-        let (client, server) = pair();
-        let (here, there) = connected(&client, &server, Config::default());
+        let pair = Pair::new();
+        let (here, there) = pair.connect(Config::default());
         let threads = [1, 2].map(|number: u8| {
             let here = here.clone();
             thread::spawn(move || match here.try_send(vec![number]) {
@@ -172,7 +182,7 @@ fn the_driver_hears_of_every_datagram() {
             thread.join().expect("no panic");
         }
         drop((here, there));
-        end(client, server);
+        pair.ends();
     });
 }
 
@@ -181,10 +191,10 @@ fn the_driver_hears_of_every_datagram() {
 #[test]
 fn watchers_learn_of_fates_and_the_end() {
     explore(true, || {
-        let (client, server) = pair();
+        let pair = Pair::new();
         let mut config = Config::default();
         config.report_fates = true;
-        let (here, there) = connected(&client, &server, config);
+        let (here, there) = pair.connect(config);
         let ends = [(); 2].map(|()| {
             let here = here.clone();
             spawn(async move { here.closed().await })
@@ -211,7 +221,7 @@ fn watchers_learn_of_fates_and_the_end() {
         block_on(mtu).expect("not cancelled");
         block_on(peer).expect("not cancelled");
         drop((outcome(cancelled_end), here));
-        end(client, server);
+        pair.ends();
     });
 }
 
@@ -220,10 +230,10 @@ fn watchers_learn_of_fates_and_the_end() {
 #[test]
 fn who_waits_for_the_last_connection_goes_on() {
     explore(false, || {
-        let (client, server) = pair();
-        let (here, there) = connected(&client, &server, Config::default());
+        let pair = Pair::new();
+        let (here, there) = pair.connect(Config::default());
         let wait = || {
-            let endpoint = client.endpoint.clone();
+            let endpoint = pair.client.endpoint.clone();
             spawn(async move { endpoint.wait_idle().await })
         };
         let (cancelled, other) = (wait(), wait());
@@ -233,7 +243,7 @@ fn who_waits_for_the_last_connection_goes_on() {
         block_on(there.closed());
         drop((outcome(cancelled), there));
         dropper.join().expect("no panic");
-        end(client, server);
+        pair.ends();
     });
 }
 
@@ -252,10 +262,10 @@ impl Wake for Owner {
 #[test]
 fn a_waker_may_own_the_last_handle() {
     explore(false, || {
-        let (client, server) = pair();
-        let (here, there) = connected(&client, &server, Config::default());
-        let (first_peer, first) = connected(&client, &server, Config::default());
-        let (second_peer, second) = connected(&client, &server, Config::default());
+        let pair = Pair::new();
+        let (here, there) = pair.connect(Config::default());
+        let (first_peer, first) = pair.connect(Config::default());
+        let (second_peer, second) = pair.connect(Config::default());
         {
             let mut wait = pin!(there.recv());
             for owned in [first, second] {
@@ -267,6 +277,6 @@ fn a_waker_may_own_the_last_handle() {
         }
         block_on(second_peer.closed());
         drop((here, there, first_peer, second_peer));
-        end(client, server);
+        pair.ends();
     });
 }

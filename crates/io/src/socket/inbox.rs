@@ -13,10 +13,7 @@ use quinn_udp::{BATCH_SIZE, RecvMeta};
 
 use fairwire_units::Ecn;
 
-use super::{Socket, canonical, ecn};
-
-/// Buffer per message: the largest UDP datagram, and with GRO the largest train.
-const BUFFER: usize = 65_536;
+use super::{BUFFER, Socket, canonical, ecn};
 
 /// Receive buffers and what is in them. Memory that no message reached is never touched.
 #[derive(Debug)]
