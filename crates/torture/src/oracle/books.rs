@@ -470,7 +470,13 @@ impl Books {
         for mut one in unclaimed {
             let stranger = one.sender.is_none() || one.sender != peer;
             if stranger && one.no.is_some() {
-                continue; // A late packet of an older connection.
+                // A late packet of an older connection, or that of a host before it was restarted, which began
+                // this one. It speaks for nothing, but it came, and a Sync may ask about it.
+                if let (Some(seq), Some(conn)) = (one.seq.long(), self.conns.get_mut(&key)) {
+                    one.arrival.counts = false;
+                    conn.arrivals.entry(seq.get()).or_insert(one.arrival);
+                }
+                continue;
             }
             if let Some(conn) = self.conns.get_mut(&key) {
                 if one.seq.is_short() && conn.newest_came.is_none() {
