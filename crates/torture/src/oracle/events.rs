@@ -43,7 +43,7 @@ pub(crate) struct Events {
     is_stated: bool,
     /// Events counted before.
     base: u64,
-    /// Data that came in this step.
+    /// Holes that the data of this step may have ended.
     in_step: u64,
 }
 
@@ -79,7 +79,11 @@ pub(crate) fn came(
     let is_data = matches!(packet.packet_type(), PacketType::Data | PacketType::DataAck);
     let events = &mut conn.events;
     events.is_stated |= packet.options.iter().any(states);
-    events.in_step += u64::from(is_data);
+    // RFC 5348, 5.1: a third packet behind a hole ends it, and up to three packets wait. A mark is congestion at once,
+    // so it ends what they wait for, too.
+    if is_data {
+        events.in_step += if ecn == Ecn::Ce { NDUPACK as u64 } else { 1 };
+    }
     // What is not newer than all that came before these books began may have been too late as well.
     if is_data && conn.newest_came.is_none_or(|newest| seq.is_after(newest)) {
         events.first.get_or_insert(seq);
@@ -147,7 +151,7 @@ pub(crate) fn see(books: &mut Books, key: Key, stats: &Stats, seen: &Inspection)
     hold!(
         stats.loss_events_seen.saturating_sub(told) <= most || ccid != stats.receive_ccid,
         "loss-events-at-once",
-        "{told} loss events became {} by {} packets",
+        "{told} loss events became {} by {} holes at most",
         stats.loss_events_seen,
         conn.events.in_step
     );
