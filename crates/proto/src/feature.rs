@@ -33,6 +33,7 @@ use fairwire_wire::{PacketType, ResetCode, Seq};
 
 use crate::config::Config;
 use send::Schedule;
+pub(crate) use slot::KNOWN;
 use slot::{Offer, Slot, State};
 
 /// Which end of the connection we are: the server's preferences come first (RFC 4340, 6.3.1).
@@ -111,7 +112,7 @@ struct Arriving {
 pub(crate) struct Negotiation {
     role: Role,
     /// By [`Location`], then by [`slot::KNOWN`].
-    slots: [[Slot; slot::KNOWN.len()]; 2],
+    slots: [[Slot; KNOWN.len()]; 2],
     /// Unknown features whose Change is to be answered with an empty Confirm, by [`Location`].
     unknown: [send::UnknownFeatures; 2],
     arriving: Option<Arriving>,
@@ -144,7 +145,7 @@ impl Negotiation {
     pub(crate) fn new(role: Role, config: &Config) -> Self {
         let mut this = Self {
             role,
-            slots: Location::BOTH.map(|_| slot::KNOWN.map(Slot::initial)),
+            slots: Location::BOTH.map(|_| KNOWN.map(Slot::initial)),
             unknown: Default::default(),
             arriving: None,
             fgsr: None,

@@ -4,30 +4,15 @@
 //! Left out are:
 //! - the configuration, which is the same in all states of one world and never written to;
 //! - the counters, but for those that something is decided by;
-//! - the bytes of memory when they were last counted: they follow from the rest.
+//! - the bytes of memory when they were last counted: they follow from the rest;
+//! - the last packet as the negotiation keeps it: only whether it moves FGSR matters, which is counted in
+//!   (`Negotiation::between_packets`).
 
 use std::fmt::{self, Write};
 
-use fairwire_wire::feature::Feature;
-
 use super::Connection;
-use crate::feature::{Location, Role};
+use crate::feature::{KNOWN, Location, Role};
 use crate::stats::Stats;
-
-/// All features that are negotiated.
-const FEATURES: [Feature; 11] = [
-    Feature::Ccid,
-    Feature::AllowShortSeqnos,
-    Feature::SequenceWindow,
-    Feature::EcnIncapable,
-    Feature::AckRatio,
-    Feature::SendAckVector,
-    Feature::SendNdpCount,
-    Feature::MinimumChecksumCoverage,
-    Feature::CheckDataChecksum,
-    Feature::SendRttEstimate,
-    Feature::SendLossEventRate,
-];
 
 impl Connection {
     pub(crate) fn is_server(&self) -> bool {
@@ -40,9 +25,9 @@ impl Connection {
     }
 
     /// The values in force: those of our features, and those of the peer's.
-    pub(crate) fn features_in_force(&self) -> [[u64; FEATURES.len()]; 2] {
+    pub(crate) fn features_in_force(&self) -> [[u64; KNOWN.len()]; 2] {
         [Location::Local, Location::Remote]
-            .map(|location| FEATURES.map(|feature| self.negotiation.current(feature, location)))
+            .map(|location| KNOWN.map(|feature| self.negotiation.current(feature, location)))
     }
 
     /// Writes all that decides what the connection will do.
@@ -54,13 +39,14 @@ impl Connection {
             };
         }
         decides!(
-            id, flow, role, state, service, sizes, mtu, sequence, negotiation, agreed, tx, rx,
+            id, flow, role, state, service, sizes, mtu, sequence, agreed, tx, rx,
             queue, received, dropped, reported, timestamps, window, short, syncs, nonces, liveness,
             unreached, due, retry, fired_at, deadline, drain_until, pace_at, ack_floor,
             unsaid_until, ndp_run, handshake_sent, response_limit, older_peer, echoed,
             confirm_from, peer_from, own_since, peer_since, ccids, rtt, cookies, cookie_until,
-            listens, took_handshake_data, is_deceived, begun_by, known, ended; config; counted
+            listens, took_handshake_data, is_deceived, begun_by, known, ended; config; counted; negotiation
         );
+        write!(out, "{:?};", self.negotiation.between_packets())?;
         let Stats {
             packets_sent,
             lost,

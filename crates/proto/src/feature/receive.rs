@@ -186,6 +186,16 @@ impl Negotiation {
         }
     }
 
+    /// This negotiation as the next packet will find it. Two that are alike here act alike: every packet begins
+    /// with [`Self::begin_packet`], which does the same first and then replaces what is known of the last packet,
+    /// and nothing reads that, or FGSR, between packets.
+    #[cfg(test)]
+    pub(crate) fn between_packets(&self) -> Self {
+        let mut this = self.clone();
+        this.commit_fgsr();
+        this
+    }
+
     /// The feature with this number, if it means something to us at that location.
     pub(super) fn known(&self, number: u8, location: Location) -> Option<Feature> {
         let feature = Feature::from_number(number)?;

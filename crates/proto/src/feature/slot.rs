@@ -6,7 +6,7 @@ use fairwire_wire::feature::{Feature, Rule};
 /// RFC 6323, section 3.2.2). CCID 2 needs two of them, so they are there (RFC 4340, section 6.4).
 ///
 /// Any other number, and these where their CCID is not in use, counts as unknown.
-pub(super) const KNOWN: [Feature; 11] = [
+pub(crate) const KNOWN: [Feature; 11] = [
     Feature::Ccid,
     Feature::AllowShortSeqnos,
     Feature::SequenceWindow,
