@@ -11,7 +11,7 @@ use fairwire_wire::{HeadBuf, Kind, PacketType};
 
 use super::dropped::Fit;
 use super::packet::Written;
-use super::{Connection, Context, State, seal};
+use super::{Connection, Context, DEFAULT_RTT, State, seal};
 use crate::half::{AckDue, PeerData};
 use crate::transmit::Transmit;
 
@@ -104,15 +104,15 @@ impl Connection {
         self.transmit_keep_alive(ctx, head)
     }
 
-    /// An Ack has just left that `was` wanted. What it had no room for waits for a round trip, whatever
-    /// arrives meanwhile: the next one might have no room for it either, and the peer would hear the same
-    /// again and again. What has come up since does not wait.
+    /// An Ack has just left that `was` wanted. What it had no room for waits for a round trip, or for the 0.2 s of
+    /// RFC 4340, 11.3, whatever arrives meanwhile: the next one might have no room for it either, and the peer
+    /// would hear the same again and again.
     fn pause_acks(&mut self, now: Instant, was: Wanted) {
         let unsaid = (was.feedback && is_due(self.feedback_due(now), now))
             || (was.negotiation && self.agreed.due.is_some_and(|at| at <= now))
             || (was.echo && self.timestamps.echo(now).is_some())
             || (was.ack_of_ack && self.owes_ack_of_ack(now));
-        self.unsaid_until = unsaid.then(|| now + self.rtt().max(ACK_AGAIN));
+        self.unsaid_until = unsaid.then(|| now + self.rtt().clamp(ACK_AGAIN, DEFAULT_RTT));
         self.ack_floor = self.unsaid_until.or(Some(now + ACK_AGAIN));
     }
 

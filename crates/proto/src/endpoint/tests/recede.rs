@@ -76,6 +76,31 @@ fn nothing_is_delivered_twice_after_gsr_was_taken_back() {
     assert_eq!(count, sent);
 }
 
+/// RFC 4340, 7.5.4: behind a forged number far ahead in the window all that the peer sends is too old to be told
+/// from copies. The peer asks about the acknowledgement of a number that it never sent, and data are delivered again after a
+/// round trip.
+#[test]
+fn a_number_forged_far_ahead_swallows_a_round_trip_of_data_only() {
+    for ahead in [2_000, 20_000, 90_000] {
+        let mut config = config(false);
+        config.sequence_window = 1 << 17;
+        config.check_feedback = false;
+        let mut pair = Pair::new();
+        let (client, server) = pair.open(config.clone(), config);
+        let mut read = 0;
+        for count in 0..100 {
+            if count == 20 {
+                let wire = pair.forge(0, ahead, |_| Kind::Data, |_| (), data(7));
+                pair.deliver(SERVER, &wire);
+            }
+            assert!(pair.ends[0].send(pair.now, client, data(9)).is_ok());
+            pair.run_for(ms(10));
+            read += std::iter::from_fn(|| pair.ends[SERVER].recv(server)).count();
+        }
+        assert!(read > 75, "{read} of 101 with a number {ahead} ahead");
+    }
+}
+
 /// With 24-bit numbers and with 48-bit ones, no copy of a Sync or `SyncAck` of the peer's moves GSR
 /// back, whenever it comes: each names a packet that left before the GSR of now came.
 #[test]
