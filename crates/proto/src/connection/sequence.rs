@@ -43,6 +43,8 @@ pub(crate) struct Sequence {
     gss_at_gsr: Seq,
     /// Did GSR come on a packet with a 24-bit number?
     gsr_was_short: bool,
+    /// What W was when GSR became what it is.
+    window_at_gsr: u64,
     /// Greatest acknowledgement received, Syncs apart.
     pub(crate) gar: Seq,
     /// First number received in OPEN.
@@ -70,6 +72,7 @@ impl Sequence {
             gsr: Seq::ZERO,
             gss_at_gsr: iss.prev(),
             gsr_was_short: false,
+            window_at_gsr: INITIAL_WINDOW,
             gar: iss,
             osr: Seq::ZERO,
             acknowledgeable: Seq::ZERO,
@@ -86,6 +89,7 @@ impl Sequence {
         self.isr = isr;
         self.gsr = isr;
         self.gss_at_gsr = self.gss;
+        self.window_at_gsr = self.remote_window;
         self.acknowledgeable = isr;
     }
 
@@ -94,6 +98,7 @@ impl Sequence {
         self.gsr = seq;
         self.gss_at_gsr = self.gss;
         self.gsr_was_short = false;
+        self.window_at_gsr = self.remote_window;
         self.acknowledgeable = seq;
     }
 
@@ -107,10 +112,11 @@ impl Sequence {
     /// until it is given up. It opens no way in. A copy of an older Sync names a packet that left
     /// before GSR came, and a Sync that is made up has to hit two windows, like any that counts as
     /// valid on an active connection. Only where GSR came on a 24-bit number, which anybody hits within
-    /// 2^24 / W tries (7.5.5), several hits may have added up to more than a window.
+    /// 2^24 / W tries (7.5.5), several hits may have added up to more than a window. The window is the one
+    /// that GSR came in: what forged it may have asked for another.
     fn disproves_gsr(&self, seq: Seq, ack: Seq) -> bool {
         let begun = !self.young_received || !seq.is_before(self.isr);
-        let near = self.gsr_was_short || seq.distance(self.gsr) <= self.remote_window;
+        let near = self.gsr_was_short || seq.distance(self.gsr) <= self.window_at_gsr;
         begun && near && seq.is_before(self.gsr) && ack.is_after(self.gss_at_gsr)
     }
 
@@ -230,6 +236,7 @@ impl Sequence {
             self.gsr = seq;
             self.gss_at_gsr = self.gss;
             self.gsr_was_short = short;
+            self.window_at_gsr = self.remote_window;
         }
         if self.isr.distance(self.gsr) >= YOUNG {
             self.young_received = false;
@@ -351,6 +358,27 @@ mod tests {
             assert_eq!(check(gsr.sub(100)), Verdict::Recede);
             let beyond = [Verdict::Ignore, Verdict::Recede][usize::from(short)];
             assert_eq!(check(gsr.sub(101)), beyond);
+        }
+    }
+
+    /// The window by which it is taken back is that in which the forged number was valid: also if the
+    /// packet that forged it, or one after it, made the window narrower or wider.
+    #[test]
+    fn a_forged_number_is_taken_back_by_the_window_it_came_in() {
+        for later in [100, 9_000] {
+            let mut s = mid_connection(1 << 30, 5_000);
+            s.remote_window = 1_000;
+            let forged = Seq::new(5_750);
+            let data = s.check(PacketType::Data, forged, None, true);
+            assert_eq!(data, Verdict::Valid);
+            s.accept(PacketType::Data, forged, None, false);
+            s.remote_window = later;
+            let after = s.next_sent();
+            let check = |seq| s.check(PacketType::Sync, seq, Some(after), true);
+            assert_eq!(check(Seq::new(5_001)), Verdict::Recede, "{later}");
+            assert_eq!(check(forged.sub(1_000)), Verdict::Recede, "{later}");
+            let beyond = check(forged.sub(1_001));
+            assert_ne!(beyond, Verdict::Recede, "{later}");
         }
     }
 
