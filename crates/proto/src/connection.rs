@@ -3,7 +3,8 @@
 //! - [`sequence`]: which numbers are valid; [`sync`]: asking the peer about those that are not.
 //! - [`receive`]: a packet's way through steps 4 to 16 of RFC 4340, section 8.5; [`options`]: what
 //!   its options do.
-//! - [`handshake`] and [`closing`]: how it begins and ends; [`invite`]: how a server begins it.
+//! - [`handshake`] and [`closing`]: how it begins and ends; [`invite`]: how a server begins it;
+//!   [`unconfirmed`]: whether its client knows.
 //! - [`transmit`]: what leaves next; [`packet`]: how it is written; [`mod@seal`]: its checksum.
 //! - [`queue`] and [`receive_queue`]: what waits on either side; [`arrivals`]: what is missing;
 //!   [`application`]: the calls that fill and empty them.
@@ -53,6 +54,7 @@ mod size;
 mod sync;
 mod timestamp;
 mod transmit;
+mod unconfirmed;
 mod unreachable;
 mod window;
 
@@ -83,6 +85,7 @@ use sequence::Sequence;
 use short::ShortWatch;
 use sync::Syncs;
 use timestamp::Timestamps;
+use unconfirmed::Unconfirmed;
 use unreachable::Unreached;
 use window::WindowWatch;
 
@@ -221,9 +224,8 @@ pub(crate) struct Connection {
     older_peer: Option<Seq>,
     /// In REQUEST: the first of our own Requests that came back.
     echoed: Option<Seq>,
-    /// The first number sent in OPEN by a server: until it is acknowledged, the client may still
-    /// be in PARTOPEN.
-    confirm_from: Option<Seq>,
+    /// Of a server: its client may still be in PARTOPEN.
+    unconfirmed: Option<Unconfirmed>,
     /// The first number of the peer's after the handshake: what feedback is about.
     peer_from: Seq,
     /// Which of our packets feedback may be about, and which of the peer's it is given on.
@@ -294,7 +296,7 @@ impl Connection {
             response_limit: usize::MAX,
             older_peer: None,
             echoed: None,
-            confirm_from: None,
+            unconfirmed: None,
             peer_from: Seq::ZERO,
             own_since: Since::default(),
             peer_since: Since::default(),

@@ -43,7 +43,7 @@ impl Connection {
             queue, received, dropped, reported, timestamps, window, short, syncs, nonces, liveness,
             unreached, due, retry, fired_at, deadline, drain_until, pace_at, ack_floor,
             unsaid_until, ndp_run, handshake_sent, response_limit, older_peer, echoed,
-            confirm_from, peer_from, own_since, peer_since, ccids, rtt, cookies, cookie_until,
+            unconfirmed, peer_from, own_since, peer_since, ccids, rtt, cookies, cookie_until,
             listens, took_handshake_data, is_deceived, begun_by, known, ended; config; counted; negotiation
         );
         write!(out, "{:?};", self.negotiation.between_packets())?;

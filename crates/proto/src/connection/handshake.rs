@@ -7,6 +7,7 @@ use fairwire_wire::{
 
 use super::backoff::Backoff;
 use super::dropped::Fit;
+use super::unconfirmed::Unconfirmed;
 use super::{Connection, Context, Known, Origin, State};
 use crate::endpoint::{Reset, TWO_MSL};
 use crate::event::{CloseReason, Event};
@@ -261,7 +262,7 @@ impl Connection {
                 self.emit(ctx, Event::Readable);
             }
             // The client stays in PARTOPEN until it hears something from OPEN.
-            self.confirm_from = Some(self.next_seq());
+            self.unconfirmed = Some(Unconfirmed::new(self.next_seq()));
             self.due.ack = true;
         }
     }
@@ -275,9 +276,9 @@ impl Connection {
             self.handshake_sent = None;
             self.measured(now, now.saturating_since(sent));
         }
-        if let Some(from) = self.confirm_from {
-            if !ack.is_before(from) {
-                self.confirm_from = None;
+        if let Some(unconfirmed) = &self.unconfirmed {
+            if unconfirmed.is_over(ack) {
+                self.unconfirmed = None;
             } else if packet_type == PacketType::Ack && self.state == State::Open {
                 self.due.ack = true;
             }

@@ -193,8 +193,9 @@ impl Connection {
         }
         if packet_type == PacketType::Sync {
             self.stats.syncs_sent += 1;
-            // RFC 4340, 8.1.5: a Sync does not end PARTOPEN, so who acknowledges it may still be there.
-            self.confirm_from = self.confirm_from.map(|_| seq.next());
+            if let Some(unconfirmed) = &mut self.unconfirmed {
+                unconfirmed.on_sync(seq);
+            }
         }
         // RFC 4340, 7.7: Request and Response count as data packets.
         self.ndp_run = if packet_type.carries_data() {

@@ -3,7 +3,7 @@
 use fairwire_units::{Duration, Ecn};
 use fairwire_wire::{Encoder, HeadBuf, Kind, PacketType, Ports, ResetCode, Seq};
 
-use super::pair::{Fault, PORT, Pair, SERVICE, ms};
+use super::pair::{Fault, PORT, Pair, SERVICE, data, ms};
 use crate::connection::seal;
 use crate::{CloseReason, Config, Encapsulation, Event, InitCookies, Meta, Path, Payload};
 
@@ -88,6 +88,44 @@ fn flood(policy: InitCookies, delay: Duration) -> (Pair, Outcome) {
         half_open,
     };
     (pair, outcome)
+}
+
+/// RFC 4340, 8.1.5: a server answers Acks until its client is known to have left PARTOPEN. Syncs that
+/// strangers provoke in each round trip do not keep it at that.
+#[test]
+fn syncs_do_not_keep_a_server_answering_acks() {
+    let acks = |attacked: bool| {
+        let mut pair = Pair::along(Encapsulation::Native, ms(150));
+        let client = pair.connect(Config::default(), Config::default());
+        let mut syncs = 0;
+        for _ in 0..100 {
+            if attacked && let Some(server) = pair.server {
+                // Far from all windows, and acknowledging nothing.
+                let wire = pair.forge(0, 1 << 40, |_| Kind::Data, |_| {}, Payload::EMPTY);
+                pair.deliver(1, &wire);
+                syncs = pair.ends[1].stats(server).expect("open").syncs_sent;
+            }
+            if let Some(server) = pair.server
+                && pair.ends[1].can_send(server, 100)
+            {
+                let sent = pair.ends[1].send(pair.now, server, data(100));
+                assert!(sent.is_ok(), "{sent:?}");
+            }
+            pair.run_for(ms(125));
+        }
+        assert!(pair.ends[0].stats(client).is_some());
+        assert_eq!(syncs > 50, attacked, "{syncs} Syncs");
+        let types = pair.types(1);
+        types
+            .iter()
+            .filter(|&&kind| kind == PacketType::Ack)
+            .count()
+    };
+    let (quiet, attacked) = (acks(false), acks(true));
+    assert!(
+        attacked <= quiet + 4,
+        "{attacked} Acks, {quiet} undisturbed"
+    );
 }
 
 /// Adversarial 16; RFC 4340, 8.1.4: under 100,000 forged Requests a second, with Init Cookies, by
