@@ -91,6 +91,7 @@ impl Connection {
         self.sequence.recede(seq);
         self.received.recede(seq);
         self.dropped.recede();
+        self.negotiation.recede(seq.prev());
         if self.rx.is_some()
             && let Some(row) = self.agreed.receive
         {

@@ -178,6 +178,16 @@ impl Negotiation {
         true
     }
 
+    /// GSR was forged: what the peer itself has sent, and was handled, has numbers up to `seq`.
+    pub(crate) fn recede(&mut self, seq: Seq) {
+        self.commit_fgsr();
+        // RFC 4340, 6.6.4: what comes from now on counts, and no copy of what came before does. How far
+        // that went is not known if FGSR was forged too; no farther than this.
+        if self.fgsr.is_some_and(|fgsr| fgsr.is_after(seq)) {
+            self.fgsr = Some(seq);
+        }
+    }
+
     fn commit_fgsr(&mut self) {
         if let Some(arriving) = self.arriving.take()
             && arriving.negotiates

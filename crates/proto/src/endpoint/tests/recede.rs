@@ -1,10 +1,10 @@
 //! Taking GSR back: what it is for, and that nobody else can bring it about.
 
-use fairwire_wire::{Kind, PacketType, Seq};
+use fairwire_wire::{DccpOption, Encoder, Kind, PacketType, Seq};
 
 use super::Wire;
 use super::pair::{Dice, Fault, Pair, data, ms};
-use crate::{Config, ConnectionId};
+use crate::{Config, ConnectionId, Payload};
 
 const SERVER: usize = 1;
 
@@ -74,6 +74,41 @@ fn nothing_is_delivered_twice_after_gsr_was_taken_back() {
     assert_eq!((fell, read.len() as u64), (1, count), "taken back, copies");
     // The forged datagram came in place of the one with its number.
     assert_eq!(count, sent);
+}
+
+/// RFC 4340, 6.6.4: a Change that was handled before counts no more when it is copied, also after GSR
+/// was taken back from a forged packet that negotiated; and what the peer asks for next counts.
+#[test]
+fn old_changes_stay_old_after_gsr_was_taken_back() {
+    let mut pair = Pair::new();
+    let (client, server) = pair.open(config(false), config(false));
+    let asks = |pair: &Pair, ahead, ratio| {
+        let (feature, value) = (5, &[0, ratio][..]);
+        let change = |encoder: &mut Encoder<'_>| {
+            let change = DccpOption::ChangeL { feature, value };
+            encoder.option(&change).expect("room");
+        };
+        pair.forge(0, ahead, |ack| Kind::Ack { ack }, change, Payload::EMPTY)
+    };
+    let ratio =
+        |pair: &Pair| pair.ends[SERVER].connections[server.slot()].features_in_force()[1][4];
+    // Two of the client's own, and one of a stranger's.
+    let (old, new, forged) = (asks(&pair, 1, 3), asks(&pair, 2, 4), asks(&pair, 40, 5));
+    pair.ends[0].connections[client.slot()].skip(2);
+    for (wire, expected) in [(&old, 3), (&new, 4), (&old, 4), (&forged, 5)] {
+        pair.deliver(SERVER, wire);
+        assert_eq!(ratio(&pair), expected);
+    }
+    let before = gsr(&pair, server);
+    pair.run_for(ms(500));
+    assert!(gsr(&pair, server).is_before(before), "taken back");
+    for copy in [&old, &new] {
+        pair.deliver(SERVER, copy);
+        assert_eq!(ratio(&pair), 5, "a copy");
+    }
+    let next = asks(&pair, 1, 6);
+    pair.deliver(SERVER, &next);
+    assert_eq!(ratio(&pair), 6, "the next Change");
 }
 
 /// RFC 4340, 7.5.4: behind a forged number far ahead in the window all that the peer sends is too old to be told
