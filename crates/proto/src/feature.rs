@@ -16,9 +16,10 @@
 //! # Map
 //! - [`slot`]: one feature at one location, its state and what we would accept.
 //! - [`wishes`]: what a [`Config`] asks for, and what follows from the CCIDs agreed on.
-//! - [`receive`]: Changes and Confirms that arrive.
+//! - [`receive`]: Changes and Confirms that arrive; [`earlier`]: what late ones may answer.
 //! - [`send`]: Changes and Confirms to write, retransmission and back-off.
 
+mod earlier;
 mod receive;
 mod send;
 mod slot;
@@ -32,6 +33,7 @@ use fairwire_wire::feature::{Feature, Rule};
 use fairwire_wire::{PacketType, ResetCode, Seq};
 
 use crate::config::Config;
+use earlier::EarlierValues;
 use send::Schedule;
 pub(crate) use slot::KNOWN;
 use slot::{Offer, Slot, State};
@@ -122,6 +124,8 @@ pub(crate) struct Negotiation {
     /// decides about its Confirms, lies [`Slot::lag`] before it: with one for all, two ends that keep asking
     /// for more as they hear each other would ignore each other's Confirms for ever.
     fgss: Option<Seq>,
+    /// Of our non-negotiable features, the Sequence Window and the Ack Ratio.
+    earlier: [Option<EarlierValues>; 2],
     schedule: Schedule,
     /// Must marks be readable here before data is taken (RFC 4340, 12.1)?
     ecn: bool,
@@ -150,6 +154,7 @@ impl Negotiation {
             arriving: None,
             fgsr: None,
             fgss: None,
+            earlier: [None; 2],
             schedule: Schedule::default(),
             ecn: config.ecn,
             rtt_estimates: config.send_rtt_estimate,
@@ -246,6 +251,7 @@ impl Negotiation {
         if impossible {
             return false;
         }
+        self.note_earlier(feature, value);
         let Some(slot) = self.slot_mut(feature, location) else {
             return false;
         };
@@ -260,6 +266,22 @@ impl Negotiation {
         };
         slot.want(offer, value);
         true
+    }
+
+    /// A non-negotiable feature of ours is to have this value: the one that our Changes have named till
+    /// now becomes an earlier one.
+    fn note_earlier(&mut self, feature: Feature, value: u64) {
+        let slot = self.slot(feature, Location::Local);
+        let (Some(index), Some(slot)) = (earlier::index(feature), slot) else {
+            return;
+        };
+        if let Some(named) = slot.named().filter(|&named| named != value) {
+            let asks = matches!(slot.state, State::Changing | State::Unstable);
+            // RFC 4340, 6.6.4: a peer that has answered it takes in no older Change any more.
+            let unanswered = self.earlier[index].filter(|_| asks);
+            let all = unanswered.map_or(EarlierValues::new(named), |these| these.and(named));
+            self.earlier[index] = Some(all);
+        }
     }
 
     /// Asks, once, for this one value of a server-priority feature: whoever knows the feature then

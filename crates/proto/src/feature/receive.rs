@@ -4,8 +4,8 @@ use fairwire_units::plant::{Plant, planted};
 use fairwire_wire::feature::{Confirmed, Feature, Rule, is_at_receiver, is_ccid_specific};
 use fairwire_wire::{DccpOption, PacketType, ResetCode, Seq};
 
-use super::slot::{List, Offer, OfferedBefore, State};
-use super::{Arriving, Fatal, Handled, Location, Negotiation, Role};
+use super::slot::{List, Offer, State};
+use super::{Arriving, Fatal, Handled, Location, Negotiation, Role, earlier};
 
 /// The largest Sequence Window (RFC 4340, section 7.5.2): how far FGSR and FGSS may lag behind.
 const W_MAX: u64 = (1 << 46) - 1;
@@ -353,6 +353,7 @@ impl Negotiation {
             return Err(incoming.option_error());
         }
         let role = self.role;
+        let earlier = earlier::index(feature).and_then(|index| self.earlier[index]);
         // RFC 4340, 6.6.8: what belongs to no negotiation under way is ignored, even if invalid.
         let Some(slot) = self
             .slot_mut(feature, location)
@@ -394,17 +395,14 @@ impl Negotiation {
             Offer::Value(ours) => value == *ours,
             Offer::List(list) => fits(list),
         };
-        let answers_earlier = || match (&slot.offer, &slot.offered_before) {
-            (_, OfferedBefore::List(list)) => fits(list),
-            // The Change that led to the value in force may have been sent twice, and its second copy
-            // is confirmed too.
-            (Offer::Value(_), _) if value == slot.value => true,
-            (_, OfferedBefore::Values { least, greatest }) => (*least..=*greatest).contains(&value),
-            (_, OfferedBefore::Nothing) => false,
+        let answers_earlier = || match &slot.offer {
+            Offer::Value(_) => earlier.is_some_and(|values| values.contains(value)),
+            Offer::List(_) => slot.offered_before.as_ref().is_some_and(fits),
         };
         if !right && answers_earlier() {
             // It answers an earlier Change: that the peer has heard a later packet does not mean
-            // that it has heard the later Change.
+            // that it has heard the later Change. It may also be the second copy of one that was
+            // agreed on.
             return Ok(Handled::Ignored);
         }
         if !right {

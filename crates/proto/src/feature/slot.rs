@@ -96,18 +96,6 @@ pub(super) enum Offer {
     Value(u64),
 }
 
-/// What our Changes named before the offer of now: a Confirm of it may still come.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum OfferedBefore {
-    /// Nothing else.
-    Nothing,
-    /// Server-priority: this list, the last one.
-    List(List),
-    /// Non-negotiable: values from the least to the greatest, since the last that was agreed on. How many
-    /// Changes are lost in a row has no bound, so single ones cannot all be remembered.
-    Values { least: u64, greatest: u64 },
-}
-
 /// The states of RFC 4340, section 6.6.2.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum State {
@@ -153,7 +141,9 @@ pub(super) struct Slot {
     offered: bool,
     /// How many sequence numbers before FGSS this feature's newest Change left; see [`super::Negotiation`].
     pub(super) lag: u32,
-    pub(super) offered_before: OfferedBefore,
+    /// The list that our Changes named before the offer of now: a Confirm of it may still come. (Of
+    /// server-priority features; of the others see [`super::earlier`].)
+    pub(super) offered_before: Option<List>,
     /// Does our Change carry Mandatory?
     pub(super) mandatory: bool,
     /// Did the peer answer our Change with something else than our first choice? Then we do not ask again.
@@ -189,28 +179,6 @@ impl Offer {
     }
 }
 
-impl OfferedBefore {
-    /// The same after Changes with `offer`, which are still to be answered or not.
-    fn and(self, offer: Offer, asks: bool) -> Self {
-        let value = match offer {
-            Offer::List(list) => return Self::List(list),
-            Offer::Value(value) => value,
-        };
-        match self {
-            // A value that was agreed on is the one in force.
-            _ if !asks => Self::Nothing,
-            Self::Values { least, greatest } => Self::Values {
-                least: least.min(value),
-                greatest: greatest.max(value),
-            },
-            _ => Self::Values {
-                least: value,
-                greatest: value,
-            },
-        }
-    }
-}
-
 impl Slot {
     /// A feature at its initial value, which we want to keep.
     pub(super) fn initial(feature: Feature) -> Self {
@@ -230,7 +198,7 @@ impl Slot {
             offer,
             offered: false,
             lag: 0,
-            offered_before: OfferedBefore::Nothing,
+            offered_before: None,
             mandatory: false,
             refused: false,
             pinned: false,
@@ -245,14 +213,23 @@ impl Slot {
         self.lag = 0;
     }
 
+    /// The value of a non-negotiable feature that a Change with this offer has named.
+    pub(super) fn named(&self) -> Option<u64> {
+        match self.offer {
+            Offer::Value(value) if self.offered => Some(value),
+            _ => None,
+        }
+    }
+
     /// Makes `offer` what we would have, without asking for it.
     pub(super) fn set_offer(&mut self, offer: Offer) {
         if self.offer == offer {
             return;
         }
-        let asks = matches!(self.state, State::Changing | State::Unstable);
-        if std::mem::take(&mut self.offered) {
-            self.offered_before = self.offered_before.and(self.offer, asks);
+        if std::mem::take(&mut self.offered)
+            && let Offer::List(list) = self.offer
+        {
+            self.offered_before = Some(list);
         }
         self.offer = offer;
     }

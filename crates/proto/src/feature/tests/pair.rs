@@ -401,6 +401,50 @@ fn values_never_offered_are_wrong_choices() {
     }
 }
 
+/// RFC 4340, 6.6.8: the value in force, where no Change of ours ever named it, is a wrong choice too: to
+/// ignore it would be to ask for ever.
+#[test]
+fn a_value_in_force_that_was_never_offered_is_a_wrong_choice() {
+    let mut client = End::new(Role::Client, &Config::default());
+    client.send(at(0), PacketType::Request);
+    let (ackno, initial) = (Some(client.gss), [35, 9, 3, 0, 0, 0, 0, 0, 100]);
+    let confirms = Options::new(&initial);
+    let answered = client.receive_options(PacketType::Response, Seq::new(7_000), ackno, confirms);
+    assert_eq!(answered.unwrap_err().code, ResetCode::OptionError);
+}
+
+/// RFC 4340, 6.6.4 and 6.6.8: of the last four values offered, each may be confirmed late, and none
+/// between them; of those before, and of the one agreed on last, the same with a range in place of the
+/// single values, for nobody knows how many Changes are lost in a row.
+#[test]
+fn the_last_values_offered_are_known_one_by_one() {
+    let feature = Feature::SequenceWindow;
+    let asked = [2_000, 6_000, 4_000, 9_000, 7_000, 20_000];
+    let after = |value| {
+        let (mut client, _) = open_pair();
+        for ours in asked {
+            let negotiation = &mut client.negotiation;
+            assert!(negotiation.request_change(feature, Location::Local, ours));
+            client.send(at(1_000), PacketType::Ack);
+        }
+        let mut bytes = vec![35, 9, 3];
+        bytes.extend(feature.encode_value(value).as_slice());
+        client.receive_bytes(&bytes)
+    };
+    for late in [1_024, 2_000, 6_000, 4_000, 9_000, 7_000] {
+        assert_eq!(after(late), Ok(vec![Handled::Ignored]), "{late}");
+    }
+    for wrong in [100, 1_023, 2_001, 5_000, 8_000, 8_999, 10_000, 20_001] {
+        let fatal = after(wrong).unwrap_err();
+        assert_eq!(fatal.code, ResetCode::OptionError, "{wrong}");
+    }
+    let agreed = after(20_000).unwrap();
+    assert!(matches!(
+        agreed[..],
+        [Handled::Agreed { value: 20_000, .. }]
+    ));
+}
+
 /// RFC 4340, 6.6.6: Changes that cross are each other's answers. Both stay open for the Confirm that
 /// a crossing brings anyway, and neither is sent twice.
 #[test]
