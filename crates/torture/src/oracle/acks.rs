@@ -140,8 +140,15 @@ pub(crate) fn see(books: &mut Books, key: Key, stats: &Stats, seen: &Inspection)
         return Ok(());
     };
     let ccid = conn.last.as_ref().map(|(_, stats, _)| stats.receive_ccid);
-    if seen.state != "OPEN" || stats.receive_ccid != Some(2) || ccid != Some(Some(2)) {
+    if !matches!(seen.state, "PARTOPEN" | "OPEN") || stats.receive_ccid != Some(2) {
         conn.acks = Acks::default();
+        return Ok(());
+    }
+    if seen.state != "OPEN" || ccid != Some(Some(2)) {
+        // Nothing waits yet. But the vectors that left, and those of the half's first step among them, are
+        // acknowledged later, and what they report missing is forgotten then (RFC 4340, 11.4.2).
+        conn.acks.waits = None;
+        conn.acks.late.clear();
         return Ok(());
     }
     if let Some((seq, since)) = conn.acks.waits {
