@@ -8,7 +8,7 @@ use fairwire_units::Ecn;
 use fairwire_wire::{DccpOption, Packet, PacketType, RawOption, Seq};
 
 use super::Verdict;
-use super::books::{Books, Key, Left};
+use super::books::{Arrival, Books, Key, Left};
 use super::windows::Judged;
 
 /// RFC 4342, 8.1: the counter grows by four in a round trip; what differs by more is of different ones.
@@ -77,6 +77,7 @@ pub(crate) fn came(
         return;
     }
     let is_data = matches!(packet.packet_type(), PacketType::Data | PacketType::DataAck);
+    let begins = is_data && conn.events.newest.is_none() && !conn.arrivals.values().any(is_counted);
     let events = &mut conn.events;
     events.is_stated |= packet.options.iter().any(states);
     // RFC 5348, 5.1: a third packet behind a hole ends it, and up to three packets wait. A mark is congestion at once,
@@ -100,6 +101,11 @@ pub(crate) fn came(
         return;
     }
     let Some((newest, counter)) = events.newest else {
+        if events.base > 0 {
+            // RFC 4342, 10.2: the last event before these books goes on for a round trip. Its counter was at most
+            // that of the first packet in them; and 0, with which counters begin (8.1), where no data came earlier.
+            events.event = Some(16 + if begins { 0 } else { ccval });
+        }
         events.newest = Some((place, 16 + ccval));
         events.came.insert(place, 16 + ccval);
         return;
@@ -117,6 +123,11 @@ pub(crate) fn came(
         let back = (16 + counter % 16 - ccval) % 16;
         events.came.insert(place, counter.saturating_sub(back));
     }
+}
+
+/// Is it data that may have come with a counter?
+fn is_counted(arrival: &Arrival) -> bool {
+    arrival.counts && matches!(arrival.packet_type, PacketType::Data | PacketType::DataAck)
 }
 
 /// A packet leaves.
