@@ -53,6 +53,10 @@ pub(crate) fn came(books: &mut Books, key: Key, packet: &Packet<'_>, (seq, judge
         PacketType::Request | PacketType::Response
     );
     let is_open = conn.state() == Some("OPEN") && judged == Judged::Valid && !late;
+    // What shows that GSR was forged takes it back, and FGSR with it, before its own options are read.
+    let syncs = matches!(packet.packet_type(), PacketType::Sync | PacketType::SyncAck);
+    let gsr = conn.last.as_ref().map(|(.., seen)| seen.gsr);
+    let may_recede = syncs && judged == Judged::Unsure && gsr.is_some_and(|gsr| gsr.is_after(seq));
     let features = &mut conn.features;
     let (mut negotiates, fgsr) = (false, features.fgsr);
     let counts = is_open && features.newest.is_none_or(|newest| seq.is_after(newest));
@@ -68,7 +72,7 @@ pub(crate) fn came(books: &mut Books, key: Key, packet: &Packet<'_>, (seq, judge
         };
         negotiates = true;
         // RFC 4340, 6.6.4: those of a packet that is not newer are ignored.
-        if fgsr.is_some_and(|fgsr| !seq.is_after(fgsr)) {
+        if fgsr.is_some_and(|fgsr| !seq.is_after(fgsr)) && !may_recede {
             continue;
         }
         let asked = features.asked.entry((change, feature)).or_default();
@@ -135,7 +139,13 @@ fn is_chosen(is_server: bool, chosen: u8, ours: &[u8], theirs: &[u8]) -> bool {
 }
 
 /// A step is over. RFC 4340, 6.6.2 and 6.6.6: each Change is answered, also one that changes nothing.
-pub(crate) fn see(books: &Books, key: Key, seen: &Inspection) -> Verdict {
+pub(crate) fn see(books: &mut Books, key: Key, seen: &Inspection) -> Verdict {
+    let Some(conn) = books.conn_mut(key) else {
+        return Ok(());
+    };
+    if matches!(seen.state, "PARTOPEN" | "OPEN") {
+        follow_gsr(&mut conn.features, seen.gsr);
+    }
     let Some(conn) = books.conn(key) else {
         return Ok(());
     };
@@ -154,4 +164,14 @@ pub(crate) fn see(books: &Books, key: Key, seen: &Inspection) -> Verdict {
         );
     }
     Ok(())
+}
+
+/// FGSR is a number that came, so it is not after GSR. Where it would be, GSR was forged and has been taken back (see
+/// `sequence::Verdict::Recede`), and all that is newer than the GSR of now is in order again. Of what came up to
+/// that, nobody knows which number was the greatest that negotiated.
+fn follow_gsr(features: &mut Features, gsr: Seq) {
+    features.fgsr = features.fgsr.filter(|fgsr| !fgsr.is_after(gsr));
+    features.newest = features
+        .newest
+        .map(|newest| if newest.is_after(gsr) { gsr } else { newest });
 }
