@@ -223,8 +223,11 @@ impl<G: Grouping> LossHistory<G> {
             }
             self.open.lose(packet.seq, packet.seq);
         }
+        self.edge_stamp = Some(match self.edge_stamp {
+            Some(before) if !packet.is_data => self.grouping.without_data(before, packet.stamp),
+            _ => packet.stamp,
+        });
         self.edge = packet.seq;
-        self.edge_stamp = Some(packet.stamp);
     }
 
     /// The first `count` packets of `hole` are lost.

@@ -244,7 +244,8 @@ impl Rx for TfrcRx {
                 self.newest_data = self.newest_data.max(seq);
                 self.clock.on_data(now, arrival.ccval, is_newest)
             }
-            None => self.clock.newest(),
+            // It counts as the packet before it, see `LossEvents::without_data`; this is where there is none.
+            None => clock::BASE,
         };
         if let Some(size) = arrival.data {
             self.on_data(now, size);

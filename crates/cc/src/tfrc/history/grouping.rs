@@ -13,6 +13,12 @@ pub trait Grouping: fmt::Debug {
     /// steps after that, the next one arrived with `after`. Never falls as `nth` rises.
     fn lost(&self, before: Self::Stamp, after: Self::Stamp, nth: u64, span: u64) -> Self::Stamp;
 
+    /// The stamp of a packet without data that came with `own`, the next in the sequence behind one with `before`:
+    /// its own, unless stamps are told by data alone.
+    fn without_data(&self, _before: Self::Stamp, own: Self::Stamp) -> Self::Stamp {
+        own
+    }
+
     /// Is `loss` too far from the loss that began the current event to belong to it?
     fn is_separate(&self, event: Self::Stamp, loss: Self::Stamp) -> bool;
 

@@ -7,8 +7,9 @@ use fairwire_units::{Duration, Instant};
 const STEPS: u64 = 4;
 /// First arrivals kept: more than `STEPS`, a power of two.
 const KEPT: usize = 8;
-/// The counter of the first packet lies beyond this, so that older ones have room below.
-const BASE: u64 = 1 << 20;
+/// The counter before all data, 0 (RFC 4342, section 8.1). That of the first packet lies beyond it, and older
+/// ones have room below.
+pub(super) const BASE: u64 = 1 << 20;
 
 /// Follows the window counter beyond its four bits and takes the round-trip time from it.
 #[derive(Clone, Copy, Debug)]

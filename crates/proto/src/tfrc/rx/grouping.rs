@@ -45,6 +45,15 @@ impl Grouping for LossEvents {
         }
     }
 
+    fn without_data(&self, before: Stamp, own: Stamp) -> Stamp {
+        // RFC 4342, 8.1: data alone carry counters. Those of later data, which may have come first, are no
+        // measure (10.2).
+        Stamp {
+            counter: before.counter,
+            ..own
+        }
+    }
+
     fn is_separate(&self, event: Stamp, loss: Stamp) -> bool {
         match self.by_time() {
             // RFC 6323, 2.2.2 and 3.3: the value told is used for this, too.

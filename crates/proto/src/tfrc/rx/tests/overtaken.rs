@@ -28,3 +28,32 @@ fn an_acknowledgement_hides_no_loss_event() {
     }
     assert_eq!(rx.loss_events(), 2);
 }
+
+/// RFC 4342, 10.2: a loss has the counter of the packet before it. Where that is an acknowledgement, which carries
+/// none, and later data came first, it is the counter of the data before the acknowledgement, not of those.
+#[test]
+fn a_late_acknowledgement_makes_no_loss_event_later() {
+    let mut rx = half();
+    for arrival in [data(0, 0), data(3, 4), data(4, 8), non_data(1), data(5, 8)] {
+        rx.on_packet(at(0), arrival);
+    }
+    assert_eq!(rx.loss_events(), 1, "2 is lost, behind counter 0");
+    for arrival in [data(7, 9), data(8, 9), data(9, 9)] {
+        rx.on_packet(at(130), arrival);
+    }
+    assert_eq!(rx.loss_events(), 2, "6 is lost, behind counter 8");
+}
+
+/// RFC 4342, 8.1: counters begin at 0, and that is what a late acknowledgement has before which no data came.
+#[test]
+fn a_late_acknowledgement_may_be_the_first_packet() {
+    let mut rx = half();
+    for arrival in [data(2, 4), data(3, 8), non_data(1)] {
+        rx.on_packet(at(0), arrival);
+    }
+    assert_eq!(rx.loss_events(), 1, "0 is lost");
+    for arrival in [data(5, 9), data(6, 9), data(7, 9)] {
+        rx.on_packet(at(130), arrival);
+    }
+    assert_eq!(rx.loss_events(), 2, "4 is lost, behind counter 8");
+}
