@@ -353,6 +353,12 @@ impl Negotiation {
             return Err(incoming.option_error());
         }
         let role = self.role;
+        if self
+            .slot(feature, location)
+            .is_some_and(|slot| slot.state == State::Stable)
+        {
+            return Ok(self.handle_unexpected_confirm(feature, incoming));
+        }
         let earlier = earlier::index(feature).and_then(|index| self.earlier[index]);
         // RFC 4340, 6.6.8: what belongs to no negotiation under way is ignored, even if invalid.
         let Some(slot) = self
@@ -420,6 +426,31 @@ impl Negotiation {
             location,
             value,
         })
+    }
+
+    /// RFC 4340, 6.6.8: a Confirm that belongs to no negotiation under way is ignored, even if invalid.
+    ///
+    /// But 6.6.4 goes by the Acknowledgement Number, which is that of the greatest packet received (7.4),
+    /// and this may have overtaken our latest Change: the answer to an earlier Change then passes for the
+    /// answer to the latest, whose own comes here. If it shows that the peer holds another value we ask again.
+    fn handle_unexpected_confirm(&mut self, feature: Feature, incoming: Incoming<'_>) -> Handled {
+        let location = incoming.location;
+        // RFC 4340, 10.5: a CCID does not change too often.
+        let locked = feature == Feature::Ccid && self.ccid_locked[location as usize];
+        if locked || !self.open {
+            return Handled::Ignored;
+        }
+        let confirmed = feature.decode_confirm(incoming.value);
+        let (Some(slot), Ok(Confirmed::Value { value, .. })) =
+            (self.slot_mut(feature, location), confirmed)
+        else {
+            return Handled::Ignored;
+        };
+        if slot.doubt(value) {
+            Handled::Noted
+        } else {
+            Handled::Ignored
+        }
     }
 
     /// Answers to a handshake packet are repeated until the handshake is over: the packet with

@@ -105,7 +105,8 @@ pub(super) enum State {
     Wanting,
     /// CHANGING: a Change was sent, an answer is awaited.
     Changing,
-    /// UNSTABLE: CHANGING, and the offer has changed since the Change was sent.
+    /// UNSTABLE: CHANGING, and the offer has changed since the Change was sent; or its answer was
+    /// another one's ([`Slot::doubt`]).
     Unstable,
 }
 
@@ -259,6 +260,16 @@ impl Slot {
             State::Changing | State::Unstable if !same => State::Unstable,
             state => state,
         };
+    }
+
+    /// The peer seems to hold the value `held`: if that is one of our offer, and not the one in force here, the
+    /// same offer is sent as a new Change. Says whether it is.
+    pub(super) fn doubt(&mut self, held: u64) -> bool {
+        let doubts = self.state == State::Stable && held != self.value && self.offer.suits(held);
+        if doubts {
+            self.state = State::Unstable;
+        }
+        doubts
     }
 
     /// Makes `list` what we would accept, without asking for it.

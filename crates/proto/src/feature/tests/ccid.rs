@@ -305,3 +305,29 @@ fn changes_end_with_packets_always_under_way() {
         assert_eq!(client.negotiation.ccid(location), Some(2));
     }
 }
+
+/// RFC 4340, 6.6.4 and 7.4: an Ack names the greatest number received, which may lie beyond a Change that is
+/// still on its way. So the refusal of an earlier Change passes for the answer to the latest; when that
+/// one is granted after all, both ends hold the same value in the end.
+#[test]
+fn a_confirm_that_passes_for_a_later_one_is_set_right() {
+    let (mut a, mut b) = open_with(2);
+    a.negotiation.change_ccid(Location::Local, &[3]);
+    let change = a.send(at(20_000), PacketType::Ack);
+    b.receive(&change).unwrap();
+    // With CCID 3 goes "no Ack Vectors". The Confirm is lost, and their Change is repeated without it.
+    b.send(at(20_100), PacketType::Ack);
+    let early = b.send(at(21_000), PacketType::Ack);
+    let change = a.send(at(22_000), PacketType::Ack);
+    b.receive(&change).unwrap();
+    let late = b.send(at(22_100), PacketType::Ack);
+    // A packet that left after both overtakes them.
+    let sync_ack = b.send(at(22_100), PacketType::SyncAck);
+    a.receive(&sync_ack).unwrap();
+    a.receive(&early).unwrap();
+    let refusal = a.send(at(22_200), PacketType::Ack);
+    a.receive(&late).unwrap();
+    b.receive(&refusal).unwrap();
+    settle(&mut a, &mut b, 30_000);
+    assert_in_step(&a, &b, "overtaken");
+}
