@@ -51,7 +51,14 @@ impl Connection {
         if matches!(kind, Kind::Sync { .. } | Kind::SyncAck { .. }) {
             self.write_rtt_estimate(&mut encoder);
         }
-        self.finish(ctx, encoder, kind.packet_type())
+        let transmit = self.finish(ctx, encoder, kind.packet_type());
+        // RFC 4340, 7.5.4: a living peer answers a Sync about what it has sent. One about a packet that was
+        // invalid, maybe a stranger's, it ignores, so that silence shows nothing.
+        let known = self.sequence.acknowledgeable.into();
+        if matches!(kind, Kind::Sync { ack } if *ack == known) {
+            self.liveness.on_sent(ctx.now, true);
+        }
+        transmit
     }
 
     /// Finishes a packet without data.
@@ -206,8 +213,6 @@ impl Connection {
         let negotiates = self.agreed.due.is_some() && packet_type == PacketType::Ack;
         let wants_answer = is_data
             || negotiates
-            // A padded one may be lost for its size: its silence says nothing of the peer.
-            || (packet_type == PacketType::Sync && payload.is_empty())
             || self.state == State::PartOpen
             || matches!(packet_type, PacketType::Close | PacketType::CloseReq);
         self.liveness.on_sent(now, wants_answer);

@@ -1,7 +1,7 @@
 //! Silence, and applications that do not read.
 
 use fairwire_units::Duration;
-use fairwire_wire::PacketType;
+use fairwire_wire::{Kind, PacketType};
 
 use super::pair::{Fault, Pair, data, ms};
 use crate::{CloseReason, Config, Event, QueuePolicy, SendError};
@@ -67,6 +67,47 @@ fn keep_alive_speaks_and_notices() {
     pair.rule(|_| Some(Fault::Lose));
     pair.run_for(Duration::from_secs(30));
     assert_eq!(reason(&pair, 0), Some(CloseReason::IdleTimeout));
+}
+
+/// RFC 4340, 7.5.4: a peer ignores the Sync about a packet that it has not sent. That silence does not
+/// show that it is gone: whoever sends such packets ends no connection, with or without keep-alive.
+#[test]
+fn a_stranger_does_not_make_a_peer_seem_gone() {
+    for keep_alive in [None, Some(Duration::from_secs(15))] {
+        let mut pair = Pair::new();
+        let mut config = Config::default();
+        config.keep_alive = keep_alive;
+        config.idle_timeout = Duration::from_secs(30);
+        pair.open(config.clone(), config);
+        for _ in 0..100 {
+            pair.inject(1, 1 << 30, |ack| Kind::Ack { ack }, |_| {});
+            pair.run_for(Duration::from_secs(1));
+        }
+        let reasons = [0, 1].map(|side| reason(&pair, side));
+        assert_eq!(reasons, [None, None], "{keep_alive:?}");
+    }
+}
+
+/// A Sync about a stranger's packet leaves the keep-alive its tries: one that is lost does not end a
+/// connection.
+#[test]
+fn one_lost_keep_alive_ends_nothing() {
+    let mut pair = Pair::new();
+    let mut config = Config::default();
+    config.keep_alive = Some(Duration::from_secs(15));
+    config.idle_timeout = Duration::from_secs(30);
+    let silent = Config {
+        keep_alive: None,
+        ..Config::default()
+    };
+    pair.open(config, silent);
+    pair.run_for(ms(2_000));
+    pair.inject(1, 1 << 30, |ack| Kind::Ack { ack }, |_| {});
+    let until = pair.now + Duration::from_secs(20);
+    pair.rule(move |wire| (wire.at < until).then_some(Fault::Lose));
+    pair.run_for(Duration::from_secs(60));
+    let reasons = [0, 1].map(|side| reason(&pair, side));
+    assert_eq!(reasons, [None, None]);
 }
 
 /// An application that does not read loses the newest beyond its bound, all of it counted, while
