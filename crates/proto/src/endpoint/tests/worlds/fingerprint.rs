@@ -12,8 +12,8 @@
 //! - `stats`: counters that nothing reads;
 //! - `told`, `events`, `ready`: empty between calls, which is asserted.
 //!
-//! Of a connection the negotiation is taken as the next packet finds it: what it keeps of the last one kept a tenth
-//! of the states apart for nothing (`Negotiation::between_packets` says why).
+//! Of a connection the negotiation is taken as the next packet finds it: what it keeps of the last one kept about
+//! a tenth of the states apart for nothing (`Negotiation::between_packets` says why).
 //!
 //! `Debug` hides one thing, the keys of a connection's nonces; they follow from the secret and the flow.
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use fairwire_units::{Duration, Instant};
-use fairwire_wire::HeadBuf;
+use fairwire_wire::{HeadBuf, PacketType};
 
 use super::super::pair::{PORT, SERVICE, Wire};
 use super::app::App;
@@ -50,6 +50,8 @@ pub(super) struct State {
     datagrams: u64,
     /// Packets that the last step brought forth.
     pub(super) answers: usize,
+    /// Has an old Request begun a connection at the listener that its client knows nothing of?
+    pub(super) ghosts: bool,
 }
 
 /// The path as side `side` sees it.
@@ -74,6 +76,7 @@ impl State {
             budget,
             datagrams: 0,
             answers: 0,
+            ghosts: false,
         };
         if world.start == Start::Open {
             this.call(0, Call::Connect)?;
@@ -272,9 +275,19 @@ impl State {
             path: path(side),
             ecn: wire.transmit.ecn,
         };
+        let is_old = wire.packet_type() == PacketType::Request && !self.is_requesting(wire.from);
+        let before = self.sides[side].phases.len();
         let end = &mut self.sides[side].end;
         end.handle_datagram(self.now, meta, &wire.head, wire.transmit.payload);
-        self.drain(side)
+        self.drain(side)?;
+        self.ghosts |= is_old && self.sides[side].phases.len() > before;
+        Ok(())
+    }
+
+    /// Does a client of this side wait for its Response?
+    fn is_requesting(&self, side: usize) -> bool {
+        let mut phases = self.sides[side].phases.values();
+        phases.any(|&phase| phase == Phase::Request)
     }
 
     /// The timer of one side, set to `at`, goes off.
@@ -377,8 +390,9 @@ impl State {
         // The order in which they left means nothing to whoever delivers them.
         flight.sort_unstable();
         let mut digest = Digest::default();
-        let (now, datagrams) = (self.now, self.datagrams);
-        write!(digest, "{now:?};{datagrams};{sides:?};{flight:?}").expect("a digest takes all");
+        let (now, datagrams, ghosts) = (self.now, self.datagrams, self.ghosts);
+        write!(digest, "{now:?};{datagrams};{ghosts};{sides:?};{flight:?}")
+            .expect("a digest takes all");
         digest.finish()
     }
 }

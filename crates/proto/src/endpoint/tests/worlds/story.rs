@@ -3,6 +3,8 @@
 use std::fmt::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use fairwire_wire::{DccpOption, Options};
+
 use super::super::pair::Wire;
 use super::search::Failure;
 use super::state::State;
@@ -32,12 +34,29 @@ fn packet(wire: &Wire) -> String {
     let side = ["a", "b"][wire.from];
     let reset = wire.reset().map(|(code, _)| format!(" {code:?}"));
     format!(
-        "{:?}{} of {side}, number {}, acknowledges {}",
+        "{:?}{} of {side}, number {}, acknowledges {}{}",
         packet.packet_type(),
         reset.unwrap_or_default(),
         number(seq),
-        number(ack)
+        number(ack),
+        negotiation(packet.options)
     )
+}
+
+/// Changes and Confirms of a packet.
+fn negotiation(options: Options<'_>) -> String {
+    let mut text = String::new();
+    for option in options.iter().filter_map(|raw| raw.decode().ok()) {
+        let (name, feature, value) = match option {
+            DccpOption::ChangeL { feature, value } => ("Change L", feature, value),
+            DccpOption::ChangeR { feature, value } => ("Change R", feature, value),
+            DccpOption::ConfirmL { feature, value } => ("Confirm L", feature, value),
+            DccpOption::ConfirmR { feature, value } => ("Confirm R", feature, value),
+            _ => continue,
+        };
+        let _ = write!(text, ", {name} of {feature} {value:?}");
+    }
+    text
 }
 
 /// What happened, step by step.
