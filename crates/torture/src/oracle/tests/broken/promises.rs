@@ -70,7 +70,8 @@ fn a_connection_that_nobody_knows() {
     });
 }
 
-/// GSR goes back to before packet `seq`, which was read, and a stranger's if `forged`.
+/// GSR goes back to before packet `seq`, which was read, and a stranger's if `forged`; from so far ahead that
+/// copies were no longer recognised there.
 fn take_back(oracle: &mut Oracle, (host, id): (usize, ConnectionId), seq: Seq, forged: bool) {
     let books = &mut oracle.books;
     let key = books.key(host, id).unwrap();
@@ -78,9 +79,13 @@ fn take_back(oracle: &mut Oracle, (host, id): (usize, ConnectionId), seq: Seq, f
     conn.tainted = true;
     let arrival = conn.arrivals.get_mut(&seq.get()).unwrap();
     arrival.delivered_forged = forged;
-    let (.., mut seen) = conn.last.clone().unwrap();
+    let (.., last) = conn.last.as_mut().unwrap();
+    let gsr = std::mem::replace(&mut last.gsr, seq.add(1_024));
+    let mut seen = last.clone();
     seen.gsr = seq.prev();
     data::see_gsr(books, key, &seen);
+    let conn = books.conn_mut(key).unwrap();
+    conn.last.as_mut().unwrap().2.gsr = gsr;
 }
 
 /// A number whose packet was forged may come again once GSR was taken back behind it, and no other number may.
