@@ -121,7 +121,7 @@ fn execute(options: &Options) -> Result<bool, String> {
     for (seed, failure) in &campaign.failures {
         let _ = writeln!(text, "  seed {seed}: {failure}");
         let also = options.also();
-        let _ = writeln!(text, "    fairwire-torture --seed {seed} --trace{also}");
+        let _ = writeln!(text, "    {} --seed {seed} --trace{also}", program());
     }
     show(&text);
     if let Some((seed, _)) = campaign.failures.first() {
@@ -138,14 +138,17 @@ fn planted(options: &Options) -> Result<Option<bool>, String> {
     let jobs = options.jobs.unwrap_or_else(campaign::cores);
     if let Some(seeds) = options.plants {
         let (table, missed) = plants::table(options.first, seeds, jobs)?;
-        println!("{table}\n{missed} missed");
+        show(&format!("{table}\n{missed} missed\n"));
         return Ok(Some(missed == 0));
     }
     if let Some(name) = &options.plant {
         plants::plant(name)?;
     }
     if options.until_failure {
-        println!("{}", plants::line(options.first, options.seeds, jobs));
+        show(&format!(
+            "{}\n",
+            plants::line(options.first, options.seeds, jobs)
+        ));
         // Threads of runs that never end end with the process.
         return Ok(Some(true));
     }
@@ -161,23 +164,35 @@ fn single(options: &Options, plan: &Plan) -> Result<bool, String> {
         log,
     } = run::run(plan, &options.watching());
     show(&log.join("\n"));
-    println!(
-        "\nseed {}: {} packets, {} datagrams read, digest {digest:016x}",
+    show(&format!(
+        "\nseed {}: {} packets, {} datagrams read, digest {digest:016x}\n",
         plan.seed, tally.packets, tally.datagrams_read
-    );
+    ));
     let Some(failure) = failure else {
         return Ok(true);
     };
-    println!("seed {} failed: {failure}", plan.seed);
+    show(&format!("seed {} failed: {failure}\n", plan.seed));
     if options.plan.is_none() {
         shrunk(options, plan)?;
     }
     Ok(false)
 }
 
-/// Prints a long text; whoever reads it may have seen enough before its end.
+/// Prints a text; whoever reads it may have seen enough before its end.
 fn show(text: &str) {
-    let _ = io::stdout().write_all(text.as_bytes());
+    let printed = io::stdout().write_all(text.as_bytes());
+    if let Err(error) = printed
+        && error.kind() != io::ErrorKind::BrokenPipe
+    {
+        eprintln!("fairwire-torture: cannot print: {error}");
+    }
+}
+
+/// This program, as it was called.
+fn program() -> String {
+    std::env::args()
+        .next()
+        .unwrap_or_else(|| "fairwire-torture".into())
 }
 
 /// Prints and saves what is left of a failing plan.
@@ -189,15 +204,18 @@ fn shrunk(options: &Options, plan: &Plan) -> Result<(), String> {
         return Err(format!("seed {} does not fail again", plan.seed));
     };
     let text = shrunk.plan.to_text();
-    println!(
-        "\nShrunk in {} runs from {} parts to {}: {}\n{text}",
+    // Nothing is lost if it cannot be saved, nor if nobody reads what is printed.
+    let path = options.save.display();
+    let saved = fs::write(&options.save, &text);
+    show(&format!(
+        "\nShrunk in {} runs from {} parts to {}: {}\n{text}\n",
         shrunk.runs,
         plan.parts(),
         shrunk.plan.parts(),
         shrunk.failure
-    );
-    let path = options.save.display();
-    fs::write(&options.save, text).map_err(|e| format!("{path}: {e}"))?;
-    println!("fairwire-torture --plan {path} --trace{}", options.also());
+    ));
+    saved.map_err(|e| format!("cannot write the shrunk plan to {path}: {e}"))?;
+    let also = options.also();
+    show(&format!("{} --plan {path} --trace{also}\n", program()));
     Ok(())
 }
