@@ -366,37 +366,37 @@ mod deep {
     use super::{CROSSINGS, DATA, ENDINGS, HANDSHAKES, RENEGOTIATIONS, RETURNS, explore};
 
     #[test]
-    #[ignore = "takes minutes: make worlds"]
+    #[ignore = "takes long: make worlds"]
     fn handshakes() {
         explore(HANDSHAKES, true);
     }
 
     #[test]
-    #[ignore = "takes minutes: make worlds"]
+    #[ignore = "takes long: make worlds"]
     fn endings() {
         explore(ENDINGS, true);
     }
 
     #[test]
-    #[ignore = "takes minutes: make worlds"]
+    #[ignore = "takes long: make worlds"]
     fn data_at_the_edges() {
         explore(DATA, true);
     }
 
     #[test]
-    #[ignore = "takes minutes: make worlds"]
+    #[ignore = "takes long: make worlds"]
     fn renegotiations() {
         explore(RENEGOTIATIONS, true);
     }
 
     #[test]
-    #[ignore = "takes minutes: make worlds"]
+    #[ignore = "takes long: make worlds"]
     fn both_begin() {
         explore(CROSSINGS, true);
     }
 
     #[test]
-    #[ignore = "takes minutes: make worlds"]
+    #[ignore = "takes long: make worlds"]
     fn coming_back() {
         explore(RETURNS, true);
     }
