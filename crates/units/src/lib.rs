@@ -1,16 +1,21 @@
-//! Instants, durations, rates and sizes, parsed and printed with their units.
+//! Instants, durations, rates, sizes, packets and percentages, parsed and printed with their units.
 //!
 //! Time is an argument everywhere in Fairwire, so it has a type of its own: an [`Instant`]
 //! is a number of nanoseconds since the run began. A run is a simulation or the life of a
 //! socket endpoint; instants of two runs have nothing to do with each other.
 //!
-//! Everything here is an integer, so that the same input gives the same bits everywhere.
+//! All but percentages are integers, so that the same input gives the same bits everywhere.
 //! `FromStr` reads what `Display` prints (`"300ms"`, `"2 Mbit/s"`, `"500 B"`); a bare number is
-//! refused, because a number without a unit is how experiments go wrong.
+//! refused, because a number without a unit is how experiments go wrong. With the feature `settings` they
+//! are read and written by serde in the same form, and described by a JSON Schema.
 
 mod ecn;
+mod packets;
 mod parse;
+mod percent;
 mod rate;
+#[cfg(feature = "settings")]
+pub mod settings;
 mod size;
 mod time;
 
@@ -18,7 +23,9 @@ mod time;
 pub mod plant;
 
 pub use ecn::Ecn;
+pub use packets::Packets;
 pub use parse::ParseUnitError;
+pub use percent::Percent;
 pub use rate::Rate;
 pub use size::Size;
 pub use time::{Duration, Instant};

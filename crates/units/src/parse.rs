@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::fmt;
+use std::str::FromStr;
 
 /// Why a text is not a quantity.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -24,6 +25,16 @@ pub enum ParseUnitError {
         unit: String,
         /// The units that would do.
         expected: &'static str,
+    },
+    /// Not a percentage from 0 to 100.
+    NotAPercentage {
+        /// What was read.
+        text: String,
+    },
+    /// Not a whole number of packets.
+    NotPackets {
+        /// What was read.
+        text: String,
     },
     /// Larger than the type holds, or finer than its grain (a tenth of a nanosecond, half a byte).
     OutOfRange {
@@ -49,6 +60,18 @@ impl fmt::Display for ParseUnitError {
             }
             Self::UnknownUnit { unit, expected } => {
                 write!(f, "unit '{unit}' is not one of {expected}")
+            }
+            Self::NotAPercentage { text } => {
+                write!(
+                    f,
+                    "'{text}' is not a percentage: write one from \"0 %\" to \"100 %\""
+                )
+            }
+            Self::NotPackets { text } => {
+                write!(
+                    f,
+                    "'{text}' is not a number of packets: write it as \"20 packets\""
+                )
             }
             Self::OutOfRange { text } => {
                 write!(f, "'{text}' is too large or too fine to represent")
@@ -96,6 +119,15 @@ pub(crate) fn quantity(
     exact(&digits, fraction, grains).ok_or_else(|| ParseUnitError::OutOfRange {
         text: text.to_owned(),
     })
+}
+
+/// The number before one of `units` in `text`, which may stand with or without a gap.
+pub(crate) fn before_unit<T: FromStr>(text: &str, units: &[&str]) -> Option<T> {
+    let trimmed = text.trim();
+    units
+        .iter()
+        .find_map(|unit| trimmed.strip_suffix(unit))
+        .and_then(|number| number.trim().replace('_', "").parse().ok())
 }
 
 /// `digits.fraction * grains`, if it is a whole number of grains that fits.

@@ -49,6 +49,9 @@ const fn is_name_byte(byte: u8) -> bool {
     matches!(byte, 42..=43 | 45..=57 | 63..=90 | 95 | 97..=122)
 }
 
+#[cfg(feature = "settings")]
+mod settings;
+
 impl fmt::Display for ServiceCode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let bytes = self.0.to_be_bytes();

@@ -1,0 +1,79 @@
+//! Parts of a whole.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::parse::{self, ParseUnitError};
+
+/// A part of a whole, written `"1 %"`; the value is 0.0 to 1.0.
+#[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
+pub struct Percent(f64);
+
+impl Percent {
+    /// Nothing of it.
+    pub const NONE: Self = Self(0.0);
+    /// All of it.
+    pub const ALL: Self = Self(1.0);
+
+    /// The part `fraction`, cut to what lies from 0.0 to 1.0; NaN is nothing.
+    pub const fn of(fraction: f64) -> Self {
+        if fraction >= 1.0 {
+            Self::ALL
+        } else if fraction > 0.0 {
+            Self(fraction)
+        } else {
+            Self::NONE
+        }
+    }
+
+    /// The part, 0.0 to 1.0.
+    pub const fn fraction(self) -> f64 {
+        self.0
+    }
+}
+
+impl FromStr for Percent {
+    type Err = ParseUnitError;
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match parse::before_unit::<f64>(text, &["%"]) {
+            Some(percent) if (0.0..=100.0).contains(&percent) => Ok(Self(percent / 100.0)),
+            _ => Err(ParseUnitError::NotAPercentage {
+                text: text.to_owned(),
+            }),
+        }
+    }
+}
+
+impl fmt::Display for Percent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Rounded at 1e-10 so that 7 % does not print as 7.000000000000001 %.
+        let percent = (self.0 * 1e12 + 0.5).floor() / 1e10;
+        f.pad(&format!("{percent} %"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Percent;
+
+    /// What is printed is read back to the same value.
+    #[test]
+    fn printed_percentages_are_read_back() {
+        for text in ["0 %", "0.5 %", "1 %", "5 %", "7 %", "33.3 %", "100 %"] {
+            let percent: Percent = text.parse().expect(text);
+            assert_eq!(percent.to_string(), text);
+            assert_eq!(percent.to_string().parse(), Ok(percent));
+        }
+    }
+
+    /// Numbers without a unit or out of range are refused; a fraction is cut to what a part can be.
+    #[test]
+    fn no_more_than_all() {
+        for text in ["5", "101 %", "-1 %", "NaN %", "%"] {
+            assert!(text.parse::<Percent>().is_err(), "{text}");
+        }
+        assert_eq!(Percent::of(1.5), Percent::ALL);
+        assert_eq!(Percent::of(f64::NAN), Percent::NONE);
+        assert_eq!(Percent::of(0.25).fraction(), 0.25);
+    }
+}

@@ -1,0 +1,198 @@
+//! How quantities stand in files: as texts with their unit, and with a schema that says so.
+//!
+//! A schema names the quantity in `format`, shows one in `examples`, and has a `pattern` that tells an
+//! editor most of what is wrong; [`FromStr`] has the last word.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::str::FromStr;
+
+use serde::de::{self, Deserializer, Visitor};
+
+use crate::{Duration, Packets, Percent, Rate, Size};
+
+/// For [`text_setting`](crate::text_setting) in other crates.
+#[doc(hidden)]
+pub mod reexport {
+    pub use {schemars, serde};
+}
+
+/// Reads a value from its text.
+///
+/// # Errors
+/// If there is no text, or it is not such a value.
+pub fn text<'de, T, D>(deserializer: D) -> Result<T, D::Error>
+where
+    T: FromStr<Err: fmt::Display>,
+    D: Deserializer<'de>,
+{
+    deserializer.deserialize_any(TextVisitor(PhantomData))
+}
+
+struct TextVisitor<T>(PhantomData<T>);
+
+impl<T: FromStr<Err: fmt::Display>> Visitor<'_> for TextVisitor<T> {
+    type Value = T;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a text in quotes with its unit")
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<T, E> {
+        text.parse().map_err(E::custom)
+    }
+
+    /// A bare number is always refused; the type knows which units it misses.
+    fn visit_i64<E: de::Error>(self, number: i64) -> Result<T, E> {
+        self.visit_str(&number.to_string())
+    }
+
+    fn visit_u64<E: de::Error>(self, number: u64) -> Result<T, E> {
+        self.visit_str(&number.to_string())
+    }
+
+    fn visit_f64<E: de::Error>(self, number: f64) -> Result<T, E> {
+        self.visit_str(&number.to_string())
+    }
+}
+
+/// Makes a type with `FromStr` and `Display` a setting: a text in files, of the format and like the
+/// example that are named.
+#[macro_export]
+macro_rules! text_setting {
+    ($type:ty, $format:literal, $example:literal, $pattern:expr) => {
+        impl $crate::settings::reexport::serde::Serialize for $type {
+            fn serialize<S: $crate::settings::reexport::serde::Serializer>(
+                &self,
+                serializer: S,
+            ) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+
+        impl<'de> $crate::settings::reexport::serde::Deserialize<'de> for $type {
+            fn deserialize<D: $crate::settings::reexport::serde::Deserializer<'de>>(
+                deserializer: D,
+            ) -> Result<Self, D::Error> {
+                $crate::settings::text(deserializer)
+            }
+        }
+
+        impl $crate::settings::reexport::schemars::JsonSchema for $type {
+            fn schema_name() -> ::std::borrow::Cow<'static, str> {
+                $format.into()
+            }
+
+            fn schema_id() -> ::std::borrow::Cow<'static, str> {
+                concat!(module_path!(), "::", $format).into()
+            }
+
+            fn inline_schema() -> bool {
+                true
+            }
+
+            fn json_schema(
+                _: &mut $crate::settings::reexport::schemars::SchemaGenerator,
+            ) -> $crate::settings::reexport::schemars::Schema {
+                $crate::settings::reexport::schemars::json_schema!({
+                    "type": "string",
+                    "format": $format,
+                    "examples": [$example],
+                    "pattern": $pattern,
+                })
+            }
+        }
+    };
+}
+
+// `duration` and `time` are formats of JSON Schema already, and other ones.
+text_setting!(
+    Duration,
+    "timespan",
+    "300 ms",
+    r"^\s*[0-9][0-9_]*(\.[0-9]*)?\s*(h|min|s|ms|us|µs|ns)\s*$"
+);
+text_setting!(
+    Rate,
+    "rate",
+    "2 Mbit/s",
+    r"^\s*[0-9][0-9_]*(\.[0-9]*)?\s*[kMG]?bit/s\s*$"
+);
+text_setting!(
+    Size,
+    "size",
+    "500 B",
+    r"^\s*[0-9][0-9_]*(\.[0-9]*)?\s*([kMG]|[KMG]i)?B\s*$"
+);
+text_setting!(
+    Packets,
+    "packets",
+    "20 packets",
+    r"^\s*[0-9][0-9_]*\s*packets?\s*$"
+);
+text_setting!(
+    Percent,
+    "percent",
+    "1 %",
+    r"^\s*[0-9][0-9_]*(\.[0-9_]*)?(e-?[0-9]+)?\s*%\s*$"
+);
+
+/// `#[serde(with = "...")]` for a part of a whole that is kept as a number from 0.0 to 1.0.
+pub mod fraction {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use crate::Percent;
+
+    /// Writes it as a percentage.
+    ///
+    /// # Errors
+    /// The serializer's.
+    pub fn serialize<S: Serializer>(part: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+        Percent::of(*part).serialize(serializer)
+    }
+
+    /// Reads a percentage.
+    ///
+    /// # Errors
+    /// If it is none.
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+        Percent::deserialize(deserializer).map(Percent::fraction)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use schemars::{JsonSchema, SchemaGenerator};
+    use serde::{Deserialize, Serialize};
+    use serde_json::{Value, json};
+
+    use crate::{Duration, Packets, Percent, Rate, Size};
+
+    /// A quantity is a text with its unit; its schema names the format and has an example that reads.
+    fn is_text<T>(value: &T, format: &str)
+    where
+        T: Serialize + for<'de> Deserialize<'de> + JsonSchema + PartialEq + std::fmt::Debug,
+    {
+        let written = serde_json::to_value(value).expect("writes");
+        assert!(written.is_string(), "{written}");
+        let read: T = serde_json::from_value(written).expect("reads");
+        assert_eq!(&read, value);
+        let schema = T::json_schema(&mut SchemaGenerator::default()).to_value();
+        assert_eq!(schema["type"], "string");
+        assert_eq!(schema["format"], format);
+        let example: Value = schema["examples"][0].clone();
+        serde_json::from_value::<T>(example).expect("the example reads");
+        let bare = serde_json::from_value::<T>(json!(5)).expect_err("no unit");
+        assert!(bare.to_string().contains("'5'"), "{bare}");
+    }
+
+    /// Each quantity is written with its unit and described with its format.
+    #[test]
+    fn quantities_are_texts() {
+        is_text(&Duration::from_millis(1_500), "timespan");
+        is_text(&Rate::from_bits_per_s(2_500_000), "rate");
+        is_text(&Size::new(1_040), "size");
+        is_text(&Packets(1), "packets");
+        is_text(&Percent::of(0.5), "percent");
+    }
+}
