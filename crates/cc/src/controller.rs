@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-use fairwire_units::{Duration, Instant};
+use fairwire_units::{Duration, Ecn, Instant};
+
+use crate::RoundTrip;
 
 /// What the caller has in the network and what it would like to add.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -46,6 +48,46 @@ pub struct Congestion {
     pub packets: u32,
 }
 
+/// What has arrived, by one piece of feedback, whether or not a window may grow by it.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Delivery {
+    /// Packets now known to have arrived.
+    pub packets: u32,
+    /// Of these, ones with a congestion mark, as far as the protocol knows.
+    pub marked: u32,
+    /// When the newest of them was sent; `None` if that is not known, as of one that was sent twice.
+    pub newest_sent: Option<Instant>,
+}
+
+/// What a controller holds its sender to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Limit {
+    /// Packets in the network.
+    Window(f64),
+    /// Bytes per second; what is in the network follows from it.
+    Rate(f64),
+}
+
+impl Limit {
+    /// The window, packets; `None` where a rate rules.
+    pub fn window(self) -> Option<f64> {
+        match self {
+            Self::Window(packets) => Some(packets),
+            Self::Rate(_) => None,
+        }
+    }
+
+    /// Packets of `size` bytes that a round trip of `rtt` has room for, at least one; one while the round trip
+    /// is not known and a rate rules.
+    pub fn packets_per_rtt(self, rtt: Option<Duration>, size: f64) -> f64 {
+        let packets = match self {
+            Self::Window(packets) => packets,
+            Self::Rate(rate) => rtt.map_or(1.0, |rtt| rate * rtt.as_secs_f64() / size.max(1.0)),
+        };
+        packets.max(1.0)
+    }
+}
+
 /// What a TFRC receiver reports (RFC 5348, section 3.2.2).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TfrcReport {
@@ -86,7 +128,13 @@ impl HostLimits {
 pub struct Feedback {
     /// A new round-trip sample, the time that the peer held the packet already subtracted.
     pub rtt: Option<Duration>,
-    /// Data packets acknowledged for the first time, marked ones included.
+    /// What is known of the round trip, that sample included. Who measures it keeps it; without a timeout it says
+    /// nothing, and what was said before still holds.
+    pub path: RoundTrip,
+    /// What has arrived.
+    pub delivery: Delivery,
+    /// Data packets acknowledged for the first time, marked ones included, by which a window may grow: none in a
+    /// TCP's recovery.
     pub newly_acked: u32,
     /// Their bytes.
     pub newly_acked_bytes: u64,
@@ -122,7 +170,7 @@ pub struct Gauges {
     pub p: Option<f64>,
     /// The receive rate last reported, bytes per second.
     pub x_recv_bytes_per_s: Option<f64>,
-    /// Smoothed round-trip time, where the controller keeps one.
+    /// Smoothed round-trip time, as far as the controller was told of one.
     pub srtt: Option<Duration>,
     /// Window cuts or rate cuts so far.
     pub cuts: u64,
@@ -157,10 +205,18 @@ pub trait Controller: fmt::Debug + Send {
     /// The path changed or the connection was idle so long that its past says nothing: start afresh.
     fn reset(&mut self, now: Instant);
 
-    /// The congestion window, packets; `None` where a rate rules. Cheap: protocols ask for every
-    /// packet.
-    fn cwnd(&self) -> Option<f64> {
-        None
+    /// Window or rate, whatever was sent or not. Cheap: protocols ask for every packet.
+    fn limit(&self) -> Limit;
+
+    /// The ECN codepoint of data, where both sides can use ECN: not-ECT for a controller that has no answer
+    /// to marks, ECT(1) for one that answers as L4S has it (RFC 9331).
+    fn ecn(&self) -> Ecn {
+        Ecn::Ect0
+    }
+
+    /// Bytes of memory that it holds beside its own size.
+    fn memory(&self) -> usize {
+        0
     }
 
     /// The instruments.

@@ -5,6 +5,7 @@
 //! [`Windowed`](crate::Windowed), once for all laws. A new law is one small file here.
 
 mod cubic;
+mod dctcp;
 mod newreno;
 mod rounds;
 #[cfg(test)]
@@ -15,15 +16,35 @@ mod veno;
 
 use std::fmt;
 
-use fairwire_units::{Duration, Instant};
+use fairwire_units::{Duration, Ecn, Instant};
 
-use crate::{Flight, Signal};
+use crate::{Flight, RateSample, Signal};
 
 pub use cubic::{Cubic, CubicVersion};
+pub use dctcp::Dctcp;
 pub use newreno::NewReno;
 pub use threshold::ThresholdWindow;
 pub use vegas::Vegas;
 pub use veno::Veno;
+
+/// What arrived in a round trip: a round begins when the one before ends, which is when a packet that was sent
+/// in it is the newest to arrive.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Round {
+    /// Packets that arrived in it so far.
+    pub delivered: u32,
+    /// Of these, marked ones.
+    pub marked: u32,
+    /// Does it end with this event?
+    pub ends: bool,
+}
+
+impl Round {
+    /// The part of what arrived that was marked, 0.0 to 1.0.
+    pub fn marked_part(self) -> f64 {
+        f64::from(self.marked) / f64::from(self.delivered.max(1))
+    }
+}
 
 /// What a law may look at when it decides.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -46,6 +67,10 @@ pub struct Window {
     pub srtt: Option<Duration>,
     /// The shortest round trip seen.
     pub min_rtt: Option<Duration>,
+    /// What arrived in this round trip, with this event.
+    pub round: Round,
+    /// The newest sample of the delivery rate, for a law that wants it.
+    pub delivery_rate: Option<RateSample>,
 }
 
 impl Window {
@@ -98,6 +123,16 @@ pub trait WindowLaw: fmt::Debug + Send {
     /// What slow start adds, given that the protocol's growth proposes `growth` packets.
     fn slow_start(&mut self, _window: &Window, growth: f64) -> f64 {
         growth
+    }
+
+    /// The ECN codepoint of data.
+    fn ecn(&self) -> Ecn {
+        Ecn::Ect0
+    }
+
+    /// Does it look at [`Window::delivery_rate`]?
+    fn wants_delivery_rate(&self) -> bool {
+        false
     }
 
     /// Where this law starts its slow-start threshold, if it has an opinion; packets.

@@ -5,6 +5,7 @@
 //! So one law serves the DCCP halves and the simulated TCPs alike.
 
 mod controller;
+mod delivery;
 mod law;
 mod rtt;
 mod windowed;
@@ -12,10 +13,13 @@ mod windowed;
 pub mod tfrc;
 
 pub use controller::{
-    Congestion, Controller, Feedback, Flight, Gauges, HostLimits, Permit, Signal, TfrcReport,
+    Congestion, Controller, Delivery, Feedback, Flight, Gauges, HostLimits, Limit, Permit, Signal,
+    TfrcReport,
 };
+pub use delivery::{DeliveryRate, RateSample};
 pub use law::{
-    Adjustment, Cubic, CubicVersion, NewReno, ThresholdWindow, Vegas, Veno, Window, WindowLaw,
+    Adjustment, Cubic, CubicVersion, Dctcp, NewReno, Round, ThresholdWindow, Vegas, Veno, Window,
+    WindowLaw,
 };
-pub use rtt::{RtoConfig, RttEstimator};
+pub use rtt::{DEFAULT_RTT, RoundTrip, RtoConfig, RttEstimator};
 pub use windowed::{CutFrom, Growth, IdleRule, Windowed, rfc3390_window, rfc6928_window};

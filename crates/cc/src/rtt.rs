@@ -1,9 +1,15 @@
 //! Round-trip time and retransmission timeout (RFC 6298).
 //!
+//! Who measures owns the estimator: a protocol has one, and tells its controller what it knows, as
+//! [`RoundTrip`].
+//!
 //! The estimator holds no timer: its owner feeds it samples, tells it of timeouts and asks how
 //! long to wait. Which packets may be timed (Karn's rule) is the owner's knowledge, too.
 
 use fairwire_units::Duration;
+
+/// The round-trip time while none is known (RFC 4340, section 3.4).
+pub const DEFAULT_RTT: Duration = Duration::from_millis(200);
 
 /// The parameters of the timeout.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -47,6 +53,19 @@ impl Default for RtoConfig {
     fn default() -> Self {
         Self::TCP
     }
+}
+
+/// What is known of the round-trip time.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct RoundTrip {
+    /// The smoothed one, once there is a sample.
+    pub smoothed: Option<Duration>,
+    /// The newest sample.
+    pub latest: Option<Duration>,
+    /// The shortest sample.
+    pub min: Option<Duration>,
+    /// The timeout, not backed off; `None` says nothing at all.
+    pub timeout: Option<Duration>,
 }
 
 /// Smoothed round-trip time, its variation and the timeout that follows from them.
@@ -125,6 +144,16 @@ impl RttEstimator {
     /// Forget all samples: the path changed.
     pub fn reset(&mut self) {
         *self = Self::new(self.config);
+    }
+
+    /// What a controller is to know.
+    pub fn round_trip(&self) -> RoundTrip {
+        RoundTrip {
+            smoothed: self.srtt(),
+            latest: self.latest,
+            min: self.min,
+            timeout: Some(self.base.max(self.config.min).min(self.config.max)),
+        }
     }
 
     /// The timeout in force, back-off included, between the configured minimum and maximum.

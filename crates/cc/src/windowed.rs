@@ -12,11 +12,12 @@ mod initial;
 mod tests;
 
 use fairwire_units::plant::{Plant, planted};
-use fairwire_units::{Duration, Instant};
+use fairwire_units::{Duration, Ecn, Instant};
 
-use crate::law::{Adjustment, Window, WindowLaw};
+use crate::law::{Adjustment, Round, Window, WindowLaw};
 use crate::{
-    Congestion, Controller, Feedback, Flight, Gauges, Permit, RtoConfig, RttEstimator, Signal,
+    Congestion, Controller, DeliveryRate, Feedback, Flight, Gauges, Limit, Permit, RateSample,
+    RoundTrip, RtoConfig, Signal,
 };
 
 use idle::Use;
@@ -30,6 +31,9 @@ const MIN_SSTHRESH: f64 = 2.0;
 
 /// No window is larger unless asked for: a power of two far above any path's.
 const MAX_CWND: f64 = (1_u64 << 30) as f64;
+
+/// The timeout until the caller names one.
+const FIRST_TIMEOUT: Duration = RtoConfig::TCP.initial;
 
 /// What a cut counts from.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -57,7 +61,13 @@ pub struct Windowed<L> {
     ssthresh: f64,
     /// Growth not yet worth a whole packet.
     credit: f64,
-    rtt: RttEstimator,
+    /// What the caller said of the round trip.
+    path: RoundTrip,
+    round: Round,
+    round_began: Instant,
+    /// For a law that wants it.
+    delivery: Option<Box<DeliveryRate>>,
+    rate: Option<RateSample>,
     last_cut: Option<Instant>,
     last_sent: Option<Instant>,
     /// When the window was last filled to the brim.
@@ -81,6 +91,7 @@ impl<L: WindowLaw> Windowed<L> {
             MIN_SSTHRESH,
             law.initial_ssthresh().unwrap_or(f64::INFINITY),
         );
+        let delivery = law.wants_delivery_rate().then(Box::default);
         Self {
             law,
             growth: Growth::Tcp,
@@ -92,7 +103,11 @@ impl<L: WindowLaw> Windowed<L> {
             cwnd: initial_window,
             ssthresh: initial_ssthresh,
             credit: 0.0,
-            rtt: RttEstimator::new(RtoConfig::TCP),
+            path: RoundTrip::default(),
+            round: Round::default(),
+            round_began: Instant::START,
+            delivery,
+            rate: None,
             last_cut: None,
             last_sent: None,
             last_full: None,
@@ -139,11 +154,11 @@ impl<L: WindowLaw> Windowed<L> {
         self
     }
 
-    /// The timeout after which silence counts as idleness.
+    /// The timeout after which silence counts as idleness, until feedback names one.
     #[must_use]
-    pub fn with_rto(self, rto: RtoConfig) -> Self {
-        let rtt = RttEstimator::new(rto);
-        Self { rtt, ..self }
+    pub fn with_first_timeout(mut self, timeout: Duration) -> Self {
+        self.path.timeout = Some(timeout);
+        self
     }
 
     /// The law.
@@ -160,16 +175,51 @@ impl<L: WindowLaw> Windowed<L> {
             acked: 0,
             flight,
             rtt,
-            srtt: self.rtt.srtt(),
-            min_rtt: self.rtt.min_rtt(),
+            srtt: self.path.smoothed,
+            min_rtt: self.path.min,
+            round: self.round,
+            delivery_rate: self.rate,
         }
     }
 
-    /// The window that a cut counts from.
-    fn window_to_cut(&self, now: Instant, flight: Flight) -> Window {
+    fn timeout(&self) -> Duration {
+        self.path.timeout.unwrap_or(FIRST_TIMEOUT)
+    }
+
+    /// Takes note of what has arrived.
+    fn count(&mut self, now: Instant, feedback: &Feedback) {
+        let news = feedback.delivery;
+        if news.packets == 0 {
+            self.round.ends = false;
+            return;
+        }
+        if self.round.ends {
+            self.round = Round::default();
+        }
+        self.round.delivered = self.round.delivered.saturating_add(news.packets);
+        self.round.marked = self.round.marked.saturating_add(news.marked);
+        // What was sent at the very moment at which a round began is of it, as with cuts.
+        self.round.ends = news
+            .newest_sent
+            .is_some_and(|sent| sent >= self.round_began);
+        if self.round.ends {
+            self.round_began = now;
+        }
+        if let Some(delivery) = &mut self.delivery {
+            let sample = delivery.on_delivery(now, news, self.path.min);
+            self.rate = sample.or(self.rate);
+        }
+    }
+
+    /// The window that a cut counts from; `acked` packets were in flight when the congestion was met, and are no
+    /// more.
+    fn window_to_cut(&self, now: Instant, flight: Flight, acked: u32) -> Window {
         let in_use = match self.cut_from {
             CutFrom::Window => self.cwnd,
-            CutFrom::Flight => self.cwnd.min(f64::from(flight.packets)).max(1.0),
+            CutFrom::Flight => {
+                let in_flight = flight.packets.saturating_add(acked);
+                self.cwnd.min(f64::from(in_flight)).max(1.0)
+            }
         };
         self.window(now, in_use, flight, None)
     }
@@ -180,7 +230,7 @@ impl<L: WindowLaw> Windowed<L> {
         now: Instant,
         flight: Flight,
         congestion: Congestion,
-        start_over: bool,
+        feedback: &Feedback,
     ) -> bool {
         if self
             .last_cut
@@ -190,11 +240,15 @@ impl<L: WindowLaw> Windowed<L> {
             // of the next one: acknowledgements are handled before they free new packets.
             return false;
         }
-        let window = self.window_to_cut(now, flight);
+        let window = self.window_to_cut(now, flight, feedback.newly_acked);
         // RFC 4341, 5: the window keeps one packet at least, the threshold two.
         let left = self.law.cut(&window, congestion.signal);
         let left = self.rounded(left);
-        self.cwnd = if start_over { 1.0 } else { at_least(1.0, left) };
+        self.cwnd = if feedback.start_over {
+            1.0
+        } else {
+            at_least(1.0, left)
+        };
         self.ssthresh = at_least(MIN_SSTHRESH, self.law.threshold(left));
         self.credit = 0.0;
         self.last_cut = Some(now);
@@ -225,7 +279,7 @@ impl<L: WindowLaw> Windowed<L> {
     /// Nothing came back for a whole timeout: start again from one packet.
     fn time_out(&mut self, now: Instant, flight: Flight) {
         if !self.silent || self.growth.every_timeout_counts() {
-            let window = self.window_to_cut(now, flight);
+            let window = self.window_to_cut(now, flight, 0);
             let left = self.law.after_timeout(&window);
             let left = self.rounded(left);
             self.ssthresh = at_least(MIN_SSTHRESH, left);
@@ -278,7 +332,7 @@ impl<L: WindowLaw> Windowed<L> {
     /// RFC 4341, 5.1: RFC 2861's window validation. A window that the application has not filled for
     /// a timeout comes down, half way to what it used; the threshold remembers three quarters of it.
     fn validate(&mut self, now: Instant, packets: u32) {
-        let rto = self.rtt.rto();
+        let rto = self.timeout();
         if let Some(used) = self.used.on_sent(now, packets, self.cwnd, rto) {
             self.ssthresh = self.ssthresh.max(self.cwnd * 0.75);
             let left = self.rounded(f64::midpoint(self.cwnd, f64::from(used)));
@@ -316,7 +370,7 @@ impl<L: WindowLaw> Windowed<L> {
             .saturating_add(feedback.newly_acked)
             .saturating_add(lost);
         let recently_full = || {
-            let (Some(full), Some(srtt)) = (self.last_full, self.rtt.srtt()) else {
+            let (Some(full), Some(srtt)) = (self.last_full, self.path.smoothed) else {
                 return false;
             };
             now.saturating_since(full) <= srtt
@@ -343,17 +397,21 @@ impl<L: WindowLaw> Controller for Windowed<L> {
         {
             // The first packet after a pause; nothing else is in flight.
             let idle = now.saturating_since(last);
-            if idle > self.rtt.rto() {
+            let timeout = self.timeout();
+            if idle > timeout {
                 self.used = Use::default();
             }
             (self.cwnd, self.ssthresh) = self.idle.apply(
                 (self.cwnd, self.ssthresh),
                 self.initial_window,
                 idle,
-                self.rtt.rto(),
+                timeout,
             );
         }
         self.last_sent = Some(now);
+        if let Some(delivery) = &mut self.delivery {
+            delivery.on_sent(now, flight);
+        }
         if f64::from(flight.packets) >= self.cwnd.floor() {
             self.last_full = Some(now);
         }
@@ -363,9 +421,10 @@ impl<L: WindowLaw> Controller for Windowed<L> {
     }
 
     fn on_feedback(&mut self, now: Instant, flight: Flight, feedback: &Feedback) {
-        if let Some(rtt) = feedback.rtt {
-            self.rtt.on_sample(rtt);
+        if feedback.path.timeout.is_some() {
+            self.path = feedback.path;
         }
+        self.count(now, feedback);
         if let Some(ratio) = feedback.ack_ratio {
             self.growth = self.growth.with_ack_ratio(ratio);
         }
@@ -381,7 +440,7 @@ impl<L: WindowLaw> Controller for Windowed<L> {
         let adjustment = self.observe(now, flight, feedback);
         let was_cut = feedback
             .congestion
-            .is_some_and(|congestion| self.cut(now, flight, congestion, feedback.start_over));
+            .is_some_and(|congestion| self.cut(now, flight, congestion, feedback));
         if !was_cut {
             if let Some(adjustment) = adjustment {
                 self.adjust(adjustment);
@@ -396,7 +455,10 @@ impl<L: WindowLaw> Controller for Windowed<L> {
         self.cwnd = self.initial_window;
         self.ssthresh = self.initial_ssthresh;
         self.credit = 0.0;
-        self.rtt.reset();
+        self.path = RoundTrip::default();
+        (self.round, self.round_began) = (Round::default(), Instant::START);
+        self.delivery = self.law.wants_delivery_rate().then(Box::default);
+        self.rate = None;
         self.last_cut = None;
         self.last_sent = None;
         self.last_full = None;
@@ -405,15 +467,24 @@ impl<L: WindowLaw> Controller for Windowed<L> {
         self.silent = false;
     }
 
-    fn cwnd(&self) -> Option<f64> {
-        Some(self.cwnd)
+    fn limit(&self) -> Limit {
+        Limit::Window(self.cwnd)
+    }
+
+    fn ecn(&self) -> Ecn {
+        self.law.ecn()
+    }
+
+    fn memory(&self) -> usize {
+        let delivery = self.delivery.as_ref();
+        delivery.map_or(0, |delivery| size_of_val(&**delivery) + delivery.memory())
     }
 
     fn gauges(&self) -> Gauges {
         Gauges {
             cwnd_packets: Some(self.cwnd),
             ssthresh_packets: Some(self.ssthresh),
-            srtt: self.rtt.srtt(),
+            srtt: self.path.smoothed,
             cuts: self.cuts,
             timeouts: self.timeouts,
             ..Gauges::default()

@@ -5,8 +5,9 @@
 
 use fairwire_cc::tfrc::{Sender, TfrcConfig};
 use fairwire_cc::{
-    Congestion, Controller, Cubic, CubicVersion, CutFrom, Feedback, Flight, Growth, IdleRule,
-    NewReno, Permit, Signal, TfrcReport, ThresholdWindow, Vegas, Veno, Windowed,
+    Congestion, Controller, Cubic, CubicVersion, CutFrom, Dctcp, Delivery, Feedback, Flight,
+    Growth, IdleRule, NewReno, Permit, RtoConfig, RttEstimator, Signal, TfrcReport,
+    ThresholdWindow, Vegas, Veno, Windowed,
 };
 use fairwire_units::{Duration, Instant};
 use proptest::prelude::*;
@@ -56,6 +57,10 @@ const CONTROLLERS: &[(&str, Make)] = &[
     ("cubic-8312", || {
         Box::new(Windowed::new(Cubic::new(CubicVersion::Rfc8312), 4.0))
     }),
+    ("dctcp", || Box::new(Windowed::new(Dctcp::default(), 4.0))),
+    ("dctcp-ccid2", || {
+        Box::new(Windowed::new(Dctcp::default(), 4.0).with_growth(Growth::CCID2))
+    }),
     ("tfrc", || Box::new(Sender::new(TfrcConfig::default()))),
 ];
 
@@ -83,6 +88,7 @@ enum Op {
 struct Caller {
     now: Instant,
     flight: Flight,
+    rtt: RttEstimator,
     sent: u64,
 }
 
@@ -110,8 +116,13 @@ impl Caller {
             Op::Offer(packets) => self.flight.waiting += packets,
             Op::Acknowledge(packets, rtt) => {
                 let newly_acked = self.leave(packets);
+                if let Some(rtt) = rtt {
+                    self.rtt.on_sample(rtt);
+                }
                 let feedback = Feedback {
                     rtt,
+                    path: self.rtt.round_trip(),
+                    delivery: self.delivery(newly_acked, 0, rtt),
                     newly_acked,
                     newly_acked_bytes: u64::from(newly_acked * SIZE),
                     ..Feedback::default()
@@ -129,6 +140,7 @@ impl Caller {
                 });
                 let feedback = Feedback {
                     newly_acked,
+                    delivery: self.delivery(newly_acked, newly_acked, Some(ago)),
                     congestion,
                     ..Feedback::default()
                 };
@@ -169,6 +181,15 @@ impl Caller {
         left
     }
 
+    /// So many packets arrived, the newest of which was sent so long ago.
+    fn delivery(&self, packets: u32, marked: u32, ago: Option<Duration>) -> Delivery {
+        Delivery {
+            packets,
+            marked,
+            newest_sent: ago.map(|ago| self.now.saturating_before(ago)),
+        }
+    }
+
     fn send(&mut self, cc: &mut dyn Controller) {
         while self.flight.waiting > 0 && cc.permit(self.now, self.flight, SIZE) == Permit::Now {
             self.flight.waiting -= 1;
@@ -181,7 +202,8 @@ impl Caller {
 
     fn check(&self, cc: &dyn Controller) {
         let gauges = cc.gauges();
-        assert_eq!(cc.cwnd(), gauges.cwnd_packets);
+        assert_eq!(cc.limit().window(), gauges.cwnd_packets);
+        assert!(cc.limit().packets_per_rtt(None, f64::from(SIZE)) >= 1.0);
         if let Some(cwnd) = gauges.cwnd_packets {
             assert!(cwnd >= 1.0, "{gauges:?}");
             assert!(cwnd <= MANY, "{gauges:?}");
@@ -246,6 +268,7 @@ fn every_controller_stays_sane() {
                 let mut caller = Caller {
                     now: Instant::START,
                     flight: Flight::default(),
+                    rtt: RttEstimator::new(RtoConfig::TCP),
                     sent: 0,
                 };
                 for op in ops {
@@ -270,6 +293,7 @@ fn every_window_grows_on_a_clear_path() {
         let mut caller = Caller {
             now: Instant::START,
             flight: Flight::default(),
+            rtt: RttEstimator::new(RtoConfig::TCP),
             sent: 0,
         };
         let mut per_round = Vec::new();

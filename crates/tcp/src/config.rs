@@ -31,6 +31,23 @@ impl Default for DelayedAcks {
     }
 }
 
+/// How a connection uses ECN.
+///
+/// Where there is a handshake, both sides have to offer it (RFC 3168, section 6.1.1); without one, both are
+/// taken to have agreed.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum EcnMode {
+    /// Not at all.
+    #[default]
+    Off,
+    /// As in RFC 3168, section 6.1: after a mark every acknowledgement has ECE set until the sender says that it
+    /// has reduced its window.
+    Classic,
+    /// As in RFC 8257, section 3.2: ECE says whether the segments that are acknowledged were marked, each of them.
+    /// For laws that count marks. Nothing negotiates it: both sides have to be told.
+    Dctcp,
+}
+
 /// Where the data comes from.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Source {
@@ -79,6 +96,8 @@ pub struct Config {
     /// Does the controller get a round-trip sample with each acknowledgement of segments that were sent once?
     /// For laws that live on delays; the timeout is computed from one sample per round trip as ever.
     pub sample_every_ack: bool,
+    /// How ECN is used.
+    pub ecn: EcnMode,
     /// Keep [`Traced`](crate::Traced) events for [`Sender::poll_event`](crate::Sender::poll_event)?
     pub trace: bool,
 }
@@ -98,6 +117,7 @@ impl Default for Config {
             rto: RtoConfig::TCP,
             fast_retransmit_restarts_timer: false,
             sample_every_ack: false,
+            ecn: EcnMode::Off,
             trace: false,
         }
     }
@@ -133,7 +153,7 @@ impl Config {
         Windowed::new(law, initial)
             .with_growth(self.growth)
             .with_cut_from(CutFrom::Flight)
-            .with_rto(self.rto)
+            .with_first_timeout(self.rto.initial.max(self.rto.min).min(self.rto.max))
     }
 
     /// The receiver's window, bytes.

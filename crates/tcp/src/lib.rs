@@ -12,10 +12,11 @@
 //!
 //! # What is left out
 //!
-//! There is no FIN (a connection whose data is acknowledged falls silent), no ECN, no timestamps
-//! (one segment per round trip is timed for the timeout), no D-SACK, no proportional rate reduction, no Nagle
-//! delay, no zero window (the receiving application
-//! reads at once) and no giving up.
+//! There is no FIN (a connection whose data is acknowledged falls silent), no timestamps (one segment per
+//! round trip is timed for the timeout), no D-SACK, no proportional rate reduction, no Nagle delay, no zero
+//! window (the receiving application reads at once) and no giving up. With ECN, SYNs, acknowledgements and
+//! retransmissions are not ECN-capable, as RFC 3168 has it (RFC 8257, section 3.6, would have SYNs capable), and
+//! a lost SYN is repeated with the same offer.
 
 mod config;
 mod event;
@@ -26,7 +27,7 @@ mod segment;
 mod sender;
 mod stats;
 
-pub use config::{Config, DelayedAcks, Source};
+pub use config::{Config, DelayedAcks, EcnMode, Source};
 pub use event::{Event, Traced};
 pub use receiver::Receiver;
 pub use recovery::{PartialAckTimer, RecoveryKind};

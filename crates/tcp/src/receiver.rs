@@ -1,15 +1,19 @@
 //! The side that takes data and acknowledges it.
 
+mod echo;
 mod reassembly;
 #[cfg(test)]
 mod tests;
 
-use fairwire_units::Instant;
+use std::collections::VecDeque;
+
+use fairwire_units::{Ecn, Instant};
 
 use crate::config::Config;
 use crate::sack::SackBlocks;
 use crate::segment::{Flags, TcpSegment};
 use crate::stats::ReceiverStats;
+use echo::Echo;
 use reassembly::{Arrival, Reassembly};
 
 /// A receiver whose application reads at once.
@@ -19,6 +23,9 @@ pub struct Receiver {
     reassembly: Reassembly,
     open: bool,
     syn_ack_due: bool,
+    echo: Echo,
+    /// Acknowledgements as of an earlier moment, which leave before those that are due.
+    earlier: VecDeque<TcpSegment>,
     /// Acknowledgements that have to leave now, one each.
     due: u32,
     /// Segments in order that share a delayed acknowledgement so far.
@@ -37,6 +44,8 @@ impl Receiver {
             reassembly: Reassembly::new(config.window_bytes()),
             open: !config.handshake,
             syn_ack_due: false,
+            echo: Echo::new(config.ecn, config.handshake),
+            earlier: VecDeque::new(),
             due: 0,
             unacknowledged: 0,
             delayed_until: None,
@@ -51,14 +60,17 @@ impl Receiver {
             // A repeated SYN says that our answer was lost.
             self.open = true;
             self.syn_ack_due = true;
+            self.echo.on_syn(segment.flags);
             return;
         }
         if !self.open || segment.len == 0 {
             return;
         }
         self.stats.segments += 1;
+        self.stats.marked += u64::from(segment.ecn == Ecn::Ce);
+        let turned = self.hear_mark(segment);
         match self.reassembly.insert(segment.seq, segment.end()) {
-            Arrival::InOrder { filled_gap } => self.acknowledge_in_order(now, filled_gap),
+            Arrival::InOrder { filled_gap } => self.acknowledge_in_order(now, filled_gap || turned),
             // RFC 5681, 4.2: what is not in order is acknowledged at once.
             Arrival::OutOfOrder => {
                 self.stats.out_of_order += 1;
@@ -82,6 +94,10 @@ impl Receiver {
             self.syn_ack_due = false;
             return Some(self.acknowledgement(true));
         }
+        if let Some(earlier) = self.earlier.pop_front() {
+            self.stats.acks_sent += 1;
+            return Some(earlier);
+        }
         self.due = self.due.checked_sub(1)?;
         self.stats.acks_sent += 1;
         Some(self.acknowledgement(false))
@@ -104,7 +120,26 @@ impl Receiver {
         self.stats
     }
 
-    fn acknowledge_in_order(&mut self, now: Instant, filled_gap: bool) {
+    /// Reads the ECN field and CWR of a data segment, before the segment itself. Must it be acknowledged at once?
+    fn hear_mark(&mut self, segment: &TcpSegment) -> bool {
+        // RFC 3168, 6.1.5: what lies outside the window says nothing.
+        if !self.reassembly.window_holds(segment.seq, segment.end()) {
+            return false;
+        }
+        let marked = segment.ecn == Ecn::Ce;
+        let turns = self.echo.is_about_to_turn(marked);
+        if turns && self.unacknowledged > 0 {
+            // RFC 8257, 3.2: of the two acknowledgements that it allows, the one for what came before.
+            let earlier = self.acknowledgement(false);
+            self.earlier.push_back(earlier);
+            self.unacknowledged = 0;
+            self.delayed_until = None;
+        }
+        self.echo.on_data(marked, segment.flags.cwr);
+        turns
+    }
+
+    fn acknowledge_in_order(&mut self, now: Instant, at_once: bool) {
         let Some(delayed) = self.config.delayed_acks else {
             return self.acknowledge_at_once();
         };
@@ -112,7 +147,7 @@ impl Receiver {
         let is_quick = self.quick_left > 0;
         self.quick_left = self.quick_left.saturating_sub(1);
         // RFC 5681, 4.2: at least every second segment, and at once if a gap was filled.
-        if filled_gap || is_quick || self.unacknowledged >= delayed.every {
+        if at_once || is_quick || self.unacknowledged >= delayed.every {
             self.acknowledge_at_once();
         } else if self.delayed_until.is_none() {
             self.delayed_until = Some(now + delayed.wait);
@@ -134,7 +169,10 @@ impl Receiver {
                 syn,
                 ack: true,
                 psh: false,
+                ece: self.echo.flag(syn),
+                cwr: false,
             },
+            ecn: Ecn::NotEct,
             window: self.config.window_bytes(),
             window_shift: self.config.window_shift(),
             mss: self.config.mss_field(),

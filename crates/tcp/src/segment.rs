@@ -1,5 +1,7 @@
 //! A TCP segment as a value: what its headers would say and how long it would be.
 
+use fairwire_units::Ecn;
+
 use crate::sack::SackBlocks;
 
 /// An IPv4 header without options, bytes.
@@ -17,6 +19,10 @@ const SACK_HEAD: u32 = 4;
 const SACK_BLOCK: u32 = 8;
 
 /// The header bits that are used here.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "one bit each, as in the header"
+)]
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Flags {
     /// Opens a connection.
@@ -25,6 +31,10 @@ pub struct Flags {
     pub ack: bool,
     /// The sender has no more data at hand.
     pub psh: bool,
+    /// Congestion was met on the way here; on a SYN, that this side uses ECN (RFC 3168, section 6.1).
+    pub ece: bool,
+    /// The window was reduced; on a SYN, that this side uses ECN (RFC 3168, section 6.1).
+    pub cwr: bool,
 }
 
 /// One segment; every number as in its header, the payload as a length.
@@ -51,6 +61,8 @@ pub struct TcpSegment {
     pub sack_permitted: bool,
     /// What has arrived beyond `ack` (RFC 2018, section 3); not on a SYN.
     pub sack: SackBlocks,
+    /// The ECN field of the IP header around it: what the sender sets, and what the network left of it.
+    pub ecn: Ecn,
 }
 
 impl TcpSegment {

@@ -1,10 +1,12 @@
 //! The side that has data.
 //!
-//! [`input`] reads acknowledgements, [`output`] decides what leaves, [`timeout`] answers silence,
+//! [`input`] reads acknowledgements, [`ecn`] their marks, [`output`] decides what leaves, [`timeout`] answers silence,
 //! [`outstanding`] remembers what was sent, and the [`scoreboard`] what of it the peer selected.
 
+mod ecn;
 mod fine;
 mod input;
+mod marks;
 mod output;
 mod outstanding;
 mod scoreboard;
@@ -12,7 +14,7 @@ mod scoreboard;
 mod tests;
 mod timeout;
 
-use fairwire_cc::{Controller, Flight, RttEstimator};
+use fairwire_cc::{Controller, Flight, RoundTrip, RttEstimator};
 use fairwire_units::Instant;
 
 use crate::config::{Config, Source};
@@ -21,6 +23,7 @@ use crate::recovery::{Recovery, Sequence};
 use crate::segment::TcpSegment;
 use crate::stats::SenderStats;
 use fine::FineTimeout;
+use marks::Marks;
 use outstanding::Outstanding;
 
 /// The number of the first byte of data; the SYN has the one before.
@@ -43,6 +46,7 @@ pub struct Sender {
     peer_window: u32,
 
     recovery: Recovery,
+    marks: Marks,
     duplicates: u32,
     /// The first outstanding segment has to leave again, whatever the window says.
     again: bool,
@@ -57,7 +61,10 @@ pub struct Sender {
     paced_until: Option<Instant>,
     ack_due: bool,
 
+    /// One sample per round trip, from which the timeout follows (RFC 6298).
     rtt: RttEstimator,
+    /// One sample per acknowledgement, for laws that live on delays.
+    every_ack: Option<RttEstimator>,
     fine: FineTimeout,
     timed: Option<Timed>,
     retransmit_at: Option<Instant>,
@@ -108,6 +115,7 @@ impl Sender {
             stream_end,
             peer_window: config.window_bytes(),
             recovery: Recovery::new(config.recovery),
+            marks: Marks::new(config.ecn, config.handshake),
             duplicates: 0,
             again: false,
             limited_sent: 0,
@@ -117,6 +125,9 @@ impl Sender {
             paced_until: None,
             ack_due: false,
             rtt: RttEstimator::new(config.rto),
+            every_ack: config
+                .sample_every_ack
+                .then(|| RttEstimator::new(config.rto)),
             fine: FineTimeout::default(),
             timed: None,
             retransmit_at: None,
@@ -211,6 +222,11 @@ impl Sender {
         }
     }
 
+    /// What the controller is told of the round trip.
+    fn path(&self) -> RoundTrip {
+        self.every_ack.as_ref().unwrap_or(&self.rtt).round_trip()
+    }
+
     /// What the window counts: outstanding segments, less those that acknowledgements show to have left
     /// the network.
     fn flight(&self) -> Flight {
@@ -288,7 +304,7 @@ impl Sender {
             self.trace.push(Traced {
                 at,
                 event,
-                cwnd_packets: self.controller.cwnd(),
+                cwnd_packets: self.controller.limit().window(),
                 outstanding: self.outstanding.in_flight(),
             });
         }

@@ -21,6 +21,8 @@ pub struct SenderStats {
     pub fast_recoveries: u64,
     /// Expired retransmission timers, the handshake's included.
     pub timeouts: u64,
+    /// Acknowledgements that told of congestion marks (ECE).
+    pub echoes: u64,
     /// Segments that made no sense: acknowledgements of what was never sent.
     pub discarded: u64,
     /// Congestion window, packets.
@@ -48,6 +50,8 @@ pub struct ReceiverStats {
     pub beyond_window: u64,
     /// Payload bytes handed to the application, in order: the goodput.
     pub bytes_delivered: u64,
+    /// Of these, ones with a congestion mark.
+    pub marked: u64,
     /// Acknowledgements sent.
     pub acks_sent: u64,
 }

@@ -2,7 +2,7 @@
 
 use fairwire_units::{Duration, Instant};
 
-use super::{Cubic, CubicVersion, Vegas, Veno, Window, WindowLaw};
+use super::{Cubic, CubicVersion, Dctcp, Round, Vegas, Veno, Window, WindowLaw};
 use crate::{Flight, Signal};
 
 /// Brakmo and Peterson 1995, III.B, with ns-2's thresholds: of a window of 20 over an empty path of 100 ms, a
@@ -149,6 +149,33 @@ fn cubic_waits_for_the_application() {
     assert_eq!(idle, after);
 }
 
+/// RFC 8257, 3.3 and 3.5: the estimate begins at one and moves by a sixteenth of what a round trip shows, at its end;
+/// a mark takes half of it, a loss half the window.
+#[test]
+fn dctcp_cuts_by_what_was_marked() {
+    let mut dctcp = Dctcp::default();
+    assert_eq!(dctcp.cut(&window(0, 20.0), Signal::Marked), 10.0);
+    let round = |delivered, marked, ends| Window {
+        round: Round {
+            delivered,
+            marked,
+            ends,
+        },
+        ..window(0, 20.0)
+    };
+    assert_eq!(dctcp.observe(&round(10, 10, false)), None);
+    assert_eq!(dctcp.alpha(), 1.0, "within the round");
+    let mut alpha = 1.0;
+    for (delivered, marked) in [(20, 5), (20, 0), (8, 8)] {
+        dctcp.observe(&round(delivered, marked, true));
+        alpha = alpha * 15.0 / 16.0 + f64::from(marked) / f64::from(delivered) / 16.0;
+        assert!((dctcp.alpha() - alpha).abs() < 1e-12);
+    }
+    let left = dctcp.cut(&window(0, 20.0), Signal::Marked);
+    assert!((left - 20.0 * (1.0 - alpha / 2.0)).abs() < 1e-9);
+    assert_eq!(dctcp.cut(&window(0, 20.0), Signal::Lost), 10.0);
+}
+
 /// Where the curve is headed: from seven tenths of `cut_at` it comes to its plateau and stays there,
 /// long before Reno's window gets there.
 fn plateau_of(cubic: &Cubic, cut_at: f64) -> f64 {
@@ -170,6 +197,8 @@ fn window(at: u64, cwnd: f64) -> Window {
         rtt: None,
         srtt: Some(Duration::from_millis(100)),
         min_rtt: None,
+        round: Round::default(),
+        delivery_rate: None,
     }
 }
 

@@ -23,7 +23,7 @@ use self::limits::RecvSet;
 use self::schedule::Schedule;
 use self::segment::Segments;
 use super::Equation;
-use crate::{Controller, Feedback, Flight, Gauges, Permit, TfrcReport};
+use crate::{Controller, Feedback, Flight, Gauges, Limit, Permit, TfrcReport};
 
 /// The longest time between two packets, `t_mbi`, in seconds (RFC 5348, section 4.3).
 const T_MBI: f64 = 64.0;
@@ -459,6 +459,10 @@ impl Controller for Sender {
             timeouts: self.timeouts,
             ..Self::new(self.config)
         };
+    }
+
+    fn limit(&self) -> Limit {
+        Limit::Rate(self.rate_bytes_per_s())
     }
 
     fn gauges(&self) -> Gauges {

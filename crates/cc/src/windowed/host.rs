@@ -1,12 +1,9 @@
 //! What becomes of a window when the peer's host, not the network, cannot keep up.
 
-use fairwire_units::{Duration, Instant};
+use fairwire_units::Instant;
 
 use super::{Windowed, at_least};
-use crate::{HostLimits, WindowLaw};
-
-/// The round-trip time while none is known (RFC 4340, section 3.4).
-const DEFAULT_RTT: Duration = Duration::from_millis(200);
+use crate::{DEFAULT_RTT, HostLimits, WindowLaw};
 
 impl<L: WindowLaw> Windowed<L> {
     /// Does the peer want no more than it gets?
@@ -17,7 +14,7 @@ impl<L: WindowLaw> Windowed<L> {
     /// RFC 4340, 11.6: after a Slow Receiver the window does not grow for about a round trip.
     pub(super) fn hold_for(&mut self, now: Instant, host: HostLimits) {
         if host.slow {
-            self.held_until = Some(now + self.rtt.srtt().unwrap_or(DEFAULT_RTT));
+            self.held_until = Some(now + self.path.smoothed.unwrap_or(DEFAULT_RTT));
         }
     }
 
@@ -45,7 +42,8 @@ mod tests {
     use fairwire_units::{Duration, Instant};
 
     use crate::{
-        Congestion, Controller, Feedback, Flight, Growth, HostLimits, NewReno, Signal, Windowed,
+        Congestion, Controller, Feedback, Flight, Growth, HostLimits, NewReno, RoundTrip, Signal,
+        Windowed,
     };
 
     const FULL: Flight = Flight {
@@ -63,7 +61,11 @@ mod tests {
         let mut window = Windowed::new(NewReno, 20.0).with_growth(Growth::CCID2);
         let rtt = Some(Duration::from_millis(100));
         let feedback = Feedback {
-            rtt,
+            path: RoundTrip {
+                smoothed: rtt,
+                timeout: Some(Duration::from_secs(1)),
+                ..RoundTrip::default()
+            },
             ..Feedback::default()
         };
         window.on_feedback(ms(0), FULL, &feedback);

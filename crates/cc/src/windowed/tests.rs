@@ -4,7 +4,7 @@ use fairwire_units::{Duration, Instant};
 
 use super::{CutFrom, Growth, IdleRule, Windowed};
 use crate::law::{NewReno, ThresholdWindow};
-use crate::{Congestion, Controller, Feedback, Flight, Permit, Signal};
+use crate::{Congestion, Controller, Feedback, Flight, Permit, RoundTrip, Signal};
 
 /// Three losses of one round trip cut the window once; the fourth, of the next, cuts again.
 #[test]
@@ -181,7 +181,11 @@ fn an_unused_window_does_not_grow() {
     };
     let mut cc = Windowed::new(NewReno, 10.0);
     let ack = Feedback {
-        rtt: Some(Duration::from_millis(50)),
+        path: RoundTrip {
+            smoothed: Some(Duration::from_millis(50)),
+            timeout: Some(Duration::from_secs(1)),
+            ..RoundTrip::default()
+        },
         ..acks(1)
     };
     cc.on_feedback(ms(100), small, &ack);

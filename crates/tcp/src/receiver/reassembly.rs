@@ -77,6 +77,12 @@ impl Reassembly {
         self.next
     }
 
+    /// Does the window hold some of the bytes from `start` up to, not including, `end`, and all of the others lie
+    /// before it?
+    pub(super) fn window_holds(&self, start: u64, end: u64) -> bool {
+        start < end && end > self.next && end <= self.next.saturating_add(self.window)
+    }
+
     /// Takes the bytes from `start` up to, not including, `end`.
     pub(super) fn insert(&mut self, start: u64, end: u64) -> Arrival {
         if end > self.next.saturating_add(self.window) {

@@ -21,13 +21,13 @@ fn each_segment_is_acknowledged() {
 #[test]
 fn delayed_acknowledgements_pair_or_wait() {
     let mut receiver = delaying();
-    assert_eq!(acks_after(&mut receiver, ms(0), 0), []);
+    assert_eq!(acks_after(&mut receiver, ms(0), 0), [0_u64; 0]);
     assert_eq!(acks_after(&mut receiver, ms(1), 1), [201]);
     assert_eq!(receiver.next_timeout(), None);
-    assert_eq!(acks_after(&mut receiver, ms(10), 2), []);
+    assert_eq!(acks_after(&mut receiver, ms(10), 2), [0_u64; 0]);
     assert_eq!(receiver.next_timeout(), Some(ms(210)));
     receiver.handle_timeout(ms(209));
-    assert_eq!(drain(&mut receiver), []);
+    assert_eq!(drain(&mut receiver), [0_u64; 0]);
     receiver.handle_timeout(ms(210));
     assert_eq!(drain(&mut receiver), [301]);
 }
@@ -97,7 +97,7 @@ fn disorder_is_acknowledged_at_once() {
     assert_eq!(acks_after(&mut receiver, ms(4), 2), [401], "again");
     assert_eq!(
         acks_after(&mut receiver, ms(5), 4),
-        [],
+        [0_u64; 0],
         "in order once more"
     );
     let stats = receiver.stats();
@@ -115,7 +115,7 @@ fn a_syn_is_answered() {
         wire_size: 140,
         ..Config::default()
     });
-    assert_eq!(acks_after(&mut receiver, ms(0), 0), []);
+    assert_eq!(acks_after(&mut receiver, ms(0), 0), [0_u64; 0]);
     assert_eq!(receiver.stats().segments, 0);
     let syn = TcpSegment {
         flags: Flags {

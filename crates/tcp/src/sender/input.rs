@@ -1,8 +1,9 @@
 //! Acknowledgements.
 
-use fairwire_cc::{Congestion, Feedback, Flight, Signal};
+use fairwire_cc::{Congestion, Delivery, Feedback, Flight, Signal};
 use fairwire_units::{Duration, Instant};
 
+use super::outstanding::Selected;
 use super::{Phase, Sender};
 use crate::event::Event;
 use crate::recovery::{Answer, RecoveryKind};
@@ -20,6 +21,7 @@ impl Sender {
         self.retransmit_at = None;
         self.ack_due = true;
         self.peer_window = answer.window;
+        self.marks.on_answer(answer.flags);
         if answer.mss > 0 {
             self.mss = self.mss.min(u32::from(answer.mss));
         }
@@ -30,6 +32,7 @@ impl Sender {
                 // A law that compares round trips is not given that of a packet without data, which a slow
                 // link sends sooner.
                 rtt: (!self.config.sample_every_ack).then_some(rtt),
+                path: self.path(),
                 ..Feedback::default()
             };
             let flight = self.flight();
@@ -60,6 +63,7 @@ impl Sender {
             self.peer_window = segment.window;
             if same_window && segment.len == 0 && !self.outstanding.is_empty() {
                 self.handle_duplicate(now);
+                self.tell_selected(now, segment.flags, Selected::default());
             }
         }
     }
@@ -73,8 +77,12 @@ impl Sender {
         // What is acknowledged goes first: then all blocks lie above it.
         if segment.ack > self.una {
             self.handle_new_ack(now, segment);
-        } else if self.outstanding.select(&segment.sack) {
-            self.handle_duplicate(now);
+        } else {
+            let selected = self.outstanding.select(&segment.sack);
+            if selected.segments > 0 {
+                self.handle_duplicate(now);
+                self.tell_selected(now, segment.flags, selected);
+            }
         }
     }
 
@@ -84,7 +92,7 @@ impl Sender {
         let was_waiting = self.flight().waiting;
         let in_order = self.duplicates == 0 && !self.recovery.is_active();
         let covered = self.outstanding.acknowledge(ack);
-        let selects = self.outstanding.select(&segment.sack);
+        let selected = self.outstanding.select(&segment.sack);
         self.una = ack;
         self.duplicates = 0;
         self.limited_sent = 0;
@@ -102,7 +110,21 @@ impl Sender {
             feedback.rtt = newest.map(|left_at| now.saturating_since(left_at));
             if let Some(rtt) = feedback.rtt {
                 self.fine.on_sample(rtt);
+                if let Some(every_ack) = &mut self.every_ack {
+                    every_ack.on_sample(rtt);
+                }
             }
+        }
+        feedback.path = self.path();
+        let delivery = Delivery {
+            packets: covered.segments - covered.selected + selected.segments,
+            marked: 0,
+            newest_sent: covered.newest_left.max(selected.newest_left),
+        };
+        self.tell_marks(now, (segment.flags, ack), delivery, &mut feedback);
+        if let Some(marks) = &mut feedback.congestion {
+            // RFC 3168, 6.1.2: such an acknowledgement adds nothing to the window, whatever it covers.
+            marks.packets = marks.packets.max(covered.segments);
         }
         match self
             .recovery
@@ -137,7 +159,7 @@ impl Sender {
         flight.waiting = was_waiting;
         self.controller.on_feedback(now, flight, &feedback);
         self.record(now, Event::Acked { ack });
-        if selects && !self.recovery.is_active() {
+        if selected.segments > 0 && !self.recovery.is_active() {
             self.handle_duplicate(now);
         }
     }
@@ -177,9 +199,11 @@ impl Sender {
         let feedback = Feedback {
             congestion: Some(congestion),
             start_over,
+            path: self.path(),
             ..Feedback::default()
         };
         self.controller.on_feedback(now, flight, &feedback);
+        self.marks.on_reduced(self.outstanding.max());
         if start_over {
             self.outstanding.give_up();
             self.timed = None;

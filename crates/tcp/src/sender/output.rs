@@ -39,7 +39,7 @@ impl Sender {
             seq: 0,
             flags: Flags {
                 syn: true,
-                ..Flags::default()
+                ..self.marks.offer()
             },
             sack_permitted: self.config.recovery.uses_sack(),
             ..self.header()
@@ -171,6 +171,7 @@ impl Sender {
         self.record(now, Event::Sent { seq, len, again });
         let mut header = self.header();
         header.flags.psh = segment.end() == self.stream_end;
+        (header.ecn, header.flags.cwr) = self.data_ecn(again);
         TcpSegment { seq, len, ..header }
     }
 

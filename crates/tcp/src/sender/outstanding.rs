@@ -54,7 +54,17 @@ impl Sent {
 pub(super) struct Covered {
     pub(super) segments: u32,
     pub(super) bytes: u64,
+    /// Of the segments, ones that had been selected before.
+    pub(super) selected: u32,
     /// When the newest of the segments left, if it left once.
+    pub(super) newest_left: Option<Instant>,
+}
+
+/// What an acknowledgement selected that it had not selected before.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub(super) struct Selected {
+    pub(super) segments: u32,
+    /// When the newest of them that left once did so.
     pub(super) newest_left: Option<Instant>,
 }
 
@@ -175,6 +185,7 @@ impl Outstanding {
                 break;
             }
             covered.segments += 1;
+            covered.selected += u32::from(first.sacked);
             covered.bytes += u64::from(first.len);
             covered.newest_left = (!first.resent).then_some(first.left_at);
             if let Some(left) = self.in_flight.checked_sub(1) {
@@ -204,9 +215,9 @@ impl Outstanding {
 
 /// What selective acknowledgements say (RFC 6675, section 4).
 impl Outstanding {
-    /// Takes note of `blocks`; did they select something new?
-    pub(super) fn select(&mut self, blocks: &SackBlocks) -> bool {
-        let mut news = false;
+    /// Takes note of `blocks`; what did they select that is new?
+    pub(super) fn select(&mut self, blocks: &SackBlocks) -> Selected {
+        let mut news = Selected::default();
         // A block that holds the oldest segment contradicts the acknowledgement beside it.
         let least = self.first().map_or(self.max, |first| first.end());
         for (start, end) in blocks.iter() {
@@ -223,7 +234,11 @@ impl Outstanding {
                     let was = *segment;
                     segment.clear();
                     segment.sacked = true;
-                    news |= !was.sacked;
+                    if !was.sacked {
+                        news.segments += 1;
+                        let left = (!was.resent).then_some(was.left_at);
+                        news.newest_left = news.newest_left.max(left);
+                    }
                     if at < in_flight {
                         *sacked += u32::from(!was.sacked);
                         *lost -= u32::from(was.lost);
@@ -387,6 +402,7 @@ mod tests {
             Covered {
                 segments: 1,
                 bytes: 60,
+                selected: 0,
                 newest_left: Some(Instant::START)
             }
         );

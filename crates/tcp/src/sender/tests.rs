@@ -265,7 +265,7 @@ fn syn_ack() -> TcpSegment {
         flags: Flags {
             syn: true,
             ack: true,
-            psh: false,
+            ..Flags::default()
         },
         mss: 100,
         ..ack(1)

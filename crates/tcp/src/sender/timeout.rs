@@ -35,9 +35,11 @@ impl Sender {
         self.timed = None;
         let feedback = Feedback {
             timeout: true,
+            path: self.path(),
             ..Feedback::default()
         };
         self.controller.on_feedback(now, flight, &feedback);
+        self.marks.on_reduced(self.outstanding.max());
         self.back_off(now);
     }
 

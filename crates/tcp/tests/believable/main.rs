@@ -2,10 +2,12 @@
 //! every property is set by the test.
 
 mod cubic;
+mod dctcp;
 mod delivery;
 mod fill;
 mod losses;
 mod path;
+mod rate;
 mod recovery;
 mod response;
 mod square_root;

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use fairwire_tcp::{Receiver, Sender, TcpSegment};
-use fairwire_units::{Duration, Instant, Rate, Size};
+use fairwire_units::{Duration, Ecn, Instant, Rate, Size};
 
 /// A bottleneck one way and a delay each way.
 pub(crate) struct Path<'a> {
@@ -23,6 +23,8 @@ pub(crate) struct Run<'a> {
     pub(crate) receiver: Receiver,
     /// Every data segment the sender let go, with its time.
     pub(crate) log: Option<Vec<(Instant, TcpSegment)>>,
+    /// With more packets before it, a segment that can be is marked.
+    pub(crate) mark_above: Option<f64>,
     path: Path<'a>,
     now: Instant,
     /// When the packets in the buffer will have left it.
@@ -37,6 +39,7 @@ impl<'a> Run<'a> {
             sender,
             receiver,
             log: None,
+            mark_above: None,
             path,
             now: Instant::START,
             departures: VecDeque::new(),
@@ -57,6 +60,17 @@ impl<'a> Run<'a> {
             self.step();
         }
         self.now = end;
+    }
+
+    /// Packets in the buffer, the one being sent included.
+    pub(crate) fn waiting(&self) -> f64 {
+        let left = self.departures.iter().filter(|at| **at > self.now);
+        left.count() as f64
+    }
+
+    /// The sender's window, packets.
+    pub(crate) fn window(&self) -> f64 {
+        self.sender.stats().cwnd_packets.unwrap_or(0.0)
     }
 
     fn next_event(&self) -> Option<Instant> {
@@ -87,7 +101,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn transmit(&mut self, segment: TcpSegment) {
+    fn transmit(&mut self, mut segment: TcpSegment) {
         let now = self.now;
         if let Some(log) = self.log.as_mut().filter(|_| segment.len > 0) {
             log.push((now, segment));
@@ -100,6 +114,10 @@ impl<'a> Run<'a> {
         }
         if self.departures.len() >= self.path.buffer {
             return;
+        }
+        let queue = self.departures.len() as f64;
+        if segment.ecn.is_capable() && self.mark_above.is_some_and(|most| queue > most) {
+            segment.ecn = Ecn::Ce;
         }
         let size = Size::new(u64::from(segment.wire_len()));
         let time = self

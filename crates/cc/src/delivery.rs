@@ -1,0 +1,227 @@
+//! The delivery rate: how fast packets arrive while the network is kept busy.
+//!
+//! As in draft-cheng-iccrg-delivery-rate-estimation, section 2, in packets. A sample spans the flight of one
+//! packet: what was delivered from when it left until it was acknowledged, over the longer of the time that
+//! sending this took and the time that its acknowledgements took, so that neither bunched packets nor bunched
+//! acknowledgements make it too high. Who wants it keeps a [`DeliveryRate`] and tells it what
+//! [`Controller`](crate::Controller)s are told; nobody else pays for it.
+
+use std::collections::VecDeque;
+
+use fairwire_units::{Duration, Instant};
+
+use crate::{Delivery, Flight};
+
+/// A sample of the delivery rate.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RateSample {
+    /// Packets per second.
+    pub packets_per_s: f64,
+    /// Did the application have nothing more to send in that time? Then the network may well carry more.
+    pub app_limited: bool,
+    /// Packets delivered before the sampled one left: a round trip has passed once this reaches what was
+    /// delivered when it began.
+    pub delivered_before: u64,
+}
+
+/// How things stood when packets left.
+#[derive(Clone, Copy, Debug)]
+struct Stamp {
+    sent_at: Instant,
+    /// Packets delivered by then, and when the last of them was acknowledged.
+    delivered: u64,
+    delivered_at: Instant,
+    /// When that one was sent.
+    first_sent_at: Instant,
+    app_limited: bool,
+}
+
+/// Takes samples of the delivery rate.
+#[derive(Clone, Debug)]
+pub struct DeliveryRate {
+    /// One for each moment at which packets left that may still be acknowledged.
+    stamps: VecDeque<Stamp>,
+    delivered: u64,
+    delivered_at: Instant,
+    first_sent_at: Instant,
+    /// Until so many are delivered the application is the limit.
+    limited_until: u64,
+}
+
+impl Default for DeliveryRate {
+    fn default() -> Self {
+        Self {
+            stamps: VecDeque::new(),
+            delivered: 0,
+            delivered_at: Instant::START,
+            first_sent_at: Instant::START,
+            limited_until: 0,
+        }
+    }
+}
+
+impl DeliveryRate {
+    /// Packets delivered so far.
+    pub fn delivered(&self) -> u64 {
+        self.delivered
+    }
+
+    /// Bytes of memory behind it.
+    pub fn memory(&self) -> usize {
+        self.stamps.capacity() * size_of::<Stamp>()
+    }
+
+    /// A packet left; `flight` includes it.
+    pub fn on_sent(&mut self, now: Instant, flight: Flight) {
+        if flight.packets <= 1 {
+            // Nothing was in the network: time in which nothing could be delivered does not count, and stamps of
+            // what never arrived are of no use.
+            (self.first_sent_at, self.delivered_at) = (now, now);
+            self.stamps.clear();
+        }
+        if self.stamps.back().is_none_or(|last| last.sent_at != now) {
+            self.stamps.push_back(Stamp {
+                sent_at: now,
+                delivered: self.delivered,
+                delivered_at: self.delivered_at,
+                first_sent_at: self.first_sent_at,
+                app_limited: self.delivered < self.limited_until,
+            });
+        }
+        if flight.waiting == 0 {
+            self.limited_until = self.delivered + u64::from(flight.packets);
+        }
+    }
+
+    /// Packets arrived; `shortest` is the shortest round trip seen, below which an interval says nothing. The
+    /// sample, if they give one.
+    pub fn on_delivery(
+        &mut self,
+        now: Instant,
+        delivery: Delivery,
+        shortest: Option<Duration>,
+    ) -> Option<RateSample> {
+        if delivery.packets == 0 {
+            return None;
+        }
+        self.delivered += u64::from(delivery.packets);
+        self.delivered_at = now;
+        let newest = delivery.newest_sent?;
+        // What left before it and is not delivered yet is late or lost: it is no newest packet any more.
+        while self.stamps.front().is_some_and(|it| it.sent_at < newest) {
+            self.stamps.pop_front();
+        }
+        let stamp = *self.stamps.front().filter(|it| it.sent_at == newest)?;
+        self.first_sent_at = stamp.sent_at;
+        let sending = stamp.sent_at.saturating_since(stamp.first_sent_at);
+        let acknowledging = now.saturating_since(stamp.delivered_at);
+        let interval = sending.max(acknowledging);
+        if interval.is_zero() || shortest.is_some_and(|shortest| interval < shortest) {
+            return None;
+        }
+        let packets = (self.delivered - stamp.delivered) as f64;
+        Some(RateSample {
+            packets_per_s: packets / interval.as_secs_f64(),
+            app_limited: stamp.app_limited,
+            delivered_before: stamp.delivered,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fairwire_units::{Duration, Instant};
+
+    use super::DeliveryRate;
+    use crate::{Delivery, Flight};
+
+    const RTT: Option<Duration> = Some(Duration::from_millis(100));
+
+    fn ms(ms: u64) -> Instant {
+        Instant::START + Duration::from_millis(ms)
+    }
+
+    fn flight(packets: u32, waiting: u32) -> Flight {
+        Flight {
+            packets,
+            waiting,
+            ..Flight::default()
+        }
+    }
+
+    fn arrived(packets: u32, sent: u64) -> Delivery {
+        Delivery {
+            packets,
+            newest_sent: Some(ms(sent)),
+            ..Delivery::default()
+        }
+    }
+
+    /// Ten packets at once, a bottleneck of one in 10 ms, a path of 100 ms: 100 packets a second. The first packet says
+    /// that one came in a round trip, and the burst spreads over the second round; from then on each says 100.
+    /// Bunched acknowledgements say no more.
+    #[test]
+    fn a_busy_path_shows_its_rate() {
+        let mut rate = DeliveryRate::default();
+        for packets in 1..=10 {
+            rate.on_sent(ms(0), flight(packets, 1));
+        }
+        let mut rates = Vec::new();
+        for index in 0..10_u64 {
+            let now = ms(100 + 10 * index);
+            let sample = rate.on_delivery(now, arrived(1, 0), RTT);
+            rates.push(sample.map(|it| it.packets_per_s));
+            rate.on_sent(now, flight(10, 1));
+        }
+        assert_eq!(rates[0], Some(10.0), "one in a round trip");
+        assert!(
+            rates.iter().flatten().all(|rate| *rate < 100.0),
+            "{rates:?}"
+        );
+        for index in 0..15_u64 {
+            let now = ms(200 + 10 * index);
+            let sample = rate.on_delivery(now, arrived(1, 100 + 10 * index), RTT);
+            let per_s = sample.expect("a sample").packets_per_s;
+            assert!(per_s <= 100.0, "{index}: {per_s}");
+            if index >= 10 {
+                assert_eq!(per_s, 100.0, "{index}");
+            }
+            rate.on_sent(now, flight(10, 1));
+        }
+        // Five acknowledgements come as one, when the last of them is due.
+        let bunched = rate
+            .on_delivery(ms(390), arrived(5, 290), RTT)
+            .expect("a sample");
+        assert_eq!(bunched.packets_per_s, 100.0);
+    }
+
+    /// While the application has nothing more to send samples say so, until what was in flight then is delivered;
+    /// what was sent twice, or came back in less than the shortest round trip, gives none.
+    #[test]
+    fn samples_say_whether_the_application_was_the_limit() {
+        let mut rate = DeliveryRate::default();
+        rate.on_sent(ms(0), flight(1, 1));
+        rate.on_sent(ms(1), flight(2, 0));
+        rate.on_sent(ms(2), flight(3, 0));
+        let limited = |rate: &mut DeliveryRate, now, sent| {
+            let sample = rate.on_delivery(ms(now), arrived(1, sent), RTT);
+            sample.map(|it| it.app_limited)
+        };
+        assert_eq!(limited(&mut rate, 100, 0), Some(false));
+        rate.on_sent(ms(100), flight(3, 1));
+        assert_eq!(limited(&mut rate, 101, 1), Some(false));
+        assert_eq!(limited(&mut rate, 102, 2), Some(true));
+        rate.on_sent(ms(102), flight(2, 1));
+        assert_eq!(limited(&mut rate, 200, 100), Some(true));
+        assert_eq!(limited(&mut rate, 202, 102), Some(false));
+        assert_eq!(rate.delivered(), 5);
+        let twice = Delivery {
+            newest_sent: None,
+            ..arrived(1, 0)
+        };
+        assert_eq!(rate.on_delivery(ms(203), twice, RTT), None);
+        rate.on_sent(ms(210), flight(1, 1));
+        assert_eq!(rate.on_delivery(ms(260), arrived(1, 210), RTT), None);
+        assert_eq!(rate.on_delivery(ms(260), Delivery::default(), RTT), None);
+    }
+}

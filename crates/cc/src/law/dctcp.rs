@@ -1,0 +1,68 @@
+//! DCTCP: a cut for the marks of a round trip that is as deep as they are many.
+//!
+//! RFC 8257. It lives on a queue that marks everything above a small threshold, and on knowing what was marked:
+//! a TCP has to echo marks one by one (its `dctcp` echo), DCCP's Ack Vectors do so anyway. Growth and the answer to losses
+//! are [`NewReno`](super::NewReno)'s (3.4, 3.5). Marks are counted in packets, where the RFC counts bytes.
+
+use super::{Adjustment, Window, WindowLaw};
+use crate::Signal;
+
+/// How much of the estimate a round trip's marks make up (RFC 8257, section 4.2).
+const GAIN: f64 = 1.0 / 16.0;
+
+/// DCTCP (RFC 8257): a mark takes half of the part of the window that was marked lately.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Dctcp {
+    /// How much of the estimate the marks of a round trip make up, more than 0 and at most 1 (RFC 8257, section
+    /// 4.2).
+    gain: f64,
+    /// `DCTCP.Alpha`.
+    alpha: f64,
+}
+
+impl Default for Dctcp {
+    fn default() -> Self {
+        Self::new(GAIN)
+    }
+}
+
+impl Dctcp {
+    /// A law that gives the marks of the last round trip this weight, 0.0 to 1.0.
+    pub const fn new(gain: f64) -> Self {
+        // 3.3: one at first, so that the first mark takes half, as it would of another law's window.
+        Self { gain, alpha: 1.0 }
+    }
+
+    /// The estimate of the part of its packets that is marked, 0.0 to 1.0.
+    pub fn alpha(&self) -> f64 {
+        self.alpha
+    }
+}
+
+impl WindowLaw for Dctcp {
+    fn increase(&mut self, window: &Window, acked: f64) -> f64 {
+        acked / window.cwnd
+    }
+
+    fn cut(&mut self, window: &Window, signal: Signal) -> f64 {
+        let taken = match signal {
+            // 3.3, step 9.
+            Signal::Marked => self.alpha / 2.0,
+            // 3.5: what conventional TCP does.
+            Signal::Lost => 0.5,
+        };
+        window.cwnd * (1.0 - taken)
+    }
+
+    fn observe(&mut self, window: &Window) -> Option<Adjustment> {
+        if window.round.ends {
+            // 3.3, steps 5 and 6.
+            self.alpha += self.gain * (window.round.marked_part() - self.alpha);
+        }
+        None
+    }
+
+    fn reset(&mut self) {
+        *self = Self::new(self.gain);
+    }
+}

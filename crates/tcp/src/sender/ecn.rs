@@ -1,0 +1,75 @@
+//! ECN, the side that has data (RFC 3168, section 6.1.2; RFC 8257, section 3.3).
+
+use fairwire_cc::{Congestion, Delivery, Feedback, Signal};
+use fairwire_units::{Ecn, Instant};
+
+use super::Sender;
+use super::outstanding::Selected;
+use crate::config::EcnMode;
+use crate::segment::Flags;
+
+impl Sender {
+    /// Adds to `feedback` what arrived, and the marks that an acknowledgement of it, up to `ack`, tells of.
+    pub(super) fn tell_marks(
+        &mut self,
+        now: Instant,
+        (flags, ack): (Flags, u64),
+        delivery: Delivery,
+        feedback: &mut Feedback,
+    ) {
+        feedback.delivery = delivery;
+        if !(self.marks.agreed && flags.ece) {
+            return;
+        }
+        self.stats.echoes += 1;
+        if ack > self.marks.reduced_at {
+            self.marks.on_reduced(self.outstanding.max());
+            let window = self.controller.limit().window();
+            // RFC 3168, 6.1.2: a window of one segment cannot be reduced, so the next one waits for a timeout.
+            // With RFC 8257's accurate marks most of such windows have none.
+            if self.marks.mode == EcnMode::Classic && window.is_some_and(|window| window < 2.0) {
+                self.paced_until = Some(now + self.rtt.rto());
+            }
+        }
+        feedback.delivery.marked = delivery.packets;
+        feedback.congestion = Some(Congestion {
+            signal: Signal::Marked,
+            // What was sent twice was not ECN-capable; whatever was marked was sent before.
+            newest_sent: delivery.newest_sent.unwrap_or(Instant::START),
+            packets: delivery.packets.max(1),
+        });
+    }
+
+    /// Tells the controller what a duplicate acknowledgement says beside being one: what it selects, and marks.
+    pub(super) fn tell_selected(&mut self, now: Instant, flags: Flags, selected: Selected) {
+        if selected.segments == 0 && !flags.ece {
+            return;
+        }
+        // Without SACK no more is known of what was marked than that it is not older than the oldest.
+        let oldest = self.outstanding.first().map(|first| first.left_at);
+        let delivery = Delivery {
+            packets: selected.segments,
+            marked: 0,
+            newest_sent: selected
+                .newest_left
+                .or(oldest.filter(|_| selected.segments == 0)),
+        };
+        let mut feedback = Feedback {
+            path: self.path(),
+            ..Feedback::default()
+        };
+        let flight = self.flight_size();
+        self.tell_marks(now, (flags, self.una), delivery, &mut feedback);
+        self.controller.on_feedback(now, flight, &feedback);
+    }
+
+    /// The ECN field and the CWR flag of a data segment; `again` says whether it was sent before.
+    pub(super) fn data_ecn(&mut self, again: bool) -> (Ecn, bool) {
+        // RFC 3168, 6.1.2 and 6.1.5: neither on what is sent again.
+        if !self.marks.agreed || again {
+            return (Ecn::NotEct, false);
+        }
+        let cwr = std::mem::take(&mut self.marks.cwr_due);
+        (self.controller.ecn(), cwr)
+    }
+}
