@@ -118,12 +118,6 @@ fn small_packets(setup: &Setup<'_>) -> Profile {
     Profile::small_packets(setup.config.path_mtu, setup.short)
 }
 
-/// The numbers of all CCIDs there are.
-#[cfg(test)]
-pub(crate) fn numbers() -> Vec<u8> {
-    ROWS.iter().map(|row| row.number).collect()
-}
-
 /// The row of CCID `number`.
 pub(crate) fn row(number: u8) -> Option<&'static Ccid> {
     ROWS.iter().find(|row| row.number == number)
@@ -138,5 +132,17 @@ impl Ccid {
     /// Does its receiving half understand options of this type?
     pub(crate) fn receiver_reads(&self, option_type: u8) -> bool {
         self.read_by_receiver.contains(&option_type)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ROWS;
+    use crate::constants::CCIDS;
+
+    /// What a configuration may name is what has a row.
+    #[test]
+    fn every_ccid_has_a_row() {
+        assert_eq!(ROWS.iter().map(|row| row.number).collect::<Vec<_>>(), CCIDS);
     }
 }

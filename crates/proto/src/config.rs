@@ -4,6 +4,8 @@ use fairwire_cc::IdleRule;
 use fairwire_cc::tfrc::LossMean;
 use fairwire_units::Duration;
 
+use crate::constants::{CCIDS, DATAGRAM_OVERHEAD, MAX_SHORT_WINDOW, MIN_PATH_MTU};
+
 /// What an [`Endpoint`](crate::Endpoint) as a whole may do.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -128,7 +130,7 @@ pub struct Config {
     /// as Drop Code 2, and it slows down (RFC 4340, 11.7.2). A report reaches back over 131,072 packets at
     /// most: what a queue of more packets than that drops at its old end is not told.
     pub receive_queue_packets: usize,
-    /// What waits to be read: bytes at most, [`DATAGRAM_OVERHEAD`](crate::DATAGRAM_OVERHEAD) for each
+    /// What waits to be read: bytes at most, [`DATAGRAM_OVERHEAD`] for each
     /// datagram included. More than that, or no datagram fits.
     pub receive_queue_bytes: usize,
     /// What a full receive queue drops: `BackPressure` the new datagram, `DropOldest` the oldest, which the
@@ -240,23 +242,23 @@ impl Config {
         if self.send_ccids.is_empty() || self.receive_ccids.is_empty() {
             return Err("a connection needs a CCID for each direction: 2, 3 or 4");
         }
-        if ccids.any(|&ccid| crate::ccid::row(ccid).is_none()) {
+        if !ccids.all(|ccid| CCIDS.contains(ccid)) {
             return Err("there is no such CCID: use 2, 3 or 4");
         }
-        if self.path_mtu < crate::connection::MIN_PATH_MTU {
+        if self.path_mtu < MIN_PATH_MTU {
             return Err("the path MTU is too small: use at least 576 bytes");
         }
         // RFC 4340, 7.5.2: Wmin and Wmax. Doubling a window of 0 would never end.
         if !(32..1 << 46).contains(&self.sequence_window) {
             return Err("a sequence window is at least 32 and at most 2^46 - 1 packets");
         }
-        if self.short_seqnos && self.sequence_window > crate::connection::MAX_SHORT_WINDOW {
+        if self.short_seqnos && self.sequence_window > MAX_SHORT_WINDOW {
             return Err("short sequence numbers want a sequence window of at most 1024 packets");
         }
         if self.send_queue.packets == 0 {
             return Err("the send queue needs room for at least one datagram");
         }
-        if self.receive_queue_packets == 0 || self.receive_queue_bytes <= crate::DATAGRAM_OVERHEAD {
+        if self.receive_queue_packets == 0 || self.receive_queue_bytes <= DATAGRAM_OVERHEAD {
             return Err("the receive queue needs room for at least one datagram");
         }
         if self.idle_timeout.is_zero() {

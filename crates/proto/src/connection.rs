@@ -1,32 +1,33 @@
-//! One connection: a struct, and a file for each of its concerns.
+//! One connection: a struct, its parts below it, and a file for each of its concerns above it.
 //!
-//! - [`sequence`]: which numbers are valid; [`sync`]: asking the peer about those that are not.
+//! [`parts`] keep the books: which numbers are valid, what waits, what was dropped, what was agreed. None of
+//! them knows the connection. The files beside this one say what the connection does, each for one concern:
+//!
 //! - [`receive`]: a packet's way through steps 4 to 16 of RFC 4340, section 8.5; [`options`]: what
-//!   its options do.
-//! - [`handshake`] and [`closing`]: how it begins and ends; [`invite`]: how a server begins it;
-//!   [`unconfirmed`]: whether its client knows.
-//! - [`transmit`]: what leaves next; [`packet`]: how it is written; [`mod@seal`]: its checksum.
-//! - [`queue`] and [`receive_queue`]: what waits on either side; [`arrivals`]: what is missing;
-//!   [`application`]: the calls that fill and empty them.
-//! - [`dropped`] and [`reported`]: Data Dropped and Slow Receiver, from either side; [`codes`]: their memory.
-//! - [`integrity`]: checksum coverage and Data Checksums.
-//! - [`clock`]: every timer; [`backoff`]: retransmission; [`liveness`]: silence; [`unreachable`]:
-//!   ICMP errors.
-//! - [`features`]: what negotiation agreed; [`window`]: the Sequence Window to ask for; [`short`]:
-//!   24-bit sequence numbers.
-//! - [`halves`]: made, and replaced in mid-connection.
-//! - [`size`]: how large packets may be; [`mtu`]: how that is found out.
-//! - [`timestamp`]: what its name says. [`footprint`]: what it all costs in memory.
+//!   its options do; [`integrity`]: whether its data are what was sent.
+//! - [`handshake`] and [`closing`]: how it begins and ends; [`invite`]: how a server begins it.
+//! - [`transmit`]: what leaves next; [`packet`]: how it is written; [`sync`], [`nonce`], [`short`]: numbers that
+//!   ask, that are passed over, that are short.
+//! - [`application`]: the calls that fill and empty the queues; [`dropped`] and [`reported`]: Data Dropped and
+//!   Slow Receiver, from either side.
+//! - [`clock`]: every timer; [`mod@unreachable`]: ICMP errors; [`mtu`]: how large packets may be.
+//! - [`features`]: what comes into force; [`halves`]: made, and replaced in mid-connection.
+//! - [`footprint`]: what it all costs in memory.
 //!
 //! A connection never sends by itself: it is asked, and it tells the endpoint through its
 //! [`Context`] what happened.
+//!
+//! # Who knows the round-trip time
+//! The sending half owns the estimate, and [`Tx::srtt`] reads it: under CCID 2 it belongs to the retransmission
+//! timer, under CCID 3 and 4 to the controller, which computes with it. The connection keeps one sample of its
+//! own, of the handshake or of a Timestamp Echo, for the time before the half has one, and what the half knew
+//! when it is replaced. All timers and windows ask `Connection::rtt`, which takes the first that there is, or
+//! [`DEFAULT_RTT`]. The receiving half is told it ([`Rx::set_rtt_hint`]); under TFRC it measures from the window
+//! counters first, as RFC 4342, section 8.1, has it.
 
 mod application;
-mod arrivals;
-mod backoff;
 mod clock;
 mod closing;
-mod codes;
 mod dropped;
 mod features;
 #[cfg(test)]
@@ -38,65 +39,55 @@ mod handshake;
 mod inspection;
 mod integrity;
 mod invite;
-mod liveness;
 mod mtu;
 mod nonce;
 mod options;
 mod packet;
-mod queue;
+mod parts;
 mod receive;
-mod receive_queue;
 mod reported;
-mod seal;
-mod sequence;
 mod short;
-mod size;
 mod sync;
-mod timestamp;
 mod transmit;
-mod unconfirmed;
 mod unreachable;
-mod window;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use fairwire_cc::DEFAULT_RTT;
 use fairwire_units::{Duration, Instant};
 use fairwire_wire::{Seq, ServiceCode};
 
 use crate::config::Config;
-use crate::endpoint::{ConnectionId, Flow, NonceKey, Replies};
 use crate::event::{ConnectionEvent, Event};
 use crate::feature::{Negotiation, Role};
+use crate::flow::Flow;
 use crate::half::{Rx, Told, Tx};
+use crate::id::ConnectionId;
+use crate::reply::Replies;
 use crate::stats::Stats;
-use backoff::Backoff;
-use dropped::Dropped;
-use features::Agreed;
-use footprint::Counted;
-use halves::{CcidChanges, Since};
-use liveness::Liveness;
-use mtu::PathMtu;
-use nonce::NonceSource;
-use queue::SendQueue;
-use receive_queue::ReceiveQueue;
-use reported::Reported;
-use sequence::Sequence;
-use short::ShortWatch;
-use sync::Syncs;
-use timestamp::Timestamps;
-use unconfirmed::Unconfirmed;
-use unreachable::Unreached;
-use window::WindowWatch;
+use parts::agreed::Agreed;
+use parts::backoff::{Backoff, FIRST_RETRY};
+use parts::ccids::{CcidChanges, Since};
+use parts::counted::Counted;
+use parts::dropped::Dropped;
+use parts::liveness::Liveness;
+use parts::nonces::NonceSource;
+use parts::path_mtu::PathMtu;
+use parts::queue::SendQueue;
+use parts::receive_queue::ReceiveQueue;
+use parts::reported::Reported;
+use parts::sequence::Sequence;
+use parts::short::ShortWatch;
+use parts::size::Sizes;
+use parts::syncs::Syncs;
+use parts::timestamp::Timestamps;
+use parts::unconfirmed::Unconfirmed;
+use parts::unreached::Unreached;
+use parts::window::WindowWatch;
 
 pub(crate) use footprint::NEW as NEW_FOOTPRINT;
-pub use receive_queue::DATAGRAM_OVERHEAD;
-pub(crate) use seal::{seal, verify};
-pub(crate) use short::{MAX_SHORT_RATE, MAX_SHORT_WINDOW};
-pub(crate) use size::{MIN_PATH_MTU, Sizes};
-
-/// RFC 4340, 3.4: the round-trip time while none is known.
-const DEFAULT_RTT: Duration = Duration::from_millis(200);
+pub(crate) use parts::nonces::NonceKey;
 
 /// The states of RFC 4340, section 8.4, in its order, which comparisons rely on. LISTEN is a
 /// listener, TIMEWAIT a name in a table of the endpoint.
@@ -284,7 +275,7 @@ impl Connection {
             liveness: Liveness::new(now, &config),
             unreached: Unreached::default(),
             due: Due::default(),
-            retry: Backoff::new(handshake::FIRST_RETRY),
+            retry: Backoff::new(FIRST_RETRY),
             fired_at: None,
             deadline: None,
             drain_until: None,

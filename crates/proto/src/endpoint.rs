@@ -1,22 +1,20 @@
 //! All connections and listeners of one host, behind one set of calls.
 //!
 //! - [`input`]: packets and ICMP errors; [`output`]: packets that leave, and timers.
-//! - [`flow`]: what tells connections apart; [`table`]: finding them.
+//! - [`table`]: finding connections by their [`Flow`].
 //! - [`listener`]: the state LISTEN; [`time_wait`]: the state TIMEWAIT.
 //! - [`admit`]: what the application says of them; [`admission`]: which Requests are taken up, and how; [`backlog`]: those under way;
 //!   [`cookie`]: those that the client remembers for us.
 //! - [`allowance`]: how often strangers are answered; [`memory`]: the budget of it; [`source`]: whose share of it all somebody takes.
-//! - [`reply`]: Resets; [`secret`]: everything unpredictable; [`timers`]: who is next.
+//! - [`secret`]: everything unpredictable; [`timers`]: who is next.
 
 mod admission;
 mod admit;
 mod allowance;
 mod backlog;
 mod cookie;
-mod error;
 #[cfg(feature = "inspect")]
 mod first_number;
-mod flow;
 mod input;
 mod listener;
 #[cfg(feature = "inspect")]
@@ -24,7 +22,6 @@ mod look;
 mod memory;
 mod output;
 mod ports;
-mod reply;
 mod secret;
 mod source;
 mod table;
@@ -41,10 +38,14 @@ use zeroize::Zeroize;
 
 use crate::config::{Config, EndpointConfig};
 use crate::connection::{Connection, NEW_FOOTPRINT, Origin};
-use crate::event::{ConnectionEvent, DatagramId, Direction, Event, Received};
+use crate::error::{ChangeCcidError, ConnectError, ListenError, SendError};
+use crate::event::{ConnectionEvent, Direction, Event, Received};
 use crate::feature::Role;
+use crate::flow::Flow;
 use crate::half::Told;
+use crate::id::{ConnectionId, DatagramId};
 use crate::payload::Payload;
+use crate::reply::Replies;
 use crate::stats::{EndpointStats, Stats};
 use crate::transmit::Path;
 use allowance::Allowances;
@@ -57,30 +58,6 @@ use time_wait::TimeWait;
 use timers::Timers;
 
 pub use admit::{Admit, AdmitHook, Attempt};
-pub use error::{ChangeCcidError, ConnectError, ListenError, SendError};
-pub(crate) use flow::Flow;
-pub(crate) use reply::{Replies, Reset};
-pub(crate) use secret::NonceKey;
-pub(crate) use time_wait::TWO_MSL;
-
-/// The name of a connection at its endpoint; never used twice.
-#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
-pub struct ConnectionId(pub u64);
-
-impl ConnectionId {
-    /// The `count`th connection of an endpoint, in `slot`.
-    fn new(count: u32, slot: usize) -> Self {
-        let slot = u32::try_from(slot).unwrap_or(u32::MAX);
-        Self(u64::from(count) << 32 | u64::from(slot))
-    }
-
-    /// What a connection is called that is forgotten as soon as it has answered.
-    const NONE: Self = Self(u64::MAX);
-
-    fn slot(self) -> usize {
-        (self.0 & 0xFFFF_FFFF) as usize
-    }
-}
 
 /// Connections at most that [`Endpoint::reserve`] makes room for.
 const RESERVED: usize = 1 << 20;

@@ -3,13 +3,9 @@
 use fairwire_units::{Ecn, Instant};
 use fairwire_wire::{DropCode, ResetCode, Seq};
 
-use crate::endpoint::ConnectionId;
+use crate::id::{ConnectionId, DatagramId};
 use crate::payload::Payload;
 use crate::transmit::Unreachable;
-
-/// The name of one datagram given to `send`; counts up from zero within a connection.
-#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
-pub struct DatagramId(pub u64);
 
 /// What became of a datagram. Each id gets one fate, once.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]

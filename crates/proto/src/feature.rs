@@ -17,10 +17,11 @@
 //! - [`slot`]: one feature at one location, its state and what we would accept.
 //! - [`wishes`]: what a [`Config`] asks for, and what follows from the CCIDs agreed on.
 //! - [`receive`]: Changes and Confirms that arrive; [`earlier`]: what late ones may answer.
-//! - [`send`]: Changes and Confirms to write, retransmission and back-off.
+//! - [`send`]: Changes and Confirms to write; [`schedule`]: retransmission and back-off.
 
 mod earlier;
 mod receive;
+mod schedule;
 mod send;
 mod slot;
 mod wishes;
@@ -33,8 +34,9 @@ use fairwire_wire::feature::{Feature, Rule};
 use fairwire_wire::{PacketType, ResetCode, Seq};
 
 use crate::config::Config;
+use crate::constants::DEFAULT_CCID;
 use earlier::EarlierValues;
-use send::Schedule;
+use schedule::{Schedule, UnknownFeatures};
 pub(crate) use slot::KNOWN;
 use slot::{Offer, Slot, State};
 
@@ -116,7 +118,7 @@ pub(crate) struct Negotiation {
     /// By [`Location`], then by [`slot::KNOWN`].
     slots: [[Slot; KNOWN.len()]; 2],
     /// Unknown features whose Change is to be answered with an empty Confirm, by [`Location`].
-    unknown: [send::UnknownFeatures; 2],
+    unknown: [UnknownFeatures; 2],
     arriving: Option<Arriving>,
     /// Greatest sequence number received with a Change or Confirm (RFC 4340, 6.6.4).
     fgsr: Option<Seq>,
@@ -305,7 +307,7 @@ impl Negotiation {
         let Some(slot) = self.slot_mut(Feature::Ccid, location) else {
             return;
         };
-        let list = slot::List::new(ccids, wishes::DEFAULT_CCID);
+        let list = slot::List::new(ccids, DEFAULT_CCID);
         // The connection can live with the CCID it has: it is not worth a Reset.
         slot.mandatory = false;
         slot.refused = false;

@@ -12,7 +12,8 @@ use fairwire_cc::{Flight, Gauges, Permit};
 use fairwire_units::{Duration, Ecn, Instant, Rate};
 use fairwire_wire::{DropCode, Encoder, NoRoom, Options, Packet, Seq};
 
-use crate::event::{DatagramId, Fate};
+use crate::event::Fate;
+use crate::id::DatagramId;
 
 /// A packet that we sent, as the sending half sees it.
 #[derive(Clone, Copy, Debug)]
@@ -228,6 +229,12 @@ pub(crate) trait Tx: fmt::Debug + Send {
 
     /// What the application may send now.
     fn allowed_rate(&self) -> Option<Rate>;
+
+    /// The ECN codepoint of data, where both sides can use ECN.
+    fn ecn(&self) -> Ecn {
+        // RFC 8311, 6: DCCP's data is ECT(0).
+        Ecn::Ect0
+    }
 
     /// The congestion window, packets, where the CCID has one.
     fn cwnd(&self) -> Option<f64> {

@@ -5,7 +5,8 @@
 use fairwire_units::{Duration, Instant};
 use fairwire_wire::Seq;
 
-use crate::endpoint::{ConnectionId, Endpoint};
+use crate::endpoint::Endpoint;
+use crate::id::ConnectionId;
 
 /// The inner state of a connection. Names as in RFC 4340, section 7.1, where it has them.
 #[expect(

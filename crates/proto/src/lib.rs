@@ -15,15 +15,21 @@ mod ackvec;
 mod ccid;
 mod config;
 mod connection;
+mod constants;
 mod endpoint;
+mod error;
 mod event;
 mod feature;
+mod flow;
 mod half;
+mod id;
 #[cfg(feature = "inspect")]
 mod inspect;
 mod payload;
 mod rate_limit;
+mod reply;
 mod ring;
+mod seal;
 mod stats;
 mod suspicion;
 mod tfrc;
@@ -39,12 +45,11 @@ pub use config::{
     Ccid2Config, Ccid3Config, Config, DamagedData, DataChecksum, EndpointConfig, FeedbackRate,
     FirstInterval, InitCookies, Law, PathMtuDiscovery, QueueLimits, QueuePolicy, Segment,
 };
-pub use connection::DATAGRAM_OVERHEAD;
-pub use endpoint::{
-    Admit, AdmitHook, Attempt, ChangeCcidError, ConnectError, ConnectionId, Endpoint, ListenError,
-    SendError,
-};
-pub use event::{CloseReason, DatagramId, Direction, Event, Fate, Received};
+pub use constants::DATAGRAM_OVERHEAD;
+pub use endpoint::{Admit, AdmitHook, Attempt, Endpoint};
+pub use error::{ChangeCcidError, ConnectError, ListenError, SendError};
+pub use event::{CloseReason, Direction, Event, Fate, Received};
+pub use id::{ConnectionId, DatagramId};
 #[cfg(feature = "inspect")]
 pub use inspect::{EndpointInspection, Inspection};
 pub use payload::{Arriving, Payload};

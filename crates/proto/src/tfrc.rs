@@ -16,8 +16,3 @@ mod tests;
 pub(crate) use profile::Profile;
 pub(crate) use rx::TfrcRx;
 pub(crate) use tx::TfrcTx;
-
-use fairwire_units::Duration;
-
-/// The round-trip time while none is known (RFC 4340, section 3.4).
-const DEFAULT_RTT: Duration = Duration::from_millis(200);

@@ -5,8 +5,7 @@ use std::net::SocketAddr;
 
 use fairwire_units::Ecn;
 
-use crate::endpoint::ConnectionId;
-use crate::event::DatagramId;
+use crate::id::{ConnectionId, DatagramId};
 use crate::payload::Payload;
 
 /// How DCCP packets travel.

@@ -12,7 +12,7 @@ thread_local! {
 /// One step of such a loop.
 ///
 /// # Panics
-/// In tests, beyond the bound of [`within`]: a loop without a bound then fails at once.
+/// In tests, beyond the bound of `within`: a loop without a bound then fails at once.
 #[inline]
 pub(crate) fn step() {
     #[cfg(any(test, feature = "inspect"))]

@@ -9,8 +9,9 @@ use fairwire_units::plant::{Plant, planted};
 use fairwire_wire::{CellState, DropCode, Seq};
 
 use super::vector::{Report, Stretch};
-use crate::event::{DatagramId, Fate};
+use crate::event::Fate;
 use crate::half::{DropRun, counts_as_marked};
+use crate::id::DatagramId;
 
 /// A packet is lost when this many later ones have arrived (RFC 4341, section 5).
 const NUMDUPACK: usize = 3;
@@ -37,8 +38,12 @@ pub(super) struct Outcome {
     pub(super) acked_bytes: u64,
     /// Bytes of the largest of them.
     pub(super) largest: u32,
+    /// Of these, marked ones.
+    pub(super) marked: u32,
     /// When the oldest of them was sent.
     pub(super) oldest_acked_sent: Option<Instant>,
+    /// When the newest of them was sent.
+    pub(super) newest_acked_sent: Option<Instant>,
     /// Data packets found marked or lost now.
     pub(super) congestion: Option<Congestion>,
     /// When the packet that the report begins with was sent, if it is news that it arrived.
@@ -247,6 +252,7 @@ impl Pipe {
             outcome.largest = outcome.largest.max(packet.size);
             let oldest = outcome.oldest_acked_sent.get_or_insert(packet.sent_at);
             *oldest = packet.sent_at.min(*oldest);
+            outcome.newest_acked_sent = outcome.newest_acked_sent.max(Some(packet.sent_at));
             if packet.seq == ackno {
                 outcome.acked_sent_at = Some(packet.sent_at);
             }
@@ -254,6 +260,7 @@ impl Pipe {
             // Planted: a mark does not.
             let counts = marked && !planted(Plant::MarksIgnored);
             if counts || packet.dropped.is_some_and(counts_as_marked) {
+                outcome.marked += 1;
                 outcome.congested(Signal::Marked, packet.sent_at);
             }
             let fate = match packet.dropped {

@@ -1,6 +1,7 @@
 //! The receiving half of CCID 2: when to acknowledge, and with what. Every loss and mark is told
 //! (RFC 4340, section 11). `CCVal` means nothing to it (RFC 4340, section 5.1).
 
+use fairwire_cc::DEFAULT_RTT;
 use fairwire_units::plant::{Plant, planted};
 use fairwire_units::{Duration, Ecn, Instant};
 use fairwire_wire::{CellState, DccpOption, Encoder, NoRoom, Options, Seq, option_type};
@@ -16,9 +17,6 @@ const ACK_DELAY: Duration = Duration::from_millis(200);
 
 /// The Ack Ratio of a new connection (RFC 4340, section 11.3).
 const DEFAULT_ACK_RATIO: u16 = 2;
-
-/// The round-trip time where none is known (RFC 4340, section 3.4).
-const DEFAULT_RTT: Duration = Duration::from_millis(200);
 
 /// Units of Elapsed Time (RFC 4340, section 13.2).
 const ELAPSED_UNIT: Duration = Duration::from_micros(10);

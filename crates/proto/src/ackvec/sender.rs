@@ -1,12 +1,12 @@
 //! The sending half of CCID 2: a pipe, a round-trip estimate and a controller (RFC 4341).
 
 use fairwire_cc::{
-    Congestion, Controller, Cubic, CubicVersion, Feedback, Flight, Gauges, Growth, HostLimits,
-    NewReno, Permit, RtoConfig, RttEstimator, Signal, ThresholdWindow, Vegas, Veno, WindowLaw,
-    Windowed, rfc3390_window,
+    Congestion, Controller, Cubic, CubicVersion, Delivery, Feedback, Flight, Gauges, Growth,
+    HostLimits, NewReno, Permit, RtoConfig, RttEstimator, Signal, ThresholdWindow, Vegas, Veno,
+    WindowLaw, Windowed, rfc3390_window,
 };
 use fairwire_units::plant::{Plant, planted};
-use fairwire_units::{Duration, Instant, Rate};
+use fairwire_units::{Duration, Ecn, Instant, Rate};
 use fairwire_wire::{Packet, Seq};
 
 use super::ack_ratio::AckRatio;
@@ -144,9 +144,10 @@ impl Sender {
         }
     }
 
-    /// The congestion window, packets.
+    /// The congestion window, packets; what it would be where a rate rules.
     fn window(&self) -> f64 {
-        self.controller.cwnd().unwrap_or(1.0)
+        let limit = self.controller.limit();
+        limit.packets_per_rtt(self.rtt.srtt(), self.mean_size)
     }
 
     /// With fewer packets in flight the receiver may hold back its acknowledgement.
@@ -271,7 +272,7 @@ fn windowed<L: WindowLaw + 'static>(
     let window = Windowed::new(law, initial_window)
         .with_growth(Growth::CCID2)
         .with_idle(config.idle)
-        .with_rto(rto);
+        .with_first_timeout(rto.initial.max(rto.min));
     match config.initial_ssthresh {
         Some(packets) => Box::new(window.with_initial_ssthresh(packets)),
         None => Box::new(window),
@@ -284,7 +285,11 @@ impl Tx for Sender {
             .nonces
             .as_ref()
             .map_or(0, |nonces| size_of_val(&**nonces));
-        size_of::<Self>() + size_of_val(&*self.controller) + self.pipe.footprint() + nonces
+        size_of::<Self>()
+            + size_of_val(&*self.controller)
+            + self.controller.memory()
+            + self.pipe.footprint()
+            + nonces
     }
 
     fn flight(&self) -> Flight {
@@ -382,6 +387,12 @@ impl Tx for Sender {
         let feedback = Feedback {
             host: std::mem::take(&mut self.host),
             rtt,
+            path: self.rtt.round_trip(),
+            delivery: Delivery {
+                packets: outcome.acked,
+                marked: outcome.marked,
+                newest_sent: outcome.newest_acked_sent,
+            },
             newly_acked: outcome.acked,
             newly_acked_bytes: outcome.acked_bytes,
             oldest_acked_sent: outcome.oldest_acked_sent,
@@ -408,6 +419,7 @@ impl Tx for Sender {
         self.least = Some(self.least.map_or(rtt, |least| least.min(rtt)));
         let feedback = Feedback {
             rtt: Some(rtt),
+            path: self.rtt.round_trip(),
             ..Feedback::default()
         };
         self.controller.on_feedback(now, self.flight(), &feedback);
@@ -435,6 +447,7 @@ impl Tx for Sender {
         self.sample_from = self.newest_sent.map(Seq::next);
         let feedback = Feedback {
             timeout: true,
+            path: self.rtt.round_trip(),
             ..Feedback::default()
         };
         self.controller
@@ -484,8 +497,12 @@ impl Tx for Sender {
         Some(Rate::from_bytes_per_s(window_bytes / srtt.as_secs_f64()))
     }
 
+    fn ecn(&self) -> Ecn {
+        self.controller.ecn()
+    }
+
     fn cwnd(&self) -> Option<f64> {
-        self.controller.cwnd()
+        self.controller.limit().window()
     }
 
     fn gauges(&self) -> Gauges {

@@ -10,8 +10,9 @@ use super::receiver::Receiver;
 use super::sender::Sender;
 use super::vector::Report;
 use crate::config::Ccid2Config;
-use crate::event::{DatagramId, Fate};
+use crate::event::Fate;
 use crate::half::{Arrival, Rx, Sent, Told, Tx};
+use crate::id::DatagramId;
 
 pub(super) fn at(ms: u64) -> Instant {
     Instant::START + Duration::from_millis(ms)

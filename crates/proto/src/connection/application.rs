@@ -5,9 +5,10 @@ use fairwire_units::{Duration, Rate};
 use fairwire_wire::feature::Feature;
 
 use super::{Connection, Context, State, footprint};
-use crate::endpoint::SendError;
-use crate::event::{DatagramId, Event, Fate, Received};
+use crate::error::SendError;
+use crate::event::{Event, Fate, Received};
 use crate::feature::Location;
+use crate::id::DatagramId;
 use crate::payload::Payload;
 use crate::stats::Stats;
 

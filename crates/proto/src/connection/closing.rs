@@ -3,12 +3,13 @@
 use fairwire_units::Instant;
 use fairwire_wire::{HeadBuf, Kind, PacketType, ResetCode, Seq};
 
-use super::backoff::Backoff;
+use super::parts::backoff::Backoff;
 use super::{Connection, Context, State};
-use crate::endpoint::Reset;
-use crate::event::{CloseReason, DatagramId, Event, Fate};
+use crate::event::{CloseReason, Event, Fate};
 use crate::feature::{Fatal, Role};
 use crate::half::Told;
+use crate::id::DatagramId;
+use crate::reply::Reset;
 use crate::transmit::Transmit;
 
 /// Round trips that three Closes take with their back-off: they leave after none, two and six, and

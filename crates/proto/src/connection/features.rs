@@ -1,78 +1,15 @@
-//! What negotiation agreed, as the connection uses it.
+//! The features of a connection: what comes into force, and what the traffic asks for.
 
 use fairwire_units::Instant;
 use fairwire_units::plant::{Plant, planted};
 use fairwire_wire::Seq;
 use fairwire_wire::feature::Feature;
 
-use super::sequence::INITIAL_WINDOW;
+use super::parts::agreed::Agreed;
+use super::parts::sequence::INITIAL_WINDOW;
 use super::{Connection, Context, State};
-use crate::ccid::{self, Ccid};
-use crate::feature::{Handled, Location, Negotiation};
+use crate::feature::{Handled, Location};
 use crate::work;
-
-/// Answers that every packet needs, kept at hand.
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "independent yes-or-no features of one negotiation"
-)]
-#[derive(Debug)]
-pub(super) struct Agreed {
-    /// May data leave?
-    pub(super) may_send: bool,
-    /// May data be taken?
-    pub(super) may_take: bool,
-    /// Can the peer read marks (RFC 4340, section 12.1)?
-    pub(super) ect: bool,
-    /// May our packets carry 24-bit sequence numbers (RFC 4340, section 7.6.1)? Whether they do, says
-    /// [`Connection::is_short`].
-    pub(super) short: bool,
-    /// May the peer's?
-    pub(super) short_received: bool,
-    /// Do our packets carry NDP Counts?
-    pub(super) ndp: bool,
-    /// Do the peer's?
-    pub(super) peer_ndp: bool,
-    /// Do our data carry round-trip times (RFC 6323, section 3.3)?
-    pub(super) rtt_estimates: bool,
-    /// Do the peer's?
-    pub(super) peer_rtt_estimates: bool,
-    /// The least checksum coverage that the peer takes, and that we take.
-    pub(super) coverage: [u8; 2],
-    /// The CCID of our data.
-    pub(super) send: Option<&'static Ccid>,
-    /// The CCID of the peer's data.
-    pub(super) receive: Option<&'static Ccid>,
-    /// When a packet is wanted for negotiation.
-    pub(super) due: Option<Instant>,
-    /// Did the packet in hand change what negotiation says?
-    pub(super) is_stale: bool,
-}
-
-impl Agreed {
-    pub(super) fn of(negotiation: &Negotiation) -> Self {
-        let row = |location| negotiation.ccid(location).and_then(ccid::row);
-        Self {
-            may_send: negotiation.may_send_data(),
-            may_take: negotiation.may_take_data(),
-            ect: !negotiation.is_on(Feature::EcnIncapable, Location::Remote),
-            short: negotiation.is_on(Feature::AllowShortSeqnos, Location::Local),
-            short_received: negotiation.is_on(Feature::AllowShortSeqnos, Location::Remote),
-            ndp: negotiation.is_on(Feature::SendNdpCount, Location::Local),
-            peer_ndp: negotiation.is_on(Feature::SendNdpCount, Location::Remote),
-            rtt_estimates: negotiation.is_on(Feature::SendRttEstimate, Location::Local),
-            peer_rtt_estimates: negotiation.is_on(Feature::SendRttEstimate, Location::Remote),
-            coverage: [Location::Remote, Location::Local].map(|location| {
-                let least = negotiation.current(Feature::MinimumChecksumCoverage, location);
-                u8::try_from(least).unwrap_or(0)
-            }),
-            send: row(Location::Local),
-            receive: row(Location::Remote),
-            due: None,
-            is_stale: false,
-        }
-    }
-}
 
 impl Connection {
     /// Reads anew what negotiation says; after a packet with options of it and whenever it was asked

@@ -4,7 +4,8 @@
 //! Each connection has room for one datagram each way set aside, so that where the budget is spent
 //! every connection still goes on, a datagram at a time.
 
-use super::{Connection, DATAGRAM_OVERHEAD};
+use super::Connection;
+use crate::constants::DATAGRAM_OVERHEAD;
 
 /// What surrounds a connection: its entries in the endpoint's tables (flow, timer, line of those
 /// that may send, source, names of its features' options under way).
@@ -19,20 +20,6 @@ const HALVES: usize = 8_192;
 /// What a connection costs in the end if it does not much: nobody begins who has not so much room.
 pub(crate) const NEW: usize = size_of::<Connection>() + ENTRIES + 2 * ONE_DATAGRAM + HALVES;
 
-/// Histories grow by an entry for a packet, so they are looked at after this many events, not after
-/// each.
-const LOOK_EVERY: u8 = 32;
-
-/// What a connection takes, as it was last counted, bytes.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Counted {
-    all: usize,
-    /// What halves and histories take of it.
-    histories: usize,
-    /// Events until these are looked at again.
-    look_in: u8,
-}
-
 /// What a datagram of `size` bytes costs while it waits.
 pub(crate) fn of_datagram(size: usize) -> usize {
     size.saturating_add(DATAGRAM_OVERHEAD)
@@ -42,19 +29,14 @@ impl Connection {
     /// Counts anew what it takes; gives what it took when it was last counted, and what it takes now.
     #[inline]
     pub(crate) fn recount(&mut self) -> (usize, usize) {
-        let before = self.counted.all;
-        if self.counted.look_in == 0 {
-            self.counted.look_in = LOOK_EVERY;
-            self.counted.histories = self.histories();
-        }
-        self.counted.look_in -= 1;
-        self.counted.all = self.counted.histories.saturating_add(self.queued());
-        (before, self.counted.all)
+        let before = self.counted.all();
+        self.counted = self.counted.next(self.queued(), || self.histories());
+        (before, self.counted.all())
     }
 
     /// What it took when it was last counted, bytes.
     pub(crate) fn counted(&self) -> usize {
-        self.counted.all
+        self.counted.all()
     }
 
     /// What it takes, counted anew.
@@ -88,7 +70,7 @@ mod tests {
     use super::{DATAGRAM_OVERHEAD, HALVES};
     use crate::Config;
     use crate::ccid;
-    use crate::connection::queue::Queued;
+    use crate::connection::parts::queue::Queued;
     use fairwire_units::Instant;
     use fairwire_wire::Seq;
 
@@ -99,7 +81,7 @@ mod tests {
         let entry = size_of::<Queued>();
         assert!(2 * entry + 32 <= DATAGRAM_OVERHEAD, "{entry}");
         let config = Config::default();
-        for number in ccid::numbers() {
+        for number in crate::constants::CCIDS {
             let setup = ccid::Setup {
                 config: &config,
                 max_datagram: 1_400,

@@ -5,17 +5,15 @@ use fairwire_wire::{
     Encoder, HeadBuf, Kind, Options, Packet, PacketType, ResetCode, Seq, option_type,
 };
 
-use super::backoff::Backoff;
-use super::dropped::Fit;
-use super::unconfirmed::Unconfirmed;
+use super::parts::backoff::{Backoff, FIRST_RETRY};
+use super::parts::dropped::Fit;
+use super::parts::unconfirmed::Unconfirmed;
 use super::{Connection, Context, Known, Origin, State};
-use crate::endpoint::{Reset, TWO_MSL};
+use crate::constants::TWO_MSL;
 use crate::event::{CloseReason, Event};
 use crate::feature::Role;
+use crate::reply::Reset;
 use crate::transmit::Transmit;
-
-/// RFC 4340, 8.1.1: the first Request is repeated after a second.
-pub(super) const FIRST_RETRY: Duration = Duration::from_secs(1);
 
 /// RFC 4340, 8.1.5: the first Ack is repeated after about 200 ms.
 const PARTOPEN_RETRY: Duration = Duration::from_millis(200);

@@ -7,10 +7,11 @@
 use fairwire_units::{Duration, Ecn, Instant};
 use fairwire_wire::{Encoder, HeadBuf, Kind, Packet, ResetCode, Seq};
 
-use super::backoff::Backoff;
-use super::handshake::{FIRST_RETRY, four_msl};
-use super::{Connection, Context, Known, Origin, State, seal};
+use super::handshake::four_msl;
+use super::parts::backoff::{Backoff, FIRST_RETRY};
+use super::{Connection, Context, Known, Origin, State};
 use crate::payload::Payload;
+use crate::seal::seal;
 use crate::transmit::Transmit;
 
 /// RFC 5596, 2.2.2: from one Listen to the next.

@@ -1,66 +1,9 @@
-//! The ECN nonces that we send (RFC 4340, section 12.2) and the numbers that we pass over (RFC 4342,
-//! section 9): bits that nobody can tell beforehand, the receivers of earlier ones included.
-
-use std::hash::Hasher;
+//! ECN nonces and numbers passed over, as packets leave (RFC 4340, section 12.2; RFC 4342, section 9).
 
 use fairwire_units::{Ecn, Instant};
 use fairwire_wire::Seq;
-use siphasher::sip::SipHasher24;
 
 use super::{Connection, State};
-use crate::endpoint::NonceKey;
-
-/// A bit for each sequence number, from a keyed hash.
-#[derive(Clone, Debug)]
-pub(super) struct NonceSource {
-    key: NonceKey,
-    /// The last 64 numbers asked for, divided by 64, and their bits.
-    drawn: Option<(u64, u64)>,
-    /// The last 4 numbers asked for, divided by 4, and their lots, 16 bits each.
-    lots: Option<(u64, u64)>,
-}
-
-impl NonceSource {
-    pub(super) fn new(key: NonceKey) -> Self {
-        Self {
-            key,
-            drawn: None,
-            lots: None,
-        }
-    }
-
-    /// The nonce of the packet with number `seq`.
-    fn nonce(&mut self, seq: Seq) -> bool {
-        let (block, bit) = (seq.get() / 64, seq.get() % 64);
-        let bits = match self.drawn {
-            Some((drawn, bits)) if drawn == block => bits,
-            _ => {
-                let mut hasher = SipHasher24::new_with_keys(self.key.0[0], self.key.0[1]);
-                hasher.write_u64(block);
-                hasher.finish()
-            }
-        };
-        self.drawn = Some((block, bits));
-        bits >> bit & 1 == 1
-    }
-
-    /// Is `seq` among those of 65,536 numbers that are passed over? `chosen` is how many are.
-    fn is_skipped(&mut self, seq: Seq, chosen: u32) -> bool {
-        let (block, place) = (seq.get() / 4, seq.get() % 4);
-        let lots = match self.lots {
-            Some((drawn, lots)) if drawn == block => lots,
-            _ => {
-                let mut hasher = SipHasher24::new_with_keys(self.key.0[0], self.key.0[1]);
-                // Of another length than what nonces come from, so another stream.
-                hasher.write_u64(block);
-                hasher.write_u8(1);
-                hasher.finish()
-            }
-        };
-        self.lots = Some((block, lots));
-        (lots >> (16 * place) & 0xFFFF) < u64::from(chosen)
-    }
-}
 
 impl Connection {
     /// The ECN field of data packet `seq`, which takes part in the nonce where that is on.
@@ -69,16 +12,18 @@ impl Connection {
         if !self.agreed.ect {
             return Ecn::NotEct;
         }
+        // RFC 8311, 6: ECT(0), but for a controller that answers marks in another way.
+        let ecn = self.tx.as_ref().map_or(Ecn::Ect0, |tx| tx.ecn());
         if let Some(tx) = &mut self.tx
             && self.config.ecn_nonce
+            && ecn == Ecn::Ect0
             && tx.acknowledges_packets()
             && self.nonces.nonce(seq)
         {
             tx.on_nonce(seq);
             return Ecn::Ect1;
         }
-        // RFC 8311, 6: data is ECT(0).
-        Ecn::Ect0
+        ecn
     }
 
     /// Passes the next number over if it is to show whether the peer tells the truth. Says whether it

@@ -4,11 +4,13 @@ use fairwire_units::plant::{Plant, planted};
 use fairwire_units::{Ecn, Instant};
 use fairwire_wire::{DccpOption, Encoder, HeadBuf, Kind, PacketType, Seq};
 
-use super::dropped::Fit;
-use super::{Connection, Context, State, seal};
-use crate::event::{DatagramId, Fate};
+use super::parts::dropped::Fit;
+use super::{Connection, Context, State};
+use crate::event::Fate;
 use crate::half::{AckDue, Sent};
+use crate::id::DatagramId;
 use crate::payload::Payload;
+use crate::seal::seal;
 use crate::transmit::Transmit;
 
 /// A packet whose head is written.

@@ -3,10 +3,10 @@
 use fairwire_units::Ecn;
 use fairwire_wire::{DropCode, Kind, Packet, PacketType, ResetCode, Seq};
 
-use super::arrivals::Novelty;
-use super::receive_queue::Datagram;
-use super::sequence::Verdict;
-use super::sync::Sender;
+use super::parts::arrivals::Novelty;
+use super::parts::receive_queue::Datagram;
+use super::parts::sequence::Verdict;
+use super::parts::syncs::Sender;
 use super::{Connection, Context, State};
 use crate::feature::Fatal;
 use crate::half::{Arrival, Heard};

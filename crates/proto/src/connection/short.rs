@@ -1,45 +1,14 @@
 //! 24-bit sequence numbers: when packets carry them, and when they are given up (RFC 4340,
 //! sections 7.5.5 and 7.6).
 
+use fairwire_units::Instant;
 use fairwire_units::plant::{Plant, planted};
-use fairwire_units::{Duration, Instant};
 use fairwire_wire::feature::Feature;
 use fairwire_wire::{PacketType, Seq, SeqNo};
 
 use super::{Connection, State};
+use crate::constants::MAX_SHORT_WINDOW;
 use crate::feature::Location;
-
-/// The widest Sequence Window beside which 24-bit numbers are used: a Data packet forged with any
-/// number then belongs to the connection once in 2^24 / 1,024 = 16,384 tries (RFC 4340, 7.5.5).
-pub(crate) const MAX_SHORT_WINDOW: u64 = 1_024;
-
-/// Numbers used up in a second at most. RFC 4340, 7.6.2: no number may come round again while an
-/// old packet with it can still be on its way, two segment lifetimes or 240 s; at this rate the
-/// circle lasts 256 s. Initial numbers move on at the same pace (section 7.2).
-pub(crate) const MAX_SHORT_RATE: u64 = 1 << 16;
-
-const SECOND: Duration = Duration::from_secs(1);
-
-/// The watch over the rate at which our numbers are used up.
-#[derive(Debug, Default)]
-pub(super) struct ShortWatch {
-    /// The second being counted: when and at which number it began.
-    began: Option<(Instant, Seq)>,
-    /// Was the rate too high once? Then our numbers stay long.
-    too_fast: bool,
-}
-
-impl ShortWatch {
-    /// We have sent `gss`. Are we too fast, now or ever before?
-    fn is_too_fast(&mut self, now: Instant, gss: Seq) -> bool {
-        let (began, first) = *self.began.get_or_insert((now, gss));
-        self.too_fast |= first.distance(gss) > MAX_SHORT_RATE;
-        if now.saturating_since(began) >= SECOND {
-            self.began = Some((now, gss));
-        }
-        self.too_fast
-    }
-}
 
 impl Connection {
     /// Do our Data, Ack and `DataAck` packets carry 24-bit numbers, in heads four bytes shorter
@@ -94,29 +63,5 @@ impl Connection {
             asked |= self.negotiation.insist(feature, Location::Remote, 0);
         }
         asked
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{Duration, Instant, MAX_SHORT_RATE, Seq, ShortWatch};
-
-    /// RFC 4340, 7.6.2: as many numbers as the circle bears pass in each second, one more in any of
-    /// them does not, and that is not forgotten.
-    #[test]
-    fn one_number_too_many_in_a_second() {
-        let mut watch = ShortWatch::default();
-        let mut now = Instant::START;
-        let mut gss = Seq::MAX;
-        for _ in 0..3 {
-            assert!(!watch.is_too_fast(now, gss));
-            now += Duration::from_secs(1);
-            gss = gss.add(MAX_SHORT_RATE);
-        }
-        assert!(!watch.is_too_fast(now, gss));
-        now += Duration::from_millis(999);
-        assert!(watch.is_too_fast(now, gss.add(MAX_SHORT_RATE + 1)));
-        now += Duration::from_secs(9);
-        assert!(watch.is_too_fast(now, gss.add(MAX_SHORT_RATE + 2)));
     }
 }

@@ -5,14 +5,15 @@
 //! would lengthen it leaves on an Ack of its own. Where data flows both ways, feedback rides on
 //! `DataAck`s.
 
-use fairwire_cc::Permit;
+use fairwire_cc::{DEFAULT_RTT, Permit};
 use fairwire_units::{Duration, Instant};
 use fairwire_wire::{HeadBuf, Kind, PacketType};
 
-use super::dropped::Fit;
 use super::packet::Written;
-use super::{Connection, Context, DEFAULT_RTT, State, seal};
+use super::parts::dropped::Fit;
+use super::{Connection, Context, State};
 use crate::half::{AckDue, PeerData};
+use crate::seal::seal;
 use crate::transmit::Transmit;
 
 /// How long whoever still wants an Ack after one has left has to wait for another: a guard

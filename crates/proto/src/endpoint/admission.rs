@@ -12,15 +12,16 @@ use std::net::IpAddr;
 use fairwire_units::{Duration, Ecn, Instant};
 use fairwire_wire::{HeadBuf, Kind, Options, Packet, ResetCode, Seq, option_type};
 
-use super::admit::Admit;
+use super::Endpoint;
+use super::admit::{Admit, AdmitHook};
 use super::allowance;
 use super::cookie::{self, Binding, Request};
-use super::flow::Flow;
 use super::source::Source;
-use super::{ConnectionId, Endpoint};
 use crate::config::InitCookies;
 use crate::connection::{Connection, Context, Origin};
 use crate::feature::Role;
+use crate::flow::Flow;
+use crate::id::ConnectionId;
 use crate::payload::{Arriving, Payload};
 use crate::transmit::{Meta, Transmit};
 
@@ -52,6 +53,15 @@ enum Admission {
 }
 
 impl Endpoint {
+    /// Asks `hook` about each Request on `port`, and each Init Cookie that comes back, before anything
+    /// is kept or answered; `None` asks nobody. False if nobody listens there.
+    ///
+    /// It is called for forged packets too, in the middle of the endpoint's work: it must be quick, and
+    /// must not call back. A panic in it refuses the client. It lasts as long as the listener.
+    pub fn set_admit(&mut self, port: u16, hook: Option<AdmitHook>) -> bool {
+        self.listeners.set_admit(port, hook)
+    }
+
     /// A packet for a port that listens.
     ///
     /// # Errors

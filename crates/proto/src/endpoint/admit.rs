@@ -7,8 +7,7 @@ use std::sync::Arc;
 
 use fairwire_wire::ServiceCode;
 
-use super::Endpoint;
-use super::flow::Flow;
+use crate::flow::Flow;
 
 /// Somebody who would begin a connection.
 ///
@@ -63,16 +62,5 @@ impl AdmitHook {
 impl fmt::Debug for AdmitHook {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("AdmitHook")
-    }
-}
-
-impl Endpoint {
-    /// Asks `hook` about each Request on `port`, and each Init Cookie that comes back, before anything
-    /// is kept or answered; `None` asks nobody. False if nobody listens there.
-    ///
-    /// It is called for forged packets too, in the middle of the endpoint's work: it must be quick, and
-    /// must not call back. A panic in it refuses the client. It lasts as long as the listener.
-    pub fn set_admit(&mut self, port: u16, hook: Option<AdmitHook>) -> bool {
-        self.listeners.set_admit(port, hook)
     }
 }

@@ -9,8 +9,8 @@
 use fairwire_units::{Duration, Instant};
 use fairwire_wire::{DccpOption, Options, RawOption, Seq, ServiceCode, option_type};
 
-use super::flow::Flow;
 use super::secret::Secret;
+use crate::flow::Flow;
 
 /// How long a cookie is good, and how often the key changes. A client repeats its Ack after 0.2,
 /// 0.4, ... seconds, so five of them fit in; and an old copy of one cannot begin a connection
@@ -186,8 +186,8 @@ fn hash(binding: Binding<'_>, key: (u64, u64), request: &Request) -> [u8; 16] {
 #[cfg(test)]
 mod tests {
     use super::{Binding, LIFETIME, MAX_OPTIONS, Request, echoed, keep, kept_options, open, seal};
-    use crate::endpoint::flow::Flow;
     use crate::endpoint::secret::Secret;
+    use crate::flow::Flow;
     use crate::transmit::{Encapsulation, Path};
     use fairwire_units::{Duration, Instant};
     use fairwire_wire::{Options, Seq, ServiceCode};

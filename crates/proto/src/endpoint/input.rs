@@ -3,11 +3,12 @@
 use fairwire_units::{Ecn, Instant};
 use fairwire_wire::{Kind, Packet, ResetCode, Seq};
 
-use super::flow::Flow;
 use super::source::Source;
 use super::{Endpoint, allowance};
-use crate::connection::{State, verify};
+use crate::connection::State;
+use crate::flow::Flow;
 use crate::payload::Arriving;
+use crate::seal::verify;
 use crate::transmit::{Encapsulation, IcmpError, IcmpQuote, Meta, Path, Unreachable};
 
 impl Endpoint {

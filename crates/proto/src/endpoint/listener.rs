@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use fairwire_wire::ServiceCode;
 
-use super::ConnectionId;
 use super::admit::{Admit, AdmitHook};
-use super::error::ListenError;
-use super::flow::Flow;
 use crate::config::Config;
+use crate::error::ListenError;
+use crate::flow::Flow;
+use crate::id::ConnectionId;
 
 /// One port.
 #[derive(Debug)]

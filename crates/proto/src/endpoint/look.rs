@@ -2,8 +2,9 @@
 
 use fairwire_units::Instant;
 
-use super::{ConnectionId, Endpoint};
+use super::Endpoint;
 use crate::connection::Connection;
+use crate::id::ConnectionId;
 
 impl Endpoint {
     /// The connection of this name.

@@ -3,8 +3,8 @@
 use fairwire_units::Instant;
 
 use super::Endpoint;
-use super::error::ConnectError;
-use super::flow::Flow;
+use crate::error::ConnectError;
+use crate::flow::Flow;
 use crate::transmit::Path;
 
 /// The dynamic ports (RFC 6335, section 6).

@@ -13,9 +13,10 @@ use siphasher::sip::{SipHasher13, SipHasher24};
 use siphasher::sip128::{Hasher128, SipHasher13 as Sip128, SipHasher24 as Proof};
 use zeroize::Zeroize;
 
-use super::flow::Flow;
 use super::source::Source;
-use crate::connection::MAX_SHORT_RATE;
+use crate::connection::NonceKey;
+use crate::constants::MAX_SHORT_RATE;
+use crate::flow::Flow;
 
 /// Keys for each purpose; they are overwritten when they are dropped.
 #[derive(Clone)]
@@ -166,22 +167,6 @@ impl Zeroize for Secret {
 impl Drop for Secret {
     fn drop(&mut self) {
         self.zeroize();
-    }
-}
-
-/// What the ECN nonces of a connection are drawn from; overwritten when it is dropped.
-#[derive(Clone)]
-pub(crate) struct NonceKey(pub(crate) [u64; 2]);
-
-impl Drop for NonceKey {
-    fn drop(&mut self) {
-        self.0.zeroize();
-    }
-}
-
-impl std::fmt::Debug for NonceKey {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("NonceKey")
     }
 }
 

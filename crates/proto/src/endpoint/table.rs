@@ -9,8 +9,8 @@ use std::net::IpAddr;
 )]
 type Map<K, V, S> = std::collections::HashMap<K, V, S>;
 
-use super::flow::Flow;
 use super::secret::KeyedHash;
+use crate::flow::Flow;
 
 /// Slots of connections by flow. The hash is keyed: nobody outside can fill one bucket.
 #[derive(Debug)]

@@ -55,7 +55,7 @@ mod worlds;
 use fairwire_units::Ecn;
 use fairwire_wire::{Encoder, HeadBuf, Kind, PacketType, Ports, ResetCode, Seq, SeqNo};
 
-use crate::connection::seal;
+use crate::seal::seal;
 use crate::{Payload, Transmit};
 use pair::{Pair, SERVICE, Wire};
 

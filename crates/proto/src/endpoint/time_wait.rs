@@ -9,8 +9,7 @@ use std::collections::{BTreeSet, VecDeque};
 
 use fairwire_units::{Duration, Instant};
 
-/// Twice the maximum segment lifetime of two minutes (RFC 4340, section 3.4).
-pub(crate) const TWO_MSL: Duration = Duration::from_secs(240);
+use crate::constants::TWO_MSL;
 
 /// Flows that end within this time leave together.
 const GENERATION: Duration = Duration::from_secs(30);

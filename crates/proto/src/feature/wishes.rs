@@ -8,10 +8,8 @@ use fairwire_wire::feature::Feature;
 use super::slot::{List, MAX_PREFERENCES, Offer, Slot, State};
 use super::{Location, Negotiation};
 use crate::config::{Config, DataChecksum};
+use crate::constants::DEFAULT_CCID;
 use crate::work;
-
-/// The CCID with which connections start (RFC 4340, section 10).
-pub(super) const DEFAULT_CCID: u8 = 2;
 
 /// The largest Minimum Checksum Coverage (RFC 4340, section 9.2.1).
 const MAX_COVERAGE: u8 = 15;

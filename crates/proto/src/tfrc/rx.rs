@@ -9,6 +9,7 @@ mod sender_rtt;
 #[cfg(test)]
 mod tests;
 
+use fairwire_cc::DEFAULT_RTT;
 use fairwire_cc::tfrc::{Equation, LossHistory, ReceiveRate, Seen, SeenInterval};
 use fairwire_units::{Duration, Ecn, Instant};
 use fairwire_wire::{DccpOption, Encoder, LossInterval, NO_LOSS, NoRoom, Seq};
@@ -18,8 +19,8 @@ use self::first::SyntheticInterval;
 use self::grouping::{LossEvents, Stamp};
 use self::numbers::Numbers;
 use self::sender_rtt::SenderRtt;
+use super::Profile;
 use super::profile::NOMINAL;
-use super::{DEFAULT_RTT, Profile};
 use crate::config::{Ccid3Config, FeedbackRate, FirstInterval};
 use crate::half::{AckDue, Arrival, PeerData, Rx, quiescent_after};
 

@@ -12,7 +12,7 @@ mod sent;
 mod tests;
 
 use fairwire_cc::tfrc::{Equation, LossAverage, Sender, TfrcConfig};
-use fairwire_cc::{Controller, Feedback, Flight, Gauges, Permit, TfrcReport};
+use fairwire_cc::{Controller, DEFAULT_RTT, Feedback, Flight, Gauges, Permit, TfrcReport};
 use fairwire_units::{Duration, Instant, Rate};
 use fairwire_wire::{Packet, RTT_TOO_LARGE, Seq, SeqNo};
 
@@ -22,8 +22,8 @@ use self::host::Host;
 use self::report::{Intervals, Report};
 use self::reported::ReportedIntervals;
 use self::sent::{SentPacket, SentPackets};
+use super::Profile;
 use super::profile::NOMINAL;
-use super::{DEFAULT_RTT, Profile};
 use crate::config::Ccid3Config;
 use crate::half::{HostNews, Sent, Told, Tx};
 

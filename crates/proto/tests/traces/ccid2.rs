@@ -79,10 +79,14 @@ fn run(table: &str) {
         let stats = sender.stats();
         let window = stats.gauges.cwnd_packets.expect("a window");
         let threshold = stats.gauges.ssthresh_packets.expect("a threshold");
-        assert_eq!(window, cwnd.parse().expect("a number"), "cwnd: {row}");
+        assert_eq!(
+            window,
+            cwnd.parse::<f64>().expect("a number"),
+            "cwnd: {row}"
+        );
         assert_eq!(
             threshold,
-            ssthresh.parse().expect("a number"),
+            ssthresh.parse::<f64>().expect("a number"),
             "ssthresh: {row}"
         );
         assert_eq!(stats.flight_packets.to_string(), pipe, "pipe: {row}");

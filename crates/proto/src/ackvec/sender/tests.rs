@@ -1,8 +1,9 @@
 use super::Sender;
 use crate::ackvec::tests::{ack, at, seq};
 use crate::config::{Ccid2Config, Law};
-use crate::event::{DatagramId, Fate};
+use crate::event::Fate;
 use crate::half::{Heard, Sent, Told, Tx};
+use crate::id::DatagramId;
 use fairwire_cc::{IdleRule, Permit};
 use fairwire_units::Duration;
 use fairwire_wire::{AckCell, CellState, DccpOption, Packet};

@@ -8,7 +8,7 @@ use fairwire_wire::{
 
 use super::pair::{Fault, PORT, Pair, SERVICE, Wire, data, ms};
 use super::{forged, kind_of, reseal};
-use crate::connection::seal;
+use crate::seal::seal;
 use crate::{Config, ConnectionId, Encapsulation, Event, InitCookies, Meta, Path, Payload};
 
 const ACK: fn(fairwire_wire::SeqNo) -> Kind = |ack| Kind::Ack { ack };

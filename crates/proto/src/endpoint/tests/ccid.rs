@@ -5,12 +5,12 @@ use fairwire_wire::{AckCell, CellState, DccpOption, Kind, RawOption, ResetCode, 
 use proptest::prelude::*;
 
 use super::pair::{Dice, Fault, Pair, Wire, data, ms};
-use crate::ccid::numbers;
+use crate::constants::CCIDS;
 use crate::{ChangeCcidError, Config, ConnectionId, Direction, Event, Fate};
 
 /// This CCID first, any other acceptable, and changes as often as one likes.
 fn config(ccid: u8) -> Config {
-    let mut list = numbers();
+    let mut list = CCIDS.to_vec();
     list.retain(|&other| other != ccid);
     list.insert(0, ccid);
     let mut config = Config::default();
@@ -58,8 +58,8 @@ fn assert_fates(pair: &Pair, side: usize, given: usize, what: &str) {
 /// at a fair rate, nothing goes out of step and each datagram has one fate.
 #[test]
 fn every_change_goes_through_under_load() {
-    for from in numbers() {
-        for to in numbers().into_iter().filter(|&to| to != from) {
+    for from in CCIDS {
+        for to in CCIDS.into_iter().filter(|&to| to != from) {
             for (side, direction) in [(0, BOTH[0]), (0, BOTH[1]), (1, BOTH[0]), (1, BOTH[1])] {
                 let what = format!("{from} to {to}, side {side}, {direction:?}");
                 let mut pair = Pair::new();
@@ -366,7 +366,7 @@ fn a_ccid_that_changes_with_a_late_packet_reports_nothing_missing() {
 /// initial one, a long loss history is gone, the round trip is unknown; and data flows on.
 #[test]
 fn a_new_path_begins_congestion_control_again() {
-    for ccid in numbers() {
+    for ccid in CCIDS {
         let mut pair = Pair::new();
         pair.record = false;
         let (client, server) = pair.open(config(ccid), config(ccid));
@@ -425,7 +425,7 @@ proptest! {
             1..24,
         ),
     ) {
-        let numbers = numbers();
+        let numbers = CCIDS.to_vec();
         let pick = |index: usize| numbers[index % numbers.len()];
         let mut pair = Pair::new();
         pair.record = false;

@@ -5,7 +5,7 @@ use fairwire_wire::{DccpOption, Encoder, HeadBuf, Kind, PacketType, ResetCode, S
 
 use super::pair::{Fault, PORT, Pair, SERVICE, Wire, data, ms};
 use super::reseal;
-use crate::connection::seal;
+use crate::seal::seal;
 use crate::{CloseReason, Config, Event, InitCookies, Meta, Path, Payload};
 
 /// Two ends, the server's without state before the handshake is complete.

@@ -6,7 +6,7 @@ use fairwire_wire::{
 };
 
 use super::pair::{Fault, Pair, SERVICE, Wire, data, ms};
-use crate::connection::seal;
+use crate::seal::seal;
 use crate::{Config, ConnectionId, Encapsulation, Event, Payload, Transmit};
 
 fn config(ecn: bool) -> Config {

@@ -4,7 +4,7 @@ use fairwire_units::{Duration, Ecn};
 use fairwire_wire::{Encoder, HeadBuf, Kind, PacketType, Ports, ResetCode, Seq};
 
 use super::pair::{Fault, PORT, Pair, SERVICE, data, ms};
-use crate::connection::seal;
+use crate::seal::seal;
 use crate::{CloseReason, Config, Encapsulation, Event, InitCookies, Meta, Path, Payload};
 
 /// Hands the server the `n`th of many Requests, each from another address.

@@ -366,7 +366,7 @@ fn init_cookies_are_echoed() {
     for cookie in cookies {
         encoder.option(&cookie).unwrap();
     }
-    crate::connection::seal(encoder, &pair.path(1), &crate::Payload::EMPTY, 0);
+    crate::seal::seal(encoder, &pair.path(1), &crate::Payload::EMPTY, 0);
     wire.head = head.as_slice().to_vec();
     pair.rule(|_| Some(Fault::Lose));
     let mut answers = pair.answers_to(&wire);

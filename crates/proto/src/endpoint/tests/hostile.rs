@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::pair::{Dice, Fault, Pair, SERVICE, data, ms};
 use super::{Wire, kind_of};
-use crate::connection::seal;
+use crate::seal::seal;
 use crate::{
     Config, ConnectionId, Encapsulation, Event, IcmpError, IcmpQuote, Meta, Payload, Unreachable,
 };

@@ -8,7 +8,7 @@ use fairwire_wire::{DccpOption, Encoder, HeadBuf, Kind, PacketType, ResetCode, S
 
 use super::pair::{Fault, PORT, Pair, SERVICE, Wire, data, ms};
 use super::{forged, kind_of};
-use crate::connection::seal;
+use crate::seal::seal;
 use crate::{
     CloseReason, Config, ConnectError, ConnectionId, Event, IcmpError, IcmpQuote, Payload,
     Unreachable,

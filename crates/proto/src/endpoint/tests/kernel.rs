@@ -111,7 +111,7 @@ fn a_kernel_s_request_is_granted() {
             remote: path.local,
             ..path
         };
-        crate::connection::seal(encoder, &back, &Payload::EMPTY, 0);
+        crate::seal::seal(encoder, &back, &Payload::EMPTY, 0);
         end.handle_datagram(now, meta, ack.as_slice(), Payload::EMPTY);
         let (id, event) = end.poll_event().unwrap();
         assert_eq!(event, Event::Accepted { port: 5_001 });

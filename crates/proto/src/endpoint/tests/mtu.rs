@@ -319,7 +319,7 @@ fn item_30_too_big_is_checked() {
         pair.drain();
         let after = stats(&pair, client);
         assert_eq!(after.path_mtu, 1_500, "{discovery:?}: {after:?}");
-        assert_eq!(told_sizes(&pair), []);
+        assert_eq!(told_sizes(&pair), [0_u16; 0]);
         assert_eq!(after.lost, before.lost, "no reaction to loss");
         assert_eq!(after.gauges.cuts, before.gauges.cuts);
         // With probes, doubt is allowed: one Sync, however many errors came.

@@ -9,7 +9,8 @@ use fairwire_wire::{
     Encoder, HeadBuf, Kind, Packet, PacketType, Ports, ResetCode, Seq, SeqNo, ServiceCode,
 };
 
-use crate::connection::{State, seal};
+use crate::connection::State;
+use crate::seal::seal;
 use crate::{
     Config, ConnectionId, Encapsulation, Endpoint, EndpointConfig, Event, Meta, Path, Payload,
     Transmit,

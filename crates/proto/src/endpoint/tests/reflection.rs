@@ -4,7 +4,7 @@ use fairwire_units::{Duration, Ecn};
 use fairwire_wire::{DccpOption, Encoder, HeadBuf, Kind, PacketType, Ports, Seq, ServiceCode};
 
 use super::pair::{Dice, Fault, PORT, Pair, SERVICE, Wire, data, ms};
-use crate::connection::seal;
+use crate::seal::seal;
 use crate::{Config, Encapsulation, Endpoint, InitCookies, Meta, Path, Payload};
 
 /// Bytes of a UDP header.

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::pair::{Dice, Fault, Pair, data, ms};
 use super::{Wire, kind_of};
-use crate::connection::seal;
+use crate::seal::seal;
 use crate::{Config, Event};
 
 /// A connection of this CCID both ways that would have 24-bit numbers.

@@ -149,7 +149,7 @@ fn item_3_short_numbers_not_agreed_on_are_ignored() {
     let mut head = fairwire_wire::HeadBuf::new();
     let short = fairwire_wire::SeqNo::Short(seq.next().short());
     let encoder = fairwire_wire::Encoder::new(&mut head, ports, short, &Kind::Data, 0, 0);
-    crate::connection::seal(encoder, &pair.path(0), &data(9), 0);
+    crate::seal::seal(encoder, &pair.path(0), &data(9), 0);
     let mut wire = pair.forge(0, 1, |_| Kind::Data, |_| {}, data(9));
     wire.head = head.as_slice().to_vec();
     assert!(pair.answers_to(&wire).is_empty());

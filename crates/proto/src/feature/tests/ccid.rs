@@ -1,11 +1,11 @@
 //! The CCID negotiated again, in mid-connection (RFC 4340, sections 10 and 10.5).
 
 use super::*;
-use crate::ccid::numbers;
+use crate::constants::CCIDS;
 
 /// An open pair with these CCIDs both ways; both ends would accept any.
 fn open_with(ccid: u8) -> (End, End) {
-    let mut list = numbers();
+    let mut list = CCIDS.to_vec();
     list.retain(|&other| other != ccid);
     list.insert(0, ccid);
     let config = config(&list, &list);
@@ -63,8 +63,8 @@ fn assert_in_step(a: &End, b: &End, what: &str) {
 /// the features that depend on it follow.
 #[test]
 fn ccids_change_in_mid_connection() {
-    for from in numbers() {
-        for to in numbers().into_iter().filter(|&to| to != from) {
+    for from in CCIDS {
+        for to in CCIDS.into_iter().filter(|&to| to != from) {
             for location in Location::BOTH {
                 for server_asks in [false, true] {
                     let what =
@@ -113,9 +113,9 @@ fn data_follows_the_confirm() {
 /// the connection goes on.
 #[test]
 fn a_refusal_changes_nothing() {
-    for from in numbers() {
-        for to in numbers().into_iter().filter(|&to| to != from) {
-            let mut client = End::new(Role::Client, &config(&numbers(), &numbers()));
+    for from in CCIDS {
+        for to in CCIDS.into_iter().filter(|&to| to != from) {
+            let mut client = End::new(Role::Client, &config(&CCIDS, &CCIDS));
             let mut server = End::new(Role::Server, &config(&[from], &[from]));
             shake_hands(&mut client, &mut server);
             settle(&mut client, &mut server, 1_000);

@@ -28,21 +28,34 @@ use crate::endpoint::Endpoint;
 /// less than one in 10^26.
 pub(super) type Hash = u128;
 
+/// The text of a side with one connection fits, so that it does not move while it grows.
+const ROOM: usize = 16_384;
+
 /// Hashes what is written to it, all at once in the end: `Debug` writes a few bytes at a time.
-#[derive(Default)]
-pub(super) struct Digest(String);
+pub(super) struct Digest(Vec<u8>);
+
+impl Default for Digest {
+    fn default() -> Self {
+        Self(Vec::with_capacity(ROOM))
+    }
+}
 
 impl Digest {
+    /// Adds bytes as they are.
+    pub(super) fn add_bytes(&mut self, bytes: &[u8]) {
+        self.0.extend_from_slice(bytes);
+    }
+
     pub(super) fn finish(&self) -> Hash {
         let mut hasher = SipHasher13::new();
-        hasher.write(self.0.as_bytes());
+        hasher.write(&self.0);
         hasher.finish128().as_u128()
     }
 }
 
 impl Write for Digest {
     fn write_str(&mut self, text: &str) -> fmt::Result {
-        self.0.push_str(text);
+        self.add_bytes(text.as_bytes());
         Ok(())
     }
 }

@@ -88,6 +88,9 @@ struct Search<'a> {
     seen: BTreeMap<Hash, Vec<Budget>>,
     /// Sides that were left alone once: by side and hash.
     alone: BTreeSet<(usize, Hash)>,
+    /// What became of a side: by its hash and that of what was done to it. To take the hash of a side costs
+    /// more than to lead there, and there are few sides in many states.
+    steps: BTreeMap<(Hash, Hash), Hash>,
     met: Met,
 }
 
@@ -117,6 +120,7 @@ pub(super) fn search(world: &World, budget: Budget) -> Result<Met, Failure> {
         nodes: Vec::new(),
         seen: BTreeMap::new(),
         alone: BTreeSet::new(),
+        steps: BTreeMap::new(),
         met: Met::default(),
     };
     search.run()?;
@@ -139,7 +143,7 @@ impl Search<'_> {
             lost: 0,
             sides,
         });
-        self.check(sides, first, &[])?;
+        self.check(sides, &first, &[])?;
         let mut at = 0;
         while at < self.nodes.len() {
             assert!(at < MANY, "the world `{}` is too large", self.world.name);
@@ -193,29 +197,30 @@ impl Search<'_> {
         path: &mut [(Action, u8)],
     ) -> Result<(), Failure> {
         let action = path[path.len() - 1].0;
-        let touched = state.touched(action);
+        let input = state.input(action);
         self.met.transitions += 1;
         guarded(|| state.act(action)).map_err(|what| self.failure(path, what))?;
         self.met.answers = self.met.answers.max(state.answers);
         let mut sides = self.nodes[from].sides;
-        if let Some(side) = touched {
-            sides[side] = state.hash_side(side);
+        if let Some((side, input)) = input {
+            let hash = || state.hash_side(side);
+            sides[side] = *self.steps.entry((sides[side], input)).or_insert_with(hash);
         }
         let most = u32::from(state.left.losses);
         let choices = 1_u8 << state.answers;
-        let mut state = Some(state);
+        // Losses change only what flies and what is left of the budget: both are put back for the next choice.
+        let (flight, left) = (state.flight.clone(), state.left);
         for lost in (0..choices).filter(|lost| lost.count_ones() <= most) {
             if let Some(last) = path.last_mut() {
                 last.1 = lost;
             }
-            let here = match state.take() {
-                Some(state) if lost == 0 => state,
-                _ => self.again(path)?,
-            };
             if lost > 0 {
                 self.met.transitions += 1;
+                state.flight.clone_from(&flight);
+                state.left = left;
+                state.lose(lost);
             }
-            self.arrive_at(from, (action, lost), here, sides, path)?;
+            self.arrive_at(from, (action, lost), &state, sides, path)?;
         }
         Ok(())
     }
@@ -225,7 +230,7 @@ impl Search<'_> {
         &mut self,
         from: usize,
         (action, lost): (Action, u8),
-        state: State,
+        state: &State,
         sides: [Hash; 2],
         path: &[(Action, u8)],
     ) -> Result<(), Failure> {
@@ -279,7 +284,7 @@ impl Search<'_> {
     fn check(
         &mut self,
         sides: [Hash; 2],
-        state: State,
+        state: &State,
         path: &[(Action, u8)],
     ) -> Result<(), Failure> {
         self.met
@@ -294,7 +299,8 @@ impl Search<'_> {
         // From every other state the search itself goes on to one of these without losing anything.
         if state.is_last() {
             self.met.settled += 1;
-            guarded(|| state.settle()).map_err(|what| Failure {
+            let here = self.again(path)?;
+            guarded(|| here.settle()).map_err(|what| Failure {
                 settles: true,
                 ..self.failure(path, what)
             })?;

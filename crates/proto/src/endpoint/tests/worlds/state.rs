@@ -188,15 +188,24 @@ impl State {
         &self.world
     }
 
-    /// The side to which `action` does something, if it does so to one.
-    pub(super) fn touched(&self, action: Action) -> Option<usize> {
-        match action {
+    /// The side to which `action` does something, if it does so to one, and a hash of what it does: the
+    /// state of the side and this decide what becomes of it.
+    pub(super) fn input(&self, action: Action) -> Option<(usize, Hash)> {
+        let (side, kind, packet) = match action {
             Action::Deliver(place) | Action::Copy(place) => {
-                Some(1 - self.flight[usize::from(place)].from)
+                let wire = &self.flight[usize::from(place)];
+                (1 - wire.from, "packet", hash_packet(wire))
             }
-            Action::Timer(side) | Action::Call(side) => Some(usize::from(side)),
-            Action::Lose(_) | Action::Pause => None,
-        }
+            Action::Timer(side) => (usize::from(side), "timer", 0),
+            Action::Call(side) => (usize::from(side), "call", 0),
+            Action::Lose(_) | Action::Pause => return None,
+        };
+        let mut digest = Digest::default();
+        digest.add_bytes(kind.as_bytes());
+        digest.add_bytes(&packet.to_le_bytes());
+        digest.add_bytes(&self.datagrams.to_le_bytes());
+        write!(digest, "{:?}", self.now).expect("a digest takes everything");
+        Some((side, digest.finish()))
     }
 
     /// Does `action`.
@@ -402,10 +411,11 @@ fn hash_packet(wire: &Wire) -> Hash {
     let (at, from, transmit) = (wire.at, wire.from, &wire.transmit);
     write!(
         digest,
-        "{at:?};{from};{:?};{:?};{:?}",
-        transmit.ecn, transmit.payload, wire.head
+        "{at:?};{from};{:?};{:?};",
+        transmit.ecn, transmit.payload
     )
     .expect("a digest takes everything");
+    digest.add_bytes(&wire.head);
     digest.finish()
 }
 

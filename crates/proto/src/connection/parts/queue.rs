@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use fairwire_units::{Duration, Instant};
 
 use crate::config::{QueueLimits, QueuePolicy};
-use crate::event::DatagramId;
+use crate::id::DatagramId;
 use crate::payload::Payload;
 use crate::work;
 

@@ -14,7 +14,7 @@ const WORDS: usize = (REMEMBERED / WORD) as usize;
 
 /// How a packet stands to those that came before it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Novelty {
+pub(crate) enum Novelty {
     /// It has not come before.
     New,
     /// It has.
@@ -25,7 +25,7 @@ pub(super) enum Novelty {
 
 /// The packets that have come.
 #[derive(Debug, Default)]
-pub(super) struct Arrivals {
+pub(crate) struct Arrivals {
     /// Greatest number seen.
     newest: Option<Seq>,
     /// A bit for each of the last [`REMEMBERED`] numbers, by number.
@@ -41,7 +41,7 @@ pub(super) struct Arrivals {
 impl Arrivals {
     /// A valid packet with number `seq` arrived; `ndp_count` is its NDP Count, zero if it has
     /// none.
-    pub(super) fn note(&mut self, seq: Seq, is_data: bool, ndp_count: u64) -> Novelty {
+    pub(crate) fn note(&mut self, seq: Seq, is_data: bool, ndp_count: u64) -> Novelty {
         self.counts |= ndp_count > 0;
         let newest = *self.newest.get_or_insert(seq.prev());
         if seq.is_after(newest) {
@@ -88,7 +88,7 @@ impl Arrivals {
     /// If the newest is so far ahead that `seq` would be too old, all begins anew behind `seq`. The peer's
     /// packets beyond `seq` would have been too old as well, so none of them came. Of the numbers before
     /// it nobody knows any more; each counts as a copy.
-    pub(super) fn recede(&mut self, seq: Seq) {
+    pub(crate) fn recede(&mut self, seq: Seq) {
         let newest = self.newest.unwrap_or(seq);
         if newest.is_after(seq) && seq.distance(newest) >= REMEMBERED {
             self.newest = Some(seq.prev());
@@ -97,12 +97,12 @@ impl Arrivals {
     }
 
     /// This many that arrived were dropped all the same.
-    pub(super) fn miss(&mut self, packets: u64) {
+    pub(crate) fn miss(&mut self, packets: u64) {
         self.missing = self.missing.saturating_add(packets);
     }
 
     /// How many are missing since it was asked last.
-    pub(super) fn take_missing(&mut self) -> u64 {
+    pub(crate) fn take_missing(&mut self) -> u64 {
         std::mem::take(&mut self.missing)
     }
 

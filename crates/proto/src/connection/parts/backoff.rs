@@ -2,6 +2,9 @@
 
 use fairwire_units::{Duration, Instant};
 
+/// RFC 4340, 8.1.1: the first Request is repeated after a second.
+pub(crate) const FIRST_RETRY: Duration = Duration::from_secs(1);
+
 /// RFC 4340, 8.1.1 and 8.3: at least one packet every 64 seconds.
 const LONGEST: Duration = Duration::from_secs(64);
 

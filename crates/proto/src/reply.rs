@@ -6,11 +6,11 @@ use std::collections::VecDeque;
 use fairwire_units::{Ecn, Instant};
 use fairwire_wire::{DccpOption, Encoder, HeadBuf, Kind, Packet, Ports, ResetCode, Seq};
 
-use super::ConnectionId;
-use super::flow::Flow;
-use crate::connection::seal;
+use crate::flow::Flow;
+use crate::id::ConnectionId;
 use crate::payload::Payload;
 use crate::rate_limit::RateLimit;
+use crate::seal::seal;
 use crate::transmit::{Path, Transmit};
 
 /// A Reset about to leave.
@@ -72,12 +72,12 @@ impl Replies {
     }
 
     /// Is there room for another Response without state?
-    pub(super) fn has_room(&self) -> bool {
+    pub(crate) fn has_room(&self) -> bool {
         self.responses < MAX_RESPONSES
     }
 
     /// A Response of a connection that is forgotten at once.
-    pub(super) fn respond(&mut self, transmit: Transmit, head: Box<HeadBuf>) {
+    pub(crate) fn respond(&mut self, transmit: Transmit, head: Box<HeadBuf>) {
         let connection = None;
         let transmit = Transmit {
             connection,

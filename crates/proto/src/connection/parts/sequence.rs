@@ -1,14 +1,14 @@
 //! Sequence-number validity (RFC 4340, sections 7.5.1 to 7.5.4, and steps 5 and 6 of section 8.5).
 //!
 //! Answers one question: does this packet belong here? It holds no timers and sends nothing;
-//! [`sync`](super::sync) reacts to its verdicts.
+//! [`syncs`](super::syncs) reacts to its verdicts.
 
 use fairwire_units::Instant;
 use fairwire_units::plant::{Plant, planted};
 use fairwire_wire::{PacketType, Seq};
 
 /// The window of a new connection, both ways (RFC 4340, section 7.5.2).
-pub(super) const INITIAL_WINDOW: u64 = 100;
+pub(crate) const INITIAL_WINDOW: u64 = 100;
 
 /// How far from the initial number the windows are still cut off at it. Beyond, numbers may have
 /// wrapped; no window is a quarter as wide.
@@ -300,6 +300,20 @@ mod tests {
         let far = s.gsr.add(1_000);
         let reset = s.check(PacketType::Reset, far, Some(s.gar), true);
         assert_eq!(reset, Verdict::Sync(s.gsr));
+    }
+
+    /// RFC 4340, 7.5.3: the acknowledgement on a Close, `CloseReq` or Reset is held against GAR alone. One
+    /// that has fallen behind the window still ends a connection, while no Ack may carry it any more.
+    #[test]
+    fn an_ending_may_acknowledge_gar_behind_the_window() {
+        let mut s = mid_connection(1 << 30, 500);
+        s.gar = s.awl().sub(20);
+        for packet_type in [PacketType::Close, PacketType::CloseReq, PacketType::Reset] {
+            let verdict = s.check(packet_type, s.gsr.next(), Some(s.gar), true);
+            assert_eq!(verdict, Verdict::Valid, "{packet_type:?}");
+        }
+        let ack = s.check(PacketType::Ack, s.gsr.next(), Some(s.gar), true);
+        assert_eq!(ack, Verdict::Sync(s.gsr.next()));
     }
 
     /// RFC 4340, 7.5.3 and 7.5.4: a Sync may leap ahead, but not while the connection is active;

@@ -187,7 +187,7 @@ fn raised_after_ten_minutes() {
     run.probes.clear();
     run.now = found_at + (RAISE - Duration::from_nanos(1));
     run.begin();
-    assert_eq!(run.probes, []);
+    assert_eq!(run.probes, [0_u16; 0]);
     run.now = found_at + RAISE;
     run.begin();
     assert_eq!(run.probes, [1_500]);

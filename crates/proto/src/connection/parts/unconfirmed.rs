@@ -7,7 +7,7 @@ const SYNCS: usize = 8;
 
 /// A client that may still be in PARTOPEN: it has acknowledged nothing that would have ended that.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Unconfirmed {
+pub(crate) struct Unconfirmed {
     /// The first number sent in OPEN, or one behind a Sync that is forgotten.
     from: Seq,
     /// The newest Syncs since, oldest first; numbers before `from` stand for none.
@@ -16,7 +16,7 @@ pub(super) struct Unconfirmed {
 
 impl Unconfirmed {
     /// The first packet of OPEN has number `from`.
-    pub(super) fn new(from: Seq) -> Self {
+    pub(crate) fn new(from: Seq) -> Self {
         Self {
             from,
             syncs: [from.prev(); SYNCS],
@@ -24,7 +24,7 @@ impl Unconfirmed {
     }
 
     /// A Sync leaves. It does not end PARTOPEN, so who acknowledges it may still be there.
-    pub(super) fn on_sync(&mut self, seq: Seq) {
+    pub(crate) fn on_sync(&mut self, seq: Seq) {
         // Of what is older than the Syncs remembered nobody knows what it was.
         self.from = Seq::max(self.from, self.syncs[0].next());
         self.syncs.rotate_left(1);
@@ -32,7 +32,7 @@ impl Unconfirmed {
     }
 
     /// Does who acknowledges `ack` know that the connection is open?
-    pub(super) fn is_over(&self, ack: Seq) -> bool {
+    pub(crate) fn is_over(&self, ack: Seq) -> bool {
         !ack.is_before(self.from) && !self.syncs.contains(&ack)
     }
 }

@@ -14,7 +14,7 @@ const SHORTEST_KEEP_ALIVE: Duration = Duration::from_millis(125);
 
 /// When something was last sent and heard.
 #[derive(Debug)]
-pub(super) struct Liveness {
+pub(crate) struct Liveness {
     idle_timeout: Duration,
     keep_alive: Option<Duration>,
     sent_at: Instant,
@@ -26,7 +26,7 @@ pub(super) struct Liveness {
 }
 
 impl Liveness {
-    pub(super) fn new(now: Instant, config: &Config) -> Self {
+    pub(crate) fn new(now: Instant, config: &Config) -> Self {
         Self {
             idle_timeout: config.idle_timeout,
             keep_alive: config
@@ -40,7 +40,7 @@ impl Liveness {
     }
 
     /// A packet left. `wants_answer` says that a living peer would send something back.
-    pub(super) fn on_sent(&mut self, now: Instant, wants_answer: bool) {
+    pub(crate) fn on_sent(&mut self, now: Instant, wants_answer: bool) {
         self.sent_at = now;
         if wants_answer {
             self.asked_at = now;
@@ -49,18 +49,18 @@ impl Liveness {
     }
 
     /// A valid packet arrived.
-    pub(super) fn on_heard(&mut self, now: Instant) {
+    pub(crate) fn on_heard(&mut self, now: Instant) {
         self.asked_at = now;
         self.unanswered_since = None;
     }
 
     /// When to give up on the peer.
-    pub(super) fn gives_up_at(&self) -> Option<Instant> {
+    pub(crate) fn gives_up_at(&self) -> Option<Instant> {
         Some(self.unanswered_since? + self.idle_timeout)
     }
 
     /// When to send a Sync: to be heard, and to hear whether the peer is there.
-    pub(super) fn speaks_at(&self) -> Option<Instant> {
+    pub(crate) fn speaks_at(&self) -> Option<Instant> {
         Some(self.sent_at.min(self.asked_at) + self.keep_alive?)
     }
 }

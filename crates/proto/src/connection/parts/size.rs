@@ -4,6 +4,7 @@ use std::net::IpAddr;
 
 use fairwire_wire::{MAX_HEAD, PacketType};
 
+use crate::constants::MIN_PATH_MTU;
 use crate::transmit::{Encapsulation, Path};
 
 /// Bytes of options that every datagram leaves room for beside its `DataAck` header, so that one
@@ -15,15 +16,12 @@ const OPTION_ROOM: usize = 40;
 /// Receiver (1).
 const BESIDE_FEEDBACK: usize = 19;
 
-/// The smallest path MTU: what every IPv4 host takes (RFC 791, 3.1).
-pub(crate) const MIN_PATH_MTU: u16 = 576;
-
 /// IPv6 links take this much (RFC 8200, 5); who says less of one is not believed (RFC 8201, 4).
 const MIN_PATH_MTU_V6: u16 = 1_280;
 
 /// The size below which discovery never goes on this path. An IPv4 link may take as little as 68
 /// bytes, but what claims less than 576 is far more often an attack (RFC 5927, 7) than a path.
-pub(super) fn floor(path: &Path) -> u16 {
+pub(crate) fn floor(path: &Path) -> u16 {
     match path.remote.ip() {
         IpAddr::V4(_) => MIN_PATH_MTU,
         IpAddr::V6(_) => MIN_PATH_MTU_V6,
@@ -57,7 +55,7 @@ impl Sizes {
     }
 
     /// The largest IP packet, bytes.
-    pub(super) fn path_mtu(self) -> u16 {
+    pub(crate) fn path_mtu(self) -> u16 {
         self.path_mtu
     }
 
@@ -67,7 +65,7 @@ impl Sizes {
     }
 
     /// Bytes of the IP packet with a head of `head` and a payload of `payload` bytes.
-    pub(super) fn packet(self, head: usize, payload: usize) -> usize {
+    pub(crate) fn packet(self, head: usize, payload: usize) -> usize {
         self.below + head + payload
     }
 
@@ -77,7 +75,7 @@ impl Sizes {
     }
 
     /// Bytes of feedback that every Ack has room for, unless negotiation or Init Cookies fill it.
-    pub(super) fn feedback_room(self) -> usize {
+    pub(crate) fn feedback_room(self) -> usize {
         self.head_limit(0) - PacketType::Ack.header_len(false) - BESIDE_FEEDBACK
     }
 

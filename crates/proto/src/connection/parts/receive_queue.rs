@@ -11,13 +11,9 @@ use fairwire_wire::Seq;
 
 use super::arrivals::{Arrivals, Novelty};
 use crate::config::{Config, QueuePolicy};
+use crate::constants::DATAGRAM_OVERHEAD;
 use crate::event::Received;
 use crate::payload::Arriving;
-
-/// Bytes that a datagram in a receive queue counts beside its payload: its entry, twice, because
-/// the queue's memory doubles when it grows, and what an allocator adds to an allocation.
-/// `Config::receive_queue_bytes` bounds the sum over all that wait.
-pub const DATAGRAM_OVERHEAD: usize = 160;
 
 /// A queue that was emptied keeps memory for this many datagrams at most.
 const KEPT: usize = 64;
@@ -28,13 +24,13 @@ const LARGE: usize = 256;
 
 /// A datagram on its way into the queue: nothing of it is copied yet.
 #[derive(Debug)]
-pub(super) struct Datagram<'a> {
-    pub(super) payload: Arriving<'a>,
-    pub(super) ecn: Ecn,
-    pub(super) at: Instant,
-    pub(super) seq: Seq,
+pub(crate) struct Datagram<'a> {
+    pub(crate) payload: Arriving<'a>,
+    pub(crate) ecn: Ecn,
+    pub(crate) at: Instant,
+    pub(crate) seq: Seq,
     /// Does its Data Checksum contradict the data?
-    pub(super) corrupt: bool,
+    pub(crate) corrupt: bool,
 }
 
 /// What a datagram with this much payload counts.
@@ -72,12 +68,12 @@ impl ReceiveQueue {
 
     /// A valid packet with number `seq` arrived, with data or without. `ndp_count` is its NDP
     /// Count, zero if it has none.
-    pub(super) fn on_packet(&mut self, seq: Seq, is_data: bool, ndp_count: u64) -> Novelty {
+    pub(crate) fn on_packet(&mut self, seq: Seq, is_data: bool, ndp_count: u64) -> Novelty {
         self.arrivals.note(seq, is_data, ndp_count)
     }
 
     /// The newest numbers were forged: the greatest that the peer has sent is `seq`.
-    pub(super) fn recede(&mut self, seq: Seq) {
+    pub(crate) fn recede(&mut self, seq: Seq) {
         self.arrivals.recede(seq);
     }
 
@@ -109,7 +105,7 @@ impl ReceiveQueue {
     }
 
     /// Takes a datagram; false if there is no room for it, and then nothing of it is copied.
-    pub(super) fn push(&mut self, datagram: Datagram<'_>) -> bool {
+    pub(crate) fn push(&mut self, datagram: Datagram<'_>) -> bool {
         if !self.has_room(datagram.payload.len()) {
             self.miss();
             self.drops += 1;

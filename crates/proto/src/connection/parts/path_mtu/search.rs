@@ -13,11 +13,11 @@
 use fairwire_units::{Duration, Instant};
 
 /// RFC 8899, 5.1.2 and 5.3.1: so many probes of one size are lost before that size is given up.
-pub(super) const MAX_PROBES: u8 = 3;
+pub(crate) const MAX_PROBES: u8 = 3;
 
 /// RFC 8899, 5.1.1: after this long a finished search begins again. RFC 8201, 4, asks for no less
 /// than five minutes after a Too Big and recommends ten.
-pub(super) const RAISE: Duration = Duration::from_secs(600);
+pub(crate) const RAISE: Duration = Duration::from_secs(600);
 
 /// What every path should take: IPv6's minimum (RFC 8200, 5), above the 1,200 bytes that RFC 8899,
 /// 5.1.2, recommends for IPv4.
@@ -31,14 +31,14 @@ const COMMON: [u16; 22] = [
 ];
 
 /// RFC 1191, 7: the next smaller size that networks have, for a Too Big that names none.
-pub(super) fn plateau_below(size: u16) -> Option<u16> {
+pub(crate) fn plateau_below(size: u16) -> Option<u16> {
     const PLATEAUS: [u16; 7] = [576, 1_006, 1_492, 2_002, 4_352, 8_166, 32_000];
     PLATEAUS.into_iter().rev().find(|&plateau| plateau < size)
 }
 
 /// The states of RFC 8899, section 5.2.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Phase {
+pub(crate) enum Phase {
     /// Nothing is probed: nothing large was sent yet, or nothing at all was answered.
     Disabled,
     /// Does the base size pass?
@@ -53,7 +53,7 @@ pub(super) enum Phase {
 
 /// The search along one path.
 #[derive(Clone, Debug)]
-pub(super) struct Search {
+pub(crate) struct Search {
     phase: Phase,
     /// `MIN_PLPMTU`, `BASE_PLPMTU` and `MAX_PLPMTU`.
     floor: u16,
@@ -79,7 +79,7 @@ pub(super) struct Search {
 
 impl Search {
     /// Nothing is known yet: data uses up to `max`, and nothing below `floor` is ever tried.
-    pub(super) fn new(floor: u16, max: u16) -> Self {
+    pub(crate) fn new(floor: u16, max: u16) -> Self {
         let floor = floor.min(max);
         Self {
             phase: Phase::Disabled,
@@ -99,28 +99,28 @@ impl Search {
     }
 
     #[cfg(test)]
-    pub(super) fn phase(&self) -> Phase {
+    pub(crate) fn phase(&self) -> Phase {
         self.phase
     }
 
     /// The largest packet that data may use.
-    pub(super) fn in_use(&self) -> u16 {
+    pub(crate) fn in_use(&self) -> u16 {
         self.in_use
     }
 
     /// The smallest size that is ever used, if the path is to be believed.
-    pub(super) fn floor(&self) -> u16 {
+    pub(crate) fn floor(&self) -> u16 {
         self.floor
     }
 
     /// The first hop takes `mtu` bytes: data begins with that. Larger sizes are tried all the same,
     /// for what a system says of its first hop may come from an ICMP error that nobody checked.
-    pub(super) fn begin_at(&mut self, mtu: u16) {
+    pub(crate) fn begin_at(&mut self, mtu: u16) {
         self.in_use = self.in_use.min(mtu.max(self.floor));
     }
 
     /// A packet larger than the floor left: such sizes are used, so it matters whether they pass.
-    pub(super) fn on_large(&mut self, now: Instant) {
+    pub(crate) fn on_large(&mut self, now: Instant) {
         match self.phase {
             Phase::Disabled if self.raise_at.is_none_or(|at| at <= now) => self.restart(),
             Phase::Complete if self.raise_at.is_some_and(|at| at <= now) => {
@@ -135,7 +135,7 @@ impl Search {
     }
 
     /// Begins anew from the base, with everything up to the maximum open.
-    pub(super) fn restart(&mut self) {
+    pub(crate) fn restart(&mut self) {
         self.highest = self.max;
         self.hint = Some(self.max);
         self.raise_at = None;
@@ -144,22 +144,22 @@ impl Search {
     }
 
     /// The size of the probe that should leave, if one should.
-    pub(super) fn wanted(&self) -> Option<u16> {
+    pub(crate) fn wanted(&self) -> Option<u16> {
         self.trying.filter(|_| self.deadline.is_none())
     }
 
     /// When to call [`Self::on_timeout`].
-    pub(super) fn deadline(&self) -> Option<Instant> {
+    pub(crate) fn deadline(&self) -> Option<Instant> {
         self.deadline
     }
 
     /// A probe left; without an answer it counts as lost at `deadline`.
-    pub(super) fn on_sent(&mut self, deadline: Instant) {
+    pub(crate) fn on_sent(&mut self, deadline: Instant) {
         self.deadline = Some(deadline);
     }
 
     /// A probe of `size` bytes arrived; perhaps one that had been given up.
-    pub(super) fn on_acked(&mut self, now: Instant, size: u16) {
+    pub(crate) fn on_acked(&mut self, now: Instant, size: u16) {
         self.highest = self.highest.max(size);
         match self.phase {
             Phase::Disabled => return,
@@ -195,7 +195,7 @@ impl Search {
     }
 
     /// The probe's time is up. True if its size is given up.
-    pub(super) fn on_timeout(&mut self, now: Instant) -> bool {
+    pub(crate) fn on_timeout(&mut self, now: Instant) -> bool {
         self.deadline = None;
         self.lost += 1;
         let Some(tried) = self.trying.filter(|_| self.lost >= MAX_PROBES) else {
@@ -236,7 +236,7 @@ impl Search {
 
     /// Somebody doubts the size in use, with reason: it is probed again, and lowered if that
     /// fails (RFC 8899, 4.3).
-    pub(super) fn doubt(&mut self) {
+    pub(crate) fn doubt(&mut self) {
         match self.phase {
             Phase::Disabled => self.restart(),
             Phase::Complete if self.trying.is_none() => {
@@ -248,7 +248,7 @@ impl Search {
     }
 
     /// A router said, credibly, that no more than `mtu` bytes pass. True if that is news.
-    pub(super) fn on_too_big(&mut self, now: Instant, mtu: u16) -> bool {
+    pub(crate) fn on_too_big(&mut self, now: Instant, mtu: u16) -> bool {
         let probed = self.trying.unwrap_or(0).max(self.in_use);
         // RFC 8899, 4.6.2, and RFC 4340, 14.1: what is no smaller than what we send says nothing;
         // below the floor is no path that we would believe in.
@@ -271,7 +271,7 @@ impl Search {
 
     /// Classical discovery, without probes: the size falls to `mtu`, and after [`RAISE`] it is
     /// tried again (RFC 1191, 6.3).
-    pub(super) fn lower(&mut self, now: Instant, mtu: u16) -> bool {
+    pub(crate) fn lower(&mut self, now: Instant, mtu: u16) -> bool {
         if mtu < self.floor || mtu >= self.in_use {
             return false;
         }
@@ -281,14 +281,14 @@ impl Search {
     }
 
     /// Classical discovery: if it is time to try the largest size again, it is in use.
-    pub(super) fn raise(&mut self, now: Instant) {
+    pub(crate) fn raise(&mut self, now: Instant) {
         if self.raise_at.is_some_and(|at| at <= now) {
             self.reset();
         }
     }
 
     /// Forgets what was found (RFC 4340, 14.1: on request).
-    pub(super) fn reset(&mut self) {
+    pub(crate) fn reset(&mut self) {
         self.in_use = self.max;
         self.raise_at = None;
     }

@@ -9,11 +9,11 @@ use crate::half::DropRun;
 use crate::ring::{Piece, WORD, pieces, place};
 
 /// How far behind the newest packet a code is remembered at least.
-pub(super) const REMEMBERED: u64 = 4_096;
+pub(crate) const REMEMBERED: u64 = 4_096;
 
 /// And at most: as far back as a report can reach that fills an Ack (some 1,000 blocks of 128 packets).
 /// Reports about older packets come too late to have an effect (RFC 4340, section 11.7.2).
-pub(super) const MOST: u64 = 1 << 17;
+pub(crate) const MOST: u64 = 1 << 17;
 
 /// How many numbers a receive queue may span for each datagram that it may hold: between them are
 /// acknowledgements, and packets that were lost.
@@ -62,7 +62,7 @@ impl Word {
 
 /// The codes of the last packets. Takes no memory before the first code.
 #[derive(Debug)]
-pub(super) struct Codes {
+pub(crate) struct Codes {
     /// A ring of numbers, or none yet.
     ring: Vec<Word>,
     /// How many numbers it has at first and at most: powers of two.
@@ -81,7 +81,7 @@ impl Default for Codes {
 
 impl Codes {
     /// Bytes of memory behind it.
-    pub(super) fn footprint(&self) -> usize {
+    pub(crate) fn footprint(&self) -> usize {
         self.ring.capacity() * size_of::<Word>()
     }
 
@@ -96,19 +96,19 @@ impl Codes {
 
     /// A receiver's memory, which reaches past a receive queue of so many datagrams: any of them may be
     /// dropped.
-    pub(super) fn past_queue(datagrams: usize) -> Self {
+    pub(crate) fn past_queue(datagrams: usize) -> Self {
         let datagrams = u64::try_from(datagrams).unwrap_or(MOST).min(MOST);
         let span = (datagrams * SPAN).next_power_of_two();
         Self::of([span.clamp(REMEMBERED, MOST); 2])
     }
 
     /// A sender's memory, which grows as reports reach further back.
-    pub(super) const fn growing() -> Self {
+    pub(crate) const fn growing() -> Self {
         Self::of([REMEMBERED, MOST])
     }
 
     /// Forgets all.
-    pub(super) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         *self = Self::of(self.sizes);
     }
 
@@ -124,7 +124,7 @@ impl Codes {
     }
 
     /// The code of packet `seq`.
-    pub(super) fn get(&self, seq: Seq) -> Option<DropCode> {
+    pub(crate) fn get(&self, seq: Seq) -> Option<DropCode> {
         if !self.is_remembered(seq) {
             return None;
         }
@@ -134,7 +134,7 @@ impl Codes {
 
     /// How many of the numbers from `at` downwards, `most` at most, have the code that `at` has, or none
     /// as it. The count may end where the memory does.
-    pub(super) fn run(&self, at: Seq, most: u64) -> u64 {
+    pub(crate) fn run(&self, at: Seq, most: u64) -> u64 {
         if self.ring.is_empty() {
             return most;
         }
@@ -158,7 +158,7 @@ impl Codes {
     }
 
     /// Sets the code of packet `seq`; false if that is too long ago.
-    pub(super) fn set(&mut self, seq: Seq, code: DropCode) -> bool {
+    pub(crate) fn set(&mut self, seq: Seq, code: DropCode) -> bool {
         self.reach(seq, seq);
         if !self.is_remembered(seq) {
             return false;
@@ -169,7 +169,7 @@ impl Codes {
     }
 
     /// Has one of the packets in `run` another code?
-    pub(super) fn contradict(&self, run: &DropRun) -> bool {
+    pub(crate) fn contradict(&self, run: &DropRun) -> bool {
         self.remembered(run).any(|piece| {
             let word = &self.ring[piece.word];
             word.known & piece.mask & !word.with(Some(run.code)) != 0
@@ -179,7 +179,7 @@ impl Codes {
     /// Sets the code of the packets in `run` that have none, as far as they are remembered. Shows
     /// `news` each stretch of them, newest first: its newest number and how many there are.
     /// Call [`Self::reach`] before.
-    pub(super) fn set_new(&mut self, run: &DropRun, mut news: impl FnMut(Seq, u64)) {
+    pub(crate) fn set_new(&mut self, run: &DropRun, mut news: impl FnMut(Seq, u64)) {
         for piece in self.remembered(run) {
             let word = &mut self.ring[piece.word];
             let mut new = piece.mask & !word.known;
@@ -197,7 +197,7 @@ impl Codes {
     }
 
     /// Packet `seq` exists: what is too far behind it is forgotten.
-    pub(super) fn advance(&mut self, seq: Seq) {
+    pub(crate) fn advance(&mut self, seq: Seq) {
         if self.ring.is_empty() || !seq.is_after(self.newest) {
             return;
         }
@@ -210,7 +210,7 @@ impl Codes {
     }
 
     /// The oldest packet from `from` on that has a code.
-    pub(super) fn oldest_from(&self, from: Seq) -> Option<Seq> {
+    pub(crate) fn oldest_from(&self, from: Seq) -> Option<Seq> {
         let last = self.depth().checked_sub(1)?;
         let from = Seq::max(from, self.newest.sub(last));
         if from.is_after(self.newest) {
@@ -229,7 +229,7 @@ impl Codes {
     }
 
     /// Packet `high` exists, and packet `low` may get a code: takes the memory for it, if it may.
-    pub(super) fn reach(&mut self, high: Seq, low: Seq) {
+    pub(crate) fn reach(&mut self, high: Seq, low: Seq) {
         let [first, most] = self.sizes;
         let is_empty = self.ring.is_empty();
         let newest = if is_empty {
@@ -287,7 +287,7 @@ impl Codes {
 
     /// Bytes that the codes take.
     #[cfg(test)]
-    pub(super) fn state_len(&self) -> usize {
+    pub(crate) fn state_len(&self) -> usize {
         self.ring.len() * size_of::<Word>()
     }
 }

@@ -1,0 +1,191 @@
+//! What the peer's acknowledgements say of its host: Data Dropped and Slow Receiver, the sender's
+//! side (RFC 4340, sections 11.6 and 11.7).
+//!
+//! Finds what is news in reports that repeat themselves, for every CCID alike; the sending half
+//! decides what it means for the window or the rate.
+
+use fairwire_units::Instant;
+use fairwire_wire::{CellState, DccpOption, DropBlock, Options, Seq};
+
+use super::codes::Codes;
+use crate::half::{DropRun, HostNews};
+
+/// What the peer has reported, and what of it the packet in hand reports.
+#[derive(Debug)]
+pub(crate) struct Reported {
+    codes: Codes,
+    pub(crate) carries: Carries,
+    pub(crate) news: HostNews,
+    /// All runs that the packet in hand reports, newest first.
+    runs: Vec<DropRun>,
+    /// Is a report of drops not acknowledged yet?
+    owed: bool,
+    /// When one last was.
+    acknowledged_at: Option<Instant>,
+    /// Until when a Slow Receiver counts.
+    pub(crate) slow_until: Option<Instant>,
+    /// Until when no data leaves, for the peer may not take it.
+    pub(crate) refused_until: Option<Instant>,
+    /// Has the peer's application stopped to read?
+    pub(crate) is_deaf: bool,
+}
+
+/// Which options the packet in hand carries.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Carries {
+    pub(crate) drops: bool,
+    pub(crate) slow: bool,
+}
+
+impl Default for Reported {
+    fn default() -> Self {
+        Self {
+            codes: Codes::growing(),
+            carries: Carries::default(),
+            news: HostNews::default(),
+            runs: Vec::new(),
+            owed: false,
+            acknowledged_at: None,
+            slow_until: None,
+            refused_until: None,
+            is_deaf: false,
+        }
+    }
+}
+
+impl Reported {
+    /// Bytes of memory behind it.
+    pub(crate) fn footprint(&self) -> usize {
+        let runs = self.runs.capacity() + self.news.drops.capacity();
+        self.codes.footprint() + runs * size_of::<DropRun>()
+    }
+
+    /// Another packet is in hand.
+    pub(crate) fn begin_packet(&mut self) {
+        self.carries = Carries::default();
+    }
+
+    /// Reads the packet in hand, which acknowledges `ackno`; `iss` is the first number ever sent.
+    /// Says whether there is news.
+    pub(crate) fn read(&mut self, options: Options<'_>, ackno: Option<Seq>, iss: Seq) -> bool {
+        self.news.drops.clear();
+        self.news.slow = self.carries.slow;
+        if let Some(ackno) = ackno
+            && self.carries.drops
+        {
+            self.owed = true;
+            // RFC 4340, 11.7: what speaks of more packets than were sent, disagrees with the Ack
+            // Vector beside it or changes what was told before is ignored.
+            let plausible = self.collect(options, ackno, iss)
+                && !contradicts(options, ackno, &self.runs)
+                && !self.changes();
+            if plausible {
+                self.note_news(ackno);
+            }
+        }
+        self.news.slow || !self.news.drops.is_empty()
+    }
+
+    /// Collects the runs of drops; false if there are more packets than were ever sent.
+    fn collect(&mut self, options: Options<'_>, ackno: Seq, iss: Seq) -> bool {
+        self.runs.clear();
+        let mut left = iss.distance(ackno) + 1;
+        let mut high = ackno;
+        for block in options.iter().flat_map(blocks) {
+            let run = u64::from(block.run());
+            if run > left {
+                return false;
+            }
+            left -= run;
+            let low = high.sub(run - 1);
+            if let DropBlock::Dropped { code, .. } = block {
+                match self.runs.last_mut() {
+                    Some(last) if last.code == code && last.low == high.next() => last.low = low,
+                    _ => self.runs.push(DropRun { high, low, code }),
+                }
+            }
+            high = low.prev();
+        }
+        true
+    }
+
+    /// Does a packet get another code than it had? One that had none may get one: data can be
+    /// dropped from the receive buffer long after it arrived.
+    fn changes(&self) -> bool {
+        self.runs.iter().any(|run| self.codes.contradict(run))
+    }
+
+    /// Remembers the runs; what was not known is news.
+    fn note_news(&mut self, ackno: Seq) {
+        if let Some(oldest) = self.runs.last() {
+            self.codes.reach(ackno, oldest.low);
+        }
+        let drops = &mut self.news.drops;
+        for run in &self.runs {
+            let code = run.code;
+            self.codes.set_new(run, |high, packets| {
+                let low = high.sub(packets - 1);
+                match drops.last_mut() {
+                    Some(last) if last.code == code && last.low == high.next() => last.low = low,
+                    _ => drops.push(DropRun { high, low, code }),
+                }
+            });
+        }
+    }
+
+    /// Does the peer want its report acknowledged? RFC 4342, 6.3: while data flows, about once a
+    /// round trip.
+    pub(crate) fn wants_ack(&self, now: Instant, rtt: fairwire_units::Duration) -> bool {
+        let recent = |at| now.saturating_since(at) < rtt;
+        self.owed && !self.acknowledged_at.is_some_and(recent)
+    }
+
+    /// A packet with an acknowledgement number left.
+    pub(crate) fn acknowledged(&mut self, now: Instant) {
+        if std::mem::take(&mut self.owed) {
+            self.acknowledged_at = Some(now);
+        }
+    }
+
+    /// Has the peer asked within the last round trip not to get more?
+    pub(crate) fn is_slow(&self, now: Instant) -> bool {
+        self.slow_until.is_some_and(|until| now < until)
+    }
+}
+
+fn blocks(raw: fairwire_wire::RawOption<'_>) -> impl Iterator<Item = DropBlock> {
+    let blocks = match raw.decode() {
+        Ok(DccpOption::DataDropped(blocks)) => Some(blocks),
+        _ => None,
+    };
+    blocks.into_iter().flat_map(fairwire_wire::DropBlocks::iter)
+}
+
+/// Do the Ack Vectors beside them say of one of the packets in `runs` that it has not arrived?
+fn contradicts(options: Options<'_>, ackno: Seq, runs: &[DropRun]) -> bool {
+    let mut runs = runs.iter().peekable();
+    let mut high = ackno;
+    let cells = options.iter().flat_map(|raw| {
+        let cells = match raw.decode() {
+            Ok(DccpOption::AckVector { cells, .. }) => Some(cells),
+            _ => None,
+        };
+        cells.into_iter().flat_map(fairwire_wire::AckCells::iter)
+    });
+    for cell in cells {
+        let low = high.sub(u64::from(cell.run()) - 1);
+        // Both lists go from new to old.
+        while runs.next_if(|run| run.low.is_after(high)).is_some() {}
+        let Some(run) = runs.peek() else {
+            return false;
+        };
+        if cell.state() == CellState::NotReceived && !run.high.is_before(low) {
+            return true;
+        }
+        high = low.prev();
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests;
