@@ -40,7 +40,7 @@ torture-plants: ## Put 30 known bugs back, one at a time: does the torture test 
 	$(CARGO) build --release --locked -p fairwire-torture --features plant --target-dir target/plant
 	target/plant/release/fairwire-torture --plants 500
 
-worlds: ## All that loss, copies and timers can do to two endpoints and four packets, with larger budgets (not part of `make test`; FAIRWIRE_WORLD=<name> for one)
+worlds: ## All that loss, copies and timers can do to two endpoints and four packets, with larger budgets (three minutes on two cores; not part of `make test`; FAIRWIRE_WORLD=<name> for one)
 	$(CARGO) test --locked -p fairwire-proto --lib worlds::deep -- --ignored --nocapture
 
 interop: ## Talk to the last Linux kernel with DCCP, booted under qemu (six minutes; not part of `make test`)

@@ -9,6 +9,7 @@ mod perf;
 mod print;
 mod progress;
 mod run;
+mod schema;
 mod stop;
 
 use std::process::ExitCode;
@@ -27,6 +28,7 @@ struct Cli {
 enum Command {
     Paper(Box<paper::Args>),
     Run(Box<run::Args>),
+    Schema(schema::Args),
     Perf(Box<perf::Args>),
 }
 
@@ -47,6 +49,7 @@ fn main() -> ExitCode {
     match cli.command {
         Some(Command::Paper(args)) => args.run(),
         Some(Command::Run(args)) => args.run(),
+        Some(Command::Schema(args)) => args.run(),
         Some(Command::Perf(args)) => args.run(),
         None => print::text(&format!(
             "fairwire {}: DCCP in user space, and the lab that proves it.\n\n{EXAMPLES}\n\n\

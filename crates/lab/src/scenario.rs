@@ -6,6 +6,7 @@
 //! `docs/scenario.md` describes the format.
 
 mod check;
+mod complete;
 mod explain;
 mod feedback;
 mod file;
@@ -13,8 +14,10 @@ mod flow;
 mod measure;
 mod models;
 mod place;
+mod preset;
 mod quantity;
 mod read;
+mod schema;
 mod setting;
 pub(crate) mod shorten;
 mod tcp;
@@ -26,9 +29,11 @@ mod voice;
 mod wlan;
 
 use fairwire_units::Duration;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use explain::{Explained, explain};
+pub use fairwire_units::{Packets, Percent};
 pub use feedback::Feedback;
 pub use file::{Adjust, Cell, ScenarioFile};
 pub use flow::{
@@ -39,19 +44,16 @@ pub use flow::{
 pub use measure::{Measure, Window};
 pub use models::{BurstLoss, Codel, DelayVariation, Distribution, Red};
 pub use place::ScenarioError;
-pub use quantity::{
-    MinRto, Named, Packets, Percent, QuantityError, QueueLimit, SegmentSize, StartOffset,
-};
+pub use quantity::{MinRto, Named, QuantityError, QueueLimit, SegmentSize, StartOffset};
+pub use schema::{documented, file_schema};
 pub use tcp::{Preset, Recovery, Tcp, Variant};
 pub use topology::{Link, LinkBack, QueueCounts, Topology, TopologyKind};
 pub use tree::{Provenance, Source};
 pub use voice::{CodecName, RTP_HEADER, Spurts};
 pub use wlan::{AccessPoint, Decibels, HandOff, SlowHost, Station, Stranded, Wlan, WlanRate};
 
-use quantity::text;
-
 /// One experiment, complete: nothing is left to defaults.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Scenario {
     /// What it is, in a line.
@@ -59,7 +61,7 @@ pub struct Scenario {
     /// What it shows, in a sentence or two.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub about: Option<String>,
-    /// The paper it reproduces: then every value must have a source.
+    /// The paper that it reproduces. Then every value of `topology`, `flows` and `run.duration` needs a source.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paper: Option<String>,
     /// How long and how often.
@@ -74,23 +76,32 @@ pub struct Scenario {
 }
 
 /// How long a run is and how many there are.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Run {
     /// Simulated time.
-    #[serde(with = "text")]
+    #[schemars(extend(
+        "exclusive_minimum_quantity" = "0 s",
+        "advice" = "a run of no time shows nothing"
+    ))]
     pub duration: Duration,
-    /// Seeds at least; the spread of the throughputs decides how many more.
+    /// Seeds at least.
     #[serde(default = "ten")]
+    #[schemars(range(min = 1), extend("advice" = "at least one seed is needed"))]
     pub seeds: u32,
-    /// Seeds at most.
+    /// Seeds at most. In between, as many run as bring each flow's throughput in each window within 5 %:
+    /// n = (1.96 s / (0.05 mean))² over the first `seeds` runs. More `seeds` than the default are as many at
+    /// most where nothing else is said.
     #[serde(default = "thirty")]
+    #[schemars(range(max = 10_000), extend("advice" = "at most 10000 seeds"))]
     pub max_seeds: u32,
     /// The first seed; the others follow it.
     #[serde(default = "first")]
     pub seed: u64,
-    /// How far flows' starts are moved at random.
-    #[serde(with = "text", default)]
+    /// How far the starts of flows are moved at random, uniformly. `"none"`, `"rtt"` (up to one round trip of
+    /// the flow's empty path), a time, or `"auto"`: `"rtt"` where no link or source draws at random, else
+    /// none.
+    #[serde(default)]
     pub start_offset: StartOffset,
 }
 

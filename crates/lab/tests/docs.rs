@@ -3,13 +3,32 @@
 use std::path::Path;
 
 use fairwire_lab::results::Metric;
-use fairwire_lab::scenario::{Adjust, ScenarioFile, explain};
+use fairwire_lab::scenario::{Adjust, ScenarioFile, documented, explain};
 
 fn read(path: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../..")
         .join(path);
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// The tables of keys in docs/scenario.md are those of the types that are read. `UPDATE_DOCS=1` rewrites them.
+#[test]
+fn tables_of_keys_are_in_step() {
+    let text = read("docs/scenario.md");
+    let wanted = documented(&text).expect("known types between markers");
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/scenario.md");
+        std::fs::write(path, wanted).expect("docs/scenario.md can be written");
+        return;
+    }
+    for (line, wanted) in text.lines().zip(wanted.lines()) {
+        assert_eq!(
+            line, wanted,
+            "UPDATE_DOCS=1 cargo test -p fairwire-lab --test docs mends it"
+        );
+    }
+    assert_eq!(text, wanted);
 }
 
 /// docs/results.md lists every metric with its unit.
@@ -58,6 +77,7 @@ fn every_key_is_described() {
         let key = line.path.rsplit('.').next().expect("a key");
         let named = [
             format!("`{key}`"),
+            format!(".{key}`"),
             format!("queue.{key}`"),
             format!("`{key} ="),
         ];

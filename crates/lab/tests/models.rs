@@ -324,7 +324,7 @@ fn every_model_is_described() {
             .unwrap_or_else(|error| panic!("{error}"));
         for line in explain(&cells[0]) {
             let key = line.path.rsplit('.').next().expect("a key");
-            let named = [format!("`{key}`"), format!("`{key} =")];
+            let named = [format!("`{key}`"), format!(".{key}`"), format!("`{key} =")];
             assert!(
                 named.iter().any(|name| text.contains(name)),
                 "docs/scenario.md lacks {}",

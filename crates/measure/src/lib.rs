@@ -17,7 +17,6 @@ mod emodel;
 mod estimate;
 mod fairness;
 mod jitter;
-mod late_start;
 mod loss;
 mod moments;
 mod repetitions;
@@ -31,7 +30,6 @@ pub use fairness::{jain, max_over_min, within_factor};
 pub use jitter::{
     DelayDeviation, DelayVariation, InterarrivalJitter, InterarrivalVariation, Jitter,
 };
-pub use late_start::{EQUATION_11, LateStart, over_flows, over_repetitions};
 pub use loss::{Arrival, LossAccount};
 pub use moments::Moments;
 pub use repetitions::Repetitions;

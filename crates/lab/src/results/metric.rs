@@ -2,12 +2,13 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 macro_rules! metrics {
     ($($variant:ident $name:literal $unit:literal $meaning:literal;)*) => {
         /// A metric of a flow, a link or of all flows together.
-        #[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize)]
+        #[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, JsonSchema, Ord, PartialEq, PartialOrd, Serialize)]
         #[non_exhaustive]
         pub enum Metric {
             $(

@@ -2,7 +2,6 @@
 
 mod contents;
 mod directory;
-mod former;
 mod lines;
 mod lock;
 #[cfg(test)]

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use fairwire_units::{Duration, Rate};
 
+use super::complete::FOLLOWS;
 use super::place::{COMMAND_LINE, ScenarioError};
 use super::tree::Node;
 use super::wlan::check as wlan;
@@ -92,19 +93,8 @@ pub(super) fn check(scenario: &Scenario, tree: &Node) -> Result<(), ScenarioErro
 
 fn run(checker: &Checker<'_>, scenario: &Scenario) -> Result<(), ScenarioError> {
     let run = &scenario.run;
-    checker.require(
-        !run.duration.is_zero(),
-        "run.duration",
-        "a run of no time shows nothing",
-    )?;
-    checker.require(run.seeds > 0, "run.seeds", "at least one seed is needed")?;
     let enough = run.max_seeds >= run.seeds;
     checker.require(enough, "run.max_seeds", "max_seeds is less than seeds")?;
-    checker.require(
-        run.max_seeds <= 10_000,
-        "run.max_seeds",
-        "at most 10000 seeds",
-    )?;
     let last = run.seed.checked_add(u64::from(run.max_seeds));
     checker.require(
         last.is_some(),
@@ -566,8 +556,8 @@ fn sources(tree: &Node) -> Result<(), ScenarioError> {
         let needs = ["topology.", "flows.", "run.duration"]
             .iter()
             .any(|part| path.starts_with(part));
-        let from_command = node.place.source.name == COMMAND_LINE;
-        if needs && !from_command && node.provenance.is_none() && missing.is_none() {
+        let from_elsewhere = [COMMAND_LINE, FOLLOWS].contains(&&*node.place.source.name);
+        if needs && !from_elsewhere && node.provenance.is_none() && missing.is_none() {
             missing = Some((path.to_owned(), node.place.clone()));
         }
     });

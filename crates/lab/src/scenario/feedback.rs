@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use fairwire_proto::FeedbackRate;
-use fairwire_units::Duration;
+use fairwire_units::{Duration, text_setting};
 
 use super::quantity::QuantityError;
 
@@ -63,6 +63,13 @@ impl fmt::Display for Feedback {
         }
     }
 }
+
+text_setting!(
+    Feedback,
+    "feedback-rate",
+    "10 per rtt",
+    r"^\s*[0-9].*(per rtt|s)\s*$"
+);
 
 #[cfg(test)]
 mod tests {

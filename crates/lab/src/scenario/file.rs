@@ -10,8 +10,10 @@ use fairwire_units::Duration;
 use serde::Deserialize;
 
 use super::check;
+use super::complete;
 use super::place::{Place, ScenarioError, SourceText};
 use super::read::Reader;
+use super::schema;
 use super::setting::Setting;
 use super::shorten::{QUOTED, shorten};
 use super::tree::{Node, Provenance, Value};
@@ -120,6 +122,10 @@ impl ScenarioFile {
                 cells.push((entry.name, entry.place, entry.node));
             }
         }
+        let trees = cells.iter_mut().map(|(_, _, cell)| cell);
+        for tree in trees.chain([&mut base]) {
+            schema::expand(tree, schema::form());
+        }
         Ok(Self { base, cells })
     }
 
@@ -175,7 +181,9 @@ impl ScenarioFile {
 }
 
 fn cell(name: &str, mut tree: Node, adjust: &Adjust) -> Result<Cell, ScenarioError> {
-    let mut scenario = Scenario::deserialize(Reader(&tree))?;
+    complete::complete(&mut tree);
+    schema::check(&tree, schema::form())?;
+    let mut scenario = Scenario::deserialize(Reader(&tree)).map_err(ScenarioError::unforeseen)?;
     if adjust.duration.is_some() {
         fit(&mut scenario, &mut tree);
     }
@@ -197,6 +205,9 @@ fn cell(name: &str, mut tree: Node, adjust: &Adjust) -> Result<Cell, ScenarioErr
     let mut provenance = BTreeMap::new();
     let mut stated = Vec::new();
     tree.leaves("", &mut |path, node| {
+        if node.place.source.name == complete::FOLLOWS {
+            return;
+        }
         stated.push(path.to_owned());
         if let Some(known) = &node.provenance {
             provenance.insert(path.to_owned(), known.clone());

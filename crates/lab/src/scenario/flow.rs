@@ -1,16 +1,17 @@
 //! The flows of a scenario: who sends what, and by which protocol.
 
-use fairwire_units::{Duration, Rate, Size};
+use fairwire_units::{Duration, Packets, Percent, Rate, Size};
 use fairwire_wire::ServiceCode;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::feedback::Feedback;
-use super::quantity::{MinRto, Packets, Percent, SegmentSize, text, text_option};
+use super::quantity::{MinRto, SegmentSize};
 use super::tcp::Tcp;
 use super::voice::{CodecName, RTP_HEADER, Spurts};
 
 /// One flow: a sender, a receiver, and what is sent between them.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Flow {
     /// Is it there at all? A cell may take a flow away.
@@ -26,23 +27,23 @@ pub struct Flow {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub receiver: Option<String>,
     /// When it starts: TCP's and UDP's first packet, DCCP's Request.
-    #[serde(with = "text", default)]
+    #[serde(default)]
     pub start: Duration,
     /// When its source stops; the end of the run if it does not say.
-    #[serde(with = "text_option", default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop: Option<Duration>,
     /// The size of a data packet as IP packet, with a plain header.
-    #[serde(with = "text_option", default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wire: Option<Size>,
     /// The size of its payload.
-    #[serde(with = "text_option", default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub payload: Option<Size>,
     /// The speech codec: sizes and times where `payload`, `wire`, `rate` and `every` do not say
     /// them, and what a call is worth.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub codec: Option<CodecName>,
     /// Does an RTP header come before each payload?
-    #[serde(default, skip_serializing_if = "is_off")]
+    #[serde(default)]
     pub rtp: bool,
     /// What the application does.
     pub traffic: Traffic,
@@ -50,13 +51,13 @@ pub struct Flow {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spurts: Option<Spurts>,
     /// CBR: how much it sends; it counts what the packet's size counts (`wire` or `payload`).
-    #[serde(with = "text_option", default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
     /// CBR: the time between two packets.
-    #[serde(with = "text_option", default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub every: Option<Duration>,
     /// How much payload it sends at most; without end if it does not say.
-    #[serde(with = "text_option", default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total: Option<Size>,
     /// TCP and its parameters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -70,7 +71,7 @@ pub struct Flow {
 }
 
 /// A side of the topology.
-#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Side {
     /// Where flows start unless they say otherwise.
@@ -81,7 +82,7 @@ pub enum Side {
 }
 
 /// What an application does.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Traffic {
     /// Always has data.
@@ -97,7 +98,7 @@ pub enum Traffic {
     clippy::struct_excessive_bools,
     reason = "independent yes-or-no keys of one table"
 )]
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Dccp {
     /// Congestion control of the data: 2 (TCP-like), 3 (TFRC) or 4 (TFRC for small packets).
@@ -109,55 +110,55 @@ pub struct Dccp {
     #[serde(default)]
     pub encapsulation: Encapsulation,
     /// What the server offers and the client asks for (RFC 5595); `SC:fair` if it does not say.
-    #[serde(with = "text_option", default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub service: Option<ServiceCode>,
     /// Send ECN-capable packets and answer marks?
     #[serde(default = "yes")]
     pub ecn: bool,
     /// CCID 2: send ECN nonces and hold the receiver's echoes against them (RFC 4340, section 12.2)?
-    #[serde(default, skip_serializing_if = "is_off")]
+    #[serde(default)]
     pub ecn_nonce: bool,
     /// CCIDs that the data changes to while the connection is open, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ccid_changes: Vec<CcidChange>,
     /// 24-bit sequence numbers (RFC 4340, section 7.6), while the Sequence Window bears them?
-    #[serde(default, skip_serializing_if = "is_off")]
+    #[serde(default)]
     pub short_seqnos: bool,
     /// Find out by padded Syncs what the path takes (RFC 4340, section 14.1; RFC 8899)?
-    #[serde(default, skip_serializing_if = "is_off")]
+    #[serde(default)]
     pub probe_path_mtu: bool,
     /// A Data Checksum on each datagram (RFC 4340, section 9.3)?
-    #[serde(default, skip_serializing_if = "is_off")]
+    #[serde(default)]
     pub data_checksum: bool,
     /// `CsCov` of data packets (RFC 4340, section 9.2), if the other side takes as little.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default)]
     pub checksum_coverage: u8,
     /// The least `CsCov` that is taken (RFC 4340, section 9.2.1).
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default)]
     pub minimum_checksum_coverage: u8,
     /// The application that receives, and its queue.
-    #[serde(default, skip_serializing_if = "Receive::is_default")]
+    #[serde(default)]
     pub receive: Receive,
     /// CCID 2: how the window grows and shrinks.
     #[serde(default)]
     pub law: LawName,
     /// CCID 2, law threshold-window: what congestion takes of the window.
-    #[serde(with = "text_option", default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cut: Option<Percent>,
     /// CCID 2: first slow-start threshold; unlimited if it does not say.
-    #[serde(with = "text_option", default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub initial_ssthresh: Option<Packets>,
     /// CCID 2: first window; RFC 3390's if it does not say.
-    #[serde(with = "text_option", default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub initial_window: Option<Packets>,
     /// CCID 2: retransmission timeout at least.
-    #[serde(with = "text", default = "dccp_min_rto")]
+    #[serde(default = "dccp_min_rto")]
     pub min_rto: MinRto,
     /// CCID 2: what becomes of a window that is not used; `restart` if it does not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle: Option<IdleName>,
     /// CCID 3: the segment size of the throughput equation.
-    #[serde(with = "text", default = "default_segment")]
+    #[serde(default = "default_segment")]
     pub segment: SegmentSize,
     /// CCID 3 and 4: packets per acknowledgement of the TCP that the equation models.
     #[serde(default = "one")]
@@ -172,16 +173,16 @@ pub struct Dccp {
     #[serde(default = "yes")]
     pub history_discounting: bool,
     /// CCID 3 and 4: what the mean of loss intervals is divided by before eight are closed.
-    #[serde(default, skip_serializing_if = "LossMeanName::is_default")]
+    #[serde(default)]
     pub loss_mean: LossMeanName,
     /// CCID 3 and 4: the rate that the interval before the first loss event stands for.
-    #[serde(default, skip_serializing_if = "FirstIntervalName::is_default")]
+    #[serde(default)]
     pub first_interval: FirstIntervalName,
     /// CCID 3 and 4: data carries its sender's round-trip time (RFC 6323).
     #[serde(default)]
     pub send_rtt_estimate: bool,
     /// CCID 3 and 4: how often the receiver gives feedback.
-    #[serde(with = "text", default, skip_serializing_if = "Feedback::is_default")]
+    #[serde(default)]
     pub feedback: Feedback,
     /// The send queue.
     #[serde(default)]
@@ -189,18 +190,17 @@ pub struct Dccp {
 }
 
 /// A change of CCID in mid-connection (RFC 4340, section 10).
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct CcidChange {
     /// When the sender asks for it.
-    #[serde(with = "text")]
     pub at: Duration,
     /// The CCID asked for.
     pub ccid: u8,
 }
 
 /// Below DCCP.
-#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Encapsulation {
     /// IP protocol 33.
@@ -211,7 +211,7 @@ pub enum Encapsulation {
 }
 
 /// What CCID 2 does with a window that is not used.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum IdleName {
     /// Back to the initial window after a pause (RFC 5681, section 4.1).
@@ -223,7 +223,7 @@ pub enum IdleName {
 }
 
 /// The window laws that CCID 2 can have.
-#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LawName {
     /// RFC 5681's.
@@ -243,7 +243,7 @@ pub enum LawName {
 }
 
 /// What TFRC divides its weighted sum of loss intervals by while fewer than eight are closed.
-#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LossMeanName {
     /// The weights of the intervals known (RFC 5348, section 5.4).
@@ -253,18 +253,8 @@ pub enum LossMeanName {
     AllWeights,
 }
 
-impl LossMeanName {
-    #[expect(
-        clippy::trivially_copy_pass_by_ref,
-        reason = "the form that serde calls it in"
-    )]
-    fn is_default(&self) -> bool {
-        *self == Self::default()
-    }
-}
-
 /// The rate that the interval before the first loss event stands for.
-#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FirstIntervalName {
     /// The largest that was received so far (RFC 5348, section 6.3.1).
@@ -274,25 +264,15 @@ pub enum FirstIntervalName {
     LatestRate,
 }
 
-impl FirstIntervalName {
-    #[expect(
-        clippy::trivially_copy_pass_by_ref,
-        reason = "the form that serde calls it in"
-    )]
-    fn is_default(&self) -> bool {
-        *self == Self::default()
-    }
-}
-
 /// The sender's queue.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct SendQueue {
     /// Datagrams at most.
-    #[serde(with = "text", default = "queue_limit")]
+    #[serde(default = "queue_limit")]
     pub limit: Packets,
     /// A datagram that waited longer is dropped; never if it does not say.
-    #[serde(with = "text_option", default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub age: Option<Duration>,
     /// What a full queue does.
     #[serde(default)]
@@ -310,17 +290,17 @@ impl Default for SendQueue {
 }
 
 /// The receiving application.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Receive {
     /// Datagrams in its queue at most.
-    #[serde(with = "text", default = "receive_limit")]
+    #[serde(default = "receive_limit")]
     pub limit: Packets,
     /// What a full queue drops.
     #[serde(default)]
     pub policy: QueuePolicy,
     /// It reads one datagram in this time; each at once if it does not say.
-    #[serde(with = "text_option", default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub every: Option<Duration>,
 }
 
@@ -334,14 +314,8 @@ impl Default for Receive {
     }
 }
 
-impl Receive {
-    fn is_default(&self) -> bool {
-        *self == Self::default()
-    }
-}
-
 /// What a full queue does.
-#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum QueuePolicy {
     /// Refuses the new datagram; a greedy source waits, a CBR source loses it.
@@ -352,7 +326,7 @@ pub enum QueuePolicy {
 }
 
 /// UDP has no parameters.
-#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Udp {}
 
@@ -444,14 +418,6 @@ impl Flow {
     }
 }
 
-#[expect(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "serde passes a reference"
-)]
-fn is_off(it: &bool) -> bool {
-    !it
-}
-
 fn yes() -> bool {
     true
 }
@@ -485,14 +451,6 @@ fn dccp_min_rto() -> MinRto {
 
 fn default_segment() -> SegmentSize {
     SegmentSize::Mean
-}
-
-#[expect(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "serde passes a reference"
-)]
-fn is_zero(number: &u8) -> bool {
-    *number == 0
 }
 
 fn receive_limit() -> Packets {

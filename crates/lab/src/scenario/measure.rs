@@ -1,41 +1,50 @@
 //! What of a run is looked at.
 
 use fairwire_units::Duration;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::quantity::{Named, text_option};
+use super::quantity::Named;
 use crate::results::Metric;
 
 /// Windows of time, series and the metrics wanted.
-#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Measure {
-    /// The metrics wanted; all if none is named.
+    /// The metrics wanted, by their [names](results.md#metrics). These alone are written to files, and they are
+    /// the columns of the table that `run` prints; without it that shows a few. Without `throughput` among them
+    /// `max_seeds` has nothing to go by.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub metrics: Vec<Metric>,
-    /// Windows by name, beside `whole`, which is always there.
+    /// Windows of time, half-open, beside `whole`, which is always there.
     #[serde(default, skip_serializing_if = "Named::is_empty")]
     pub windows: Named<Window>,
-    /// The period of the time series; none is kept if it does not say.
-    #[serde(with = "text_option", default, skip_serializing_if = "Option::is_none")]
+    /// The period of the time series that are written. Counts that need a period (`peak_throughput`,
+    /// `cwnd_mean`) use 1 s if none is set.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub series: Option<Duration>,
-    /// How long after its offer a packet is played: what comes later is as good as lost.
-    #[serde(with = "text_option", default, skip_serializing_if = "Option::is_none")]
+    /// The play-out limit. A packet that comes later after its offer is overdue (`overdue`, `loss_playout`), and
+    /// `timely` counts those that come within it after they left.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend(
+        "exclusive_minimum_quantity" = "0 s",
+        "advice" = "a play-out limit of no time loses everything: write it as \"400 ms\""
+    ))]
     pub playout: Option<Duration>,
-    /// The window whose throughput is the whole of `throughput_ratio`.
+    /// The window that `throughput_ratio` compares with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub baseline: Option<String>,
 }
 
 /// A window of time, `[from, to)`.
-#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Window {
-    /// Its beginning; the run's if it does not say.
-    #[serde(with = "text_option", default, skip_serializing_if = "Option::is_none")]
+    /// Its beginning, or else the run's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<Duration>,
-    /// Its end; the run's if it does not say.
-    #[serde(with = "text_option", default, skip_serializing_if = "Option::is_none")]
+    /// Its end, or else the run's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<Duration>,
 }
 

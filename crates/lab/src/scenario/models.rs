@@ -1,41 +1,37 @@
 //! Models of a link beyond rate, delay and DropTail: losses in bursts, bit errors, delay that varies,
 //! queues that manage themselves. `docs/models/` says what each is and how it was validated.
 
-use fairwire_units::{Duration, Size};
+use fairwire_units::{Duration, Packets, Percent, Size};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::quantity::{Packets, Percent, text, text_option};
-
 /// Losses in bursts: the Gilbert-Elliott chain, a step per packet.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct BurstLoss {
     /// How likely a good link is bad for the next packet.
-    #[serde(with = "text")]
     pub good_to_bad: Percent,
     /// How likely a bad link is good for the next packet.
-    #[serde(with = "text")]
     pub bad_to_good: Percent,
     /// What a good link loses.
-    #[serde(with = "text", default = "nothing")]
+    #[serde(default = "nothing")]
     pub loss_good: Percent,
     /// What a bad link loses.
-    #[serde(with = "text", default = "everything")]
+    #[serde(default = "everything")]
     pub loss_bad: Percent,
 }
 
 /// Delay that varies around the link's.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct DelayVariation {
     /// Its standard deviation.
-    #[serde(with = "text")]
     pub deviation: Duration,
     /// The shape.
     #[serde(default)]
     pub distribution: Distribution,
     /// How long what was drawn holds; a new delay for each packet if it does not say.
-    #[serde(with = "text_option", default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hold: Option<Duration>,
     /// May packets overtake each other?
     #[serde(default)]
@@ -43,7 +39,7 @@ pub struct DelayVariation {
 }
 
 /// The shape of a distribution of delays.
-#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Distribution {
     /// Normal, cut at zero.
@@ -56,17 +52,15 @@ pub enum Distribution {
 }
 
 /// Random Early Detection (Floyd and Jacobson, 1993).
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Red {
     /// An average below it signals nothing.
-    #[serde(with = "text")]
     pub min: Packets,
     /// From this average on everything is signalled, unless `gentle`.
-    #[serde(with = "text")]
     pub max: Packets,
     /// The probability as the average comes to `max`.
-    #[serde(with = "text", default = "ten_percent")]
+    #[serde(default = "ten_percent")]
     pub max_p: Percent,
     /// The weight of the newest sample in the average.
     #[serde(default = "weight")]
@@ -78,22 +72,22 @@ pub struct Red {
     #[serde(default)]
     pub ecn: bool,
     /// The typical packet: what an idle link could have sent.
-    #[serde(with = "text", default = "typical")]
+    #[serde(default = "typical")]
     pub mean_packet: Size,
 }
 
 /// Controlled Delay (RFC 8289).
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Codel {
     /// The time in the queue that is accepted as standing.
-    #[serde(with = "text", default = "target")]
+    #[serde(default = "target")]
     pub target: Duration,
     /// How long it may be exceeded.
-    #[serde(with = "text", default = "interval")]
+    #[serde(default = "interval")]
     pub interval: Duration,
     /// A queue with at most so much left drops nothing.
-    #[serde(with = "text", default = "keeps")]
+    #[serde(default = "keeps")]
     pub keeps: Size,
     /// Mark ECN-capable packets instead of dropping them?
     #[serde(default)]
@@ -109,7 +103,7 @@ fn everything() -> Percent {
 }
 
 fn ten_percent() -> Percent {
-    Percent::TEN
+    Percent::of(0.1)
 }
 
 fn weight() -> f64 {

@@ -5,8 +5,6 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-use serde::de::{Expected, Unexpected};
-
 use super::shorten::{QUOTED, shorten};
 
 /// A text that was read: a scenario file or an argument of the command line.
@@ -91,11 +89,20 @@ impl ScenarioError {
     pub(crate) fn or_at(mut self, place: &Place) -> Self {
         if self.place.is_none() {
             // `--set flows.typo.start=5s` makes a flow that lacks all the rest.
-            if place.source.name == COMMAND_LINE && self.message.ends_with(MISSING) {
+            if place.source.name == COMMAND_LINE && self.message.contains(MISSING) {
                 self.message += ": --set makes this table new, is its name right?";
             }
             self.place = Some(place.clone());
         }
+        self
+    }
+
+    /// The same as an error of what has passed all checks of the format.
+    pub(super) fn unforeseen(mut self) -> Self {
+        self.message = format!(
+            "this keeps to the scenario format and cannot be read all the same, which is a mistake in Fairwire: {}",
+            self.message
+        );
         self
     }
 
@@ -157,11 +164,8 @@ fn around(line: &str, at: usize) -> (String, usize) {
     (text, at - first + before.len())
 }
 
-/// The keys that stand at the head of a file and nowhere else, as far as they tell it apart.
-const HEAD_KEYS: [&str; 2] = ["topology", "flows"];
-
 /// The end of what is said of a missing key.
-const MISSING: &str = "is missing here";
+pub(super) const MISSING: &str = "is missing here";
 
 /// A message that serde made may quote a value: not all of a long one.
 const MESSAGE: usize = 400;
@@ -171,39 +175,6 @@ impl Error for ScenarioError {}
 impl serde::de::Error for ScenarioError {
     fn custom<T: fmt::Display>(message: T) -> Self {
         Self::new(shorten(&message.to_string(), MESSAGE))
-    }
-
-    fn invalid_type(found: Unexpected<'_>, expected: &dyn Expected) -> Self {
-        let expected = expected.to_string();
-        let expected = if expected.starts_with("struct ") {
-            "a table"
-        } else {
-            expected.as_str()
-        };
-        let found = shorten(&found.to_string(), QUOTED);
-        Self::new(format!("this is {found}, where {expected} belongs"))
-    }
-
-    fn unknown_field(field: &str, expected: &'static [&'static str]) -> Self {
-        let field = shorten(field, QUOTED);
-        if expected.is_empty() {
-            return Self::new(format!("unknown key '{field}': nothing may stand here"));
-        }
-        // Cells are taken out before the rest is read, so serde does not know of them.
-        let is_head = HEAD_KEYS.iter().all(|key| expected.contains(key));
-        let cells = if is_head { ", cells" } else { "" };
-        let expected = expected.join(", ");
-        Self::new(format!(
-            "unknown key '{field}': here may stand {expected}{cells}"
-        ))
-    }
-
-    fn unknown_variant(variant: &str, expected: &'static [&'static str]) -> Self {
-        let variant = shorten(variant, QUOTED);
-        Self::new(format!(
-            "unknown value '{variant}': write one of {}",
-            expected.join(", ")
-        ))
     }
 
     fn missing_field(field: &'static str) -> Self {

@@ -109,6 +109,6 @@ impl<'de> MapAccess<'de> for Entries<'de> {
             .take()
             .ok_or_else(|| ScenarioError::new("a key without a value"))?;
         seed.deserialize(Reader(&entry.node))
-            .map_err(|error| error.or_at(&entry.place))
+            .map_err(|error| error.or_at(&entry.node.place))
     }
 }

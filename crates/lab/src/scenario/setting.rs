@@ -6,6 +6,7 @@ use fairwire_units::Duration;
 use toml::de::DeValue;
 
 use super::place::{COMMAND_LINE, Place, ScenarioError, SourceText};
+use super::schema;
 use super::tree::{Entry, Node, Value};
 
 /// The parts of a key's path on the command line: far more than any key has, far fewer than a stack holds.
@@ -76,6 +77,7 @@ impl Setting {
                 provenance: None,
             };
         }
+        schema::expand(&mut node, schema::form());
         Self::Value(node)
     }
 

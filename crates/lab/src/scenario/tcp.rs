@@ -1,73 +1,84 @@
 //! TCP's parameters: a variant by name, a preset that imitates a simulator or a kernel, and what the
 //! scenario says beyond them.
 
-use fairwire_units::Duration;
+use fairwire_units::{Duration, Packets};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::quantity::{MinRto, Packets, text, text_option};
+use super::preset;
+use super::quantity::MinRto;
 
 /// TCP's parameters, complete.
 #[expect(
     clippy::struct_excessive_bools,
     reason = "independent yes-or-no keys of one table"
 )]
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[serde(from = "Keys")]
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
 pub struct Tcp {
-    /// What it imitates: the values of what is not written.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// What it imitates. It gives the values of what is not written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preset: Option<Preset>,
-    /// Which TCP: its window law, and its recovery unless that is written or the preset's.
+    /// Which TCP. It gives the window law, and the recovery unless that is written or the preset's.
+    #[serde(default)]
     pub variant: Variant,
     /// What is sent again and when.
+    #[serde(default)]
     pub recovery: Recovery,
-    /// The receiver's window; without bound if it does not say.
-    #[serde(with = "text_option", skip_serializing_if = "Option::is_none")]
+    /// The receiver's window, without bound if nothing is said. ns-2's agents have `"20 packets"`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window: Option<Packets>,
     /// Does the receiver acknowledge every second segment only (RFC 5681, section 4.2)?
+    #[serde(default = "yes")]
     pub delayed_acks: bool,
-    /// How long it waits for the second one.
-    #[serde(with = "text")]
+    /// How long a delayed acknowledgement waits for the second segment.
+    #[serde(default = "ack_wait")]
     pub ack_wait: Duration,
     /// Segments at the beginning that are acknowledged one by one all the same.
-    #[serde(with = "text")]
+    #[serde(default)]
     pub quick_acks: Packets,
-    /// Retransmission timeout at least.
-    #[serde(with = "text")]
+    /// Retransmission timeout at least. `"ns2"` is one second.
+    #[serde(default = "min_rto")]
     pub min_rto: MinRto,
     /// Retransmission timeout before the first sample.
-    #[serde(with = "text")]
+    #[serde(default = "initial_rto")]
     pub initial_rto: Duration,
-    /// Does a fast retransmission start the timer afresh?
+    /// Does a fast retransmission start the timer afresh? RFC 6298 lets acknowledgements alone do so; ns-2 and
+    /// Linux do it.
+    #[serde(default)]
     pub rearm: bool,
-    /// First window; RFC 3390's if it does not say.
-    #[serde(with = "text_option", skip_serializing_if = "Option::is_none")]
+    /// First window, RFC 3390's if nothing is said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub initial_window: Option<Packets>,
-    /// First slow-start threshold; unlimited if it does not say.
-    #[serde(with = "text_option", skip_serializing_if = "Option::is_none")]
+    /// First slow-start threshold, unlimited if nothing is said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub initial_ssthresh: Option<Packets>,
-    /// Open with SYN, SYN-ACK and ACK? Without it data leaves at once, as early ns-2 agents do.
+    /// Open with SYN, SYN-ACK and ACK? Without it data leaves at once, as ns-2's one-way agents of before 2001 do.
+    #[serde(default = "yes")]
     pub handshake: bool,
     /// A new segment on each of the first two duplicate acknowledgements (RFC 3042)?
+    #[serde(default = "yes")]
     pub limited_transmit: bool,
     /// Segments that may leave at once when a recovery ends (RFC 6582, section 6).
-    #[serde(with = "text")]
+    #[serde(default = "max_burst")]
     pub max_burst: Packets,
-    /// Does the window grow by the segments acknowledged (RFC 3465) rather than by acknowledgements?
+    /// Does the window grow by the segments acknowledged, two per acknowledgement at most in slow start (RFC 3465),
+    /// rather than by acknowledgements? CUBIC's does by default.
+    #[serde(default)]
     pub abc: bool,
     /// Vegas: grow with fewer packets in queues than this.
-    #[serde(with = "text_option", skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub alpha: Option<Packets>,
     /// Vegas: come down with more than this; Veno: with as many the queue is full.
-    #[serde(with = "text_option", skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub beta: Option<Packets>,
     /// Vegas: slow start ends with more than this.
-    #[serde(with = "text_option", skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gamma: Option<Packets>,
 }
 
 /// What a preset imitates.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 pub enum Preset {
     /// The one-way agents of ns-2.35 with the values of its `ns-default.tcl`.
     #[serde(rename = "ns2")]
@@ -81,7 +92,7 @@ pub enum Preset {
 }
 
 /// A TCP by the name that papers use.
-#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Variant {
     /// Slow start after each loss (Jacobson 1988).
@@ -106,7 +117,7 @@ pub enum Variant {
 }
 
 /// What is sent again and when.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Recovery {
     /// Slow start from the first segment outstanding.
@@ -116,6 +127,7 @@ pub enum Recovery {
     /// The same, once per window: a second loss waits for the timeout.
     RenoOnce,
     /// Until all that was outstanding is acknowledged.
+    #[default]
     #[serde(rename = "newreno", alias = "new-reno")]
     NewReno,
     /// By selective acknowledgements.
@@ -124,173 +136,38 @@ pub enum Recovery {
     Vegas,
 }
 
-/// The keys as they are written, and what a preset puts in their place.
-macro_rules! keys {
-    ($($(#[$attribute:meta])* $name:ident: $kind:ty,)*) => {
-        #[derive(Clone, Debug, Default, Deserialize)]
-        #[serde(deny_unknown_fields, default)]
-        struct Keys {
-            $($(#[$attribute])* $name: Option<$kind>,)*
-        }
-
-        impl Keys {
-            /// These, and `other` for what is not among them.
-            fn or(self, other: Self) -> Self {
-                Self { $($name: self.$name.or(other.$name),)* }
-            }
-
-            /// The names of those that are there.
-            fn names(&self) -> impl Iterator<Item = &'static str> + use<> {
-                let names = [$((self.$name.is_some(), stringify!($name)),)*];
-                names.into_iter().filter(|(given, _)| *given).map(|(_, name)| name)
-            }
-        }
-    };
+fn yes() -> bool {
+    true
 }
 
-keys! {
-    preset: Preset,
-    variant: Variant,
-    recovery: Recovery,
-    #[serde(with = "text_option")]
-    window: Packets,
-    delayed_acks: bool,
-    #[serde(with = "text_option")]
-    ack_wait: Duration,
-    #[serde(with = "text_option")]
-    quick_acks: Packets,
-    #[serde(with = "text_option")]
-    min_rto: MinRto,
-    #[serde(with = "text_option")]
-    initial_rto: Duration,
-    rearm: bool,
-    #[serde(with = "text_option")]
-    initial_window: Packets,
-    #[serde(with = "text_option")]
-    initial_ssthresh: Packets,
-    handshake: bool,
-    limited_transmit: bool,
-    #[serde(with = "text_option")]
-    max_burst: Packets,
-    abc: bool,
-    #[serde(with = "text_option")]
-    alpha: Packets,
-    #[serde(with = "text_option")]
-    beta: Packets,
-    #[serde(with = "text_option")]
-    gamma: Packets,
+fn ack_wait() -> Duration {
+    Duration::from_millis(200)
 }
 
-impl From<Keys> for Tcp {
-    fn from(stated: Keys) -> Self {
-        let preset = stated.preset;
-        let given = stated.variant;
-        let keys = match preset {
-            Some(preset) => stated.or(preset.keys(given)),
-            None => stated,
-        };
-        let variant = keys.variant.unwrap_or_default();
-        Self {
-            preset,
-            variant,
-            recovery: keys.recovery.unwrap_or_else(|| variant.recovery()),
-            window: keys.window,
-            delayed_acks: keys.delayed_acks.unwrap_or(true),
-            ack_wait: keys.ack_wait.unwrap_or(Duration::from_millis(200)),
-            quick_acks: keys.quick_acks.unwrap_or(Packets(0)),
-            min_rto: keys
-                .min_rto
-                .unwrap_or(MinRto::Time(Duration::from_millis(200))),
-            initial_rto: keys.initial_rto.unwrap_or(Duration::from_secs(1)),
-            rearm: keys.rearm.unwrap_or(false),
-            initial_window: keys.initial_window,
-            initial_ssthresh: keys.initial_ssthresh,
-            handshake: keys.handshake.unwrap_or(true),
-            limited_transmit: keys.limited_transmit.unwrap_or(true),
-            max_burst: keys.max_burst.unwrap_or(Packets(4)),
-            // RFC 9438, 4.3, counts segments.
-            abc: keys.abc.unwrap_or(variant == Variant::Cubic),
-            alpha: keys.alpha,
-            beta: keys.beta,
-            gamma: keys.gamma,
-        }
-    }
+fn min_rto() -> MinRto {
+    MinRto::Time(Duration::from_millis(200))
 }
 
-impl Variant {
-    /// The recovery that its name stands for.
-    fn recovery(self) -> Recovery {
-        match self {
-            Self::Tahoe => Recovery::Tahoe,
-            Self::Reno => Recovery::Reno,
-            Self::NewReno | Self::Veno => Recovery::NewReno,
-            Self::Sack | Self::Cubic | Self::Cubic8312 => Recovery::Sack,
-            Self::Vegas => Recovery::Vegas,
-        }
-    }
+fn initial_rto() -> Duration {
+    Duration::from_secs(1)
 }
 
-impl Preset {
-    /// What it sets for a flow that names `variant`, or none.
-    fn keys(self, variant: Option<Variant>) -> Keys {
-        let milliseconds = |ms| Some(MinRto::Time(Duration::from_millis(ms)));
-        match self {
-            Self::Ns2 => Keys {
-                // `bugFix_`; each of its agents has a recovery of its own.
-                recovery: match variant.unwrap_or_default() {
-                    Variant::Reno => Some(Recovery::RenoOnce),
-                    other => Some(other.recovery()),
-                },
-                window: Some(Packets(20)),
-                delayed_acks: Some(false),
-                min_rto: milliseconds(200),
-                initial_rto: Some(Duration::from_secs(3)),
-                rearm: Some(true),
-                initial_window: Some(Packets(2)),
-                // Its first threshold is `window_`.
-                initial_ssthresh: Some(Packets(20)),
-                handshake: Some(true),
-                // `singledup_`, which Vegas has no place for.
-                limited_transmit: Some(variant != Some(Variant::Vegas)),
-                // `maxburst_` 0 is no limit.
-                max_burst: Some(Packets(1_000)),
-                abc: Some(false),
-                ..Keys::default()
-            },
-            Self::Linux26 | Self::Modern => {
-                let is_modern = self == Self::Modern;
-                let cubic = if is_modern {
-                    Variant::Cubic
-                } else {
-                    Variant::Cubic8312
-                };
-                Keys {
-                    variant: Some(cubic),
-                    // A kernel recovers in one way, whatever its window law.
-                    recovery: (variant != Some(Variant::Tahoe)).then_some(Recovery::Sack),
-                    delayed_acks: Some(true),
-                    ack_wait: Some(Duration::from_millis(40)),
-                    quick_acks: Some(Packets(16)),
-                    min_rto: milliseconds(200),
-                    initial_rto: Some(Duration::from_secs(if is_modern { 1 } else { 3 })),
-                    rearm: Some(true),
-                    initial_window: is_modern.then_some(Packets(10)),
-                    handshake: Some(true),
-                    limited_transmit: Some(true),
-                    max_burst: Some(Packets(if is_modern { 10 } else { 3 })),
-                    abc: Some(is_modern),
-                    ..Keys::default()
-                }
-            }
-        }
-    }
+fn max_burst() -> Packets {
+    Packets(4)
 }
 
 impl Tcp {
     /// Is the value of `key` the preset's, if nobody states another?
     pub(super) fn is_of_preset(&self, key: &str) -> bool {
-        let preset = self.preset.map(|preset| preset.keys(Some(self.variant)));
-        preset.is_some_and(|keys| keys.names().any(|name| name == key))
+        let (Some(preset), variant) = (self.preset, self.variant) else {
+            return false;
+        };
+        let word = |value: Result<toml::Value, _>| value.ok()?.as_str().map(str::to_owned);
+        let words = (
+            word(toml::Value::try_from(preset)),
+            word(toml::Value::try_from(variant)),
+        );
+        matches!(words, (Some(preset), Some(variant)) if preset::sets(&preset, &variant, key))
     }
 
     /// What does not belong together: the key, and what is wrong with it.

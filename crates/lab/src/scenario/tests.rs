@@ -377,6 +377,77 @@ fn other_mistakes_are_told() {
     }
 }
 
+/// A slip of the pen is met with the key or the word that was meant, and with all that would do.
+#[test]
+fn the_nearest_right_one_is_named() {
+    for (from, to, place, hint) in [
+        (
+            "delay = \"300 ms\"",
+            "dealy = \"300 ms\"",
+            ":15:1",
+            "did you mean 'delay'? here may stand",
+        ),
+        (
+            "kind = \"dumbbell\"",
+            "kind = \"dumbell\"",
+            ":10:8",
+            "did you mean \"dumbbell\"? write one of",
+        ),
+        (
+            "duration =",
+            "durations =",
+            ":6:1",
+            "did you mean 'duration'?",
+        ),
+        (
+            "[flows.video]",
+            "[flow.video]",
+            ":26:2",
+            "did you mean 'flows'?",
+        ),
+        (
+            "ccid = 2",
+            "ccid = 2, zzz = 1",
+            ":32:20",
+            "unknown key 'zzz': here may stand",
+        ),
+        (
+            "ccid = 2",
+            "ccid = \"two\"",
+            ":32:17",
+            "the text \"two\", where a whole number belongs",
+        ),
+        ("ccid = 2", "ccid = 300", ":32:17", "at most 255"),
+    ] {
+        assert!(GOOD.contains(from), "{from}");
+        let message = refusal(&GOOD.replacen(from, to, 1));
+        assert!(message.contains(hint), "{to}: {message}");
+        assert!(message.contains(place), "{to}: {message}");
+    }
+}
+
+/// Forty seeds need no word about how many at most, and one at most beside forty is still refused.
+#[test]
+fn as_many_seeds_at_most_as_are_asked_for() {
+    let with = |run: &str| GOOD.replacen("[run]", &format!("[run]\n{run}"), 1);
+    for (run, seeds, most) in [("", 10, 30), ("seeds = 40", 40, 40), ("seeds = 20", 20, 30)] {
+        let cell = &cells(&with(run), &Adjust::default())[0];
+        let run = &cell.scenario.run;
+        assert_eq!((run.seeds, run.max_seeds), (seeds, most));
+        assert!(!cell.stated.contains(&"run.max_seeds".to_owned()));
+    }
+    let error = refusal(&with("seeds = 40\nmax_seeds = 20"));
+    assert!(
+        error.contains("less than seeds") && error.contains("bad.toml:7:"),
+        "{error}"
+    );
+    let error = refusal(&with("seeds = 0"));
+    assert!(
+        error.contains("at least one seed") && error.contains("bad.toml:6:9"),
+        "{error}"
+    );
+}
+
 /// A day of 10 Gbit/s is refused before it begins, with the number of packets it would be.
 #[test]
 fn impossible_runs_are_refused() {
@@ -431,31 +502,17 @@ fn what_does_nothing_is_known() {
         "t_rto_rtts",
         "oscillation_reduction",
         "history_discounting",
+        "loss_mean",
+        "first_interval",
         "send_rtt_estimate",
+        "feedback",
     ];
     let of_2 = explained(&[]);
     assert_eq!(idle(&of_2), [&["segment"][..], &tfrc].concat());
     let of_3 = explained(&["flows.video.dccp.ccid=3"]);
-    assert_eq!(idle(&of_3), ["law", "min_rto"]);
+    assert_eq!(idle(&of_3), ["ecn_nonce", "law", "min_rto"]);
     let of_4 = explained(&["flows.video.dccp.ccid=4"]);
-    assert_eq!(idle(&of_4), ["law", "min_rto", "segment"]);
-    // What a resolved file leaves out at its default is explained where it is read, and nowhere else.
-    for (key, value) in [
-        ("loss_mean", "\"known\""),
-        ("first_interval", "\"largest-rate\""),
-        ("feedback", "\"1 per rtt\""),
-    ] {
-        let path = format!("flows.video.dccp.{key}");
-        let of = |lines: &[super::Explained]| {
-            let mut found = lines.iter().filter(|line| line.path == path);
-            let line = found.next().map(|line| (line.value.clone(), line.source));
-            assert!(found.next().is_none(), "{path} twice");
-            line
-        };
-        assert_eq!(of(&of_2), None);
-        assert_eq!(of(&of_3), Some((value.to_owned(), "default")));
-        assert_eq!(of(&of_4), Some((value.to_owned(), "default")));
-    }
+    assert_eq!(idle(&of_4), ["ecn_nonce", "law", "min_rto", "segment"]);
     let stated = explained(&[
         "flows.video.dccp.ccid=3",
         "flows.video.dccp.loss_mean=all-weights",

@@ -1,14 +1,15 @@
 //! The network of a scenario: links, and how they are joined.
 
-use fairwire_units::{Duration, Rate, Size};
+use fairwire_units::{Duration, Packets, Percent, Rate, Size};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::models::{BurstLoss, Codel, DelayVariation, Red};
-use super::quantity::{Named, Packets, Percent, QueueLimit, text, text_option};
+use super::quantity::{Named, QueueLimit};
 use super::wlan::Wlan;
 
 /// How links are joined.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TopologyKind {
     /// Links one after the other; every flow enters at one end and leaves at the other.
@@ -20,7 +21,7 @@ pub enum TopologyKind {
 }
 
 /// The network.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Topology {
     /// How links are joined.
@@ -40,26 +41,24 @@ pub struct Topology {
 }
 
 /// A link and the queue before it, both ways alike unless `back` says otherwise.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Link {
     /// Bits per second.
-    #[serde(with = "text")]
     pub rate: Rate,
     /// Propagation delay, one way.
-    #[serde(with = "text")]
     pub delay: Duration,
     /// What the DropTail queue holds beside the packet that is being sent.
-    #[serde(with = "text", default = "default_queue")]
+    #[serde(default = "default_queue")]
     pub queue: QueueLimit,
     /// Does the packet in transmission count against the queue's size?
     #[serde(default)]
     pub queue_counts: QueueCounts,
     /// Packets lost at random, each by itself.
-    #[serde(with = "text_option", default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loss: Option<Percent>,
     /// Of how many packets one is lost, in turn.
-    #[serde(with = "text_option", default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loss_every: Option<Packets>,
     /// Packets lost in bursts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -77,10 +76,10 @@ pub struct Link {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub codel: Option<Codel>,
     /// Bytes that the link adds to each packet.
-    #[serde(with = "text_option", default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub framing: Option<Size>,
     /// The largest IP packet that it takes; longer ones disappear.
-    #[serde(with = "text_option", default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mtu: Option<Size>,
     /// What is different from right to left.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -88,7 +87,7 @@ pub struct Link {
 }
 
 /// What a queue's size is compared with.
-#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum QueueCounts {
     /// What waits.
@@ -99,23 +98,23 @@ pub enum QueueCounts {
 }
 
 /// What is different on the way back.
-#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct LinkBack {
     /// Bits per second.
-    #[serde(with = "text_option", default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
     /// Propagation delay, one way.
-    #[serde(with = "text_option", default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay: Option<Duration>,
     /// What the queue holds.
-    #[serde(with = "text_option", default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue: Option<QueueLimit>,
     /// Packets lost at random.
-    #[serde(with = "text_option", default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loss: Option<Percent>,
     /// Of how many packets one is lost, in turn.
-    #[serde(with = "text_option", default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loss_every: Option<Packets>,
     /// Packets lost in bursts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -133,10 +132,10 @@ pub struct LinkBack {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub codel: Option<Codel>,
     /// Bytes that the link adds to each packet.
-    #[serde(with = "text_option", default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub framing: Option<Size>,
     /// The largest IP packet that it takes; longer ones disappear.
-    #[serde(with = "text_option", default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mtu: Option<Size>,
 }
 

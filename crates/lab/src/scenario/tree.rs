@@ -193,6 +193,31 @@ impl Node {
         }
     }
 
+    /// The `kind` that this table states.
+    pub(super) fn kind(&self) -> Option<&str> {
+        self.text("kind")
+    }
+
+    /// The text at `key` of this table.
+    pub(super) fn text(&self, key: &str) -> Option<&str> {
+        match &self.below(&[key])?.value {
+            Value::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The node below this table at the names of `path`.
+    pub(super) fn below(&self, path: &[&str]) -> Option<&Self> {
+        let Some((name, rest)) = path.split_first() else {
+            return Some(self);
+        };
+        let Value::Table(entries) = &self.value else {
+            return None;
+        };
+        let entry = entries.iter().find(|entry| entry.name == *name)?;
+        entry.node.below(rest)
+    }
+
     pub(super) fn convert(
         spanned: &Spanned<DeValue<'_>>,
         source: &Arc<SourceText>,
@@ -316,14 +341,25 @@ impl Node {
         }
     }
 
-    /// Lays `over` over this node: tables merge key by key, everything else is replaced.
+    /// Lays `over` over this node: tables merge key by key, everything else is replaced. A table that states
+    /// another `kind` replaces what was there.
     pub(crate) fn lay_over(&mut self, over: &Self) {
         self.lay(over, Level::Top);
     }
 
     fn lay(&mut self, over: &Self, level: Level) {
-        let (Value::Table(entries), Value::Table(new)) = (&mut self.value, &over.value) else {
+        let (Value::Table(_), Value::Table(_)) = (&self.value, &over.value) else {
             *self = over.clone();
+            return;
+        };
+        // Another alternative has keys of its own.
+        if let (Some(old), Some(new)) = (self.kind(), over.kind())
+            && old != new
+        {
+            *self = over.clone();
+            return;
+        }
+        let (Value::Table(entries), Value::Table(new)) = (&mut self.value, &over.value) else {
             return;
         };
         for entry in new {

@@ -2,16 +2,15 @@
 
 use fairwire_measure::SpeechCodec;
 use fairwire_units::{Duration, Size};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-
-use super::quantity::text;
 
 /// The header of RTP without contributing sources (RFC 3550, section 5.1), bytes; in DCCP each datagram is
 /// one RTP packet (RFC 5762, section 4.1).
 pub const RTP_HEADER: u32 = 12;
 
 /// A speech codec: what it sends, and what it is worth.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 pub enum CodecName {
     /// 160 bytes in 20 ms (64 kbit/s); a lost packet is silence.
     #[serde(rename = "g711")]
@@ -56,14 +55,14 @@ impl CodecName {
 }
 
 /// Talk and silence by turns, each exponential.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spurts {
     /// Mean length of a talk spurt.
-    #[serde(with = "text", default = "talk")]
+    #[serde(default = "talk")]
     pub talk: Duration,
     /// Mean length of a pause.
-    #[serde(with = "text", default = "pause")]
+    #[serde(default = "pause")]
     pub pause: Duration,
 }
 

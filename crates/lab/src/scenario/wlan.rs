@@ -9,30 +9,42 @@ use std::fmt;
 use std::str::FromStr;
 
 use fairwire_net::PhyRate;
-use fairwire_units::{Duration, Rate};
+use fairwire_units::{Duration, Packets, Rate, text_setting};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Side;
-use super::quantity::{Named, Packets, QuantityError, QueueLimit, text, text_option};
+use super::quantity::{Named, QuantityError, QueueLimit};
 
 /// Access points and stations, and what they have in common.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Wlan {
-    /// The rate of frames, both ways, of stations that do not say their own.
-    #[serde(with = "text", default)]
+    /// The rate of frames, both ways, of stations that do not say their own. 6, 9, 12, 18, 24, 36, 48 or
+    /// 54 Mbit/s, or `"adaptive"`.
+    #[serde(default)]
     pub rate: WlanRate,
-    /// The signal of stations that do not say their own; without one no frame is garbled.
-    #[serde(with = "text_option", default, skip_serializing_if = "Option::is_none")]
+    /// The signal of stations that do not say their own: its level above what 6 Mbit/s needs. Without one only
+    /// collisions lose frames.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signal: Option<Decibels>,
-    /// What the queue of each radio holds that does not say its own.
-    #[serde(with = "text", default = "hundred")]
+    /// What the queue of each radio holds that does not say its own, beside the frame it is at.
+    #[serde(default = "hundred")]
+    #[schemars(extend(
+        "minimum_quantity" = "1 packet",
+        "maximum_quantity" = "10000000 packets",
+        "advice" = "a radio's queue holds one packet at least and ten million at most"
+    ))]
     pub queue: QueueLimit,
-    /// How slow the stations are that do not say so; without it they are not.
+    /// How slow the stations are that do not say so. Without it they are not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<SlowHost>,
-    /// How long a hand-off lasts that does not say so.
-    #[serde(with = "text", default = "outage")]
+    /// How long a station that hands off belongs to nobody, where the hand-off does not say it.
+    #[serde(default = "outage")]
+    #[schemars(extend(
+        "maximum_quantity" = "1 h",
+        "advice" = "an outage of more than an hour is surely not meant"
+    ))]
     pub outage: Duration,
     /// What becomes of packets at a station that hands off.
     #[serde(default)]
@@ -40,7 +52,7 @@ pub struct Wlan {
     /// What becomes of packets at the access point that it leaves.
     #[serde(default = "lost")]
     pub at_ap: Stranded,
-    /// The access points.
+    /// The access points. Access points of one channel share a medium.
     pub aps: Named<AccessPoint>,
     /// The stations.
     pub stations: Named<Station>,
@@ -50,33 +62,43 @@ pub struct Wlan {
 }
 
 /// An access point.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct AccessPoint {
     /// The side of the bottleneck that it is on.
     #[serde(default)]
     pub side: Side,
-    /// Its channel; channels do not hear each other.
+    /// Its channel. Access points of one channel share the medium; channels do not hear each other.
     pub channel: u32,
     /// What its queue holds.
-    #[serde(with = "text_option", default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend(
+        "minimum_quantity" = "1 packet",
+        "maximum_quantity" = "10000000 packets",
+        "advice" = "a radio's queue holds one packet at least and ten million at most"
+    ))]
     pub queue: Option<QueueLimit>,
 }
 
 /// A station.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Station {
     /// The access point that it belongs to at first.
     pub ap: String,
     /// The rate of its frames, both ways.
-    #[serde(with = "text_option", default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<WlanRate>,
     /// Its signal.
-    #[serde(with = "text_option", default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signal: Option<Decibels>,
     /// What its queue holds.
-    #[serde(with = "text_option", default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend(
+        "minimum_quantity" = "1 packet",
+        "maximum_quantity" = "10000000 packets",
+        "advice" = "a radio's queue holds one packet at least and ten million at most"
+    ))]
     pub queue: Option<QueueLimit>,
     /// How slow it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -84,38 +106,48 @@ pub struct Station {
 }
 
 /// A host that takes its time for each packet.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct SlowHost {
     /// What each packet takes that it sends or receives.
-    #[serde(with = "text")]
+    #[schemars(extend(
+        "maximum_quantity" = "10 s",
+        "advice" = "a host that takes more than ten seconds for a packet is surely not meant"
+    ))]
     pub per_packet: Duration,
     /// What each 1000 bytes of it take, besides.
-    #[serde(with = "text", default)]
+    #[serde(default)]
+    #[schemars(extend(
+        "maximum_quantity" = "10 s",
+        "advice" = "a host that takes more than ten seconds for a packet is surely not meant"
+    ))]
     pub per_kilobyte: Duration,
-    /// Packets that wait at most.
-    #[serde(with = "text", default = "hundred_packets")]
+    /// Packets that wait for a slow host at most.
+    #[serde(default = "hundred_packets")]
     pub backlog: Packets,
 }
 
 /// A change of access point.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct HandOff {
     /// Who.
     pub station: String,
     /// When it leaves.
-    #[serde(with = "text")]
     pub at: Duration,
     /// Where to.
     pub to: String,
     /// How long it belongs to nobody.
-    #[serde(with = "text_option", default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend(
+        "maximum_quantity" = "1 h",
+        "advice" = "an outage of more than an hour is surely not meant"
+    ))]
     pub outage: Option<Duration>,
 }
 
 /// What becomes of packets that a hand-off overtakes.
-#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Stranded {
     /// They are lost.
@@ -187,6 +219,14 @@ impl fmt::Display for Decibels {
         f.pad(&format!("{} dB", self.0))
     }
 }
+
+text_setting!(
+    WlanRate,
+    "wlan-rate",
+    "54 Mbit/s",
+    r"^(adaptive|\s*[0-9].*bit/s\s*)$"
+);
+text_setting!(Decibels, "decibels", "20 dB", r"^\s*-?[0-9.]+\s*dB\s*$");
 
 fn hundred() -> QueueLimit {
     QueueLimit::Packets(100)

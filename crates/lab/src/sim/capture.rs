@@ -228,6 +228,8 @@ fn tcp(
     header.syn = segment.flags.syn;
     header.ack = segment.flags.ack;
     header.psh = segment.flags.psh;
+    header.ece = segment.flags.ece;
+    header.cwr = segment.flags.cwr;
     header.acknowledgment_number = segment.ack_field();
     let mut options = Vec::new();
     if segment.flags.syn {

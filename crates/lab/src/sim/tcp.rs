@@ -3,7 +3,7 @@
 use fairwire_net::{Packet, Release};
 use fairwire_proto::Payload;
 use fairwire_tcp::{Receiver, Sender, SenderStats, TcpSegment};
-use fairwire_units::{Ecn, Instant};
+use fairwire_units::Instant;
 
 use super::ends::Ends;
 use super::store::{Content, Store};
@@ -126,7 +126,10 @@ fn arrive(now: Instant, ends: Ends, packet: Packet, store: &mut Store) -> Option
         .meter(ends.incoming)
         .arrived(now, sent_at, packet.wire_len, is_data);
     match content {
-        Content::Tcp(segment) => Some(segment),
+        Content::Tcp(segment) => Some(TcpSegment {
+            ecn: packet.ecn,
+            ..segment
+        }),
         _ => None,
     }
 }
@@ -141,5 +144,5 @@ fn send(now: Instant, ends: Ends, segment: TcpSegment, store: &mut Store) -> Pac
     if is_data {
         store.meter(ends.outgoing).sent(now);
     }
-    ends.packet(segment.wire_len(), Ecn::NotEct, handle)
+    ends.packet(segment.wire_len(), segment.ecn, handle)
 }

@@ -3,7 +3,7 @@
 use fairwire_cc::{
     Controller, Cubic, CubicVersion, Growth, NewReno, RtoConfig, Vegas, Veno, WindowLaw,
 };
-use fairwire_tcp::{Config, DelayedAcks, PartialAckTimer, RecoveryKind};
+use fairwire_tcp::{Config, DelayedAcks, EcnMode, PartialAckTimer, RecoveryKind};
 
 use crate::scenario::{Flow, Packets, Recovery, Tcp, Variant};
 
@@ -37,6 +37,7 @@ pub(super) fn config(flow: &Flow, tcp: &Tcp) -> Config {
         fast_retransmit_restarts_timer: tcp.rearm,
         sample_every_ack: matches!(tcp.variant, Variant::Vegas | Variant::Veno)
             || tcp.recovery == Recovery::Vegas,
+        ecn: EcnMode::Off,
         trace: false,
     }
 }

@@ -10,7 +10,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::{former, named, write_synced};
+use super::{named, write_synced};
 use crate::scenario::Cell;
 
 /// The list of our files in a directory of ours.
@@ -97,14 +97,13 @@ impl Listed {
         }
     }
 
-    /// The list in `directory`; what stands in for it where results are older than lists are; nothing
-    /// where nothing is ours.
+    /// The list in `directory`; an empty one where there is none.
     pub(super) fn read(directory: &Path) -> io::Result<Self> {
         let path = directory.join(LIST);
         let text = match fs::read(&path) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                return Ok(former::listed(directory).unwrap_or_default());
+                return Ok(Self::default());
             }
             Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
                 return Ok(Self::default());

@@ -287,37 +287,6 @@ fn folders_of_an_earlier_run_go() {
     assert!(!place.0.join("voip").exists());
 }
 
-/// Directories from before there were lists are known by their `results.json` and `papers.json`.
-#[test]
-fn directories_without_a_list() {
-    let place = Scratch::new("listless");
-    place.write(
-        "papers.json",
-        r#"{"version": "0", "partial": false, "papers": [{"paper": "voip"}, {"paper": "../x"}]}"#,
-    );
-    place.write("summary.txt", "old");
-    let results = r#"{"name": "", "version": "0", "partial": true, "cells": [{"name": "one"}, {"name": "../two"}]}"#;
-    place.write("voip/results.json", results);
-    for file in [
-        "voip/one.toml",
-        "two.toml",
-        "voip/series.csv",
-        "voip/mine.toml",
-    ] {
-        place.write(file, "old");
-    }
-    run(&place, &["summary.txt"], "new", false);
-    assert_eq!(
-        place.files(),
-        names(&["summary.txt", "two.toml", "voip/mine.toml"])
-    );
-    assert_eq!(place.read("summary.txt"), "new");
-    // Results that stopped before either was written are not known: nothing is guessed.
-    let other = Scratch::new("listless-killed");
-    other.write("runs.csv", "cell,seed");
-    assert!(claim(&other, Contents::of_files(&["runs.csv"])).is_err());
-}
-
 /// A list that is not ours, or that leads out of the directory, is refused.
 #[test]
 fn lists_are_not_trusted() {

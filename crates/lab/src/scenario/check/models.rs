@@ -101,9 +101,6 @@ pub(super) fn voice(checker: &Checker<'_>, path: &str, flow: &Flow) -> Result<()
 /// What is measured of speech, and against what.
 pub(super) fn measure(checker: &Checker<'_>, scenario: &Scenario) -> Result<(), ScenarioError> {
     let measure = &scenario.measure;
-    let message = "a play-out limit of no time loses everything: write it as \"400 ms\"";
-    let limit = measure.playout.is_none_or(|limit| !limit.is_zero());
-    checker.require(limit, "measure.playout", message)?;
     let known = |name: &String| name == WHOLE || measure.windows.get(name).is_some();
     let message =
         "there is no such window: 'baseline' names one of [measure.windows], or \"whole\"";

@@ -1,0 +1,23 @@
+//! `fairwire schema`: the format of scenario files, for editors.
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use fairwire_lab::scenario;
+
+use crate::print;
+
+/// Print the JSON Schema of scenario files.
+///
+/// An editor that knows it completes keys, shows what they mean and marks what is wrong. With Taplo, the
+/// language server behind most editors' TOML, write it to a file and begin a scenario with `#:schema FILE`.
+#[derive(Debug, Parser)]
+pub(crate) struct Args {}
+
+impl Args {
+    /// Runs the command.
+    #[expect(clippy::unused_self, reason = "each subcommand is run in the same way")]
+    pub(crate) fn run(self) -> ExitCode {
+        print::text(&format!("{:#}\n", scenario::file_schema()))
+    }
+}

@@ -1,0 +1,190 @@
+//! The schema of scenario files: what `fairwire schema` prints, for editors.
+//!
+//! A file says more than a scenario: a value may be a table with its source, any table may state the source
+//! of what is in it, and `[cells.NAME]` are overrides, of which each may lack whatever the base states. So
+//! each type is there twice, whole and as an override.
+
+use serde_json::{Map, Value, json};
+
+/// Is anything missing that must be there?
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Mode {
+    Whole,
+    Override,
+}
+
+impl Mode {
+    /// The name of the definition that is called `name` in the scenario's schema.
+    fn named(self, name: &str) -> String {
+        match self {
+            Self::Whole => name.to_owned(),
+            Self::Override => format!("{name}-override"),
+        }
+    }
+}
+
+/// The schema of a scenario file.
+pub fn schema() -> Value {
+    let mut scenario = super::scenario();
+    let none = Map::new();
+    let root = scenario.as_object_mut();
+    let definitions = root.and_then(|root| root.remove("$defs"));
+    let definitions = definitions.as_ref().and_then(Value::as_object);
+    let rewriter = Rewriter {
+        definitions: definitions.unwrap_or(&none),
+    };
+    let mut all = Map::new();
+    for (name, definition) in rewriter.definitions {
+        for mode in [Mode::Whole, Mode::Override] {
+            all.insert(mode.named(name), rewriter.rewrite(definition, mode));
+        }
+    }
+    let mut file = rewriter.rewrite(&scenario, Mode::Override);
+    for (mode, mut whole) in [
+        (Mode::Whole, rewriter.rewrite(&scenario, Mode::Whole)),
+        (Mode::Override, file.clone()),
+    ] {
+        remove(&mut whole, "$schema");
+        all.insert(mode.named("Scenario"), whole);
+    }
+    file["title"] = "Fairwire scenario".into();
+    file["properties"]["cells"] = json!({
+        "description": "Cells: experiments of one table, each laid over the rest of the file key by key.",
+        "type": "object",
+        "additionalProperties": { "$ref": "#/$defs/Scenario-override" },
+    });
+    // Without cells the file is one experiment, and nothing may be missing.
+    file["if"] = json!({ "not": { "required": ["cells"] } });
+    file["then"] = json!({ "$ref": "#/$defs/Scenario" });
+    file["$defs"] = Value::Object(all);
+    file
+}
+
+fn remove(value: &mut Value, key: &str) -> Option<Value> {
+    value.as_object_mut()?.remove(key)
+}
+
+struct Rewriter<'a> {
+    definitions: &'a Map<String, Value>,
+}
+
+impl Rewriter<'_> {
+    /// `schema` as files may have it.
+    fn rewrite(&self, schema: &Value, mode: Mode) -> Value {
+        let Value::Object(from) = schema else {
+            return schema.clone();
+        };
+        let mut to = Map::new();
+        for (keyword, value) in from {
+            let value = match (keyword.as_str(), value) {
+                // TOML has no null.
+                ("type", Value::Array(types)) => types.iter().find(|one| **one != "null").cloned(),
+                ("$ref", Value::String(path)) => {
+                    let name = path.rsplit('/').next().unwrap_or_default();
+                    Some(format!("#/$defs/{}", mode.named(name)).into())
+                }
+                ("required", _) if mode == Mode::Override => None,
+                ("properties", Value::Object(properties)) => {
+                    Some(self.properties(properties, mode))
+                }
+                ("additionalProperties", Value::Object(_)) => {
+                    to.insert("properties".into(), about());
+                    Some(self.sourced(value, mode))
+                }
+                ("items", _) => Some(self.sourced(value, mode)),
+                ("oneOf" | "anyOf" | "allOf", Value::Array(all)) => {
+                    let all = all.iter().filter(|one| one["type"] != "null");
+                    Some(all.map(|one| self.rewrite(one, mode)).collect())
+                }
+                ("short_form", _) => None,
+                _ => Some(value.clone()),
+            };
+            to.extend(value.map(|value| (keyword.clone(), value)));
+        }
+        self.alternatives(from, &mut to, mode);
+        Value::Object(to)
+    }
+
+    /// Alternatives may match several times as overrides, and their short form is one more.
+    fn alternatives(&self, from: &Map<String, Value>, to: &mut Map<String, Value>, mode: Mode) {
+        let kinds = from.get("oneOf").and_then(Value::as_array);
+        let Some(kinds) = kinds.filter(|kinds| kinds.iter().any(|one| one["type"] == "object"))
+        else {
+            return;
+        };
+        let mut all = Vec::new();
+        match from.get("short_form") {
+            Some(Value::String(key)) => {
+                let properties = &self.target(&kinds[0])["properties"];
+                all.push(self.rewrite(&properties[key], mode));
+            }
+            Some(_) => {
+                let names = kinds
+                    .iter()
+                    .map(|kind| &kind["properties"]["kind"]["const"]);
+                all.push(json!({ "enum": names.collect::<Vec<_>>() }));
+            }
+            None => {}
+        }
+        if let Some(Value::Array(tables)) = to.remove("oneOf") {
+            all.extend(tables);
+        }
+        to.insert("anyOf".into(), all.into());
+    }
+
+    /// A table's properties, and what may stand in any table.
+    fn properties(&self, properties: &Map<String, Value>, mode: Mode) -> Value {
+        let mut all = about();
+        for (name, property) in properties {
+            all[name] = self.sourced(property, mode);
+        }
+        all
+    }
+
+    /// `schema` where a value stands that can say its source.
+    fn sourced(&self, schema: &Value, mode: Mode) -> Value {
+        let mut plain = self.rewrite(schema, mode);
+        let mut all = Map::new();
+        for keyword in ["description", "default"] {
+            all.extend(remove(&mut plain, keyword).map(|value| (keyword.to_owned(), value)));
+        }
+        let mut properties = about();
+        properties["value"] = plain.clone();
+        let wrapped = json!({
+            "type": "object",
+            "properties": properties,
+            "required": ["value"],
+            "additionalProperties": false,
+        });
+        all.insert("anyOf".into(), json!([plain, wrapped]));
+        Value::Object(all)
+    }
+
+    /// What `schema` refers to, or itself.
+    fn target<'a>(&'a self, schema: &'a Value) -> &'a Value {
+        if let Some(any) = schema["anyOf"].as_array()
+            && any.iter().any(|one| one["type"] == "null")
+            && let Some(other) = any.iter().find(|one| one["type"] != "null")
+        {
+            return self.target(other);
+        }
+        let name = schema["$ref"]
+            .as_str()
+            .and_then(|path| path.rsplit('/').next());
+        match name.and_then(|name| self.definitions.get(name)) {
+            Some(target) => self.target(target),
+            None => schema,
+        }
+    }
+}
+
+/// What may stand in any table.
+fn about() -> Value {
+    json!({
+        "source": {
+            "description": "Where the values come from.",
+            "enum": ["paper", "derived", "assumed", "fitted"],
+        },
+        "note": { "description": "Why.", "type": "string" },
+    })
+}

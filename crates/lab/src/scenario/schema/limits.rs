@@ -1,0 +1,138 @@
+//! Limits of a value, as its schema states them.
+
+use serde_json::{Map, Value};
+
+use super::quantity::Read;
+
+/// Between which bounds a value lies, and what to say where it does not.
+#[derive(Clone, Debug, Default)]
+pub(in super::super) struct Limits {
+    bounds: Vec<Bound>,
+    advice: Option<String>,
+}
+
+/// One bound.
+#[derive(Clone, Debug)]
+struct Bound {
+    side: Side,
+    /// The bound as it is written.
+    text: String,
+    /// The bound as a number; a quantity's follows from its text.
+    number: Option<f64>,
+}
+
+/// Which values a bound lets pass.
+#[derive(Clone, Copy, Debug)]
+enum Side {
+    AtLeast,
+    Above,
+    AtMost,
+    Below,
+}
+
+/// The keywords of bounds: those of JSON Schema, and the same for quantities.
+const KEYWORDS: [(&str, Side); 8] = [
+    ("minimum", Side::AtLeast),
+    ("exclusiveMinimum", Side::Above),
+    ("maximum", Side::AtMost),
+    ("exclusiveMaximum", Side::Below),
+    ("minimum_quantity", Side::AtLeast),
+    ("exclusive_minimum_quantity", Side::Above),
+    ("maximum_quantity", Side::AtMost),
+    ("exclusive_maximum_quantity", Side::Below),
+];
+
+impl Side {
+    fn holds(self, value: f64, bound: f64) -> bool {
+        match self {
+            Self::AtLeast => value >= bound,
+            Self::Above => value > bound,
+            Self::AtMost => value <= bound,
+            Self::Below => value < bound,
+        }
+    }
+
+    fn words(self) -> &'static str {
+        match self {
+            Self::AtLeast => "at least",
+            Self::Above => "above",
+            Self::AtMost => "at most",
+            Self::Below => "less than",
+        }
+    }
+}
+
+impl Limits {
+    pub(super) fn of(schema: &Map<String, Value>) -> Self {
+        let mut bounds = Vec::new();
+        for (keyword, side) in KEYWORDS {
+            match schema.get(keyword) {
+                Some(Value::String(text)) => bounds.push(Bound {
+                    side,
+                    text: text.clone(),
+                    number: None,
+                }),
+                Some(Value::Number(number)) => bounds.push(Bound {
+                    side,
+                    text: number.to_string(),
+                    number: number.as_f64(),
+                }),
+                _ => {}
+            }
+        }
+        // What a Rust integer holds is a limit that nobody wrote down.
+        let format = schema.get("format").and_then(Value::as_str);
+        if let Some(most) = format.and_then(largest) {
+            bounds.push(Bound {
+                side: Side::AtMost,
+                text: most.to_string(),
+                number: Some(most as f64),
+            });
+        }
+        let advice = schema.get("advice").and_then(Value::as_str);
+        Self {
+            bounds,
+            advice: advice.map(str::to_owned),
+        }
+    }
+
+    /// What is wrong with the number `value`, if something is.
+    pub(super) fn refuse(&self, value: f64) -> Option<String> {
+        self.refuse_amount(value, None)
+    }
+
+    /// What is wrong with a quantity, whose amount is `value` and whose bounds `read` reads.
+    pub(super) fn refuse_quantity(&self, value: f64, read: Read) -> Option<String> {
+        self.refuse_amount(value, Some(read))
+    }
+
+    fn refuse_amount(&self, value: f64, read: Option<Read>) -> Option<String> {
+        let broken = self.bounds.iter().find(|bound| {
+            let of_text = || read.and_then(|read| read(&bound.text).ok().flatten());
+            let number = bound.number.or_else(of_text);
+            number.is_some_and(|number| !bound.side.holds(value, number))
+        })?;
+        let said = format!("this is {} {}", broken.side.words(), broken.text);
+        Some(self.advice.clone().unwrap_or(said))
+    }
+
+    /// The bounds in words, as in "at least 1 packet, at most 5 packets"; empty if there are none.
+    pub(super) fn words(&self) -> String {
+        let bounds = self.bounds.iter().filter(|bound| {
+            // What only the size of an integer says is no news.
+            bound.number.is_none_or(|number| number.abs() < 4e9)
+                && !(matches!(bound.side, Side::AtLeast) && bound.number == Some(0.0))
+        });
+        let words = bounds.map(|bound| format!("{} {}", bound.side.words(), bound.text));
+        words.collect::<Vec<_>>().join(", ")
+    }
+}
+
+fn largest(format: &str) -> Option<u64> {
+    match format {
+        "uint8" => Some(u64::from(u8::MAX)),
+        "uint16" => Some(u64::from(u16::MAX)),
+        "uint32" => Some(u64::from(u32::MAX)),
+        _ => None,
+    }
+}

@@ -1,0 +1,232 @@
+//! A tree held against the format: the first thing that is wrong, and where.
+
+use super::super::place::{MISSING, ScenarioError};
+use super::super::shorten::{QUOTED, shorten};
+use super::super::tree::{Entry, Node, Value};
+use super::form::{Form, KIND, Key, Kinds, Shape};
+use super::quantity;
+use super::renamed::renamed;
+
+/// Checks `node`, which is complete, against `form`.
+pub(in super::super) fn check(node: &Node, form: &Form) -> Result<(), ScenarioError> {
+    match (&form.shape, &node.value) {
+        (Shape::Bool, Value::Bool(_)) => Ok(()),
+        (Shape::Integer | Shape::Number, Value::Integer(number)) => {
+            limits(node, form, *number as f64)
+        }
+        (Shape::Number, Value::Float(number)) => limits(node, form, *number),
+        (Shape::Text(format), value) => text(node, form, format.as_deref(), value),
+        (Shape::Words(words), Value::Text(word)) => {
+            let known = words.iter().map(|(word, _)| word.as_str());
+            one_of(node, word, known)
+        }
+        (Shape::Words(words), _) => {
+            let words: Vec<&str> = words.iter().map(|(word, _)| word.as_str()).collect();
+            let message = format!("write one of {} in quotes", words.join(", "));
+            Err(ScenarioError::at(message, &node.place))
+        }
+        (Shape::List(form), Value::Array(items)) => {
+            items.iter().try_for_each(|item| check(item, form))
+        }
+        (Shape::Named(form), Value::Table(entries)) => {
+            let mut entries = entries.iter();
+            entries.try_for_each(|entry| below(entry, form))
+        }
+        (Shape::Table(keys), Value::Table(entries)) => {
+            table(node, entries, (keys, false), &form.name)
+        }
+        (Shape::Kinds(kinds), Value::Table(entries)) => alternatives(node, entries, kinds),
+        (shape, value) => Err(wrong_type(node, shape, value)),
+    }
+}
+
+fn below(entry: &Entry, form: &Form) -> Result<(), ScenarioError> {
+    check(&entry.node, form).map_err(|error| error.or_at(&entry.place))
+}
+
+fn limits(node: &Node, form: &Form, number: f64) -> Result<(), ScenarioError> {
+    refuse(node, form.limits.refuse(number))
+}
+
+fn refuse(node: &Node, message: Option<String>) -> Result<(), ScenarioError> {
+    message.map_or(Ok(()), |message| {
+        Err(ScenarioError::at(message, &node.place))
+    })
+}
+
+/// A text; a bare number in place of a quantity is told which units it lacks.
+fn text(
+    node: &Node,
+    form: &Form,
+    format: Option<&str>,
+    value: &Value,
+) -> Result<(), ScenarioError> {
+    let reader = format.and_then(quantity::reader);
+    let text = match (value, &reader) {
+        (Value::Text(text), _) => text.clone(),
+        (Value::Integer(number), Some(_)) => number.to_string(),
+        (Value::Float(number), Some(_)) => number.to_string(),
+        _ => return Err(wrong_type(node, &form.shape, value)),
+    };
+    let Some((_, read)) = reader else {
+        return Ok(());
+    };
+    let amount = read(&text).map_err(|message| ScenarioError::at(message, &node.place))?;
+    let broken = amount.and_then(|amount| form.limits.refuse_quantity(amount, read));
+    refuse(node, broken)
+}
+
+fn wrong_type(node: &Node, shape: &Shape, value: &Value) -> ScenarioError {
+    let expected = match shape {
+        Shape::Bool => "true or false",
+        Shape::Integer => "a whole number",
+        Shape::Number => "a number",
+        Shape::Text(None) => "a text in quotes",
+        Shape::Text(Some(_)) => "a text in quotes with its unit",
+        Shape::Words(_) => "a word in quotes",
+        Shape::List(_) => "a list",
+        Shape::Named(_) => "a table of tables, each with its name,",
+        Shape::Table(_) | Shape::Kinds(_) => "a table",
+    };
+    let found = match value {
+        Value::Bool(value) => format!("{value}"),
+        Value::Integer(number) => format!("the whole number {number}"),
+        Value::Float(number) => format!("the number {number}"),
+        Value::Text(text) => format!("the text \"{}\"", shorten(text, QUOTED)),
+        Value::Array(_) => "a list".to_owned(),
+        Value::Table(_) => "a table".to_owned(),
+    };
+    let message = format!("this is {found}, where {expected} belongs");
+    ScenarioError::at(message, &node.place)
+}
+
+/// The alternative that `kind` names.
+fn alternatives(node: &Node, entries: &[Entry], kinds: &Kinds) -> Result<(), ScenarioError> {
+    let names = kinds.all.iter().map(|kind| kind.name.as_str());
+    let Some(kind) = entries.iter().find(|entry| entry.name == KIND) else {
+        let names: Vec<&str> = names.collect();
+        let message = format!("'{KIND}' {MISSING}: write one of {}", names.join(", "));
+        return Err(missing(node, message));
+    };
+    let Value::Text(word) = &kind.node.value else {
+        let names: Vec<&str> = names.collect();
+        let message = format!("write one of {} in quotes", names.join(", "));
+        return Err(ScenarioError::at(message, &kind.node.place));
+    };
+    one_of(&kind.node, word, names)?;
+    let stated = kinds.all.iter().find(|kind| kind.name == *word);
+    let keys: &[Key] = stated.map_or(&[], |kind| &kind.keys);
+    // A key of another kind is no slip of the pen.
+    for entry in entries.iter().filter(|entry| entry.name != KIND) {
+        let is = |key: &Key| key.name == entry.name;
+        if keys.iter().any(is) {
+            continue;
+        }
+        let others = kinds.all.iter().filter(|kind| kind.keys.iter().any(is));
+        let others: Vec<String> = others.map(|kind| format!("\"{}\"", kind.name)).collect();
+        if !others.is_empty() {
+            let name = shorten(&entry.name, QUOTED);
+            let message = format!(
+                "'{name}' belongs to kind {}, and this is kind \"{word}\": {}",
+                others.join(" and "),
+                may_stand(keys, true)
+            );
+            return Err(ScenarioError::at(message, &entry.place));
+        }
+    }
+    table(node, entries, (keys, true), word)
+}
+
+fn one_of<'a>(
+    node: &Node,
+    word: &str,
+    known: impl Iterator<Item = &'a str> + Clone,
+) -> Result<(), ScenarioError> {
+    if known.clone().any(|one| one == word) {
+        return Ok(());
+    }
+    let hint = nearest(word, known.clone())
+        .map(|one| format!("did you mean \"{one}\"? "))
+        .unwrap_or_default();
+    let known: Vec<&str> = known.collect();
+    let word = shorten(word, QUOTED);
+    let message = format!(
+        "unknown value '{word}': {hint}write one of {}",
+        known.join(", ")
+    );
+    Err(ScenarioError::at(message, &node.place))
+}
+
+fn table(
+    node: &Node,
+    entries: &[Entry],
+    (keys, is_kind): (&[Key], bool),
+    name: &str,
+) -> Result<(), ScenarioError> {
+    let find = |name: &str| keys.iter().find(|key| key.name == name);
+    for entry in entries {
+        if find(&entry.name).is_none() && !(is_kind && entry.name == KIND) {
+            return Err(unknown(entry, keys, is_kind, name));
+        }
+    }
+    for entry in entries {
+        if let Some(key) = find(&entry.name) {
+            below(entry, &key.form)?;
+        }
+    }
+    for key in keys.iter().filter(|key| key.is_required) {
+        if !entries.iter().any(|entry| entry.name == key.name) {
+            return Err(missing(node, format!("'{}' {MISSING}", key.name)));
+        }
+    }
+    Ok(())
+}
+
+/// What is missing is missing in the table: `or_at` may have a better place than its braces.
+fn missing(node: &Node, message: String) -> ScenarioError {
+    ScenarioError::new(message).or_at(&node.place)
+}
+
+fn unknown(entry: &Entry, keys: &[Key], is_kind: bool, table: &str) -> ScenarioError {
+    let name = shorten(&entry.name, QUOTED);
+    if let Some(now) = renamed(table, &entry.name) {
+        let message = format!("'{name}' is now written {now}");
+        return ScenarioError::at(message, &entry.place);
+    }
+    let known = keys.iter().map(|key| key.name.as_str());
+    let hint = nearest(&entry.name, known)
+        .map(|one| format!("did you mean '{one}'? "))
+        .unwrap_or_default();
+    let message = format!("unknown key '{name}': {hint}{}", may_stand(keys, is_kind));
+    ScenarioError::at(message, &entry.place)
+}
+
+fn may_stand(keys: &[Key], is_kind: bool) -> String {
+    let kind = is_kind.then_some(KIND);
+    let names = kind
+        .into_iter()
+        .chain(keys.iter().map(|key| key.name.as_str()));
+    let mut names: Vec<&str> = names.collect();
+    // Cells are taken out before the rest is read.
+    if ["topology", "flows"]
+        .iter()
+        .all(|head| names.contains(head))
+    {
+        names.push("cells");
+    }
+    if names.is_empty() {
+        return "nothing may stand here".to_owned();
+    }
+    format!("here may stand {}", names.join(", "))
+}
+
+/// The one of `known` that `word` may have been meant to be.
+fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    if word.len() > QUOTED {
+        return None;
+    }
+    let far = |one: &&str| strsim::damerau_levenshtein(word, one);
+    let nearest = known.min_by_key(far)?;
+    let most = (word.chars().count() / 3).max(1);
+    (far(&nearest) <= most).then_some(nearest)
+}

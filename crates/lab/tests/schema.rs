@@ -1,0 +1,82 @@
+//! The JSON Schema that `fairwire schema` prints, held by a validator that knows nothing of Fairwire.
+
+use std::path::{Path, PathBuf};
+
+use fairwire_lab::scenario::{Adjust, ScenarioFile, file_schema};
+use jsonschema::Validator;
+use serde_json::Value;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn validator() -> Validator {
+    jsonschema::validator_for(&file_schema()).expect("a schema")
+}
+
+fn read(path: &Path) -> String {
+    std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+fn json(text: &str) -> Value {
+    toml::from_str(text).expect("TOML")
+}
+
+/// The scenario files of the repository: those of `scenarios/`, and of each paper those with a network.
+fn files() -> Vec<PathBuf> {
+    let mut folders = vec![root().join("scenarios")];
+    let papers = std::fs::read_dir(root().join("papers")).expect("papers");
+    folders.extend(papers.map(|entry| entry.expect("an entry").path()));
+    let mut files = Vec::new();
+    for folder in folders.iter().filter(|folder| folder.is_dir()) {
+        for entry in std::fs::read_dir(folder).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            if path.extension().is_some_and(|it| it == "toml")
+                && json(&read(&path)).get("topology").is_some()
+            {
+                files.push(path);
+            }
+        }
+    }
+    files.sort();
+    files
+}
+
+/// Each scenario of the repository and its papers keeps to the schema.
+#[test]
+fn the_schema_accepts_what_there_is() {
+    let validator = validator();
+    let files = files();
+    assert!(files.len() >= 18, "{files:?}");
+    for path in files {
+        let wrong: Vec<String> = validator
+            .iter_errors(&json(&read(&path)))
+            .map(|error| format!("{}: {error}", error.instance_path))
+            .collect();
+        assert!(wrong.is_empty(), "{}: {wrong:#?}", path.display());
+    }
+}
+
+/// A misspelt key, a number without its unit, an unknown alternative and a missing key are refused: by the
+/// schema, and by Fairwire.
+#[test]
+fn the_schema_refuses_what_is_broken() {
+    let validator = validator();
+    let good = read(&root().join("scenarios/dumbbell.toml"));
+    assert!(validator.is_valid(&json(&good)));
+    for (from, to) in BROKEN {
+        assert!(good.contains(from), "{from}");
+        let bad = good.replacen(from, to, 1);
+        assert!(!validator.is_valid(&json(&bad)), "{to}");
+        let read =
+            ScenarioFile::parse("bad.toml", &bad).and_then(|file| file.cells(&Adjust::default()));
+        assert!(read.is_err(), "{to}");
+    }
+}
+
+const BROKEN: &[(&str, &str)] = &[
+    ("duration =", "duratoin ="),
+    ("kind = \"dumbbell\"", "kind = \"dumb-bell\""),
+    ("delay = \"1 ms\"", "delay = 1"),
+    ("title =", "paper ="),
+];
