@@ -4,6 +4,10 @@
 
 use std::process::Command;
 
+/// Its arguments, with their tests: cargo runs none that stand in an example.
+#[path = "../examples/soak/args.rs"]
+mod args;
+
 /// A hundred connections at a time for three seconds: nothing of them is left, and no kind of end is missing.
 #[test]
 fn a_short_soak_leaves_nothing() {

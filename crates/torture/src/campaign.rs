@@ -6,10 +6,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
-use std::time::Duration;
 
 use crate::plan::Plan;
-use crate::run::{self, Failure, Options, Outcome, Tally};
+use crate::run::{self, Failure, Options, Outcome, PATIENCE, Tally};
 
 /// What came of many seeds.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -31,12 +30,24 @@ pub fn cores() -> NonZeroUsize {
 
 /// Runs `seeds` seeds from `first` on, `jobs` at once.
 pub fn run(first: u64, seeds: u64, jobs: NonZeroUsize, options: &Options) -> Campaign {
+    run_and_tell(first, seeds, jobs, options, |_, _| ())
+}
+
+/// The same; tells of each seed as soon as it has been run, with its failure if it has one.
+pub fn run_and_tell(
+    first: u64,
+    seeds: u64,
+    jobs: NonZeroUsize,
+    options: &Options,
+    mut tell: impl FnMut(u64, Option<&Failure>),
+) -> Campaign {
     let mut campaign = Campaign {
         seeds,
         ..Campaign::default()
     };
     let mut digests = Vec::new();
     each(first, seeds, jobs, options, |seed, outcome| {
+        tell(seed, outcome.failure.as_ref());
         campaign.tally.add(&outcome.tally);
         digests.push((seed, outcome.digest));
         campaign.failures.extend(outcome.failure.map(|f| (seed, f)));
@@ -69,13 +80,9 @@ pub fn first_failure(
     found
 }
 
-/// A run takes some hundredths of a second of processor time. If none of those under way ends for so long,
-/// they never will.
-const PATIENCE: Duration = Duration::from_secs(60);
-
 /// Runs seeds side by side and shows what comes of each, in the order in which they end, until `show` says
-/// that it is enough: then those under way still end. Those that never end are shown as failures; their
-/// threads stay behind.
+/// that it is enough: then those under way still end. If none of those under way ends for longer than a run may
+/// take, they never will: they are shown as failures, and their threads stay behind.
 fn each(
     first: u64,
     seeds: u64,

@@ -6,11 +6,13 @@
 //!   knows nothing of the world; `describe` makes the log of it.
 //! - [`run`]: one plan from its beginning to its end; [`shrink`]: the least plan that fails in the same way.
 //! - `plants`, with the feature `plant`: known bugs are put back; are they found?
-//! - [`campaign`]: many seeds, side by side; [`report`]: what came of them, in words.
+//! - [`campaign`]: many seeds, side by side; [`report`]: what came of them, in words; [`events`]: what applications
+//!   may learn, by name.
 
 pub mod campaign;
 mod describe;
 mod dice;
+pub mod events;
 pub mod oracle;
 pub mod plan;
 #[cfg(feature = "plant")]

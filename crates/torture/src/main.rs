@@ -1,87 +1,20 @@
 //! The command `fairwire-torture`: runs seeds, replays one, shrinks what fails.
 
+mod options;
+mod progress;
+
 use std::fmt::Write as _;
 use std::fs;
 use std::io::{self, Write as _};
-use std::num::NonZeroUsize;
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
 use fairwire_torture::plan::Plan;
-use fairwire_torture::run::Options as Watching;
 use fairwire_torture::run::{self, Outcome};
 use fairwire_torture::{campaign, report, shrink};
 
-/// Runs whole endpoints and applications under faults of every kind, and holds every step to invariants.
-#[derive(Debug, Parser)]
-#[command(name = "fairwire-torture", version)]
-struct Options {
-    /// Run this many seeds
-    #[arg(long, value_name = "N", default_value_t = 300)]
-    seeds: u64,
-    /// Begin with this seed
-    #[arg(long, value_name = "M", default_value_t = 0)]
-    first: u64,
-    /// Run this seed only
-    #[arg(long, value_name = "S", conflicts_with_all = ["seeds", "first", "plan"])]
-    seed: Option<u64>,
-    /// Run the plan in this file only
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["seeds", "first"])]
-    plan: Option<PathBuf>,
-    /// Print the log of the run, line by line (with --seed or --plan)
-    #[arg(long)]
-    trace: bool,
-    /// Print the plan instead of running it (with --seed)
-    #[arg(long, requires = "seed")]
-    show: bool,
-    /// Seeds to run at once; all cores by default
-    #[arg(long, value_name = "N")]
-    jobs: Option<NonZeroUsize>,
-    /// Runs at most to make a failing plan smaller; 0 leaves it as it is
-    #[arg(long, value_name = "N", default_value_t = 600)]
-    shrink: u32,
-    /// Let this event, as the report names it, count as a failure: to find a run in which it happens
-    #[arg(long, value_name = "EVENT")]
-    forbid: Option<String>,
-    /// Plant a known bug
-    #[cfg(feature = "plant")]
-    #[arg(long, value_name = "NAME")]
-    plant: Option<String>,
-    /// Plant every known bug in turn, give each this many seeds, and print which are found
-    #[cfg(feature = "plant")]
-    #[arg(long, value_name = "N", conflicts_with_all = ["plant", "seeds", "seed"])]
-    plants: Option<u64>,
-    /// Stop at the first failure and print seed and invariant in one line
-    #[cfg(feature = "plant")]
-    #[arg(long, hide = true)]
-    until_failure: bool,
-    /// Where the shrunk plan of the first failure is written
-    #[arg(long, value_name = "FILE", default_value = "torture-failure.json")]
-    save: PathBuf,
-}
-
-impl Options {
-    /// What else a command has to say to find the same again.
-    fn also(&self) -> String {
-        let mut text = String::new();
-        if let Some(event) = &self.forbid {
-            text = format!(" --forbid '{event}'");
-        }
-        #[cfg(feature = "plant")]
-        if let Some(name) = &self.plant {
-            text = format!("{text} --plant {name}");
-        }
-        text
-    }
-
-    fn watching(&self) -> Watching {
-        Watching {
-            trace: self.trace,
-            forbid: self.forbid.clone(),
-        }
-    }
-}
+use options::Options;
+use progress::Progress;
 
 fn main() -> ExitCode {
     let options = Options::parse();
@@ -97,6 +30,7 @@ fn main() -> ExitCode {
 
 /// True if nothing failed.
 fn execute(options: &Options) -> Result<bool, String> {
+    options.check()?;
     #[cfg(feature = "plant")]
     if let Some(done) = planted(options)? {
         return Ok(done);
@@ -115,7 +49,15 @@ fn execute(options: &Options) -> Result<bool, String> {
         return single(options, &plan);
     }
     let jobs = options.jobs.unwrap_or_else(campaign::cores);
-    let campaign = campaign::run(options.first, options.seeds, jobs, &options.watching());
+    let mut progress = Progress::new(options.seeds);
+    let campaign = campaign::run_and_tell(
+        options.first,
+        options.seeds,
+        jobs,
+        &options.watching(),
+        |seed, failure| progress.tell(seed, failure),
+    );
+    progress.end();
     let mut text = report::text(&campaign);
     let _ = writeln!(text, "\n{} failures", campaign.failures.len());
     for (seed, failure) in &campaign.failures {
@@ -162,12 +104,15 @@ fn single(options: &Options, plan: &Plan) -> Result<bool, String> {
         digest,
         tally,
         log,
-    } = run::run(plan, &options.watching());
+    } = run::run_within_time(plan, &options.watching());
     show(&log.join("\n"));
-    show(&format!(
-        "\nseed {}: {} packets, {} datagrams read, digest {digest:016x}\n",
-        plan.seed, tally.packets, tally.datagrams_read
-    ));
+    // Nothing is left of a run that panicked or did not end.
+    if digest != 0 {
+        show(&format!(
+            "\nseed {}: {} packets, {} datagrams read, digest {digest:016x}\n",
+            plan.seed, tally.packets, tally.datagrams_read
+        ));
+    }
     let Some(failure) = failure else {
         return Ok(true);
     };

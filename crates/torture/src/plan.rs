@@ -6,8 +6,9 @@
 //! - [`settings`]: how endpoints and connections are configured, as differences from the defaults.
 //! - [`script`]: what applications do.
 //! - [`fault`]: what the network, the hosts and attackers do.
-//! - [`draw`](Plan::draw), [`file`](Plan::to_text).
+//! - [`draw`](Plan::draw), [`file`](Plan::to_text), [`check`].
 
+pub mod check;
 mod draw;
 mod draw_faults;
 pub(crate) use draw_faults::HOLD_MS;

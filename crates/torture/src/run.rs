@@ -5,11 +5,17 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::panic::{self, AssertUnwindSafe};
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Once};
+use std::thread;
+use std::time::Duration;
 
 use crate::plan::Plan;
 use crate::world;
 use crate::world::watch::Watch;
+
+/// A run takes some hundredths of a second of processor time. One that has not ended after so long never will.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// What a run found.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -97,7 +103,15 @@ pub struct Outcome {
 impl Outcome {
     /// What comes of a run that is not heard of again.
     pub(crate) fn endless() -> Self {
-        Self::broken("the run ends", "it does not".to_owned())
+        let text = format!("it did not within {} s", PATIENCE.as_secs());
+        Self::broken(ENDLESS, text)
+    }
+
+    /// Is it what comes of a run that is not heard of again?
+    pub fn is_endless(&self) -> bool {
+        self.failure
+            .as_ref()
+            .is_some_and(|f| f.invariant == ENDLESS)
     }
 
     /// What comes of a run that leaves nothing behind.
@@ -116,6 +130,9 @@ impl Outcome {
     }
 }
 
+/// The invariant that an endless run breaks.
+const ENDLESS: &str = "the run ends";
+
 /// How a run is watched.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
@@ -126,7 +143,33 @@ pub struct Options {
     pub forbid: Option<String>,
 }
 
-/// Runs a plan.
+/// Runs a plan, and waits for it no longer than a run may take; the thread of one that never ends stays behind.
+pub fn run_within_time(plan: &Plan, options: &Options) -> Outcome {
+    let (plan, options) = (plan.clone(), options.clone());
+    within(PATIENCE, move || run(&plan, &options)).unwrap_or_else(Outcome::endless)
+}
+
+/// Does `work` elsewhere; `None` if it takes longer than this.
+fn within<R: Send + 'static>(
+    patience: Duration,
+    work: impl FnOnce() -> R + Send + 'static,
+) -> Option<R> {
+    let (sender, result) = mpsc::channel();
+    let at_work = thread::spawn(move || {
+        // Nobody waits any more for what comes too late.
+        let _ = sender.send(work());
+    });
+    match result.recv_timeout(patience) {
+        Ok(result) => Some(result),
+        Err(RecvTimeoutError::Timeout) => None,
+        Err(RecvTimeoutError::Disconnected) => match at_work.join() {
+            Ok(()) => unreachable!("what ends well has sent its result"),
+            Err(payload) => panic::resume_unwind(payload),
+        },
+    }
+}
+
+/// Runs a plan, however long it takes.
 pub fn run(plan: &Plan, options: &Options) -> Outcome {
     let shared = Arc::new(plan.clone());
     // A run of this thread that panicked before may have left a bound behind.
@@ -180,7 +223,30 @@ fn said(payload: &(dyn Any + Send)) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::catch;
+    use std::sync::mpsc;
+    use std::time::Duration;
+
+    use super::{Options, Outcome, catch, run, run_within_time, within};
+    use crate::plan::Plan;
+
+    /// A run that never ends is given up and counts as a failure; one that ends is the same run as without the
+    /// watch.
+    #[test]
+    fn endless_runs_are_given_up() {
+        let (never, wait) = mpsc::channel::<()>();
+        let waits = within(Duration::ZERO, move || wait.recv());
+        assert_eq!(waits, None);
+        drop(never);
+        let endless = Outcome::endless();
+        assert!(endless.is_endless());
+        let failure = endless.failure.expect("that is a failure");
+        let says = "the run ends (host 0, 0.000000 s): it did not within 60 s";
+        assert_eq!(failure.to_string(), says);
+        let (plan, options) = (Plan::draw(3), Options::default());
+        let watched = run_within_time(&plan, &options);
+        assert!(!watched.is_endless());
+        assert_eq!(watched, run(&plan, &options));
+    }
 
     /// A panic of the product is a failure of its seed, with what it says and where, and the next run is
     /// not touched by it.

@@ -1,6 +1,7 @@
 //! The least plan that fails in the same way: parts are taken away while the same invariant fails.
 
 use crate::plan::Plan;
+use crate::plan::fault::{Happening, Moment};
 use crate::plan::script::Act;
 use crate::run::{self, Failure, Options};
 
@@ -13,20 +14,25 @@ pub struct Shrunk {
     pub failure: Failure,
     /// Runs that it took.
     pub runs: u32,
+    gives_up: bool,
     options: Options,
 }
 
-/// Makes a plan smaller with at most `runs` runs; `None` if it does not fail.
+/// Makes a plan smaller with at most `runs` runs; `None` if it does not fail. A run that does not end takes
+/// so long to be told that none is tried after it: such a plan stays as it is.
 pub fn shrink(plan: &Plan, options: &Options, runs: u32) -> Option<Shrunk> {
     let options = Options {
         trace: false,
         ..options.clone()
     };
-    let failure = run::run(plan, &options).failure?;
+    let outcome = run::run_within_time(plan, &options);
+    let gives_up = outcome.is_endless();
+    let failure = outcome.failure?;
     let mut shrunk = Shrunk {
         plan: plan.clone(),
         failure,
         runs: 1,
+        gives_up,
         options,
     };
     loop {
@@ -39,7 +45,7 @@ pub fn shrink(plan: &Plan, options: &Options, runs: u32) -> Option<Shrunk> {
             change(&mut plan);
             shrunk.accept(plan, runs);
         }
-        if shrunk.plan == before || shrunk.runs >= runs {
+        if shrunk.plan == before || shrunk.is_over(runs) {
             return Some(shrunk);
         }
     }
@@ -59,6 +65,7 @@ const PARTS: &[Part] = &[
         remove: |plan, range| {
             for of in plan.connections.drain(range) {
                 plan.script.retain(|entry| entry.connection != of.id);
+                plan.moments.retain(|moment| !floods(moment, of.id));
             }
         },
     },
@@ -88,6 +95,24 @@ const PARTS: &[Part] = &[
         },
     },
 ];
+
+/// Does it need the connection with this id?
+fn floods(moment: &Moment, id: u16) -> bool {
+    matches!(moment.what, Happening::Flood { connection, .. } if connection == id)
+}
+
+/// The plan without each single element of its lists, one after the other.
+#[cfg(test)]
+pub(crate) fn without_one(plan: &Plan) -> impl Iterator<Item = Plan> {
+    let places = PARTS
+        .iter()
+        .flat_map(|part| (0..(part.len)(plan)).map(move |at| (part, at)));
+    places.map(|(part, at)| {
+        let mut plan = plan.clone();
+        (part.remove)(&mut plan, at..at + 1);
+        plan
+    })
+}
 
 fn settings(plan: &Plan) -> impl Iterator<Item = &Vec<crate::plan::settings::Setting>> {
     let connections = plan.connections.iter();
@@ -160,6 +185,11 @@ fn halve_sends(plan: &mut Plan) {
 }
 
 impl Shrunk {
+    /// Is it time to stop?
+    fn is_over(&self, runs: u32) -> bool {
+        self.runs >= runs || self.gives_up
+    }
+
     /// Delta debugging on one list: takes halves away, then quarters, down to single elements.
     fn take_away(&mut self, part: Part, runs: u32) {
         let mut chunk = (part.len)(&self.plan).div_ceil(2);
@@ -172,7 +202,7 @@ impl Shrunk {
                 if !self.accept(plan, runs) {
                     at += chunk;
                 }
-                if self.runs >= runs {
+                if self.is_over(runs) {
                     return;
                 }
             }
@@ -182,11 +212,13 @@ impl Shrunk {
 
     /// Takes `plan` if the same invariant fails in it.
     fn accept(&mut self, plan: Plan, runs: u32) -> bool {
-        if self.runs >= runs || plan == self.plan {
+        if self.is_over(runs) || plan == self.plan {
             return false;
         }
         self.runs += 1;
-        match run::run(&plan, &self.options).failure {
+        let outcome = run::run_within_time(&plan, &self.options);
+        self.gives_up |= outcome.is_endless();
+        match outcome.failure {
             Some(failure) if failure.invariant == self.failure.invariant => {
                 self.plan = plan;
                 self.failure = failure;

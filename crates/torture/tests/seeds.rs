@@ -6,7 +6,7 @@ use std::num::NonZeroUsize;
 use fairwire_torture::plan::Plan;
 use fairwire_torture::plan::fault::all_names;
 use fairwire_torture::run::Options;
-use fairwire_torture::{campaign, report, run, shrink};
+use fairwire_torture::{campaign, events, report, run, shrink};
 
 fn jobs(n: usize) -> NonZeroUsize {
     NonZeroUsize::new(n).expect("at least one job")
@@ -34,6 +34,9 @@ fn three_hundred_seeds_hold_and_reach_everything() {
     }
     for ccid in [2, 3, 4] {
         assert!(tally.ccids.contains_key(&ccid), "nobody had CCID {ccid}");
+    }
+    for name in tally.events.keys() {
+        assert!(events::is_name(name), "cannot be forbidden: {name}");
     }
     for end in [
         "Closed",

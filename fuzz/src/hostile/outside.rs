@@ -1,8 +1,9 @@
 //! What acknowledges a number outside the acknowledgement window has no effect (RFC 4340, sections 7.5.1
-//! and 7.5.3), but for the Sync that may answer it.
+//! and 7.5.3), but for the Sync that may answer it. The window of a packet that ends the connection begins
+//! at GAR instead of AWL, in whatever order these two stand.
 
 use fairwire_proto::{ConnectionId, Endpoint, Path};
-use fairwire_wire::{Packet, Seq, SeqNo};
+use fairwire_wire::{Kind, Packet, Seq, SeqNo};
 
 use crate::watched::Watched;
 
@@ -41,7 +42,10 @@ impl Outside {
             return None;
         }
         // Reckoned here anew, from what was sent and what was agreed on.
-        let lowest = seen.gss.next().sub(seen.local_window);
+        let lowest = match packet.kind {
+            Kind::CloseReq { .. } | Kind::Close { .. } | Kind::Reset { .. } => seen.gar,
+            _ => seen.gss.next().sub(seen.local_window),
+        };
         if ack.in_window(lowest, seen.gss) {
             return None;
         }

@@ -6,9 +6,11 @@ use fairwire_units::Duration;
 use super::World;
 use crate::content::datagram;
 
-/// How long the two ends may take to agree, before and after those that have nothing to say ask: keep-alive and idle timeout (45 s), the time of a `close`,
-/// a handshake with its timeout, and a data packet of TFRC's lowest rate (64 s).
-const AGREED: [Duration; 2] = [Duration::from_secs(60), Duration::from_secs(150)];
+/// How long the two ends may take to agree, before and after those that have nothing to say ask. Before: a half-open
+/// state that an altered Request left behind ends, as it would answer for a connection that is gone. After:
+/// keep-alive and idle timeout (45 s), the time of a `close`, a handshake with its timeout, and a data packet of
+/// TFRC's lowest rate (64 s).
+const AGREED: [Duration; 2] = [Duration::from_secs(540), Duration::from_secs(150)];
 
 impl World {
     /// From now on every packet arrives. In the end a connection is open at both ends or at none.
@@ -18,7 +20,11 @@ impl World {
             end.releases = true;
             end.release();
         }
-        self.run_until(self.now + AGREED[0], true);
+        // A minute at a time: what may happen in a run is bounded.
+        let begun = self.now;
+        while self.now < begun + AGREED[0] {
+            self.run_until(self.now + Duration::from_secs(60), true);
+        }
         // Without keep-alive an end that only waits learns nothing; it asks by sending.
         let mut asking = Vec::new();
         for side in 0..2 {

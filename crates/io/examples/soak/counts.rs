@@ -105,9 +105,20 @@ impl Counts {
     /// A connection failed in a way that nobody caused; the first few say how.
     pub(crate) fn failed(&self, how: &str) -> End {
         if self.told.fetch_add(1, Ordering::Relaxed) < 10 {
-            eprintln!("soak: {how}");
+            eprintln!("note: a client's connection: {how}");
         }
         End::Failed
+    }
+
+    /// What to make of connections that failed, if some did.
+    pub(crate) fn note(&self) -> Option<String> {
+        let count = self.ends[End::Failed as usize].load(Ordering::Relaxed);
+        (count > 0).then(|| {
+            format!(
+                "note: {count} clients timed out or failed; on a busy machine peers do, and it counts only what is \
+                 left of them"
+            )
+        })
     }
 
     /// What should have come about and did not. Connections that failed are shown and not held: on a

@@ -24,6 +24,7 @@ pub struct Fault {
 
 /// What happens to a packet.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
 pub enum Harm {
     /// It is lost.
     Drop,
@@ -140,6 +141,7 @@ pub struct Moment {
 
 /// What happens once.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
 pub enum Happening {
     /// The host begins again, with a new endpoint and a new secret.
     Restart {

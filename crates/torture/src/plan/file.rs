@@ -27,12 +27,14 @@ impl Plan {
         text
     }
 
-    /// Reads what [`Plan::to_text`] wrote.
+    /// Reads what [`Plan::to_text`] wrote, or somebody with an editor.
     ///
     /// # Errors
-    /// What is wrong, with line and column.
+    /// What is wrong with the text, with line and column; or what [`Plan::check`] says of the plan.
     pub fn from_text(text: &str) -> Result<Self, String> {
-        serde_json::from_str(text).map_err(|error| error.to_string())
+        let plan: Self = serde_json::from_str(text).map_err(|error| error.to_string())?;
+        plan.check()?;
+        Ok(plan)
     }
 }
 

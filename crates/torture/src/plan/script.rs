@@ -27,6 +27,7 @@ pub enum Side {
 
 /// What an application does.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
 pub enum Act {
     /// Opens the connection, or opens it again. At the server of an invited connection: invites.
     Open,

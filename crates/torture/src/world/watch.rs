@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use fairwire_proto::{CloseReason, ConnectionId, Event};
+use fairwire_proto::ConnectionId;
 use fairwire_units::Instant;
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::describe;
+use crate::events;
 use crate::oracle::Oracle;
 use crate::run::{Failure, Options, Tally};
 use crate::seen::{PacketNo, Seen};
@@ -173,11 +174,7 @@ impl Watch {
         let tally = &mut self.tally;
         match seen {
             Seen::Event { event, .. } => {
-                let name = match event {
-                    Event::Closed { reason } => format!("closed: {}", reason_name(*reason)),
-                    Event::Fate { fate, .. } => format!("fate: {}", first_word(fate)),
-                    event => first_word(event),
-                };
+                let name = events::name(event);
                 *tally.events.entry(name.clone()).or_default() += 1;
                 return Some(name);
             }
@@ -224,20 +221,4 @@ impl Watch {
             wrapped("48 bits");
         }
     }
-}
-
-/// The name of a reason, with its code if it has one.
-fn reason_name(reason: CloseReason) -> String {
-    match reason {
-        CloseReason::Reset { code, .. } => format!("reset {code:?}"),
-        CloseReason::PeerError { code, .. } => format!("peer error {code:?}"),
-        reason => first_word(&reason),
-    }
-}
-
-/// The variant's name of a value that prints as one.
-fn first_word(value: &dyn std::fmt::Debug) -> String {
-    let text = format!("{value:?}");
-    let end = text.find(|c: char| !c.is_alphanumeric());
-    text[..end.unwrap_or(text.len())].to_owned()
 }

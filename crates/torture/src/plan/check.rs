@@ -1,0 +1,484 @@
+//! Whether a plan that somebody wrote can be run: what it names exists, and its numbers are within limits.
+//!
+//! The limits have two reasons. A run within them ends, in bounded memory. And what the oracle asks of honest
+//! ends holds in it: delays, timeouts and clocks fit [`QUIET_MS`](super::QUIET_MS), faults end in time. All plans
+//! that [`Plan::draw`] draws are within them, and so is what the shrinker leaves of these.
+
+use std::collections::BTreeMap;
+use std::fmt::{self, Display};
+use std::ops::RangeInclusive;
+
+use super::draw_faults::HOLD_MS;
+use super::fault::{Fault, Happening, Harm, Moment};
+use super::script::{Act, Entry};
+use super::settings::{EndpointSetting, Setting};
+use super::{ConnectionPlan, HostPlan, Plan};
+
+/// Hosts. Two are needed for a connection.
+pub const HOSTS: RangeInclusive<usize> = 2..=16;
+/// Connections at most.
+pub const CONNECTIONS: usize = 64;
+/// The greatest `id` of a connection: its ports, 5,000 and 40,000 more, are numbers of 16 bits.
+pub const GREATEST_ID: u16 = 25_535;
+/// Settings at most in one list.
+pub const SETTINGS: usize = 100;
+/// Entries of the script at most.
+pub const ENTRIES: usize = 1_000;
+/// Faults at most.
+pub const FAULTS: usize = 64;
+/// Moments at most.
+pub const MOMENTS: usize = 256;
+
+/// When the network is perfect, ms: late enough that what faults hold back has come.
+pub const HEALED_MS: RangeInclusive<u64> = HOLD_MS..=600_000;
+/// When the last entry of the script may come, ms.
+pub const LAST_MS: u64 = 600_000;
+
+/// A link's rate, kbit/s.
+pub const RATE_KBIT_PER_S: RangeInclusive<u64> = 32..=10_000_000;
+/// A link's delay, microseconds.
+pub const DELAY_US: RangeInclusive<u64> = 0..=1_000_000;
+/// Packets in a link's queue.
+pub const QUEUE_PACKETS: RangeInclusive<u32> = 0..=100_000;
+/// What a clock gains: `QUIET_MS` allows for a tenth.
+pub const GAINS_PPM: RangeInclusive<i64> = -100_000..=100_000;
+/// How far a clock jumps at once, ms: ten days.
+pub const CLOCK_STEP_MS: u64 = 864_000_000;
+
+/// Datagrams that all entries of the script offer together.
+pub const DATAGRAMS: u64 = 60_000;
+/// Those of one connection: the time that the oracle takes for Ack Vectors grows with the square of them.
+pub const DATAGRAMS_OF_CONNECTION: u64 = 15_000;
+/// Their bytes.
+pub const BYTES: u64 = 256 << 20;
+/// Bytes of a datagram.
+pub const DATAGRAM: u32 = 65_535;
+/// The time between two datagrams of a stream, microseconds.
+pub const EVERY_US: u64 = 60_000_000;
+/// The time between two reads of a slow reader, ms.
+pub const EVERY_MS: u64 = 600_000;
+/// How often slow readers look for data, all together, if they go on to the end.
+pub const READS: u64 = 10_000_000;
+/// Bytes of an MTU: the least of IPv4.
+pub const MTU: RangeInclusive<u16> = 68..=65_535;
+
+/// Copies that the duplicating faults make of one packet, all together.
+pub const COPIES: u64 = 32;
+/// Packets of a burst of loss.
+pub const BURST_PACKETS: RangeInclusive<u32> = 1..=100_000;
+
+/// What is wrong, and where in the plan.
+type Verdict = Result<(), String>;
+
+impl Plan {
+    /// Holds the plan to its limits. A plan that passes runs to its end.
+    ///
+    /// # Errors
+    /// The first thing that is wrong: its place in the plan's JSON, what is there, what may be there.
+    pub fn check(&self) -> Verdict {
+        sizes(self)?;
+        within("healed_ms", self.healed_ms, HEALED_MS)?;
+        for (n, host) in self.hosts.iter().enumerate() {
+            check_host(n, host)?;
+        }
+        for (n, of) in self.connections.iter().enumerate() {
+            check_connection(self, n, of)?;
+        }
+        check_script(self)?;
+        check_faults(self)?;
+        for (n, moment) in self.moments.iter().enumerate() {
+            check_moment(self, n, moment)?;
+        }
+        Ok(())
+    }
+}
+
+/// How long the lists are.
+fn sizes(plan: &Plan) -> Verdict {
+    let most = |name: &str, len: usize, most: usize| {
+        within(format_args!("length of {name}"), len, 0..=most)
+    };
+    within("length of hosts", plan.hosts.len(), HOSTS)?;
+    most("connections", plan.connections.len(), CONNECTIONS)?;
+    most("script", plan.script.len(), ENTRIES)?;
+    most("faults", plan.faults.len(), FAULTS)?;
+    most("moments", plan.moments.len(), MOMENTS)
+}
+
+/// Is a number in the plan within a limit?
+fn within<T: Copy + Display + PartialOrd>(
+    place: impl Display,
+    value: T,
+    limit: RangeInclusive<T>,
+) -> Verdict {
+    if limit.contains(&value) {
+        return Ok(());
+    }
+    let (least, most) = limit.into_inner();
+    Err(format!("{place}: {value}, expected {least} to {most}"))
+}
+
+/// Is there such a host?
+fn host(plan: &Plan, place: impl Display, host: usize) -> Verdict {
+    let hosts = plan.hosts.len();
+    if host < hosts {
+        return Ok(());
+    }
+    Err(format!(
+        "{place}: {host}, but there are {hosts} hosts (0 to {})",
+        hosts - 1
+    ))
+}
+
+/// Is there such a connection?
+fn connection(plan: &Plan, place: impl Display, id: u16) -> Verdict {
+    if plan.connection(id).is_some() {
+        return Ok(());
+    }
+    let ids: Vec<String> = plan
+        .connections
+        .iter()
+        .map(|of| of.id.to_string())
+        .collect();
+    Err(match ids.as_slice() {
+        [] => format!("{place}: {id}, but there are no connections"),
+        [only] => format!("{place}: {id}, but the only connection has the id {only}"),
+        _ => format!(
+            "{place}: {id}, but the connections have the ids {}",
+            ids.join(", ")
+        ),
+    })
+}
+
+fn check_host(n: usize, host: &HostPlan) -> Verdict {
+    let place = Place("hosts", n);
+    within(
+        format_args!("{place}.rate_kbit_per_s"),
+        host.rate_kbit_per_s,
+        RATE_KBIT_PER_S,
+    )?;
+    within(format_args!("{place}.delay_us"), host.delay_us, DELAY_US)?;
+    within(
+        format_args!("{place}.queue_packets"),
+        host.queue_packets,
+        QUEUE_PACKETS,
+    )?;
+    within(format_args!("{place}.clock_ppm"), host.clock_ppm, GAINS_PPM)?;
+    within(
+        format_args!("length of {place}.endpoint"),
+        host.endpoint.len(),
+        0..=SETTINGS,
+    )?;
+    for (n, setting) in host.endpoint.iter().enumerate() {
+        if let Some((name, value, limit)) = of_endpoint(setting) {
+            within(format_args!("{place}.endpoint[{n}].{name}"), value, limit)?;
+        }
+    }
+    Ok(())
+}
+
+fn check_connection(plan: &Plan, n: usize, of: &ConnectionPlan) -> Verdict {
+    let place = Place("connections", n);
+    within(format_args!("{place}.id"), of.id, 0..=GREATEST_ID)?;
+    if let Some(twin) = plan.connections[..n]
+        .iter()
+        .position(|earlier| earlier.id == of.id)
+    {
+        return Err(format!(
+            "{place}.id: {}, which connections[{twin}] has already",
+            of.id
+        ));
+    }
+    host(plan, format_args!("{place}.client"), of.client)?;
+    host(plan, format_args!("{place}.server"), of.server)?;
+    if of.client == of.server {
+        return Err(format!(
+            "{place}: client and server are both host {}, expected two hosts",
+            of.client
+        ));
+    }
+    for (name, first) in [
+        ("client_first", of.client_first),
+        ("server_first", of.server_first),
+    ] {
+        // RFC 4340, 3.1: sequence numbers have 48 bits.
+        within(
+            format_args!("{place}.{name}"),
+            first.unwrap_or(0),
+            0..=(1 << 48) - 1,
+        )?;
+    }
+    for (name, settings) in [
+        ("client_settings", &of.client_settings),
+        ("server_settings", &of.server_settings),
+    ] {
+        within(
+            format_args!("length of {place}.{name}"),
+            settings.len(),
+            0..=SETTINGS,
+        )?;
+        for (n, setting) in settings.iter().enumerate() {
+            check_setting(format_args!("{place}.{name}[{n}]"), setting)?;
+        }
+    }
+    Ok(())
+}
+
+fn check_setting(place: fmt::Arguments<'_>, setting: &Setting) -> Verdict {
+    match setting {
+        Setting::SendCcids(ccids) => check_ccids(format_args!("{place}.SendCcids"), ccids),
+        Setting::ReceiveCcids(ccids) => check_ccids(format_args!("{place}.ReceiveCcids"), ccids),
+        // No keep-alive at all.
+        Setting::KeepAlive(0) => Ok(()),
+        setting => match of_connection(setting) {
+            Some((name, value, limit)) => within(format_args!("{place}.{name}"), value, limit),
+            None => Ok(()),
+        },
+    }
+}
+
+fn check_ccids(place: fmt::Arguments<'_>, ccids: &[u8]) -> Verdict {
+    within(format_args!("length of {place}"), ccids.len(), 1..=8)?;
+    for (n, &ccid) in ccids.iter().enumerate() {
+        within(format_args!("{place}[{n}]"), ccid, 2..=4)?;
+    }
+    Ok(())
+}
+
+/// A setting with a number: its name, the number, the limit.
+type Numbered = (&'static str, u64, RangeInclusive<u64>);
+
+/// The numbers of connections' settings. Times are within `QUIET_MS`, sizes within memory; what `Config` itself
+/// refuses is for the run to see.
+fn of_connection(setting: &Setting) -> Option<Numbered> {
+    Some(match *setting {
+        Setting::SendPackets(n) => ("SendPackets", n as u64, 0..=10_000),
+        Setting::SendBytes(n) => ("SendBytes", n as u64, 0..=16 << 20),
+        Setting::SendAge(n) => ("SendAge", n, 0..=600_000),
+        Setting::ReceivePackets(n) => ("ReceivePackets", n as u64, 0..=10_000),
+        Setting::ReceiveBytes(n) => ("ReceiveBytes", n as u64, 0..=16 << 20),
+        Setting::ConnectTimeout(n) => ("ConnectTimeout", n, 0..=60_000),
+        Setting::IdleTimeout(n) => ("IdleTimeout", n, 0..=30_000),
+        // More often, and a run takes more packets than it may.
+        Setting::KeepAlive(n) => ("KeepAlive", n, 500..=15_000),
+        Setting::Linger(n) => ("Linger", n, 0..=5_000),
+        Setting::SequenceWindow(n) => ("SequenceWindow", n, 0..=1 << 20),
+        Setting::MaxSequenceWindow(n) => ("MaxSequenceWindow", n, 0..=1 << 20),
+        Setting::CcidChangeInterval(n) => ("CcidChangeInterval", n, 0..=600_000),
+        Setting::PathMtu(n) => ("PathMtu", n.into(), 576..=65_535),
+        Setting::ChecksumCoverage(n) => ("ChecksumCoverage", n.into(), 0..=15),
+        Setting::MinimumChecksumCoverage(n) => ("MinimumChecksumCoverage", n.into(), 0..=15),
+        Setting::Law(n) => ("Law", n.into(), 0..=5),
+        Setting::InitialWindow(n) => ("InitialWindow", n.into(), 1..=100),
+        Setting::MinRto(n) => ("MinRto", n, 1..=10_000),
+        Setting::FeedbackPerRoundTrip(n) => ("FeedbackPerRoundTrip", n.into(), 1..=100),
+        _ => return None,
+    })
+}
+
+/// The numbers of endpoints' settings: no more than the defaults allow, or a thousand times that a second.
+fn of_endpoint(setting: &EndpointSetting) -> Option<Numbered> {
+    use EndpointSetting as E;
+    Some(match *setting {
+        E::Connections(n) => ("Connections", n as u64, 0..=65_536),
+        E::Memory(n) => ("Memory", n as u64, 0..=256 << 20),
+        E::ConnectionsPerSource(n) => ("ConnectionsPerSource", n as u64, 0..=65_536),
+        E::HalfOpen(n) => ("HalfOpen", n as u64, 0..=65_536),
+        E::HalfOpenPerSource(n) => ("HalfOpenPerSource", n as u64, 0..=65_536),
+        E::CookiesWhenBusy(n) => ("CookiesWhenBusy", n as u64, 0..=65_536),
+        E::Resets(n) => ("Resets", n.into(), 0..=1_000_000),
+        E::AnswersPerSource(n) => ("AnswersPerSource", n.into(), 0..=1_000_000),
+        E::CookiesAlways | E::CookiesNever | E::SilentPorts => return None,
+    })
+}
+
+fn check_script(plan: &Plan) -> Verdict {
+    let (mut datagrams, mut bytes) = (BTreeMap::new(), 0);
+    let mut before = 0;
+    for (n, entry) in plan.script.iter().enumerate() {
+        let (place, at_ms) = (Place("script", n), entry.at_ms);
+        connection(plan, format_args!("{place}.connection"), entry.connection)?;
+        within(format_args!("{place}.at_ms"), at_ms, 0..=LAST_MS)?;
+        if at_ms < before {
+            return Err(format!(
+                "{place}.at_ms: {at_ms}, but script[{}] is at {before}; entries stand in the order of time",
+                n - 1
+            ));
+        }
+        before = at_ms;
+        let (offers, size) = check_act(&place, entry)?;
+        *datagrams.entry(entry.connection).or_default() += u64::from(offers);
+        bytes += u64::from(offers) * u64::from(size);
+    }
+    let reads = plan.script.iter().map(|entry| match entry.act {
+        Act::ReadEvery { every_ms } => (plan.end_ms() - entry.at_ms)
+            .checked_div(every_ms)
+            .unwrap_or(0),
+        _ => 0,
+    });
+    for (id, &datagrams) in &datagrams {
+        let place = format_args!("script: datagrams of connection {id}");
+        within(place, datagrams, 0..=DATAGRAMS_OF_CONNECTION)?;
+    }
+    let datagrams = datagrams.values().sum();
+    within("script: datagrams in all", datagrams, 0..=DATAGRAMS)?;
+    within("script: bytes in all", bytes, 0..=BYTES)?;
+    within(
+        "script: reads of all ReadEvery until the end of the run",
+        reads.sum(),
+        0..=READS,
+    )
+}
+
+/// Checks what an application does; also how many datagrams it offers, of how many bytes.
+fn check_act(place: &Place, entry: &Entry) -> Result<(u32, u32), String> {
+    let (name, count, size) = match &entry.act {
+        Act::Burst { count, size, .. } => ("Burst", *count, *size),
+        Act::Stream {
+            count,
+            size,
+            every_us,
+        } => {
+            within(
+                format_args!("{place}.act.Stream.every_us"),
+                *every_us,
+                0..=EVERY_US,
+            )?;
+            // The world takes the first one off before it looks.
+            within(
+                format_args!("{place}.act.Stream.count"),
+                u64::from(*count),
+                1..=DATAGRAMS_OF_CONNECTION,
+            )?;
+            ("Stream", *count, *size)
+        }
+        Act::ChangeCcid { wanted, .. } => {
+            check_ccids(format_args!("{place}.act.ChangeCcid.wanted"), wanted)?;
+            return Ok((0, 0));
+        }
+        Act::ReadEvery { every_ms } => {
+            let place = format_args!("{place}.act.ReadEvery.every_ms");
+            within(place, *every_ms, 0..=EVERY_MS)?;
+            return Ok((0, 0));
+        }
+        Act::LimitPathMtu { mtu } => {
+            within(format_args!("{place}.act.LimitPathMtu.mtu"), *mtu, MTU)?;
+            return Ok((0, 0));
+        }
+        _ => return Ok((0, 0)),
+    };
+    within(
+        format_args!("{place}.act.{name}.count"),
+        u64::from(count),
+        0..=DATAGRAMS_OF_CONNECTION,
+    )?;
+    within(format_args!("{place}.act.{name}.size"), size, 0..=DATAGRAM)?;
+    Ok((count, size))
+}
+
+fn check_faults(plan: &Plan) -> Verdict {
+    let mut copies = 0;
+    for (n, fault) in plan.faults.iter().enumerate() {
+        let place = Place("faults", n);
+        host(plan, format_args!("{place}.host"), fault.host)?;
+        within(
+            format_args!("{place}.per_mille"),
+            fault.per_mille,
+            0..=1_000,
+        )?;
+        // What it holds back comes before the network is perfect.
+        let most = plan.healed_ms - HOLD_MS;
+        if fault.until_ms > most {
+            return Err(format!(
+                "{place}.until_ms: {}, expected {most} at most, {HOLD_MS} before healed_ms",
+                fault.until_ms
+            ));
+        }
+        within(
+            format_args!("{place}.from_ms"),
+            fault.from_ms,
+            0..=fault.until_ms,
+        )?;
+        copies += check_harm(&place, fault)?;
+    }
+    within("faults: copies of all Duplicate", copies, 0..=COPIES)
+}
+
+/// Checks what happens to packets; also how many copies of each it makes.
+fn check_harm(place: &Place, fault: &Fault) -> Result<u64, String> {
+    let held =
+        |what: &str, ms, least| within(format_args!("{place}.harm.{what}"), ms, least..=HOLD_MS);
+    match fault.harm {
+        Harm::Burst { packets } => {
+            within(
+                format_args!("{place}.harm.Burst.packets"),
+                packets,
+                BURST_PACKETS,
+            )?;
+        }
+        Harm::Refuse { why } => within(format_args!("{place}.harm.Refuse.why"), why, 0..=6)?,
+        Harm::Narrow { mtu, .. } => within(format_args!("{place}.harm.Narrow.mtu"), mtu, MTU)?,
+        Harm::Duplicate { copies, within_ms } => {
+            held("Duplicate.within_ms", within_ms, 1)?;
+            return Ok(copies.into());
+        }
+        Harm::Reorder { by_ms } => held("Reorder.by_ms", by_ms, 1)?,
+        Harm::Delay { by_ms } => held("Delay.by_ms", by_ms, 0)?,
+        Harm::SecondResponse { within_ms } => held("SecondResponse.within_ms", within_ms, 1)?,
+        _ => {}
+    }
+    Ok(0)
+}
+
+fn check_moment(plan: &Plan, n: usize, moment: &Moment) -> Verdict {
+    let place = Place("moments", n);
+    let most = plan.healed_ms - HOLD_MS;
+    host(plan, format_args!("{place}.host"), moment.host)?;
+    if moment.at_ms > most {
+        let at_ms = moment.at_ms;
+        return Err(format!(
+            "{place}.at_ms: {at_ms}, expected {most} at most, {HOLD_MS} before healed_ms"
+        ));
+    }
+    match moment.what {
+        // It is up again before the network is perfect.
+        Happening::Restart { after_ms } => within(
+            format_args!("{place}.what.Restart.after_ms"),
+            after_ms,
+            0..=plan.healed_ms - moment.at_ms,
+        ),
+        Happening::ClockStep { by_ms } => within(
+            format_args!("{place}.what.ClockStep.by_ms"),
+            by_ms,
+            0..=CLOCK_STEP_MS,
+        ),
+        Happening::ClockRate { gains_ppm } => within(
+            format_args!("{place}.what.ClockRate.gains_ppm"),
+            gains_ppm,
+            GAINS_PPM,
+        ),
+        Happening::IcmpLie { says, quote, .. } => {
+            within(format_args!("{place}.what.IcmpLie.says"), says, 0..=8)?;
+            within(format_args!("{place}.what.IcmpLie.quote"), quote, 0..=3)
+        }
+        Happening::Inject { kind, .. } => {
+            within(format_args!("{place}.what.Inject.kind"), kind, 0..=15)
+        }
+        Happening::Flood { connection: id, .. } => {
+            connection(plan, format_args!("{place}.what.Flood.connection"), id)
+        }
+        Happening::Rebind | Happening::Row { .. } => Ok(()),
+    }
+}
+
+/// A place in a list of the plan.
+struct Place(&'static str, usize);
+
+impl Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}[{}]", self.0, self.1)
+    }
+}
+
+#[cfg(test)]
+mod tests;

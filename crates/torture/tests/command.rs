@@ -1,0 +1,220 @@
+//! The command `fairwire-torture` as its users see it: what it prints, where, and how it ends.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+use fairwire_torture::plan::Plan;
+
+fn torture(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_fairwire-torture"))
+        .args(args)
+        .output()
+        .expect("the command runs")
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).expect("text")
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).expect("text")
+}
+
+/// A directory of one test, empty.
+fn scratch(name: &str) -> PathBuf {
+    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = fs::remove_dir_all(&path);
+    fs::create_dir_all(&path).expect("the target directory can be written");
+    path
+}
+
+/// The command refuses: exit code 2, all of `says` on standard error, nothing on standard output.
+fn refuses(args: &[&str], says: &[&str]) {
+    let output = torture(args);
+    let error = stderr(&output);
+    assert_eq!(output.status.code(), Some(2), "{args:?}: {error}");
+    assert_eq!(stdout(&output), "", "{args:?} ran");
+    assert!(error.starts_with("fairwire-torture: "), "{args:?}: {error}");
+    for words in says {
+        assert!(error.contains(words), "{args:?}: {error}");
+    }
+}
+
+/// What makes no sense is refused with a word on what to do.
+#[test]
+fn senseless_options_are_refused() {
+    refuses(&["--trace"], &["--seed S or --plan FILE"]);
+    refuses(&["--trace", "--seeds", "5"], &["--seed S or --plan FILE"]);
+    refuses(
+        &["--show", "--plan", "some.json"],
+        &["--show prints the plan of a seed"],
+    );
+    refuses(&["--show"], &["--seed S"]);
+    refuses(
+        &["--seeds", "0"],
+        &["--seeds 0 runs nothing: give at least 1"],
+    );
+    refuses(
+        &["--forbid", "aborted"],
+        &["no event is called 'aborted'", "'closed: Aborted' or"],
+    );
+    refuses(
+        &["--seed", "1", "--forbid", "no such thing"],
+        &["the names are:", "\n  fate: Expired\n"],
+    );
+    refuses(
+        &["--first", "18446744073709551615"],
+        &[
+            "--first 18446744073709551615 --seeds 300",
+            "last seed, 18446744073709551615: begin with 18446744073709551316 at most, or run fewer",
+        ],
+    );
+    refuses(
+        &["--first", "2", "--seeds", "18446744073709551615"],
+        &["begin with 1 at most"],
+    );
+}
+
+/// The last seeds of all can be run.
+#[test]
+fn the_last_seeds_run() {
+    let args = [
+        "--first",
+        "18446744073709551614",
+        "--seeds",
+        "2",
+        "--shrink",
+        "0",
+    ];
+    let output = torture(&args);
+    assert!(stdout(&output).contains("2 seeds"), "{output:?}");
+    assert_ne!(output.status.code(), Some(2), "{output:?}");
+    let last = torture(&["--seed", "18446744073709551615", "--shrink", "0"]);
+    assert!(
+        stdout(&last).contains("seed 18446744073709551615: "),
+        "{last:?}"
+    );
+}
+
+/// Bugs are planted with seeds or not at all.
+#[cfg(feature = "plant")]
+#[test]
+fn planting_without_seeds_is_refused() {
+    refuses(
+        &["--plants", "0"],
+        &["--plants 0 runs nothing: give at least 1"],
+    );
+    refuses(
+        &["--plants", "2", "--first", "18446744073709551615"],
+        &["--first 18446744073709551615 --plants 2"],
+    );
+}
+
+/// Whether a failure's plan can be saved is known before the campaign; what is in the file stays, and none is
+/// left behind.
+#[test]
+fn the_file_to_save_is_tried_first() {
+    let dir = scratch("save");
+    let (there, missing) = (dir.join("there.json"), dir.join("missing.json"));
+    fs::write(&there, "kept").expect("it can be written");
+    let nowhere = dir.join("no such directory").join("plan.json");
+    for bad in [&nowhere, &dir] {
+        let path = bad.to_str().expect("text");
+        refuses(
+            &["--seeds", "1000000000", "--save", path],
+            &["--save: cannot write", path, "--save FILE", "--shrink 0"],
+        );
+        // Nothing is saved there.
+        let output = torture(&["--seeds", "1", "--save", path, "--shrink", "0"]);
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+    }
+    for good in [&there, &missing] {
+        let path = good.to_str().expect("text");
+        let output = torture(&["--seeds", "1", "--save", path]);
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+    }
+    assert_eq!(fs::read_to_string(&there).expect("it is there"), "kept");
+    assert!(!missing.exists(), "an empty file was left behind");
+}
+
+/// A plan that cannot be run is refused with its place in the file, and so is text that is no plan.
+#[test]
+fn broken_plans_are_refused() {
+    let dir = scratch("plans");
+    let path = dir.join("plan.json");
+    let path = path.to_str().expect("text");
+    let mut plan = Plan::draw(0);
+    plan.faults.clear();
+    plan.moments.clear();
+    fs::write(path, plan.to_text()).expect("it can be written");
+    let output = torture(&["--plan", path]);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let mut lost = plan.clone();
+    lost.script[3].connection = 77;
+    fs::write(path, lost.to_text()).expect("it can be written");
+    refuses(
+        &["--plan", path],
+        &[
+            path,
+            "script[3].connection: 77, but the connections have the ids 0, ",
+        ],
+    );
+    let mut late = plan.clone();
+    late.script[0].at_ms = 500_000;
+    fs::write(path, late.to_text()).expect("it can be written");
+    refuses(
+        &["--plan", path, "--trace"],
+        &[
+            "script[1].at_ms: ",
+            "but script[0] is at 500000; entries stand in the order of time",
+        ],
+    );
+    fs::write(path, plan.to_text().replace("\"ipv6\"", "\"udp\"")).expect("it can be written");
+    refuses(
+        &["--plan", path],
+        &["duplicate field `udp` at line 4 column "],
+    );
+    refuses(&["--plan", &format!("{path}.not")], &[".not: "]);
+}
+
+/// Each failure is told on standard error as soon as it is found, without the codes of a terminal; the report on
+/// standard output has all of them.
+#[test]
+fn failures_are_told_at_once() {
+    let args = [
+        "--seeds",
+        "40",
+        "--forbid",
+        "closed: Aborted",
+        "--shrink",
+        "0",
+    ];
+    let output = torture(&args);
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let (told, report) = (stderr(&output), stdout(&output));
+    let mut lines: Vec<&str> = told.lines().collect();
+    assert!(!lines.is_empty(), "applications abort here and there");
+    for line in &lines {
+        let seed = line
+            .strip_prefix("seed ")
+            .and_then(|rest| rest.strip_suffix(" failed: forbidden"));
+        let seed = seed.unwrap_or_else(|| panic!("not a failure: {line:?}"));
+        assert!(
+            report.contains(&format!("  seed {seed}: forbidden ")),
+            "{report}"
+        );
+    }
+    lines.dedup();
+    assert!(
+        report.contains(&format!("\n{} failures\n", lines.len())),
+        "{report}"
+    );
+    assert!(!told.contains(['\r', '\x1b']), "{told:?}");
+    // Where nothing fails nothing is told.
+    let output = torture(&["--seeds", "5"]);
+    assert_eq!(
+        (output.status.code(), stderr(&output)),
+        (Some(0), String::new())
+    );
+}
