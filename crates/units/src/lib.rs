@@ -14,6 +14,7 @@ mod packets;
 mod parse;
 mod percent;
 mod rate;
+pub mod registry;
 #[cfg(feature = "settings")]
 pub mod settings;
 mod size;
