@@ -14,6 +14,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 mod settings;
 #[cfg(test)]
 mod tests;
+#[cfg(feature = "settings")]
+mod way;
 
 /// A trait of which there are registered kinds.
 pub trait Registered: fmt::Debug + Send + Sync + 'static {
@@ -27,7 +29,7 @@ pub struct Kind<T: ?Sized> {
     meaning: &'static str,
     standard: Option<fn() -> Arc<T>>,
     #[cfg(feature = "settings")]
-    settings: Option<settings::Settings<T>>,
+    settings: Option<way::Settings<T>>,
 }
 
 impl<T: ?Sized> Kind<T> {

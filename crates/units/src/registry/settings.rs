@@ -8,28 +8,11 @@ use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
+use super::way::Settings;
 use super::{Chosen, Kind, Registered};
 
 /// The key that names the kind.
 const KIND: &str = "kind";
-
-/// Makes a model from a table of settings.
-type Read<T> = dyn Fn(Value) -> Result<Arc<T>, String> + Send + Sync;
-
-/// How settings become a model, and what they are.
-pub(super) struct Settings<T: ?Sized> {
-    read: Arc<Read<T>>,
-    schema: fn(&mut SchemaGenerator) -> Schema,
-}
-
-impl<T: ?Sized> Clone for Settings<T> {
-    fn clone(&self) -> Self {
-        Self {
-            read: Arc::clone(&self.read),
-            schema: self.schema,
-        }
-    }
-}
 
 impl<T: ?Sized + 'static> Kind<T> {
     /// Lets it be chosen in files, with settings of type `S`. `S` should refuse unknown keys.
