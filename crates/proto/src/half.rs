@@ -10,10 +10,11 @@ use std::fmt;
 
 use fairwire_cc::{Flight, Gauges, Permit};
 use fairwire_units::{Duration, Ecn, Instant, Rate};
-use fairwire_wire::{DropCode, Encoder, NoRoom, Options, Packet, Seq};
+use fairwire_wire::{DropCode, Encoder, NoRoom, Seq};
 
 use crate::event::Fate;
 use crate::id::DatagramId;
+use crate::packet_options::PacketOptions;
 
 /// A packet that we sent, as the sending half sees it.
 #[derive(Clone, Copy, Debug)]
@@ -55,6 +56,17 @@ pub(crate) struct Heard {
     /// How many packets without data the peer sent just before it; `None` if the peer does not say
     /// (RFC 4340, section 7.7).
     pub quiet_before: Option<u64>,
+}
+
+/// An acknowledgement of the peer's, and what came with it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ack<'a> {
+    /// The sequence number of the packet that carries it.
+    pub seq: Seq,
+    /// The packet of ours that it acknowledges.
+    pub ackno: Seq,
+    /// What the options of that packet say.
+    pub options: &'a PacketOptions<'a>,
 }
 
 /// Does the peer send data (RFC 4340, section 11.1)?
@@ -174,16 +186,9 @@ pub(crate) trait Tx: fmt::Debug + Send {
     /// before the [`Tx::on_ack`] of the same packet.
     fn on_packet(&mut self, _now: Instant, _heard: Heard) {}
 
-    /// A valid packet with an acknowledgement number arrived; `packet.options` holds its feedback.
-    /// `handshake_rtt` style samples come through [`Tx::on_rtt_sample`].
-    fn on_ack(
-        &mut self,
-        now: Instant,
-        packet: &Packet<'_>,
-        ackno: Seq,
-        waiting: u32,
-        told: &mut Told,
-    );
+    /// A valid packet with an acknowledgement number arrived; its options hold the feedback.
+    /// Samples of the handshake come through [`Tx::on_rtt_sample`].
+    fn on_ack(&mut self, now: Instant, ack: Ack<'_>, waiting: u32, told: &mut Told);
 
     /// The packet that [`Tx::on_ack`] gets next, if it acknowledges something, tells this.
     fn hear_host(&mut self, news: &HostNews);
@@ -263,13 +268,9 @@ pub(crate) trait Rx: fmt::Debug + Send {
     /// A valid packet arrived.
     fn on_packet(&mut self, now: Instant, arrival: Arrival);
 
-    /// The peer acknowledged our packet `ackno`: what that one told need not be told again
-    /// (RFC 4340, 11.4.2, and appendix A.2).
-    fn on_acknowledged(&mut self, ackno: Seq);
-
-    /// The Ack Vectors of a packet that acknowledged our packet `ackno`, if it has any: they may
-    /// say more about our packets.
-    fn on_vectors(&mut self, _ackno: Seq, _options: Options<'_>) {}
+    /// The peer acknowledged packets of ours, by number and perhaps by Ack Vectors: what those told
+    /// need not be told again (RFC 4340, 11.4.2, and appendix A.2).
+    fn on_ack(&mut self, _ack: Ack<'_>) {}
 
     /// How much the peer sends us, at a round trip of `rtt`.
     fn peer_data(&self, now: Instant, rtt: Duration) -> PeerData;
@@ -327,4 +328,24 @@ pub(crate) trait Rx: fmt::Debug + Send {
     fn loss_rate(&self) -> Option<f64> {
         None
     }
+}
+
+/// Shows an acknowledgement to a sending half behind whose packets `waiting` datagrams wait; gives what
+/// it told.
+#[cfg(test)]
+pub(crate) fn acknowledge(
+    tx: &mut dyn Tx,
+    now: Instant,
+    packet: &fairwire_wire::Packet<'_>,
+    waiting: u32,
+) -> Told {
+    let number = |number: Option<fairwire_wire::SeqNo>| number.and_then(fairwire_wire::SeqNo::long);
+    let ack = Ack {
+        seq: number(Some(packet.seq)).expect("a long number"),
+        ackno: number(packet.ack()).expect("an acknowledgement with a long number"),
+        options: &PacketOptions::read(packet.options),
+    };
+    let mut told = Told::default();
+    tx.on_ack(now, ack, waiting, &mut told);
+    told
 }

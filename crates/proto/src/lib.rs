@@ -25,6 +25,7 @@ mod half;
 mod id;
 #[cfg(feature = "inspect")]
 mod inspect;
+mod packet_options;
 mod payload;
 mod rate_limit;
 mod reply;

@@ -8,6 +8,7 @@ use fairwire_wire::{CellState, Seq};
 
 use super::nonce::{Nonces, REMEMBERED};
 use super::vector::Report;
+use crate::packet_options::Vector;
 use crate::suspicion::Suspicion;
 
 /// Numbers passed over and remembered.
@@ -122,8 +123,8 @@ impl NonceCheck {
         };
         let mut lie = self.skipped[0].is_some() && self.claims_skipped(report);
         if let Some(sent) = &self.sent {
-            for (nonce, high, cells) in report.vectors() {
-                let packets: u64 = cells.iter().map(|cell| u64::from(cell.run())).sum();
+            for (high, Vector { nonce, cells }) in report.vectors() {
+                let packets = cells.packets();
                 if packets == 0 || high.sub(packets - 1).distance(newest) >= REMEMBERED {
                     // It speaks of packets whose nonces are forgotten.
                     continue;

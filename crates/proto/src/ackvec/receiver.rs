@@ -4,13 +4,13 @@
 use fairwire_cc::DEFAULT_RTT;
 use fairwire_units::plant::{Plant, planted};
 use fairwire_units::{Duration, Ecn, Instant};
-use fairwire_wire::{CellState, DccpOption, Encoder, NoRoom, Options, Seq, option_type};
+use fairwire_wire::{CellState, DccpOption, Encoder, NoRoom, Seq, option_type};
 
 use super::history::{History, Order};
 use super::nonce::Nonces;
 use super::records::Records;
 use super::vector::Report;
-use crate::half::{AckDue, Arrival, PeerData, Rx, quiescent_after};
+use crate::half::{Ack, AckDue, Arrival, PeerData, Rx, quiescent_after};
 
 /// An acknowledgement waits no longer for more packets (RFC 4340, section 11.3).
 const ACK_DELAY: Duration = Duration::from_millis(200);
@@ -143,6 +143,20 @@ impl Receiver {
         }
     }
 
+    /// The peer acknowledged our packet `ours` by its number alone.
+    #[cfg(test)]
+    pub(crate) fn acknowledge(&mut self, ours: u64) {
+        self.on_acknowledged(Seq::new(ours));
+    }
+
+    /// The peer has our packet `ours`: what that one told need not be told again.
+    fn on_acknowledged(&mut self, ours: Seq) {
+        if let Some(covered) = self.records.acknowledge(ours) {
+            self.history.forget_up_to(covered);
+            self.untold = self.untold.filter(|untold| untold.is_after(covered));
+        }
+    }
+
     /// RFC 4340, 11.3: a mark is answered at once, but not more often than once per round trip.
     fn hurries_for_mark(&mut self, now: Instant) -> bool {
         let recent = self
@@ -207,18 +221,12 @@ impl Rx for Receiver {
         self.urgent |= marked && self.hurries_for_mark(now);
     }
 
-    fn on_acknowledged(&mut self, ackno: Seq) {
-        if let Some(covered) = self.records.acknowledge(ackno) {
-            self.history.forget_up_to(covered);
-            self.untold = self.untold.filter(|untold| untold.is_after(covered));
-        }
-    }
-
-    fn on_vectors(&mut self, ackno: Seq, options: Options<'_>) {
+    fn on_ack(&mut self, ack: Ack<'_>) {
+        self.on_acknowledged(ack.ackno);
         // RFC 4340, 11.4.2: to be told so in a vector is as good as by the acknowledgement number,
         // which one-way data never brings to stand on an Ack of ours.
-        if let Some(ours) = self.records.newest_up_to(ackno)
-            && Report::read(options, ackno).is_some_and(|report| report.has_arrived(ours))
+        if let Some(ours) = self.records.newest_up_to(ack.ackno)
+            && Report::of(ack.options, ack.ackno).is_some_and(|report| report.has_arrived(ours))
         {
             self.on_acknowledged(ours);
         }

@@ -7,7 +7,7 @@ use fairwire_cc::{
 };
 use fairwire_units::plant::{Plant, planted};
 use fairwire_units::{Duration, Ecn, Instant, Rate};
-use fairwire_wire::{Packet, Seq};
+use fairwire_wire::Seq;
 
 use super::ack_ratio::AckRatio;
 use super::ack_watch::AckWatch;
@@ -16,7 +16,7 @@ use super::nonce_check::NonceCheck;
 use super::pipe::{Outcome, Pipe};
 use super::vector::Report;
 use crate::config::{Ccid2Config, Law};
-use crate::half::{Heard, HostNews, Sent, Told, Tx};
+use crate::half::{Ack, Heard, HostNews, Sent, Told, Tx};
 
 /// The Ack Ratio of a new connection (RFC 4340, section 11.3).
 const DEFAULT_ACK_RATIO: u16 = 2;
@@ -352,19 +352,13 @@ impl Tx for Sender {
         }
     }
 
-    fn on_ack(
-        &mut self,
-        now: Instant,
-        packet: &Packet<'_>,
-        ackno: Seq,
-        waiting: u32,
-        told: &mut Told,
-    ) {
+    fn on_ack(&mut self, now: Instant, ack: Ack<'_>, waiting: u32, told: &mut Told) {
+        let ackno = ack.ackno;
         // What was never sent was never received, whatever the peer says.
         if self.newest_sent.is_none_or(|newest| ackno.is_after(newest)) {
             return;
         }
-        let Some(report) = Report::read(packet.options, ackno) else {
+        let Some(report) = Report::of(ack.options, ackno) else {
             return;
         };
         let lie = self.check(now, report, ackno, told);

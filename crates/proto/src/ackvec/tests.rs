@@ -11,8 +11,9 @@ use super::sender::Sender;
 use super::vector::Report;
 use crate::config::Ccid2Config;
 use crate::event::Fate;
-use crate::half::{Arrival, Rx, Sent, Told, Tx};
+use crate::half::{Arrival, Rx, Sent, Told, Tx, acknowledge};
 use crate::id::DatagramId;
+use crate::packet_options::PacketOptions;
 
 pub(super) fn at(ms: u64) -> Instant {
     Instant::START + Duration::from_millis(ms)
@@ -65,7 +66,8 @@ pub(super) fn told_by(
 
 fn read(head: &[u8], ackno: u64) -> Vec<(u64, CellState)> {
     let packet = Packet::decode(head).unwrap();
-    let Some(report) = Report::read(packet.options, seq(ackno)) else {
+    let options = PacketOptions::read(packet.options);
+    let Some(report) = Report::of(&options, seq(ackno)) else {
         return Vec::new();
     };
     let mut told = Vec::new();
@@ -210,8 +212,7 @@ impl Model {
         if arrives {
             self.heard = Some(ours);
             let packet = Packet::decode(&head).unwrap();
-            let mut told = Told::default();
-            self.sender.on_ack(now, &packet, seq(newest), 1, &mut told);
+            let told = acknowledge(&mut self.sender, now, &packet, 1);
             prop_assert!(!self.sender.is_suspicious(), "the echo is right");
             self.judge(&told)?;
         }
@@ -279,7 +280,7 @@ impl Model {
             Step::Ack(arrives) => self.acknowledge(now, arrives)?,
             Step::AckOfAck => {
                 if let Some(heard) = self.heard {
-                    self.receiver.on_acknowledged(seq(heard));
+                    self.receiver.acknowledge(heard);
                 }
             }
         }
@@ -341,8 +342,7 @@ proptest! {
             encoder.option(&fairwire_wire::DccpOption::ElapsedTime(elapsed)).unwrap();
         });
         let packet = Packet::decode(&head).unwrap();
-        let mut told = Told::default();
-        model.sender.on_ack(at(50), &packet, seq(ackno), 0, &mut told);
+        let told = acknowledge(&mut model.sender, at(50), &packet, 0);
         let left = u64::from(model.sender.flight().packets);
         prop_assert_eq!(left + told.fates.len() as u64, 100);
         if ackno > 1_099 {

@@ -1,10 +1,9 @@
 //! Reading Ack Vectors: the options of one packet as runs of packets.
 
 use fairwire_units::Duration;
-use fairwire_wire::{AckCell, AckCells, CellState, DccpOption, Options, Seq};
+use fairwire_wire::{AckCell, CellState, Seq};
 
-/// Units of Elapsed Time (RFC 4340, section 13.2).
-const ELAPSED_UNIT_US: u64 = 10;
+use crate::packet_options::{PacketOptions, Vector, Vectors};
 
 /// Consecutive packets in one state, from `high` down to `low`.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -17,7 +16,7 @@ pub(super) struct Stretch {
 /// The feedback of one packet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Report<'a> {
-    options: Options<'a>,
+    vectors: &'a Vectors<'a>,
     ackno: Seq,
     /// How long the peer held the acknowledged packet.
     pub(super) elapsed: Option<Duration>,
@@ -26,27 +25,11 @@ pub(crate) struct Report<'a> {
 impl<'a> Report<'a> {
     /// The report in `options` about `ackno` and older packets. `None` if there is no vector, or
     /// one with reserved states: that one is not to be trusted (RFC 4340, section 11.4).
-    pub(crate) fn read(options: Options<'a>, ackno: Seq) -> Option<Self> {
-        let mut elapsed = None;
-        let mut any = false;
-        for raw in options {
-            match raw.decode() {
-                Ok(DccpOption::AckVector { cells, .. }) => {
-                    any = true;
-                    if cells.iter().any(|cell| cell.state() == CellState::Reserved) {
-                        return None;
-                    }
-                }
-                Ok(DccpOption::ElapsedTime(units)) => {
-                    elapsed = Some(Duration::from_micros(u64::from(units) * ELAPSED_UNIT_US));
-                }
-                _ => {}
-            }
-        }
-        any.then_some(Self {
-            options,
+    pub(crate) fn of(options: &'a PacketOptions<'a>, ackno: Seq) -> Option<Self> {
+        options.vectors.is_sound().then_some(Self {
+            vectors: &options.vectors,
             ackno,
-            elapsed,
+            elapsed: options.elapsed,
         })
     }
 
@@ -60,24 +43,20 @@ impl<'a> Report<'a> {
             })
     }
 
-    /// Its vectors, each with its nonce echo and its newest packet.
-    pub(super) fn vectors(self) -> impl Iterator<Item = (bool, Seq, AckCells<'a>)> + use<'a> {
+    /// Its vectors, each with its newest packet.
+    pub(super) fn vectors(self) -> impl Iterator<Item = (Seq, Vector<'a>)> + use<'a> {
         let mut high = self.ackno;
-        self.options.iter().filter_map(move |raw| {
-            let Ok(DccpOption::AckVector { nonce, cells }) = raw.decode() else {
-                return None;
-            };
+        self.vectors.iter().map(move |vector| {
             let newest = high;
-            let packets = cells.iter().map(|cell| u64::from(cell.run())).sum();
-            high = high.sub(packets);
-            Some((nonce, newest, cells))
+            high = high.sub(vector.cells.packets());
+            (newest, vector)
         })
     }
 
     /// What it says of which packets, newest first. A later vector goes on where the one before
     /// it ends (RFC 4340, section 11.4).
     pub(super) fn stretches(self) -> impl Iterator<Item = Stretch> + use<'a> {
-        let mut cells = self.options.iter().flat_map(vector_cells).peekable();
+        let mut cells = self.vectors.cells().peekable();
         let mut high = self.ackno;
         std::iter::from_fn(move || {
             let first: AckCell = cells.next()?;
@@ -95,12 +74,4 @@ impl<'a> Report<'a> {
             Some(stretch)
         })
     }
-}
-
-fn vector_cells(raw: fairwire_wire::RawOption<'_>) -> impl Iterator<Item = AckCell> {
-    let cells = match raw.decode() {
-        Ok(DccpOption::AckVector { cells, .. }) => Some(cells),
-        _ => None,
-    };
-    cells.into_iter().flat_map(AckCells::iter)
 }

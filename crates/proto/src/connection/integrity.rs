@@ -14,6 +14,13 @@ fn is_acceptable(cscov: u8, least: u8) -> bool {
     cscov == 0 || (least > 0 && cscov >= least)
 }
 
+/// Does the Data Checksum of a packet, `told`, contradict what came with it?
+///
+/// RFC 4340, 9.3 and 9.3.1: whoever sends one has it checked, whether or not that was agreed on.
+pub(super) fn is_damaged(told: Option<u32>, payload: &Arriving<'_>) -> bool {
+    told.is_some_and(|told| told != payload.view().data_checksum())
+}
+
 impl Connection {
     /// `CsCov` of a data packet of `size` bytes.
     pub(super) fn coverage_of(&self, size: usize) -> u8 {
@@ -48,14 +55,6 @@ impl Connection {
             let written = encoder.option(&checksum);
             debug_assert!(written.is_ok(), "room for a Data Checksum is kept");
         }
-    }
-
-    /// Does the Data Checksum of the packet in hand contradict what came with it?
-    ///
-    /// RFC 4340, 9.3 and 9.3.1: whoever sends one has it checked, whether or not that was agreed on.
-    pub(super) fn is_damaged(&self, payload: &Arriving<'_>) -> bool {
-        let told = self.dropped.data_checksum;
-        told.is_some_and(|told| told != payload.view().data_checksum())
     }
 
     /// Are damaged data dropped?

@@ -7,6 +7,7 @@ use fairwire_wire::{DccpOption, Packet, PacketType, RawOption, ResetCode, Seq, o
 use super::{Connection, Context};
 use crate::ccid;
 use crate::feature::{Fatal, Handled, Location};
+use crate::packet_options::PacketOptions;
 
 /// Reset 6 for an option that had to be processed and was not (RFC 4340, section 5.8.2).
 fn mandatory_error(option: RawOption<'_>) -> Fatal {
@@ -58,30 +59,28 @@ impl Connection {
             || receive.is_some_and(|ccid| ccid.receiver_reads(option_type))
     }
 
-    /// Processes the options in order. Gives the NDP Count, if there is one.
+    /// Processes the options in order, and puts into `said` what others read of them.
     ///
     /// # Errors
     /// The connection is to be reset.
-    pub(super) fn process_options(
+    pub(super) fn process_options<'a>(
         &mut self,
         ctx: &mut Context<'_>,
-        packet: &Packet<'_>,
-        seq: Seq,
-        ack: Option<Seq>,
-    ) -> Result<Option<u64>, Fatal> {
+        packet: &Packet<'a>,
+        (seq, ack): (Seq, Option<Seq>),
+        said: &mut PacketOptions<'a>,
+    ) -> Result<(), Fatal> {
         let packet_type = packet.packet_type();
         let (gsr, gss) = (self.sequence.gsr, self.sequence.gss);
         self.lock_ccids(ctx.now);
         self.negotiation
             .begin_packet(packet_type, seq, ack, gsr, gss);
-        self.reported.begin_packet();
         self.ccids.begin_packet();
-        self.dropped.data_checksum = None;
         // Planted: a newer Response's cookies are added to those of the one before.
         if self.gives_cookies(packet_type, seq) && !planted(Plant::CookieTwice) {
             self.cookies.clear();
         }
-        let processed = self.process_each(ctx, packet, seq);
+        let processed = self.process_each(ctx, packet, seq, said);
         self.negotiation.end_packet();
         if self.agreed.is_stale {
             self.refresh_agreed();
@@ -90,17 +89,17 @@ impl Connection {
         processed
     }
 
-    fn process_each(
+    fn process_each<'a>(
         &mut self,
         ctx: &mut Context<'_>,
-        packet: &Packet<'_>,
+        packet: &Packet<'a>,
         seq: Seq,
-    ) -> Result<Option<u64>, Fatal> {
+        said: &mut PacketOptions<'a>,
+    ) -> Result<(), Fatal> {
         let packet_type = packet.packet_type();
-        let mut ndp_count = None;
         let mut mandatory = false;
         let mut options = packet.options.iter();
-        for raw in options.by_ref() {
+        while let Some(raw) = options.next() {
             if raw.option_type == option_type::PADDING {
                 // RFC 4340, 5.8.2: Mandatory Padding is two bytes of Padding.
                 mandatory = false;
@@ -122,12 +121,9 @@ impl Connection {
                 continue;
             }
             let processed = match raw.decode() {
-                Ok(DccpOption::NdpCount(count)) => {
-                    ndp_count = Some(count);
-                    true
-                }
                 Ok(option) => {
-                    self.process_option(ctx, packet_type, seq, raw, &option, mandatory)?
+                    said.note(&option, options.remainder());
+                    self.process_option(ctx, (packet_type, seq), raw, &option, mandatory)?
                 }
                 // RFC 6323, 3.3: unlike other options, this one must be valid where it was agreed on.
                 Err(_) if self.reads_rtt_estimates(raw.option_type) => {
@@ -142,7 +138,7 @@ impl Connection {
             mandatory = false;
         }
         if !mandatory {
-            return Ok(ndp_count);
+            return Ok(());
         }
         // The option behind Mandatory is missing, or its length makes no sense.
         Err(match *options.remainder() {
@@ -154,13 +150,12 @@ impl Connection {
         })
     }
 
-    /// Processes one option; false if it was not understood or not acted upon, which is no reason
-    /// to complain (RFC 4340, sections 5.8 and 15).
+    /// Processes one option. False if it was not understood or not acted upon: then what was `mandatory`
+    /// resets the connection, and anything else is no reason to complain (RFC 4340, sections 5.8 and 15).
     fn process_option(
         &mut self,
         ctx: &mut Context<'_>,
-        packet_type: PacketType,
-        seq: Seq,
+        (packet_type, seq): (PacketType, Seq),
         raw: RawOption<'_>,
         option: &DccpOption<'_>,
         mandatory: bool,
@@ -202,30 +197,21 @@ impl Connection {
                 }
                 Ok(wanted)
             }
-            // RFC 4340, 11.6 and 11.7: whatever the CCID. Read where the acknowledgement is.
-            DccpOption::SlowReceiver => {
-                self.reported.carries.slow = true;
-                Ok(true)
-            }
-            DccpOption::DataDropped(_) => {
-                self.reported.carries.drops = true;
-                Ok(true)
-            }
             DccpOption::RttEstimate(us) if self.reads_rtt_estimates(raw.option_type) => {
                 if let Some(rx) = &mut self.rx {
                     rx.on_rtt_estimate(ctx.now, us);
                 }
                 Ok(true)
             }
-            // Compared with the data when these are taken.
-            DccpOption::DataChecksum(checksum) => {
-                self.dropped.data_checksum = Some(checksum);
-                Ok(true)
-            }
-            // The sending half reads it where it wants it.
-            DccpOption::ElapsedTime(_) => Ok(true),
+            // Those who read them find what they say in `PacketOptions`. RFC 4340, 11.6 and 11.7: Slow
+            // Receiver and Data Dropped whatever the CCID.
+            DccpOption::NdpCount(_)
+            | DccpOption::SlowReceiver
+            | DccpOption::DataDropped(_)
+            | DccpOption::DataChecksum(_)
+            | DccpOption::ElapsedTime(_) => Ok(true),
             // RFC 4340, 10.3: before the CCIDs are agreed, what is theirs is not understood.
-            _ => Ok(self.is_of_ccids(raw.option_type)),
+            _ => Ok(!mandatory || self.is_of_ccids(raw.option_type)),
         }
     }
 }

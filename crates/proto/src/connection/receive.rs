@@ -3,13 +3,15 @@
 use fairwire_units::Ecn;
 use fairwire_wire::{DropCode, Kind, Packet, PacketType, ResetCode, Seq};
 
+use super::integrity::is_damaged;
 use super::parts::arrivals::Novelty;
 use super::parts::receive_queue::Datagram;
 use super::parts::sequence::Verdict;
 use super::parts::syncs::Sender;
 use super::{Connection, Context, State};
 use crate::feature::Fatal;
-use crate::half::{Arrival, Heard};
+use crate::half::{Ack, Arrival, Heard};
+use crate::packet_options::PacketOptions;
 use crate::payload::Arriving;
 
 impl Connection {
@@ -126,12 +128,13 @@ impl Connection {
     ) {
         let packet_type = packet.packet_type();
         // Step 8.
-        let ndp_count = match self.process_options(ctx, packet, seq, ack) {
-            Ok(ndp_count) => ndp_count,
+        let mut options = PacketOptions::default();
+        match self.process_options(ctx, packet, (seq, ack), &mut options) {
+            Ok(()) => {}
             // RFC 4340, 8.5: a Reset ends the connection whatever its options, and is never answered.
-            Err(_) if packet_type == PacketType::Reset => None,
+            Err(_) if packet_type == PacketType::Reset => {}
             Err(fatal) => return self.fail(ctx, fatal),
-        };
+        }
         // RFC 4340, 7.4, 11.4 and 11.7: only now may it be acknowledged.
         self.sequence.acknowledgeable = Seq::max(self.sequence.acknowledgeable, seq);
         // Steps 9 to 12.
@@ -147,7 +150,7 @@ impl Connection {
             (State::Respond | State::PartOpen, _) => self.enter_open(ctx, seq),
             _ => {}
         }
-        let novelty = self.feed_halves(ctx, packet, (seq, ack), ndp_count, &payload, ecn);
+        let novelty = self.feed_halves(ctx, packet, (seq, ack), &options, &payload, ecn);
         if self.is_deceived {
             // RFC 4340, 12.3: the last resort.
             let code = ResetCode::AggressionPenalty;
@@ -166,7 +169,7 @@ impl Connection {
         // the same.
         if novelty == Novelty::New {
             let datagram = Datagram {
-                corrupt: self.is_damaged(&payload),
+                corrupt: is_damaged(options.data_checksum, &payload),
                 payload,
                 ecn,
                 at: ctx.now,
@@ -182,13 +185,13 @@ impl Connection {
         ctx: &mut Context<'_>,
         packet: &Packet<'_>,
         (seq, ack): (Seq, Option<Seq>),
-        ndp_count: Option<u64>,
+        options: &PacketOptions<'_>,
         payload: &Arriving<'_>,
         ecn: Ecn,
     ) -> Novelty {
         let packet_type = packet.packet_type();
         let is_data = matches!(packet_type, PacketType::Data | PacketType::DataAck);
-        let count = ndp_count.unwrap_or(0);
+        let count = options.ndp_count.unwrap_or(0);
         // RFC 4340, 7.7: to an NDP Count Requests and Responses are data, so a gap is counted with them.
         let counts = packet_type.carries_data();
         let novelty = self.received.on_packet(seq, counts, count);
@@ -208,20 +211,24 @@ impl Connection {
         let syncs = matches!(packet_type, PacketType::Sync | PacketType::SyncAck);
         // RFC 4340, 5.7: that a Sync names a packet does not mean that it was processed.
         let ack = ack.filter(|_| !syncs);
-        let of_host = self.hear_host(ctx, packet, ack);
+        let of_host = self.hear_host(ctx, options, ack);
         let waiting = self.waiting();
-        if let Some(ack) = ack {
-            self.on_handshake_ack(ctx.now, packet_type, ack);
-            self.dropped.on_ack(ack, packet.options);
+        if let Some(ackno) = ack {
+            let ack = Ack {
+                seq,
+                ackno,
+                options,
+            };
+            self.on_handshake_ack(ctx.now, packet_type, ackno);
+            self.dropped.on_ack(ack);
             if let Some(rx) = &mut self.rx {
-                rx.on_acknowledged(ack);
-                rx.on_vectors(ack, packet.options);
+                rx.on_ack(ack);
             }
             // RFC 4340, 10: feedback on what was sent under another CCID is not for this one.
             if let Some(tx) = &mut self.tx
-                && self.own_since.counts(ack)
+                && self.own_since.counts(ackno)
             {
-                tx.on_ack(ctx.now, packet, ack, waiting, ctx.told);
+                tx.on_ack(ctx.now, ack, waiting, ctx.told);
                 self.is_deceived |= ctx.told.aggression;
                 self.settle_told(ctx);
             }
@@ -238,7 +245,7 @@ impl Connection {
                 data: (is_data && is_new).then(|| u32::try_from(payload.len()).unwrap_or(u32::MAX)),
                 ecn,
                 ccval: packet.ccval,
-                ndp_count,
+                ndp_count: options.ndp_count,
             };
             rx.on_packet(ctx.now, arrival);
         }

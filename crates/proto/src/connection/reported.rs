@@ -1,10 +1,11 @@
 //! What follows from Data Dropped and Slow Receiver of the peer (RFC 4340, sections 11.6 and 11.7).
 
 use fairwire_units::Instant;
-use fairwire_wire::{DropCode, Packet, Seq};
+use fairwire_wire::{DropCode, Seq};
 
 use super::{Connection, Context};
 use crate::event::Event;
+use crate::packet_options::PacketOptions;
 
 impl Connection {
     /// Shows the sending half what a packet says of the peer's host, before it sees the
@@ -12,14 +13,14 @@ impl Connection {
     pub(super) fn hear_host(
         &mut self,
         ctx: &mut Context<'_>,
-        packet: &Packet<'_>,
+        options: &PacketOptions<'_>,
         ackno: Option<Seq>,
     ) -> bool {
-        if !self.reported.carries.drops && !self.reported.carries.slow {
+        if options.drops.is_empty() && !options.is_slow {
             return false;
         }
         let ackno = ackno.filter(|ack| !ack.is_after(self.sequence.gss));
-        if !self.reported.read(packet.options, ackno, self.sequence.iss) {
+        if !self.reported.read(options, ackno, self.sequence.iss) {
             return false;
         }
         if let Some(tx) = &mut self.tx {

@@ -277,10 +277,6 @@ impl Rx for TfrcRx {
         self.due |= self.history.receive(packet, |data| first.length(data));
     }
 
-    fn on_acknowledged(&mut self, _ackno: Seq) {
-        // RFC 4342, 6.3: the state is bounded without it.
-    }
-
     fn peer_data(&self, now: Instant, _rtt: Duration) -> PeerData {
         // RFC 4342, 6.4, with the receiver's own measure of the round trip.
         let lately = |at| now.saturating_since(at) < quiescent_after(self.rtt());

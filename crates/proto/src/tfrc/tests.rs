@@ -5,11 +5,11 @@ use std::collections::VecDeque;
 use fairwire_cc::Permit;
 use fairwire_cc::tfrc::Equation;
 use fairwire_units::{Duration, Ecn, Instant};
-use fairwire_wire::{Encoder, HeadBuf, Kind, Options, Packet, Ports, Seq, SeqNo};
+use fairwire_wire::{Encoder, HeadBuf, Kind, Options, Packet, Ports, Seq};
 
 use super::{Profile, TfrcRx, TfrcTx};
 use crate::config::Ccid3Config;
-use crate::half::{AckDue, Arrival, Rx, Sent, Told, Tx};
+use crate::half::{AckDue, Arrival, Rx, Sent, Told, Tx, acknowledge};
 
 const RTT: Duration = Duration::from_millis(100);
 const SIZE: u32 = 1_000;
@@ -177,8 +177,7 @@ fn run(config: &Ccid3Config, mut pipe: Pipe, seconds: u64) -> Outcome {
         }
         while let Some((_, buf)) = acks.pop_front_if(|(at, _)| *at <= now) {
             let packet = Packet::decode(buf.as_slice()).expect("we wrote it");
-            let ackno = packet.ack().and_then(SeqNo::long).expect("an Ack has one");
-            tx.on_ack(now, &packet, ackno, 1, &mut Told::default());
+            acknowledge(&mut tx, now, &packet, 1);
         }
         now += Duration::from_micros(500);
     }
@@ -397,7 +396,7 @@ fn item_27_hostile_receivers_are_survived() {
                     .expect("there is room");
             }
             let packet = Packet::decode(encoder.finish().as_slice()).expect("we wrote it");
-            tx.on_ack(now, &packet, ackno, 0, &mut Told::default());
+            acknowledge(&mut tx, now, &packet, 0);
             if tx.next_timeout().is_some_and(|at| at <= now) {
                 tx.handle_timeout(now, 0, &mut Told::default());
             }

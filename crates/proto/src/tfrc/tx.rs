@@ -14,7 +14,7 @@ mod tests;
 use fairwire_cc::tfrc::{Equation, LossAverage, Sender, TfrcConfig};
 use fairwire_cc::{Controller, DEFAULT_RTT, Feedback, Flight, Gauges, Permit, TfrcReport};
 use fairwire_units::{Duration, Instant, Rate};
-use fairwire_wire::{Packet, RTT_TOO_LARGE, Seq, SeqNo};
+use fairwire_wire::{RTT_TOO_LARGE, Seq};
 
 use self::checks::{Checks, Measure};
 use self::counter::WindowCounter;
@@ -25,7 +25,7 @@ use self::sent::{SentPacket, SentPackets};
 use super::Profile;
 use super::profile::NOMINAL;
 use crate::config::Ccid3Config;
-use crate::half::{HostNews, Sent, Told, Tx};
+use crate::half::{Ack, HostNews, Sent, Told, Tx};
 
 /// The sending half of CCID 3 and 4: window counters out, feedback in, a rate between them.
 #[derive(Debug)]
@@ -38,7 +38,7 @@ pub(crate) struct TfrcTx {
     /// Do reports without Loss Intervals count (feature 192 is on)?
     loss_event_rate: bool,
     /// Sequence and acknowledgement number of the newest feedback.
-    newest_feedback: Option<(SeqNo, Seq)>,
+    newest_feedback: Option<(Seq, Seq)>,
     profile: Profile,
     equation: Equation,
     /// Where reports are held against what was sent.
@@ -130,9 +130,9 @@ impl TfrcTx {
 
     /// Is feedback on a packet with number `seq` news? A copy, or one overtaken by newer
     /// feedback, is not.
-    fn is_news(&self, seq: SeqNo, ackno: Seq) -> bool {
+    fn is_news(&self, seq: Seq, ackno: Seq) -> bool {
         self.newest_feedback
-            .is_none_or(|(newest, acked)| follows(seq, newest) && !ackno.is_before(acked))
+            .is_none_or(|(newest, acked)| seq.is_after(newest) && !ackno.is_before(acked))
     }
 
     /// The loss event rate that `report` tells of, and whether it tells of new events; `None` if
@@ -260,14 +260,8 @@ impl Tx for TfrcTx {
         false
     }
 
-    fn on_ack(
-        &mut self,
-        now: Instant,
-        packet: &Packet<'_>,
-        ackno: Seq,
-        waiting: u32,
-        told: &mut Told,
-    ) {
+    fn on_ack(&mut self, now: Instant, ack: Ack<'_>, waiting: u32, told: &mut Told) {
+        let ackno = ack.ackno;
         told.progress |= self.sent.acknowledge(ackno);
         let acked = self.sent.acknowledged(ackno);
         if let Some(acked) = acked {
@@ -278,13 +272,13 @@ impl Tx for TfrcTx {
         {
             self.begin_anew(void);
         }
-        let report = Report::read(packet.options);
-        let Some(x_recv) = report.receive_rate else {
+        let Some(x_recv) = ack.options.receive_rate else {
             return;
         };
-        if !self.is_news(packet.seq, ackno) {
+        if !self.is_news(ack.seq, ackno) {
             return;
         }
+        let report = Report::of(ack.options);
         let x_recv = self.receive_rate(now, acked, x_recv);
         let rtt = acked.and_then(|acked| self.sample(now, acked, report.elapsed));
         let told_loss = self.loss(now, &report, ackno);
@@ -294,7 +288,7 @@ impl Tx for TfrcTx {
             return;
         };
         let new_loss = new_loss || std::mem::take(&mut self.is_caught);
-        self.newest_feedback = Some((packet.seq, ackno));
+        self.newest_feedback = Some((ack.seq, ackno));
         told.progress = true;
         told.loss_events += u32::from(new_loss);
         let feedback = Feedback {
@@ -410,15 +404,6 @@ fn rtt_estimate(rtt: Option<Duration>) -> u32 {
     };
     let us = rtt.as_nanos().div_ceil(1_000).max(1);
     u32::try_from(us).unwrap_or(u32::MAX).min(RTT_TOO_LARGE)
-}
-
-/// Is `seq` after `newest`? Where one of them has 24 bits, on that circle.
-fn follows(seq: SeqNo, newest: SeqNo) -> bool {
-    if let (Some(seq), Some(newest)) = (seq.long(), newest.long()) {
-        return seq.is_after(newest);
-    }
-    let ahead = seq.short().wrapping_sub(newest.short()) & 0x00FF_FFFF;
-    ahead != 0 && ahead < 1 << 23
 }
 
 fn controller_config(config: &Ccid3Config, profile: Profile, mps: u32) -> TfrcConfig {

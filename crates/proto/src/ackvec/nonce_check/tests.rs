@@ -1,7 +1,7 @@
 use crate::ackvec::sender::Sender;
 use crate::ackvec::tests::{ack, at, seq};
 use crate::config::Ccid2Config;
-use crate::half::{Sent, Told, Tx};
+use crate::half::{Sent, Told, Tx, acknowledge};
 use crate::suspicion::PATIENCE;
 use fairwire_units::Duration;
 use fairwire_wire::{AckCell, CellState, Packet, option_type};
@@ -56,9 +56,7 @@ fn hear(sender: &mut Sender, ms: u64, ackno: u64, cells: &[(CellState, u8)], ech
         encoder.raw_option(vector, &bytes).unwrap();
     });
     let packet = Packet::decode(&head).unwrap();
-    let mut told = Told::default();
-    sender.on_ack(at(ms), &packet, seq(ackno), 10, &mut told);
-    told
+    acknowledge(sender, at(ms), &packet, 10)
 }
 
 /// The sum of the nonces of these packets.
@@ -210,8 +208,7 @@ fn what_is_forgotten_is_not_judged() {
             }
         });
         let packet = Packet::decode(&head).unwrap();
-        let mut told = Told::default();
-        sender.on_ack(at(100), &packet, seq(40_001), 10, &mut told);
+        acknowledge(&mut sender, at(100), &packet, 10);
         assert_eq!(cwnd(&sender), window, "{packets}");
     }
 }

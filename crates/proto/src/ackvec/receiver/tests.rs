@@ -2,7 +2,8 @@ use super::{ACK_DELAY, Receiver};
 use crate::ackvec::history::MAX_CELLS;
 use crate::ackvec::records::MAX_RECORDS;
 use crate::ackvec::tests::{ack, at, data, seq, told_by};
-use crate::half::{AckDue, Arrival, PeerData, Rx};
+use crate::half::{Ack, AckDue, Arrival, PeerData, Rx};
+use crate::packet_options::PacketOptions;
 use fairwire_units::{Duration, Ecn};
 use fairwire_wire::{AckCell, CellState, DccpOption, Packet};
 
@@ -147,26 +148,26 @@ fn acknowledged_vectors_are_not_repeated() {
         receiver.on_packet(at(0), data(number));
     }
     assert_eq!(told_by(&mut receiver, at(0), 52, 6).len(), 6);
-    receiver.on_acknowledged(seq(51));
-    receiver.on_acknowledged(seq(53));
+    receiver.acknowledge(51);
+    receiver.acknowledge(53);
     assert_eq!(
         told_by(&mut receiver, at(0), 54, 6).len(),
         6,
         "51 and 53 told nothing"
     );
-    receiver.on_acknowledged(seq(50));
+    receiver.acknowledge(50);
     assert_eq!(
         told_by(&mut receiver, at(0), 55, 6).len(),
         2,
         "5 and 6 are left"
     );
-    receiver.on_acknowledged(seq(55));
+    receiver.acknowledge(55);
     assert_eq!(
         told_by(&mut receiver, at(0), 56, 6).len(),
         1,
         "the newest is always told"
     );
-    receiver.on_acknowledged(seq(52));
+    receiver.acknowledge(52);
     assert_eq!(
         told_by(&mut receiver, at(0), 57, 6).len(),
         1,
@@ -184,11 +185,11 @@ fn late_packets_survive_older_acknowledgements() {
     }
     told_by(&mut receiver, at(0), 50, 5);
     receiver.on_packet(at(1), data(3));
-    receiver.on_acknowledged(seq(50));
+    receiver.acknowledge(50);
     let told = told_by(&mut receiver, at(1), 51, 5);
     assert_eq!(told.last(), Some(&(3, CellState::Received)));
     assert_eq!(told.len(), 3, "1 and 2 are known");
-    receiver.on_acknowledged(seq(51));
+    receiver.acknowledge(51);
     assert_eq!(told_by(&mut receiver, at(1), 52, 5).len(), 1);
 }
 
@@ -260,7 +261,11 @@ fn vectors_acknowledge_as_numbers_do() {
             let cells = cells.iter().map(|&(state, run)| AckCell::new(state, run));
             encoder.ack_vector(cells).unwrap();
         });
-        receiver.on_vectors(seq(58), Packet::decode(&head).unwrap().options);
+        receiver.on_ack(Ack {
+            seq: seq(1),
+            ackno: seq(58),
+            options: &PacketOptions::read(Packet::decode(&head).unwrap().options),
+        });
         let told = told_by(&mut receiver, at(0), 60, 6);
         assert_eq!(told.len(), left, "{cells:?}");
     }
@@ -280,12 +285,12 @@ fn quiescence_needs_silence_and_the_last_acknowledgement() {
         told_by(&mut receiver, at(2_000), 51, 2);
         receiver.on_packet(at(2_050), pure_ack(3));
         let then = |ms: u64| at(2_000 + ms);
-        receiver.on_acknowledged(seq(50));
+        receiver.acknowledge(50);
         let before = receiver.peer_data(then(wait_ms - 1), rtt);
         assert_eq!(before, PeerData::Flowing, "{rtt_ms} ms");
         let after = receiver.peer_data(then(wait_ms), rtt);
         assert_eq!(after, PeerData::Paused, "the last is not acknowledged");
-        receiver.on_acknowledged(seq(51));
+        receiver.acknowledge(51);
         assert_eq!(receiver.peer_data(then(wait_ms), rtt), PeerData::Quiescent);
         receiver.on_packet(at(9_000), data(4));
         assert_eq!(receiver.peer_data(at(9_000), rtt), PeerData::Flowing);

@@ -2,7 +2,7 @@ use super::Sender;
 use crate::ackvec::tests::{ack, at, seq};
 use crate::config::{Ccid2Config, Law};
 use crate::event::Fate;
-use crate::half::{Heard, Sent, Told, Tx};
+use crate::half::{Heard, Sent, Told, Tx, acknowledge};
 use crate::id::DatagramId;
 use fairwire_cc::{IdleRule, Permit};
 use fairwire_units::Duration;
@@ -65,9 +65,7 @@ fn hear_after(
         }
     });
     let packet = Packet::decode(&head).unwrap();
-    let mut told = Told::default();
-    sender.on_ack(at(ms), &packet, seq(ackno), 10, &mut told);
-    told
+    acknowledge(sender, at(ms), &packet, 10)
 }
 
 fn fates(told: &Told) -> Vec<(u64, Fate)> {

@@ -6,10 +6,11 @@
 //! no longer told of, though all that is not acknowledged should be (RFC 4341, section 6).
 
 use fairwire_units::plant::{Plant, planted};
-use fairwire_wire::{DropBlock, DropCode, Encoder, NoRoom, Options, Seq};
+use fairwire_wire::{DropBlock, DropCode, Encoder, NoRoom, Seq};
 
 use super::codes::{Codes, REMEMBERED};
 use crate::ackvec::{Records, Report};
+use crate::half::Ack;
 use crate::work;
 
 /// Blocks of one option at most, and bytes of type and length.
@@ -29,8 +30,6 @@ pub(crate) struct Dropped {
     records: Records,
     /// The newest packet that a report of ours has covered.
     told: Option<Seq>,
-    /// The Data Checksum of the packet in hand.
-    pub(crate) data_checksum: Option<u32>,
     /// Has the application stopped to read?
     pub(crate) is_deaf: bool,
     /// Has the application said that it can hardly keep up?
@@ -87,15 +86,14 @@ impl Dropped {
         self.oldest.is_some()
     }
 
-    /// A packet with these options acknowledged `ackno`: what our packets told that are known to
-    /// have arrived is done.
-    pub(crate) fn on_ack(&mut self, ackno: Seq, options: Options<'_>) {
+    /// A packet acknowledged `ackno`: what our packets told that are known to have arrived is done.
+    pub(crate) fn on_ack(&mut self, Ack { ackno, options, .. }: Ack<'_>) {
         self.on_acknowledged(ackno);
         // RFC 4340, 11.4.2: to be told so in an Ack Vector is as good. Where data flow both ways the
         // number itself stands on them more often than on what carries a report.
         if self.is_due()
             && let Some(ours) = self.records.newest_up_to(ackno)
-            && Report::read(options, ackno).is_some_and(|report| report.has_arrived(ours))
+            && Report::of(options, ackno).is_some_and(|report| report.has_arrived(ours))
         {
             self.on_acknowledged(ours);
         }

@@ -5,16 +5,16 @@
 //! decides what it means for the window or the rate.
 
 use fairwire_units::Instant;
-use fairwire_wire::{CellState, DccpOption, DropBlock, Options, Seq};
+use fairwire_wire::{CellState, DropBlock, Seq};
 
 use super::codes::Codes;
 use crate::half::{DropRun, HostNews};
+use crate::packet_options::{PacketOptions, Vectors};
 
 /// What the peer has reported, and what of it the packet in hand reports.
 #[derive(Debug)]
 pub(crate) struct Reported {
     codes: Codes,
-    pub(crate) carries: Carries,
     pub(crate) news: HostNews,
     /// All runs that the packet in hand reports, newest first.
     runs: Vec<DropRun>,
@@ -30,18 +30,10 @@ pub(crate) struct Reported {
     pub(crate) is_deaf: bool,
 }
 
-/// Which options the packet in hand carries.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Carries {
-    pub(crate) drops: bool,
-    pub(crate) slow: bool,
-}
-
 impl Default for Reported {
     fn default() -> Self {
         Self {
             codes: Codes::growing(),
-            carries: Carries::default(),
             news: HostNews::default(),
             runs: Vec::new(),
             owed: false,
@@ -60,24 +52,24 @@ impl Reported {
         self.codes.footprint() + runs * size_of::<DropRun>()
     }
 
-    /// Another packet is in hand.
-    pub(crate) fn begin_packet(&mut self) {
-        self.carries = Carries::default();
-    }
-
     /// Reads the packet in hand, which acknowledges `ackno`; `iss` is the first number ever sent.
     /// Says whether there is news.
-    pub(crate) fn read(&mut self, options: Options<'_>, ackno: Option<Seq>, iss: Seq) -> bool {
+    pub(crate) fn read(
+        &mut self,
+        options: &PacketOptions<'_>,
+        ackno: Option<Seq>,
+        iss: Seq,
+    ) -> bool {
         self.news.drops.clear();
-        self.news.slow = self.carries.slow;
+        self.news.slow = options.is_slow;
         if let Some(ackno) = ackno
-            && self.carries.drops
+            && !options.drops.is_empty()
         {
             self.owed = true;
             // RFC 4340, 11.7: what speaks of more packets than were sent, disagrees with the Ack
             // Vector beside it or changes what was told before is ignored.
             let plausible = self.collect(options, ackno, iss)
-                && !contradicts(options, ackno, &self.runs)
+                && !contradicts(&options.vectors, ackno, &self.runs)
                 && !self.changes();
             if plausible {
                 self.note_news(ackno);
@@ -87,11 +79,11 @@ impl Reported {
     }
 
     /// Collects the runs of drops; false if there are more packets than were ever sent.
-    fn collect(&mut self, options: Options<'_>, ackno: Seq, iss: Seq) -> bool {
+    fn collect(&mut self, options: &PacketOptions<'_>, ackno: Seq, iss: Seq) -> bool {
         self.runs.clear();
         let mut left = iss.distance(ackno) + 1;
         let mut high = ackno;
-        for block in options.iter().flat_map(blocks) {
+        for block in options.drop_blocks() {
             let run = u64::from(block.run());
             if run > left {
                 return false;
@@ -153,26 +145,11 @@ impl Reported {
     }
 }
 
-fn blocks(raw: fairwire_wire::RawOption<'_>) -> impl Iterator<Item = DropBlock> {
-    let blocks = match raw.decode() {
-        Ok(DccpOption::DataDropped(blocks)) => Some(blocks),
-        _ => None,
-    };
-    blocks.into_iter().flat_map(fairwire_wire::DropBlocks::iter)
-}
-
 /// Do the Ack Vectors beside them say of one of the packets in `runs` that it has not arrived?
-fn contradicts(options: Options<'_>, ackno: Seq, runs: &[DropRun]) -> bool {
+fn contradicts(vectors: &Vectors<'_>, ackno: Seq, runs: &[DropRun]) -> bool {
     let mut runs = runs.iter().peekable();
     let mut high = ackno;
-    let cells = options.iter().flat_map(|raw| {
-        let cells = match raw.decode() {
-            Ok(DccpOption::AckVector { cells, .. }) => Some(cells),
-            _ => None,
-        };
-        cells.into_iter().flat_map(fairwire_wire::AckCells::iter)
-    });
-    for cell in cells {
+    for cell in vectors.cells() {
         let low = high.sub(u64::from(cell.run()) - 1);
         // Both lists go from new to old.
         while runs.next_if(|run| run.low.is_after(high)).is_some() {}

@@ -6,6 +6,7 @@ use fairwire_wire::{DccpOption, Encoder, Kind, PacketType, Seq, option_type};
 use super::Wire;
 use super::pair::{Fault, Pair, ms};
 use crate::ackvec::Report;
+use crate::packet_options::PacketOptions;
 use crate::{Config, Encapsulation, PathMtuDiscovery};
 
 /// CCID 2 over the narrowest path there is, with windows that let numbers jump far.
@@ -40,7 +41,8 @@ fn sent_in(pair: &mut Pair, time: Duration) -> Vec<Wire> {
 fn told(wire: &Wire) -> (Option<Seq>, bool) {
     let packet = wire.packet();
     let ack = packet.ack().map(|ack| ack.extend(Seq::ZERO));
-    let report = ack.and_then(|ack| Report::read(packet.options, ack));
+    let options = PacketOptions::read(packet.options);
+    let report = ack.and_then(|ack| Report::of(&options, ack));
     (
         ack,
         report.is_some_and(|r| ack.is_some_and(|ack| r.has_arrived(ack))),

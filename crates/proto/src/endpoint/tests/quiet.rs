@@ -10,6 +10,7 @@ use super::Wire;
 use super::pair::{Fault, Pair, data, ms};
 use crate::ackvec::{Receiver, Report};
 use crate::half::{Arrival, Rx as _};
+use crate::packet_options::PacketOptions;
 use crate::{Config, ConnectionId, Encapsulation, Event, Payload, SendError};
 
 fn with_ccid(ccid: u8) -> Config {
@@ -95,7 +96,8 @@ fn a_late_packet_is_told() {
         assert_eq!(written, Ok(()));
         let head = encoder.finish().as_slice().to_vec();
         let packet = fairwire_wire::Packet::decode(&head).unwrap();
-        let report = Report::read(packet.options, ack).unwrap();
+        let options = PacketOptions::read(packet.options);
+        let report = Report::of(&options, ack).unwrap();
         report.has_arrived(Seq::new(2))
     };
     for (number, told) in [(1, None), (3, Some(false)), (2, None), (4, Some(true))] {
@@ -109,7 +111,7 @@ fn a_late_packet_is_told() {
         receiver.on_packet(Instant::START, arrival);
         if number == 2 {
             // It acknowledges the vector that left before packet 2 came.
-            receiver.on_acknowledged(Seq::new(103));
+            receiver.acknowledge(103);
         }
         if let Some(told) = told {
             assert_eq!(tell(&mut receiver, 100 + number, number), told, "{number}");

@@ -2,11 +2,11 @@
 
 use fairwire_cc::{Flight, Gauges, Permit};
 use fairwire_units::{Duration, Instant, Rate};
-use fairwire_wire::{HeadBuf, Packet, Seq};
+use fairwire_wire::HeadBuf;
 
 use super::pair::{PORT, Pair, SERVICE, data, ms};
 use crate::Config;
-use crate::half::{HostNews, Sent, Told, Tx};
+use crate::half::{Ack, HostNews, Sent, Told, Tx};
 
 /// A sending half at its worst: its timer is always overdue, it always wants an acknowledgement to
 /// leave, and it permits everything.
@@ -24,7 +24,7 @@ impl Tx for Restless {
         0
     }
     fn on_sent(&mut self, _: Instant, _: Sent, _: u32) {}
-    fn on_ack(&mut self, _: Instant, _: &Packet<'_>, _: Seq, _: u32, _: &mut Told) {}
+    fn on_ack(&mut self, _: Instant, _: Ack<'_>, _: u32, _: &mut Told) {}
     fn hear_host(&mut self, _: &HostNews) {}
     fn obey_host(&mut self, _: Instant, _: u32) {}
     fn on_rtt_sample(&mut self, _: Instant, _: Duration) {}

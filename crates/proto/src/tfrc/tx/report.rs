@@ -1,7 +1,9 @@
 //! The options of a feedback packet (RFC 4342, sections 6 and 8).
 
 use fairwire_units::Duration;
-use fairwire_wire::{DccpOption, LossInterval, NO_LOSS, Options};
+use fairwire_wire::{DropCounts, LossInterval, NO_LOSS};
+
+use crate::packet_options::{PacketOptions, SkippedIntervals};
 
 /// As many intervals as count: the current one and eight before it.
 const COUNTED: usize = fairwire_cc::tfrc::INTERVALS + 1;
@@ -9,8 +11,6 @@ const COUNTED: usize = fairwire_cc::tfrc::INTERVALS + 1;
 /// What one packet reports.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Report {
-    /// Bytes per second.
-    pub receive_rate: Option<u32>,
     /// The loss event rate, 0 to 1.
     pub loss_event_rate: Option<f64>,
     /// The newest loss intervals.
@@ -37,7 +37,41 @@ struct Drops {
     len: usize,
 }
 
+impl Drops {
+    fn of(options: &PacketOptions<'_>) -> Self {
+        let mut drops = Self::default();
+        let counts = options.drop_counts.iter().flat_map(DropCounts::iter);
+        for (place, count) in drops.newest_first.iter_mut().zip(counts) {
+            *place = count;
+            drops.len += 1;
+        }
+        drops
+    }
+}
+
 impl Intervals {
+    /// Those that `options` report.
+    fn of(options: &PacketOptions<'_>) -> Option<Self> {
+        let mut kept: Option<Self> = None;
+        for SkippedIntervals { skip, intervals } in options.loss_intervals.iter() {
+            // RFC 4342, 8.6.1: an option behind the first goes on where that ended, and
+            // skips nothing, or is ignored.
+            if kept.is_some() && skip != 0 {
+                continue;
+            }
+            let kept = kept.get_or_insert_with(|| Self::new(skip));
+            let places = kept.newest_first[kept.len..].iter_mut();
+            for (place, interval) in places.zip(intervals.iter()) {
+                *place = interval;
+                kept.len += 1;
+            }
+        }
+        // RFC 5622, 8.7: counts without intervals in the same packet say nothing.
+        let mut kept = kept?;
+        kept.drops = Drops::of(options);
+        Some(kept)
+    }
+
     /// No intervals yet.
     pub(super) fn new(skip: u8) -> Self {
         Self {
@@ -84,49 +118,13 @@ impl Intervals {
 }
 
 impl Report {
-    /// Reads the options of a packet that has an acknowledgement number. Invalid ones count as
-    /// absent.
-    pub(super) fn read(options: Options<'_>) -> Self {
-        let mut report = Self::default();
-        let mut drops = Drops::default();
-        for option in options.iter().filter_map(|raw| raw.decode().ok()) {
-            match option {
-                // RFC 4340, 5.8: options are processed one by one, so of several the last counts.
-                DccpOption::ReceiveRate(rate) => report.receive_rate = Some(rate),
-                DccpOption::LossEventRate(inverse) => {
-                    report.loss_event_rate = Some(loss_event_rate(inverse));
-                }
-                DccpOption::LossIntervals { skip, intervals } => {
-                    // RFC 4342, 8.6.1: an option behind the first goes on where that ended, and
-                    // skips nothing, or is ignored.
-                    if report.intervals.is_some() && skip != 0 {
-                        continue;
-                    }
-                    let kept = report.intervals.get_or_insert_with(|| Intervals::new(skip));
-                    let places = kept.newest_first[kept.len..].iter_mut();
-                    for (place, interval) in places.zip(intervals.iter()) {
-                        *place = interval;
-                        kept.len += 1;
-                    }
-                }
-                DccpOption::DroppedPackets(counts) => {
-                    let places = drops.newest_first[drops.len..].iter_mut();
-                    for (place, count) in places.zip(counts.iter()) {
-                        *place = count;
-                        drops.len += 1;
-                    }
-                }
-                DccpOption::ElapsedTime(units) => {
-                    report.elapsed = Duration::from_micros(10) * u64::from(units);
-                }
-                _ => {}
-            }
+    /// What the options of a packet that has an acknowledgement number report.
+    pub(super) fn of(options: &PacketOptions<'_>) -> Self {
+        Self {
+            loss_event_rate: options.loss_event_rate.map(loss_event_rate),
+            intervals: Intervals::of(options),
+            elapsed: options.elapsed.unwrap_or(Duration::ZERO),
         }
-        // RFC 5622, 8.7: counts without intervals in the same packet say nothing.
-        if let Some(intervals) = &mut report.intervals {
-            intervals.drops = drops;
-        }
-        report
     }
 }
 
@@ -141,21 +139,23 @@ fn loss_event_rate(inverse: u32) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::Report;
+    use super::{PacketOptions, Report};
     use fairwire_units::Duration;
     use fairwire_wire::Options;
+
+    fn read(area: &[u8]) -> Report {
+        Report::of(&PacketOptions::read(Options::new(area)))
+    }
 
     /// RFC 4342, 8: the options as bytes, elapsed time in tens of microseconds.
     #[test]
     fn options_are_read() {
         let bytes = [
             43, 4, 1, 0, // Elapsed Time 2.56 ms
-            194, 6, 0, 0, 4, 0, // Receive Rate 1024
             192, 6, 0, 0, 0, 100, // Loss Event Rate 1 in 100
             193, 12, 2, 0, 0, 10, 0, 0, 1, 0, 0, 11, // one interval
         ];
-        let report = Report::read(Options::new(&bytes));
-        assert_eq!(report.receive_rate, Some(1_024));
+        let report = read(&bytes);
         assert_eq!(report.loss_event_rate, Some(0.01));
         assert_eq!(report.elapsed, Duration::from_micros(2_560));
         let intervals = report.intervals.expect("an interval");
@@ -169,12 +169,10 @@ mod tests {
     fn the_last_of_several_counts() {
         let bytes = [
             43, 4, 0, 1, 43, 4, 0, 2, 43, 3, 9, // Elapsed Time 10 us, 20 us, and a nonsense
-            194, 6, 0, 0, 0, 1, 194, 6, 0, 0, 0, 2, // Receive Rate 1, then 2
             192, 6, 0, 0, 0, 100, 192, 6, 0, 0, 0, 50, // 1 in 100, then 1 in 50
         ];
-        let report = Report::read(Options::new(&bytes));
+        let report = read(&bytes);
         assert_eq!(report.elapsed, Duration::from_micros(20));
-        assert_eq!(report.receive_rate, Some(2));
         assert_eq!(report.loss_event_rate, Some(0.02));
     }
 
@@ -182,12 +180,9 @@ mod tests {
     #[test]
     fn extreme_loss_event_rates() {
         let no_loss = [192, 6, 255, 255, 255, 255];
-        assert_eq!(
-            Report::read(Options::new(&no_loss)).loss_event_rate,
-            Some(0.0)
-        );
+        assert_eq!(read(&no_loss).loss_event_rate, Some(0.0));
         let zero = [192, 6, 0, 0, 0, 0];
-        assert_eq!(Report::read(Options::new(&zero)).loss_event_rate, Some(1.0));
+        assert_eq!(read(&zero).loss_event_rate, Some(1.0));
     }
 
     /// RFC 5622, 8.7.1, the example: Loss Intervals and Dropped Packets of four intervals.
@@ -198,7 +193,7 @@ mod tests {
             1, 0, 0, 8, 0, 0, 10, 128, 0, 0, 0, 0, 15, //
             195, 14, 0, 0, 1, 0, 0, 4, 0, 0, 1, 0, 0, 0,
         ];
-        let intervals = Report::read(Options::new(&bytes)).intervals;
+        let intervals = read(&bytes).intervals;
         let intervals = intervals.expect("four intervals");
         let drops: Vec<_> = (0..4).map(|i| intervals.drops(i)).collect();
         assert_eq!(drops, [1, 4, 1, 0]);
@@ -215,12 +210,12 @@ mod tests {
             0, 0, 15, 0, 0, 10, 0, 0, 6, 0, 0, 16,
         ];
         for order in [[&counts[..], &intervals], [&intervals, &counts]] {
-            let report = Report::read(Options::new(&order.concat())).intervals;
+            let report = read(&order.concat()).intervals;
             let report = report.expect("four intervals");
             let drops: Vec<_> = (0..5).map(|i| report.drops(i)).collect();
             assert_eq!(drops, [3, 1, 2, 6, 0]);
         }
-        assert_eq!(Report::read(Options::new(&counts)), Report::default());
+        assert_eq!(read(&counts), Report::default());
     }
 
     /// RFC 4342, 8.6.1: intervals may be spread over several options; nine of them count.
@@ -232,7 +227,7 @@ mod tests {
             bytes.extend(one(0, n));
             bytes.extend(one(1, 99));
         }
-        let report = Report::read(Options::new(&bytes)).intervals;
+        let report = read(&bytes).intervals;
         let report = report.expect("intervals");
         let told: Vec<_> = report
             .as_slice()
@@ -250,12 +245,12 @@ mod tests {
             193, 12, 4, 0, 0, 10, 0, 0, 1, 0, 0, 11, // skips four
             193, 12, 0, 0, 0, 20, 0, 0, 1, 0, 0, 21, //
             193, 12, 1, 0, 0, 30, 0, 0, 1, 0, 0, 31, // a second one that skips
-            194, 6, 0, 0, 0, 9,
+            192, 6, 0, 0, 0, 100,
         ];
-        let report = Report::read(Options::new(&bytes));
+        let report = read(&bytes);
         let intervals = report.intervals.expect("the valid one");
         let told = intervals.as_slice().iter().map(|i| i.lossless_length);
         assert_eq!(told.collect::<Vec<_>>(), [20]);
-        assert_eq!(report.receive_rate, Some(9));
+        assert_eq!(report.loss_event_rate, Some(0.01));
     }
 }

@@ -6,7 +6,7 @@ use fairwire_wire::{
 
 use super::{TfrcTx, rtt_estimate};
 use crate::config::Ccid3Config;
-use crate::half::{Sent, Told, Tx};
+use crate::half::{Sent, Tx, acknowledge};
 use crate::tfrc::Profile;
 
 const SIZE: u32 = 1_000;
@@ -68,8 +68,7 @@ fn ack(
     let mut encoder = Encoder::new(&mut buf, ports, Seq::new(seq).into(), &kind, 0, 0);
     write(&mut encoder);
     let packet = Packet::decode(encoder.finish().as_slice()).expect("we wrote it");
-    let mut told = Told::default();
-    tx.on_ack(now, &packet, ack, 1, &mut told);
+    let told = acknowledge(tx, now, &packet, 1);
     assert!(
         told.fates.is_empty(),
         "CCID 3 acknowledges no single packet"

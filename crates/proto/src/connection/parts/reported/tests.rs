@@ -1,16 +1,15 @@
 use fairwire_units::{Duration, Instant};
 use fairwire_wire::{DropCode, Options, Seq};
 
-use super::{DropRun, Reported};
+use super::{DropRun, PacketOptions, Reported};
 use crate::work;
 
 const ISS: Seq = Seq::new(10);
 
 /// Reads options below acknowledgement number `ackno`; gives the news.
 fn read(reported: &mut Reported, ackno: u64, options: &[u8]) -> Vec<DropRun> {
-    reported.begin_packet();
-    reported.carries.drops = true;
-    reported.read(Options::new(options), Some(Seq::new(ackno)), ISS);
+    let options = PacketOptions::read(Options::new(options));
+    reported.read(&options, Some(Seq::new(ackno)), ISS);
     reported.news.drops.clone()
 }
 

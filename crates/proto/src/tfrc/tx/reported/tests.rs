@@ -4,6 +4,7 @@ use fairwire_wire::{HeadBuf, Kind, LossInterval, Options, Packet, Ports, Seq};
 
 use super::super::report::{Intervals, Report};
 use super::ReportedIntervals;
+use crate::packet_options::PacketOptions;
 
 const R: Duration = Duration::from_millis(100);
 
@@ -40,7 +41,9 @@ fn with_drops(skip: u8, lengths: &[(u32, u32, u32)], drops: &[u32]) -> Intervals
 }
 
 fn read(options: Options<'_>) -> Intervals {
-    Report::read(options).intervals.expect("intervals")
+    Report::of(&PacketOptions::read(options))
+        .intervals
+        .expect("intervals")
 }
 
 fn observe(
