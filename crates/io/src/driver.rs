@@ -13,7 +13,7 @@ use tokio::task::yield_now;
 
 use fairwire_proto::{IcmpError, IcmpQuote, Meta, Path, Unreachable};
 use fairwire_units::{Duration, Instant};
-use fairwire_wire::{HeadBuf, Peek};
+use fairwire_wire::HeadBuf;
 
 use crate::socket::{Batch, Inbox, Route, Socket, Sockets};
 use crate::state::Shared;
@@ -32,6 +32,9 @@ const BATCHES: usize = 64;
 
 /// How long to wait for room in the socket: far less than its buffer takes to drain.
 const RETRY: Duration = Duration::from_micros(200);
+
+/// What a datagram has apart from its head, if that is all of it.
+const NO_PAYLOAD: &[u8] = &[];
 
 /// Runs one endpoint.
 #[derive(Debug)]
@@ -224,7 +227,6 @@ impl Driver {
             let Some(arrived) = self.socket.unwrap(arrived) else {
                 return;
             };
-            let (head, data) = split(arrived.bytes);
             let meta = Meta {
                 path: Path {
                     encapsulation,
@@ -233,7 +235,10 @@ impl Driver {
                 },
                 ecn: arrived.ecn,
             };
-            state.proto.handle_datagram(now, meta, head, data);
+            // In one piece: the protocol finds where the head ends, and copies only what it keeps.
+            state
+                .proto
+                .handle_datagram(now, meta, arrived.bytes, NO_PAYLOAD);
         });
     }
 
@@ -283,14 +288,4 @@ impl Drop for Driver {
             waker.wake();
         }
     }
-}
-
-/// The DCCP header with its options, and the data behind it. What cannot be split, because it is
-/// shorter than the shortest header (RFC 6773, section 3.3) or lies about its own length, is all
-/// head, which the protocol refuses and counts.
-fn split(packet: &[u8]) -> (&[u8], &[u8]) {
-    Peek::decode(packet)
-        .ok()
-        .and_then(|peek| packet.split_at_checked(peek.data_offset))
-        .unwrap_or((packet, &[]))
 }

@@ -13,7 +13,8 @@ use crate::transmit::{Encapsulation, IcmpError, IcmpQuote, Meta, Path, Unreachab
 
 impl Endpoint {
     /// Handles a datagram that arrived: `head` is the DCCP header with its options, `payload` the
-    /// rest. Borrowed bytes are copied only if the datagram enters a receive queue.
+    /// rest. A caller that has both in one piece, as from a socket, passes that as `head` with an empty
+    /// `payload`. Borrowed bytes are copied only if the datagram enters a receive queue.
     pub fn handle_datagram<'a>(
         &mut self,
         now: Instant,
