@@ -39,7 +39,7 @@ pub(crate) struct Args {
     /// The scenario file.
     scenario: PathBuf,
     /// Change a value in every cell, as in --set flows.dccp.start=5s, or take a key or a table away, as
-    /// in --set topology.bottleneck.codel=; may be repeated.
+    /// in --set topology.bottleneck.loss=; may be repeated.
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
     /// Run this cell only.

@@ -12,10 +12,10 @@ mod feedback;
 mod file;
 mod flow;
 mod measure;
-mod models;
 mod place;
 mod preset;
 mod quantity;
+mod queue;
 mod read;
 mod schema;
 mod setting;
@@ -42,12 +42,11 @@ pub use flow::{
     Traffic, UDP_HEADER, Udp,
 };
 pub use measure::{Measure, Window};
-pub use models::{BurstLoss, Codel, DelayVariation, Distribution, Red};
 pub use place::ScenarioError;
-pub use quantity::{MinRto, Named, QuantityError, QueueLimit, SegmentSize, StartOffset};
+pub use quantity::{MinRto, Named, QuantityError, SegmentSize, StartOffset};
 pub use schema::{documented, file_schema};
 pub use tcp::{Preset, Recovery, Tcp, Variant};
-pub use topology::{Link, LinkBack, QueueCounts, Topology, TopologyKind};
+pub use topology::{Link, Topology, TopologyKind};
 pub use tree::{Provenance, Source};
 pub use voice::{CodecName, RTP_HEADER, Spurts};
 pub use wlan::{AccessPoint, Decibels, HandOff, SlowHost, Station, Stranded, Wlan, WlanRate};
@@ -165,8 +164,8 @@ impl Scenario {
         for (_, link) in self.topology.path() {
             let back = link.reversed();
             let (data, acks) = match flow.from {
-                Side::Left => (link, &back),
-                Side::Right => (&back, link),
+                Side::Left => (link, back),
+                Side::Right => (back, link),
             };
             for (link, bytes) in [(data, there), (acks, 40)] {
                 let bytes = fairwire_units::Size::new(bytes + link.framing_bytes());

@@ -190,7 +190,10 @@ fn queue_ms(run: &RunResult) -> f64 {
 fn codel_keeps_the_queue_near_its_target() {
     let tail = result(SHARED, &[]);
     assert!(queue_ms(&tail) > 80.0, "{}", queue_ms(&tail));
-    let codel = result(SHARED, &["topology.bottleneck.codel={}"]);
+    let codel = result(
+        SHARED,
+        &["topology.bottleneck.queue={ kind = \"codel\", limit = \"200 packets\" }"],
+    );
     // TCP's saw-tooth swings around the target; a queue that stood would show tens of milliseconds.
     let queue = queue_ms(&codel);
     assert!(queue > 2.0 && queue < 12.0, "{queue}");
@@ -209,7 +212,7 @@ fn codel_keeps_the_queue_near_its_target() {
 /// DCCP loses nothing to it.
 #[test]
 fn red_marks_or_drops() {
-    let red = "topology.bottleneck.red={ min = \"10 packets\", max = \"30 packets\", ecn = true }";
+    let red = "topology.bottleneck.queue={ kind = \"red\", min = \"10 packets\", max = \"30 packets\", ecn = true, limit = \"200 packets\" }";
     let drops = result(SHARED, &[red]);
     let queue = queue_ms(&drops) / 1.2;
     assert!(queue > 5.0 && queue < 30.0, "{queue} packets");
@@ -252,13 +255,13 @@ fn ratios_and_shares() {
 /// Losses in bursts and by bits are counted like any other, and take the place of `loss`.
 #[test]
 fn ways_of_losing() {
-    let bursts = "topology.links.wire.burst_loss={ good_to_bad = \"1 %\", bad_to_good = \"25 %\" }";
+    let bursts = "topology.links.wire.loss={ kind = \"gilbert-elliott\", good_to_bad = \"1 %\", bad_to_good = \"25 %\" }";
     let lost = |set: &[&str]| of_link(&result(CALL, set), "wire", Metric::LinkLosses);
     // 1 / 26 of 10000; bursts of four make four standard errors 4 * sqrt(385 * 6.7) = 203.
     let bursty = lost(&["topology.links.wire.loss=90 %", bursts]);
     assert!((bursty - 385.0).abs() < 203.0, "{bursty}");
     // 188 bytes at 1e-5: 1 - (1 - 1e-5)^1504 = 1.493 %, four standard errors are 49.
-    let bits = lost(&["topology.links.wire.bit_errors=1e-5"]);
+    let bits = lost(&["topology.links.wire.loss={ kind = \"bit-errors\", rate = 1e-5 }"]);
     assert!((bits - 149.3).abs() < 49.0, "{bits}");
 }
 
@@ -267,19 +270,29 @@ fn ways_of_losing() {
 fn nonsense_is_refused() {
     for (set, says) in [
         (
-            "topology.links.wire.burst_loss={ good_to_bad = \"1 %\", bad_to_good = \"0 %\" }",
+            "topology.links.wire.loss={ kind = \"gilbert-elliott\", good_to_bad = \"1 %\", bad_to_good = \"0 %\" }",
             "bad_to_good",
         ),
-        ("topology.links.wire.bit_errors=1.0", "bit_errors"),
         (
-            "topology.links.wire.red={ min = \"9 packets\", max = \"9 packets\" }",
+            "topology.links.wire.loss={ kind = \"bit-errors\", rate = 1.0 }",
+            "bit errors",
+        ),
+        (
+            "topology.links.wire.loss={ kind = \"every\", n = 0 }",
+            "n = 1",
+        ),
+        (
+            "topology.links.wire.queue={ kind = \"red\", min = \"9 packets\", max = \"9 packets\" }",
             "min",
         ),
         (
-            "topology.links.wire.red={ min = \"1 packets\", max = \"9 packets\", weight = 0.0 }",
+            "topology.links.wire.queue={ kind = \"red\", min = \"1 packets\", max = \"9 packets\", weight = 0.0 }",
             "weight",
         ),
-        ("topology.links.wire.codel={ target = \"0 s\" }", "target"),
+        (
+            "topology.links.wire.queue={ kind = \"codel\", target = \"0 s\" }",
+            "target",
+        ),
         (
             "topology.links.wire.delay_variation={ deviation = \"2 h\" }",
             "hour",
@@ -292,8 +305,8 @@ fn nonsense_is_refused() {
         assert!(message.contains(says), "{set}: {message}");
     }
     let both = [
-        "topology.links.wire.red={ min = \"1 packets\", max = \"9 packets\" }",
-        "topology.links.wire.queue=9 kB",
+        "topology.links.wire.queue={ kind = \"red\", min = \"1 packets\", max = \"9 packets\" }",
+        "topology.links.wire.queue.limit=9 kB",
     ];
     assert!(refusal(CALL, &both).contains("packets"));
     let tcp = ["flows.voice.tcp={}", "flows.voice.rtp=true"];
@@ -307,11 +320,12 @@ fn every_model_is_described() {
     let text = std::fs::read_to_string(path).expect("readable");
     let file = ScenarioFile::parse("test", CALL).unwrap_or_else(|error| panic!("{error}"));
     for set in [
-        "topology.links.wire.burst_loss={ good_to_bad = \"1 %\", bad_to_good = \"25 %\" }",
-        "topology.links.wire.bit_errors=1e-5",
+        "topology.links.wire.loss={ kind = \"gilbert-elliott\", good_to_bad = \"1 %\", bad_to_good = \"25 %\" }",
+        "topology.links.wire.loss={ kind = \"bit-errors\", rate = 1e-5 }",
+        "topology.links.wire.loss={ kind = \"every\", n = 100 }",
         "topology.links.wire.delay_variation={ deviation = \"1 ms\", hold = \"1 s\" }",
-        "topology.links.wire.red={ min = \"5 packets\", max = \"15 packets\" }",
-        "topology.links.wire.codel={}",
+        "topology.links.wire.queue={ kind = \"red\", min = \"5 packets\", max = \"15 packets\" }",
+        "topology.links.wire.queue=codel",
         "flows.voice={ traffic = \"talk-spurts\", rtp = true, spurts = {} }",
         "measure.baseline=whole",
     ] {

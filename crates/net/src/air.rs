@@ -4,7 +4,7 @@
 //! - [`phy`]: what a frame takes.
 //! - [`adapt`] and [`signal`]: which mode a sender takes, and what a weak signal garbles.
 //! - [`radio`]: a sender's queue and backoff.
-//! - [`handoff`]: stations that change their access point.
+//! - [`handoff`]: stations that change their access point; [`mover`]: one of them, with its plan.
 //!
 //! A station has one radio and one hop up, to the access point it belongs to; an access point
 //! has one radio, one queue, and a hop down to each station that may come to it. Hops are links to
@@ -13,6 +13,7 @@
 mod adapt;
 mod dcf;
 mod handoff;
+mod mover;
 mod phy;
 mod radio;
 mod signal;
@@ -29,13 +30,13 @@ use crate::schedule::Key;
 use crate::{LinkId, LinkStats, NodeId, Packet, Release, Stream};
 use adapt::Adaptation;
 use dcf::{Airtime, Medium};
-use handoff::Mover;
+use mover::Mover;
 use radio::{Radio, Role, Serving};
 use signal::Signal;
 
 pub use adapt::RateControl;
 pub use dcf::Dcf;
-pub use handoff::{HandOff, Stranded};
+pub use mover::{HandOff, Stranded};
 pub use phy::{MAC_FRAMING, PhyRate};
 pub use radio::{RadioSpec, RadioStats};
 pub use spec::{MediumId, StationSpec};

@@ -16,6 +16,7 @@
 
 mod agent;
 mod air;
+mod context;
 mod digest;
 mod host;
 mod link;
@@ -30,23 +31,19 @@ mod topology;
 mod transmitter;
 mod variation;
 
-pub use agent::{Agent, FlowId, Handle, NodeId, Packet, Release};
+pub use agent::{Agent, FlowId, Handle, LinkId, NodeId, Packet, Release};
 pub use air::{
     Dcf, HandOff, MAC_FRAMING, MediumId, PhyRate, RadioSpec, RadioStats, RateControl, StationSpec,
     Stranded,
 };
+pub use context::LinkContext;
 pub use digest::{Digest, DigestValue};
 pub use host::HostSpec;
-pub use link::{LinkId, LinkSpec, LinkStats};
-pub use loss::{
-    Bernoulli, BitErrors, Bursts, GilbertElliott, Loss, Nth, Oversize, Periodic, Verdict, every,
-    nth,
-};
+pub use link::{LinkSpec, LinkStats};
+pub use loss::*;
 pub use network::Network;
 pub use observer::{DropReason, Observer, Place, Sighting};
-pub use queue::{
-    Admission, Backlog, Codel, CodelConfig, DropTail, Next, Queue, Queued, Red, RedConfig,
-};
+pub use queue::*;
 pub use streams::{Stream, Streams};
 pub use topology::{Access, Chain, Dumbbell, Side, Topology, Towards};
-pub use variation::{DelayVariation, Distribution};
+pub use variation::{DelayVariation, Distribution, VariationConfig};

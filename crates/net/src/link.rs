@@ -16,11 +16,7 @@ use crate::observer::{DropReason, Observer, Place, Sighting};
 use crate::queue::{Admission, Backlog, DropTail, Next, Queue, Queued};
 use crate::schedule::Key;
 use crate::transmitter::Transmitter;
-use crate::{DelayVariation, Loss, NodeId, Packet, Release, Verdict};
-
-/// A link: one direction between two nodes.
-#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
-pub struct LinkId(pub u32);
+use crate::{DelayVariation, LinkId, Loss, NodeId, Packet, Release, Verdict};
 
 /// How a link is made: its rate, its delay, its queue and what it loses.
 #[derive(Debug)]
@@ -61,14 +57,24 @@ impl LinkSpec {
     }
 
     /// The discipline of its queue.
-    pub fn queue(mut self, queue: impl Queue + 'static) -> Self {
-        self.queue = Box::new(queue);
+    pub fn queue(self, queue: impl Queue + 'static) -> Self {
+        self.boxed_queue(Box::new(queue))
+    }
+
+    /// The discipline of its queue, as a model builds it.
+    pub fn boxed_queue(mut self, queue: Box<dyn Queue>) -> Self {
+        self.queue = queue;
         self
     }
 
     /// Adds a loss model. Several are asked in the order they were added, until one drops.
-    pub fn loss(mut self, loss: impl Loss + 'static) -> Self {
-        self.losses.push(Box::new(loss));
+    pub fn loss(self, loss: impl Loss + 'static) -> Self {
+        self.boxed_loss(Box::new(loss))
+    }
+
+    /// Adds a loss model, as its settings build it.
+    pub fn boxed_loss(mut self, loss: Box<dyn Loss>) -> Self {
+        self.losses.push(loss);
         self
     }
 }

@@ -2,47 +2,43 @@
 //!
 //! A loss model is asked once about each packet that goes on the wire of its link, in that order.
 //! A packet it drops uses the link like any other and is missing at the far end.
+//!
+//! A [`Loss`] is at work on one link; a [`LossModel`] is a way of losing with its settings, which makes
+//! one for each link. The models that files may name are registered: those of this crate are listed
+//! here, and other crates add theirs with [`Registry::register`].
 
 mod bernoulli;
 mod bit_errors;
 mod gilbert;
+mod model;
 mod oversize;
+mod process;
 mod rule;
 
-use std::fmt;
+use std::sync::LazyLock;
 
-use fairwire_units::Instant;
+use fairwire_units::registry::{Registered, Registry};
 
-use crate::Packet;
-
-pub use bernoulli::Bernoulli;
-pub use bit_errors::BitErrors;
+pub use bernoulli::{Bernoulli, RandomLoss};
+pub use bit_errors::{BitErrors, BitErrorsConfig};
 pub use gilbert::{Bursts, GilbertElliott};
+pub use model::LossModel;
 pub use oversize::Oversize;
-pub use rule::{Nth, Periodic, every, nth};
+pub use process::{Loss, Verdict};
+pub use rule::{EveryConfig, Nth, Periodic, every, nth};
 
-/// What a loss model does to a packet.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub enum Verdict {
-    /// Nothing.
-    #[default]
-    Pass,
-    /// Sets Congestion Experienced; a packet that is not ECN-capable is dropped instead, as a
-    /// router does that has to signal (RFC 3168, section 5).
-    Mark,
-    /// It does not arrive.
-    Drop,
-}
-
-/// A loss model.
-pub trait Loss: fmt::Debug + Send {
-    /// What becomes of `packet`, whose transmission starts at `now`.
-    fn verdict(&mut self, now: Instant, packet: &Packet) -> Verdict;
-}
-
-impl<L: Loss + ?Sized> Loss for Box<L> {
-    fn verdict(&mut self, now: Instant, packet: &Packet) -> Verdict {
-        (**self).verdict(now, packet)
+impl Registered for dyn LossModel {
+    fn registry() -> &'static Registry<Self> {
+        static ALL: LazyLock<Registry<dyn LossModel>> = LazyLock::new(|| {
+            let kinds = [
+                bernoulli::kind(),
+                rule::kind(),
+                gilbert::kind(),
+                bit_errors::kind(),
+            ];
+            Registry::new("loss model", kinds).short_for("rate")
+        });
+        &ALL
     }
 }
 

@@ -6,12 +6,67 @@
 
 use fairwire_units::{Duration, Instant};
 
-use crate::Stream;
+use crate::{LinkContext, Stream};
+
+/// The settings of a [`DelayVariation`].
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[cfg_attr(
+    feature = "settings",
+    derive(schemars::JsonSchema, serde::Deserialize, serde::Serialize),
+    serde(deny_unknown_fields)
+)]
+pub struct VariationConfig {
+    /// Its standard deviation, around the link's delay.
+    #[cfg_attr(
+        feature = "settings",
+        schemars(extend(
+            "maximum_quantity" = "1 h",
+            "advice" = "a deviation or hold of more than an hour is surely not meant"
+        ))
+    )]
+    pub deviation: Duration,
+    /// The shape.
+    #[cfg_attr(feature = "settings", serde(default))]
+    pub distribution: Distribution,
+    /// How long what was drawn holds; with zero each packet draws its own.
+    #[cfg_attr(
+        feature = "settings",
+        serde(default),
+        schemars(extend(
+            "maximum_quantity" = "1 h",
+            "advice" = "a deviation or hold of more than an hour is surely not meant"
+        ))
+    )]
+    pub hold: Duration,
+    /// May packets overtake each other?
+    #[cfg_attr(feature = "settings", serde(default))]
+    pub reorders: bool,
+}
+
+impl VariationConfig {
+    /// The delays of `link`.
+    pub fn build(&self, link: &LinkContext<'_>) -> DelayVariation {
+        let stream = link.stream("delay");
+        let variation = DelayVariation::new(self.distribution, self.deviation, stream);
+        let variation = variation.holding(self.hold);
+        if self.reorders {
+            variation.reordering()
+        } else {
+            variation
+        }
+    }
+}
 
 /// The shape of a distribution of delays.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[cfg_attr(
+    feature = "settings",
+    derive(schemars::JsonSchema, serde::Deserialize, serde::Serialize),
+    serde(rename_all = "lowercase")
+)]
 pub enum Distribution {
     /// The normal one; what would be below zero is zero.
+    #[default]
     Normal,
     /// Even from `mean - sqrt(3) deviation` to `mean + sqrt(3) deviation`; what would be below zero
     /// is zero.

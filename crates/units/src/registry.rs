@@ -85,6 +85,8 @@ impl<T: ?Sized> fmt::Debug for Kind<T> {
 pub struct Registry<T: ?Sized> {
     what: &'static str,
     kinds: RwLock<Vec<Kind<T>>>,
+    /// The setting of the first kind that a bare value stands for.
+    short: Option<&'static str>,
 }
 
 impl<T: ?Sized> Registry<T> {
@@ -93,7 +95,16 @@ impl<T: ?Sized> Registry<T> {
         Self {
             what,
             kinds: RwLock::new(kinds.into_iter().collect()),
+            short: None,
         }
+    }
+
+    /// In files a bare value that is no name stands for the first kind, with this value of its setting `key`:
+    /// `"50 packets"` for `{ kind = "droptail", limit = "50 packets" }`.
+    #[must_use]
+    pub fn short_for(mut self, key: &'static str) -> Self {
+        self.short = Some(key);
+        self
     }
 
     /// Adds a kind, for the rest of the process.
@@ -124,6 +135,14 @@ impl<T: ?Sized> Registry<T> {
     /// [`ChooseError`] if there is none, or if it has settings that must be given.
     pub fn choose(&self, name: &str) -> Result<Chosen<T>, ChooseError> {
         let kind = self.find(name)?;
+        #[cfg(feature = "settings")]
+        if let Some(Ok((model, settings))) = kind.of_defaults() {
+            return Ok(Chosen {
+                kind: kind.name,
+                model,
+                settings,
+            });
+        }
         let Some(standard) = kind.standard else {
             return Err(ChooseError::NeedsSettings {
                 what: self.what,
@@ -153,7 +172,7 @@ impl<T: ?Sized> Registry<T> {
 pub struct Chosen<T: ?Sized> {
     kind: &'static str,
     model: Arc<T>,
-    /// As they were read, for whoever writes them down again.
+    /// All of them, for whoever writes them down again.
     #[cfg(feature = "settings")]
     settings: serde_json::Map<String, serde_json::Value>,
 }

@@ -254,10 +254,10 @@ impl FlowText {
 
 impl LinkText {
     fn of(name: &str, links: &[&Link]) -> Self {
-        let backs: Vec<Link> = links.iter().map(|link| link.reversed()).collect();
+        let backs: Vec<&Link> = links.iter().map(|link| link.reversed()).collect();
         let rate = one_or_many(links.iter().map(|link| link.rate.to_string()), "rates");
         let delay = one_or_many(links.iter().map(|link| link.delay.to_string()), "delays");
-        let queue = one_or_many(links.iter().map(|link| link.queue.to_string()), "sizes");
+        let queue = one_or_many(links.iter().map(|link| link.queue_words()), "sizes");
         let differs = links
             .iter()
             .zip(&backs)

@@ -4,15 +4,15 @@ mod models;
 
 use std::collections::BTreeMap;
 
+use fairwire_net::QueueLimit;
 use fairwire_units::{Duration, Rate};
 
-use super::complete::FOLLOWS;
-use super::place::{COMMAND_LINE, ScenarioError};
+use super::place::{COMMAND_LINE, FOLLOWS, ScenarioError};
 use super::tree::Node;
 use super::wlan::check as wlan;
 use super::{
-    Dccp, FirstIntervalName, Flow, LawName, Link, LossMeanName, Protocol, QueueLimit, Scenario,
-    Side, Topology, TopologyKind, Traffic,
+    Dccp, FirstIntervalName, Flow, LawName, Link, LossMeanName, Protocol, Scenario, Side, Topology,
+    TopologyKind, Traffic,
 };
 use super::{IP_HEADER, UDP_HEADER};
 
@@ -146,32 +146,8 @@ fn topology(
 }
 
 pub(super) fn link(checker: &Checker<'_>, path: &str, link: &Link) -> Result<(), ScenarioError> {
-    for (path, link) in [
-        (path.to_owned(), link),
-        (format!("{path}.back"), &link.reversed()),
-    ] {
-        let message = "a link of rate zero carries nothing: write a rate as \"2 Mbit/s\"";
-        checker.require(link.rate > Rate::ZERO, &format!("{path}.rate"), message)?;
-        let message = "a delay of more than an hour is surely not meant";
-        let short = link.delay <= Duration::from_secs(3_600);
-        checker.require(short, &format!("{path}.delay"), message)?;
-        let empty = matches!(link.queue, QueueLimit::Packets(0));
-        let message = "a queue of no packets holds nothing: write at least \"1 packet\"";
-        checker.require(!empty, &format!("{path}.queue"), message)?;
-        if let QueueLimit::Packets(packets) = link.queue {
-            let message = "a queue of more than ten million packets is surely not meant";
-            checker.require(packets <= 10_000_000, &format!("{path}.queue"), message)?;
-        }
-        let message =
-            "an mtu of less than 576 bytes is no link of today: IPv4 hosts take that much";
-        let wide = link.mtu.is_none_or(|mtu| mtu.bytes() >= 576);
-        checker.require(wide, &format!("{path}.mtu"), message)?;
-        let message = "framing of more than 65535 bytes is surely not meant";
-        let small = link.framing_bytes() <= u64::from(MAX_PACKET);
-        checker.require(small, &format!("{path}.framing"), message)?;
-        models::link(checker, &path, link)?;
-    }
-    Ok(())
+    models::link(checker, path, link)?;
+    models::link(checker, &format!("{path}.back"), link.reversed())
 }
 
 /// A queue of bytes holds a data packet of each flow that crosses it.
@@ -185,11 +161,11 @@ fn queues(checker: &Checker<'_>, scenario: &Scenario) -> Result<(), ScenarioErro
             let loads_both =
                 matches!(flow.protocol(), Protocol::Dccp(dccp) if dccp.back_ccid.is_some());
             let ways = [
-                (Side::Left, path.clone(), link.queue),
-                (Side::Right, format!("{path}.back"), link.reversed().queue),
+                (Side::Left, path.clone(), link),
+                (Side::Right, format!("{path}.back"), link.reversed()),
             ];
-            for (from, path, queue) in ways {
-                let QueueLimit::Bytes(size) = queue else {
+            for (from, path, link) in ways {
+                let QueueLimit::Bytes(size) = link.queue.limit() else {
                     continue;
                 };
                 let packet = u64::from(flow.wire_bytes());

@@ -1,13 +1,8 @@
 //! What follows from what a scenario states, laid under it before it is read.
 
-use std::sync::Arc;
-
-use super::place::{Place, SourceText};
+use super::place::Place;
 use super::preset;
 use super::tree::{Entry, Node, Value};
-
-/// What texts are called that nobody wrote.
-pub(super) const FOLLOWS: &str = "what follows from the scenario";
 
 /// Completes `tree`.
 pub(super) fn complete(tree: &mut Node) {
@@ -44,11 +39,7 @@ fn lay_under(table: &mut Node, key: &str, value: Value) {
     if entries.iter().any(|entry| entry.name == key) {
         return;
     }
-    let source = Arc::new(SourceText {
-        name: FOLLOWS.into(),
-        text: String::new(),
-    });
-    let place = Place::new(&source, 0..0);
+    let place = Place::nowhere();
     entries.push(Entry {
         name: key.to_owned(),
         place: place.clone(),
@@ -58,4 +49,39 @@ fn lay_under(table: &mut Node, key: &str, value: Value) {
             provenance: None,
         },
     });
+}
+
+/// `tree` with the way back of each link complete: the link's table with `back` laid over it.
+pub(super) fn ways_back(tree: &Node) -> Node {
+    let mut tree = tree.clone();
+    for name in ["access", "bottleneck"] {
+        if let Some(link) = tree.below_mut(&["topology", name]) {
+            way_back(link);
+        }
+    }
+    if let Some(links) = tree.below_mut(&["topology", "links"])
+        && let Value::Table(links) = &mut links.value
+    {
+        links.iter_mut().for_each(|link| way_back(&mut link.node));
+    }
+    tree
+}
+
+fn way_back(link: &mut Node) {
+    let Value::Table(entries) = &mut link.value else {
+        return;
+    };
+    let Some(at) = entries.iter().position(|entry| entry.name == "back") else {
+        return;
+    };
+    let back = entries.remove(at);
+    let mut whole = link.clone();
+    whole.lay_over(&back.node);
+    whole.place = back.node.place.clone();
+    if let Value::Table(entries) = &mut link.value {
+        entries.push(Entry {
+            node: whole,
+            ..back
+        });
+    }
 }

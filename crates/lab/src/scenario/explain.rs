@@ -50,7 +50,7 @@ impl fmt::Display for Explained {
     }
 }
 
-/// Every value of `cell`, in the order of the format.
+/// Every value of `cell`, in the order of the format; of the way back of a link, what differs.
 pub fn explain(cell: &Cell) -> Vec<Explained> {
     let mut lines = Vec::new();
     let source = Arc::new(SourceText {
@@ -70,6 +70,17 @@ pub fn explain(cell: &Cell) -> Vec<Explained> {
             });
         });
     }
+    let is_inherited = |line: &Explained| {
+        let there = line.path.replacen(".back.", ".", 1);
+        !line.is_stated()
+            && there != line.path
+            && lines
+                .iter()
+                .any(|one| (&one.path, &one.value) == (&there, &line.value))
+    };
+    let inherited: Vec<bool> = lines.iter().map(is_inherited).collect();
+    let mut inherited = inherited.into_iter();
+    lines.retain(|_| inherited.next() == Some(false));
     lines
 }
 

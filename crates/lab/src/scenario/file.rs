@@ -11,7 +11,7 @@ use serde::Deserialize;
 
 use super::check;
 use super::complete;
-use super::place::{Place, ScenarioError, SourceText};
+use super::place::{FOLLOWS, Place, ScenarioError, SourceText};
 use super::read::Reader;
 use super::schema;
 use super::setting::Setting;
@@ -182,8 +182,9 @@ impl ScenarioFile {
 
 fn cell(name: &str, mut tree: Node, adjust: &Adjust) -> Result<Cell, ScenarioError> {
     complete::complete(&mut tree);
-    schema::check(&tree, schema::form())?;
-    let mut scenario = Scenario::deserialize(Reader(&tree)).map_err(ScenarioError::unforeseen)?;
+    let whole = complete::ways_back(&tree);
+    schema::check(&whole, schema::form())?;
+    let mut scenario = Scenario::deserialize(Reader(&whole)).map_err(ScenarioError::unforeseen)?;
     if adjust.duration.is_some() {
         fit(&mut scenario, &mut tree);
     }
@@ -205,7 +206,7 @@ fn cell(name: &str, mut tree: Node, adjust: &Adjust) -> Result<Cell, ScenarioErr
     let mut provenance = BTreeMap::new();
     let mut stated = Vec::new();
     tree.leaves("", &mut |path, node| {
-        if node.place.source.name == complete::FOLLOWS {
+        if node.place.source.name == FOLLOWS {
             return;
         }
         stated.push(path.to_owned());

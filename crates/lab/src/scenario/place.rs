@@ -7,6 +7,9 @@ use std::sync::Arc;
 
 use super::shorten::{QUOTED, shorten};
 
+/// What texts are called that nobody wrote.
+pub(crate) const FOLLOWS: &str = "what follows from the scenario";
+
 /// A text that was read: a scenario file or an argument of the command line.
 #[derive(Debug, Eq, PartialEq)]
 pub(crate) struct SourceText {
@@ -29,6 +32,15 @@ impl Place {
             source: Arc::clone(source),
             span,
         }
+    }
+
+    /// A place in no text, of something that follows from the scenario.
+    pub(crate) fn nowhere() -> Self {
+        let source = Arc::new(SourceText {
+            name: FOLLOWS.into(),
+            text: String::new(),
+        });
+        Self::new(&source, 0..0)
     }
 
     /// Line, column (both from 1, columns in characters) and the line's text.

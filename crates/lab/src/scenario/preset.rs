@@ -2,8 +2,7 @@
 
 use std::sync::{Arc, LazyLock};
 
-use super::complete::FOLLOWS;
-use super::place::SourceText;
+use super::place::{FOLLOWS, SourceText};
 use super::tree::{Node, Value};
 
 /// The data.

@@ -5,7 +5,7 @@ use std::error::Error;
 use std::fmt;
 use std::str::FromStr;
 
-use fairwire_units::{Duration, Packets, Size, text_setting};
+use fairwire_units::{Duration, Size, text_setting};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde::ser::{SerializeMap, Serializer};
@@ -29,38 +29,6 @@ impl fmt::Display for QuantityError {
 }
 
 impl Error for QuantityError {}
-
-/// How much a queue holds: `"20 packets"` or `"64 kB"`.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum QueueLimit {
-    /// So many packets.
-    Packets(u32),
-    /// So many bytes.
-    Bytes(Size),
-}
-
-impl FromStr for QueueLimit {
-    type Err = QuantityError;
-    fn from_str(text: &str) -> Result<Self, QuantityError> {
-        if let Ok(Packets(packets)) = text.parse() {
-            return Ok(Self::Packets(packets));
-        }
-        text.parse().map(Self::Bytes).map_err(|_| {
-            QuantityError(format!(
-                "'{text}' is not a queue's size: write \"20 packets\" or \"64 kB\""
-            ))
-        })
-    }
-}
-
-impl fmt::Display for QueueLimit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Packets(packets) => Packets(*packets).fmt(f),
-            Self::Bytes(size) => size.fmt(f),
-        }
-    }
-}
 
 /// The least retransmission timeout: a time, or `"ns2"` for the second of ns-2's agents.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -267,12 +235,6 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Named<T> {
     }
 }
 
-text_setting!(
-    QueueLimit,
-    "queue-limit",
-    "20 packets",
-    r"^\s*[0-9][0-9_.]*\s*(packets?|([kMG]|[KMG]i)?B)\s*$"
-);
 text_setting!(MinRto, "min-rto", "200 ms", r"^(ns2|\s*[0-9].*s\s*)$");
 text_setting!(
     SegmentSize,
@@ -291,18 +253,11 @@ text_setting!(
 mod tests {
     use fairwire_units::{Duration, Size};
 
-    use super::{MinRto, QueueLimit, SegmentSize, StartOffset};
+    use super::{MinRto, SegmentSize, StartOffset};
 
     /// What is printed is read back to the same value.
     #[test]
     fn printed_quantities_are_read_back() {
-        for limit in [
-            QueueLimit::Packets(1),
-            QueueLimit::Packets(20),
-            QueueLimit::Bytes(Size::new(64_000)),
-        ] {
-            assert_eq!(limit.to_string().parse(), Ok(limit));
-        }
         for rto in [MinRto::Ns2, MinRto::Time(Duration::from_millis(200))] {
             assert_eq!(rto.to_string().parse(), Ok(rto));
         }
@@ -326,6 +281,6 @@ mod tests {
     /// A quantity with another unit is refused.
     #[test]
     fn other_texts_are_refused() {
-        assert!("20 pac".parse::<QueueLimit>().is_err());
+        assert!("20 pac".parse::<MinRto>().is_err());
     }
 }

@@ -71,7 +71,7 @@ fn cells_are_laid_over_the_base() {
     assert_eq!(percent.fraction(), 0.05);
     assert_eq!(video(cut).interval(), Some(Duration::from_millis(2)));
     assert_eq!(video(cut).payload_bytes(), 500 - 20 - 16);
-    let queue = &plain.provenance["topology.bottleneck.queue"];
+    let queue = &plain.provenance["topology.bottleneck.queue.limit"];
     assert_eq!(queue.source, Source::Assumed);
     assert_eq!(queue.note.as_deref(), Some("direction not given"));
     assert_eq!(
@@ -153,9 +153,9 @@ fn nothing_takes_a_key_away() {
     let rate = "topology.bottleneck.framing=8 B";
     let again = with(&[rate, "topology.bottleneck.framing="]).expect("set and taken away");
     assert_eq!(again[0].scenario, with(&[]).expect("plain")[0].scenario);
-    let error = refused("topology.bottleneck.codel=");
+    let error = refused("topology.bottleneck.mtu=");
     assert!(
-        error.contains("nothing states 'topology.bottleneck.codel'"),
+        error.contains("nothing states 'topology.bottleneck.mtu'"),
         "{error}"
     );
     assert!(
@@ -266,7 +266,7 @@ const MISTAKES: &[(&str, &str, &str, &str)] = &[
         "queue = { value = \"20 packets\"",
         "queue = { value = \"0 packets\"",
         ":16:",
-        "no packets",
+        "one packet at least",
     ),
     (
         "queue = { value = \"20 packets\"",
@@ -292,6 +292,18 @@ const MISTAKES: &[(&str, &str, &str, &str)] = &[
         "back.loss = \"1\"",
         ":17:13",
         "percentage",
+    ),
+    (
+        "back.loss = \"1 %\"",
+        "back.loss_every = \"100 packets\"",
+        ":17:6",
+        "'loss_every' is now written loss = { kind = \"every\", n = 100 }",
+    ),
+    (
+        "back.loss = \"1 %\"",
+        "back.back.rate = \"1 Mbit/s\"",
+        ":17:6",
+        "unknown key 'back'",
     ),
 ];
 
@@ -471,7 +483,8 @@ fn every_value_is_explained() {
             line.unwrap_or_else(|| panic!("{path} is missing")).source
         };
         assert_eq!(source("topology.bottleneck.rate"), "paper");
-        assert_eq!(source("topology.bottleneck.queue"), "assumed");
+        assert_eq!(source("topology.bottleneck.queue.limit"), "assumed");
+        assert_eq!(source("topology.bottleneck.back.loss.rate"), "paper");
         assert_eq!(source("flows.video.dccp.min_rto"), "default");
         let mut scenario = cell.scenario.clone();
         scenario.paper = None; // What is resolved does not repeat the sources.

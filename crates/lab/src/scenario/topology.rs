@@ -1,11 +1,13 @@
 //! The network of a scenario: links, and how they are joined.
 
-use fairwire_units::{Duration, Packets, Percent, Rate, Size};
+use fairwire_net::{DropTailConfig, LossModel, QueueModel, VariationConfig};
+use fairwire_units::registry::Chosen;
+use fairwire_units::{Duration, Rate, Size};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::models::{BurstLoss, Codel, DelayVariation, Red};
-use super::quantity::{Named, QueueLimit};
+use super::quantity::Named;
+use super::queue::droptail;
 use super::wlan::Wlan;
 
 /// How links are joined.
@@ -45,120 +47,59 @@ pub struct Topology {
 #[serde(deny_unknown_fields)]
 pub struct Link {
     /// Bits per second.
+    #[schemars(extend(
+        "exclusive_minimum_quantity" = "0 bit/s",
+        "advice" = "a link of rate zero carries nothing: write a rate as \"2 Mbit/s\""
+    ))]
     pub rate: Rate,
     /// Propagation delay, one way.
+    #[schemars(extend(
+        "maximum_quantity" = "1 h",
+        "advice" = "a delay of more than an hour is surely not meant"
+    ))]
     pub delay: Duration,
-    /// What the DropTail queue holds beside the packet that is being sent.
+    /// Who waits, how much, and who is dropped; a size alone is a DropTail queue of it.
     #[serde(default = "default_queue")]
-    pub queue: QueueLimit,
-    /// Does the packet in transmission count against the queue's size?
-    #[serde(default)]
-    pub queue_counts: QueueCounts,
-    /// Packets lost at random, each by itself.
+    pub queue: Chosen<dyn QueueModel>,
+    /// What is lost behind the queue; a percentage alone is lost at random.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub loss: Option<Percent>,
-    /// Of how many packets one is lost, in turn.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub loss_every: Option<Packets>,
-    /// Packets lost in bursts.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub burst_loss: Option<BurstLoss>,
-    /// Bits that are wrong, out of one; a packet with one is lost.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub bit_errors: Option<f64>,
+    pub loss: Option<Chosen<dyn LossModel>>,
     /// How the delay varies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub delay_variation: Option<DelayVariation>,
-    /// A queue with RED instead of DropTail.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub red: Option<Red>,
-    /// A queue with `CoDel` instead of DropTail.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub codel: Option<Codel>,
+    pub delay_variation: Option<VariationConfig>,
     /// Bytes that the link adds to each packet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend(
+        "maximum_quantity" = "65535 B",
+        "advice" = "framing of more than 65535 bytes is surely not meant"
+    ))]
     pub framing: Option<Size>,
     /// The largest IP packet that it takes; longer ones disappear.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend(
+        "minimum_quantity" = "576 B",
+        "advice" = "an mtu of less than 576 bytes is no link of today: IPv4 hosts take that much"
+    ))]
     pub mtu: Option<Size>,
-    /// What is different from right to left.
+    /// What is different from right to left: a table of the same keys, laid over the link's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub back: Option<LinkBack>,
+    #[schemars(extend("laid_over" = true))]
+    pub back: Option<Box<Link>>,
 }
 
-/// What a queue's size is compared with.
-#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum QueueCounts {
-    /// What waits.
-    #[default]
-    Waiting,
-    /// What waits and what is being transmitted; `DropTail` of ns-2 amounts to this.
-    Transmission,
-}
-
-/// What is different on the way back.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
-#[serde(deny_unknown_fields)]
-pub struct LinkBack {
-    /// Bits per second.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rate: Option<Rate>,
-    /// Propagation delay, one way.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub delay: Option<Duration>,
-    /// What the queue holds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub queue: Option<QueueLimit>,
-    /// Packets lost at random.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub loss: Option<Percent>,
-    /// Of how many packets one is lost, in turn.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub loss_every: Option<Packets>,
-    /// Packets lost in bursts.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub burst_loss: Option<BurstLoss>,
-    /// Bits that are wrong, out of one; a packet with one is lost.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub bit_errors: Option<f64>,
-    /// How the delay varies.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub delay_variation: Option<DelayVariation>,
-    /// A queue with RED instead of DropTail.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub red: Option<Red>,
-    /// A queue with `CoDel` instead of DropTail.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub codel: Option<Codel>,
-    /// Bytes that the link adds to each packet.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub framing: Option<Size>,
-    /// The largest IP packet that it takes; longer ones disappear.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub mtu: Option<Size>,
-}
-
-/// A thousand packets: ample, and still a bound.
-fn default_queue() -> QueueLimit {
-    QueueLimit::Packets(1_000)
+fn default_queue() -> Chosen<dyn QueueModel> {
+    droptail(DropTailConfig::default())
 }
 
 impl Link {
     /// A link of which nothing is said but this.
-    pub(crate) fn plain(rate: Rate, delay: Duration, queue: QueueLimit) -> Self {
+    pub(crate) fn plain(rate: Rate, delay: Duration, queue: Chosen<dyn QueueModel>) -> Self {
         Self {
             rate,
             delay,
             queue,
-            queue_counts: QueueCounts::default(),
             loss: None,
-            loss_every: None,
-            burst_loss: None,
-            bit_errors: None,
             delay_variation: None,
-            red: None,
-            codel: None,
             framing: None,
             mtu: None,
             back: None,
@@ -166,58 +107,30 @@ impl Link {
     }
 
     /// The link as it is from right to left.
-    pub fn reversed(&self) -> Self {
-        let back = self.back.clone().unwrap_or_default();
-        // A way of losing packets, or of managing a queue, takes the place of every other.
-        let own = back.loss.is_some()
-            || back.loss_every.is_some()
-            || back.burst_loss.is_some()
-            || back.bit_errors.is_some();
-        let manages = back.red.is_some() || back.codel.is_some();
-        Self {
-            rate: back.rate.unwrap_or(self.rate),
-            delay: back.delay.unwrap_or(self.delay),
-            queue: back.queue.unwrap_or(self.queue),
-            queue_counts: self.queue_counts,
-            loss: if own { back.loss } else { self.loss },
-            loss_every: if own {
-                back.loss_every
-            } else {
-                self.loss_every
-            },
-            burst_loss: if own {
-                back.burst_loss
-            } else {
-                self.burst_loss
-            },
-            bit_errors: if own {
-                back.bit_errors
-            } else {
-                self.bit_errors
-            },
-            delay_variation: back.delay_variation.or(self.delay_variation),
-            red: if manages { back.red } else { self.red },
-            codel: if manages { back.codel } else { self.codel },
-            framing: back.framing.or(self.framing),
-            mtu: back.mtu.or(self.mtu),
-            back: None,
-        }
+    pub fn reversed(&self) -> &Self {
+        self.back.as_deref().unwrap_or(self)
     }
 
-    /// Is anything random about it, either way: losses, delays, what RED drops?
+    /// Is anything random about it, either way: losses, delays, what its queue drops?
     pub fn is_random(&self) -> bool {
-        [self, &self.reversed()].into_iter().any(|link| {
-            link.loss.is_some_and(|loss| loss.fraction() > 0.0)
-                || link.bit_errors.is_some_and(|rate| rate > 0.0)
-                || link.burst_loss.is_some()
+        [self, self.reversed()].into_iter().any(|link| {
+            link.queue.is_random()
+                || link.loss.as_ref().is_some_and(|loss| loss.is_random())
                 || link.delay_variation.is_some()
-                || link.red.is_some()
         })
     }
 
     /// Bytes that the link adds to each packet, zero if nothing is said.
     pub fn framing_bytes(&self) -> u64 {
         self.framing.map_or(0, Size::bytes)
+    }
+
+    /// Its queue in words: the limit of a DropTail queue, or the discipline, too.
+    pub fn queue_words(&self) -> String {
+        match self.queue.kind() {
+            "droptail" => self.queue.limit().to_string(),
+            kind => format!("{} ({kind})", self.queue.limit()),
+        }
     }
 }
 

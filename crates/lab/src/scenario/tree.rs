@@ -91,21 +91,12 @@ const OF_FLOW: &[&[&str]] = &[
     &["tcp", "dccp", "udp"],
 ];
 
-/// The same of a link, and of the way back of one.
-const OF_LINK: &[&[&str]] = &[
-    &["loss", "loss_every", "burst_loss", "bit_errors"],
-    &["red", "codel"],
-];
-
 /// Where in a scenario a table is, as far as overrides care.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Level {
     Top,
     Flows,
     Flow,
-    Topology,
-    Links,
-    Link,
     Elsewhere,
 }
 
@@ -114,11 +105,6 @@ impl Level {
         match self {
             Self::Top if name == "flows" => Self::Flows,
             Self::Flows => Self::Flow,
-            Self::Top if name == "topology" => Self::Topology,
-            Self::Topology if name == "links" => Self::Links,
-            Self::Topology if ["access", "bottleneck"].contains(&name) => Self::Link,
-            Self::Links => Self::Link,
-            Self::Link if name == "back" => Self::Link,
             _ => Self::Elsewhere,
         }
     }
@@ -127,7 +113,6 @@ impl Level {
     fn alternatives(self) -> &'static [&'static [&'static str]] {
         match self {
             Self::Flow => OF_FLOW,
-            Self::Link => OF_LINK,
             _ => &[],
         }
     }

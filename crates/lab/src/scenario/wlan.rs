@@ -8,13 +8,15 @@ pub(super) mod check;
 use std::fmt;
 use std::str::FromStr;
 
-use fairwire_net::PhyRate;
+use fairwire_net::{DropTailConfig, PhyRate, QueueLimit, QueueModel};
+use fairwire_units::registry::Chosen;
 use fairwire_units::{Duration, Packets, Rate, text_setting};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Side;
-use super::quantity::{Named, QuantityError, QueueLimit};
+use super::quantity::{Named, QuantityError};
+use super::queue::droptail;
 
 /// Access points and stations, and what they have in common.
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
@@ -30,12 +32,7 @@ pub struct Wlan {
     pub signal: Option<Decibels>,
     /// What the queue of each radio holds that does not say its own, beside the frame it is at.
     #[serde(default = "hundred")]
-    #[schemars(extend(
-        "minimum_quantity" = "1 packet",
-        "maximum_quantity" = "10000000 packets",
-        "advice" = "a radio's queue holds one packet at least and ten million at most"
-    ))]
-    pub queue: QueueLimit,
+    pub queue: Chosen<dyn QueueModel>,
     /// How slow the stations are that do not say so. Without it they are not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<SlowHost>,
@@ -62,7 +59,7 @@ pub struct Wlan {
 }
 
 /// An access point.
-#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct AccessPoint {
     /// The side of the bottleneck that it is on.
@@ -72,12 +69,7 @@ pub struct AccessPoint {
     pub channel: u32,
     /// What its queue holds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(extend(
-        "minimum_quantity" = "1 packet",
-        "maximum_quantity" = "10000000 packets",
-        "advice" = "a radio's queue holds one packet at least and ten million at most"
-    ))]
-    pub queue: Option<QueueLimit>,
+    pub queue: Option<Chosen<dyn QueueModel>>,
 }
 
 /// A station.
@@ -94,12 +86,7 @@ pub struct Station {
     pub signal: Option<Decibels>,
     /// What its queue holds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(extend(
-        "minimum_quantity" = "1 packet",
-        "maximum_quantity" = "10000000 packets",
-        "advice" = "a radio's queue holds one packet at least and ten million at most"
-    ))]
-    pub queue: Option<QueueLimit>,
+    pub queue: Option<Chosen<dyn QueueModel>>,
     /// How slow it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<SlowHost>,
@@ -228,8 +215,11 @@ text_setting!(
 );
 text_setting!(Decibels, "decibels", "20 dB", r"^\s*-?[0-9.]+\s*dB\s*$");
 
-fn hundred() -> QueueLimit {
-    QueueLimit::Packets(100)
+fn hundred() -> Chosen<dyn QueueModel> {
+    droptail(DropTailConfig {
+        limit: QueueLimit::Packets(100),
+        ..DropTailConfig::default()
+    })
 }
 
 fn hundred_packets() -> Packets {

@@ -176,12 +176,12 @@ fn dumbbell(
     let mut topology = Topology::new();
     let shared = (
         spec(middle, "bottleneck", streams),
-        spec(&middle.reversed(), "bottleneck/back", streams),
+        spec(middle.reversed(), "bottleneck/back", streams),
     );
     let built = topology.dumbbell(flows.len(), shared, |which| {
         let name = access_name(which, flows[which.pair].0);
         if name.ends_with("/back") {
-            spec(&access.reversed(), &name, streams)
+            spec(access.reversed(), &name, streams)
         } else {
             spec(access, &name, streams)
         }
@@ -196,7 +196,7 @@ fn dumbbell(
         (
             built.backward,
             "bottleneck/back".to_owned(),
-            middle.reversed(),
+            middle.reversed().clone(),
         ),
     ];
     links.extend(names.iter().map(|(id, name, _)| (*id, name.clone())));
@@ -222,7 +222,7 @@ fn access_name(which: Access, flow: &str) -> String {
 fn chain(scenario: &Scenario, flows: usize, streams: Streams) -> Ground {
     let mut topology = Topology::new();
     let hops = scenario.topology.links.iter().map(|(name, link)| {
-        let back = spec(&link.reversed(), &format!("{name}/back"), streams);
+        let back = spec(link.reversed(), &format!("{name}/back"), streams);
         (spec(link, name, streams), back)
     });
     let built = topology.chain(hops);
@@ -232,7 +232,7 @@ fn chain(scenario: &Scenario, flows: usize, streams: Streams) -> Ground {
         watched.push((
             built.backward[index],
             format!("{name}/back"),
-            link.reversed(),
+            link.reversed().clone(),
         ));
     }
     let links = watched

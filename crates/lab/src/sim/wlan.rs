@@ -3,15 +3,15 @@
 use std::collections::BTreeMap;
 
 use fairwire_net::{
-    Dcf, DropTail, HandOff, HostSpec, LinkId, NodeId, PhyRate, RadioSpec, RateControl, StationSpec,
-    Stranded, Streams, Topology,
+    Dcf, HandOff, HostSpec, LinkContext, LinkId, NodeId, PhyRate, QueueModel, RadioSpec,
+    RateControl, StationSpec, Stranded, Streams, Topology,
 };
 use fairwire_units::{Duration, Instant, Rate};
 
 use super::build::Ground;
 use super::link_spec::spec;
 use super::run::RunError;
-use crate::scenario::{self, Flow, Link, QueueLimit, Scenario, Side, SlowHost, Wlan, WlanRate};
+use crate::scenario::{self, Flow, Link, Scenario, Side, SlowHost, Wlan, WlanRate};
 
 /// A network under construction.
 struct Site<'a> {
@@ -71,14 +71,14 @@ impl<'a> Site<'a> {
         let back_name = format!("{name}/back");
         let specs = (
             spec(link, name, self.streams),
-            spec(&back, &back_name, self.streams),
+            spec(back, &back_name, self.streams),
         );
         let (there, home) = self.topology.duplex(from, to, specs);
         self.links.push((there, name.to_owned()));
         self.links.push((home, back_name.clone()));
         if watch {
             self.watched.push((there, name.to_owned(), link.clone()));
-            self.watched.push((home, back_name, back));
+            self.watched.push((home, back_name, back.clone()));
         }
     }
 
@@ -119,12 +119,15 @@ impl<'a> Site<'a> {
         Ok(())
     }
 
-    fn radio(&self, name: &str, queue: Option<QueueLimit>) -> RadioSpec {
-        let queue = match queue.unwrap_or(self.wlan.queue) {
-            QueueLimit::Packets(packets) => DropTail::packets(packets),
-            QueueLimit::Bytes(size) => DropTail::bytes(size),
+    fn radio(&self, name: &str, queue: &dyn QueueModel, rate: WlanRate) -> RadioSpec {
+        let name = format!("wlan/{name}");
+        let context = LinkContext {
+            name: &name,
+            rate: bits_per_s(rate),
+            framing: 0,
+            streams: self.streams,
         };
-        RadioSpec::new(self.streams.stream(&format!("wlan/{name}/backoff"))).queue(queue)
+        RadioSpec::new(context.stream("backoff")).boxed_queue(queue.build(&context))
     }
 
     /// A medium for each channel, then access points, then stations.
@@ -135,7 +138,8 @@ impl<'a> Site<'a> {
             let medium = *media
                 .entry(ap.channel)
                 .or_insert_with(|| topology.medium(Dcf::G));
-            let radio = self.radio(name, ap.queue);
+            let queue = ap.queue.as_ref().unwrap_or(&self.wlan.queue);
+            let radio = self.radio(name, &**queue, self.wlan.rate);
             let node = self.node(name)?;
             self.topology.access_point(node, medium, radio);
         }
@@ -146,13 +150,15 @@ impl<'a> Site<'a> {
             let node = self.topology.node();
             self.nodes.insert(name, node);
             let rate = station.rate.unwrap_or(self.wlan.rate);
-            let mut spec = StationSpec::new(self.radio(name, station.queue)).rate(control(rate));
+            let queue = station.queue.as_ref().unwrap_or(&self.wlan.queue);
+            let radio = self.radio(name, &**queue, rate);
+            let mut spec = StationSpec::new(radio).rate(control(rate));
             if let Some(level) = station.signal.or(self.wlan.signal) {
                 let draws = |way| self.streams.stream(&format!("wlan/{name}/errors/{way}"));
                 spec = spec.signal(level.0, draws("up"), draws("down"));
             }
             let (up, down) = self.topology.station(node, &nodes, spec);
-            let shown = shown(rate, station.queue.unwrap_or(self.wlan.queue));
+            let shown = Link::plain(bits_per_s(rate), Duration::ZERO, queue.clone());
             self.watch(up, format!("air/{name}"), &shown);
             for (ap, link) in aps.iter().zip(down) {
                 self.watch(link, format!("air/{name}/{ap}/back"), &shown);
@@ -204,15 +210,11 @@ fn host_spec(host: SlowHost) -> HostSpec {
     }
 }
 
-/// A hop as link results show it: its utilisation is counted against the rate of its frames.
-fn shown(rate: WlanRate, queue: QueueLimit) -> Link {
+/// The rate of frames, against which the utilisation of a hop is counted.
+fn bits_per_s(rate: WlanRate) -> Rate {
     let mbit = match rate {
         WlanRate::Fixed(rate) => rate.mbit_per_s(),
         WlanRate::Adaptive => PhyRate::M54.mbit_per_s(),
     };
-    Link::plain(
-        Rate::from_bits_per_s(mbit * 1_000_000),
-        Duration::ZERO,
-        queue,
-    )
+    Rate::from_bits_per_s(mbit * 1_000_000)
 }

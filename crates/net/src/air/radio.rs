@@ -22,8 +22,13 @@ impl RadioSpec {
     }
 
     /// The discipline of its queue, the frame it is at not counted.
-    pub fn queue(mut self, queue: impl Queue + 'static) -> Self {
-        self.queue = Box::new(queue);
+    pub fn queue(self, queue: impl Queue + 'static) -> Self {
+        self.boxed_queue(Box::new(queue))
+    }
+
+    /// The discipline of its queue, as a model builds it.
+    pub fn boxed_queue(mut self, queue: Box<dyn Queue>) -> Self {
+        self.queue = queue;
         self
     }
 }

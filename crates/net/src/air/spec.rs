@@ -2,7 +2,7 @@
 
 use super::adapt::{Adaptation, RateControl};
 use super::dcf::{Dcf, Medium};
-use super::handoff::{Departure, HandOff, Mover};
+use super::mover::{Departure, HandOff, Mover};
 use super::phy::PhyRate;
 use super::radio::{Radio, RadioSpec, Role};
 use super::signal::Signal;

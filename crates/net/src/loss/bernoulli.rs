@@ -1,9 +1,46 @@
 //! Independent losses.
 
-use fairwire_units::Instant;
+#[cfg(feature = "settings")]
+use std::sync::Arc;
 
-use super::{Loss, Verdict};
-use crate::{Packet, Stream};
+use fairwire_units::registry::Kind;
+use fairwire_units::{Instant, Percent};
+
+use super::model::LossModel;
+use super::process::{Loss, Verdict};
+use crate::{LinkContext, Packet, Stream};
+
+/// The settings of [`Bernoulli`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(
+    feature = "settings",
+    derive(schemars::JsonSchema, serde::Deserialize, serde::Serialize),
+    serde(deny_unknown_fields)
+)]
+pub struct RandomLoss {
+    /// Packets lost, of all.
+    pub rate: Percent,
+}
+
+impl LossModel for RandomLoss {
+    fn build(&self, link: &LinkContext<'_>) -> Option<Box<dyn Loss>> {
+        let loss = || Bernoulli::new(self.rate.fraction(), link.stream("loss"));
+        self.is_random().then(|| Box::new(loss()) as Box<dyn Loss>)
+    }
+
+    fn is_random(&self) -> bool {
+        self.rate.fraction() > 0.0
+    }
+}
+
+/// What the registry holds.
+pub(super) fn kind() -> Kind<dyn LossModel> {
+    let kind: Kind<dyn LossModel> =
+        Kind::new("random", "Packets are lost at random, each by itself.");
+    #[cfg(feature = "settings")]
+    let kind = kind.settings(|config: RandomLoss| Arc::new(config));
+    kind
+}
 
 /// Drops each packet with the same probability, whatever happened to the others.
 #[derive(Debug)]

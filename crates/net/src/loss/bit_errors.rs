@@ -1,9 +1,59 @@
 //! Independent bit errors.
 
-use fairwire_units::Instant;
+#[cfg(feature = "settings")]
+use std::sync::Arc;
 
-use super::{Loss, Verdict};
-use crate::{Packet, Stream};
+use fairwire_units::Instant;
+use fairwire_units::registry::Kind;
+
+use super::model::LossModel;
+use super::process::{Loss, Verdict};
+use crate::{LinkContext, Packet, Stream};
+
+/// The settings of [`BitErrors`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(
+    feature = "settings",
+    derive(schemars::JsonSchema, serde::Deserialize, serde::Serialize),
+    serde(deny_unknown_fields)
+)]
+pub struct BitErrorsConfig {
+    /// The share of wrong bits, as `1e-6`.
+    #[cfg_attr(
+        feature = "settings",
+        schemars(
+            range(min = 0),
+            extend(
+                "exclusiveMaximum" = 1.0,
+                "advice" = "the rate of bit errors is the share of wrong bits, from 0 up to less than 1, as 1e-6"
+            )
+        )
+    )]
+    pub rate: f64,
+}
+
+impl LossModel for BitErrorsConfig {
+    fn build(&self, link: &LinkContext<'_>) -> Option<Box<dyn Loss>> {
+        let errors = || BitErrors::new(self.rate, link.framing, link.stream("loss"));
+        self.is_random()
+            .then(|| Box::new(errors()) as Box<dyn Loss>)
+    }
+
+    fn is_random(&self) -> bool {
+        self.rate > 0.0
+    }
+}
+
+/// What the registry holds.
+pub(super) fn kind() -> Kind<dyn LossModel> {
+    let kind: Kind<dyn LossModel> = Kind::new(
+        "bit-errors",
+        "Bits are wrong at random; a packet with a wrong bit is lost.",
+    );
+    #[cfg(feature = "settings")]
+    let kind = kind.settings(|config: BitErrorsConfig| Arc::new(config));
+    kind
+}
 
 /// Loses each packet in which at least one bit is wrong: with `n` bits on the wire and a bit error
 /// rate of `b` that is the share `1 - (1 - b)^n`, so long packets are lost more often than short ones.

@@ -2,7 +2,7 @@
 
 use fairwire_units::Instant;
 
-use super::{Loss, Verdict};
+use super::process::{Loss, Verdict};
 use crate::Packet;
 
 /// Packets longer than so many bytes of IP do not arrive: a black hole, as a path makes whose

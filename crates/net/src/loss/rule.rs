@@ -1,9 +1,14 @@
 //! Losing exactly what one means.
 
-use fairwire_units::Instant;
+#[cfg(feature = "settings")]
+use std::sync::Arc;
 
-use super::{Loss, Verdict};
-use crate::{FlowId, Packet};
+use fairwire_units::Instant;
+use fairwire_units::registry::Kind;
+
+use super::model::LossModel;
+use super::process::{Loss, Verdict};
+use crate::{FlowId, LinkContext, Packet};
 
 /// Gives `verdict` to the packets with these numbers, counted from 1 in the order in which they
 /// go on the wire: `nth([14, 26, 28], Verdict::Drop)`.
@@ -46,6 +51,46 @@ pub fn every(period: u64, verdict: Verdict) -> Periodic {
         verdict,
         seen: 0,
     }
+}
+
+/// The settings of [`every`].
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[cfg_attr(
+    feature = "settings",
+    derive(schemars::JsonSchema, serde::Deserialize, serde::Serialize),
+    serde(deny_unknown_fields)
+)]
+pub struct EveryConfig {
+    /// Of how many packets one is lost.
+    #[cfg_attr(
+        feature = "settings",
+        schemars(
+            range(min = 1),
+            extend("advice" = "every first packet at most is lost: write n = 1 or more")
+        )
+    )]
+    pub n: u32,
+}
+
+impl LossModel for EveryConfig {
+    fn build(&self, _link: &LinkContext<'_>) -> Option<Box<dyn Loss>> {
+        Some(Box::new(every(u64::from(self.n), Verdict::Drop)))
+    }
+
+    fn is_random(&self) -> bool {
+        false
+    }
+}
+
+/// What the registry holds.
+pub(super) fn kind() -> Kind<dyn LossModel> {
+    let kind: Kind<dyn LossModel> = Kind::new(
+        "every",
+        "Every n-th packet is lost, counted from the first; nothing about it is random.",
+    );
+    #[cfg(feature = "settings")]
+    let kind = kind.settings(|config: EveryConfig| Arc::new(config));
+    kind
 }
 
 /// A rule by period; see [`every`].

@@ -5,25 +5,49 @@
 //! below `target` again.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
-use fairwire_units::{Duration, Ecn, Instant, Size};
+use fairwire_units::registry::Kind;
+use fairwire_units::{Duration, Ecn, Instant, Packets, Size};
 
-use super::{Admission, Backlog, Next, Queue, Queued};
-use crate::DropReason;
+use super::discipline::{Admission, Backlog, Next, Queue, Queued};
+use super::limit::QueueLimit;
+use super::model::QueueModel;
+use crate::{DropReason, LinkContext};
 
 /// `CoDel`'s parameters. The default has RFC 8289's (sections 4.2 and 4.3).
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[cfg_attr(
+    feature = "settings",
+    derive(schemars::JsonSchema, serde::Deserialize, serde::Serialize),
+    serde(deny_unknown_fields, default)
+)]
 pub struct CodelConfig {
     /// The time in the queue that is accepted as standing.
+    #[cfg_attr(
+        feature = "settings",
+        schemars(extend(
+            "exclusive_minimum_quantity" = "0 s",
+            "advice" = "CoDel's target is above zero and less than its interval"
+        ))
+    )]
     pub target: Duration,
     /// How long it may be exceeded; the order of a round trip.
     pub interval: Duration,
     /// A queue with at most so much left in it drops nothing: one packet of the largest size.
-    pub mtu: Size,
+    pub keeps: Size,
     /// Mark ECN-capable packets instead of dropping them?
     pub ecn: bool,
     /// Packets that may wait.
-    pub limit: u32,
+    #[cfg_attr(
+        feature = "settings",
+        schemars(extend(
+            "minimum_quantity" = "1 packet",
+            "maximum_quantity" = "10000000 packets",
+            "advice" = "a queue holds one packet at least and ten million at most"
+        ))
+    )]
+    pub limit: Packets,
 }
 
 impl Default for CodelConfig {
@@ -31,11 +55,35 @@ impl Default for CodelConfig {
         Self {
             target: Duration::from_millis(5),
             interval: Duration::from_millis(100),
-            mtu: Size::new(1_500),
+            keeps: Size::new(1_500),
             ecn: false,
-            limit: 1_000,
+            limit: Packets(1_000),
         }
     }
+}
+
+impl QueueModel for CodelConfig {
+    fn build(&self, _link: &LinkContext<'_>) -> Box<dyn Queue> {
+        Box::new(Codel::new(*self))
+    }
+
+    fn limit(&self) -> QueueLimit {
+        QueueLimit::Packets(self.limit.0)
+    }
+
+    fn problem(&self) -> Option<(&'static str, &'static str)> {
+        let message = "CoDel's target is above zero and less than its interval";
+        let ordered = self.target < self.interval;
+        (!ordered).then_some(("target", message))
+    }
+}
+
+/// What the registry holds.
+pub(super) fn kind() -> Kind<dyn QueueModel> {
+    let kind: Kind<dyn QueueModel> = Kind::new("codel", "Controlled Delay (RFC 8289).");
+    #[cfg(feature = "settings")]
+    let kind = kind.settings(|config: CodelConfig| Arc::new(config));
+    kind.standard(|| Arc::new(CodelConfig::default()))
 }
 
 /// What the packet that is taken next has to do with the drop before it.
@@ -91,7 +139,7 @@ impl Codel {
         };
         self.bytes -= u64::from(next.packet.wire_len);
         let waited = now.saturating_since(next.entered);
-        if waited < self.config.target || self.bytes <= self.config.mtu.bytes() {
+        if waited < self.config.target || self.bytes <= self.config.keeps.bytes() {
             self.first_above = None;
             return Some((next, false));
         }
@@ -135,7 +183,7 @@ impl Codel {
 
 impl Queue for Codel {
     fn enqueue(&mut self, _now: Instant, arriving: Queued, transmitting: Option<u32>) -> Admission {
-        if self.waiting.len() >= self.config.limit as usize && transmitting.is_some() {
+        if self.waiting.len() >= self.config.limit.0 as usize && transmitting.is_some() {
             return Admission::Dropped(arriving, DropReason::QueueFull);
         }
         self.bytes += u64::from(arriving.packet.wire_len);

@@ -1,11 +1,87 @@
 //! First in, first out; who finds the queue full is dropped.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
+use fairwire_units::registry::Kind;
 use fairwire_units::{Instant, Size};
 
-use super::{Admission, Backlog, Next, Queue, Queued};
-use crate::DropReason;
+use super::discipline::{Admission, Backlog, Next, Queue, Queued};
+use super::limit::QueueLimit;
+use super::model::QueueModel;
+use crate::{DropReason, LinkContext};
+
+/// The settings of a [`DropTail`].
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[cfg_attr(
+    feature = "settings",
+    derive(schemars::JsonSchema, serde::Deserialize, serde::Serialize),
+    serde(deny_unknown_fields, default)
+)]
+pub struct DropTailConfig {
+    /// What the queue holds: packets, or bytes of IP packets.
+    #[cfg_attr(
+        feature = "settings",
+        schemars(extend(
+            "minimum_quantity" = "1 packet",
+            "maximum_quantity" = "10000000 packets",
+            "advice" = "a queue holds one packet at least and ten million at most"
+        ))
+    )]
+    pub limit: QueueLimit,
+    /// What the limit is compared with.
+    pub counts: Counts,
+}
+
+/// What a queue's limit is compared with.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[cfg_attr(
+    feature = "settings",
+    derive(schemars::JsonSchema, serde::Deserialize, serde::Serialize),
+    serde(rename_all = "lowercase")
+)]
+pub enum Counts {
+    /// What waits.
+    #[default]
+    Waiting,
+    /// What waits and what is being transmitted; `DropTail` of ns-2 amounts to this.
+    Transmission,
+}
+
+/// A thousand packets: ample, and still a bound.
+impl Default for DropTailConfig {
+    fn default() -> Self {
+        Self {
+            limit: QueueLimit::Packets(1_000),
+            counts: Counts::Waiting,
+        }
+    }
+}
+
+impl QueueModel for DropTailConfig {
+    fn build(&self, _link: &LinkContext<'_>) -> Box<dyn Queue> {
+        let queue = DropTail::new(self.limit);
+        Box::new(match self.counts {
+            Counts::Waiting => queue,
+            Counts::Transmission => queue.counting_transmission(),
+        })
+    }
+
+    fn limit(&self) -> QueueLimit {
+        self.limit
+    }
+}
+
+/// What the registry holds.
+pub(super) fn kind() -> Kind<dyn QueueModel> {
+    let kind: Kind<dyn QueueModel> = Kind::new(
+        "droptail",
+        "First in, first out; a packet that finds the queue full is dropped.",
+    );
+    #[cfg(feature = "settings")]
+    let kind = kind.settings(|config: DropTailConfig| Arc::new(config));
+    kind.standard(|| Arc::new(DropTailConfig::default()))
+}
 
 /// The FIFO with a limit, in packets or in bytes.
 ///
@@ -19,32 +95,26 @@ use crate::DropReason;
 /// earlier than the name says, so nineteen wait behind the one on the wire.
 #[derive(Debug)]
 pub struct DropTail {
-    limit: Limit,
+    limit: QueueLimit,
     counts_transmission: bool,
     waiting: VecDeque<Queued>,
     bytes: u64,
 }
 
-#[derive(Clone, Copy, Debug)]
-enum Limit {
-    Packets(u64),
-    Bytes(u64),
-}
-
 impl DropTail {
     /// At most `packets` packets wait.
     pub fn packets(packets: u32) -> Self {
-        Self::new(Limit::Packets(u64::from(packets)))
+        Self::new(QueueLimit::Packets(packets))
     }
 
     /// At most `size` waits, counted as IP packets without the link's framing.
     pub fn bytes(size: Size) -> Self {
-        Self::new(Limit::Bytes(size.bytes()))
+        Self::new(QueueLimit::Bytes(size))
     }
 
     /// Everyone may wait.
     pub fn unlimited() -> Self {
-        Self::new(Limit::Bytes(u64::MAX))
+        Self::new(QueueLimit::Bytes(Size::new(u64::MAX)))
     }
 
     /// Counts the packet in transmission against the limit.
@@ -53,7 +123,8 @@ impl DropTail {
         self
     }
 
-    fn new(limit: Limit) -> Self {
+    /// So much waits at most.
+    pub fn new(limit: QueueLimit) -> Self {
         Self {
             limit,
             counts_transmission: false,
@@ -65,13 +136,13 @@ impl DropTail {
     fn has_room(&self, arriving: u32, transmitting: Option<u32>) -> bool {
         let on_wire = transmitting.filter(|_| self.counts_transmission);
         match self.limit {
-            Limit::Packets(limit) => {
+            QueueLimit::Packets(limit) => {
                 let held = self.waiting.len() as u64 + u64::from(on_wire.is_some());
-                held < limit || transmitting.is_none()
+                held < u64::from(limit) || transmitting.is_none()
             }
-            Limit::Bytes(limit) => {
+            QueueLimit::Bytes(limit) => {
                 let held = self.bytes + u64::from(on_wire.unwrap_or(0));
-                held.saturating_add(u64::from(arriving)) <= limit || transmitting.is_none()
+                held.saturating_add(u64::from(arriving)) <= limit.bytes() || transmitting.is_none()
             }
         }
     }
@@ -111,8 +182,8 @@ impl Queue for DropTail {
 
 #[cfg(test)]
 mod tests {
-    use super::{Admission, DropTail, Queue, Queued};
-    use crate::{Backlog, FlowId, Handle, NodeId, Packet};
+    use super::{Admission, Backlog, DropTail, Queue, Queued};
+    use crate::{FlowId, Handle, NodeId, Packet};
     use fairwire_units::{Ecn, Instant, Size};
 
     fn arriving(wire_len: u32) -> Queued {

@@ -5,41 +5,166 @@
 //! the average, above the second one all are dropped. Names are the paper's.
 
 use std::collections::VecDeque;
+#[cfg(feature = "settings")]
+use std::sync::Arc;
 
-use fairwire_units::{Duration, Ecn, Instant, Rate, Size};
+use fairwire_units::registry::Kind;
+use fairwire_units::{Duration, Ecn, Instant, Packets, Rate, Size};
 
-use super::{Admission, Backlog, Next, Queue, Queued};
-use crate::{DropReason, Stream};
+use super::discipline::{Admission, Backlog, Next, Queue, Queued};
+use super::limit::QueueLimit;
+use super::model::QueueModel;
+use crate::{DropReason, LinkContext, Stream};
 
 /// RED's parameters.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(
+    feature = "settings",
+    derive(schemars::JsonSchema, serde::Deserialize, serde::Serialize),
+    serde(deny_unknown_fields)
+)]
 pub struct RedConfig {
-    /// `min_th`, packets: an average below it signals nothing.
-    pub min_th: f64,
-    /// `max_th`, packets: from this average on every packet is signalled (unless `gentle`).
-    pub max_th: f64,
-    /// `max_p`: the probability as the average comes to `max_th`, 0 to 1.
+    /// `min_th`: an average below it signals nothing.
+    #[cfg_attr(
+        feature = "settings",
+        schemars(extend(
+            "minimum_quantity" = "1 packet",
+            "advice" = "RED's thresholds are at least a packet"
+        ))
+    )]
+    pub min: Packets,
+    /// `max_th`: from this average on every packet is signalled, unless `gentle`.
+    pub max: Packets,
+    /// `max_p`: the probability as the average comes to `max`.
+    #[cfg_attr(
+        feature = "settings",
+        serde(default = "max_p", with = "fairwire_units::settings::fraction"),
+        schemars(
+            with = "fairwire_units::Percent",
+            extend(
+                "exclusive_minimum_quantity" = "0 %",
+                "advice" = "RED that never signals is DropTail: write max_p above \"0 %\""
+            )
+        )
+    )]
     pub max_p: f64,
-    /// `w_q`: the weight of the newest sample in the average, 0 to 1.
+    /// `w_q`: the weight of the newest sample in the average.
+    #[cfg_attr(
+        feature = "settings",
+        serde(default = "weight"),
+        schemars(
+            range(max = 1),
+            extend(
+                "exclusiveMinimum" = 0.0,
+                "advice" = "the weight of a sample is above 0 and at most 1, as 0.002"
+            )
+        )
+    )]
     pub weight: f64,
-    /// From `max_th` to twice of it the probability goes on from `max_p` to 1 (Floyd, 2000)?
+    /// From `max` to twice of it the probability goes on from `max_p` to 1 (Floyd, 2000)?
+    #[cfg_attr(feature = "settings", serde(default = "gentle"))]
     pub gentle: bool,
     /// Mark ECN-capable packets instead of dropping them, as long as not all are signalled
     /// (RFC 3168, section 7)?
+    #[cfg_attr(feature = "settings", serde(default))]
     pub ecn: bool,
     /// Packets that may wait.
-    pub limit: u32,
-    /// The rate of the link and the typical packet: how many packets could have left while the
-    /// link was idle.
-    pub rate: Rate,
-    /// The typical packet, as IP packet.
+    #[cfg_attr(
+        feature = "settings",
+        serde(default = "limit"),
+        schemars(extend(
+            "minimum_quantity" = "1 packet",
+            "maximum_quantity" = "10000000 packets",
+            "advice" = "a queue holds one packet at least and ten million at most"
+        ))
+    )]
+    pub limit: Packets,
+    /// The typical packet, as IP packet: how many could have left while the link was idle.
+    #[cfg_attr(
+        feature = "settings",
+        serde(default = "typical"),
+        schemars(extend(
+            "minimum_quantity" = "1 B",
+            "advice" = "a typical packet has at least one byte"
+        ))
+    )]
     pub mean_packet: Size,
+}
+
+fn max_p() -> f64 {
+    0.1
+}
+
+fn weight() -> f64 {
+    0.002
+}
+
+fn gentle() -> bool {
+    true
+}
+
+fn limit() -> Packets {
+    Packets(1_000)
+}
+
+fn typical() -> Size {
+    Size::new(1_000)
+}
+
+impl RedConfig {
+    /// RED with these thresholds, and for the rest the defaults.
+    pub fn new(min: Packets, max: Packets) -> Self {
+        Self {
+            min,
+            max,
+            max_p: max_p(),
+            weight: weight(),
+            gentle: gentle(),
+            ecn: false,
+            limit: limit(),
+            mean_packet: typical(),
+        }
+    }
+}
+
+impl QueueModel for RedConfig {
+    fn build(&self, link: &LinkContext<'_>) -> Box<dyn Queue> {
+        let framed = Size::new(self.mean_packet.bytes() + u64::from(link.framing));
+        let config = Self {
+            mean_packet: framed,
+            ..*self
+        };
+        Box::new(Red::new(config, link.rate, link.stream("red")))
+    }
+
+    fn limit(&self) -> QueueLimit {
+        QueueLimit::Packets(self.limit.0)
+    }
+
+    fn is_random(&self) -> bool {
+        true
+    }
+
+    fn problem(&self) -> Option<(&'static str, &'static str)> {
+        let ordered = self.min < self.max;
+        (!ordered).then_some(("min", "RED's threshold 'min' is less than 'max'"))
+    }
+}
+
+/// What the registry holds.
+pub(super) fn kind() -> Kind<dyn QueueModel> {
+    let kind: Kind<dyn QueueModel> =
+        Kind::new("red", "Random Early Detection (Floyd and Jacobson, 1993).");
+    #[cfg(feature = "settings")]
+    let kind = kind.settings(|config: RedConfig| Arc::new(config));
+    kind
 }
 
 /// The discipline. The queue is what waits, the packet in transmission not counted.
 #[derive(Debug)]
 pub struct Red {
     config: RedConfig,
+    rate: Rate,
     stream: Stream,
     /// `avg`.
     average: f64,
@@ -61,10 +186,11 @@ enum Signal {
 }
 
 impl Red {
-    /// An empty queue; its choices draw from `stream`.
-    pub fn new(config: RedConfig, stream: Stream) -> Self {
+    /// An empty queue of a link of this `rate`; its choices draw from `stream`.
+    pub fn new(config: RedConfig, rate: Rate, stream: Stream) -> Self {
         Self {
             config,
+            rate,
             stream,
             average: 0.0,
             count: -1,
@@ -84,7 +210,7 @@ impl Red {
     fn average_in(&mut self, now: Instant, transmitting: bool) {
         let weight = self.config.weight;
         if self.waiting.is_empty() && !transmitting {
-            let packet = self.config.rate.time_for(self.config.mean_packet);
+            let packet = self.rate.time_for(self.config.mean_packet);
             let idle = now.saturating_since(self.idle_since);
             let samples = idle.as_secs_f64() / packet.max(Duration::from_nanos(1)).as_secs_f64();
             self.average *= libm::pow(1.0 - weight, samples);
@@ -94,13 +220,8 @@ impl Red {
     }
 
     fn signal(&self) -> Signal {
-        let RedConfig {
-            min_th,
-            max_th,
-            max_p,
-            gentle,
-            ..
-        } = self.config;
+        let RedConfig { max_p, gentle, .. } = self.config;
+        let [min_th, max_th] = [self.config.min, self.config.max].map(|it| f64::from(it.0));
         let average = self.average;
         if average < min_th {
             Signal::None
@@ -147,7 +268,7 @@ impl Queue for Red {
             }
             arriving.packet.ecn = Ecn::Ce;
         }
-        if self.waiting.len() >= self.config.limit as usize && transmitting.is_some() {
+        if self.waiting.len() >= self.config.limit.0 as usize && transmitting.is_some() {
             self.count = 0;
             return Admission::Dropped(arriving, DropReason::QueueFull);
         }
@@ -163,7 +284,7 @@ impl Queue for Red {
         self.bytes -= u64::from(next.packet.wire_len);
         if self.waiting.is_empty() {
             let size = Size::new(u64::from(next.packet.wire_len));
-            self.idle_since = now + self.config.rate.time_for(size);
+            self.idle_since = now + self.rate.time_for(size);
         }
         Next::Send(next)
     }

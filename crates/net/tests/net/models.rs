@@ -4,7 +4,7 @@ use fairwire_net::{
     BitErrors, Bursts, Codel, CodelConfig, DelayVariation, Distribution, GilbertElliott, LinkSpec,
     Loss, Network, Observer, Red, RedConfig, Sighting, Stream, Streams, Topology, Verdict,
 };
-use fairwire_units::{Duration, Instant, Rate, Size};
+use fairwire_units::{Duration, Instant, Packets, Rate, Size};
 
 use crate::support::{Host, Ledger, at_ms, link, ms, packet, steady};
 
@@ -188,17 +188,17 @@ fn overtaking_from_the_queue() {
 #[test]
 fn red_settles_where_its_formula_says() {
     let config = RedConfig {
-        min_th: 5.0,
-        max_th: 15.0,
+        min: Packets(5),
+        max: Packets(15),
         max_p: 0.1,
         weight: 0.002,
         gentle: true,
         ecn: false,
-        limit: 1_000,
-        rate: Rate::from_bits_per_s(1_000_000),
+        limit: Packets(1_000),
         mean_packet: Size::new(1_250),
     };
-    let spec = link(1_000_000, ms(0)).queue(Red::new(config, stream("red")));
+    let rate = Rate::from_bits_per_s(1_000_000);
+    let spec = link(1_000_000, ms(0)).queue(Red::new(config, rate, stream("red")));
     let n = 200_000;
     let gap = Duration::from_nanos(10_000_000 * 20 / 21);
     let (host, queue) = over(spec, n, gap);

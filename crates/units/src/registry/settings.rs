@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{DeserializeOwned, Error as _};
+use serde::ser::SerializeMap as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
-use super::way::Settings;
+use super::way::{Made, Settings};
 use super::{Chosen, Kind, Registered};
 
 /// The key that names the kind.
@@ -19,16 +20,44 @@ impl<T: ?Sized + 'static> Kind<T> {
     #[must_use]
     pub fn settings<S>(mut self, make: fn(S) -> Arc<T>) -> Self
     where
-        S: DeserializeOwned + JsonSchema + 'static,
+        S: DeserializeOwned + JsonSchema + Serialize + 'static,
     {
         self.settings = Some(Settings {
             read: Arc::new(move |table| {
                 let settings: S = serde_json::from_value(table).map_err(|e| e.to_string())?;
-                Ok(make(settings))
+                // What was left to a default is written down, too.
+                let all = match serde_json::to_value(&settings) {
+                    Ok(Value::Object(all)) => all,
+                    _ => Map::new(),
+                };
+                Ok((make(settings), all))
             }),
             schema: |generator| S::json_schema(generator),
         });
         self
+    }
+}
+
+impl<T: ?Sized> Chosen<T> {
+    /// A model made by hand of `settings`, which are written down for it.
+    pub fn with_settings(kind: &'static str, model: Arc<T>, settings: &impl Serialize) -> Self {
+        let settings = match serde_json::to_value(settings) {
+            Ok(Value::Object(all)) => all,
+            _ => Map::new(),
+        };
+        Self {
+            kind,
+            model,
+            settings,
+        }
+    }
+}
+
+impl<T: ?Sized> Kind<T> {
+    /// The kind as its defaults make it; `None` if it has no settings in files.
+    pub(super) fn of_defaults(&self) -> Option<Result<Made<T>, String>> {
+        let way = self.settings.as_ref()?;
+        Some((way.read)(Value::Object(Map::new())))
     }
 }
 
@@ -42,28 +71,44 @@ impl<T: ?Sized + Registered> Chosen<T> {
             }
             return Err(format!("'{kind}' has no settings"));
         };
+        let (model, settings) = (way.read)(Value::Object(settings))?;
         Ok(Self {
             kind: known.name,
-            model: (way.read)(Value::Object(settings.clone()))?,
+            model,
             settings,
         })
     }
+
+    /// The table that a bare value stands for: a text that begins with a letter is a name.
+    fn written_out(value: Value) -> Result<(String, Map<String, Value>), String> {
+        let registry = T::registry();
+        let kinds = registry.kinds();
+        match (value, registry.short, kinds.first()) {
+            (Value::String(kind), None, _) => Ok((kind, Map::new())),
+            (Value::String(kind), ..) if is_name(&kind) => Ok((kind, Map::new())),
+            (value @ (Value::String(_) | Value::Number(_)), Some(key), Some(first)) => {
+                let table = Map::from_iter([(key.to_owned(), value)]);
+                Ok((first.name.to_owned(), table))
+            }
+            (other, ..) => Err(format!("a table with a 'kind' belongs here, not {other}")),
+        }
+    }
+}
+
+/// Is a text in place of a table the name of a kind? A value begins with a digit.
+fn is_name(text: &str) -> bool {
+    text.starts_with(|first: char| first.is_ascii_alphabetic())
 }
 
 impl<'de, T: ?Sized + Registered> Deserialize<'de> for Chosen<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let (kind, settings) = match Value::deserialize(deserializer)? {
-            Value::String(kind) => (kind, Map::new()),
             Value::Object(mut table) => match table.remove(KIND) {
                 Some(Value::String(kind)) => (kind, table),
                 Some(_) => return Err(D::Error::custom("'kind' is a name in quotes")),
                 None => return Err(D::Error::missing_field(KIND)),
             },
-            other => {
-                return Err(D::Error::custom(format!(
-                    "a table with a 'kind' belongs here, not {other}"
-                )));
-            }
+            bare => Self::written_out(bare).map_err(D::Error::custom)?,
         };
         Self::read(&kind, settings).map_err(D::Error::custom)
     }
@@ -71,10 +116,12 @@ impl<'de, T: ?Sized + Registered> Deserialize<'de> for Chosen<T> {
 
 impl<T: ?Sized> Serialize for Chosen<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut table = Map::new();
-        table.insert(KIND.to_owned(), self.kind.into());
-        table.extend(self.settings.clone());
-        table.serialize(serializer)
+        let mut table = serializer.serialize_map(Some(self.settings.len() + 1))?;
+        table.serialize_entry(KIND, self.kind)?;
+        for (key, value) in &self.settings {
+            table.serialize_entry(key, value)?;
+        }
+        table.end()
     }
 }
 
@@ -90,7 +137,12 @@ impl<T: ?Sized + Registered> JsonSchema for Chosen<T> {
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let kinds = T::registry().kinds();
         let all: Vec<Value> = kinds.iter().map(|kind| one(kind, generator)).collect();
-        json_schema!({ "oneOf": all, "short_form": true })
+        let mut schema =
+            json_schema!({ "title": T::registry().what, "oneOf": all, "short_form": true });
+        if let Some(key) = T::registry().short {
+            schema.insert("short_value".to_owned(), key.into());
+        }
+        schema
     }
 }
 

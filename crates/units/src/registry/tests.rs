@@ -11,7 +11,7 @@ trait Drink: Debug + Send + Sync {
 #[derive(Debug)]
 #[cfg_attr(
     feature = "settings",
-    derive(schemars::JsonSchema, serde::Deserialize),
+    derive(schemars::JsonSchema, serde::Deserialize, serde::Serialize),
     serde(deny_unknown_fields)
 )]
 struct Tea {
@@ -38,7 +38,7 @@ impl Registered for dyn Drink {
                 Kind::new("tea", "Leaves in water.").standard(|| Arc::new(Tea { water: 200 }));
             #[cfg(feature = "settings")]
             let tea = tea.settings(|tea: Tea| Arc::new(tea));
-            Registry::new("drink", [tea])
+            Registry::new("drink", [tea]).short_for("water")
         });
         &ALL
     }
@@ -97,12 +97,20 @@ fn choices_are_settings() {
         serde_json::to_value(&small).expect("writes"),
         json!({ "kind": "tea", "water": 100 })
     );
-    assert_eq!(read(json!("tea")).expect("reads").grams(), 202);
+    let plain = read(json!("tea")).expect("reads");
+    assert_eq!(plain.grams(), 202);
+    assert_eq!(
+        serde_json::to_value(&plain).expect("writes"),
+        json!({ "kind": "tea", "water": 200 }),
+        "defaults are written down"
+    );
+    assert_eq!(<dyn Drink>::registry().choose("tea"), Ok(plain));
+    assert_eq!(read(json!(50)).expect("reads").grams(), 52);
     for (value, says) in [
         (json!({ "water": 100 }), "missing field `kind`"),
         (json!({ "kind": "tea", "milk": 1 }), "unknown field `milk`"),
         (json!("beer"), "there is no drink 'beer'"),
-        (json!(5), "a table with a 'kind' belongs here, not 5"),
+        (json!([]), "a table with a 'kind' belongs here, not []"),
     ] {
         let error = read(value).expect_err(says).to_string();
         assert!(error.contains(says), "{error}");

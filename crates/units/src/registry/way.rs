@@ -3,10 +3,13 @@
 use std::sync::Arc;
 
 use schemars::{Schema, SchemaGenerator};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// Makes a model from a table of settings.
-type Read<T> = dyn Fn(Value) -> Result<Arc<T>, String> + Send + Sync;
+type Read<T> = dyn Fn(Value) -> Result<Made<T>, String> + Send + Sync;
+
+/// A model and all of its settings.
+pub(super) type Made<T> = (Arc<T>, Map<String, Value>);
 
 /// How settings become a model, and what they are.
 pub(super) struct Settings<T: ?Sized> {

@@ -1,84 +1,25 @@
 //! What makes sense of the models of a link, of speech, and of what is measured about it.
 
-use fairwire_units::Duration;
+use fairwire_net::Distribution;
 
 use super::{Checker, ScenarioError};
 use crate::results::WHOLE;
-use crate::scenario::{
-    Distribution, Flow, Link, Protocol, QueueCounts, QueueLimit, Scenario, Traffic,
-};
+use crate::scenario::{Flow, Link, Protocol, Scenario, Traffic};
 
 /// The models of one direction of the link at `path`.
 pub(super) fn link(checker: &Checker<'_>, path: &str, link: &Link) -> Result<(), ScenarioError> {
-    if let Some(bursts) = link.burst_loss {
-        let message = "a bad link gets good again: write bad_to_good above \"0 %\"";
-        let ends = bursts.bad_to_good.fraction() > 0.0;
-        checker.require(ends, &format!("{path}.burst_loss.bad_to_good"), message)?;
+    let queue = link.queue.problem().map(|problem| ("queue", problem));
+    let loss = link.loss.as_ref().and_then(|loss| loss.problem());
+    let loss = loss.map(|problem| ("loss", problem));
+    if let Some((model, (key, message))) = queue.or(loss) {
+        return checker.refuse(&format!("{path}.{model}.{key}"), message);
     }
-    let message = "bit_errors is the share of wrong bits, from 0 up to less than 1, as 1e-6";
-    let share = link
-        .bit_errors
-        .is_none_or(|rate| (0.0..1.0).contains(&rate));
-    checker.require(share, &format!("{path}.bit_errors"), message)?;
-    let ways = [
-        link.loss.is_some(),
-        link.burst_loss.is_some(),
-        link.bit_errors.is_some(),
-    ];
-    let message = "a link loses packets in one way: 'loss', 'burst_loss' or 'bit_errors'";
-    let one = ways.into_iter().filter(|given| *given).count() <= 1;
-    checker.require(one, path, message)?;
-    variation(checker, path, link)?;
-    queue(checker, path, link)
-}
-
-fn variation(checker: &Checker<'_>, path: &str, link: &Link) -> Result<(), ScenarioError> {
-    let Some(variation) = link.delay_variation else {
-        return Ok(());
-    };
-    let path = format!("{path}.delay_variation");
-    let message = "a deviation or hold of more than an hour is surely not meant";
-    let hour = Duration::from_secs(3_600);
-    let short = variation.deviation <= hour && variation.hold.unwrap_or_default() <= hour;
-    checker.require(short, &path, message)?;
     let message = "a Pareto delay needs a mean: the link's delay is zero";
-    let pareto = variation.distribution == Distribution::Pareto;
+    let pareto = link
+        .delay_variation
+        .is_some_and(|variation| variation.distribution == Distribution::Pareto);
+    let path = format!("{path}.delay_variation");
     checker.require(!pareto || !link.delay.is_zero(), &path, message)
-}
-
-fn queue(checker: &Checker<'_>, path: &str, link: &Link) -> Result<(), ScenarioError> {
-    let message = "a queue has one discipline: 'red' or 'codel'";
-    let one = link.red.is_none() || link.codel.is_none();
-    checker.require(one, path, message)?;
-    if link.red.is_some() || link.codel.is_some() {
-        let message = "RED and CoDel count packets: write the queue as \"100 packets\"";
-        let packets = matches!(link.queue, QueueLimit::Packets(_));
-        checker.require(packets, &format!("{path}.queue"), message)?;
-        let message = "RED and CoDel count what waits: 'queue_counts' is for DropTail";
-        let waiting = link.queue_counts == QueueCounts::Waiting;
-        checker.require(waiting, &format!("{path}.queue_counts"), message)?;
-    }
-    if let Some(red) = link.red {
-        let path = format!("{path}.red");
-        let message = "RED's thresholds are at least a packet, and 'min' is less than 'max'";
-        let ordered = red.min.0 > 0 && red.min < red.max;
-        checker.require(ordered, &format!("{path}.min"), message)?;
-        let message = "RED that never signals is DropTail: write max_p above \"0 %\"";
-        let signals = red.max_p.fraction() > 0.0;
-        checker.require(signals, &format!("{path}.max_p"), message)?;
-        let message = "the weight of a sample is above 0 and at most 1, as 0.002";
-        let weighs = red.weight > 0.0 && red.weight <= 1.0;
-        checker.require(weighs, &format!("{path}.weight"), message)?;
-        let message = "a typical packet has at least one byte";
-        let typical = red.mean_packet.bytes() > 0;
-        checker.require(typical, &format!("{path}.mean_packet"), message)?;
-    }
-    if let Some(codel) = link.codel {
-        let message = "CoDel's target is above zero and less than its interval";
-        let ordered = !codel.target.is_zero() && codel.target < codel.interval;
-        checker.require(ordered, &format!("{path}.codel.target"), message)?;
-    }
-    Ok(())
 }
 
 /// RTP and talk spurts of the flow at `path`.

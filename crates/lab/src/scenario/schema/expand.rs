@@ -1,7 +1,8 @@
 //! Short forms written out: a text in place of a table becomes the table that it stands for.
 
+use super::super::place::Place;
 use super::super::tree::{Entry, Node, Value};
-use super::form::{Form, KIND, Kinds, Shape, Short};
+use super::form::{Form, KIND, Kinds, Shape};
 
 /// Writes out every short form in `node`, which may lack what a complete scenario has.
 pub(in super::super) fn expand(node: &mut Node, form: &Form) {
@@ -30,9 +31,9 @@ pub(in super::super) fn expand(node: &mut Node, form: &Form) {
 
 /// The table that a text stands for; each of its values is where the text is.
 fn write_out(node: &mut Node, kinds: &Kinds) {
-    let (Some(short), false) = (&kinds.short, matches!(node.value, Value::Table(_))) else {
+    if matches!(node.value, Value::Table(_)) {
         return;
-    };
+    }
     let plain = node.clone();
     let entry = |name: &str, value: Value| Entry {
         name: name.to_owned(),
@@ -42,12 +43,16 @@ fn write_out(node: &mut Node, kinds: &Kinds) {
             ..plain.clone()
         },
     };
-    let entries = match short {
-        Short::Name => vec![entry(KIND, plain.value.clone())],
-        Short::Value { kind, key } => vec![
-            entry(KIND, Value::Text(kind.clone())),
-            entry(key, plain.value.clone()),
-        ],
+    let is_name = |text: &String| kinds.short.is_name(text);
+    let entries = match (&plain.value, &kinds.short.key, kinds.all.first()) {
+        (Value::Text(text), ..) if is_name(text) => vec![entry(KIND, plain.value.clone())],
+        (_, Some(key), Some(first)) => {
+            let mut kind = entry(KIND, Value::Text(first.name.clone()));
+            kind.node.place = Place::nowhere();
+            kind.node.provenance = None;
+            vec![kind, entry(key, plain.value.clone())]
+        }
+        _ => return,
     };
     node.value = Value::Table(entries);
 }

@@ -6,6 +6,8 @@
 
 use serde_json::{Map, Value, json};
 
+use super::form::is_laid_over;
+
 /// Is anything missing that must be there?
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Mode {
@@ -96,7 +98,7 @@ impl Rewriter<'_> {
                     let all = all.iter().filter(|one| one["type"] != "null");
                     Some(all.map(|one| self.rewrite(one, mode)).collect())
                 }
-                ("short_form", _) => None,
+                ("short_form" | "short_value" | "laid_over", _) => None,
                 _ => Some(value.clone()),
             };
             to.extend(value.map(|value| (keyword.clone(), value)));
@@ -113,18 +115,17 @@ impl Rewriter<'_> {
             return;
         };
         let mut all = Vec::new();
-        match from.get("short_form") {
-            Some(Value::String(key)) => {
-                let properties = &self.target(&kinds[0])["properties"];
-                all.push(self.rewrite(&properties[key], mode));
-            }
-            Some(_) => {
-                let names = kinds
-                    .iter()
-                    .map(|kind| &kind["properties"]["kind"]["const"]);
-                all.push(json!({ "enum": names.collect::<Vec<_>>() }));
-            }
-            None => {}
+        let of = |key: &str| from.get(key);
+        if of("short_form") == Some(&Value::Bool(true)) {
+            let names = kinds
+                .iter()
+                .map(|kind| &kind["properties"]["kind"]["const"]);
+            all.push(json!({ "enum": names.collect::<Vec<_>>() }));
+        }
+        let key = of("short_value").or(of("short_form"));
+        if let Some(Value::String(key)) = key {
+            let properties = &self.target(&kinds[0])["properties"];
+            all.push(self.rewrite(&properties[key], mode));
         }
         if let Some(Value::Array(tables)) = to.remove("oneOf") {
             all.extend(tables);
@@ -136,9 +137,23 @@ impl Rewriter<'_> {
     fn properties(&self, properties: &Map<String, Value>, mode: Mode) -> Value {
         let mut all = about();
         for (name, property) in properties {
-            all[name] = self.sourced(property, mode);
+            all[name] = if is_laid_over(property) {
+                self.sourced(&self.laid_over(property), Mode::Override)
+            } else {
+                self.sourced(property, mode)
+            };
         }
         all
+    }
+
+    /// What a table may hold that is laid over the one in which it stands.
+    fn laid_over(&self, property: &Value) -> Value {
+        let mut table = self.target(property).clone();
+        table["description"] = property["description"].clone();
+        if let Some(Value::Object(properties)) = table.get_mut("properties") {
+            properties.retain(|_, property| !is_laid_over(property));
+        }
+        table
     }
 
     /// `schema` where a value stands that can say its source.

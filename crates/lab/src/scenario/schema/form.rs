@@ -52,8 +52,8 @@ pub(in super::super) struct Key {
 #[derive(Clone, Debug)]
 pub(in super::super) struct Kinds {
     pub(in super::super) all: Vec<Kind>,
-    /// What a text in place of the table stands for.
-    pub(in super::super) short: Option<Short>,
+    /// What stands in place of a table.
+    pub(in super::super) short: Short,
 }
 
 /// One alternative.
@@ -64,13 +64,29 @@ pub(in super::super) struct Kind {
     pub(in super::super) keys: Vec<Key>,
 }
 
-/// A text in place of a table.
+/// What may stand in place of a table of alternatives.
 #[derive(Clone, Debug)]
-pub(in super::super) enum Short {
-    /// It is the `kind`.
-    Name,
-    /// It is the value of `key` in the table of this kind.
-    Value { kind: String, key: String },
+pub(in super::super) struct Short {
+    /// A text may be the `kind`.
+    pub(in super::super) name: bool,
+    /// A value stands for the first kind, with this key of that value.
+    pub(in super::super) key: Option<String>,
+}
+
+impl Short {
+    fn of(schema: &Map<String, Value>) -> Self {
+        let text = |key: &str| schema.get(key).and_then(Value::as_str).map(str::to_owned);
+        Self {
+            name: schema.get("short_form") == Some(&Value::Bool(true)),
+            key: text("short_value").or_else(|| text("short_form")),
+        }
+    }
+
+    /// Is `text` the name of a kind? Where it may be a value, too, that begins with a digit.
+    pub(in super::super) fn is_name(&self, text: &str) -> bool {
+        let letter = |first: char| first.is_ascii_alphabetic();
+        self.name && (self.key.is_none() || text.starts_with(letter))
+    }
 }
 
 /// The key that tells alternatives apart.
@@ -206,10 +222,16 @@ fn keys(schema: &Map<String, Value>, root: &Value) -> Vec<Key> {
     let others = properties.keys().map(String::as_str);
     let others = others.filter(|name| !needed.contains(name));
     let key = |name: &str, is_required| {
+        let property = properties.get(name)?;
+        let form = if is_laid_over(property) {
+            laid_over(property, root)
+        } else {
+            Form::of(property, root)
+        };
         Some(Key {
             name: name.to_owned(),
             is_required,
-            form: Form::of(properties.get(name)?, root),
+            form,
         })
     };
     let needed_keys = needed.iter().filter_map(|name| key(name, true));
@@ -217,6 +239,26 @@ fn keys(schema: &Map<String, Value>, root: &Value) -> Vec<Key> {
         .chain(others.filter_map(|name| key(name, false)))
         .filter(|key| key.name != KIND || !is_one_word(&key.form))
         .collect()
+}
+
+/// Is it a table that is laid over the one in which it stands?
+pub(super) fn is_laid_over(property: &Value) -> bool {
+    property["laid_over"] == true
+}
+
+/// The form of such a table: it may have the keys of the other one, none of them needed and none of them laid
+/// over in its turn.
+fn laid_over(property: &Value, root: &Value) -> Form {
+    let (mut table, name) = resolved(property, root);
+    table.remove("required");
+    if let Some(Value::Object(properties)) = table.get_mut("properties") {
+        properties.retain(|_, property| !is_laid_over(property));
+    }
+    let form = Form::of(&Value::Object(table), root);
+    Form {
+        name: name.unwrap_or_default(),
+        ..form
+    }
 }
 
 /// Is it the tag of an alternative?
@@ -271,14 +313,8 @@ fn kinds(schema: &Map<String, Value>, root: &Value) -> Option<Kinds> {
             keys: keys(&one, root),
         });
     }
-    let short = schema.get("short_form").map(|short| match short.as_str() {
-        Some(key) => Short::Value {
-            kind: kinds
-                .first()
-                .map_or(String::new(), |kind| kind.name.clone()),
-            key: key.to_owned(),
-        },
-        None => Short::Name,
-    });
-    (!kinds.is_empty()).then_some(Kinds { all: kinds, short })
+    (!kinds.is_empty()).then_some(Kinds {
+        all: kinds,
+        short: Short::of(schema),
+    })
 }

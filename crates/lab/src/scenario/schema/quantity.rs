@@ -3,10 +3,11 @@
 use std::fmt;
 use std::str::FromStr;
 
+use fairwire_net::QueueLimit;
 use fairwire_units::{Duration, Packets, Percent, Rate, Size};
 use fairwire_wire::ServiceCode;
 
-use super::super::{Decibels, Feedback, MinRto, QueueLimit, SegmentSize, StartOffset, WlanRate};
+use super::super::{Decibels, Feedback, MinRto, SegmentSize, StartOffset, WlanRate};
 
 /// Reads a text: what it amounts to, where that can be compared with a limit.
 pub(super) type Read = fn(&str) -> Result<Option<f64>, String>;

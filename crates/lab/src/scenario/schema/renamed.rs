@@ -1,7 +1,30 @@
 //! Keys that are written in another way by now.
 
 /// The table, the old key, and how it is written now.
-const RENAMED: &[(&str, &str, &str)] = &[];
+const RENAMED: &[(&str, &str, &str)] = &[
+    ("Link", "loss_every", "loss = { kind = \"every\", n = 100 }"),
+    (
+        "Link",
+        "burst_loss",
+        "loss = { kind = \"gilbert-elliott\", good_to_bad = ..., bad_to_good = ... }",
+    ),
+    (
+        "Link",
+        "bit_errors",
+        "loss = { kind = \"bit-errors\", rate = 1e-6 }",
+    ),
+    (
+        "Link",
+        "red",
+        "queue = { kind = \"red\", min = ..., max = ..., limit = ... }",
+    ),
+    ("Link", "codel", "queue = { kind = \"codel\", limit = ... }"),
+    (
+        "Link",
+        "queue_counts",
+        "queue = { kind = \"droptail\", limit = ..., counts = ... }",
+    ),
+];
 
 /// How the old key `key` of `table` is written now.
 pub(super) fn renamed(table: &str, key: &str) -> Option<&'static str> {

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use super::form::{Form, KIND, Key, Shape};
+use super::form::{Form, KIND, Key, Kinds, Shape};
 use super::quantity;
 
 /// What stands before a table in a document: the name of the type whose keys it lists.
@@ -103,7 +103,7 @@ impl Rows<'_> {
             }
         }
         let default = match &form.default {
-            Some(default) => written(default),
+            Some(default) => written(default, &form.shape),
             None if key.is_required => "needed".to_owned(),
             None => "none".to_owned(),
         };
@@ -153,7 +153,11 @@ fn value(form: &Form) -> String {
         Shape::Table(_) => "table".to_owned(),
         Shape::Kinds(kinds) => {
             let names = kinds.all.iter().map(|kind| format!("`\"{}\"`", kind.name));
-            format!("table of {KIND} {}", names.collect::<Vec<_>>().join(", "))
+            let table = format!("table of {KIND} {}", names.collect::<Vec<_>>().join(", "));
+            match short(kinds) {
+                Some(short) => format!("{}, or {table}", value(short)),
+                None => table,
+            }
         }
     };
     let limits = form.limits.words();
@@ -164,11 +168,25 @@ fn value(form: &Form) -> String {
 }
 
 /// A default as it would be written; what is a table says so itself.
-fn written(default: &Value) -> String {
+fn written(default: &Value, shape: &Shape) -> String {
+    if let Shape::Kinds(kinds) = shape
+        && let (Some(first), Some(key)) = (kinds.all.first(), &kinds.short.key)
+        && default[KIND] == first.name.as_str()
+    {
+        return format!("`{}`", default[key]);
+    }
     match default {
         Value::Object(_) => "its keys'".to_owned(),
         other => format!("`{other}`"),
     }
+}
+
+/// What a value in place of a table of alternatives is.
+fn short(kinds: &Kinds) -> Option<&Form> {
+    let key = kinds.short.key.as_ref()?;
+    let keys = &kinds.all.first()?.keys;
+    let key = keys.iter().find(|one| one.name == *key)?;
+    Some(&key.form)
 }
 
 /// A meaning in one line: without the line breaks and links of the source.

@@ -1,7 +1,7 @@
 use super::{Codel, CodelConfig};
 use crate::queue::{Admission, Next, Queue, Queued};
 use crate::{DropReason, FlowId, Handle, NodeId, Packet};
-use fairwire_units::{Duration, Ecn, Instant, Size};
+use fairwire_units::{Duration, Ecn, Instant, Packets, Size};
 
 fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
@@ -29,7 +29,7 @@ fn arriving(entered: Instant, ecn: Ecn) -> Queued {
 /// A queue of `packets` packets that came at the start.
 fn filled(config: CodelConfig, packets: u32, ecn: Ecn) -> Codel {
     let mut queue = Codel::new(CodelConfig {
-        limit: 1_000_000,
+        limit: Packets(1_000_000),
         ..config
     });
     for _ in 0..packets {
@@ -157,9 +157,9 @@ fn a_cycle_ends_and_resumes() {
 /// (section 4.1); with a byte more it is.
 #[test]
 fn the_last_packet_is_kept() {
-    for (mtu, drops) in [(1_000, 0), (999, 1)] {
+    for (keeps, drops) in [(1_000, 0), (999, 1)] {
         let config = CodelConfig {
-            mtu: Size::new(mtu),
+            keeps: Size::new(keeps),
             ..CodelConfig::default()
         };
         let mut queue = Codel::new(config);
@@ -174,7 +174,7 @@ fn the_last_packet_is_kept() {
             }
             dropped += take(&mut queue, at(10 + n * 10)).0.min(1);
         }
-        assert_eq!(dropped.min(1), drops, "mtu {mtu}");
+        assert_eq!(dropped.min(1), drops, "keeps {keeps}");
     }
 }
 
@@ -182,7 +182,7 @@ fn the_last_packet_is_kept() {
 #[test]
 fn a_full_queue_drops() {
     let mut queue = Codel::new(CodelConfig {
-        limit: 2,
+        limit: Packets(2),
         ..CodelConfig::default()
     });
     let mut full = 0;

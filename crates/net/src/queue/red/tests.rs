@@ -1,25 +1,25 @@
 use super::{Red, RedConfig};
 use crate::queue::{Admission, Next, Queue, Queued};
 use crate::{DropReason, FlowId, Handle, NodeId, Packet, Streams};
-use fairwire_units::{Duration, Ecn, Instant, Rate, Size};
+use fairwire_units::{Duration, Ecn, Instant, Packets, Rate, Size};
 
 /// The paper's example: thresholds 5 and 15 packets. 1250 bytes at 1 Mbit/s take 10 ms.
 fn config() -> RedConfig {
     RedConfig {
-        min_th: 5.0,
-        max_th: 15.0,
+        min: Packets(5),
+        max: Packets(15),
         max_p: 0.02,
         weight: 0.002,
         gentle: false,
         ecn: false,
-        limit: 1_000,
-        rate: Rate::from_bits_per_s(1_000_000),
+        limit: Packets(1_000),
         mean_packet: Size::new(1_250),
     }
 }
 
 fn red(config: RedConfig) -> Red {
-    Red::new(config, Streams::new(1).stream("bottleneck/red"))
+    let rate = Rate::from_bits_per_s(1_000_000);
+    Red::new(config, rate, Streams::new(1).stream("bottleneck/red"))
 }
 
 fn arriving(ecn: Ecn) -> Queued {
@@ -48,7 +48,7 @@ fn offer(queue: &mut Red, ecn: Ecn) -> Option<DropReason> {
 fn at(average: f64, config: RedConfig) -> Red {
     let mut queue = red(RedConfig {
         weight: 0.0,
-        limit: u32::MAX,
+        limit: Packets(u32::MAX),
         ..config
     });
     queue.average = average;
@@ -166,7 +166,7 @@ fn marks_instead_of_drops() {
 #[test]
 fn a_full_queue_drops() {
     let mut queue = red(RedConfig {
-        limit: 3,
+        limit: Packets(3),
         ..config()
     });
     let outcomes: Vec<_> = (0..4).map(|_| offer(&mut queue, Ecn::Ect0)).collect();

@@ -1,0 +1,88 @@
+//! The queue of a link or radio that says nothing about it.
+
+use std::sync::Arc;
+
+use fairwire_net::{DropTailConfig, QueueModel};
+use fairwire_units::registry::Chosen;
+
+/// A queue of this kind.
+pub(super) fn droptail(config: DropTailConfig) -> Chosen<dyn QueueModel> {
+    Chosen::with_settings("droptail", Arc::new(config), &config)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::scenario::{Adjust, ScenarioFile};
+
+    const WITH: &str = r#"
+title = "queues"
+run.duration = "10 s"
+topology.kind = "dumbbell"
+topology.access = { rate = "10 Mbit/s", delay = "1 ms" }
+topology.bottleneck = { rate = "2 Mbit/s", delay = "20 ms", queue = QUEUE, back.loss = "1 %" }
+flows.one = { traffic = "greedy", wire = "1000 B", tcp = {} }
+"#;
+
+    /// A queue is chosen by its kind, in a file or on the command line; what belongs to another one, or is none, is
+    /// refused with what would do.
+    #[test]
+    fn queues_are_chosen_by_kind() {
+        let with = |queue: &str, set: &str| {
+            let text = WITH.replace("QUEUE", queue);
+            let adjust = Adjust {
+                set: vec![format!("topology.bottleneck.{set}")],
+                ..Adjust::default()
+            };
+            ScenarioFile::parse("good.toml", &text).and_then(|file| file.cells(&adjust))
+        };
+        let red = "{ kind = \"red\", min = \"5 packets\", max = \"15 packets\" }";
+        let cells = with(red, "queue.ecn=true").expect("a key of RED");
+        let bottleneck = cells[0].scenario.topology.bottleneck.as_ref().expect("one");
+        assert!(format!("{:?}", bottleneck.queue).contains("ecn: true"));
+        assert_eq!(bottleneck.reversed().queue, bottleneck.queue, "both ways");
+        for (queue, set, says) in [
+            (
+                "\"20 packets\"",
+                "queue.ecn=true",
+                "and this is kind \"droptail\"",
+            ),
+            (
+                "\"20 packets\"",
+                "queue.ecn=true",
+                "'ecn' belongs to kind \"red\" and \"codel\" and \"fq-codel\"",
+            ),
+            (
+                red,
+                "queue.target=5ms",
+                "'target' belongs to kind \"codel\" and",
+            ),
+            ("\"codle\"", "rate=1Mbit/s", "did you mean \"codel\"?"),
+            (
+                "{ kind = \"rde\" }",
+                "rate=1Mbit/s",
+                "did you mean \"red\"?",
+            ),
+            (
+                "\"20 pac\"",
+                "rate=1Mbit/s",
+                "'20 pac' is not a queue's size",
+            ),
+            (
+                red,
+                "codel.ecn=true",
+                "'codel' is now written queue = { kind = \"codel\"",
+            ),
+            (red, "queue.max=5 packets", "'min' is less than 'max'"),
+            ("\"0 packets\"", "rate=1Mbit/s", "one packet at least"),
+        ] {
+            let error = with(queue, set).expect_err(says).to_string();
+            assert!(error.contains(says), "{queue}, {set}: {error}");
+        }
+        let codel = with("\"codel\"", "queue.interval=50ms").expect("by its name alone");
+        let bottleneck = codel[0].scenario.topology.bottleneck.as_ref().expect("one");
+        assert_eq!(bottleneck.queue_words(), "1000 packets (codel)");
+        let tail = with(red, "queue=50 packets").expect("another kind");
+        let bottleneck = tail[0].scenario.topology.bottleneck.as_ref().expect("one");
+        assert_eq!(bottleneck.queue_words(), "50 packets");
+    }
+}

@@ -1,0 +1,79 @@
+//! How much a queue holds.
+
+use std::fmt;
+use std::str::FromStr;
+
+use fairwire_units::{Packets, Size};
+
+/// How much a queue holds: `"20 packets"` or `"64 kB"`.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum QueueLimit {
+    /// So many packets.
+    Packets(u32),
+    /// So many bytes of IP packets, without a link's framing.
+    Bytes(Size),
+}
+
+/// A text is no [`QueueLimit`].
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct ParseLimitError(String);
+
+impl fmt::Display for ParseLimitError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = &self.0;
+        write!(
+            f,
+            "'{text}' is not a queue's size: write \"20 packets\" or \"64 kB\""
+        )
+    }
+}
+
+impl std::error::Error for ParseLimitError {}
+
+impl FromStr for QueueLimit {
+    type Err = ParseLimitError;
+    fn from_str(text: &str) -> Result<Self, ParseLimitError> {
+        if let Ok(Packets(packets)) = text.parse() {
+            return Ok(Self::Packets(packets));
+        }
+        let size = text.parse().map(Self::Bytes);
+        size.map_err(|_| ParseLimitError(text.to_owned()))
+    }
+}
+
+impl fmt::Display for QueueLimit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Packets(packets) => Packets(*packets).fmt(f),
+            Self::Bytes(size) => size.fmt(f),
+        }
+    }
+}
+
+#[cfg(feature = "settings")]
+fairwire_units::text_setting!(
+    QueueLimit,
+    "queue-limit",
+    "20 packets",
+    r"^\s*[0-9][0-9_]*(\s*packets?|(\.[0-9]*)?\s*([kMG]|[KMG]i)?B)\s*$"
+);
+
+#[cfg(test)]
+mod tests {
+    use super::QueueLimit;
+    use fairwire_units::Size;
+
+    /// What is printed is read back; a text without its unit is refused with what would do.
+    #[test]
+    fn limits_have_their_unit() {
+        for limit in [
+            QueueLimit::Packets(1),
+            QueueLimit::Packets(20),
+            QueueLimit::Bytes(Size::new(64_000)),
+        ] {
+            assert_eq!(limit.to_string().parse(), Ok(limit));
+        }
+        let error = "20 pac".parse::<QueueLimit>().expect_err("no unit");
+        assert!(error.to_string().contains("\"64 kB\""), "{error}");
+    }
+}
