@@ -9,6 +9,7 @@
 mod codel;
 mod discipline;
 mod drop_tail;
+mod fq_codel;
 mod limit;
 mod model;
 mod red;
@@ -20,6 +21,7 @@ use fairwire_units::registry::{Registered, Registry};
 pub use codel::{Codel, CodelConfig};
 pub use discipline::{Admission, Backlog, Next, Queue, Queued};
 pub use drop_tail::{Counts, DropTail, DropTailConfig};
+pub use fq_codel::{FqCodel, FqCodelConfig};
 pub use limit::{ParseLimitError, QueueLimit};
 pub use model::QueueModel;
 pub use red::{Red, RedConfig};
@@ -27,7 +29,12 @@ pub use red::{Red, RedConfig};
 impl Registered for dyn QueueModel {
     fn registry() -> &'static Registry<Self> {
         static ALL: LazyLock<Registry<dyn QueueModel>> = LazyLock::new(|| {
-            let kinds = [drop_tail::kind(), red::kind(), codel::kind()];
+            let kinds = [
+                drop_tail::kind(),
+                red::kind(),
+                codel::kind(),
+                fq_codel::kind(),
+            ];
             Registry::new("queue discipline", kinds).short_for("limit")
         });
         &ALL

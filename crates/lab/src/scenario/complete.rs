@@ -62,7 +62,9 @@ pub(super) fn ways_back(tree: &Node) -> Node {
     if let Some(links) = tree.below_mut(&["topology", "links"])
         && let Value::Table(links) = &mut links.value
     {
-        links.iter_mut().for_each(|link| way_back(&mut link.node));
+        for link in links {
+            way_back(&mut link.node);
+        }
     }
     tree
 }

@@ -131,6 +131,13 @@ impl Codel {
         }
     }
 
+    /// Takes the head away, whatever the law says.
+    pub(super) fn drop_head(&mut self) -> Option<Queued> {
+        let head = self.waiting.pop_front()?;
+        self.bytes -= u64::from(head.packet.wire_len);
+        Some(head)
+    }
+
     /// Section 5.6, `dodequeue`: takes the head, and says whether it may be dropped.
     fn take(&mut self, now: Instant) -> Option<(Queued, bool)> {
         let Some(next) = self.waiting.pop_front() else {

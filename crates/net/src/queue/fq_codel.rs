@@ -1,0 +1,276 @@
+//! Flow queueing with `CoDel` (RFC 8290): a queue for each flow, served in turn.
+//!
+//! Packets are spread over queues by a hash of their flow. Queues take turns of `quantum` bytes, those that
+//! have just become active before the others, and each has a `CoDel` of its own. A flow that sends less than a
+//! quantum in a turn hardly waits, whatever the others do.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use fairwire_units::registry::Kind;
+use fairwire_units::{Duration, Instant, Packets, Size};
+
+use super::codel::{Codel, CodelConfig};
+use super::discipline::{Admission, Backlog, Next, Queue, Queued};
+use super::limit::QueueLimit;
+use super::model::QueueModel;
+use crate::{DropReason, LinkContext, Packet, Stream};
+
+/// The parameters of [`FqCodel`]. The default has RFC 8290's (section 5.2).
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[cfg_attr(
+    feature = "settings",
+    derive(schemars::JsonSchema, serde::Deserialize, serde::Serialize),
+    serde(deny_unknown_fields, default)
+)]
+pub struct FqCodelConfig {
+    /// The queues over which flows are spread.
+    #[cfg_attr(
+        feature = "settings",
+        schemars(
+            range(min = 1, max = 65_536),
+            extend("advice" = "flows are spread over one queue at least and 65536 at most")
+        )
+    )]
+    pub flows: u32,
+    /// Bytes of IP packets that a queue sends in its turn.
+    #[cfg_attr(
+        feature = "settings",
+        schemars(extend(
+            "minimum_quantity" = "1 B",
+            "maximum_quantity" = "16 MB",
+            "advice" = "a quantum is one byte at least and 16 MB at most"
+        ))
+    )]
+    pub quantum: Size,
+    /// Packets that may wait in all queues together.
+    #[cfg_attr(
+        feature = "settings",
+        schemars(extend(
+            "minimum_quantity" = "1 packet",
+            "maximum_quantity" = "10000000 packets",
+            "advice" = "a queue holds one packet at least and ten million at most"
+        ))
+    )]
+    pub limit: Packets,
+    /// `CoDel`'s time in the queue that is accepted as standing, for each queue by itself.
+    #[cfg_attr(
+        feature = "settings",
+        schemars(extend(
+            "exclusive_minimum_quantity" = "0 s",
+            "advice" = "CoDel's target is above zero and less than its interval"
+        ))
+    )]
+    pub target: Duration,
+    /// `CoDel`'s interval: how long the target may be exceeded.
+    pub interval: Duration,
+    /// One of the queues with at most so much left in it drops nothing.
+    pub keeps: Size,
+    /// Are ECN-capable packets marked instead of dropped?
+    pub ecn: bool,
+}
+
+impl Default for FqCodelConfig {
+    fn default() -> Self {
+        let codel = CodelConfig::default();
+        Self {
+            flows: 1_024,
+            quantum: Size::new(1_514),
+            limit: Packets(10_240),
+            target: codel.target,
+            interval: codel.interval,
+            keeps: codel.keeps,
+            ecn: true,
+        }
+    }
+}
+
+impl FqCodelConfig {
+    /// What each queue has.
+    fn codel(&self) -> CodelConfig {
+        CodelConfig {
+            target: self.target,
+            interval: self.interval,
+            keeps: self.keeps,
+            ecn: self.ecn,
+            // Section 5.2.3: the limit is one of all queues together.
+            limit: Packets(u32::MAX),
+        }
+    }
+}
+
+/// Its salt decides only which flows share a queue, so it does not count as random: where nothing else is, starts
+/// are still moved.
+impl QueueModel for FqCodelConfig {
+    fn build(&self, link: &LinkContext<'_>) -> Box<dyn Queue> {
+        Box::new(FqCodel::new(*self, link.stream("fq-codel")))
+    }
+
+    fn limit(&self) -> QueueLimit {
+        QueueLimit::Packets(self.limit.0)
+    }
+
+    fn problem(&self) -> Option<(&'static str, &'static str)> {
+        self.codel().problem()
+    }
+}
+
+/// What the registry holds.
+pub(super) fn kind() -> Kind<dyn QueueModel> {
+    let kind: Kind<dyn QueueModel> = Kind::new(
+        "fq-codel",
+        "Flow queueing with CoDel (RFC 8290): a queue for each flow, served in turn.",
+    );
+    #[cfg(feature = "settings")]
+    let kind = kind.settings(|config: FqCodelConfig| Arc::new(config));
+    kind.standard(|| Arc::new(FqCodelConfig::default()))
+}
+
+/// The discipline.
+#[derive(Debug)]
+pub struct FqCodel {
+    quantum: i64,
+    limit: u32,
+    /// What the hash of flows is salted with.
+    salt: u64,
+    flows: Vec<Flow>,
+    /// Queues that have become active, the next one first.
+    new: VecDeque<usize>,
+    /// Queues that have had a turn.
+    old: VecDeque<usize>,
+    waiting: Backlog,
+}
+
+/// One of the queues.
+#[derive(Debug)]
+struct Flow {
+    queue: Codel,
+    /// Bytes that it may still send in its turn.
+    credits: i64,
+    /// Is it in one of the lists?
+    is_active: bool,
+}
+
+impl FqCodel {
+    /// Empty queues; which flows share one follows from a number that `salt` draws.
+    pub fn new(config: FqCodelConfig, mut salt: Stream) -> Self {
+        let flow = |_| Flow {
+            queue: Codel::new(config.codel()),
+            credits: 0,
+            is_active: false,
+        };
+        Self {
+            quantum: i64::try_from(config.quantum.bytes().max(1)).unwrap_or(i64::MAX),
+            limit: config.limit.0,
+            salt: salt.bits(),
+            flows: (0..config.flows.max(1)).map(flow).collect(),
+            new: VecDeque::new(),
+            old: VecDeque::new(),
+            waiting: Backlog::default(),
+        }
+    }
+
+    /// Section 4.1: the queue of a packet, by a salted hash of who sends what to whom.
+    fn queue_of(&self, packet: &Packet) -> usize {
+        let ends = u64::from(packet.source.0) << 32 | u64::from(packet.destination.0);
+        let hash = mixed(mixed(ends ^ self.salt) ^ u64::from(packet.flow.0));
+        usize::try_from(hash % self.flows.len() as u64).unwrap_or(0)
+    }
+
+    /// Section 4.1: what does not fit any more leaves from the head of the queue with the most bytes.
+    fn drop_of_fattest(&mut self) -> Option<Queued> {
+        let active = self.new.iter().chain(&self.old);
+        let fattest = active.max_by_key(|flow| self.flows[**flow].queue.backlog().bytes)?;
+        let gone = self.flows[*fattest].queue.drop_head()?;
+        self.left(&gone);
+        Some(gone)
+    }
+
+    fn left(&mut self, gone: &Queued) {
+        self.waiting.packets -= 1;
+        self.waiting.bytes -= u64::from(gone.packet.wire_len);
+    }
+
+    /// Section 4.2: the queue whose turn it is, and whether it is a new one. Those without credits get a quantum
+    /// and go behind the old ones.
+    fn turn(&mut self) -> Option<(usize, bool)> {
+        loop {
+            let is_new = !self.new.is_empty();
+            let list = if is_new { &mut self.new } else { &mut self.old };
+            let flow = *list.front()?;
+            if self.flows[flow].credits > 0 {
+                return Some((flow, is_new));
+            }
+            self.flows[flow].credits += self.quantum;
+            list.pop_front();
+            self.old.push_back(flow);
+        }
+    }
+}
+
+/// Every bit of `x` in every bit of the result (the finish of `SplitMix64`).
+fn mixed(x: u64) -> u64 {
+    let x = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ (x >> 31)
+}
+
+impl Queue for FqCodel {
+    fn enqueue(&mut self, now: Instant, arriving: Queued, transmitting: Option<u32>) -> Admission {
+        let number = self.queue_of(&arriving.packet);
+        self.waiting.packets += 1;
+        self.waiting.bytes += u64::from(arriving.packet.wire_len);
+        let flow = &mut self.flows[number];
+        flow.queue.enqueue(now, arriving, None);
+        if !flow.is_active {
+            flow.is_active = true;
+            flow.credits = self.quantum;
+            self.new.push_back(number);
+        }
+        // A packet that comes to an idle link does not wait.
+        if self.waiting.packets > self.limit
+            && transmitting.is_some()
+            && let Some(gone) = self.drop_of_fattest()
+        {
+            return Admission::Dropped(gone, DropReason::QueueFull);
+        }
+        Admission::Accepted
+    }
+
+    fn dequeue(&mut self, now: Instant) -> Next {
+        while let Some((number, is_new)) = self.turn() {
+            let flow = &mut self.flows[number];
+            match flow.queue.dequeue(now) {
+                Next::Send(next) => {
+                    flow.credits -= i64::from(next.packet.wire_len);
+                    self.left(&next);
+                    return Next::Send(next);
+                }
+                // Asked again, the same queue has its turn.
+                Next::Drop(gone, why) => {
+                    self.left(&gone);
+                    return Next::Drop(gone, why);
+                }
+                // An empty queue that was new lets all old ones go before it ends, or it could come back as a
+                // new one again and again and starve them.
+                Next::Empty if is_new => {
+                    self.new.pop_front();
+                    self.old.push_back(number);
+                }
+                Next::Empty => {
+                    flow.is_active = false;
+                    self.old.pop_front();
+                }
+            }
+        }
+        Next::Empty
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.waiting
+    }
+}
+
+#[cfg(test)]
+mod tests;
