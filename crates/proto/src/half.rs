@@ -5,6 +5,9 @@
 //! what the peer's feedback says of them, and the controller. An [`Rx`] owns what depends on
 //! the CCID of the peer's data: when feedback is due and which options it carries. Each is made
 //! from its CCID's row after negotiation and can be replaced while the connection is open.
+//!
+//! Each half hears of a packet, of ours or of the peer's, in one call that holds all it needs to know of
+//! that packet.
 
 use std::fmt;
 
@@ -26,9 +29,24 @@ pub(crate) struct Sent {
     pub data: Option<u32>,
     /// The application's datagram in it.
     pub id: Option<DatagramId>,
+    /// Does it carry the ECN nonce one (RFC 3540)?
+    pub nonce: bool,
 }
 
-/// A packet that arrived, valid and with its options processed, as the receiving half sees it.
+/// A valid packet of the peer's whose options were processed, as one half sees it. What is none of
+/// the half's business is left out.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Incoming<'a> {
+    /// The packet itself. Left out if it may be a copy, which counts once, or if the peer sent it
+    /// before this half was made.
+    pub arrival: Option<Arrival>,
+    /// Its acknowledgement. A sending half does not see those of packets that another half sent.
+    pub ack: Option<Ack<'a>>,
+    /// What it tells of the peer's host that was not known. Only a sending half sees it.
+    pub host: Option<&'a HostNews>,
+}
+
+/// A packet that arrived: on the way of the peer's data, and of the acknowledgements of ours.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arrival {
     /// Its sequence number.
@@ -42,20 +60,11 @@ pub(crate) struct Arrival {
     pub ccval: u8,
     /// Its NDP Count option, if there was one (RFC 4340, section 7.7).
     pub ndp_count: Option<u64>,
-}
-
-/// A packet that arrived, as the sending half sees it: its way was that of our acknowledgements.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Heard {
-    /// Its sequence number.
-    pub seq: Seq,
-    /// Is it a data packet?
-    pub is_data: bool,
-    /// Did it come with a congestion mark?
-    pub marked: bool,
-    /// How many packets without data the peer sent just before it; `None` if the peer does not say
-    /// (RFC 4340, section 7.7).
-    pub quiet_before: Option<u64>,
+    /// Does the peer send NDP Counts, so that none means zero?
+    pub has_ndp_counts: bool,
+    /// Its RTT Estimate option in microseconds, where the peer agreed to send them (RFC 6323, section
+    /// 3.3).
+    pub rtt_estimate: Option<u32>,
 }
 
 /// An acknowledgement of the peer's, and what came with it.
@@ -163,9 +172,6 @@ pub(crate) trait Tx: fmt::Debug + Send {
     /// more than zero, the controller; zero, the application.
     fn on_sent(&mut self, now: Instant, sent: Sent, waiting: u32);
 
-    /// The packet `seq`, of which [`Tx::on_sent`] has just told, carries the ECN nonce one (RFC 3540).
-    fn on_nonce(&mut self, _seq: Seq) {}
-
     /// How many of 65,536 numbers should be passed over from now on, to see whether the peer claims to
     /// have received them all the same (RFC 4342, section 9)? Which ones they are nobody can tell
     /// beforehand.
@@ -182,19 +188,9 @@ pub(crate) trait Tx: fmt::Debug + Send {
         true
     }
 
-    /// A valid packet of the peer's arrived, of whatever type; no copy of an earlier one. Comes
-    /// before the [`Tx::on_ack`] of the same packet.
-    fn on_packet(&mut self, _now: Instant, _heard: Heard) {}
-
-    /// A valid packet with an acknowledgement number arrived; its options hold the feedback.
-    /// Samples of the handshake come through [`Tx::on_rtt_sample`].
-    fn on_ack(&mut self, now: Instant, ack: Ack<'_>, waiting: u32, told: &mut Told);
-
-    /// The packet that [`Tx::on_ack`] gets next, if it acknowledges something, tells this.
-    fn hear_host(&mut self, news: &HostNews);
-
-    /// That packet was handled: what was heard of the host has its effect now at the latest.
-    fn obey_host(&mut self, now: Instant, waiting: u32);
+    /// A valid packet of the peer's arrived, of whatever type; `waiting` datagrams are in the queue.
+    /// Round trips that the connection measures itself come through [`Tx::on_rtt_sample`].
+    fn on_packet(&mut self, now: Instant, packet: Incoming<'_>, waiting: u32, told: &mut Told);
 
     /// The connection measured a round trip of its own (handshake, Timestamp Echo).
     fn on_rtt_sample(&mut self, now: Instant, rtt: Duration);
@@ -265,12 +261,9 @@ pub(crate) trait Tx: fmt::Debug + Send {
 
 /// The receiving half: what we tell the peer about its data.
 pub(crate) trait Rx: fmt::Debug + Send {
-    /// A valid packet arrived.
-    fn on_packet(&mut self, now: Instant, arrival: Arrival);
-
-    /// The peer acknowledged packets of ours, by number and perhaps by Ack Vectors: what those told
-    /// need not be told again (RFC 4340, 11.4.2, and appendix A.2).
-    fn on_ack(&mut self, _ack: Ack<'_>) {}
+    /// A valid packet of the peer's arrived. What packets of ours told that it acknowledges, by number or
+    /// by Ack Vectors, need not be told again (RFC 4340, 11.4.2, and appendix A.2).
+    fn on_packet(&mut self, now: Instant, packet: Incoming<'_>);
 
     /// How much the peer sends us, at a round trip of `rtt`.
     fn peer_data(&self, now: Instant, rtt: Duration) -> PeerData;
@@ -280,9 +273,6 @@ pub(crate) trait Rx: fmt::Debug + Send {
 
     /// The peer's data carry its round-trip times from now on, or no longer (RFC 6323, section 3.3).
     fn set_rtt_estimates(&mut self, _on: bool) {}
-
-    /// The packet that comes next to [`Rx::on_packet`] has an RTT Estimate option that says `us`.
-    fn on_rtt_estimate(&mut self, _now: Instant, _us: u32) {}
 
     /// The connection has a round-trip estimate of its own for this direction.
     fn set_rtt_hint(&mut self, rtt: Duration);
@@ -346,6 +336,22 @@ pub(crate) fn acknowledge(
         options: &PacketOptions::read(packet.options),
     };
     let mut told = Told::default();
-    tx.on_ack(now, ack, waiting, &mut told);
+    let packet = Incoming {
+        arrival: None,
+        ack: Some(ack),
+        host: None,
+    };
+    tx.on_packet(now, packet, waiting, &mut told);
     told
+}
+
+#[cfg(test)]
+impl From<Arrival> for Incoming<'_> {
+    fn from(arrival: Arrival) -> Self {
+        Self {
+            arrival: Some(arrival),
+            ack: None,
+            host: None,
+        }
+    }
 }

@@ -34,6 +34,8 @@ pub(crate) struct PacketOptions<'a> {
     pub receive_rate: Option<u32>,
     /// Packets per loss interval (RFC 4342, section 8.5).
     pub loss_event_rate: Option<u32>,
+    /// The RTT Estimate in microseconds, where the peer agreed to send it (RFC 6323, section 3.3).
+    pub rtt_estimate: Option<u32>,
     /// The Loss Intervals options.
     pub loss_intervals: Series<'a, SkippedIntervals<'a>>,
     /// The Dropped Packets options.

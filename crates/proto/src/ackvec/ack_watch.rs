@@ -5,9 +5,10 @@
 //! an NDP Count tells how many of the missing ones were such (RFC 4340, section 7.7), and without
 //! it each of them passes for one.
 
+use fairwire_units::Ecn;
 use fairwire_wire::Seq;
 
-use crate::half::Heard;
+use crate::half::Arrival;
 
 /// How far behind the newest packet one is still remembered: a bit each.
 const REMEMBERED: u64 = u64::BITS as u64;
@@ -22,6 +23,30 @@ pub(super) struct AckWatch {
     missing: u64,
     /// Did it come, with data?
     data: u64,
+}
+
+/// A packet of the peer's, as far as it matters here.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Heard {
+    seq: Seq,
+    is_data: bool,
+    /// Did it come with a congestion mark?
+    marked: bool,
+    /// How many packets without data the peer sent just before it; `None` if the peer does not say
+    /// (RFC 4340, section 7.7).
+    quiet_before: Option<u64>,
+}
+
+impl From<Arrival> for Heard {
+    fn from(arrival: Arrival) -> Self {
+        let count = arrival.ndp_count.unwrap_or(0);
+        Self {
+            seq: arrival.seq,
+            is_data: arrival.data.is_some(),
+            marked: arrival.ecn == Ecn::Ce,
+            quiet_before: arrival.has_ndp_counts.then_some(count),
+        }
+    }
 }
 
 /// What became of acknowledgements.

@@ -10,7 +10,7 @@ use super::history::{History, Order};
 use super::nonce::Nonces;
 use super::records::Records;
 use super::vector::Report;
-use crate::half::{Ack, AckDue, Arrival, PeerData, Rx, quiescent_after};
+use crate::half::{Ack, AckDue, Arrival, Incoming, PeerData, Rx, quiescent_after};
 
 /// An acknowledgement waits no longer for more packets (RFC 4340, section 11.3).
 const ACK_DELAY: Duration = Duration::from_millis(200);
@@ -84,6 +84,48 @@ impl Receiver {
     pub(crate) fn without_ecn(mut self) -> Self {
         self.reads_ecn = false;
         self
+    }
+
+    /// The peer acknowledged packets of ours: what those told need not be told again.
+    fn on_ack(&mut self, ack: Ack<'_>) {
+        self.on_acknowledged(ack.ackno);
+        // RFC 4340, 11.4.2: to be told so in a vector is as good as by the acknowledgement number,
+        // which one-way data never brings to stand on an Ack of ours.
+        if let Some(ours) = self.records.newest_up_to(ack.ackno)
+            && Report::of(ack.options, ack.ackno).is_some_and(|report| report.has_arrived(ours))
+        {
+            self.on_acknowledged(ours);
+        }
+    }
+
+    /// A packet of the peer's came.
+    fn on_arrival(&mut self, now: Instant, arrival: Arrival) {
+        let marked = arrival.ecn == Ecn::Ce;
+        let order = self.note(arrival.seq, arrival.ecn);
+        match order {
+            Order::Next | Order::AfterGap => self.newest_at = Some(now),
+            // Planted: earlier vectors' acknowledgements let us forget a late packet.
+            Order::Late if planted(Plant::LateForgotten) => {}
+            Order::Late => self.records.on_late(arrival.seq),
+            // Nothing that the sender does not know or will not be told already.
+            Order::Old => return,
+        }
+        if arrival.data.is_none() {
+            // Acknowledgements are not acknowledged for their own sake.
+            return;
+        }
+        self.data_at = Some(now);
+        self.untold = Some(
+            self.untold
+                .map_or(arrival.seq, |untold| Seq::max(untold, arrival.seq)),
+        );
+        if self.unacknowledged == 0 {
+            self.waiting_since = now;
+        }
+        self.unacknowledged = self.unacknowledged.saturating_add(1);
+        // RFC 4340, 11.3: what hints at loss is reported at once.
+        self.urgent |= order != Order::Next;
+        self.urgent |= marked && self.hurries_for_mark(now);
     }
 
     /// Takes note of a packet and its nonce.
@@ -192,43 +234,12 @@ impl Receiver {
 }
 
 impl Rx for Receiver {
-    fn on_packet(&mut self, now: Instant, arrival: Arrival) {
-        let marked = arrival.ecn == Ecn::Ce;
-        let order = self.note(arrival.seq, arrival.ecn);
-        match order {
-            Order::Next | Order::AfterGap => self.newest_at = Some(now),
-            // Planted: earlier vectors' acknowledgements let us forget a late packet.
-            Order::Late if planted(Plant::LateForgotten) => {}
-            Order::Late => self.records.on_late(arrival.seq),
-            // Nothing that the sender does not know or will not be told already.
-            Order::Old => return,
+    fn on_packet(&mut self, now: Instant, packet: Incoming<'_>) {
+        if let Some(ack) = packet.ack {
+            self.on_ack(ack);
         }
-        if arrival.data.is_none() {
-            // Acknowledgements are not acknowledged for their own sake.
-            return;
-        }
-        self.data_at = Some(now);
-        self.untold = Some(
-            self.untold
-                .map_or(arrival.seq, |untold| Seq::max(untold, arrival.seq)),
-        );
-        if self.unacknowledged == 0 {
-            self.waiting_since = now;
-        }
-        self.unacknowledged = self.unacknowledged.saturating_add(1);
-        // RFC 4340, 11.3: what hints at loss is reported at once.
-        self.urgent |= order != Order::Next;
-        self.urgent |= marked && self.hurries_for_mark(now);
-    }
-
-    fn on_ack(&mut self, ack: Ack<'_>) {
-        self.on_acknowledged(ack.ackno);
-        // RFC 4340, 11.4.2: to be told so in a vector is as good as by the acknowledgement number,
-        // which one-way data never brings to stand on an Ack of ours.
-        if let Some(ours) = self.records.newest_up_to(ack.ackno)
-            && Report::of(ack.options, ack.ackno).is_some_and(|report| report.has_arrived(ours))
-        {
-            self.on_acknowledged(ours);
+        if let Some(arrival) = packet.arrival {
+            self.on_arrival(now, arrival);
         }
     }
 

@@ -16,7 +16,7 @@ use super::nonce_check::NonceCheck;
 use super::pipe::{Outcome, Pipe};
 use super::vector::Report;
 use crate::config::{Ccid2Config, Law};
-use crate::half::{Ack, Heard, HostNews, Sent, Told, Tx};
+use crate::half::{Ack, Arrival, Incoming, Sent, Told, Tx};
 
 /// The Ack Ratio of a new connection (RFC 4340, section 11.3).
 const DEFAULT_ACK_RATIO: u16 = 2;
@@ -237,6 +237,65 @@ impl Sender {
     }
 }
 
+impl Sender {
+    /// A packet of the peer's came, which may show that acknowledgements were lost.
+    fn on_arrival(&mut self, arrival: Arrival) {
+        let found = self.acks.note(arrival.into());
+        // Who sends no data gets no acknowledgements that could be too many.
+        if found.congestion && self.pipe.in_flight() > 0 {
+            self.ack_ratio.on_congestion(self.window());
+            self.wants_counts |= found.doubtful;
+        }
+    }
+
+    fn on_ack(&mut self, now: Instant, ack: Ack<'_>, waiting: u32, told: &mut Told) {
+        let ackno = ack.ackno;
+        // What was never sent was never received, whatever the peer says.
+        if self.newest_sent.is_none_or(|newest| ackno.is_after(newest)) {
+            return;
+        }
+        let Some(report) = Report::of(ack.options, ackno) else {
+            return;
+        };
+        let lie = self.check(now, report, ackno, told);
+        let outcome = self.pipe.take(report, ackno, &mut told.fates);
+        let rtt = self.sample(now, report, ackno, &outcome);
+        if outcome.acked > 0 {
+            told.progress = true;
+            told.largest_arrived = told.largest_arrived.max(outcome.largest);
+            self.rtt.clear_back_off();
+            self.start_timer(now);
+            self.acked_unacknowledged = self.acked_unacknowledged.saturating_add(outcome.acked);
+        }
+        // What a lie acknowledges earns nothing.
+        let packets = outcome.acked.max(1);
+        let lie = lie.map(|lie| Congestion { packets, ..lie });
+        let congestion = outcome.congestion.or(lie);
+        if outcome.acked == 0 && congestion.is_none() {
+            return;
+        }
+        let feedback = Feedback {
+            host: std::mem::take(&mut self.host),
+            rtt,
+            path: self.rtt.round_trip(),
+            delivery: Delivery {
+                packets: outcome.acked,
+                marked: outcome.marked,
+                newest_sent: outcome.newest_acked_sent,
+            },
+            newly_acked: outcome.acked,
+            newly_acked_bytes: outcome.acked_bytes,
+            oldest_acked_sent: outcome.oldest_acked_sent,
+            congestion,
+            ack_ratio: Some(u32::from(self.agreed_ratio)),
+            ..Feedback::default()
+        };
+        self.controller
+            .on_feedback(now, self.flight_with(waiting), &feedback);
+        self.ack_ratio.on_report(outcome.acked, self.window());
+    }
+}
+
 fn controller(config: &Ccid2Config, rto: RtoConfig, size_hint: u32) -> Box<dyn Controller> {
     let initial_window = config
         .initial_window
@@ -312,7 +371,7 @@ impl Tx for Sender {
     fn on_sent(&mut self, now: Instant, sent: Sent, waiting: u32) {
         self.newest_sent = Some(sent.seq);
         if let Some(nonces) = &mut self.nonces {
-            nonces.on_sent(sent.seq, false);
+            nonces.on_sent(sent.seq, sent.nonce);
         }
         let Some(size) = sent.data else {
             return;
@@ -322,12 +381,6 @@ impl Tx for Sender {
         self.mean_size += (f64::from(size) - self.mean_size) / 8.0;
         self.controller
             .on_sent(now, self.flight_with(waiting), size);
-    }
-
-    fn on_nonce(&mut self, seq: Seq) {
-        if let Some(nonces) = &mut self.nonces {
-            nonces.on_sent(seq, true);
-        }
     }
 
     fn skips_of_65536(&self) -> u32 {
@@ -343,69 +396,21 @@ impl Tx for Sender {
         }
     }
 
-    fn on_packet(&mut self, _now: Instant, heard: Heard) {
-        let found = self.acks.note(heard);
-        // Who sends no data gets no acknowledgements that could be too many.
-        if found.congestion && self.pipe.in_flight() > 0 {
-            self.ack_ratio.on_congestion(self.window());
-            self.wants_counts |= found.doubtful;
+    fn on_packet(&mut self, now: Instant, packet: Incoming<'_>, waiting: u32, told: &mut Told) {
+        if let Some(arrival) = packet.arrival {
+            self.on_arrival(arrival);
         }
-    }
-
-    fn on_ack(&mut self, now: Instant, ack: Ack<'_>, waiting: u32, told: &mut Told) {
-        let ackno = ack.ackno;
-        // What was never sent was never received, whatever the peer says.
-        if self.newest_sent.is_none_or(|newest| ackno.is_after(newest)) {
-            return;
+        if let Some(news) = packet.host {
+            host::hear(news, &mut self.pipe, &mut self.host);
         }
-        let Some(report) = Report::of(ack.options, ackno) else {
-            return;
-        };
-        let lie = self.check(now, report, ackno, told);
-        let outcome = self.pipe.take(report, ackno, &mut told.fates);
-        let rtt = self.sample(now, report, ackno, &outcome);
-        if outcome.acked > 0 {
-            told.progress = true;
-            told.largest_arrived = told.largest_arrived.max(outcome.largest);
-            self.rtt.clear_back_off();
-            self.start_timer(now);
-            self.acked_unacknowledged = self.acked_unacknowledged.saturating_add(outcome.acked);
+        if let Some(ack) = packet.ack {
+            self.on_ack(now, ack, waiting, told);
         }
-        // What a lie acknowledges earns nothing.
-        let packets = outcome.acked.max(1);
-        let lie = lie.map(|lie| Congestion { packets, ..lie });
-        let congestion = outcome.congestion.or(lie);
-        if outcome.acked == 0 && congestion.is_none() {
-            return;
+        if packet.host.is_some() {
+            // What the acknowledgement did not take along has its effect now.
+            let flight = self.flight_with(waiting);
+            host::obey(now, flight, &mut self.host, &mut *self.controller);
         }
-        let feedback = Feedback {
-            host: std::mem::take(&mut self.host),
-            rtt,
-            path: self.rtt.round_trip(),
-            delivery: Delivery {
-                packets: outcome.acked,
-                marked: outcome.marked,
-                newest_sent: outcome.newest_acked_sent,
-            },
-            newly_acked: outcome.acked,
-            newly_acked_bytes: outcome.acked_bytes,
-            oldest_acked_sent: outcome.oldest_acked_sent,
-            congestion,
-            ack_ratio: Some(u32::from(self.agreed_ratio)),
-            ..Feedback::default()
-        };
-        self.controller
-            .on_feedback(now, self.flight_with(waiting), &feedback);
-        self.ack_ratio.on_report(outcome.acked, self.window());
-    }
-
-    fn hear_host(&mut self, news: &HostNews) {
-        host::hear(news, &mut self.pipe, &mut self.host);
-    }
-
-    fn obey_host(&mut self, now: Instant, waiting: u32) {
-        let flight = self.flight_with(waiting);
-        host::obey(now, flight, &mut self.host, &mut *self.controller);
     }
 
     fn on_rtt_sample(&mut self, now: Instant, rtt: Duration) {

@@ -46,6 +46,8 @@ pub(super) fn data(number: u64) -> Arrival {
         ecn: Ecn::Ect0,
         ccval: 0,
         ndp_count: None,
+        has_ndp_counts: false,
+        rtt_estimate: None,
     }
 }
 
@@ -158,13 +160,13 @@ impl Model {
             seq: seq(number),
             data: with_data.then_some(1_000),
             id: with_data.then_some(DatagramId(number)),
+            // Half of the data, by the bits of a multiple of the golden ratio.
+            nonce: with_data && number.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 63 == 1,
         };
         self.data_sent += u64::from(with_data);
         self.sender.on_sent(now, sent, 1);
-        // Half of the data, by the bits of a multiple of the golden ratio.
-        if with_data && number.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 63 == 1 {
+        if sent.nonce {
             self.nonces.insert(number);
-            self.sender.on_nonce(seq(number));
         }
         number
     }
@@ -180,7 +182,8 @@ impl Model {
             Arrival {
                 ecn,
                 ..data(number)
-            },
+            }
+            .into(),
         );
         *self.arrived.entry(number).or_default() |= marked;
         self.newest = self.newest.max(Some(number));

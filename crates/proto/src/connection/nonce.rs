@@ -14,13 +14,12 @@ impl Connection {
         }
         // RFC 8311, 6: ECT(0), but for a controller that answers marks in another way.
         let ecn = self.tx.as_ref().map_or(Ecn::Ect0, |tx| tx.ecn());
-        if let Some(tx) = &mut self.tx
+        if let Some(tx) = &self.tx
             && self.config.ecn_nonce
             && ecn == Ecn::Ect0
             && tx.acknowledges_packets()
             && self.nonces.nonce(seq)
         {
-            tx.on_nonce(seq);
             return Ecn::Ect1;
         }
         ecn

@@ -121,6 +121,10 @@ impl Connection {
                 continue;
             }
             let processed = match raw.decode() {
+                Ok(DccpOption::RttEstimate(us)) if self.reads_rtt_estimates(raw.option_type) => {
+                    said.rtt_estimate = Some(us);
+                    true
+                }
                 Ok(option) => {
                     said.note(&option, options.remainder());
                     self.process_option(ctx, (packet_type, seq), raw, &option, mandatory)?
@@ -196,12 +200,6 @@ impl Connection {
                     self.keep_cookie(cookie);
                 }
                 Ok(wanted)
-            }
-            DccpOption::RttEstimate(us) if self.reads_rtt_estimates(raw.option_type) => {
-                if let Some(rx) = &mut self.rx {
-                    rx.on_rtt_estimate(ctx.now, us);
-                }
-                Ok(true)
             }
             // Those who read them find what they say in `PacketOptions`. RFC 4340, 11.6 and 11.7: Slow
             // Receiver and Data Dropped whatever the CCID.

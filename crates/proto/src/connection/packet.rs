@@ -218,10 +218,20 @@ impl Connection {
             || self.state == State::PartOpen
             || matches!(packet_type, PacketType::Close | PacketType::CloseReq);
         self.liveness.on_sent(now, wants_answer);
+        let ecn = if is_data {
+            self.data_ecn(seq)
+        } else {
+            Ecn::NotEct
+        };
         let waiting = self.waiting();
         if let Some(tx) = &mut self.tx {
-            let data = is_data.then(|| u32::try_from(payload.len()).unwrap_or(u32::MAX));
-            tx.on_sent(now, Sent { seq, data, id }, waiting);
+            let sent = Sent {
+                seq,
+                data: is_data.then(|| u32::try_from(payload.len()).unwrap_or(u32::MAX)),
+                id,
+                nonce: ecn == Ecn::Ect1,
+            };
+            tx.on_sent(now, sent, waiting);
             if matches!(packet_type, PacketType::Ack | PacketType::DataAck) {
                 tx.on_feedback_acknowledged(now);
             }
@@ -241,11 +251,6 @@ impl Connection {
             // RFC 4340, 8.1.5: the timer starts anew with every packet.
             self.retry.start(now);
         }
-        let ecn = if is_data {
-            self.data_ecn(seq)
-        } else {
-            Ecn::NotEct
-        };
         self.adapt_features(now);
         self.note_size(ctx, seq, (head_len, payload.len()), is_data);
         Transmit {

@@ -10,7 +10,7 @@ use super::parts::sequence::Verdict;
 use super::parts::syncs::Sender;
 use super::{Connection, Context, State};
 use crate::feature::Fatal;
-use crate::half::{Ack, Arrival, Heard};
+use crate::half::{Ack, Arrival, Incoming};
 use crate::packet_options::PacketOptions;
 use crate::payload::Arriving;
 
@@ -197,57 +197,48 @@ impl Connection {
         let novelty = self.received.on_packet(seq, counts, count);
         let is_new = novelty == Novelty::New;
         self.stats.duplicates += u64::from(!is_new);
-        if let Some(tx) = &mut self.tx
-            && is_new
-        {
-            let heard = Heard {
-                seq,
-                is_data,
-                marked: ecn == Ecn::Ce,
-                quiet_before: self.agreed.peer_ndp.then_some(count),
-            };
-            tx.on_packet(ctx.now, heard);
-        }
+        let arrival = Arrival {
+            seq,
+            data: (is_data && is_new).then(|| u32::try_from(payload.len()).unwrap_or(u32::MAX)),
+            ecn,
+            ccval: packet.ccval,
+            ndp_count: options.ndp_count,
+            has_ndp_counts: self.agreed.peer_ndp,
+            rtt_estimate: options.rtt_estimate,
+        };
         let syncs = matches!(packet_type, PacketType::Sync | PacketType::SyncAck);
         // RFC 4340, 5.7: that a Sync names a packet does not mean that it was processed.
         let ack = ack.filter(|_| !syncs);
         let of_host = self.hear_host(ctx, options, ack);
-        let waiting = self.waiting();
-        if let Some(ackno) = ack {
-            let ack = Ack {
-                seq,
-                ackno,
-                options,
-            };
-            self.on_handshake_ack(ctx.now, packet_type, ackno);
+        let ack = ack.map(|ackno| Ack {
+            seq,
+            ackno,
+            options,
+        });
+        if let Some(ack) = ack {
+            self.on_handshake_ack(ctx.now, packet_type, ack.ackno);
             self.dropped.on_ack(ack);
-            if let Some(rx) = &mut self.rx {
-                rx.on_ack(ack);
-            }
-            // RFC 4340, 10: feedback on what was sent under another CCID is not for this one.
-            if let Some(tx) = &mut self.tx
-                && self.own_since.counts(ackno)
-            {
-                tx.on_ack(ctx.now, ack, waiting, ctx.told);
-                self.is_deceived |= ctx.told.aggression;
-                self.settle_told(ctx);
-            }
         }
-        if of_host && let Some(tx) = &mut self.tx {
-            tx.obey_host(ctx.now, waiting);
-        }
-        if let Some(rx) = &mut self.rx
-            && novelty != Novelty::Copy
-            && self.peer_since.counts(seq)
-        {
-            let arrival = Arrival {
-                seq,
-                data: (is_data && is_new).then(|| u32::try_from(payload.len()).unwrap_or(u32::MAX)),
-                ecn,
-                ccval: packet.ccval,
-                ndp_count: options.ndp_count,
+        let waiting = self.waiting();
+        if let Some(tx) = &mut self.tx {
+            let packet = Incoming {
+                arrival: is_new.then_some(arrival),
+                // RFC 4340, 10: feedback on what was sent under another CCID is not for this one.
+                ack: ack.filter(|ack| self.own_since.counts(ack.ackno)),
+                host: of_host.then_some(&self.reported.news),
             };
-            rx.on_packet(ctx.now, arrival);
+            tx.on_packet(ctx.now, packet, waiting, ctx.told);
+            self.is_deceived |= ctx.told.aggression;
+            self.settle_told(ctx);
+        }
+        if let Some(rx) = &mut self.rx {
+            let counts = novelty != Novelty::Copy && self.peer_since.counts(seq);
+            let packet = Incoming {
+                arrival: counts.then_some(arrival),
+                ack,
+                host: None,
+            };
+            rx.on_packet(ctx.now, packet);
         }
         novelty
     }

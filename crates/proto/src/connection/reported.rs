@@ -8,8 +8,8 @@ use crate::event::Event;
 use crate::packet_options::PacketOptions;
 
 impl Connection {
-    /// Shows the sending half what a packet says of the peer's host, before it sees the
-    /// acknowledgement. Says whether there is any news.
+    /// Takes in what a packet says of the peer's host. Says whether there is any news, for the sending
+    /// half too.
     pub(super) fn hear_host(
         &mut self,
         ctx: &mut Context<'_>,
@@ -22,9 +22,6 @@ impl Connection {
         let ackno = ackno.filter(|ack| !ack.is_after(self.sequence.gss));
         if !self.reported.read(options, ackno, self.sequence.iss) {
             return false;
-        }
-        if let Some(tx) = &mut self.tx {
-            tx.hear_host(&self.reported.news);
         }
         let rtt = self.rtt();
         if self.reported.news.slow {

@@ -22,7 +22,7 @@ use self::sender_rtt::SenderRtt;
 use super::Profile;
 use super::profile::NOMINAL;
 use crate::config::{Ccid3Config, FeedbackRate, FirstInterval};
-use crate::half::{AckDue, Arrival, PeerData, Rx, quiescent_after};
+use crate::half::{AckDue, Incoming, PeerData, Rx, quiescent_after};
 
 /// Intervals in a report: those that count, the current one and eight before it (RFC 4342,
 /// section 8.6.1, asks for no fewer; the sender has no use for more).
@@ -228,13 +228,17 @@ impl TfrcRx {
 }
 
 impl Rx for TfrcRx {
-    fn on_packet(&mut self, now: Instant, arrival: Arrival) {
+    fn on_packet(&mut self, now: Instant, packet: Incoming<'_>) {
+        // RFC 4342, 6.3: the state is bounded without acknowledgements.
+        let Some(arrival) = packet.arrival else {
+            return;
+        };
         let (seq, is_newest) = self.numbers.arrived(arrival.seq);
         if is_newest {
             self.newest_at = now;
         }
         if let Some(sender_rtt) = &mut self.sender_rtt {
-            sender_rtt.on_packet(now, arrival.data.is_some());
+            sender_rtt.on_packet(now, arrival.data.is_some(), arrival.rtt_estimate);
         }
         self.history.grouping_mut().told = self.sender_rtt.map(|sender_rtt| sender_rtt.rtt());
         let counter = match arrival.data {
@@ -294,12 +298,6 @@ impl Rx for TfrcRx {
     fn set_rtt_estimates(&mut self, on: bool) {
         if on != self.sender_rtt.is_some() {
             self.sender_rtt = on.then(SenderRtt::new);
-        }
-    }
-
-    fn on_rtt_estimate(&mut self, now: Instant, us: u32) {
-        if let Some(sender_rtt) = &mut self.sender_rtt {
-            sender_rtt.on_option(now, us);
         }
     }
 

@@ -132,6 +132,7 @@ fn run(config: &Ccid3Config, mut pipe: Pipe, seconds: u64) -> Outcome {
                     seq,
                     data,
                     id: None,
+                    nonce: false,
                 },
                 1,
             );
@@ -149,6 +150,8 @@ fn run(config: &Ccid3Config, mut pipe: Pipe, seconds: u64) -> Outcome {
                     ecn,
                     ccval,
                     ndp_count: None,
+                    has_ndp_counts: false,
+                    rtt_estimate: None,
                 };
                 arrivals.push_back((out + RTT / 2, arrival));
             }
@@ -160,7 +163,7 @@ fn run(config: &Ccid3Config, mut pipe: Pipe, seconds: u64) -> Outcome {
         }
         while let Some((_, arrival)) = arrivals.pop_front_if(|(at, _)| *at <= now) {
             newest = Seq::max(newest, arrival.seq);
-            rx.on_packet(now, arrival);
+            rx.on_packet(now, arrival.into());
         }
         let due = rx.ack_due(now);
         assert!(
@@ -380,6 +383,7 @@ fn item_27_hostile_receivers_are_survived() {
                         seq,
                         data,
                         id: None,
+                        nonce: false,
                     },
                     1,
                 );
@@ -459,8 +463,10 @@ fn hostile_senders_are_survived() {
                 ecn: Ecn::from_bits(ecn),
                 ccval,
                 ndp_count: Some(draws.next()).filter(|count| count % 3 == 0),
+                has_ndp_counts: false,
+                rtt_estimate: None,
             };
-            rx.on_packet(now, arrival);
+            rx.on_packet(now, arrival.into());
             let mut buf = HeadBuf::new();
             let ack = arrival.seq;
             let kind = Kind::Ack { ack: ack.into() };

@@ -25,7 +25,7 @@ use self::sent::{SentPacket, SentPackets};
 use super::Profile;
 use super::profile::NOMINAL;
 use crate::config::Ccid3Config;
-use crate::half::{Ack, HostNews, Sent, Told, Tx};
+use crate::half::{Ack, Incoming, Sent, Told, Tx};
 
 /// The sending half of CCID 3 and 4: window counters out, feedback in, a rate between them.
 #[derive(Debug)]
@@ -201,6 +201,65 @@ impl TfrcTx {
     }
 }
 
+impl TfrcTx {
+    /// The peer acknowledged a packet, perhaps with feedback.
+    fn on_ack(&mut self, now: Instant, ack: Ack<'_>, waiting: u32, told: &mut Told) {
+        let ackno = ack.ackno;
+        told.progress |= self.sent.acknowledge(ackno);
+        let acked = self.sent.acknowledged(ackno);
+        if let Some(acked) = acked {
+            self.counter.on_acknowledged(acked.counter);
+        }
+        if let Some(checks) = &mut self.checks
+            && let Some(void) = checks.on_ack(ackno)
+        {
+            self.begin_anew(void);
+        }
+        let Some(x_recv) = ack.options.receive_rate else {
+            return;
+        };
+        if !self.is_news(ack.seq, ackno) {
+            return;
+        }
+        let report = Report::of(ack.options);
+        let x_recv = self.receive_rate(now, acked, x_recv);
+        let rtt = acked.and_then(|acked| self.sample(now, acked, report.elapsed));
+        let told_loss = self.loss(now, &report, ackno);
+        // RFC 4340, 12.3: whoever goes on lying is left.
+        told.aggression |= self.checks.as_ref().is_some_and(|c| c.is_aggression());
+        let Some((p, new_loss)) = told_loss else {
+            return;
+        };
+        let new_loss = new_loss || std::mem::take(&mut self.is_caught);
+        self.newest_feedback = Some((ack.seq, ackno));
+        told.progress = true;
+        told.loss_events += u32::from(new_loss);
+        let feedback = Feedback {
+            rtt,
+            tfrc: Some(TfrcReport {
+                x_recv,
+                p,
+                new_loss,
+                covers_until: acked.map(|acked| acked.at),
+            }),
+            ..Feedback::default()
+        };
+        let flight = self.flight_with(waiting);
+        self.controller.on_feedback(now, flight, &feedback);
+    }
+
+    /// Tells the controller what was heard of the peer's host.
+    fn obey_host(&mut self, now: Instant, waiting: u32) {
+        // Behind the report of the same packet: RFC 4342, 5.2, goes by the newest receive rate.
+        let feedback = Feedback {
+            host: std::mem::take(&mut self.host.limits),
+            ..Feedback::default()
+        };
+        let flight = self.flight_with(waiting);
+        self.controller.on_feedback(now, flight, &feedback);
+    }
+}
+
 impl Tx for TfrcTx {
     fn footprint(&self) -> usize {
         let checks = self.checks.as_ref().map_or(0, |_| size_of::<Checks>());
@@ -260,63 +319,16 @@ impl Tx for TfrcTx {
         false
     }
 
-    fn on_ack(&mut self, now: Instant, ack: Ack<'_>, waiting: u32, told: &mut Told) {
-        let ackno = ack.ackno;
-        told.progress |= self.sent.acknowledge(ackno);
-        let acked = self.sent.acknowledged(ackno);
-        if let Some(acked) = acked {
-            self.counter.on_acknowledged(acked.counter);
+    fn on_packet(&mut self, now: Instant, packet: Incoming<'_>, waiting: u32, told: &mut Told) {
+        if let Some(news) = packet.host {
+            self.host.hear(news, &self.sent);
         }
-        if let Some(checks) = &mut self.checks
-            && let Some(void) = checks.on_ack(ackno)
-        {
-            self.begin_anew(void);
+        if let Some(ack) = packet.ack {
+            self.on_ack(now, ack, waiting, told);
         }
-        let Some(x_recv) = ack.options.receive_rate else {
-            return;
-        };
-        if !self.is_news(ack.seq, ackno) {
-            return;
+        if packet.host.is_some() {
+            self.obey_host(now, waiting);
         }
-        let report = Report::of(ack.options);
-        let x_recv = self.receive_rate(now, acked, x_recv);
-        let rtt = acked.and_then(|acked| self.sample(now, acked, report.elapsed));
-        let told_loss = self.loss(now, &report, ackno);
-        // RFC 4340, 12.3: whoever goes on lying is left.
-        told.aggression |= self.checks.as_ref().is_some_and(|c| c.is_aggression());
-        let Some((p, new_loss)) = told_loss else {
-            return;
-        };
-        let new_loss = new_loss || std::mem::take(&mut self.is_caught);
-        self.newest_feedback = Some((ack.seq, ackno));
-        told.progress = true;
-        told.loss_events += u32::from(new_loss);
-        let feedback = Feedback {
-            rtt,
-            tfrc: Some(TfrcReport {
-                x_recv,
-                p,
-                new_loss,
-                covers_until: acked.map(|acked| acked.at),
-            }),
-            ..Feedback::default()
-        };
-        let flight = self.flight_with(waiting);
-        self.controller.on_feedback(now, flight, &feedback);
-    }
-
-    fn hear_host(&mut self, news: &HostNews) {
-        self.host.hear(news, &self.sent);
-    }
-
-    fn obey_host(&mut self, now: Instant, waiting: u32) {
-        // Behind the report of the same packet: RFC 4342, 5.2, goes by the newest receive rate.
-        let feedback = Feedback {
-            host: std::mem::take(&mut self.host.limits),
-            ..Feedback::default()
-        };
-        let flight = self.flight_with(waiting);
-        self.controller.on_feedback(now, flight, &feedback);
     }
 
     fn on_rtt_sample(&mut self, now: Instant, rtt: Duration) {

@@ -32,9 +32,9 @@ fn pure_ack(number: u64) -> Arrival {
 fn acknowledgements_follow_the_ratio_and_the_timer() {
     let mut receiver = Receiver::new(Some(seq(1)));
     assert_eq!(receiver.ack_due(at(0)), AckDue::No);
-    receiver.on_packet(at(10), data(1));
+    receiver.on_packet(at(10), data(1).into());
     assert_eq!(receiver.ack_due(at(10)), AckDue::At(at(10) + ACK_DELAY));
-    receiver.on_packet(at(20), data(2));
+    receiver.on_packet(at(20), data(2).into());
     assert_eq!(receiver.ack_due(at(20)), AckDue::Now);
     told_by(&mut receiver, at(20), 1, 2);
     assert_eq!(receiver.ack_due(at(20)), AckDue::No);
@@ -42,7 +42,7 @@ fn acknowledgements_follow_the_ratio_and_the_timer() {
         receiver.set_ack_ratio(ratio);
         for packet in 1..=packets {
             let number = receiver.history.newest().unwrap().get() + 1;
-            receiver.on_packet(at(30), data(number));
+            receiver.on_packet(at(30), data(number).into());
             let due = receiver.ack_due(at(30)) == AckDue::Now;
             assert_eq!(due, packet == packets, "ratio {ratio}, packet {packet}");
         }
@@ -57,7 +57,7 @@ fn acknowledgements_follow_the_ratio_and_the_timer() {
 fn no_time_has_passed_since_a_packet_never_shown() {
     let mut receiver = Receiver::new(Some(seq(5)));
     assert_eq!(elapsed(&mut receiver, 13_000, 1, 4), None);
-    receiver.on_packet(at(13_000), data(5));
+    receiver.on_packet(at(13_000), data(5).into());
     assert_eq!(elapsed(&mut receiver, 13_100, 2, 5), Some(10_000));
 }
 
@@ -66,7 +66,7 @@ fn no_time_has_passed_since_a_packet_never_shown() {
 fn acknowledgements_call_for_none() {
     let mut receiver = Receiver::new(Some(seq(1)));
     for number in [1, 2, 5] {
-        receiver.on_packet(at(0), pure_ack(number));
+        receiver.on_packet(at(0), pure_ack(number).into());
         assert_eq!(receiver.ack_due(at(0)), AckDue::No, "packet {number}");
     }
 }
@@ -89,7 +89,7 @@ fn hints_of_congestion_are_reported_at_once() {
         (102, marked(6), false, "and just before its end"),
         (103, marked(7), true, "marked in the next"),
     ] {
-        receiver.on_packet(at(ms), arrival);
+        receiver.on_packet(at(ms), arrival.into());
         assert_eq!(receiver.ack_due(at(ms)) == AckDue::Now, due, "{why}");
         let newest = receiver.history.newest().unwrap().get();
         told_by(&mut receiver, at(ms), 100 + ms, newest);
@@ -100,10 +100,10 @@ fn hints_of_congestion_are_reported_at_once() {
 #[test]
 fn duplicates_change_nothing() {
     let mut receiver = Receiver::new(Some(seq(1)));
-    receiver.on_packet(at(0), data(1));
+    receiver.on_packet(at(0), data(1).into());
     told_by(&mut receiver, at(0), 1, 1);
-    receiver.on_packet(at(1), data(1));
-    receiver.on_packet(at(1), data(0));
+    receiver.on_packet(at(1), data(1).into());
+    receiver.on_packet(at(1), data(0).into());
     assert_eq!(receiver.ack_due(at(1)), AckDue::No);
 }
 
@@ -111,18 +111,18 @@ fn duplicates_change_nothing() {
 #[test]
 fn elapsed_time_is_never_overstated() {
     let mut receiver = Receiver::new(Some(seq(1)));
-    receiver.on_packet(at(0), data(1));
+    receiver.on_packet(at(0), data(1).into());
     assert_eq!(elapsed(&mut receiver, 0, 1, 1), None, "at once");
     let mut receiver = Receiver::new(Some(seq(1)));
-    receiver.on_packet(at(0), data(1));
+    receiver.on_packet(at(0), data(1).into());
     assert_eq!(elapsed(&mut receiver, 150, 1, 1), Some(15_000));
-    receiver.on_packet(at(200), data(2));
+    receiver.on_packet(at(200), data(2).into());
     assert_eq!(
         elapsed(&mut receiver, 210, 2, 2),
         Some(1_000),
         "since the newest"
     );
-    receiver.on_packet(at(220), data(1));
+    receiver.on_packet(at(220), data(1).into());
     assert_eq!(
         elapsed(&mut receiver, 1_200, 3, 2),
         Some(100_000),
@@ -141,11 +141,11 @@ fn elapsed_time_is_never_overstated() {
 fn acknowledged_vectors_are_not_repeated() {
     let mut receiver = Receiver::new(Some(seq(1)));
     for number in 1..=4 {
-        receiver.on_packet(at(0), data(number));
+        receiver.on_packet(at(0), data(number).into());
     }
     assert_eq!(told_by(&mut receiver, at(0), 50, 4).len(), 4);
     for number in 5..=6 {
-        receiver.on_packet(at(0), data(number));
+        receiver.on_packet(at(0), data(number).into());
     }
     assert_eq!(told_by(&mut receiver, at(0), 52, 6).len(), 6);
     receiver.acknowledge(51);
@@ -181,10 +181,10 @@ fn acknowledged_vectors_are_not_repeated() {
 fn late_packets_survive_older_acknowledgements() {
     let mut receiver = Receiver::new(Some(seq(1)));
     for number in [1, 2, 4, 5] {
-        receiver.on_packet(at(0), data(number));
+        receiver.on_packet(at(0), data(number).into());
     }
     told_by(&mut receiver, at(0), 50, 5);
-    receiver.on_packet(at(1), data(3));
+    receiver.on_packet(at(1), data(3).into());
     receiver.acknowledge(50);
     let told = told_by(&mut receiver, at(1), 51, 5);
     assert_eq!(told.last(), Some(&(3, CellState::Received)));
@@ -201,7 +201,7 @@ fn state_is_bounded_when_never_acknowledged() {
     let bound = (MAX_CELLS + 8) * 8 + MAX_RECORDS * 8;
     for number in 0..20_000 {
         if number % 2 == 0 {
-            receiver.on_packet(at(number), data(number));
+            receiver.on_packet(at(number), data(number).into());
             told_by(&mut receiver, at(number), number, number);
         }
         assert!(
@@ -218,7 +218,7 @@ fn state_is_bounded_when_never_acknowledged() {
 fn no_room_leaves_the_feedback_due() {
     let mut receiver = Receiver::new(Some(seq(1)));
     for number in [1, 3, 5] {
-        receiver.on_packet(at(0), data(number));
+        receiver.on_packet(at(0), data(number).into());
     }
     let needed = receiver.options_len(at(5));
     for (room, fits) in [(needed - 1, false), (needed, true)] {
@@ -251,11 +251,11 @@ fn vectors_acknowledge_as_numbers_do() {
     ] {
         let mut receiver = Receiver::new(Some(seq(1)));
         for number in 1..=4 {
-            receiver.on_packet(at(0), data(number));
+            receiver.on_packet(at(0), data(number).into());
         }
         told_by(&mut receiver, at(0), 50, 4);
         for number in 5..=6 {
-            receiver.on_packet(at(0), data(number));
+            receiver.on_packet(at(0), data(number).into());
         }
         let head = ack(seq(1), seq(58), |encoder| {
             let cells = cells.iter().map(|&(state, run)| AckCell::new(state, run));
@@ -279,11 +279,11 @@ fn quiescence_needs_silence_and_the_last_acknowledgement() {
         let rtt = Duration::from_millis(rtt_ms);
         let mut receiver = Receiver::new(Some(seq(1)));
         assert_eq!(receiver.peer_data(at(0), rtt), PeerData::Quiescent);
-        receiver.on_packet(at(1_000), data(1));
+        receiver.on_packet(at(1_000), data(1).into());
         told_by(&mut receiver, at(1_000), 50, 1);
-        receiver.on_packet(at(2_000), data(2));
+        receiver.on_packet(at(2_000), data(2).into());
         told_by(&mut receiver, at(2_000), 51, 2);
-        receiver.on_packet(at(2_050), pure_ack(3));
+        receiver.on_packet(at(2_050), pure_ack(3).into());
         let then = |ms: u64| at(2_000 + ms);
         receiver.acknowledge(50);
         let before = receiver.peer_data(then(wait_ms - 1), rtt);
@@ -292,7 +292,7 @@ fn quiescence_needs_silence_and_the_last_acknowledgement() {
         assert_eq!(after, PeerData::Paused, "the last is not acknowledged");
         receiver.acknowledge(51);
         assert_eq!(receiver.peer_data(then(wait_ms), rtt), PeerData::Quiescent);
-        receiver.on_packet(at(9_000), data(4));
+        receiver.on_packet(at(9_000), data(4).into());
         assert_eq!(receiver.peer_data(at(9_000), rtt), PeerData::Flowing);
     }
 }
@@ -328,7 +328,7 @@ fn nonces_are_echoed_by_who_reads_them() {
             ),
             (arriving(4, Ecn::Ect1), false, "late"),
         ] {
-            receiver.on_packet(at(0), arrival);
+            receiver.on_packet(at(0), arrival.into());
             ours += 1;
             let newest = receiver.history.newest().unwrap();
             let head = ack(seq(ours), newest, |encoder| {

@@ -1,8 +1,8 @@
 use super::Sender;
-use crate::ackvec::tests::{ack, at, seq};
+use crate::ackvec::tests::{ack, at, data, seq};
 use crate::config::{Ccid2Config, Law};
 use crate::event::Fate;
-use crate::half::{Heard, Sent, Told, Tx, acknowledge};
+use crate::half::{Arrival, Sent, Told, Tx, acknowledge};
 use crate::id::DatagramId;
 use fairwire_cc::{IdleRule, Permit};
 use fairwire_units::Duration;
@@ -31,6 +31,7 @@ fn send(sender: &mut Sender, ms: u64, numbers: std::ops::RangeInclusive<u64>) {
             seq: seq(number),
             data: Some(1_000),
             id: Some(DatagramId(number)),
+            nonce: false,
         };
         sender.on_sent(at(ms), sent, 10);
     }
@@ -41,6 +42,7 @@ fn send_without_data(sender: &mut Sender, ms: u64, number: u64) {
         seq: seq(number),
         data: None,
         id: None,
+        nonce: false,
     };
     sender.on_sent(at(ms), sent, 10);
 }
@@ -66,6 +68,11 @@ fn hear_after(
     });
     let packet = Packet::decode(&head).unwrap();
     acknowledge(sender, at(ms), &packet, 10)
+}
+
+/// A packet of the peer's arrives that acknowledges nothing.
+fn arrive(sender: &mut Sender, ms: u64, arrival: Arrival) {
+    sender.on_packet(at(ms), arrival.into(), 10, &mut Told::default());
 }
 
 fn fates(told: &Told) -> Vec<(u64, Fate)> {
@@ -306,13 +313,11 @@ fn a_larger_ratio_is_waited_for() {
     sender.on_rtt_sample(at(0), Duration::from_millis(20));
     send(&mut sender, 0, 1..=1);
     for number in [50, 52, 53, 54] {
-        let heard = Heard {
-            seq: seq(number),
-            is_data: false,
-            marked: false,
-            quiet_before: None,
+        let without_data = Arrival {
+            data: None,
+            ..data(number)
         };
-        sender.on_packet(at(1), heard);
+        arrive(&mut sender, 1, without_data);
     }
     assert_eq!(sender.wanted_ack_ratio(), Some(4), "51 was lost");
     send(&mut sender, 1, 2..=2);
@@ -325,13 +330,7 @@ fn a_larger_ratio_is_waited_for() {
 fn without_data_no_acknowledgement_is_missed() {
     let mut sender = steady(32.0);
     for number in [50, 52, 53, 54] {
-        let heard = Heard {
-            seq: seq(number),
-            is_data: true,
-            marked: false,
-            quiet_before: None,
-        };
-        sender.on_packet(at(1), heard);
+        arrive(&mut sender, 1, data(number));
     }
     assert_eq!(sender.wanted_ack_ratio(), Some(2));
     assert!(!sender.wants_ndp_counts());

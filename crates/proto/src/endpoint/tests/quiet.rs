@@ -107,8 +107,10 @@ fn a_late_packet_is_told() {
             ecn: Ecn::Ect0,
             ccval: 0,
             ndp_count: None,
+            has_ndp_counts: false,
+            rtt_estimate: None,
         };
-        receiver.on_packet(Instant::START, arrival);
+        receiver.on_packet(Instant::START, arrival.into());
         if number == 2 {
             // It acknowledges the vector that left before packet 2 came.
             receiver.acknowledge(103);

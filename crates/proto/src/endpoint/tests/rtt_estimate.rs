@@ -1,8 +1,8 @@
 //! The sender's round-trip time beside its data (RFC 6323).
 
-use fairwire_wire::{DccpOption, PacketType, ResetCode, option_type};
+use fairwire_wire::{DccpOption, Kind, PacketType, ResetCode, option_type};
 
-use super::pair::{Pair, ms};
+use super::pair::{Pair, data, ms};
 use super::{Wire, kind_of};
 use crate::{Config, ConnectionId};
 
@@ -90,4 +90,36 @@ fn invalid_round_trip_times_reset() {
             assert_eq!(answers.iter().find_map(Wire::reset), None, "{packet_type}");
         }
     }
+}
+
+/// RFC 6323, 3.3 and 3.4: the estimate counts with the packet that carries it, also if that packet completes
+/// the handshake. Behind data without one, reports then go by its 40 ms, and not by half a second.
+#[test]
+fn the_first_data_tell_their_round_trip() {
+    for ccid in [3, 4] {
+        let mut pair = Pair::new();
+        let client = pair.connect(config(ccid, true), config(ccid, false));
+        pair.ends[0].send(pair.now, client, data(1_000)).unwrap();
+        pair.run_for(ms(100));
+        let first = pair
+            .log
+            .iter()
+            .find(|wire| wire.from == 0 && estimate(wire).is_some());
+        assert_eq!(first.map(Wire::packet_type), Some(PacketType::DataAck));
+        let before = reports(&pair);
+        assert_eq!(before, 1, "CCID {ccid}");
+        pair.inject(0, 1, |_| Kind::Data, |_| {});
+        pair.run_for(ms(60));
+        assert_eq!(reports(&pair), 2, "CCID {ccid}");
+    }
+}
+
+/// How many reports the server has sent.
+fn reports(pair: &Pair) -> usize {
+    let from_server = pair.log.iter().filter(|wire| wire.from == 1);
+    let has_rate = |wire: &&Wire| {
+        let mut options = wire.packet().options.iter();
+        options.any(|raw| raw.option_type == option_type::RECEIVE_RATE)
+    };
+    from_server.filter(has_rate).count()
 }

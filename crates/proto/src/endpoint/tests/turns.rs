@@ -6,7 +6,7 @@ use fairwire_wire::HeadBuf;
 
 use super::pair::{PORT, Pair, SERVICE, data, ms};
 use crate::Config;
-use crate::half::{Ack, HostNews, Sent, Told, Tx};
+use crate::half::{Incoming, Sent, Told, Tx};
 
 /// A sending half at its worst: its timer is always overdue, it always wants an acknowledgement to
 /// leave, and it permits everything.
@@ -24,9 +24,7 @@ impl Tx for Restless {
         0
     }
     fn on_sent(&mut self, _: Instant, _: Sent, _: u32) {}
-    fn on_ack(&mut self, _: Instant, _: Ack<'_>, _: u32, _: &mut Told) {}
-    fn hear_host(&mut self, _: &HostNews) {}
-    fn obey_host(&mut self, _: Instant, _: u32) {}
+    fn on_packet(&mut self, _: Instant, _: Incoming<'_>, _: u32, _: &mut Told) {}
     fn on_rtt_sample(&mut self, _: Instant, _: Duration) {}
     fn next_timeout(&self) -> Option<Instant> {
         Some(Instant::START)

@@ -21,8 +21,6 @@ pub(super) struct SenderRtt {
     is_guess: bool,
     /// Since when the sender tells no number, or when that last made the average longer.
     silent_since: Option<Instant>,
-    /// Did the packet that is arriving bring an option?
-    fresh: bool,
 }
 
 impl SenderRtt {
@@ -32,7 +30,6 @@ impl SenderRtt {
             long_term: FIRST,
             is_guess: true,
             silent_since: None,
-            fresh: false,
         }
     }
 
@@ -43,9 +40,17 @@ impl SenderRtt {
         self.told.unwrap_or(self.long_term)
     }
 
-    /// An option that says `us`.
-    pub(super) fn on_option(&mut self, now: Instant, us: u32) {
-        self.fresh = true;
+    /// A packet came whose option, if it has one, says `us`. The sender must send one with its data;
+    /// if it does not, that is no number either.
+    pub(super) fn on_packet(&mut self, now: Instant, is_data: bool, us: Option<u32>) {
+        match us {
+            Some(us) => self.on_option(now, us),
+            None if is_data => self.on_no_number(now),
+            None => {}
+        }
+    }
+
+    fn on_option(&mut self, now: Instant, us: u32) {
         if us == 0 || us >= RTT_TOO_LARGE {
             return self.on_no_number(now);
         }
@@ -58,14 +63,6 @@ impl SenderRtt {
         self.told = Some(sample);
         self.is_guess = false;
         self.silent_since = None;
-    }
-
-    /// A packet came, whose option was taken before if it had one. The sender must send one with
-    /// its data; if it does not, that is no number either.
-    pub(super) fn on_packet(&mut self, now: Instant, is_data: bool) {
-        if !std::mem::take(&mut self.fresh) && is_data {
-            self.on_no_number(now);
-        }
     }
 
     /// RFC 6323, 3.4: without numbers for longer than the average, that doubles; the new one is
@@ -133,15 +130,14 @@ mod tests {
     #[test]
     fn silence_backs_off() {
         let mut rtt = SenderRtt::new();
-        rtt.on_option(at(0), 100_000);
-        rtt.on_packet(at(0), true);
-        rtt.on_packet(at(10), true);
+        rtt.on_packet(at(0), true, Some(100_000));
+        rtt.on_packet(at(10), true, None);
         assert_eq!(rtt.rtt(), ms(100));
-        rtt.on_packet(at(110), true);
+        rtt.on_packet(at(110), true, None);
         assert_eq!(rtt.rtt(), ms(100), "exactly");
-        rtt.on_packet(at(111), false);
+        rtt.on_packet(at(111), false, None);
         assert_eq!(rtt.rtt(), ms(100), "no data");
-        rtt.on_packet(at(111), true);
+        rtt.on_packet(at(111), true, None);
         assert_eq!(rtt.rtt(), ms(200));
         rtt.on_option(at(311), 0);
         assert_eq!(rtt.rtt(), ms(200));

@@ -47,6 +47,8 @@ fn data(seq: u64, ccval: u8) -> Arrival {
         ecn: Ecn::Ect0,
         ccval,
         ndp_count: None,
+        has_ndp_counts: false,
+        rtt_estimate: None,
     }
 }
 
@@ -115,13 +117,13 @@ fn feedback(rx: &mut TfrcRx, now: Instant, ackno: u64) -> Told {
 fn the_first_packet_is_answered_at_once() {
     let mut rx = half();
     assert_eq!(rx.ack_due(at(1)), AckDue::No);
-    rx.on_packet(at(5), non_data(0));
+    rx.on_packet(at(5), non_data(0).into());
     assert_eq!(
         rx.ack_due(at(6)),
         AckDue::No,
         "acknowledgements need no feedback"
     );
-    rx.on_packet(at(10), data(1, 0));
+    rx.on_packet(at(10), data(1, 0).into());
     assert_eq!(rx.ack_due(at(10)), AckDue::Now);
     let told = feedback(&mut rx, at(12), 1);
     assert_eq!((told.rate, told.inverse, told.skip), (0, NO_LOSS, 0));
@@ -152,7 +154,7 @@ fn more_feedback_is_for_the_same_round_trip() {
         for n in 0..1_000u64 {
             let now = at(2 * n);
             // A counter step each quarter of a round trip.
-            rx.on_packet(now, data(n, (2 * n / 25 % 16) as u8));
+            rx.on_packet(now, data(n, (2 * n / 25 % 16) as u8).into());
             if rx.ack_due(now) == AckDue::Now {
                 let told = self::feedback(&mut rx, now, n);
                 if n >= 500 {
@@ -178,10 +180,10 @@ fn more_feedback_waits_less() {
         (FeedbackRate::Every(Duration::from_secs(40)), 110),
     ] {
         let mut rx = half_with(Profile::Ccid3, feedback);
-        rx.on_packet(at(10), data(0, 0));
+        rx.on_packet(at(10), data(0, 0).into());
         self::feedback(&mut rx, at(10), 0);
         assert_eq!(rx.ack_due(at(11)), AckDue::No, "nothing new");
-        rx.on_packet(at(20), data(1, 0));
+        rx.on_packet(at(20), data(1, 0).into());
         assert_eq!(rx.ack_due(at(20)), AckDue::At(at(due)), "{feedback:?}");
     }
 }
@@ -193,20 +195,20 @@ fn feedback_once_per_round_trip() {
     let mut rx = half();
     // RFC 4342, 6.2: whatever the Ack Ratio.
     rx.set_ack_ratio(1);
-    rx.on_packet(at(10), data(0, 14));
+    rx.on_packet(at(10), data(0, 14).into());
     feedback(&mut rx, at(10), 0);
-    rx.on_packet(at(40), data(1, 15));
-    rx.on_packet(at(90), data(2, 1));
+    rx.on_packet(at(40), data(1, 15).into());
+    rx.on_packet(at(90), data(2, 1).into());
     assert_eq!(
         rx.ack_due(at(90)),
         AckDue::At(at(210)),
         "two round trips after the last"
     );
-    rx.on_packet(at(110), data(3, 2));
+    rx.on_packet(at(110), data(3, 2).into());
     assert_eq!(rx.ack_due(at(110)), AckDue::Now);
     // Three packets within the last round trip.
     assert_eq!(feedback(&mut rx, at(110), 3).rate, 30_000);
-    rx.on_packet(at(130), data(4, 2));
+    rx.on_packet(at(130), data(4, 2).into());
     assert_eq!(rx.ack_due(at(309)), AckDue::At(at(310)));
     assert_eq!(rx.ack_due(at(310)), AckDue::Now);
     let told = feedback(&mut rx, at(310), 4);
@@ -224,7 +226,7 @@ fn a_slow_stream_is_answered_packet_by_packet() {
     for i in 0..5 {
         // Every 150 ms, which is six quarters of the round trip: the counter moves by five.
         let now = at(10 + 150 * i);
-        rx.on_packet(now, data(i, (5 * i % 16) as u8));
+        rx.on_packet(now, data(i, (5 * i % 16) as u8).into());
         assert_eq!(rx.ack_due(now), AckDue::Now, "packet {i}");
         feedback(&mut rx, now, i);
     }
@@ -236,10 +238,10 @@ fn a_slow_stream_is_answered_packet_by_packet() {
 fn loss_events_are_told_at_once() {
     let mut rx = half();
     for seq in [0, 1, 3, 4] {
-        rx.on_packet(at(10 + seq), data(seq, 0));
+        rx.on_packet(at(10 + seq), data(seq, 0).into());
     }
     feedback(&mut rx, at(14), 4);
-    rx.on_packet(at(15), data(5, 0));
+    rx.on_packet(at(15), data(5, 0).into());
     assert_eq!(rx.ack_due(at(15)), AckDue::Now, "2 is lost");
     assert_eq!(rx.loss_events(), 1);
     let told = feedback(&mut rx, at(15), 5);
@@ -247,14 +249,14 @@ fn loss_events_are_told_at_once() {
     assert!(told.inverse >= 1 && told.inverse < NO_LOSS);
     // 6 is lost within the same round trip.
     for seq in 7..=9 {
-        rx.on_packet(at(10 + seq), data(seq, 1));
+        rx.on_packet(at(10 + seq), data(seq, 1).into());
     }
     assert!(matches!(rx.ack_due(at(19)), AckDue::At(_)));
     let marked = Arrival {
         ecn: Ecn::Ce,
         ..data(10, 3)
     };
-    rx.on_packet(at(60), marked);
+    rx.on_packet(at(60), marked.into());
     assert!(
         matches!(rx.ack_due(at(60)), AckDue::At(_)),
         "three quarters later: the same event"
@@ -263,7 +265,7 @@ fn loss_events_are_told_at_once() {
         ecn: Ecn::Ce,
         ..data(11, 5)
     };
-    rx.on_packet(at(61), marked);
+    rx.on_packet(at(61), marked.into());
     assert_eq!(
         rx.ack_due(at(61)),
         AckDue::Now,
@@ -318,7 +320,7 @@ fn feedback_of_the_example(mut rx: TfrcRx) -> Told {
         } else {
             data(seq, ccval)
         };
-        rx.on_packet(at(100 + seq), arrival);
+        rx.on_packet(at(100 + seq), arrival.into());
     }
     feedback(&mut rx, at(150), 44)
 }
@@ -337,7 +339,7 @@ fn short_intervals_count_packets_per_loss() {
                 16..=18 => 5,
                 _ => counter,
             };
-            rx.on_packet(at(seq * 20), data(seq, ccval));
+            rx.on_packet(at(seq * 20), data(seq, ccval).into());
         }
         let told = feedback(&mut rx, at(500), 24);
         assert_eq!(told.drops, [1, 3, 0]);
@@ -359,7 +361,7 @@ fn short_intervals_count_packets_per_loss() {
 fn at_most_three_packets_are_skipped() {
     let mut rx = half();
     for seq in [0, 1, 2, 13, 14] {
-        rx.on_packet(at(seq), data(seq, 0));
+        rx.on_packet(at(seq), data(seq, 0).into());
     }
     let told = feedback(&mut rx, at(20), 14);
     assert_eq!(told.skip, 3);
@@ -367,7 +369,7 @@ fn at_most_three_packets_are_skipped() {
         told.intervals[0].lossless_length, 12,
         "0 to 2, and 3 to 11 for now"
     );
-    rx.on_packet(at(21), data(15, 0));
+    rx.on_packet(at(21), data(15, 0).into());
     let told = feedback(&mut rx, at(22), 15);
     assert_eq!(
         (told.skip, told.intervals[0].loss_length),
@@ -380,14 +382,14 @@ fn at_most_three_packets_are_skipped() {
 #[test]
 fn lost_acknowledgements_are_no_loss() {
     let mut rx = half();
-    rx.on_packet(at(0), data(0, 0));
+    rx.on_packet(at(0), data(0, 0).into());
     let after = Arrival {
         ndp_count: Some(2),
         ..data(3, 0)
     };
-    rx.on_packet(at(1), after);
+    rx.on_packet(at(1), after.into());
     for seq in 4..10 {
-        rx.on_packet(at(seq), data(seq, 0));
+        rx.on_packet(at(seq), data(seq, 0).into());
     }
     assert_eq!(rx.loss_events(), 0);
     assert_eq!(feedback(&mut rx, at(20), 9).inverse, NO_LOSS);
@@ -413,7 +415,7 @@ fn first_interval(mut rx: TfrcRx, s: f64) {
     while seq < 200 {
         if seq != 180 {
             let ccval = (seq * 4 / 25 % 16) as u8;
-            rx.on_packet(at(seq * 4), data(seq, ccval));
+            rx.on_packet(at(seq * 4), data(seq, ccval).into());
         }
         if rx.ack_due(at(seq * 4)) == AckDue::Now {
             let told = feedback(&mut rx, at(seq * 4), seq);
@@ -435,9 +437,9 @@ fn first_interval(mut rx: TfrcRx, s: f64) {
 #[test]
 fn a_lost_first_packet_means_half_a_packet_per_round_trip() {
     let mut rx = half();
-    rx.on_packet(at(0), non_data(0));
+    rx.on_packet(at(0), non_data(0).into());
     for seq in 2..=4 {
-        rx.on_packet(at(seq), data(seq, 0));
+        rx.on_packet(at(seq), data(seq, 0).into());
     }
     let told = feedback(&mut rx, at(5), 4);
     // f(p) = 2 of RFC 5348, 8.1, holds at p = 1 / 4.85: five whole packets.
@@ -452,9 +454,9 @@ fn a_lost_first_packet_means_half_a_packet_per_round_trip() {
 fn an_unknown_round_trip_counts_as_two_tenths() {
     let config = Ccid3Config::default();
     let mut rx = TfrcRx::new(&config, Profile::Ccid3, None, at(0), Seq::ZERO.prev());
-    rx.on_packet(at(10), data(0, 0));
+    rx.on_packet(at(10), data(0, 0).into());
     feedback(&mut rx, at(10), 0);
-    rx.on_packet(at(40), data(1, 0));
+    rx.on_packet(at(40), data(1, 0).into());
     assert_eq!(rx.ack_due(at(40)), AckDue::At(at(410)));
 }
 
@@ -464,7 +466,7 @@ fn nine_intervals_are_told() {
     let mut rx = half();
     for seq in (0..400u64).filter(|seq| seq % 20 != 7) {
         let ccval = (seq / 4 % 16) as u8;
-        rx.on_packet(at(seq * 6), data(seq, ccval));
+        rx.on_packet(at(seq * 6), data(seq, ccval).into());
     }
     assert!(rx.loss_events() > 9);
     let told = feedback(&mut rx, at(2_400), 399);
@@ -481,7 +483,7 @@ fn nine_intervals_are_told() {
 #[test]
 fn feedback_without_room_stays_due() {
     let mut rx = half();
-    rx.on_packet(at(0), data(0, 0));
+    rx.on_packet(at(0), data(0, 0).into());
     let mut buf = HeadBuf::new();
     let ack = Seq::ZERO.into();
     let ports = Ports {
@@ -501,16 +503,18 @@ fn feedback_without_room_stays_due() {
 fn told(us: u32) -> TfrcRx {
     let mut rx = half();
     rx.set_rtt_estimates(true);
-    rx.on_rtt_estimate(at(0), us);
-    rx.on_packet(at(0), data(0, 0));
+    data_with(&mut rx, at(0), us, data(0, 0));
     feedback(&mut rx, at(0), 0);
     rx
 }
 
 /// Data with the round-trip time beside it.
 fn data_with(rx: &mut TfrcRx, now: Instant, us: u32, arrival: Arrival) {
-    rx.on_rtt_estimate(now, us);
-    rx.on_packet(now, arrival);
+    let arrival = Arrival {
+        rtt_estimate: Some(us),
+        ..arrival
+    };
+    rx.on_packet(now, arrival.into());
 }
 
 /// RFC 6323, 3.3: where the sender tells its round-trip time, feedback goes by that, whatever the
@@ -576,13 +580,13 @@ fn loss_event_rates_are_rounded_up() {
 #[test]
 fn a_round_trip_of_counters_is_one_event() {
     let mut rx = half();
-    rx.on_packet(at(10), data(0, 0));
+    rx.on_packet(at(10), data(0, 0).into());
     for (seq, ccval, events) in [(1, 0, 1), (2, 4, 1), (3, 5, 2), (4, 9, 2), (5, 10, 3)] {
         let marked = Arrival {
             ecn: Ecn::Ce,
             ..data(seq, ccval)
         };
-        rx.on_packet(at(10 + seq), marked);
+        rx.on_packet(at(10 + seq), marked.into());
         assert_eq!(rx.loss_events(), events, "packet {seq}");
     }
 }

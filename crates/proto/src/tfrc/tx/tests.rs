@@ -44,6 +44,7 @@ fn send(tx: &mut TfrcTx, now: Instant, seq: u64) -> u8 {
         seq: Seq::new(seq),
         data: Some(SIZE),
         id: None,
+        nonce: false,
     };
     tx.on_sent(now, sent, 1);
     ccval
@@ -277,6 +278,7 @@ fn small_packets_go_by_drop_counts_and_nominal_size() {
             seq: Seq::new(50 + i),
             data: Some(80),
             id: None,
+            nonce: false,
         };
         tx.on_sent(now, sent, 1);
     };

@@ -8,10 +8,10 @@ use crate::half::{AckDue, Rx};
 #[test]
 fn an_acknowledgement_holds_no_counter_back() {
     let mut rx = half();
-    rx.on_packet(at(0), data(0, 0));
+    rx.on_packet(at(0), data(0, 0).into());
     feedback(&mut rx, at(0), 0);
-    rx.on_packet(at(100), non_data(2));
-    rx.on_packet(at(101), data(1, 4));
+    rx.on_packet(at(100), non_data(2).into());
+    rx.on_packet(at(101), data(1, 4).into());
     assert_eq!(rx.ack_due(at(101)), AckDue::Now);
 }
 
@@ -20,11 +20,11 @@ fn an_acknowledgement_holds_no_counter_back() {
 fn an_acknowledgement_hides_no_loss_event() {
     let mut rx = half();
     for arrival in [data(0, 0), data(2, 0), data(3, 0), data(4, 0)] {
-        rx.on_packet(at(0), arrival);
+        rx.on_packet(at(0), arrival.into());
     }
     assert_eq!(rx.loss_events(), 1);
     for arrival in [non_data(7), data(5, 5), data(8, 5), data(9, 5)] {
-        rx.on_packet(at(130), arrival);
+        rx.on_packet(at(130), arrival.into());
     }
     assert_eq!(rx.loss_events(), 2);
 }
@@ -35,11 +35,11 @@ fn an_acknowledgement_hides_no_loss_event() {
 fn a_late_acknowledgement_makes_no_loss_event_later() {
     let mut rx = half();
     for arrival in [data(0, 0), data(3, 4), data(4, 8), non_data(1), data(5, 8)] {
-        rx.on_packet(at(0), arrival);
+        rx.on_packet(at(0), arrival.into());
     }
     assert_eq!(rx.loss_events(), 1, "2 is lost, behind counter 0");
     for arrival in [data(7, 9), data(8, 9), data(9, 9)] {
-        rx.on_packet(at(130), arrival);
+        rx.on_packet(at(130), arrival.into());
     }
     assert_eq!(rx.loss_events(), 2, "6 is lost, behind counter 8");
 }
@@ -49,11 +49,11 @@ fn a_late_acknowledgement_makes_no_loss_event_later() {
 fn a_late_acknowledgement_may_be_the_first_packet() {
     let mut rx = half();
     for arrival in [data(2, 4), data(3, 8), non_data(1)] {
-        rx.on_packet(at(0), arrival);
+        rx.on_packet(at(0), arrival.into());
     }
     assert_eq!(rx.loss_events(), 1, "0 is lost");
     for arrival in [data(5, 9), data(6, 9), data(7, 9)] {
-        rx.on_packet(at(130), arrival);
+        rx.on_packet(at(130), arrival.into());
     }
     assert_eq!(rx.loss_events(), 2, "4 is lost, behind counter 8");
 }
