@@ -1,16 +1,17 @@
 //! `--out`: a directory for this run alone, and where its results came to lie.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
 
-use fairwire_lab::results::{Contents, OutputDirectory, Published};
+use fairwire_lab::results::{OutputDirectory, Published};
 
 use crate::print;
 
-/// Takes `directory` for what `contents` says.
+/// Takes `directory` for `files`, paths in it.
 pub(crate) fn claim(
     directory: &Path,
-    contents: Contents,
+    files: BTreeSet<String>,
     scenario: Option<&Path>,
 ) -> io::Result<OutputDirectory> {
     let arguments = std::env::args_os().skip(1);
@@ -18,7 +19,7 @@ pub(crate) fn claim(
         .map(|argument| argument.to_string_lossy().into_owned())
         .collect();
     let who = format!("fairwire {}", arguments.join(" "));
-    OutputDirectory::claim(directory, contents, scenario, &who)
+    OutputDirectory::claim(directory, files, scenario, &who)
 }
 
 /// Publishes what was written; gives where it is. That old results were kept is told.

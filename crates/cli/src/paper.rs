@@ -10,7 +10,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, ValueEnum};
 use fairwire_lab::paper::{Bundle, Paper, PaperError, Reported, catalogue};
-use fairwire_lab::results::{Output, OutputDirectory, Results};
+use fairwire_lab::results::{Form, Output, OutputDirectory, Results, SeriesChoice};
 
 use crate::print::{self, FAILED, USAGE, fail};
 use crate::{out, stop};
@@ -48,9 +48,14 @@ pub(crate) struct Args {
     /// run wrote there is replaced once this one is at its end; other files are left alone.
     #[arg(long, value_name = "DIR", requires = "name")]
     out: Option<PathBuf>,
-    /// Which time series --out writes: series.csv and those of results.json. None takes half the room, and
-    /// `fairwire run DIR/CELL.toml --out DIR2` gives those of a cell again.
-    #[arg(long, value_name = "WHICH", requires = "out", default_value = "none")]
+    /// Which time series --out writes into series.csv.gz. With 'all' results.json.gz has them, too, and every
+    /// other number: nearly three times the room. `fairwire run DIR/CELL.toml --out DIR2` gives those of a cell alone.
+    #[arg(
+        long,
+        value_name = "WHICH",
+        requires = "out",
+        default_value = "figures"
+    )]
     series: Series,
     /// Print JSON instead of text.
     #[arg(long, requires = "name")]
@@ -73,8 +78,22 @@ pub(crate) struct Args {
 enum Series {
     /// No series.
     None,
+    /// Those that a figure shows.
+    Figures,
     /// Those of every run.
     All,
+}
+
+impl Series {
+    /// How the results of `paper` are written.
+    fn form_of(self, paper: &Paper) -> Form {
+        let series = match self {
+            Self::None => SeriesChoice::None,
+            Self::Figures => SeriesChoice::Only(paper.series_of_figures()),
+            Self::All => SeriesChoice::All,
+        };
+        Form { gzip: true, series }
+    }
 }
 
 /// What can be printed as CSV.
@@ -170,31 +189,27 @@ impl Args {
             );
             return Err(io::Error::new(io::ErrorKind::AlreadyExists, message));
         }
-        let directory = out::claim(directory, Reported::contents(papers, all), None)?;
+        let directory = out::claim(directory, Reported::files(papers, all), None)?;
         let outputs = papers.iter().map(|paper| {
-            let folder = all.then_some(paper.name.as_str());
-            let output = Output::create(&directory.place(folder))?;
-            Ok(match self.series {
-                Series::None => output.without_series(),
-                Series::All => output,
-            })
+            let place = directory.place(folder(paper, all));
+            Output::create(&place, self.series.form_of(paper))
         });
         let outputs = outputs.collect::<io::Result<_>>()?;
         Ok(Some((directory, outputs)))
     }
 
     fn report(&self, papers: &[Paper], all: bool) -> ExitCode {
-        let (directory, mut outputs) = match self.outputs(papers, all) {
+        let (directory, outputs) = match self.outputs(papers, all) {
             Ok(outputs) => outputs.unzip(),
             Err(error) => return print::refuse(self.json, FAILED, &error),
         };
-        let outputs = outputs.as_deref_mut().unwrap_or_default();
+        let mut outputs = outputs.unwrap_or_default();
         let stop = stop::on_interrupt();
         let Finished {
             results,
             unwritten,
             failure,
-        } = run(papers, &stop, outputs);
+        } = run(papers, &stop, &mut outputs);
         let reported: Vec<Reported<'_>> = papers
             .iter()
             .zip(&results)
@@ -264,19 +279,24 @@ impl Args {
 /// Writes the reports and publishes them with the results; gives the directory where they are.
 fn write<'a>(
     reported: &[Reported<'_>],
-    results: impl Iterator<Item = (&'a Results, &'a mut Output)>,
+    results: impl Iterator<Item = (&'a Results, Output)>,
     directory: OutputDirectory,
     all: bool,
 ) -> io::Result<PathBuf> {
     for (one, (results, output)) in reported.iter().zip(results) {
         output.finish(results)?;
-        one.write(output)?;
+        one.write(&directory.place(folder(one.paper, all)))?;
     }
     if all {
         Reported::write_all(reported, &directory.place(None))?;
     }
     let published = out::publish(directory, Reported::is_partial(reported))?;
     Ok(published.directory().to_owned())
+}
+
+/// The folder of the directory that the files of `paper` go into, if it is not the directory itself.
+fn folder(paper: &Paper, all: bool) -> Option<&str> {
+    all.then_some(paper.name.as_str())
 }
 
 /// Are both the same directory, which is there?

@@ -10,9 +10,7 @@ use std::sync::atomic::Ordering;
 use clap::Parser;
 use fairwire_lab::campaign::{self, Campaign, CampaignError, Progress};
 use fairwire_lab::digests::{self, DigestError};
-use fairwire_lab::results::{
-    CellResult, Contents, Output, OutputDirectory, Results, table, to_json,
-};
+use fairwire_lab::results::{CellResult, Form, Output, OutputDirectory, Results, table, to_json};
 use fairwire_lab::scenario::{
     Adjust, Cell, Encapsulation, Scenario, ScenarioError, ScenarioFile, explain,
 };
@@ -189,8 +187,9 @@ impl Args {
         let Some(directory) = &self.out else {
             return Ok(None);
         };
-        let directory = out::claim(directory, Contents::of_cells(cells), Some(&self.scenario))?;
-        let output = Output::create(&directory.place(None))?;
+        let form = Form::default();
+        let directory = out::claim(directory, form.files(cells), Some(&self.scenario))?;
+        let output = Output::create(&directory.place(None), form)?;
         Ok(Some((directory, output)))
     }
 
@@ -248,9 +247,8 @@ impl Args {
         failures: &[io::Error],
     ) -> ExitCode {
         let mut failures: Vec<String> = failures.iter().map(ToString::to_string).collect();
-        let written = output.map(|(directory, mut output)| {
+        let written = output.map(|(directory, output)| {
             output.finish(results)?;
-            drop(output);
             out::publish(directory, results.partial)
         });
         failures.extend(written.and_then(Result::err).map(|error| error.to_string()));

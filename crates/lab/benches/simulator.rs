@@ -49,7 +49,7 @@ fn runs(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// The cell of each paper whose quick form has the most packet-hops (`packet_hops` in `results.json`).
+/// The cell of each paper whose quick form has the most packet-hops (`packet_hops` in `runs.csv`).
 const HEAVIEST: [(&str, &str); 5] = [
     ("wifi-handoff", "cubic-udp-512"),
     ("voip", "reno-tcp116"),

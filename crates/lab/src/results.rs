@@ -2,6 +2,7 @@
 //!
 //! `docs/results.md` describes the files written from these.
 
+mod choice;
 mod json;
 mod metric;
 mod output;
@@ -19,10 +20,11 @@ use serde::Serialize;
 
 use crate::scenario::{Provenance, Scenario};
 
+pub use choice::{SeriesChoice, SeriesName};
 pub use json::to_json;
 pub use metric::Metric;
-pub(crate) use output::write_whole;
-pub use output::{Contents, Output, OutputDirectory, Published, UNFINISHED};
+pub(crate) use output::write_file;
+pub use output::{Form, Output, OutputDirectory, Published, UNFINISHED};
 pub use summary::{Row, summary};
 pub use table::table;
 

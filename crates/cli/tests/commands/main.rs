@@ -5,6 +5,7 @@ mod own_paper;
 mod paper;
 mod run;
 
+use std::io::Read as _;
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -27,4 +28,14 @@ fn out(output: &Output) -> String {
 
 fn err(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// The text of a compressed file.
+fn unzipped(path: &Path) -> String {
+    let file = std::fs::File::open(path);
+    let file = file.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let mut text = String::new();
+    let read = flate2::read::GzDecoder::new(file).read_to_string(&mut text);
+    read.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    text
 }

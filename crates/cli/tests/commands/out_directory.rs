@@ -24,6 +24,13 @@ impl Scratch {
         self.0.join(name).exists()
     }
 
+    /// The folders of runs that did not come to their end.
+    fn unfinished(&self) -> impl Iterator<Item = PathBuf> {
+        let entries = std::fs::read_dir(&self.0).into_iter().flatten().flatten();
+        let paths = entries.map(|entry| entry.path());
+        paths.filter(|path| path.to_string_lossy().contains("/unfinished-"))
+    }
+
     fn read(&self, name: &str) -> String {
         std::fs::read_to_string(self.0.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
     }
@@ -55,10 +62,13 @@ fn long(place: &Scratch) -> Child {
     let running = command(&["run", "scenarios/dumbbell.toml", "--duration", "20000s"])
         .args(["--out", &directory])
         .stdout(Stdio::null())
-        .stderr(Stdio::null())
+        .stderr(Stdio::piped())
         .spawn()
         .expect("the command starts");
-    while !place.has("unfinished/runs.csv") {
+    while !place
+        .unfinished()
+        .any(|folder| folder.join("runs.csv").exists())
+    {
         std::thread::park_timeout(Duration::from_millis(10));
     }
     running
@@ -97,7 +107,7 @@ fn one_run_at_a_time_even_after_a_kill() {
     let after = short(&place, &["--seed", "7"]);
     assert!(after.status.success(), "{}", err(&after));
     assert!(place.read("runs.csv").contains("base,7,"));
-    assert!(!place.has("unfinished"));
+    assert_eq!(place.unfinished().count(), 0);
 }
 
 /// A file of somebody's own is refused before a run is begun, with its name and what to do.
@@ -132,6 +142,29 @@ fn files_of_ones_own_are_left_alone() {
         "it does not write such a file"
     );
     assert_eq!(place.read("report.txt"), "mine");
+}
+
+/// An interrupted run replaces no complete results, and says where its own are.
+#[cfg(unix)]
+#[test]
+fn an_interrupted_run_replaces_nothing_complete() {
+    let place = Scratch::new("beside");
+    assert!(short(&place, &[]).status.success());
+    let before = place.read("runs.csv");
+    let mut running = long(&place);
+    let mut kill = std::process::Command::new("kill");
+    let sent = kill.args(["-INT", &running.id().to_string()]).status();
+    assert!(sent.expect("kill is there").success());
+    assert_eq!(running.wait().expect("ended").code(), Some(1));
+    assert_eq!(place.read("runs.csv"), before);
+    let beside: Vec<PathBuf> = place.unfinished().collect();
+    assert_eq!(beside.len(), 1);
+    let mut told = String::new();
+    let mut stderr = running.stderr.take().expect("a pipe");
+    std::io::Read::read_to_string(&mut stderr, &mut told).expect("text");
+    let folder = beside[0].display().to_string();
+    assert!(told.contains(&folder), "{told}");
+    assert!(told.contains("keeps the results"), "{told}");
 }
 
 /// Another run into the directory: only its files are there, and its own scenario is never one of them.

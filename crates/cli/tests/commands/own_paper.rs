@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use crate::{err, out};
+use crate::{err, out, unzipped};
 
 const MANIFEST: &str = r#"title = "A paper of two cells"
 authors = "Somebody"
@@ -134,6 +134,43 @@ fn a_directory_is_a_paper() {
     let hold = mine.fairwire(&["paper", "mine/", "--check-digests"]);
     // Two cells, three seeds and the unperturbed run.
     assert_eq!(out(&hold), "all 8 digests of mine hold\n", "{}", err(&hold));
+}
+
+/// A report has those time series that a figure shows, of each seed, and no others.
+#[test]
+fn the_series_of_figures_are_written() {
+    let mine = Mine::new("figures");
+    let figure = r#"
+[[figures]]
+name = "queue"
+title = "The queue of the fast link"
+kind = "line"
+series = "queue"
+y = { unit = "packets" }
+lines = [{ label = "fast", cell = "fast", link = "one" }]
+"#;
+    mine.write("paper.toml", &format!("{MANIFEST}{figure}"));
+    let series = |choice: &[&str]| {
+        let arguments = ["paper", "./mine", "--seeds", "2", "--out", "out"];
+        let output = mine.fairwire(&[&arguments[..], choice].concat());
+        assert!(output.status.success(), "{}", err(&output));
+        let path = mine.0.join("out/series.csv.gz");
+        let text = if path.exists() {
+            unzipped(&path)
+        } else {
+            String::new()
+        };
+        let rows = text.lines().skip(1).map(str::to_owned);
+        rows.collect::<Vec<String>>()
+    };
+    let rows = series(&[]);
+    let has = |start: &str| rows.iter().filter(|row| row.starts_with(start)).count();
+    // Five seconds, a period of one.
+    assert_eq!(has("fast,1,link,one,queue,"), 5, "{rows:?}");
+    assert_eq!(has("fast,2,link,one,queue,"), 5, "{rows:?}");
+    assert_eq!(has("fast,"), rows.len(), "{rows:?}");
+    assert!(rows.iter().all(|row| row.contains(",link,one,queue,")));
+    assert!(series(&["--series", "none"]).is_empty());
 }
 
 /// With a directory to write to, the terminal gets a line for each claim and where the report is, and

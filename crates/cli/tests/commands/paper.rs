@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-use crate::{command, err, fairwire, out};
+use crate::{command, err, fairwire, out, unzipped};
 
 fn scratch(name: &str) -> PathBuf {
     std::env::temp_dir().join(format!("fairwire-paper-{name}-{}", std::process::id()))
@@ -89,11 +89,11 @@ fn a_table_is_run_and_written() {
     let page = read(&place.join("report.html"));
     assert!(page.starts_with("<!doctype html>") && page.contains("Experiment 1"));
     assert!(!page.contains("is partial"));
-    let json: Value = serde_json::from_str(&read(&place.join("paper.json"))).expect("JSON");
+    let json: Value = serde_json::from_str(&unzipped(&place.join("paper.json.gz"))).expect("JSON");
     assert_eq!(json["partial"], false);
     let rows = json["tables"][0]["rows"].as_array().expect("rows");
     assert_eq!(rows.len(), 30);
-    for file in ["report.txt", "results.json", "ssthresh-20.toml"] {
+    for file in ["report.txt", "results.json.gz", "ssthresh-20.toml"] {
         assert!(place.join(file).is_file(), "{file}");
     }
     // Nothing of these was run: a file of column names alone would look as if nothing had come of it.
@@ -103,8 +103,8 @@ fn a_table_is_run_and_written() {
     std::fs::remove_dir_all(&place).expect("removed");
 }
 
-/// Series are left out unless asked for, and the resolved scenario of a cell gives them again: it is the
-/// same run to the last packet.
+/// A report has the series of its figures: a table alone has none. `--series all` writes the others, and all numbers as
+/// JSON as well. The resolved scenario of a cell gives its series again: it is the same run to the last packet.
 #[test]
 fn series_can_be_left_out_and_had_again() {
     let (without, with) = (scratch("no-series"), scratch("series"));
@@ -116,30 +116,45 @@ fn series_can_be_left_out_and_had_again() {
     };
     table(&without, &[]);
     table(&with, &["--series", "all"]);
-    assert!(!without.join("series.csv").exists());
-    for file in ["runs.csv", "results.csv", "summary.csv", "tables.csv"] {
+    assert!(!without.join("series.csv.gz").exists());
+    for file in ["runs.csv", "tables.csv"] {
         assert_eq!(read(&without.join(file)), read(&with.join(file)), "{file}");
     }
+    for file in ["results.csv.gz", "summary.csv.gz"] {
+        let (without, with) = (without.join(file), with.join(file));
+        assert_eq!(unzipped(&without), unzipped(&with), "{file}");
+    }
     let json = |place: &Path| -> Value {
-        serde_json::from_str(&read(&place.join("results.json"))).expect("JSON")
+        serde_json::from_str(&unzipped(&place.join("results.json.gz"))).expect("JSON")
     };
     let (slim, full) = (json(&without), json(&with));
-    assert!(slim["cells"][0]["runs"][0]["series"].is_null());
-    assert!(full["cells"][0]["runs"][0]["series"].is_array());
+    for (part, whole) in [
+        (&slim["cells"][0], &full["cells"][0]),
+        (&slim["cells"][0]["runs"][0], &full["cells"][0]["runs"][0]),
+    ] {
+        for (key, value) in part.as_object().expect("an object") {
+            let has_runs = key == "runs" || key == "unperturbed";
+            assert!(has_runs || *value == whole[key], "{key}");
+        }
+    }
+    for key in ["values", "series"] {
+        assert!(slim["cells"][0]["runs"][0][key].is_null());
+        assert!(full["cells"][0]["runs"][0][key].is_array());
+    }
     let again = scratch("series-again");
     let cell = without.join("ssthresh-20.toml").display().to_string();
     let directory = again.display().to_string();
     let output = fairwire(&["run", &cell, "--seeds", "1", "--out", &directory]);
     assert!(output.status.success(), "{}", err(&output));
     // The cell is called by its name in the paper and 'base' in a file of its own.
-    let series_of = |place: &Path, cell: &str| -> Vec<String> {
-        let text = read(&place.join("series.csv"));
+    let series_of = |text: String, cell: &str| -> Vec<String> {
         let lines = text.lines().filter_map(|line| line.strip_prefix(cell));
         lines.map(str::to_owned).collect()
     };
-    let series = series_of(&with, "ssthresh-20,1,");
+    let series = series_of(unzipped(&with.join("series.csv.gz")), "ssthresh-20,1,");
     assert!(series.len() > 100, "{}", series.len());
-    assert_eq!(series_of(&again, "base,1,"), series);
+    let of_cell = series_of(read(&again.join("series.csv")), "base,1,");
+    assert_eq!(of_cell, series);
     for place in [without, with, again] {
         std::fs::remove_dir_all(&place).expect("removed");
     }
@@ -175,8 +190,10 @@ fn keeps_what_is_finished(signal: &str, times: u32) {
     // A second thread reads, so that a report longer than a pipe holds does not stop it.
     let ended = std::thread::spawn(move || running.wait_with_output().expect("it ends"));
     let has_finished_cell = || {
-        let unfinished = std::fs::read_dir(place.join("unfinished"));
-        let papers = unfinished.into_iter().flatten().flatten();
+        let entries = |place: &Path| std::fs::read_dir(place).into_iter().flatten().flatten();
+        let mut folders = entries(&place).map(|entry| entry.path());
+        let unfinished = folders.find(|folder| folder.is_dir());
+        let papers = unfinished.iter().flat_map(|folder| entries(folder));
         let lines = papers.filter_map(|paper| {
             let runs = std::fs::read_to_string(paper.path().join("runs.csv")).ok()?;
             Some(runs.lines().count())
@@ -214,7 +231,7 @@ fn keeps_what_is_finished(signal: &str, times: u32) {
     assert!(lines.iter().any(|line| line.ends_with(",true")), "{csv}");
     let first = papers[0]["paper"].as_str().expect("a name");
     let results: Value =
-        serde_json::from_str(&read(&place.join(first).join("results.json"))).expect("JSON");
+        serde_json::from_str(&unzipped(&place.join(first).join("results.json.gz"))).expect("JSON");
     assert_eq!(results["partial"], true);
     let kept = results["cells"][0]["runs"].as_array().expect("runs");
     let runs = read(&place.join(first).join("runs.csv"));

@@ -5,13 +5,15 @@
 
 mod plan;
 
+use std::collections::BTreeSet;
+
 use fairwire_measure::{Confidence, Estimate, Moments};
 use fairwire_units::Duration;
 use serde::Deserialize;
 
 use super::quantity::Lens;
 use super::{Paper, Part, Unit};
-use crate::results::Results;
+use crate::results::{Results, SeriesName};
 
 pub(super) use plan::{FigurePlan, WrittenFigure};
 use plan::{LinePlan, PointPlan};
@@ -138,6 +140,12 @@ impl Paper {
         };
         self.figures.iter().map(|plan| plan.fill(&lens)).collect()
     }
+
+    /// The time series that its figures show.
+    pub fn series_of_figures(&self) -> BTreeSet<SeriesName> {
+        let lines = self.figures.iter().flat_map(|figure| &figure.lines);
+        lines.filter_map(LinePlan::series_name).collect()
+    }
 }
 
 impl FigurePlan {
@@ -165,6 +173,23 @@ impl FigurePlan {
 }
 
 impl LinePlan {
+    /// The series that it shows, if it shows one.
+    fn series_name(&self) -> Option<SeriesName> {
+        match self {
+            Self::Points { .. } => None,
+            Self::Series {
+                cell,
+                subject,
+                metric,
+                ..
+            } => Some(SeriesName {
+                cell: cell.clone(),
+                subject: subject.clone(),
+                metric: *metric,
+            }),
+        }
+    }
+
     fn fill(&self, lens: &Lens<'_>, figure: &FigurePlan) -> (Line, Option<f64>) {
         let (points, over) = match self {
             Self::Points { points, .. } => {

@@ -2,7 +2,7 @@
 
 use super::synthetic::{extended_paper, figured_paper, paper, results};
 use super::{Bundle, Paper, Reported, catalogue};
-use crate::results::{Output, OutputDirectory, UNFINISHED};
+use crate::results::{Form, Output, OutputDirectory, SeriesChoice};
 use crate::scenario::Adjust;
 
 /// Every paper in the catalogue loads: each name in its tables and claims exists.
@@ -205,21 +205,36 @@ fn what_is_written_is_known_before() {
         report: paper.report(&results(&paper, &[])),
     }];
     for all in [true, false] {
-        let contents = Reported::contents(std::slice::from_ref(&paper), all);
-        let claimed = OutputDirectory::claim(&place, contents, None, "a test").expect("claimed");
+        let known = Reported::files(std::slice::from_ref(&paper), all);
+        let claimed =
+            OutputDirectory::claim(&place, known.clone(), None, "a test").expect("claimed");
         let folder = claimed.place(all.then_some(paper.name.as_str()));
-        let mut output = Output::create(&folder).expect("a folder");
+        let form = Form {
+            gzip: true,
+            series: SeriesChoice::All,
+        };
+        let output = Output::create(&folder, form).expect("a folder");
         output.finish(&results(&paper, &[])).expect("written");
-        reported[0].write(&output).expect("written");
+        reported[0].write(&folder).expect("written");
         if all {
             Reported::write_all(&reported, &claimed.place(None)).expect("written");
         }
+        for (folder, prefix) in [(claimed.place(None), ""), (folder, "test/")] {
+            for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
+                let is_file = entry.path().is_file();
+                let name = entry.file_name().to_string_lossy().into_owned();
+                let prefix = if all { prefix } else { "" };
+                let is_known = known.contains(&format!("{prefix}{name}"));
+                assert!(
+                    is_known || !is_file || name == "fairwire-out.json",
+                    "{name}"
+                );
+            }
+        }
         claimed.publish(false).expect("published");
-        // What is published is what was known; that nothing else was written shows where nothing is left.
-        assert!(!place.join(UNFINISHED).exists());
-        assert_eq!(place.join("papers.json").exists(), all);
+        assert_eq!(place.join("papers.json.gz").exists(), all);
         assert_eq!(place.join(&paper.name).exists(), all);
-        assert_eq!(place.join("paper.json").exists(), !all);
+        assert_eq!(place.join("paper.json.gz").exists(), !all);
         assert!(place.join("report.html").exists());
     }
     std::fs::remove_dir_all(&place).expect("removed");

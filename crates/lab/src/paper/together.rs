@@ -1,6 +1,7 @@
 //! Papers that were run together, and what came of them: files of all of them, and one count of
 //! verdicts.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::io;
 use std::path::Path;
@@ -10,7 +11,7 @@ use serde_json::{Value, json};
 use super::export::{figures_csv, paper_json, tables_csv, verdicts_csv};
 use super::{Judged, Paper, Report, Verdict};
 use crate::report;
-use crate::results::{Contents, Output, write_whole};
+use crate::results::{Form, SeriesChoice, write_file};
 
 /// A paper beside what its runs say.
 #[derive(Clone, Debug)]
@@ -162,14 +163,13 @@ impl Reported<'_> {
         figures_csv(papers).unwrap_or_default()
     }
 
-    /// Writes the report beside the paper's results: page, text, JSON, and CSV of tables, figures
+    /// Writes the report beside the paper's results in `directory`: page, text, JSON, and CSV of tables, figures
     /// and verdicts.
     ///
     /// # Errors
     /// If a file cannot be written; the error names it.
-    pub fn write(&self, output: &Output) -> io::Result<()> {
-        let directory = output.directory();
-        write_whole(directory, "paper.json", &pretty(&self.json())?)?;
+    pub fn write(&self, directory: &Path) -> io::Result<()> {
+        write_file(directory, PAPER_JSON, &pretty(&self.json())?)?;
         Self::write_tables(std::slice::from_ref(self), directory, false)
     }
 
@@ -179,45 +179,61 @@ impl Reported<'_> {
     /// If a file cannot be written; the error names it.
     pub fn write_all(papers: &[Self], directory: &Path) -> io::Result<()> {
         let json = pretty(&Self::all_json(papers))?;
-        write_whole(directory, "papers.json", &json)?;
-        write_whole(directory, "summary.txt", Self::summary(papers).as_bytes())?;
+        write_file(directory, "papers.json.gz", &json)?;
+        write_file(directory, "summary.txt", Self::summary(papers).as_bytes())?;
         Self::write_tables(papers, directory, true)
     }
 
     fn write_tables(papers: &[Self], directory: &Path, all: bool) -> io::Result<()> {
         let text = Self::text(papers, all);
-        write_whole(directory, "report.txt", text.as_bytes())?;
-        write_whole(directory, "tables.csv", &Self::tables_csv(papers))?;
+        write_file(directory, "report.txt", text.as_bytes())?;
+        write_file(directory, "tables.csv", &Self::tables_csv(papers))?;
         if !papers.iter().all(|one| one.paper.tables_only) {
-            write_whole(directory, "verdicts.csv", &Self::verdicts_csv(papers))?;
-            write_whole(directory, "figures.csv", &Self::figures_csv(papers))?;
+            write_file(directory, "verdicts.csv", &Self::verdicts_csv(papers))?;
+            write_file(directory, "figures.csv", &Self::figures_csv(papers))?;
         }
         let page = report::page(papers);
-        write_whole(directory, "report.html", page.as_bytes())
+        write_file(directory, "report.html", page.as_bytes())
     }
 
-    /// The files that `papers` come to: those of the one paper, or of `all` together with a folder for each.
-    pub fn contents(papers: &[Paper], all: bool) -> Contents {
-        let of_one = |paper: &Paper| {
-            let results = Contents::of_cells(&paper.cells);
-            let contents = results.and_files(&["paper.json"]).and_files(&OF_EACH);
-            if paper.tables_only {
-                return contents;
-            }
-            contents.and_files(&OF_CLAIMS)
+    /// The files that `papers` may come to: those of the one paper, or of `all` together with a folder for each.
+    pub fn files(papers: &[Paper], all: bool) -> BTreeSet<String> {
+        let form = Form {
+            gzip: true,
+            series: SeriesChoice::All,
         };
-        if !all && let [one] = papers {
-            return of_one(one);
+        let mut files = BTreeSet::new();
+        let mut add = |folder: &str, names: &[&str]| {
+            files.extend(names.iter().map(|name| format!("{folder}{name}")));
+        };
+        if all {
+            add("", &OF_ALL);
+            add("", &OF_EACH);
+            add("", &OF_CLAIMS);
         }
-        let together = Contents::of_files(&OF_EACH)
-            .and_files(&OF_CLAIMS)
-            .and_files(&["papers.json", "summary.txt"]);
-        papers.iter().fold(together, |contents, paper| {
-            contents.and_folder(&paper.name, of_one(paper))
-        })
+        for paper in papers {
+            let folder = if all {
+                format!("{}/", paper.name)
+            } else {
+                String::new()
+            };
+            let results = form.files(&paper.cells);
+            let results: Vec<&str> = results.iter().map(String::as_str).collect();
+            add(&folder, &results);
+            add(&folder, &[PAPER_JSON]);
+            add(&folder, &OF_EACH);
+            if !paper.tables_only {
+                add(&folder, &OF_CLAIMS);
+            }
+        }
+        files
     }
 }
 
+/// What only a paper has.
+const PAPER_JSON: &str = "paper.json.gz";
+/// What only all papers together have.
+const OF_ALL: [&str; 2] = ["papers.json.gz", "summary.txt"];
 /// What a paper has beside its results, and all papers together have as well.
 const OF_EACH: [&str; 3] = ["report.html", "report.txt", "tables.csv"];
 /// What else they have, where there is more than some tables.

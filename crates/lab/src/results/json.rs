@@ -1,7 +1,7 @@
 //! Results as JSON.
 
 use fairwire_measure::Spread;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::{CellResult, Results, Row, RunResult, Series, summary};
 
@@ -11,9 +11,9 @@ pub fn to_json(results: &Results) -> Value {
     json_with(results, true)
 }
 
-/// The same, with or without the series.
-pub(super) fn json_with(results: &Results, series: bool) -> Value {
-    let cells = results.cells.iter().map(|one| cell(one, series));
+/// The same, or without summaries, values and series.
+pub(super) fn json_with(results: &Results, numbers: bool) -> Value {
+    let cells = results.cells.iter().map(|one| cell(one, numbers));
     json!({
         "name": results.name,
         "version": results.version,
@@ -22,18 +22,20 @@ pub(super) fn json_with(results: &Results, series: bool) -> Value {
     })
 }
 
-fn cell(cell: &CellResult, series: bool) -> Value {
-    let with_series = series && cell.scenario.measure.series.is_some();
-    let one = |result: &RunResult| run(result, with_series);
-    json!({
+fn cell(cell: &CellResult, numbers: bool) -> Value {
+    let one = |result: &RunResult| run(cell, result, numbers);
+    let mut all = json!({
         "name": cell.name,
         "partial": cell.partial,
         "scenario": serde_json::to_value(&cell.scenario).unwrap_or(Value::Null),
         "sources": serde_json::to_value(&cell.provenance).unwrap_or(Value::Null),
-        "summary": summary(cell).iter().map(row).collect::<Vec<_>>(),
         "runs": cell.runs.iter().map(one).collect::<Vec<_>>(),
         "unperturbed": cell.unperturbed.as_ref().map(one),
-    })
+    });
+    if numbers {
+        all["summary"] = summary(cell).iter().map(row).collect();
+    }
+    all
 }
 
 fn row(row: &Row) -> Value {
@@ -55,34 +57,34 @@ fn row(row: &Row) -> Value {
     })
 }
 
-fn run(run: &RunResult, with_series: bool) -> Value {
-    let values: Vec<Value> = run
-        .values
-        .iter()
-        .map(|value| {
-            json!({
-                "kind": value.subject.kind(),
-                "of": value.subject.name(),
-                "window": value.window,
-                "metric": value.metric.name(),
-                "unit": value.metric.unit(),
-                "value": value.value,
-            })
-        })
-        .collect();
-    let mut all = Map::new();
-    all.insert("seed".into(), json!(run.seed));
-    all.insert("perturbed".into(), json!(run.perturbed));
-    all.insert("digest".into(), json!(run.digest.to_string()));
-    all.insert("packet_hops".into(), json!(run.packet_hops));
-    all.insert("notes".into(), json!(run.notes));
-    all.insert("captured".into(), json!(run.captured));
-    all.insert("values".into(), Value::Array(values));
-    if with_series {
-        all.insert("period_s".into(), json!(run.period.as_secs_f64()));
-        all.insert("series".into(), run.series.iter().map(series).collect());
+fn run(cell: &CellResult, run: &RunResult, numbers: bool) -> Value {
+    let mut all = json!({
+        "seed": run.seed,
+        "perturbed": run.perturbed,
+        "digest": run.digest.to_string(),
+        "packet_hops": run.packet_hops,
+        "notes": run.notes,
+        "captured": run.captured,
+    });
+    if numbers {
+        all["values"] = run.values.iter().map(number).collect();
     }
-    Value::Object(all)
+    if numbers && cell.scenario.measure.series.is_some() {
+        all["period_s"] = json!(run.period.as_secs_f64());
+        all["series"] = run.series.iter().map(series).collect();
+    }
+    all
+}
+
+fn number(value: &super::Value) -> Value {
+    json!({
+        "kind": value.subject.kind(),
+        "of": value.subject.name(),
+        "window": value.window,
+        "metric": value.metric.name(),
+        "unit": value.metric.unit(),
+        "value": value.value,
+    })
 }
 
 fn series(series: &Series) -> Value {

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
-use super::{Metric, Output, Results, Subject, WHOLE, table, to_json};
+use super::{Form, Metric, Output, Results, Subject, WHOLE, table, to_json};
 use crate::campaign::{Campaign, run_cells};
 use crate::scenario::{Adjust, ScenarioFile};
 
@@ -70,7 +70,7 @@ fn files_hold_everything() {
     let results = results(SCENARIO);
     let place = directory("all");
     std::fs::create_dir_all(&place).expect("a directory");
-    let mut output = Output::create(&place).expect("files");
+    let mut output = Output::create(&place, Form::default()).expect("files");
     output.cell(&results.cells[0]).expect("a cell");
     output.finish(&results).expect("the end");
     let mut reader = csv::Reader::from_path(place.join("results.csv")).expect("a file");
