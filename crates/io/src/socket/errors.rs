@@ -2,8 +2,8 @@
 //!
 //! An unconnected socket learns of a dead port, or of a host without DCCP, only through this queue. An entry has the
 //! address that the datagram was sent to, the bytes that the ICMP message quotes of it, and, in
-//! control messages that are read here by hand, the kind of error and the address that the ICMP message
-//! was sent to, which is the one that the datagram came from.
+//! control messages, the kind of error and the address that the ICMP message was sent to, which is the one that
+//! the datagram came from.
 //!
 //! Which error means what (soft ones may pass, RFC 1122, 4.2.3.9, and RFC 5461; hard ones end an
 //! attempt to connect; those of the peer's own host, port and protocol, may end an open connection):
@@ -20,10 +20,11 @@
 //! | all others: reassembly, parameters, source quench, redirect | | | ignored |
 
 use std::io::IoSliceMut;
-use std::mem::{MaybeUninit, size_of};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6, UdpSocket};
+use std::os::fd::AsRawFd;
 
-use rustix::net::{RecvAncillaryBuffer, RecvFlags, recvmsg};
+use libc::sock_extended_err;
+use nix::sys::socket::{ControlMessageOwned, MsgFlags, SockaddrStorage, recvmsg};
 
 use fairwire_proto::{IcmpError, Unreachable};
 
@@ -32,52 +33,27 @@ use super::{NetworkError, canonical};
 /// Room for the control messages of one entry.
 const CONTROL: usize = 256;
 
-/// `cmsg_level` and `cmsg_type` of an extended error: `SOL_IP, IP_RECVERR` and
-/// `SOL_IPV6, IPV6_RECVERR` (ip(7), ipv6(7)).
-const EXTENDED_ERRORS: [(i32, i32); 2] = [(0, 11), (41, 25)];
-
-/// `IP_PKTINFO` and `IPV6_PKTINFO`, which every socket here asks for.
-const PACKET_INFO: [(i32, i32); 2] = [(0, 8), (41, 50)];
-
 /// `ee_origin`: the error came as ICMP, as `ICMPv6`.
 const ORIGIN_ICMP: u8 = 2;
 const ORIGIN_ICMP6: u8 = 3;
 
 /// Control messages as the system writes them: aligned for their headers.
 #[repr(C, align(16))]
-struct Control([MaybeUninit<u8>; CONTROL]);
+struct Control([u8; CONTROL]);
 
 /// Takes one entry off the queue and hands it to `each` if it is an ICMP error. `None` when the
 /// queue is empty.
 pub(super) fn next(udp: &UdpSocket, each: &mut impl FnMut(NetworkError<'_>)) -> Option<()> {
-    let mut control = Control([MaybeUninit::new(0); CONTROL]);
+    let mut control = Control([0; CONTROL]);
     let mut quote = [0; 576];
-    let mut ancillary = RecvAncillaryBuffer::new(&mut control.0);
-    let flags = RecvFlags::ERRQUEUE | RecvFlags::DONTWAIT;
-    let message = recvmsg(
-        udp,
-        &mut [IoSliceMut::new(&mut quote)],
-        &mut ancillary,
-        flags,
-    )
-    .ok()?;
-    drop(ancillary);
-    // Every byte was initialised above, before the system overwrote some of them.
-    let control = control.0.map(|byte| {
-        #[expect(
-            unsafe_code,
-            reason = "the system's control messages can only be read as bytes"
-        )]
-        // SAFETY: all of the array was initialised with zeros when it was made; the system and
-        // rustix only ever store initialised bytes over them.
-        unsafe {
-            byte.assume_init()
-        }
-    });
-    let remote = message
-        .address
-        .and_then(|addr| SocketAddr::try_from(addr).ok());
-    let Told { error, local } = told(&control);
+    let mut parts = [IoSliceMut::new(&mut quote)];
+    let flags = MsgFlags::MSG_ERRQUEUE | MsgFlags::MSG_DONTWAIT;
+    let message =
+        recvmsg::<SockaddrStorage>(udp.as_raw_fd(), &mut parts, Some(&mut control.0), flags);
+    let message = message.ok()?;
+    let bytes = message.bytes;
+    let remote = message.address.as_ref().and_then(socket_addr);
+    let Told { error, local } = told(message.cmsgs().into_iter().flatten());
     let (Some(remote), Some(error)) = (remote, error) else {
         return Some(());
     };
@@ -85,9 +61,15 @@ pub(super) fn next(udp: &UdpSocket, each: &mut impl FnMut(NetworkError<'_>)) -> 
         local,
         remote: canonical(remote),
         error,
-        quote: &quote[..message.bytes.min(quote.len())],
+        quote: &quote[..bytes.min(quote.len())],
     });
     Some(())
+}
+
+fn socket_addr(addr: &SockaddrStorage) -> Option<SocketAddr> {
+    let v4 = addr.as_sockaddr_in().map(|v4| SocketAddrV4::from(*v4));
+    let v6 = addr.as_sockaddr_in6().map(|v6| SocketAddrV6::from(*v6));
+    v4.map(SocketAddr::V4).or(v6.map(SocketAddr::V6))
 }
 
 /// What control messages say.
@@ -99,51 +81,33 @@ struct Told {
     local: Option<IpAddr>,
 }
 
-fn told(control: &[u8]) -> Told {
+fn told(messages: impl IntoIterator<Item = ControlMessageOwned>) -> Told {
     let mut told = Told::default();
-    let _ = walk(control, |level_and_kind, data| {
-        if EXTENDED_ERRORS.contains(&level_and_kind) {
-            told.error = told.error.or(icmp_error(data));
-        } else if PACKET_INFO.contains(&level_and_kind) {
-            told.local = told.local.or(packet_info(level_and_kind, data));
+    for message in messages {
+        match message {
+            ControlMessageOwned::Ipv4RecvErr(error, _)
+            | ControlMessageOwned::Ipv6RecvErr(error, _) => {
+                told.error = told.error.or(icmp_error(&error));
+            }
+            ControlMessageOwned::Ipv4PacketInfo(info) => {
+                // Of the header; `ipi_spec_dst` is the route's.
+                let ip = Ipv4Addr::from(u32::from_be(info.ipi_addr.s_addr));
+                told.local = told.local.or(Some(ip.into()));
+            }
+            ControlMessageOwned::Ipv6PacketInfo(info) => {
+                let ip = Ipv6Addr::from(info.ipi6_addr.s6_addr);
+                told.local = told.local.or(Some(ip.to_canonical()));
+            }
+            _ => {}
         }
-    });
+    }
     told
 }
 
-/// Shows each control message to `each`; `None` where their lengths lie or end.
-fn walk(mut control: &[u8], mut each: impl FnMut((i32, i32), &[u8])) -> Option<()> {
-    const WORD: usize = size_of::<usize>();
-    const HEADER: usize = WORD + 8;
-    // struct cmsghdr { size_t len; int level; int type; }, data behind it, each aligned.
-    while let Some((header, _)) = control.split_at_checked(HEADER) {
-        let len = usize::from_ne_bytes(*header.first_chunk()?);
-        let level = i32::from_ne_bytes(*header[WORD..].first_chunk()?);
-        let kind = i32::from_ne_bytes(*header[WORD + 4..].first_chunk()?);
-        let data = control.get(HEADER..len)?;
-        each((level, kind), data);
-        control = control.get(len.checked_next_multiple_of(WORD)?..)?;
-    }
-    None
-}
-
-/// The destination in a `struct in_pktinfo` or `struct in6_pktinfo`.
-fn packet_info((level, _): (i32, i32), data: &[u8]) -> Option<IpAddr> {
-    if level == 0 {
-        // int index; in_addr of our own, in_addr of the header.
-        let ip: &[u8; 4] = data.get(8..)?.first_chunk()?;
-        Some(Ipv4Addr::from(*ip).into())
-    } else {
-        let ip: &[u8; 16] = data.first_chunk()?;
-        Some(Ipv6Addr::from(*ip).to_canonical())
-    }
-}
-
-/// What a `struct sock_extended_err` says.
-fn icmp_error(data: &[u8]) -> Option<IcmpError> {
-    // u32 errno; u8 origin, type, code, pad; u32 info; u32 data.
-    let &[_, _, _, _, origin, kind, code, _, i0, i1, i2, i3] = data.first_chunk::<12>()?;
-    let mtu = u32::from_ne_bytes([i0, i1, i2, i3]);
+/// What an entry says that is an ICMP error.
+fn icmp_error(error: &sock_extended_err) -> Option<IcmpError> {
+    let (origin, kind, code) = (error.ee_origin, error.ee_type, error.ee_code);
+    let mtu = error.ee_info;
     let why = match (origin, kind, code) {
         (ORIGIN_ICMP, 3, 4) | (ORIGIN_ICMP6, 2, _) => return Some(IcmpError::TooBig { mtu }),
         (ORIGIN_ICMP, 3, 0 | 5 | 6 | 11) | (ORIGIN_ICMP6, 1, 0 | 2 | 7) => Unreachable::Network,
@@ -160,61 +124,48 @@ fn icmp_error(data: &[u8]) -> Option<IcmpError> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Told, told};
+    use std::net::Ipv6Addr;
+
+    use libc::{in_addr, in_pktinfo, in6_addr, in6_pktinfo, sock_extended_err};
+    use nix::sys::socket::ControlMessageOwned;
+    use nix::sys::time::TimeVal;
+
+    use super::{icmp_error, told};
     use fairwire_proto::{IcmpError, Unreachable};
 
-    fn message(level: i32, kind: i32, data: &[u8]) -> Vec<u8> {
-        let len = size_of::<usize>() + 8 + data.len();
-        let mut bytes = len.to_ne_bytes().to_vec();
-        bytes.extend(level.to_ne_bytes());
-        bytes.extend(kind.to_ne_bytes());
-        bytes.extend(data);
-        bytes.resize(len.next_multiple_of(size_of::<usize>()), 0);
-        bytes
+    fn error(ee_origin: u8, ee_type: u8, ee_code: u8, ee_info: u32) -> sock_extended_err {
+        sock_extended_err {
+            ee_errno: 111,
+            ee_origin,
+            ee_type,
+            ee_code,
+            ee_pad: 0,
+            ee_info,
+            ee_data: 0,
+        }
     }
 
-    /// The error is found behind other control messages, and its kinds are told apart.
+    /// Kinds of errors are told apart, in both families.
     #[test]
-    fn errors_are_found_and_named() {
-        let timestamp = message(1, 35, &[0; 16]);
-        let error = |origin, kind, code, info: u32| {
-            let mut data = vec![111, 0, 0, 0, origin, kind, code, 0];
-            data.extend(info.to_ne_bytes());
-            data.extend([0; 20]);
-            data
-        };
+    fn errors_are_named() {
         let unreachable = |why| Some(IcmpError::Unreachable { why });
-        for (level, kind, data, expected) in [
-            (0, 11, error(2, 3, 3, 0), unreachable(Unreachable::Port)),
+        for (error, expected) in [
+            (error(2, 3, 3, 0), unreachable(Unreachable::Port)),
             (
-                0,
-                11,
                 error(2, 3, 4, 1_400),
                 Some(IcmpError::TooBig { mtu: 1_400 }),
             ),
-            (41, 25, error(3, 1, 4, 0), unreachable(Unreachable::Port)),
+            (error(3, 1, 4, 0), unreachable(Unreachable::Port)),
             (
-                41,
-                25,
                 error(3, 2, 0, 1_280),
                 Some(IcmpError::TooBig { mtu: 1_280 }),
             ),
-            (
-                41,
-                25,
-                error(3, 4, 1, 6),
-                unreachable(Unreachable::Protocol),
-            ),
-            (41, 25, error(3, 4, 0, 6), None),
-            (0, 11, error(2, 11, 1, 0), None),
-            (0, 11, error(1, 3, 3, 0), None),
+            (error(3, 4, 1, 6), unreachable(Unreachable::Protocol)),
+            (error(3, 4, 0, 6), None),
+            (error(2, 11, 1, 0), None),
+            (error(1, 3, 3, 0), None),
         ] {
-            let mut control = timestamp.clone();
-            control.extend(message(level, kind, &data));
-            control.extend([0; 32]);
-            let told = told(&control);
-            assert_eq!(told.error, expected, "{level} {kind} {data:?}");
-            assert_eq!(told.local, None, "{level} {kind} {data:?}");
+            assert_eq!(icmp_error(&error), expected, "{error:?}");
         }
     }
 
@@ -237,8 +188,7 @@ mod tests {
         for (origin, kind, code) in (0..=255_u8)
             .flat_map(|kind| (0..=255).flat_map(move |code| [(2, kind, code), (3, kind, code)]))
         {
-            let data = [113, 0, 0, 0, origin, kind, code, 0, 0, 0, 0, 0];
-            let told = super::icmp_error(&data);
+            let told = icmp_error(&error(origin, kind, code, 0));
             let is_hard = matches!(told, Some(IcmpError::Unreachable { why }) if why.is_hard());
             let expected = hard.contains(&(origin, kind, code));
             assert_eq!(is_hard, expected, "{origin} {kind} {code}: {told:?}");
@@ -247,43 +197,43 @@ mod tests {
         }
     }
 
-    /// Lengths that lie end the search; they do not panic.
-    #[test]
-    fn lying_lengths_are_refused() {
-        for len in [0, 1, 15, 17, 300, usize::MAX] {
-            let mut control = message(0, 11, &[0; 16]);
-            control[..size_of::<usize>()].copy_from_slice(&len.to_ne_bytes());
-            let _ = told(&control);
-            assert_eq!(told(&control[..10]), Told::default());
-        }
-    }
-
-    /// The address that the error came to is found before and behind the error, of either family and
-    /// in the form that the layers above know; what is cut short is none.
+    /// The error, and the address of ours that it came to, are found in any order and behind other messages,
+    /// in either family and in the form that the layers above know.
     #[test]
     fn our_own_address_is_found() {
-        let mut error = vec![111, 0, 0, 0, 2, 3, 3, 0];
-        error.extend([0; 24]);
-        let error = message(0, 11, &error);
-        let v4 = [1, 0, 0, 0, 10, 0, 0, 9, 192, 0, 2, 7];
-        let mut v6 = [0; 20];
-        v6[..16].copy_from_slice(&[0x20, 1, 0x0D, 0xB8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 7]);
-        let mut mapped = [0; 20];
-        mapped[10..16].copy_from_slice(&[0xFF, 0xFF, 192, 0, 2, 7]);
-        for (level, kind, data, local) in [
-            (0, 8, &v4[..], Some("192.0.2.7")),
-            (41, 50, &v6, Some("2001:db8::7")),
-            (41, 50, &mapped, Some("192.0.2.7")),
-            (0, 8, &v4[..11], None),
-            (41, 50, &v6[..15], None),
+        let v4 = in_pktinfo {
+            ipi_ifindex: 1,
+            ipi_spec_dst: in_addr {
+                s_addr: u32::from_ne_bytes([10, 0, 0, 9]),
+            },
+            ipi_addr: in_addr {
+                s_addr: u32::from_ne_bytes([192, 0, 2, 7]),
+            },
+        };
+        let v6 = |ip: &str| {
+            let ip: Ipv6Addr = ip.parse().expect("an address");
+            let s6_addr = ip.octets();
+            ControlMessageOwned::Ipv6PacketInfo(in6_pktinfo {
+                ipi6_addr: in6_addr { s6_addr },
+                ipi6_ifindex: 1,
+            })
+        };
+        for (info, local) in [
+            (ControlMessageOwned::Ipv4PacketInfo(v4), "192.0.2.7"),
+            (v6("2001:db8::7"), "2001:db8::7"),
+            (v6("::ffff:192.0.2.7"), "192.0.2.7"),
         ] {
-            let info = message(level, kind, data);
-            for control in [[info.clone(), error.clone()], [error.clone(), info.clone()]] {
-                let told = told(&control.concat());
+            let time = ControlMessageOwned::ScmTimestamp(TimeVal::new(1, 0));
+            let error = ControlMessageOwned::Ipv4RecvErr(error(2, 3, 3, 0), None);
+            let messages = [time, info, error];
+            let mut backwards = messages.clone();
+            backwards.reverse();
+            for messages in [messages, backwards] {
+                let told = told(messages);
                 let why = Unreachable::Port;
                 assert_eq!(told.error, Some(IcmpError::Unreachable { why }));
-                let local = local.map(|ip| ip.parse().expect("an address"));
-                assert_eq!(told.local, local, "{level} {data:?}");
+                let local = local.parse().expect("an address");
+                assert_eq!(told.local, Some(local));
             }
         }
     }

@@ -47,8 +47,6 @@ enum Stage {
 pub(super) struct Board {
     tasks: VecDeque<Task>,
     cells: Vec<Open>,
-    /// How many tasks are being done.
-    pub(super) running: usize,
     /// Nothing more is begun.
     pub(super) closed: bool,
     /// Why, if a run failed.
@@ -94,7 +92,6 @@ impl Board {
         let mut board = Self {
             tasks: VecDeque::new(),
             cells: Vec::new(),
-            running: 0,
             closed: false,
             failure: None,
         };
@@ -149,7 +146,6 @@ impl Board {
             self.tasks.clear();
         }
         let task = self.tasks.pop_front()?;
-        self.running += 1;
         let begun = std::mem::replace(&mut self.cells[task.cell].begun, true);
         Some((task, !begun))
     }
@@ -188,11 +184,6 @@ impl Board {
             self.tasks.push_front(task);
         }
         more.len()
-    }
-
-    /// Will nothing more come?
-    pub(super) fn is_over(&self) -> bool {
-        self.running == 0 && (self.closed || self.tasks.is_empty())
     }
 
     /// Is everything of this cell there?

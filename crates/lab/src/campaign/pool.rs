@@ -1,10 +1,12 @@
-//! The pool: threads that take the next job, and one that hands over what is finished, in order.
+//! The pool: rayon's threads, each job the next run of the board, and what is finished handed over in order.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use fairwire_units::Duration;
+use rayon::{Scope, ThreadPoolBuilder};
 
 use super::board::{Board, Task};
 use super::{Batch, Campaign, CampaignError, Outcome, Progress};
@@ -20,7 +22,6 @@ struct Pool<'a> {
     progress: &'a (dyn Fn(Progress<'_>) + Sync),
     capture: Mutex<Option<Tap>>,
     board: Mutex<Board>,
-    changed: Condvar,
 }
 
 /// See [`run_batches`](super::run_batches).
@@ -40,7 +41,7 @@ pub(super) fn run(
         .waiting_cells()
         .map(|cell| cells[cell].1.scenario.work());
     (campaign.progress)(Progress::Planned(planned.fold(0, u64::saturating_add)));
-    let threads = campaign.threads.clamp(1, board.waiting().max(1));
+    let jobs = board.waiting();
     let pool = Pool {
         cells,
         batches,
@@ -48,47 +49,55 @@ pub(super) fn run(
         progress: campaign.progress,
         capture,
         board: Mutex::new(board),
-        changed: Condvar::new(),
     };
-    std::thread::scope(|scope| {
-        for _ in 0..threads {
-            scope.spawn(|| pool.work());
+    let threads = ThreadPoolBuilder::new().num_threads(campaign.threads.clamp(1, jobs.max(1)));
+    let threads = match threads.build() {
+        Ok(threads) => threads,
+        Err(error) => {
+            let nothing = pool.hand_over([], on_cell);
+            let failure = Some(CampaignError::Output(io::Error::other(error)));
+            return Outcome { failure, ..nothing };
         }
-        pool.hand_over(on_cell)
+    };
+    let (done, finished) = channel();
+    // This thread hands over, so `on_cell` need not be shared. A panic of a run is met where the scope ends.
+    threads.in_place_scope(|scope| {
+        pool.spawn(scope, jobs, &done);
+        drop(done);
+        pool.hand_over(finished, on_cell)
     })
 }
 
 impl Pool<'_> {
-    /// What each thread does: job after job, until nothing more can come.
-    fn work(&self) {
-        let mut board = lock(&self.board);
-        loop {
-            if self.stop.load(Ordering::Relaxed) {
-                board.closed = true;
-            }
-            let Some((task, is_first)) = board.take() else {
-                if board.is_over() {
-                    self.changed.notify_all();
-                    return;
-                }
-                // What still runs may ask for more seeds.
-                board = self
-                    .changed
-                    .wait(board)
-                    .unwrap_or_else(PoisonError::into_inner);
-                continue;
-            };
-            drop(board);
-            let guard = Running(self);
-            if is_first {
-                self.tell_cell(task);
-            }
-            let outcome = self.run(task);
-            std::mem::forget(guard);
-            board = lock(&self.board);
-            board.running -= 1;
-            self.keep(&mut board, task, outcome);
-            self.changed.notify_all();
+    /// Adds so many jobs. Each takes what is next on the board when a thread is free for it; `done` gets the
+    /// cells that are.
+    fn spawn<'s>(&'s self, scope: &Scope<'s>, jobs: usize, done: &Sender<usize>) {
+        for _ in 0..jobs {
+            let done = done.clone();
+            scope.spawn(move |scope| self.work(scope, &done));
+        }
+    }
+
+    fn work<'s>(&'s self, scope: &Scope<'s>, done: &Sender<usize>) {
+        let taken = {
+            let mut board = lock(&self.board);
+            board.closed |= self.stop.load(Ordering::Relaxed);
+            board.take()
+        };
+        let Some((task, is_first)) = taken else {
+            return;
+        };
+        let closes = ClosesOnPanic(&self.board);
+        if is_first {
+            self.tell_cell(task);
+        }
+        let outcome = self.run(task);
+        drop(closes);
+        let more = self.keep(task, outcome);
+        self.spawn(scope, more, done);
+        if lock(&self.board).is_done(task.cell) {
+            // Nobody listens any more only where handing over has panicked.
+            let _ = done.send(task.cell);
         }
     }
 
@@ -117,7 +126,9 @@ impl Pool<'_> {
         run_one(scenario, (task.job.seed, task.job.perturbed), options)
     }
 
-    fn keep(&self, board: &mut Board, task: Task, outcome: Result<RunResult, RunError>) {
+    /// Keeps what came of `task`; gives the number of runs that are planned because of it.
+    fn keep(&self, task: Task, outcome: Result<RunResult, RunError>) -> usize {
+        let mut board = lock(&self.board);
         let run = match outcome {
             Ok(run) => Some(run),
             Err(RunError::Interrupted) => None,
@@ -127,53 +138,58 @@ impl Pool<'_> {
                 None
             }
         };
-        let more = board.keep(task, run) as u64;
+        let more = board.keep(task, run);
+        drop(board);
         if more > 0 {
             let each = self.cells[task.cell].1.scenario.work();
-            (self.progress)(Progress::Planned(each.saturating_mul(more)));
+            (self.progress)(Progress::Planned(each.saturating_mul(more as u64)));
         }
+        more
     }
 
-    /// Gives finished cells to `on_cell` in order, whatever order they are finished in.
-    fn hand_over(&self, on_cell: &mut dyn FnMut(usize, &CellResult) -> io::Result<()>) -> Outcome {
-        let mut results: Vec<Results> = self
-            .batches
-            .iter()
+    /// Gives finished cells to `on_cell` in order, whatever order they are `finished` in, and what there is of the
+    /// others when nothing more will be.
+    fn hand_over(
+        &self,
+        finished: impl IntoIterator<Item = usize>,
+        on_cell: &mut dyn FnMut(usize, &CellResult) -> io::Result<()>,
+    ) -> Outcome {
+        let batches = self.batches.iter();
+        let mut results: Vec<Results> = batches
             .map(|batch| Results::empty(batch.name.to_owned()))
             .collect();
         let mut failure = None;
-        for (number, (batch, _)) in self.cells.iter().enumerate() {
-            let finished = self.wait_for(number);
-            let results = &mut results[*batch];
-            results.partial |= finished.partial;
-            if finished.runs.is_empty() && finished.unperturbed.is_none() {
-                continue;
+        let mut hand_over = |cell: CellResult, batch: usize| {
+            let results = &mut results[batch];
+            results.partial |= cell.partial;
+            if cell.runs.is_empty() && cell.unperturbed.is_none() {
+                return;
             }
             if failure.is_none()
-                && let Err(error) = on_cell(*batch, &finished)
+                && let Err(error) = on_cell(batch, &cell)
             {
                 failure = Some(CampaignError::Output(error));
                 lock(&self.board).closed = true;
             }
-            results.cells.push(finished);
+            results.cells.push(cell);
+        };
+        let mut cells = self.cells.iter().enumerate().peekable();
+        for _ in finished {
+            let is_done = |(number, _): &(usize, _)| lock(&self.board).is_done(*number);
+            while let Some((number, (batch, _))) = cells.next_if(is_done) {
+                let cell = lock(&self.board).finish(number);
+                hand_over(cell, *batch);
+            }
+        }
+        for (number, (batch, _)) in cells {
+            let cell = lock(&self.board).finish(number);
+            hand_over(cell, *batch);
         }
         let failed = lock(&self.board).failure.take().map(CampaignError::Run);
         Outcome {
             results,
             failure: failed.or(failure),
         }
-    }
-
-    /// The cell once it is done, or as it is when nothing more will come.
-    fn wait_for(&self, cell: usize) -> CellResult {
-        let mut board = lock(&self.board);
-        while !board.is_done(cell) && !board.is_over() {
-            board = self
-                .changed
-                .wait(board)
-                .unwrap_or_else(PoisonError::into_inner);
-        }
-        board.finish(cell)
     }
 }
 
@@ -207,16 +223,14 @@ impl Told {
     }
 }
 
-/// A job that is being done: where it panics, nobody waits for it, and the panic is met where
-/// the threads are joined.
-struct Running<'a>(&'a Pool<'a>);
+/// Keeps other jobs from beginning once one has panicked.
+struct ClosesOnPanic<'a>(&'a Mutex<Board>);
 
-impl Drop for Running<'_> {
+impl Drop for ClosesOnPanic<'_> {
     fn drop(&mut self) {
-        let mut board = lock(&self.0.board);
-        board.running -= 1;
-        board.closed = true;
-        self.0.changed.notify_all();
+        if std::thread::panicking() {
+            lock(self.0).closed = true;
+        }
     }
 }
 

@@ -222,3 +222,28 @@ fn the_bar_ends_where_it_should() {
     assert!(planned >= 13 * 5 * 125, "{planned}");
     assert_eq!(planned, done);
 }
+
+/// A run that panics ends the campaign with that panic: what has not begun does not begin.
+#[test]
+fn a_panic_is_met() {
+    let cells = cells(SCENARIO);
+    let begun = AtomicU64::new(0);
+    let progress = |progress: Progress<'_>| {
+        if let Progress::Cell { .. } = progress {
+            begun.fetch_add(1, Ordering::Relaxed);
+            panic!("a bug");
+        }
+    };
+    let stop = AtomicBool::new(false);
+    let campaign = Campaign {
+        name: "test".into(),
+        threads: 1,
+        stop: &stop,
+        progress: &progress,
+        capture: None,
+    };
+    let run = std::panic::AssertUnwindSafe(|| run_cells(&cells, campaign, &mut |_| Ok(())));
+    let panic = std::panic::catch_unwind(run).expect_err("it panics");
+    assert_eq!(panic.downcast_ref::<&str>(), Some(&"a bug"));
+    assert_eq!(begun.into_inner(), 1);
+}

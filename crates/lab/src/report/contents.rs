@@ -1,8 +1,8 @@
 //! What is where: all papers with their parts, and each paper's tables and figures.
 
-use std::fmt::Write as _;
+use maud::{Markup, html};
 
-use super::markup::{esc, slug};
+use super::markup::slug;
 use crate::paper::{Part, Reported};
 
 /// A part of a paper's section: its anchor, its name, and what is in it by anchor.
@@ -13,49 +13,55 @@ struct Place {
 }
 
 /// The contents of the whole page. Beside the text where there is room, before it elsewhere.
-pub(super) fn of_all(out: &mut String, papers: &[Reported<'_>]) {
-    out.push_str("<nav class=\"toc\" id=\"contents\" aria-label=\"Contents\">\n<ul>\n");
-    let link = |out: &mut String, anchor: &str, name: &str| {
-        let _ = write!(out, "<li><a href=\"#{anchor}\">{}</a>", esc(name));
-    };
-    if papers.len() > 1 {
-        link(out, "overview", "Overview");
-        out.push_str("</li>\n");
-    }
-    link(out, "guide", "How to read this");
-    out.push_str("</li>\n");
-    for one in papers {
-        link(out, &slug(&one.paper.name), &one.paper.name);
-        out.push_str("<ul>");
-        for place in places(one) {
-            link(out, &place.anchor, place.name);
-            out.push_str("</li>");
+pub(super) fn of_all(papers: &[Reported<'_>]) -> Markup {
+    html! {
+        nav class="toc" id="contents" aria-label="Contents" {
+            ul {
+                @if papers.len() > 1 {
+                    li { (link("overview", "Overview")) }
+                }
+                li { (link("guide", "How to read this")) }
+                @for one in papers {
+                    li {
+                        (link(&slug(&one.paper.name), &one.paper.name))
+                        ul {
+                            @for place in places(one) {
+                                li { (link(&place.anchor, place.name)) }
+                            }
+                        }
+                    }
+                }
+                li { (link("words", "Words")) }
+            }
         }
-        out.push_str("</ul></li>\n");
     }
-    link(out, "words", "Words");
-    out.push_str("</li>\n</ul>\n</nav>\n");
 }
 
 /// The contents of one paper's section.
-pub(super) fn of_one(out: &mut String, one: &Reported<'_>) {
+pub(super) fn of_one(one: &Reported<'_>) -> Markup {
     let id = slug(&one.paper.name);
-    let _ = write!(
-        out,
-        "<nav class=\"contents\" id=\"{id}-contents\" aria-label=\"Contents of {id}\"><ul>"
-    );
-    for place in places(one) {
-        let _ = write!(out, "<li><a href=\"#{}\">{}</a>", place.anchor, place.name);
-        if !place.inside.is_empty() {
-            out.push_str("<ul>");
-            for (anchor, title) in &place.inside {
-                let _ = write!(out, "<li><a href=\"#{anchor}\">{}</a></li>", esc(title));
+    html! {
+        nav class="contents" id={ (id) "-contents" } aria-label={ "Contents of " (id) } {
+            ul {
+                @for place in places(one) {
+                    li {
+                        (link(&place.anchor, place.name))
+                        @if !place.inside.is_empty() {
+                            ul {
+                                @for (anchor, title) in &place.inside {
+                                    li { (link(anchor, title)) }
+                                }
+                            }
+                        }
+                    }
+                }
             }
-            out.push_str("</ul>");
         }
-        out.push_str("</li>");
     }
-    out.push_str("</ul></nav>\n");
+}
+
+fn link(anchor: &str, name: &str) -> Markup {
+    html! { a href={ "#" (anchor) } { (name) } }
 }
 
 /// Does the paper leave something out that has its own tables or figures here?

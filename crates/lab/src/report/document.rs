@@ -1,10 +1,10 @@
 //! The page as a whole: its head, the contents, the overview, a section for each paper, words explained.
 
-use std::fmt::Write as _;
+use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::contents;
 use super::figure::figure;
-use super::markup::{esc, paragraph, slug};
+use super::markup::{paragraph, slug};
 use super::sources::sources;
 use super::table::table;
 use super::topology::networks;
@@ -68,248 +68,227 @@ const WORDS: [(&str, &str); 12] = [
 
 /// The report on `papers` as one page.
 pub fn page(papers: &[Reported<'_>]) -> String {
-    let mut out = String::with_capacity(1 << 20);
     let title = match papers {
         [one] => one.paper.title.clone(),
         _ => format!("{} papers on DCCP, run again", papers.len()),
     };
-    let _ = write!(
-        out,
-        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta name=\"color-scheme\" content=\"light dark\">\n\
-         <link rel=\"icon\" href=\"data:,\">\n\
-         <title>{}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n\
-         <a class=\"skip\" href=\"#main\">To the content</a>\n",
-        esc(&title)
-    );
-    top(&mut out, papers, &title);
-    contents::of_all(&mut out, papers);
-    out.push_str("<main id=\"main\">\n");
-    if papers.len() > 1 {
-        overview(&mut out, papers);
-    }
-    guide(&mut out, papers);
-    for one in papers {
-        paper(&mut out, one, papers.len() > 1);
-    }
-    words(&mut out);
-    let _ = write!(
-        out,
-        "</main>\n<footer><p>Made by Fairwire {}. Tables, figures and verdicts stand beside this file as CSV and JSON. \
-         The same scenario and the same seed give the same numbers on every machine.</p></footer>\n</body>\n</html>\n",
-        env!("CARGO_PKG_VERSION")
-    );
-    out
-}
-
-fn top(out: &mut String, papers: &[Reported<'_>], title: &str) {
-    let _ = writeln!(
-        out,
-        "<header class=\"top\">\n<p class=\"kicker\">Fairwire report</p>\n<h1>{}</h1>",
-        esc(title)
-    );
-    if let [one] = papers {
-        paragraph(out, "authors", &one.paper.authors);
-        paragraph(out, "lead", &one.paper.line);
-    } else {
-        paragraph(
-            out,
-            "lead",
-            "Every experiment of these papers, simulated anew: what was printed beside what comes out, with intervals, a verdict on each \
-             claim with its reason, and what the papers left out.",
-        );
-    }
-    if Reported::is_partial(papers) {
-        out.push_str(
-            "<p class=\"partial\" role=\"note\"><b>This report is partial.</b> The run was interrupted before it was complete. \
-             What is missing shows as \u{201c}no value\u{201d} and \u{201c}not run\u{201d}; what is here was computed to its end.</p>\n",
-        );
-    }
-    if papers.iter().any(|one| one.paper.is_quick()) {
-        out.push_str(
-            "<p class=\"small\" role=\"note\"><b>Quick form.</b> Three seeds unless asked otherwise, and shorter runs where a paper says so: \
-             intervals are wide, and a verdict marked \u{201c}close\u{201d} may turn in a full run (without <code>--quick</code>). \
-             Three seeds may also all fall on one side where runs come out in two ways: then nothing is marked.</p>\n",
-        );
-    }
-    out.push_str("</header>\n");
-}
-
-fn overview(out: &mut String, papers: &[Reported<'_>]) {
-    out.push_str("<section id=\"overview\" aria-labelledby=\"overview-title\">\n<h2 id=\"overview-title\">Overview</h2>\n");
-    let together = Reported::together(papers);
-    let _ = writeln!(out, "<p>{}.</p>", esc(&together.sentence()));
-    out.push_str("<div class=\"cards\">\n");
-    for one in papers {
-        let _ = writeln!(
-            out,
-            "<article class=\"card\"><h3><a href=\"#{}\">{}</a></h3>",
-            slug(&one.paper.name),
-            esc(&one.paper.name)
-        );
-        paragraph(out, "card-title", &one.paper.title);
-        paragraph(out, "small", &one.paper.line);
-        tally(out, &one.tally());
-        if one.report.partial {
-            out.push_str("<p class=\"small\"><b>Partial.</b></p>\n");
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                link rel="icon" href="data:,";
+                title { (title) }
+                style { (PreEscaped(STYLE)) }
+            }
+            body {
+                a class="skip" href="#main" { "To the content" }
+                (top(papers, &title))
+                (contents::of_all(papers))
+                main id="main" {
+                    @if papers.len() > 1 { (overview(papers)) }
+                    (guide(papers))
+                    @for one in papers { (paper(one, papers.len() > 1)) }
+                    (words())
+                }
+                footer {
+                    p {
+                        "Made by Fairwire " (env!("CARGO_PKG_VERSION")) ". Tables, figures and verdicts stand beside this file as CSV and JSON. \
+                         The same scenario and the same seed give the same numbers on every machine."
+                    }
+                }
+            }
         }
-        out.push_str("</article>\n");
+    };
+    page.into_string() + "\n"
+}
+
+fn top(papers: &[Reported<'_>], title: &str) -> Markup {
+    html! {
+        header class="top" {
+            p class="kicker" { "Fairwire report" }
+            h1 { (title) }
+            @if let [one] = papers {
+                (paragraph("authors", &one.paper.authors))
+                (paragraph("lead", &one.paper.line))
+            } @else {
+                p class="lead" {
+                    "Every experiment of these papers, simulated anew: what was printed beside what comes out, with intervals, a verdict on each \
+                     claim with its reason, and what the papers left out."
+                }
+            }
+            @if Reported::is_partial(papers) {
+                p class="partial" role="note" {
+                    b { "This report is partial." }
+                    " The run was interrupted before it was complete. \
+                     What is missing shows as \u{201c}no value\u{201d} and \u{201c}not run\u{201d}; what is here was computed to its end."
+                }
+            }
+            @if papers.iter().any(|one| one.paper.is_quick()) {
+                p class="small" role="note" {
+                    b { "Quick form." }
+                    " Three seeds unless asked otherwise, and shorter runs where a paper says so: \
+                     intervals are wide, and a verdict marked \u{201c}close\u{201d} may turn in a full run (without "
+                    code { "--quick" }
+                    "). Three seeds may also all fall on one side where runs come out in two ways: then nothing is marked."
+                }
+            }
+        }
     }
-    out.push_str("</div>\n</section>\n");
+}
+
+fn overview(papers: &[Reported<'_>]) -> Markup {
+    html! {
+        section id="overview" aria-labelledby="overview-title" {
+            h2 id="overview-title" { "Overview" }
+            p { (Reported::together(papers).sentence()) "." }
+            div class="cards" {
+                @for one in papers {
+                    article class="card" {
+                        h3 { a href={ "#" (slug(&one.paper.name)) } { (one.paper.name) } }
+                        (paragraph("card-title", &one.paper.title))
+                        (paragraph("small", &one.paper.line))
+                        (tally(&one.tally()))
+                        @if one.report.partial {
+                            p class="small" { b { "Partial." } }
+                        }
+                    }
+                }
+            }
+        }
+    }
 }
 
 /// How to read the page: only the verdicts that occur are explained.
-fn guide(out: &mut String, papers: &[Reported<'_>]) {
+fn guide(papers: &[Reported<'_>]) -> Markup {
     let together = Reported::together(papers);
     let run = papers.iter().flat_map(|one| &one.paper.cells).next();
-    let run = run.map_or(String::new(), |cell| {
-        format!(" such as <code>{}</code>", esc(&cell.name))
-    });
-    let _ = writeln!(
-        out,
-        "<details class=\"guide\" id=\"guide\" open><summary>How to read this</summary>\n\
-         <p><b>Published</b> is what the paper printed, <b>ours</b> the mean of our runs with its 95 % interval (\u{b1}). With it stands the \
-         <b>difference</b>: ours less the published number, in the paper's own unit, and as a share of it; two percentages differ by points. \
-         A claim is judged by checks that were written down, with their tolerances and reasons, before anything ran; a claim of ours whose \
-         checks came after the runs says so. Names{run} are names of runs: their \
-         scenarios stand beside this report. A verdict is <b>close</b> if a limit lies within an interval, so that other seeds could turn it. \
-         Words of the field are explained <a href=\"#words\">at the end</a>.</p>",
-    );
-    if together.total() > 0 {
-        out.push_str("<dl class=\"verdicts\">\n");
-        for (verdict, _) in together.counts() {
-            out.push_str("<div><dt>");
-            badge(out, verdict, verdict.words());
-            let _ = writeln!(out, "</dt><dd>{}</dd></div>", esc(meaning(verdict)));
+    html! {
+        details class="guide" id="guide" open {
+            summary { "How to read this" }
+            p {
+                b { "Published" } " is what the paper printed, " b { "ours" }
+                " the mean of our runs with its 95 % interval (\u{b1}). With it stands the " b { "difference" }
+                ": ours less the published number, in the paper's own unit, and as a share of it; two percentages differ by points. \
+                 A claim is judged by checks that were written down, with their tolerances and reasons, before anything ran; a claim of ours whose \
+                 checks came after the runs says so. Names"
+                @if let Some(cell) = run { " such as " code { (cell.name) } }
+                " are names of runs: their scenarios stand beside this report. A verdict is " b { "close" }
+                " if a limit lies within an interval, so that other seeds could turn it. Words of the field are explained "
+                a href="#words" { "at the end" } "."
+            }
+            @if together.total() > 0 {
+                dl class="verdicts" {
+                    @for (verdict, _) in together.counts() {
+                        div {
+                            dt { (badge(verdict, verdict.words())) }
+                            dd { (meaning(verdict)) }
+                        }
+                    }
+                }
+            }
         }
-        out.push_str("</dl>\n");
     }
-    out.push_str("</details>\n");
 }
 
-fn paper(out: &mut String, one: &Reported<'_>, is_one_of_many: bool) {
+fn paper(one: &Reported<'_>, is_one_of_many: bool) -> Markup {
     let (paper, report) = (one.paper, &one.report);
     let id = slug(&paper.name);
-    let _ = writeln!(
-        out,
-        "<section class=\"paper\" id=\"{id}\" aria-labelledby=\"{id}-title\">"
-    );
-    if is_one_of_many {
-        let _ = writeln!(
-            out,
-            "<p class=\"kicker\">{}</p>\n<h2 id=\"{id}-title\">{}</h2>",
-            esc(&paper.name),
-            esc(&paper.title)
-        );
-        paragraph(out, "authors", &paper.authors);
-        paragraph(out, "lead", &paper.line);
-        if report.partial {
-            out.push_str("<p class=\"partial\">The runs of this paper are partial.</p>\n");
+    let title = format!("{id}-title");
+    html! {
+        section class="paper" id=(id) aria-labelledby=(title) {
+            @if is_one_of_many {
+                p class="kicker" { (paper.name) }
+                h2 id=(title) { (paper.title) }
+                (paragraph("authors", &paper.authors))
+                (paragraph("lead", &paper.line))
+                @if report.partial {
+                    p class="partial" { "The runs of this paper are partial." }
+                }
+            } @else {
+                h2 id=(title) { "In short" }
+            }
+            (paragraph("", &paper.about))
+            (tally(&one.tally()))
+            (claims_at_a_glance(one))
+            (paragraph("about", &report.how))
+            (contents::of_one(one))
+            (heading(&id, "network", "The network"))
+            (networks(paper))
+            (heading(&id, "tables", "What the paper printed, and what we get"))
+            (tables(one, Part::Published))
+            @if report.figures.iter().any(|figure| figure.part == Part::Published) {
+                (heading(&id, "figures", "Figures, redrawn from our runs"))
+            }
+            (figures(one, Part::Published))
+            @if !report.verdicts.is_empty() {
+                (heading(&id, "verdicts", "Verdicts, claim by claim"))
+                (verdicts(paper, &report.verdicts))
+            }
+            @if contents::has_left_out(one) {
+                (heading(&id, "left-out", "What the paper left out"))
+            }
+            (tables(one, Part::LeftOut))
+            (figures(one, Part::LeftOut))
+            (heading(&id, "sources", "Where every value comes from"))
+            (sources(paper))
         }
-    } else {
-        let _ = writeln!(out, "<h2 id=\"{id}-title\">In short</h2>");
     }
-    paragraph(out, "", &paper.about);
-    tally(out, &one.tally());
-    claims_at_a_glance(out, one);
-    paragraph(out, "about", &report.how);
-    contents::of_one(out, one);
-
-    heading(out, &id, "network", "The network");
-    networks(out, paper);
-    let parts = |part: Part| {
-        let tables = report.tables.iter().filter(move |table| table.part == part);
-        let figures = report
-            .figures
-            .iter()
-            .filter(move |figure| figure.part == part);
-        (tables, figures)
-    };
-    let (tables, figures) = parts(Part::Published);
-    heading(
-        out,
-        &id,
-        "tables",
-        "What the paper printed, and what we get",
-    );
-    for one in tables {
-        table(out, paper, one);
-    }
-    if report
-        .figures
-        .iter()
-        .any(|figure| figure.part == Part::Published)
-    {
-        heading(out, &id, "figures", "Figures, redrawn from our runs");
-    }
-    for one in figures {
-        figure(out, paper, one);
-    }
-    if !report.verdicts.is_empty() {
-        heading(out, &id, "verdicts", "Verdicts, claim by claim");
-        verdicts(out, paper, &report.verdicts);
-    }
-    let (tables, figures) = parts(Part::LeftOut);
-    if contents::has_left_out(one) {
-        heading(out, &id, "left-out", "What the paper left out");
-    }
-    for one in tables {
-        table(out, paper, one);
-    }
-    for one in figures {
-        figure(out, paper, one);
-    }
-    heading(out, &id, "sources", "Where every value comes from");
-    sources(out, paper);
-    out.push_str("</section>\n");
 }
 
-fn heading(out: &mut String, paper: &str, part: &str, text: &str) {
-    let _ = writeln!(
-        out,
-        "<p class=\"up\"><a href=\"#{paper}-contents\">Contents of {paper}</a></p>\n<h3 id=\"{paper}-{part}\">{}</h3>",
-        esc(text)
-    );
+fn tables(one: &Reported<'_>, part: Part) -> Markup {
+    let tables = one.report.tables.iter();
+    html! {
+        @for shown in tables.filter(|table| table.part == part) { (table(one.paper, shown)) }
+    }
+}
+
+fn figures(one: &Reported<'_>, part: Part) -> Markup {
+    let figures = one.report.figures.iter();
+    html! {
+        @for shown in figures.filter(|figure| figure.part == part) { (figure(one.paper, shown)) }
+    }
+}
+
+fn heading(paper: &str, part: &str, text: &str) -> Markup {
+    html! {
+        p class="up" { a href={ "#" (paper) "-contents" } { "Contents of " (paper) } }
+        h3 id={ (paper) "-" (part) } { (text) }
+    }
 }
 
 /// Each claim in a line, with its verdict, linked to what led to it.
-fn claims_at_a_glance(out: &mut String, one: &Reported<'_>) {
-    if one.report.verdicts.is_empty() {
-        return;
-    }
-    out.push_str("<ul class=\"glance\">\n");
-    for judged in &one.report.verdicts {
-        let _ = write!(
-            out,
-            "<li><a href=\"#claim-{}\">{}</a> <span class=\"glance-says\">{}</span> ",
-            slug(&judged.id),
-            esc(&judged.id),
-            esc(&judged.says)
-        );
-        badge(out, &judged.verdict, judged.verdict.words());
-        if let Verdict::Condition(condition) = &judged.verdict {
-            let _ = write!(out, " <span class=\"small\">{}</span>", esc(condition));
+fn claims_at_a_glance(one: &Reported<'_>) -> Markup {
+    html! {
+        @if !one.report.verdicts.is_empty() {
+            ul class="glance" {
+                @for judged in &one.report.verdicts {
+                    li {
+                        a href={ "#claim-" (slug(&judged.id)) } { (judged.id) } " "
+                        span class="glance-says" { (judged.says) } " "
+                        (badge(&judged.verdict, judged.verdict.words()))
+                        @if let Verdict::Condition(condition) = &judged.verdict {
+                            " " span class="small" { (condition) }
+                        }
+                        @if judged.close { " " span class="small" { "close" } }
+                    }
+                }
+            }
         }
-        if judged.close {
-            out.push_str(" <span class=\"small\">close</span>");
-        }
-        out.push_str("</li>\n");
     }
-    out.push_str("</ul>\n");
 }
 
-fn words(out: &mut String) {
-    out.push_str(
-        "<section aria-labelledby=\"words\">\n<h2 id=\"words\">Words</h2>\n<dl class=\"words\">\n",
-    );
-    for (word, says) in WORDS {
-        let _ = writeln!(
-            out,
-            "<div><dt>{}</dt><dd>{}</dd></div>",
-            esc(word),
-            esc(says)
-        );
+fn words() -> Markup {
+    html! {
+        section aria-labelledby="words" {
+            h2 id="words" { "Words" }
+            dl class="words" {
+                @for (word, says) in WORDS {
+                    div { dt { (word) } dd { (says) } }
+                }
+            }
+        }
     }
-    out.push_str("</dl>\n</section>\n");
 }

@@ -1,43 +1,39 @@
-//! Small pieces of markup: escaped text, numbers as a reader expects them, the two frames.
+//! Small pieces of markup: names in text, numbers as a reader expects them, the two frames.
 
 use std::fmt::{Display, Write as _};
 
 use fairwire_measure::{Estimate, Spread};
+use maud::{Markup, PreEscaped, html};
 
 use crate::paper::Measured;
 
 /// `text` with everything that HTML would read as markup written out.
 pub(super) fn esc(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&#39;"),
-            c => out.push(c),
-        }
-    }
-    out
+    html! { (text) }.into_string()
 }
 
-/// `text` escaped, with what stands between backticks as names of the scenario format.
-pub(super) fn prose(text: &str) -> String {
-    let mut parts = text.split('`');
-    let mut out = esc(parts.next().unwrap_or_default());
-    while let Some(name) = parts.next() {
-        match parts.next() {
-            Some(after) => {
-                let _ = write!(out, "<code>{}</code>{}", esc(name), esc(after));
-            }
-            // A backtick that nothing closes is one.
-            None => {
-                let _ = write!(out, "`{}", esc(name));
+/// What `draw` writes: a drawing, whose places are computed.
+pub(super) fn drawing(draw: impl FnOnce(&mut String)) -> Markup {
+    let mut out = String::new();
+    draw(&mut out);
+    PreEscaped(out)
+}
+
+/// `text`, with what stands between backticks as names of the scenario format.
+pub(super) fn prose(text: &str) -> Markup {
+    let parts: Vec<&str> = text.split('`').collect();
+    html! {
+        @for (number, part) in parts.iter().enumerate() {
+            @if number % 2 == 0 {
+                (part)
+            } @else if number + 1 < parts.len() {
+                code { (part) }
+            } @else {
+                // A backtick that nothing closes is one.
+                "`" (part)
             }
         }
     }
-    out
 }
 
 /// A name of letters, digits and dashes, for an `id`.
@@ -53,10 +49,22 @@ pub(super) fn slug(text: &str) -> String {
 }
 
 /// A paragraph, if there is anything in it.
-pub(super) fn paragraph(out: &mut String, class: &str, text: &str) {
+pub(super) fn paragraph(class: &str, text: &str) -> Markup {
     let text = text.trim();
-    if !text.is_empty() {
-        let _ = writeln!(out, "<p class=\"{class}\">{}</p>", prose(text));
+    html! {
+        @if !text.is_empty() {
+            p class=(class) { (prose(text)) }
+        }
+    }
+}
+
+/// A dotted path that may be broken behind its dots.
+pub(super) fn breakable(path: &str) -> Markup {
+    html! {
+        @for (number, part) in path.split('.').enumerate() {
+            @if number > 0 { "." wbr; }
+            (part)
+        }
     }
 }
 
@@ -82,9 +90,9 @@ pub(super) fn mean_and_interval(estimate: Estimate, digits: usize) -> (String, S
     (mean, after)
 }
 
-/// `1396.6 ± 0.5` in markup, or what is missing.
+/// `1396.6 ± 0.5`, or what is missing.
 pub(super) fn measured(one: &Measured) -> String {
-    esc(&minus(one.text()))
+    minus(one.text())
 }
 
 /// The size of a drawing. Letters are of the same size in both.
@@ -138,23 +146,25 @@ pub(super) fn text_width(text: &str) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{esc, prose, slug};
+    use super::{breakable, esc, prose, slug};
 
     /// What HTML would read as markup is written out.
     #[test]
     fn markup_in_a_name_stays_a_name() {
-        assert_eq!(esc("<b a='1'>&\""), "&lt;b a=&#39;1&#39;&gt;&amp;&quot;");
+        assert_eq!(esc("<b a='1'>&\""), "&lt;b a='1'&gt;&amp;&quot;");
         assert_eq!(slug("Table I: <x>"), "Table-I---x-");
     }
 
     /// Names of the format stand out; what is no pair stays as it was written.
     #[test]
     fn backticks_are_names() {
+        let prose = |text| prose(text).into_string();
         assert_eq!(
             prose("see `a<b`, & more"),
             "see <code>a&lt;b</code>, &amp; more"
         );
         assert_eq!(prose("a ` b"), "a ` b");
         assert_eq!(prose(""), "");
+        assert_eq!(breakable("a.b<").into_string(), "a.<wbr>b&lt;");
     }
 }

@@ -1,8 +1,8 @@
 //! Where every value of a paper's scenarios comes from, over all its cells.
 
-use std::fmt::Write as _;
+use maud::{Markup, html};
 
-use super::markup::esc;
+use super::markup::breakable;
 use super::topology::spaced;
 use crate::paper::Paper;
 use crate::scenario::explain;
@@ -35,64 +35,61 @@ struct Known {
 }
 
 /// The sources of all values, by kind.
-pub(super) fn sources(out: &mut String, paper: &Paper) {
+pub(super) fn sources(paper: &Paper) -> Markup {
     let known = known(paper);
-    for (kind, meaning) in KINDS {
+    let kinds = KINDS.map(|(kind, meaning)| {
         let rows: Vec<&Known> = known.iter().filter(|one| one.source == kind).collect();
-        if rows.is_empty() {
-            continue;
+        (kind, meaning, rows)
+    });
+    html! {
+        @for (kind, meaning, rows) in kinds.iter().filter(|(_, _, rows)| !rows.is_empty()) {
+            details class="sources" open[matches!(*kind, "fitted" | "assumed")] {
+                summary {
+                    b { (kind) }
+                    ": " (rows.len()) " " (if rows.len() == 1 { "value" } else { "values" }) ", " (meaning)
+                }
+                div class="scroll" role="region" tabindex="0" aria-label={ (kind) " values" } {
+                    table class="values" role="table" aria-label={ (kind) " values" } {
+                        thead role="rowgroup" {
+                            tr role="row" {
+                                @for column in ["what", "value", "in", "note"] {
+                                    th role="columnheader" scope="col" { (column) }
+                                }
+                            }
+                        }
+                        tbody role="rowgroup" {
+                            @for row in rows { (row.row(paper.cells.len())) }
+                        }
+                    }
+                }
+            }
         }
-        let open = if matches!(kind, "fitted" | "assumed") {
-            " open"
-        } else {
-            ""
-        };
-        let values = if rows.len() == 1 { "value" } else { "values" };
-        let _ = writeln!(
-            out,
-            "<details class=\"sources\"{open}><summary><b>{kind}</b>: {} {values}, {meaning}</summary>\n\
-             <div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"{kind} values\">\n\
-             <table class=\"values\" role=\"table\" aria-label=\"{kind} values\"><thead role=\"rowgroup\"><tr role=\"row\">\
-             <th role=\"columnheader\" scope=\"col\">what</th><th role=\"columnheader\" scope=\"col\">value</th>\
-             <th role=\"columnheader\" scope=\"col\">in</th><th role=\"columnheader\" scope=\"col\">note</th></tr></thead>\n\
-             <tbody role=\"rowgroup\">",
-            rows.len()
-        );
-        for row in rows {
-            row.write(out, paper.cells.len());
+        p class="about" {
+            "What is not listed is a default of the scenario format. The resolved scenario of each run, \
+             every value included, stands beside this report."
         }
-        out.push_str("</tbody></table></div></details>\n");
     }
-    out.push_str(
-        "<p class=\"about\">What is not listed is a default of the scenario format. The resolved scenario of each run, \
-         every value included, stands beside this report.</p>\n",
-    );
 }
 
 impl Known {
-    fn write(&self, out: &mut String, all: usize) {
+    fn row(&self, all: usize) -> Markup {
         let cells = match self.cells.len() {
             count if count == all => "all runs".to_owned(),
             count if count > 3 => format!("{count} of {all} runs"),
             _ => self.cells.join(", "),
         };
-        let _ = writeln!(
-            out,
-            "<tr role=\"row\"><th role=\"rowheader\" scope=\"row\"><code>{}</code> <span class=\"meaning\">{}</span></th>\
-             <td role=\"cell\" data-h=\"value\">{}</td>\
-             <td role=\"cell\" data-h=\"in\">{}</td><td role=\"cell\" data-h=\"note\">{}</td></tr>",
-            breakable(&self.path),
-            esc(self.meaning),
-            esc(&self.value),
-            esc(&cells),
-            esc(&self.note)
-        );
+        html! {
+            tr role="row" {
+                th role="rowheader" scope="row" {
+                    code { (breakable(&self.path)) } " "
+                    span class="meaning" { (self.meaning) }
+                }
+                td role="cell" data-h="value" { (self.value) }
+                td role="cell" data-h="in" { (cells) }
+                td role="cell" data-h="note" { (self.note) }
+            }
+        }
     }
-}
-
-/// A dotted path that may be broken behind its dots.
-fn breakable(path: &str) -> String {
-    esc(path).replace('.', ".<wbr>")
 }
 
 /// Every value with a source, those that are the same in several cells once.

@@ -4,26 +4,30 @@
 //! telephone the style turns each row into a few lines; roles are written out because a
 //! changed display would take them away from screen readers.
 
-use std::fmt::Write as _;
+use maud::{Markup, html};
 
 use super::contents::table_anchor;
-use super::markup::{esc, mean_and_interval, minus, paragraph, prose};
-use crate::paper::{Block, Difference, Measured, POINTS, Paper, Row, Table};
+use super::markup::{mean_and_interval, minus, paragraph, prose};
+use crate::paper::{Block, Difference, Measured, POINTS, Paper, Row, Table, Unit};
 
 /// A table under its heading.
-pub(super) fn table(out: &mut String, paper: &Paper, table: &Table) {
+pub(super) fn table(paper: &Paper, table: &Table) -> Markup {
     let id = table_anchor(&paper.name, &table.name);
-    let _ = writeln!(out, "<section class=\"block\" aria-labelledby=\"{id}\">");
-    let _ = writeln!(out, "<h4 id=\"{id}\">{}</h4>", esc(&table.title));
-    paragraph(out, "about", &table.about);
     let view = View {
         paper,
         table,
         has_published: rows(table).any(|(_, row)| row.published.is_some()),
         has_flows: has_flows(table),
     };
-    view.write(out, &id);
-    out.push_str("</section>\n");
+    html! {
+        section class="block" aria-labelledby=(id) {
+            h4 id=(id) { (table.title) }
+            (paragraph("about", &table.about))
+            (view.numbers(&id))
+            (view.unperturbed(&id))
+            (view.notes())
+        }
+    }
 }
 
 /// With more windows than this, differences stand below the numbers and not beside them.
@@ -37,27 +41,38 @@ struct View<'a> {
 }
 
 impl View<'_> {
-    fn write(&self, out: &mut String, id: &str) {
-        let mut notes: Vec<&str> = Vec::new();
-        let _ = writeln!(
-            out,
-            "<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-labelledby=\"{id}\">\n\
-             <table class=\"numbers{}\" role=\"table\" aria-labelledby=\"{id}\" style=\"{}\">",
-            self.class(),
-            self.widths()
-        );
-        self.head(out);
-        for block in &self.table.blocks {
-            self.block(out, block, &mut notes);
-        }
-        out.push_str("</table></div>\n");
-        self.unperturbed(out, id);
-        if !notes.is_empty() {
-            out.push_str("<ol class=\"notes\">\n");
-            for note in notes {
-                let _ = writeln!(out, "<li>{}</li>", prose(note));
+    fn numbers(&self, id: &str) -> Markup {
+        html! {
+            div class="scroll" role="region" tabindex="0" aria-labelledby=(id) {
+                table class={ "numbers" (self.class()) } role="table" aria-labelledby=(id) style=(self.widths()) {
+                    (self.head())
+                    @for block in &self.table.blocks { (self.block(block)) }
+                }
             }
-            out.push_str("</ol>\n");
+        }
+    }
+
+    /// The notes about printed numbers, in the order in which rows have them; each once.
+    fn note_texts(&self) -> Vec<&str> {
+        let mut notes: Vec<&str> = Vec::new();
+        if self.has_published {
+            for (_, row) in rows(self.table) {
+                if !row.note.is_empty() && !notes.contains(&row.note.as_str()) {
+                    notes.push(&row.note);
+                }
+            }
+        }
+        notes
+    }
+
+    fn notes(&self) -> Markup {
+        let notes = self.note_texts();
+        html! {
+            @if !notes.is_empty() {
+                ol class="notes" {
+                    @for note in notes { li { (prose(note)) } }
+                }
+            }
         }
     }
 
@@ -99,149 +114,122 @@ impl View<'_> {
         1 + usize::from(self.has_flows) + usize::from(self.has_published) + self.table.windows.len()
     }
 
-    fn head(&self, out: &mut String) {
-        out.push_str("<thead role=\"rowgroup\"><tr role=\"row\">");
-        let mut column = |class: &str, text: &str| {
-            let _ = write!(
-                out,
-                "<th role=\"columnheader\" scope=\"col\" class=\"{class}\">{}</th>",
-                esc(text)
-            );
-        };
-        if self.has_flows {
-            column("text", "flow");
+    fn head(&self) -> Markup {
+        html! {
+            thead role="rowgroup" {
+                tr role="row" {
+                    @if self.has_flows { (column("text", "flow")) }
+                    (column("text", &self.table.heading))
+                    @if self.has_published { (column("number", "published")) }
+                    @for window in &self.table.windows {
+                        th role="columnheader" scope="col" class="number" {
+                            @if self.has_published { "ours, " }
+                            (self.paper.window_heading(window))
+                            @if self.has_published { " " small { "difference" } }
+                        }
+                    }
+                }
+            }
         }
-        column("text", &self.table.heading);
-        if self.has_published {
-            column("number", "published");
-        }
-        for window in &self.table.windows {
-            let heading = esc(self.paper.window_heading(window));
-            let (ours, off) = if self.has_published {
-                ("ours, ", " <small>difference</small>")
-            } else {
-                ("", "")
-            };
-            let _ = write!(
-                out,
-                "<th role=\"columnheader\" scope=\"col\" class=\"number\">{ours}{heading}{off}</th>"
-            );
-        }
-        out.push_str("</tr></thead>\n");
     }
 
-    fn block<'b>(&self, out: &mut String, block: &'b Block, notes: &mut Vec<&'b str>) {
-        let columns = self.columns();
-        let name = block.metric.replace('_', " ");
-        let unit = if block.unit.name.is_empty() {
-            String::new()
-        } else {
-            format!(", {}", block.unit.name)
-        };
-        let _ = writeln!(
-            out,
-            "<tbody role=\"rowgroup\">\
-             <tr role=\"row\" class=\"metric\"><th role=\"rowheader\" scope=\"rowgroup\" colspan=\"{columns}\">\
-             {}{} <span class=\"meaning\">{}</span></th></tr>",
-            esc(&name),
-            esc(&unit),
-            prose(&block.meaning)
-        );
-        for row in &block.rows {
-            self.row(out, row, notes);
+    fn block(&self, block: &Block) -> Markup {
+        let notes = self.note_texts();
+        html! {
+            tbody role="rowgroup" {
+                tr role="row" class="metric" {
+                    th role="rowheader" scope="rowgroup" colspan=(self.columns()) {
+                        (block.metric.replace('_', " ")) (unit_after_comma(block)) " "
+                        span class="meaning" { (prose(&block.meaning)) }
+                    }
+                }
+                @for row in &block.rows { (self.row(row, &notes)) }
+            }
         }
-        out.push_str("</tbody>\n");
     }
 
-    fn row<'b>(&self, out: &mut String, row: &'b Row, notes: &mut Vec<&'b str>) {
-        out.push_str("<tr role=\"row\">");
-        if self.has_flows {
-            let _ = write!(
-                out,
-                "<th role=\"rowheader\" scope=\"row\" class=\"text\">{}</th>",
-                esc(&self.paper.flow_name(&row.flow))
-            );
+    fn row(&self, row: &Row, notes: &[&str]) -> Markup {
+        let printed = row.published.map_or("\u{2013}".to_owned(), minus);
+        html! {
+            tr role="row" {
+                @if self.has_flows {
+                    th role="rowheader" scope="row" class="text" { (self.paper.flow_name(&row.flow)) }
+                }
+                th role="rowheader" scope="row" class="text label" { (row.label) }
+                @if self.has_published {
+                    td role="cell" class="number printed" data-h="published" {
+                        span class="value" { (printed) (note_mark(row, notes)) }
+                    }
+                }
+                @for (window, measured) in self.table.windows.iter().zip(&row.measured) {
+                    td role="cell" class="number" data-h=(self.paper.window_heading(window)) {
+                        (cell(measured, row.published, self.has_published))
+                    }
+                }
+            }
         }
-        let _ = write!(
-            out,
-            "<th role=\"rowheader\" scope=\"row\" class=\"text label\">{}</th>",
-            esc(&row.label)
-        );
-        if self.has_published {
-            let printed = row.published.map_or("\u{2013}".to_owned(), minus);
-            let mark = note_mark(row, notes);
-            let _ = write!(
-                out,
-                "<td role=\"cell\" class=\"number printed\" data-h=\"published\"><span class=\"value\">{printed}{mark}</span></td>"
-            );
-        }
-        for (window, measured) in self.table.windows.iter().zip(&row.measured) {
-            let heading = esc(self.paper.window_heading(window));
-            let _ = write!(
-                out,
-                "<td role=\"cell\" class=\"number\" data-h=\"{heading}\">{}</td>",
-                cell(measured, row.published, self.has_published)
-            );
-        }
-        out.push_str("</tr>\n");
     }
 
     /// What the run with nothing random in it says, for those who want to compare single runs.
-    fn unperturbed(&self, out: &mut String, id: &str) {
+    fn unperturbed(&self, id: &str) -> Markup {
+        let has_it = |row: &Row| row.measured.iter().any(|one| one.unperturbed.is_some());
         let shown: Vec<(&Block, &Row)> = rows(self.table)
-            .filter(|(block, row)| {
-                block.unperturbed && row.measured.iter().any(|one| one.unperturbed.is_some())
-            })
+            .filter(|(block, row)| block.unperturbed && has_it(row))
             .collect();
-        if shown.is_empty() {
-            return;
-        }
-        let _ = writeln!(
-            out,
-            "<details><summary>The unperturbed run: flows start exactly when the paper says</summary>\n\
-             <div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"unperturbed run\">\n\
-             <table class=\"numbers plain\" role=\"table\" aria-labelledby=\"{id}\"><thead role=\"rowgroup\"><tr role=\"row\">\
-             <th role=\"columnheader\" scope=\"col\" class=\"text\">metric</th>\
-             <th role=\"columnheader\" scope=\"col\" class=\"text\">{}</th>",
-            esc(&self.table.heading)
-        );
-        for window in &self.table.windows {
-            let heading = esc(self.paper.window_heading(window));
-            let _ = write!(
-                out,
-                "<th role=\"columnheader\" scope=\"col\" class=\"number\">{heading}</th>"
-            );
-        }
-        out.push_str("</tr></thead>\n<tbody role=\"rowgroup\">\n");
-        for (block, row) in shown {
-            let flow = if self.has_flows {
-                format!("{}, ", self.paper.flow_name(&row.flow))
-            } else {
-                String::new()
-            };
-            let _ = write!(
-                out,
-                "<tr role=\"row\"><th role=\"rowheader\" scope=\"row\" class=\"text\">{}{}</th>\
-                 <th role=\"rowheader\" scope=\"row\" class=\"text label\">{}</th>",
-                esc(&block.metric.replace('_', " ")),
-                esc(&unit_after_comma(block)),
-                esc(&format!("{flow}{}", row.label))
-            );
-            for (window, measured) in self.table.windows.iter().zip(&row.measured) {
-                let digits = block.unit.digits;
-                let value = measured.unperturbed.map_or("no value".to_owned(), |value| {
-                    minus(format_args!("{value:.digits$}"))
-                });
-                let heading = esc(self.paper.window_heading(window));
-                let _ = write!(
-                    out,
-                    "<td role=\"cell\" class=\"number\" data-h=\"{heading}\">{value}</td>"
-                );
+        html! {
+            @if !shown.is_empty() {
+                details {
+                    summary { "The unperturbed run: flows start exactly when the paper says" }
+                    div class="scroll" role="region" tabindex="0" aria-label="unperturbed run" {
+                        table class="numbers plain" role="table" aria-labelledby=(id) {
+                            thead role="rowgroup" {
+                                tr role="row" {
+                                    (column("text", "metric"))
+                                    (column("text", &self.table.heading))
+                                    @for window in &self.table.windows {
+                                        (column("number", self.paper.window_heading(window)))
+                                    }
+                                }
+                            }
+                            tbody role="rowgroup" {
+                                @for (block, row) in shown { (self.unperturbed_row(block, row)) }
+                            }
+                        }
+                    }
+                }
             }
-            out.push_str("</tr>\n");
         }
-        out.push_str("</tbody></table></div></details>\n");
     }
+
+    fn unperturbed_row(&self, block: &Block, row: &Row) -> Markup {
+        let digits = block.unit.digits;
+        let value = |measured: &Measured| {
+            let value = measured.unperturbed;
+            value.map_or("no value".to_owned(), |value| {
+                minus(format_args!("{value:.digits$}"))
+            })
+        };
+        html! {
+            tr role="row" {
+                th role="rowheader" scope="row" class="text" {
+                    (block.metric.replace('_', " ")) (unit_after_comma(block))
+                }
+                th role="rowheader" scope="row" class="text label" {
+                    @if self.has_flows { (self.paper.flow_name(&row.flow)) ", " }
+                    (row.label)
+                }
+                @for (window, measured) in self.table.windows.iter().zip(&row.measured) {
+                    td role="cell" class="number" data-h=(self.paper.window_heading(window)) {
+                        (value(measured))
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn column(class: &str, text: &str) -> Markup {
+    html! { th role="columnheader" scope="col" class=(class) { (text) } }
 }
 
 fn unit_after_comma(block: &Block) -> String {
@@ -253,54 +241,48 @@ fn unit_after_comma(block: &Block) -> String {
 }
 
 /// Mean, interval and difference of one number. There are thousands of these: their markup is short.
-fn cell(measured: &Measured, published: Option<f64>, has_differences: bool) -> String {
+fn cell(measured: &Measured, published: Option<f64>, has_differences: bool) -> Markup {
     let Some(estimate) = measured.estimate else {
-        return "<span class=\"none\">no value</span>".into();
+        return html! { span class="none" { "no value" } };
     };
-    let digits = measured.unit.digits;
-    let (mean, interval) = mean_and_interval(estimate, digits);
-    let some = if estimate.count < measured.asked as u64 {
-        let (count, asked) = (estimate.count, measured.asked);
-        format!("<span class=\"some\">in {count} of {asked} runs</span>")
-    } else {
-        String::new()
-    };
-    // Where other rows have a difference this one keeps its room free.
-    let nothing = if has_differences {
-        "<small></small>"
-    } else {
-        ""
-    };
-    let off = published.map_or(nothing.to_owned(), |published| {
-        let difference = Difference::of(estimate.mean, published, measured.unit);
-        let units = minus(difference.units(digits));
-        if difference.unit == POINTS {
-            return format!("<small>{units}</small>");
+    let (mean, interval) = mean_and_interval(estimate, measured.unit.digits);
+    let asked = measured.asked;
+    html! {
+        span { b { (mean) } " " i { (interval) } }
+        @if estimate.count < asked as u64 {
+            span class="some" { "in " (estimate.count) " of " (asked) " runs" }
         }
-        let share = difference.share().unwrap_or_default();
-        let share = minus(share.replace('x', "\u{d7}"));
-        format!("<small>{units} <i>{share}</i></small>")
-    });
-    format!(
-        "<span><b>{mean}</b> <i>{}</i></span>{some}{off}",
-        esc(&interval)
-    )
+        @if let Some(published) = published {
+            (difference(estimate.mean, published, measured.unit))
+        } @else if has_differences {
+            // Other rows have a difference: this one keeps its room free.
+            small {}
+        }
+    }
+}
+
+fn difference(mean: f64, published: f64, unit: Unit) -> Markup {
+    let difference = Difference::of(mean, published, unit);
+    let units = minus(difference.units(unit.digits));
+    let share = difference.share().unwrap_or_default();
+    html! {
+        small {
+            (units)
+            @if difference.unit != POINTS {
+                " " i { (minus(share.replace('x', "\u{d7}"))) }
+            }
+        }
+    }
 }
 
 /// The number of the note about a printed number, if there is one.
-fn note_mark<'b>(row: &'b Row, notes: &mut Vec<&'b str>) -> String {
-    if row.note.is_empty() {
-        return String::new();
+fn note_mark(row: &Row, notes: &[&str]) -> Markup {
+    let place = notes.iter().position(|note| *note == row.note);
+    html! {
+        @if let Some(place) = place {
+            sup class="mark" title=(row.note) { (place + 1) }
+        }
     }
-    let known = notes.iter().position(|note| *note == row.note);
-    let number = 1 + known.unwrap_or_else(|| {
-        notes.push(&row.note);
-        notes.len() - 1
-    });
-    format!(
-        "<sup class=\"mark\" title=\"{}\">{number}</sup>",
-        esc(&row.note)
-    )
 }
 
 fn rows(table: &Table) -> impl Iterator<Item = (&Block, &Row)> {

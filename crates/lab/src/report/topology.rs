@@ -8,13 +8,17 @@ mod radio;
 
 use std::fmt::Write as _;
 
-use super::markup::{Frame, esc};
+use maud::{Markup, html};
+
+use super::markup::{Frame, breakable, drawing};
 use crate::paper::Paper;
 use crate::scenario::{Cell, Flow, Link, Protocol, Side, TopologyKind};
 use radio::Radio;
 
 /// More shapes than this are not drawn, but counted.
 const MOST_DRAWN: usize = 4;
+/// More values than this of one key are counted.
+const MOST_VALUES: usize = 12;
 
 /// One network: what is drawn.
 pub(super) struct Network {
@@ -62,34 +66,30 @@ struct FlowText {
 }
 
 /// All networks of a paper.
-pub(super) fn networks(out: &mut String, paper: &Paper) {
+pub(super) fn networks(paper: &Paper) -> Markup {
     let groups = groups(paper);
-    for cells in groups.iter().take(MOST_DRAWN) {
-        let network = Network::of(paper, cells);
-        out.push_str("<figure class=\"network\">\n");
-        for frame in [Frame::WIDE, Frame::NARROW] {
-            match &network.shape {
-                Shape::Wired(wired) => draw::network(out, &network, *wired, frame),
-                Shape::Radio(radio) => radio::draw(out, &network, radio, frame),
+    let more = groups.len().saturating_sub(MOST_DRAWN);
+    html! {
+        @for cells in groups.iter().take(MOST_DRAWN) {
+            @let network = Network::of(paper, cells);
+            figure class="network" {
+                @for frame in [Frame::WIDE, Frame::NARROW] {
+                    (drawing(|out| match &network.shape {
+                        Shape::Wired(wired) => draw::network(out, &network, *wired, frame),
+                        Shape::Radio(radio) => radio::draw(out, &network, radio, frame),
+                    }))
+                }
+                figcaption {
+                    (network.caption(paper.cells.len()))
+                    (varies(cells))
+                }
             }
         }
-        let _ = writeln!(
-            out,
-            "<figcaption>{}",
-            esc(&network.caption(paper.cells.len()))
-        );
-        varies(out, cells);
-        out.push_str("</figcaption></figure>\n");
-    }
-    if let Some(more) = groups
-        .len()
-        .checked_sub(MOST_DRAWN)
-        .filter(|more| *more > 0)
-    {
-        let _ = writeln!(
-            out,
-            "<p class=\"about\">{more} more arrangements of links and flows are in the resolved scenarios.</p>"
-        );
+        @if more > 0 {
+            p class="about" {
+                (more) " more arrangements of links and flows are in the resolved scenarios."
+            }
+        }
     }
 }
 
@@ -346,7 +346,7 @@ pub(super) fn spaced(value: &str) -> String {
 }
 
 /// What of the network differs between runs, with its values.
-fn varies(out: &mut String, cells: &[&Cell]) {
+fn varies(cells: &[&Cell]) -> Markup {
     let mut paths: Vec<(String, Vec<String>)> = Vec::new();
     for cell in cells {
         for line in crate::scenario::explain(cell) {
@@ -362,20 +362,20 @@ fn varies(out: &mut String, cells: &[&Cell]) {
         }
     }
     paths.retain(|(_, values)| values.len() > 1);
-    if paths.is_empty() {
-        return;
+    html! {
+        @if !paths.is_empty() {
+            ul class="varies" {
+                @for (path, values) in &paths {
+                    @let shown = &values[..values.len().min(MOST_VALUES)];
+                    li {
+                        code { (breakable(path)) }
+                        " differs between runs: " (shown.join("; "))
+                        @if values.len() > MOST_VALUES {
+                            " and " (values.len() - MOST_VALUES) " more"
+                        }
+                    }
+                }
+            }
+        }
     }
-    out.push_str("<ul class=\"varies\">\n");
-    for (path, values) in paths {
-        let shown: Vec<String> = values.iter().take(12).map(|value| esc(value)).collect();
-        let more = values.len().checked_sub(12).filter(|more| *more > 0);
-        let more = more.map_or(String::new(), |more| format!(" and {more} more"));
-        let _ = writeln!(
-            out,
-            "<li><code>{}</code> differs between runs: {}{more}</li>",
-            esc(&path).replace('.', ".<wbr>"),
-            shown.join("; ")
-        );
-    }
-    out.push_str("</ul>\n");
 }

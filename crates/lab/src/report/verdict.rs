@@ -1,8 +1,8 @@
 //! Verdicts: what each claim says, what was asked, what came of it, and why.
 
-use std::fmt::Write as _;
+use maud::{Markup, PreEscaped, html};
 
-use super::markup::{esc, measured, minus, prose, slug};
+use super::markup::{measured, minus, prose, slug};
 use crate::paper::{CLOSE, Checked, Isolated, Judged, Measured, Paper, Tally, Verdict};
 
 /// More figures of a check than this are named one by one.
@@ -39,7 +39,7 @@ pub(super) fn meaning(verdict: &Verdict) -> &'static str {
 }
 
 /// A sign for each verdict, so that colour is never alone.
-pub(super) fn icon(verdict: &Verdict) -> &'static str {
+fn icon(verdict: &Verdict) -> &'static str {
     match verdict {
         Verdict::Reproduced => "<path d=\"M3 8.5l3.5 3.5L13 4.5\"/>",
         Verdict::Condition(_) => {
@@ -54,95 +54,68 @@ pub(super) fn icon(verdict: &Verdict) -> &'static str {
 }
 
 /// A verdict as a coloured word with its sign.
-pub(super) fn badge(out: &mut String, verdict: &Verdict, text: &str) {
-    let _ = write!(
-        out,
-        "<span class=\"badge {}\"><svg class=\"icon\" viewBox=\"0 0 16 16\" aria-hidden=\"true\">{}</svg>{}</span>",
-        class(verdict),
-        icon(verdict),
-        esc(text)
-    );
+pub(super) fn badge(verdict: &Verdict, text: &str) -> Markup {
+    html! {
+        span class={ "badge " (class(verdict)) } {
+            svg class="icon" viewBox="0 0 16 16" aria-hidden="true" { (PreEscaped(icon(verdict))) }
+            (text)
+        }
+    }
 }
 
 /// How many of each kind, as a bar and in words.
-pub(super) fn tally(out: &mut String, tally: &Tally) {
-    if tally.total() == 0 {
-        return;
+pub(super) fn tally(tally: &Tally) -> Markup {
+    html! {
+        @if tally.total() > 0 {
+            div class="tally" {
+                div class="share" aria-hidden="true" {
+                    @for (verdict, count) in tally.counts() {
+                        span class=(class(verdict)) style={ "flex:" (count) } {}
+                    }
+                }
+                ul class="counts" {
+                    @for (verdict, count) in tally.counts() {
+                        li { (badge(verdict, &format!("{count} {}", verdict.counted()))) }
+                    }
+                }
+            }
+        }
     }
-    out.push_str("<div class=\"tally\"><div class=\"share\" aria-hidden=\"true\">");
-    for (verdict, count) in tally.counts() {
-        let class = class(verdict);
-        let _ = write!(
-            out,
-            "<span class=\"{class}\" style=\"flex:{count}\"></span>"
-        );
-    }
-    out.push_str("</div><ul class=\"counts\">");
-    for (verdict, count) in tally.counts() {
-        out.push_str("<li>");
-        badge(out, verdict, &format!("{count} {}", verdict.counted()));
-        out.push_str("</li>");
-    }
-    out.push_str("</ul></div>\n");
 }
 
 /// All claims of a paper.
-pub(super) fn verdicts(out: &mut String, paper: &Paper, judged: &[Judged]) {
-    for one in judged {
-        claim(out, paper, one);
+pub(super) fn verdicts(paper: &Paper, judged: &[Judged]) -> Markup {
+    html! {
+        @for one in judged { (claim(paper, one)) }
     }
 }
 
-fn claim(out: &mut String, paper: &Paper, judged: &Judged) {
-    let id = format!("claim-{}", slug(&judged.id));
-    let _ = write!(
-        out,
-        "<article class=\"claim {}\" id=\"{id}\">\n<header><h4>{}</h4> ",
-        class(&judged.verdict),
-        esc(&judged.id)
-    );
-    badge(out, &judged.verdict, judged.verdict.words());
-    let _ = writeln!(
-        out,
-        " <span class=\"place\">{}</span></header>\n<p class=\"says\">{}</p>",
-        esc(&judged.place),
-        prose(&judged.says)
-    );
-    if let Verdict::Condition(condition) = &judged.verdict {
-        let _ = writeln!(
-            out,
-            "<p class=\"condition\"><b>Condition:</b> {}</p>",
-            prose(condition)
-        );
-    }
-    let _ = writeln!(
-        out,
-        "<p class=\"why\"><b>Why:</b> {}</p>",
-        prose(judged.because.trim())
-    );
-    if judged.close {
-        let _ = writeln!(
-            out,
-            "<p class=\"condition\"><b>Close:</b> {}</p>",
-            esc(CLOSE)
-        );
-    }
-    if let Some(summary) = evidence(judged) {
-        let _ = writeln!(
-            out,
-            "<details class=\"evidence\"><summary>{summary}</summary>"
-        );
-        let parts = [
-            ("What was asked, and what came of it", &judged.evidence),
-            ("What the paper's own numbers must fulfil", &judged.printed),
-        ];
-        for (title, list) in parts {
-            checks(out, paper, title, list);
+fn claim(paper: &Paper, judged: &Judged) -> Markup {
+    html! {
+        article class={ "claim " (class(&judged.verdict)) } id={ "claim-" (slug(&judged.id)) } {
+            header {
+                h4 { (judged.id) } " "
+                (badge(&judged.verdict, judged.verdict.words())) " "
+                span class="place" { (judged.place) }
+            }
+            p class="says" { (prose(&judged.says)) }
+            @if let Verdict::Condition(condition) = &judged.verdict {
+                p class="condition" { b { "Condition:" } " " (prose(condition)) }
+            }
+            p class="why" { b { "Why:" } " " (prose(judged.because.trim())) }
+            @if judged.close {
+                p class="condition" { b { "Close:" } " " (CLOSE) }
+            }
+            @if let Some(summary) = evidence(judged) {
+                details class="evidence" {
+                    summary { (summary) }
+                    (checks(paper, "What was asked, and what came of it", &judged.evidence))
+                    (checks(paper, "What the paper's own numbers must fulfil", &judged.printed))
+                    (isolating(&judged.isolated))
+                }
+            }
         }
-        isolating(out, &judged.isolated);
-        out.push_str("</details>\n");
     }
-    out.push_str("</article>\n");
 }
 
 /// What there is to see of how a verdict came about, in a line.
@@ -161,88 +134,81 @@ fn evidence(judged: &Judged) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join(". "))
 }
 
-fn checks(out: &mut String, paper: &Paper, title: &str, checks: &[Checked]) {
-    if checks.is_empty() {
-        return;
-    }
-    let _ = writeln!(out, "<h5>{title}</h5>\n<ul class=\"checks\">");
-    let mut last: Option<&Checked> = None;
-    for check in checks {
-        if last.is_none_or(|last| !last.asks_the_same(check)) {
-            let what = if check.what.is_empty() { "" } else { ": " };
-            let why = if check.why.is_empty() {
-                String::new()
-            } else {
-                format!(" <span class=\"reason\">({})</span>", esc(&check.why))
-            };
-            let _ = writeln!(
-                out,
-                "<li class=\"asked\">{}{what}wanted {}{why}</li>",
-                esc(&check.what),
-                esc(&minus(check.wanted())),
-            );
+fn checks(paper: &Paper, title: &str, checks: &[Checked]) -> Markup {
+    let before = std::iter::once(None).chain(checks.iter().map(Some));
+    html! {
+        @if !checks.is_empty() {
+            h5 { (title) }
+            ul class="checks" {
+                @for (check, before) in checks.iter().zip(before) {
+                    @if before.is_none_or(|before| !before.asks_the_same(check)) {
+                        (asked(check))
+                    }
+                    (answer(paper, check))
+                }
+            }
         }
-        answer(out, paper, check);
-        last = Some(check);
     }
-    out.push_str("</ul>\n");
 }
 
-fn answer(out: &mut String, paper: &Paper, check: &Checked) {
+fn asked(check: &Checked) -> Markup {
+    html! {
+        li class="asked" {
+            (check.what)
+            @if !check.what.is_empty() { ": " }
+            "wanted " (minus(check.wanted()))
+            @if !check.why.is_empty() {
+                " " span class="reason" { "(" (check.why) ")" }
+            }
+        }
+    }
+}
+
+fn answer(paper: &Paper, check: &Checked) -> Markup {
     let (class, word) = match check.holds {
         Some(true) => ("holds", "holds"),
         Some(false) => ("fails", "fails"),
         None => ("none", "no value"),
     };
-    let window = check
-        .window
-        .as_deref()
-        .map(|window| paper.window_heading(window));
-    let window = window.map_or(String::new(), |window| format!(", {}", esc(window)));
-    let close = if check.close { " (close)" } else { "" };
-    let window = format!("{close}{window}");
-    if check.measured.len() > MOST_IN_LINE {
-        let _ = write!(out, "<li class=\"answer {class}\"><b>{word}</b>{window}:");
-        named(out, &check.measured);
-        out.push_str("</li>\n");
-        return;
-    }
+    let window = check.window.as_deref();
+    let window = window.map(|window| paper.window_heading(window));
     let figures: Vec<String> = check.measured.iter().map(measured).collect();
-    let unit = check
-        .measured
-        .first()
-        .map_or(String::new(), |one| one.unit.suffix());
-    let _ = writeln!(
-        out,
-        "<li class=\"answer {class}\"><b>{word}</b>{window}: <span class=\"figures\">{}{}</span></li>",
-        figures.join(" / "),
-        esc(&unit)
-    );
+    let unit = check.measured.first().map(|one| one.unit.suffix());
+    html! {
+        li class={ "answer " (class) } {
+            b { (word) }
+            @if check.close { " (close)" }
+            @if let Some(window) = window { ", " (window) }
+            ":"
+            @if check.measured.len() > MOST_IN_LINE {
+                (named(&check.measured))
+            } @else {
+                " " span class="figures" { (figures.join(" / ")) (unit.unwrap_or_default()) }
+            }
+        }
+    }
 }
 
 /// The runs that show what a result depends on.
-fn isolating(out: &mut String, isolated: &[Isolated]) {
-    for one in isolated {
-        let _ = writeln!(
-            out,
-            "<h5>Isolating runs: {}</h5>",
-            esc(one.says.trim_end_matches(':'))
-        );
-        named(out, &one.measured);
+fn isolating(isolated: &[Isolated]) -> Markup {
+    html! {
+        @for one in isolated {
+            h5 { "Isolating runs: " (one.says.trim_end_matches(':')) }
+            (named(&one.measured))
+        }
     }
 }
 
 /// Figures, each under the name of what it is of.
-fn named(out: &mut String, figures: &[Measured]) {
-    out.push_str("<dl class=\"runs\">\n");
-    for figure in figures {
-        let _ = writeln!(
-            out,
-            "<div><dt>{}</dt><dd>{}{}</dd></div>",
-            esc(&figure.label),
-            measured(figure),
-            esc(&figure.unit.suffix())
-        );
+fn named(figures: &[Measured]) -> Markup {
+    html! {
+        dl class="runs" {
+            @for figure in figures {
+                div {
+                    dt { (figure.label) }
+                    dd { (measured(figure)) (figure.unit.suffix()) }
+                }
+            }
+        }
     }
-    out.push_str("</dl>\n");
 }
