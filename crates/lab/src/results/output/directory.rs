@@ -107,8 +107,10 @@ impl OutputDirectory {
         let mut files = self.files.clone();
         files.retain(|name| self.unfinished.join(name).exists());
         let new = Listed::new(!partial, files);
-        let replaced = check(&self.directory, &new.files, &old)
-            .and_then(|()| new.write(&self.unfinished)) // No later run removes it from here on.
+        // With the list of a run that came to its end no later run removes the folder.
+        let listed = new.write(&self.unfinished);
+        let replaced = listed
+            .and_then(|()| check(&self.directory, &new.files, &old))
             .and_then(|()| self.replace(&old, &new));
         replaced.map_err(|error| {
             let place = self.unfinished.display();
