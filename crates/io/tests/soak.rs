@@ -16,7 +16,8 @@ fn a_short_soak_leaves_nothing() {
     let soak = target.expect("target").join("examples/soak");
     // Cargo builds examples beside the directory that tests run from.
     let output = Command::new(soak).args(["0.05", "100"]).output();
-    let output = output.expect("cargo builds examples before tests");
+    let output = output
+        .expect("cargo test without --test builds examples; else `cargo build --examples` does");
     let said = String::from_utf8_lossy(&output.stdout);
     let complained = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{said}{complained}");
