@@ -19,7 +19,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use bytes::Bytes;
 use fairwire_held::thread;
 use fairwire_proto::{
-    ConnectError, ConnectionId, Encapsulation, Endpoint, EndpointConfig, Event, Path, Payload,
+    ConnectionId, Encapsulation, Endpoint, EndpointConfig, Event, Path, Payload, StartError,
     within_steps,
 };
 use fairwire_units::{Duration, Ecn, Instant};
@@ -278,7 +278,7 @@ impl Watched {
     pub(crate) fn begin(
         &mut self,
         now: Instant,
-        begin: impl FnOnce(&mut Endpoint) -> Result<ConnectionId, ConnectError>,
+        begin: impl FnOnce(&mut Endpoint) -> Result<ConnectionId, StartError>,
     ) -> bool {
         // The name must be known before the first packet leaves.
         let Ok(id) = self.measured(begin) else {

@@ -3,7 +3,7 @@
 
 use std::time::Instant;
 
-use fairwire::{Connection, Endpoint, ListenOptions, Listener, Remote, ServiceCode};
+use fairwire::{Connection, DccpAddr, Endpoint, ListenOptions, Listener, ServiceCode};
 use fairwire_held::Counting;
 
 const SERVICE: ServiceCode = ServiceCode::from_bytes(*b"?bch");
@@ -29,7 +29,7 @@ async fn accept(listener: &Listener) -> Vec<Connection> {
 }
 
 /// Connects `abreast` at a time from one endpoint.
-async fn connect(client: Endpoint, remote: Remote, abreast: usize) -> Vec<Connection> {
+async fn connect(client: Endpoint, remote: DccpAddr, abreast: usize) -> Vec<Connection> {
     let mut begun = tokio::task::JoinSet::new();
     for _ in 0..abreast {
         let client = client.clone();
@@ -51,7 +51,7 @@ async fn connect(client: Endpoint, remote: Remote, abreast: usize) -> Vec<Connec
 )]
 async fn measure(abreast: usize) {
     let (server, client) = (endpoint(), endpoint());
-    let remote = Remote {
+    let remote = DccpAddr {
         addr: server.local_addr(),
         dccp_port: PORT,
     };

@@ -10,19 +10,19 @@ use fairwire_proto::{
 };
 use fairwire_wire::ServiceCode;
 
+use crate::address::DccpAddr;
 use crate::connection::Connection;
 use crate::driver::Driver;
 use crate::error::{AddressKind, BindError, ConnectError};
 use crate::listener::Listener;
 use crate::options::{ConnectOptions, ListenOptions};
 use crate::race::race;
-use crate::remote::Remote;
 use crate::socket::{Claim, Route, Sockets, canonical};
 use crate::state::{Backlog, Handle, Link, Shared, State};
 use crate::waiting::Place;
 
 /// Can an endpoint at `local` connect to it at all? What only the system knows is not asked here.
-fn check(local: IpAddr, to: Remote) -> Result<(), ConnectError> {
+fn check(local: IpAddr, to: DccpAddr) -> Result<(), ConnectError> {
     let remote = to.named();
     let kind = match remote.ip() {
         ip if ip.is_unspecified() => Some(AddressKind::Unspecified),
@@ -67,7 +67,7 @@ pub struct Endpoint {
     handle: Handle,
 }
 
-/// Makes an [`Endpoint`] that is not as by default.
+/// Makes an [`Endpoint`] with other than the default limits.
 #[derive(Clone, Debug)]
 #[must_use = "call `bind`"]
 pub struct EndpointBuilder {
@@ -181,7 +181,12 @@ impl Endpoint {
         self.handle.encapsulation == Encapsulation::Native
     }
 
-    /// Listens on a DCCP port for these services; on a free one, which [`Listener::port`] tells, if it is zero.
+    /// Listens on a DCCP port for these services.
+    ///
+    /// The port belongs to this endpoint's address: several listeners share one UDP port. Clients that know one
+    /// number only ([`connect`](crate::connect)) expect both ports to be the same:
+    /// `endpoint.listen(endpoint.local_addr().port(), ..)`, or [`listen`](crate::listen), which also binds.
+    /// Zero takes a free DCCP port ([`Listener::dccp_port`]), which clients must be told beside the address.
     ///
     /// # Errors
     /// See [`ListenError`].
@@ -193,7 +198,7 @@ impl Endpoint {
         self.listen_with(dccp_port, services, ListenOptions::default())
     }
 
-    /// Listens, not as by default. Zero is a free port here too.
+    /// Listens with options. Zero is a free port here too.
     ///
     /// # Errors
     /// See [`ListenError`].
@@ -204,6 +209,9 @@ impl Endpoint {
         options: ListenOptions,
     ) -> Result<Listener, ListenError> {
         let mut state = self.handle.lock();
+        if state.gone || state.closing {
+            return Err(ListenError::EndpointClosed);
+        }
         let (dccp_port, claim) = match dccp_port {
             0 => self.claim_any(&state)?,
             port => (port, self.claim(port)?),
@@ -264,24 +272,24 @@ impl Endpoint {
     /// See [`ConnectError`].
     pub async fn connect(
         &self,
-        remote: Remote,
+        remote: impl Into<DccpAddr>,
         service: ServiceCode,
     ) -> Result<Connection, ConnectError> {
         self.connect_with(remote, service, ConnectOptions::default())
             .await
     }
 
-    /// Connects, not as by default. Cancelling gives up.
+    /// Connects with options. Cancelling gives up.
     ///
     /// # Errors
     /// See [`ConnectError`].
     pub async fn connect_with(
         &self,
-        remote: Remote,
+        remote: impl Into<DccpAddr>,
         service: ServiceCode,
         options: ConnectOptions,
     ) -> Result<Connection, ConnectError> {
-        self.open(None, remote, service, options).await
+        self.open(None, remote.into(), service, options).await
     }
 
     /// Connects to whichever of several remotes answers first, which are taken for addresses of one
@@ -291,7 +299,7 @@ impl Endpoint {
     /// See [`ConnectError`]; [`ConnectError::All`] if there was more than one to try.
     pub async fn connect_any(
         &self,
-        remotes: &[Remote],
+        remotes: &[DccpAddr],
         service: ServiceCode,
         options: ConnectOptions,
     ) -> Result<Connection, ConnectError> {
@@ -316,18 +324,19 @@ impl Endpoint {
     pub async fn listen_towards(
         &self,
         dccp_port: u16,
-        remote: Remote,
+        remote: impl Into<DccpAddr>,
         service: ServiceCode,
         options: ConnectOptions,
     ) -> Result<Connection, ConnectError> {
-        self.open(Some(dccp_port), remote, service, options).await
+        self.open(Some(dccp_port), remote.into(), service, options)
+            .await
     }
 
     /// Connects, or waits on `invited` for who connects.
     async fn open(
         &self,
         invited: Option<u16>,
-        remote: Remote,
+        remote: DccpAddr,
         service: ServiceCode,
         options: ConnectOptions,
     ) -> Result<Connection, ConnectError> {
@@ -356,13 +365,13 @@ impl Endpoint {
                 after,
                 not_dccp: self.stats().malformed.saturating_sub(malformed),
             },
-            CloseReason::Aborted if self.handle.lock().gone => ConnectError::EndpointGone,
+            CloseReason::Aborted if self.handle.lock().gone => ConnectError::EndpointClosed,
             reason => ConnectError::Ended { reason },
         })
     }
 
     /// The remote as this endpoint reaches it.
-    fn reach(&self, mut remote: Remote) -> Result<Remote, ConnectError> {
+    fn reach(&self, mut remote: DccpAddr) -> Result<DccpAddr, ConnectError> {
         remote.addr = canonical(remote.addr);
         check(self.handle.local.ip(), remote)?;
         match self.handle.encapsulation {
@@ -377,7 +386,7 @@ impl Endpoint {
     fn begin(
         &self,
         invited: Option<u16>,
-        to: Remote,
+        to: DccpAddr,
         service: ServiceCode,
         options: ConnectOptions,
     ) -> Result<ConnectionId, ConnectError> {
@@ -389,8 +398,8 @@ impl Endpoint {
             remote: to.addr,
         };
         let mut state = self.handle.lock();
-        if state.gone {
-            return Err(ConnectError::EndpointGone);
+        if state.gone || state.closing {
+            return Err(ConnectError::EndpointClosed);
         }
         let now = self.handle.clock.now();
         let (proto, there) = (&mut state.proto, to.dccp_port);
@@ -398,7 +407,7 @@ impl Endpoint {
             None => proto.connect(now, path, options.local_port, there, service, config),
             Some(port) => proto.listen_towards(now, path, port, there, service, config),
         };
-        let id = id.map_err(ConnectError::Begin)?;
+        let id = id.map_err(ConnectError::Start)?;
         if let Some(mtu) = route.mtu {
             // RFC 4340, 14.1: the path MTU begins with that of the interface.
             let mtu = u16::try_from(mtu).unwrap_or(u16::MAX);
@@ -407,6 +416,28 @@ impl Endpoint {
         state.links.insert(id, Link::default());
         self.handle.poke(&mut state);
         Ok(id)
+    }
+
+    /// Closes the endpoint: stops every listener, refuses new connections, closes every connection as
+    /// [`Connection::close`] does, and waits until all of them are over and their last packets have left.
+    ///
+    /// What was received can still be read. The address stays bound until the last handle is dropped. Cancelling
+    /// stops the waiting only.
+    pub async fn close(&self) {
+        self.begin_close();
+        let over = |state: &mut State| (state.is_over() || state.gone).then_some(());
+        self.handle.wait(Place::Idle, over).await;
+    }
+
+    fn begin_close(&self) {
+        let mut wakes = Vec::new();
+        let mut state = self.handle.lock();
+        state.close(self.handle.clock.now(), &mut wakes);
+        self.handle.poke(&mut state);
+        drop(state);
+        for waker in wakes {
+            waker.wake();
+        }
     }
 
     /// Waits until every connection whose handles were dropped is over, and its last packet has left.
@@ -421,7 +452,7 @@ impl Endpoint {
         self.handle.lock().proto.endpoint_stats()
     }
 
-    fn no_route(&self, to: Remote, source: io::Error) -> ConnectError {
+    fn no_route(&self, to: DccpAddr, source: io::Error) -> ConnectError {
         ConnectError::NoRoute {
             local: self.handle.local.ip(),
             remote: to.named(),

@@ -7,7 +7,7 @@ use std::fmt;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 
-use fairwire_proto::CloseReason;
+use fairwire_proto::{CloseReason, ListenError};
 use fairwire_wire::ResetCode;
 
 pub use connect::{AddressKind, ConnectError};
@@ -47,6 +47,8 @@ pub enum BindError {
     },
     /// Native endpoints are for Linux.
     NativeUnsupported,
+    /// The endpoint is bound, and cannot [listen](crate::listen).
+    Listen(ListenError),
     /// There is no tokio runtime here to run the endpoint's driver.
     NoRuntime,
     /// The system gives no random numbers, and without them sequence numbers could be guessed.
@@ -84,6 +86,7 @@ impl fmt::Display for BindError {
             Self::NativeUnsupported => f.write_str(
                 "native DCCP is supported on Linux only: use DCCP in UDP, which works everywhere",
             ),
+            Self::Listen(error) => error.fmt(f),
             Self::NoRuntime => f.write_str("an endpoint must be made inside a tokio runtime"),
             Self::NoRandomness => f.write_str("the system gives no random numbers"),
         }
@@ -101,13 +104,14 @@ impl Error for BindError {
     }
 }
 
-/// Why nothing more can be accepted: the endpoint is shut down.
+/// Why nothing more can be accepted: the endpoint was [closed](crate::Endpoint::close), or its runtime ended.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
 pub struct AcceptError;
 
 impl fmt::Display for AcceptError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the endpoint is shut down")
+        f.write_str("the endpoint is closed")
     }
 }
 
@@ -124,12 +128,11 @@ pub enum SendError {
         /// Bytes that fit.
         max: usize,
     },
-    /// The connection is over, or closing.
-    Closed {
-        /// Why, if it is over.
-        reason: Option<CloseReason>,
-    },
-    /// The peer's application has stopped to read, for good (RFC 4340, section 11.7.2).
+    /// This side is closing the connection.
+    Closing,
+    /// The connection is over.
+    Closed(ConnectionClosed),
+    /// The peer's application stopped reading, for good (RFC 4340, section 11.7.2).
     NotListening,
 }
 
@@ -139,10 +142,8 @@ impl fmt::Display for SendError {
             Self::TooLarge { size, max } => {
                 write!(f, "a datagram of {size} bytes does not fit: at most {max}")
             }
-            Self::Closed { reason: None } => f.write_str("the connection is closing"),
-            Self::Closed {
-                reason: Some(reason),
-            } => Reason(*reason).fmt(f),
+            Self::Closing => f.write_str("the connection is closing"),
+            Self::Closed(closed) => closed.fmt(f),
             Self::NotListening => f.write_str("the peer's application no longer reads"),
         }
     }
@@ -160,6 +161,12 @@ pub enum TrySendError {
     Send(SendError),
 }
 
+impl From<SendError> for TrySendError {
+    fn from(error: SendError) -> Self {
+        Self::Send(error)
+    }
+}
+
 impl fmt::Display for TrySendError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -171,14 +178,36 @@ impl fmt::Display for TrySendError {
 
 impl Error for TrySendError {}
 
-/// The connection is over and everything that it received has been read.
+/// Why there is no datagram now.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Lost {
+#[non_exhaustive]
+pub enum TryRecvError {
+    /// None has arrived: wait with [`recv`](crate::Connection::recv).
+    Empty,
+    /// There will be none.
+    Closed(ConnectionClosed),
+}
+
+impl fmt::Display for TryRecvError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Empty => f.write_str("no datagram has arrived"),
+            Self::Closed(closed) => closed.fmt(f),
+        }
+    }
+}
+
+impl Error for TryRecvError {}
+
+/// The connection is over, and all that it had to tell was told.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct ConnectionClosed {
     /// Why it is over.
     pub reason: CloseReason,
 }
 
-impl Lost {
+impl ConnectionClosed {
     /// Was it closed, by either side? False if it was reset, given up, or dropped without
     /// [`close`](crate::Connection::close). Datagrams may be missing at the end in either case: a close
     /// discards what could not leave within `Config::linger`.
@@ -187,13 +216,13 @@ impl Lost {
     }
 }
 
-impl fmt::Display for Lost {
+impl fmt::Display for ConnectionClosed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         Reason(self.reason).fmt(f)
     }
 }
 
-impl Error for Lost {}
+impl Error for ConnectionClosed {}
 
 /// A [`CloseReason`] in words.
 struct Reason(CloseReason);

@@ -17,8 +17,10 @@
 //! # }
 //! ```
 //!
-//! - [`Endpoint`] is a socket, of UDP or ([`Endpoint::bind_native`]) of IP; [`Endpoint::listen`] gives a [`Listener`], and
-//!   [`Endpoint::connect`] (or [`connect`] alone) a [`Connection`].
+//! - [`Endpoint`] is a socket, of UDP or ([`Endpoint::bind_native`]) of IP; [`Endpoint::listen`] (or [`listen`] alone) gives a
+//!   [`Listener`], and [`Endpoint::connect`] (or [`connect`] alone) a [`Connection`].
+//! - [`Connection::event`] tells what changes: the largest datagram, the CCID, a peer that cannot keep up.
+//! - [`Endpoint::close`] ends everything in order.
 //! - [`Endpoint::listen_towards`] waits for one client through NATs and firewalls on either side.
 //! - [`Connection::stats`] and [`Connection::allowed_rate`] show what congestion control does;
 //!   [`Connection::fate`] tells what became of each datagram.
@@ -52,6 +54,7 @@
 //! End a connection with [`Connection::close`]. One that is dropped without it is reset, and its peer
 //! sees that.
 
+mod address;
 mod clock;
 mod connection;
 mod driver;
@@ -60,7 +63,6 @@ mod error;
 mod listener;
 mod options;
 mod race;
-mod remote;
 mod socket;
 mod state;
 mod sync;
@@ -71,22 +73,25 @@ use std::net::SocketAddr;
 
 use tokio::net::lookup_host;
 
+pub use address::DccpAddr;
 pub use bytes::Bytes;
-pub use connection::{Connection, Number, Received, ReceivedInto};
+pub use connection::{Connection, ConnectionEvent, Received, ReceivedId, ReceivedInto};
 pub use endpoint::{Endpoint, EndpointBuilder};
-pub use error::{AcceptError, AddressKind, BindError, ConnectError, Lost, SendError, TrySendError};
+pub use error::{
+    AcceptError, AddressKind, BindError, ConnectError, ConnectionClosed, SendError, TryRecvError,
+    TrySendError,
+};
 pub use fairwire_proto::{
     Admit, AdmitHook, Attempt, Ccid2Config, Ccid3Config, ChangeCcidError, CloseReason, Config,
-    ConnectError as BeginError, DamagedData, DataChecksum, DatagramId, Direction, EndpointConfig,
-    EndpointStats, Fate, FeedbackRate, Gauges, IdleRule, InitCookies, Law, ListenError,
-    PathMtuDiscovery, QueueLimits, QueuePolicy, Segment, Stats, Unreachable,
+    DamagedData, DataChecksum, DatagramId, Direction, EndpointConfig, EndpointStats, Fate,
+    FeedbackRate, Gauges, IdleRule, InitCookies, Law, ListenError, PathMtuDiscovery, QueueLimits,
+    QueuePolicy, Segment, StartError, Stats, Unreachable,
 };
 pub use fairwire_units::{Duration, Ecn, Rate};
 pub use fairwire_wire::udp::PORT as DCCP_UDP_PORT;
 pub use fairwire_wire::{DropCode, ResetCode, ServiceCode};
-pub use listener::Listener;
+pub use listener::{Incoming, Listener};
 pub use options::{ConnectOptions, ListenOptions};
-pub use remote::Remote;
 
 /// Connects to a service at `host:port`, the number being both the UDP and the DCCP port, from a
 /// fresh UDP port (RFC 6773, section 3.8). Of several addresses that the name has, the one that
@@ -98,7 +103,7 @@ pub async fn connect(host: &str, service: ServiceCode) -> Result<Connection, Con
     connect_with(host, service, ConnectOptions::default()).await
 }
 
-/// As [`connect`], not as by default.
+/// Connects with options, as [`connect`] does.
 ///
 /// # Errors
 /// As for [`connect`].
@@ -123,7 +128,7 @@ pub async fn connect_native(
     options: ConnectOptions,
 ) -> Result<Connection, ConnectError> {
     let addrs = resolve(host).await?;
-    let remotes: Vec<_> = addrs.into_iter().map(Remote::native).collect();
+    let remotes: Vec<_> = addrs.into_iter().map(DccpAddr::native).collect();
     let connected = race::race(&remotes, |remote| {
         let options = options.clone();
         async move {
@@ -151,7 +156,7 @@ pub async fn connect_any(
     service: ServiceCode,
     options: ConnectOptions,
 ) -> Result<Connection, ConnectError> {
-    let remotes: Vec<_> = addrs.iter().copied().map(Remote::same_ports).collect();
+    let remotes: Vec<_> = addrs.iter().copied().map(DccpAddr::same_ports).collect();
     race::race(&remotes, |remote| {
         let options = options.clone();
         async move {
@@ -160,6 +165,18 @@ pub async fn connect_any(
         }
     })
     .await
+}
+
+/// Listens on a UDP port of an address of this host (or `0.0.0.0`, or `[::]` for both families) and on the DCCP port of
+/// the same number, as [`connect`] expects it. Port zero takes a free one, which [`Listener::local_addr`] tells.
+/// For more than one listener, or other than the default options, bind an [`Endpoint`].
+///
+/// # Errors
+/// See [`BindError`].
+pub fn listen(udp: SocketAddr, services: &[ServiceCode]) -> Result<Listener, BindError> {
+    let endpoint = Endpoint::bind(udp)?;
+    let port = endpoint.local_addr().port();
+    endpoint.listen(port, services).map_err(BindError::Listen)
 }
 
 async fn resolve(host: &str) -> Result<Vec<SocketAddr>, ConnectError> {

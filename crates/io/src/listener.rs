@@ -1,7 +1,12 @@
 //! Listeners: where connections arrive.
 
-use fairwire_proto::ConnectionId;
+use std::net::SocketAddr;
+use std::task::{Context, Poll};
 
+use fairwire_proto::ConnectionId;
+use fairwire_wire::ServiceCode;
+
+use crate::address::DccpAddr;
 use crate::connection::Connection;
 use crate::error::AcceptError;
 use crate::state::{Handle, State};
@@ -15,25 +20,88 @@ pub struct Listener {
     port: u16,
 }
 
+/// A connection, its handshake done, that waits for the application's decision. Dropping it refuses it.
+///
+/// A client that should not even get an answer is turned away before:
+/// [`ListenOptions::admit`](crate::ListenOptions::admit).
+#[derive(Debug)]
+#[must_use = "a connection that is not accepted is refused"]
+pub struct Incoming(Connection);
+
+impl Incoming {
+    /// Where the client is.
+    pub fn remote(&self) -> Option<DccpAddr> {
+        self.0.remote()
+    }
+
+    /// Ourselves as the client sees us if no NAT is between.
+    pub fn local(&self) -> Option<DccpAddr> {
+        self.0.local()
+    }
+
+    /// The service that the client asks for, among those that the listener offers.
+    pub fn service(&self) -> ServiceCode {
+        self.0.service()
+    }
+
+    /// Takes the connection.
+    pub fn accept(self) -> Connection {
+        self.0
+    }
+
+    /// Resets the connection (Reset 2, Aborted), as dropping does.
+    pub fn refuse(self) {
+        self.0.abort();
+    }
+}
+
 impl Listener {
     pub(crate) fn new(handle: Handle, port: u16) -> Self {
         Self { handle, port }
     }
 
-    /// The next connection, its handshake done. Cancelling loses none.
+    /// Waits for the next connection. Cancelling loses none.
     ///
     /// # Errors
-    /// [`AcceptError`] once the endpoint is shut down.
+    /// [`AcceptError`] once the endpoint is closed.
     pub async fn accept(&self) -> Result<Connection, AcceptError> {
+        self.incoming().await.map(Incoming::accept)
+    }
+
+    /// Waits for the next connection, to look at it before it is accepted. Cancelling loses none.
+    ///
+    /// # Errors
+    /// As for [`accept`](Self::accept).
+    pub async fn incoming(&self) -> Result<Incoming, AcceptError> {
         let place = Place::Acceptable(self.port);
-        let accepted = self.handle.wait(place, |state| self.take_over(state));
-        let connection = Connection::new(self.handle.clone(), accepted.await?);
+        let taken = self.handle.wait(place, |state| self.take_over(state)).await;
+        taken.map(|id| self.connection(id))
+    }
+
+    /// Returns the next connection, or wakes the task of `context` when there is one:
+    /// [`incoming`](Self::incoming) for futures written by hand. Only the task of the last call is woken.
+    ///
+    /// # Errors
+    /// As for [`accept`](Self::accept).
+    pub fn poll_incoming(&self, context: &mut Context<'_>) -> Poll<Result<Incoming, AcceptError>> {
+        let place = Place::Acceptable(self.port);
+        let polled = self
+            .handle
+            .poll(place, context, |state| self.take_over(state));
+        polled.map(|taken| taken.map(|id| self.connection(id)))
+    }
+
+    fn connection(&self, id: ConnectionId) -> Incoming {
+        let connection = Connection::new(self.handle.clone(), id);
         connection.fit_route();
-        Ok(connection)
+        Incoming(connection)
     }
 
     /// The connection that has waited longest, if one waits.
     fn take_over(&self, state: &mut State) -> Option<Result<ConnectionId, AcceptError>> {
+        if state.closing {
+            return Some(Err(AcceptError));
+        }
         let gone = state.gone;
         let Some(backlog) = state.backlogs.get_mut(&self.port) else {
             return Some(Err(AcceptError));
@@ -47,8 +115,18 @@ impl Listener {
         Some(Ok(id))
     }
 
+    /// The address that clients connect to: the endpoint's, with the UDP port, or natively the DCCP port. Where
+    /// [`dccp_port`](Self::dccp_port) is another number, they need that too.
+    pub fn local_addr(&self) -> SocketAddr {
+        let local = DccpAddr {
+            addr: self.handle.local,
+            dccp_port: self.port,
+        };
+        local.named()
+    }
+
     /// The DCCP port: the one asked for, or the one that was free.
-    pub fn port(&self) -> u16 {
+    pub fn dccp_port(&self) -> u16 {
         self.port
     }
 }

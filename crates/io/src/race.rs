@@ -9,9 +9,9 @@ use std::task::Poll;
 
 use fairwire_units::Duration;
 
+use crate::address::DccpAddr;
 use crate::clock::Clock;
 use crate::error::ConnectError;
-use crate::remote::Remote;
 use crate::timer::Timer;
 
 /// RFC 8305, 5: how long an attempt has before the next one begins beside it.
@@ -24,8 +24,8 @@ pub(crate) const MOST: usize = 16;
 /// Connects to each of `remotes` with `attempt` until one succeeds; the others are dropped, which
 /// ends them. The next attempt begins when one fails or has had its head start.
 pub(crate) async fn race<T, F>(
-    remotes: &[Remote],
-    attempt: impl Fn(Remote) -> F,
+    remotes: &[DccpAddr],
+    attempt: impl Fn(DccpAddr) -> F,
 ) -> Result<T, ConnectError>
 where
     F: Future<Output = Result<T, ConnectError>>,
@@ -77,10 +77,10 @@ fn failure(mut tried: Vec<(SocketAddr, ConnectError)>) -> ConnectError {
 
 /// The remotes, each once and [`MOST`] at most, the families in turn (RFC 8305, 4): that of the
 /// first goes first, so that a family that does not work costs one head start.
-fn interleaved(remotes: &[Remote]) -> Vec<Remote> {
+fn interleaved(remotes: &[DccpAddr]) -> Vec<DccpAddr> {
     let first_is_ipv4 = remotes.first().is_some_and(|remote| remote.addr.is_ipv4());
     let of = |is_ipv4| {
-        let mut chosen: Vec<Remote> = Vec::new();
+        let mut chosen: Vec<DccpAddr> = Vec::new();
         for remote in remotes {
             if chosen.len() == MOST {
                 break;
@@ -110,10 +110,10 @@ mod tests {
     use std::future::{pending, ready};
     use std::net::Ipv4Addr;
 
-    use super::{ConnectError, MOST, Remote, interleaved, race};
+    use super::{ConnectError, DccpAddr, MOST, interleaved, race};
 
-    fn remotes(addrs: &[&str]) -> Vec<Remote> {
-        let parse = |addr: &&str| Remote::same_ports(addr.parse().expect("an address"));
+    fn remotes(addrs: &[&str]) -> Vec<DccpAddr> {
+        let parse = |addr: &&str| DccpAddr::same_ports(addr.parse().expect("an address"));
         addrs.iter().map(parse).collect()
     }
 
@@ -139,7 +139,7 @@ mod tests {
     #[tokio::test]
     async fn finding_23_a_hostile_name_has_sixteen_addresses() {
         let many: Vec<_> = (0..5_000_u32)
-            .map(|i| Remote::same_ports((Ipv4Addr::from_bits(0x0A00_0000 + i), 1).into()))
+            .map(|i| DccpAddr::same_ports((Ipv4Addr::from_bits(0x0A00_0000 + i), 1).into()))
             .collect();
         let count = RefCell::new(0);
         let error = race::<(), _>(&many, |remote| {
@@ -170,9 +170,9 @@ mod tests {
         });
         assert_eq!(raced.await.expect("the second"), both[1].addr);
         assert_eq!(order.into_inner(), both);
-        let raced = race::<(), _>(&both, |_| ready(Err(ConnectError::EndpointGone)));
+        let raced = race::<(), _>(&both, |_| ready(Err(ConnectError::EndpointClosed)));
         let error = raced.await.expect_err("the endpoint is gone");
-        assert!(matches!(error, ConnectError::EndpointGone), "{error}");
+        assert!(matches!(error, ConnectError::EndpointClosed), "{error}");
         let raced = race::<(), _>(&[], |_| pending());
         let error = raced.await.expect_err("nothing to try");
         assert!(matches!(error, ConnectError::NoAddress), "{error}");

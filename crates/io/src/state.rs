@@ -13,12 +13,16 @@ use fairwire_proto::{CloseReason, ConnectionId, DatagramId, Encapsulation, Endpo
 use fairwire_units::Instant;
 
 use crate::clock::Clock;
+use crate::connection::ConnectionEvent;
 use crate::socket::Claim;
 use crate::sync::{Mutex, MutexGuard, Notify};
 use crate::waiting::Wakers;
 
 /// Fates kept for an application that asked for them and does not read; the oldest go first.
 const MAX_FATES: usize = 65_536;
+
+/// Events kept for an application that does not ask for them; the oldest go first.
+const MAX_EVENTS: usize = 64;
 
 /// Everything that an endpoint's handles share with its driver.
 pub(crate) struct Shared {
@@ -53,6 +57,7 @@ impl Shared {
                 dirty: false,
                 sending: false,
                 is_crowded: false,
+                closing: false,
                 gone: false,
             }),
             notify: Notify::new(),
@@ -100,6 +105,8 @@ pub(crate) struct State {
     pub sending: bool,
     /// Has an accept queue become full since the driver looked?
     pub is_crowded: bool,
+    /// Has the application closed the endpoint?
+    pub closing: bool,
     /// Has the driver ended?
     pub gone: bool,
 }
@@ -112,11 +119,10 @@ pub(crate) struct Link {
     /// Has the last handle been dropped?
     pub orphan: bool,
     pub fates: VecDeque<(DatagramId, Fate)>,
-    /// The largest datagram, if it changed and nobody has been told.
-    pub max_datagram: Option<usize>,
+    pub events: VecDeque<ConnectionEvent>,
     pub readers: Wakers,
     pub writers: Wakers,
-    /// Who waits for the handshake, the end or a fate.
+    /// Who waits for the handshake, the end, a fate or an event.
     pub watchers: Wakers,
 }
 
@@ -169,10 +175,6 @@ impl State {
                     link.fates.push_back((id, fate));
                     link.watchers.take(wakes);
                 }
-                Event::PathMtu { max_datagram, .. } => {
-                    link.max_datagram = Some(max_datagram);
-                    link.watchers.take(wakes);
-                }
                 Event::Closed { reason } => {
                     link.closed = Some(reason);
                     link.wake_all(wakes);
@@ -180,7 +182,15 @@ impl State {
                         self.remove(id);
                     }
                 }
-                _ => {}
+                event => {
+                    if let Some(event) = told(&event) {
+                        if link.events.len() == MAX_EVENTS {
+                            link.events.pop_front();
+                        }
+                        link.events.push_back(event);
+                        link.watchers.take(wakes);
+                    }
+                }
             }
         }
         acted
@@ -239,9 +249,29 @@ impl State {
         self.links.is_empty() && !self.sending
     }
 
+    /// Is every connection over, those included that the application still holds, and has the last packet of each
+    /// been given to the system?
+    pub(crate) fn is_over(&self) -> bool {
+        !self.sending && self.links.values().all(|link| link.closed.is_some())
+    }
+
+    /// Closes every connection and stops every listener, for good.
+    pub(crate) fn close(&mut self, now: Instant, wakes: &mut Vec<Waker>) {
+        self.closing = true;
+        for (&port, backlog) in &mut self.backlogs {
+            self.proto.unlisten(port);
+            backlog.acceptors.take(wakes);
+        }
+        for (&id, link) in &self.links {
+            if link.closed.is_none() {
+                self.proto.close(now, id);
+            }
+        }
+    }
+
     /// Wakes those who wait until nothing is left, if nothing is.
     pub(crate) fn wake_idlers(&mut self, wakes: &mut Vec<Waker>) {
-        if self.is_idle() {
+        if self.is_idle() || (self.closing && self.is_over()) {
             self.idlers.take(wakes);
         }
     }
@@ -257,6 +287,19 @@ impl State {
             backlog.acceptors.take(wakes);
         }
         self.idlers.take(wakes);
+    }
+}
+
+/// What the application is told of `event`, where it does not see it in another way.
+fn told(event: &Event) -> Option<ConnectionEvent> {
+    match *event {
+        Event::PathMtu { max_datagram, .. } => Some(ConnectionEvent::MaxDatagramSize {
+            bytes: max_datagram,
+        }),
+        Event::Ccid { direction, ccid } => Some(ConnectionEvent::Ccid { direction, ccid }),
+        Event::SlowReceiver => Some(ConnectionEvent::SlowReceiver),
+        Event::NotListening => Some(ConnectionEvent::NotListening),
+        _ => None,
     }
 }
 

@@ -20,6 +20,8 @@ const KEPT: usize = 16;
 #[derive(Default)]
 pub(crate) struct Wakers {
     slots: Slab<Waker>,
+    /// The task that polled last, by hand: it cannot say when it stops.
+    polled: Option<Waker>,
     /// How often all of them were taken.
     turn: u64,
 }
@@ -34,6 +36,7 @@ struct Ticket {
 impl Wakers {
     /// Takes all, to be woken by the caller after it let go of the lock.
     pub(crate) fn take(&mut self, into: &mut Vec<Waker>) {
+        into.extend(self.polled.take());
         if self.slots.is_empty() {
             return;
         }
@@ -140,6 +143,35 @@ impl Drop for Stay<'_> {
 }
 
 impl Shared {
+    /// Looks once, and has the task of `context` woken if `look` sees nothing; only the last task that asked so at
+    /// this place is woken.
+    pub(crate) fn poll<T>(
+        &self,
+        place: Place,
+        context: &mut Context<'_>,
+        look: impl FnOnce(&mut State) -> Option<T>,
+    ) -> Poll<T> {
+        let budget = ready!(coop::poll_proceed(context));
+        let mut state = self.lock();
+        let seen = look(&mut state);
+        let mut replaced = None;
+        if seen.is_none()
+            && let Some(wakers) = place.among(&mut state)
+        {
+            replaced = wakers.polled.replace(context.waker().clone());
+        }
+        // Wakers are dropped without the lock.
+        drop(state);
+        drop(replaced);
+        match seen {
+            Some(seen) => {
+                budget.made_progress();
+                Poll::Ready(seen)
+            }
+            None => Poll::Pending,
+        }
+    }
+
     /// Waits at `place` until `look` sees what it waits for. `look` has to see something if the place
     /// does not exist. Cancelling leaves nothing behind.
     ///

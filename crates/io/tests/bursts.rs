@@ -3,7 +3,9 @@
 use std::future::Future;
 use std::time::Duration;
 
-use fairwire::{ConnectError, Connection, Endpoint, ListenOptions, Listener, Remote, ServiceCode};
+use fairwire::{
+    ConnectError, Connection, DccpAddr, Endpoint, ListenOptions, Listener, ServiceCode,
+};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
@@ -20,9 +22,9 @@ fn endpoint() -> Endpoint {
     Endpoint::bind("127.0.0.1:0".parse().expect("an address")).expect("a free port")
 }
 
-fn listen(options: ListenOptions) -> (Endpoint, Listener, Remote) {
+fn listen(options: ListenOptions) -> (Endpoint, Listener, DccpAddr) {
     let server = endpoint();
-    let remote = Remote {
+    let remote = DccpAddr {
         addr: server.local_addr(),
         dccp_port: 5_001,
     };

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use fairwire::{
-    Config, ConnectOptions, Connection, Direction, Endpoint, ListenOptions, Listener, Remote,
+    Config, ConnectOptions, Connection, DccpAddr, Direction, Endpoint, ListenOptions, Listener,
     ServiceCode,
 };
 use tokio::task::JoinSet;
@@ -62,7 +62,7 @@ async fn call(connection: &Connection, dice: &mut Dice) {
         4 | 5 => drop(timeout(patience, connection.recv()).await),
         6 => drop(timeout(patience, connection.recv_into(&mut [0; 100])).await),
         7 => drop(timeout(patience, connection.fate()).await),
-        8 => drop(timeout(patience, connection.max_datagram_size_changed()).await),
+        8 => drop(timeout(patience, connection.event()).await),
         9 => drop(timeout(patience, connection.close()).await),
         10 => drop(timeout(patience, connection.closed()).await),
         11 => {
@@ -111,7 +111,7 @@ async fn use_it(connection: Connection, mut dice: Dice) {
 }
 
 /// Connects again and again, and gives up at any point of it.
-async fn connect_for_ever(endpoint: Endpoint, remote: Remote, seed: u64, made: Arc<AtomicU64>) {
+async fn connect_for_ever(endpoint: Endpoint, remote: DccpAddr, seed: u64, made: Arc<AtomicU64>) {
     let mut dice = Dice::new(seed);
     loop {
         let options = ConnectOptions::new().config(config());
@@ -164,7 +164,7 @@ async fn comes_to_rest(endpoint: &Endpoint, name: &str) {
 async fn item_32_tasks_cancelled_at_any_point_leave_nothing() {
     let bind = || Endpoint::bind(([127, 0, 0, 1], 0).into()).expect("a free port");
     let (server, client) = (bind(), bind());
-    let remote = Remote {
+    let remote = DccpAddr {
         addr: server.local_addr(),
         dccp_port: PORT,
     };

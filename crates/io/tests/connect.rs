@@ -6,7 +6,7 @@ use std::net::{SocketAddr, UdpSocket};
 use std::time::Duration;
 
 use fairwire::{
-    AddressKind, Config, ConnectError, ConnectOptions, Endpoint, Listener, Remote, ServiceCode,
+    AddressKind, Config, ConnectError, ConnectOptions, DccpAddr, Endpoint, Listener, ServiceCode,
     connect_any,
 };
 
@@ -91,7 +91,7 @@ async fn finding_22_remotes_that_cannot_be() {
     }
     for (bound, remote, advice) in rows {
         let endpoint = endpoint(bound);
-        let to = Remote::same_ports(addr(remote));
+        let to = DccpAddr::same_ports(addr(remote));
         let connecting = soon(endpoint.connect(to, SERVICE)).await;
         let inviting = endpoint.listen_towards(5_001, to, SERVICE, ConnectOptions::new());
         for error in [connecting, soon(inviting).await] {
@@ -103,7 +103,7 @@ async fn finding_22_remotes_that_cannot_be() {
         assert_eq!(endpoint.stats().connections, 0);
     }
     let endpoint = endpoint(any4);
-    let to = Remote::same_ports(addr("224.0.0.1:7001"));
+    let to = DccpAddr::same_ports(addr("224.0.0.1:7001"));
     let error = endpoint.connect(to, SERVICE).await.expect_err("a group");
     let multicast = AddressKind::Multicast;
     assert!(matches!(error, ConnectError::NotOneHost { kind, .. } if kind == multicast));
@@ -141,7 +141,7 @@ async fn finding_22_connecting_to_oneself_is_no_echo() {
         let both = endpoint(bound);
         let port = both.local_addr().port();
         let listener = both.listen(5_001, &[SERVICE]).expect("a free port");
-        let remote = Remote {
+        let remote = DccpAddr {
             addr: ([127, 0, 0, 1], port).into(),
             dccp_port: 5_001,
         };
@@ -243,7 +243,7 @@ async fn finding_23_all_errors_are_told() {
 
     let _ = types(&hole);
     let endpoint = endpoint("127.0.0.1:0");
-    let remotes = [silent, black_hole("127.0.0.3").1, silent].map(Remote::same_ports);
+    let remotes = [silent, black_hole("127.0.0.3").1, silent].map(DccpAddr::same_ports);
     let racing = endpoint.connect_any(&remotes, SERVICE, ConnectOptions::new());
     let early = tokio::time::timeout(Duration::from_millis(100), racing).await;
     assert!(early.is_err(), "nobody answers");

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Duration;
 
-use fairwire::{Config, ConnectOptions, Connection, Endpoint, QueuePolicy, Remote, ServiceCode};
+use fairwire::{Config, ConnectOptions, Connection, DccpAddr, Endpoint, QueuePolicy, ServiceCode};
 use tokio::task::{LocalSet, spawn_local, yield_now};
 use tokio::time::timeout;
 
@@ -15,7 +15,7 @@ async fn pair() -> (Connection, Connection) {
     let any = "127.0.0.1:0".parse().expect("an address");
     let server = Endpoint::bind(any).expect("a free port");
     let listener = server.listen(5_001, &[SERVICE]).expect("a free port");
-    let remote = Remote {
+    let remote = DccpAddr {
         addr: server.local_addr(),
         dccp_port: 5_001,
     };

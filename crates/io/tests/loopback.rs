@@ -6,8 +6,8 @@ use std::task::Poll;
 use std::time::Duration;
 
 use fairwire::{
-    Bytes, Config, ConnectError, ConnectOptions, Connection, Endpoint, Fate, ListenOptions,
-    Listener, QueueLimits, Remote, ServiceCode, TrySendError,
+    Bytes, Config, ConnectError, ConnectOptions, Connection, DccpAddr, Endpoint, Fate,
+    ListenOptions, Listener, QueueLimits, ServiceCode, TrySendError,
 };
 
 const SERVICE: ServiceCode = ServiceCode::from_bytes(*b"?tst");
@@ -24,9 +24,9 @@ fn endpoint(addr: &str) -> Endpoint {
     Endpoint::bind(addr.parse().expect("an address")).expect("a free port")
 }
 
-fn listen(config: Config) -> (Endpoint, Listener, Remote) {
+fn listen(config: Config) -> (Endpoint, Listener, DccpAddr) {
     let server = endpoint(ANY);
-    let remote = Remote {
+    let remote = DccpAddr {
         addr: server.local_addr(),
         dccp_port: 5_001,
     };
@@ -84,11 +84,11 @@ async fn port_zero_is_a_free_one() {
     let server = endpoint(ANY);
     let free = || server.listen(0, &[SERVICE]).expect("a free port");
     let (one, other) = (free(), free());
-    assert!(one.port() >= 49_152 && other.port() >= 49_152);
-    assert_ne!(one.port(), other.port());
-    let remote = Remote {
+    assert!(one.dccp_port() >= 49_152 && other.dccp_port() >= 49_152);
+    assert_ne!(one.dccp_port(), other.dccp_port());
+    let remote = DccpAddr {
         addr: server.local_addr(),
-        dccp_port: one.port(),
+        dccp_port: one.dccp_port(),
     };
     let client = endpoint(ANY);
     let (here, there) =
@@ -111,9 +111,9 @@ async fn no_port_is_free() {
         error.to_string().starts_with("no free DCCP port"),
         "{error}"
     );
-    let gone = all.remove(1_000).port();
+    let gone = all.remove(1_000).dccp_port();
     let given = server.listen(0, &[SERVICE]).expect("one is free");
-    assert_eq!(given.port(), gone);
+    assert_eq!(given.dccp_port(), gone);
 }
 
 /// RFC 5596: between two NATs, each of which lets packets in only after one has gone out, a client
@@ -125,11 +125,11 @@ async fn simultaneous_open_passes_two_nats() {
     let (client, server) = (endpoint(ANY), endpoint(ANY));
     let (front, back) = (nats.front, nats.back);
     tokio::spawn(nats.run(server.local_addr()));
-    let to_server = Remote {
+    let to_server = DccpAddr {
         addr: front,
         dccp_port: 5_001,
     };
-    let to_client = Remote {
+    let to_client = DccpAddr {
         addr: back,
         dccp_port: CLIENT_PORT,
     };
@@ -299,7 +299,7 @@ async fn a_dead_port_is_found_at_once() {
 async fn refusals_are_told_apart() {
     let (_server, _listener, remote) = listen(Config::default());
     let client = endpoint(ANY);
-    let wrong_port = Remote {
+    let wrong_port = DccpAddr {
         dccp_port: 5_002,
         ..remote
     };
@@ -319,7 +319,7 @@ async fn refusals_are_told_apart() {
 #[tokio::test]
 async fn a_full_backlog_says_so() {
     let server = endpoint(ANY);
-    let remote = Remote::same_ports(server.local_addr());
+    let remote = DccpAddr::same_ports(server.local_addr());
     let options = ListenOptions::new().backlog(1);
     let listener = server.listen_with(remote.dccp_port, &[SERVICE], options);
     let listener = listener.expect("a free port");
@@ -523,7 +523,7 @@ async fn finding_21_a_cancelled_close_goes_on() {
 async fn finding_21_a_cancelled_connect_ends_its_attempt() {
     let silent = UdpSocket::bind(ANY).expect("a free port");
     let client = endpoint(ANY);
-    let remote = Remote::same_ports(silent.local_addr().expect("bound"));
+    let remote = DccpAddr::same_ports(silent.local_addr().expect("bound"));
     let connecting = client.connect(remote, SERVICE);
     let early = tokio::time::timeout(Duration::from_millis(50), connecting).await;
     assert!(early.is_err(), "nobody answers");

@@ -11,8 +11,8 @@ use std::process::Command;
 use std::time::Duration;
 
 use fairwire::{
-    BindError, Config, ConnectError, ConnectOptions, Connection, Ecn, Endpoint, ListenOptions,
-    Remote, ServiceCode,
+    BindError, Config, ConnectError, ConnectOptions, Connection, DccpAddr, Ecn, Endpoint,
+    ListenOptions, ServiceCode,
 };
 
 const SERVICE: ServiceCode = ServiceCode::from_bytes(*b"?tst");
@@ -73,7 +73,7 @@ async fn pair(bound: &str, dialled: &str, port: u16, config: Config) -> Pair {
     let options = ListenOptions::new().config(config.clone());
     let listener = server.listen_with(port, &[SERVICE], options);
     let listener = listener.expect("a free port");
-    let remote = Remote::native(SocketAddr::new(ip(dialled), port));
+    let remote = DccpAddr::native(SocketAddr::new(ip(dialled), port));
     let options = ConnectOptions::new().config(config);
     let (here, there) = soon(async {
         tokio::join!(
@@ -123,7 +123,7 @@ fn datagrams_cross_both_ways() {
                 }
             }
             let at = there.local().expect("open");
-            assert_eq!(at, Remote::native(SocketAddr::new(ip(dialled), port)));
+            assert_eq!(at, DccpAddr::native(SocketAddr::new(ip(dialled), port)));
             assert_eq!(there.remote(), here.local(), "both ends agree");
             soon(here.close()).await.expect("an orderly end");
             let end = soon(there.recv()).await.expect_err("the end");
@@ -163,7 +163,7 @@ fn unbound_ports_are_not_answered() {
             let mut config = Config::default();
             config.connect_timeout = fairwire::Duration::from_millis(400);
             let options = ConnectOptions::new().config(config);
-            let remote = Remote::native(SocketAddr::new(ip(at), 5_121));
+            let remote = DccpAddr::native(SocketAddr::new(ip(at), 5_121));
             let connecting = client.connect_with(remote, SERVICE, options);
             let error = soon(connecting).await.expect_err("nobody listens");
             assert!(error.to_string().contains(expected), "{error}");
@@ -236,7 +236,7 @@ fn refusals_are_told_apart() {
 #[tokio::test]
 async fn a_udp_endpoint_needs_a_udp_port() {
     let endpoint = Endpoint::bind(([127, 0, 0, 1], 0).into()).expect("a free port");
-    let remote = Remote::native(([127, 0, 0, 1], 5_161).into());
+    let remote = DccpAddr::native(([127, 0, 0, 1], 5_161).into());
     let error = soon(endpoint.connect(remote, SERVICE)).await;
     let error = error.expect_err("no UDP port");
     assert!(matches!(error, ConnectError::NoUdpPort { .. }), "{error}");

@@ -12,7 +12,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use fairwire::{
-    Config, ConnectError, ConnectOptions, Connection, Ecn, Endpoint, ListenOptions, Remote,
+    Config, ConnectError, ConnectOptions, Connection, DccpAddr, Ecn, Endpoint, ListenOptions,
     ServiceCode,
 };
 
@@ -95,7 +95,7 @@ fn second() {
     inside(async {
         let remote = |ip: &str, port| {
             let ip = ip.parse().expect("an address");
-            Remote::native(SocketAddr::new(ip, port))
+            DccpAddr::native(SocketAddr::new(ip, port))
         };
         let endpoint = Endpoint::bind_native("::".parse().expect("an address"));
         let endpoint = endpoint.expect("raw sockets");
@@ -135,7 +135,7 @@ fn second() {
 }
 
 /// Connects within half a second, or not.
-async fn hurried(endpoint: &Endpoint, remote: Remote) -> Result<Connection, ConnectError> {
+async fn hurried(endpoint: &Endpoint, remote: DccpAddr) -> Result<Connection, ConnectError> {
     let mut config = Config::default();
     config.connect_timeout = fairwire::Duration::from_millis(500);
     let options = ConnectOptions::new().config(config);

@@ -5,7 +5,7 @@
 use std::net::UdpSocket;
 use std::time::Duration;
 
-use fairwire::{Endpoint, Remote, ServiceCode};
+use fairwire::{DccpAddr, Endpoint, ServiceCode};
 use fairwire_held::Counting;
 
 #[global_allocator]
@@ -23,7 +23,7 @@ async fn finding_3_unread_datagrams_pin_little() {
     let any = "127.0.0.1:0".parse().expect("an address");
     let server = Endpoint::bind(any).expect("a free port");
     let listener = server.listen(5_001, &[SERVICE]).expect("a free port");
-    let remote = Remote {
+    let remote = DccpAddr {
         addr: server.local_addr(),
         dccp_port: 5_001,
     };

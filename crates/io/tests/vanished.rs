@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use fairwire::{
-    CloseReason, Config, ConnectOptions, Connection, Endpoint, Remote, ServiceCode, Unreachable,
+    CloseReason, Config, ConnectOptions, Connection, DccpAddr, Endpoint, ServiceCode, Unreachable,
 };
 
 const SERVICE: ServiceCode = ServiceCode::from_bytes(*b"?tst");
@@ -52,7 +52,7 @@ struct Peer {
 }
 
 impl Peer {
-    fn start() -> (Self, Remote) {
+    fn start() -> (Self, DccpAddr) {
         let test = std::env::current_exe().expect("a test has a path");
         let mut child = Command::new(test)
             .args(["--exact", "the_child_that_vanishes", "--nocapture"])
@@ -63,7 +63,7 @@ impl Peer {
         let lines = BufReader::new(child.stdout.take().expect("piped")).lines();
         let mut peer = Self { child, lines };
         let addr = peer.hear("bound ").parse().expect("an address");
-        let remote = Remote {
+        let remote = DccpAddr {
             addr,
             dccp_port: PORT,
         };

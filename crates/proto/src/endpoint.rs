@@ -38,7 +38,7 @@ use zeroize::Zeroize;
 
 use crate::config::{Config, EndpointConfig};
 use crate::connection::{Connection, NEW_FOOTPRINT, Origin};
-use crate::error::{ChangeCcidError, ConnectError, ListenError, SendError};
+use crate::error::{ChangeCcidError, ListenError, SendError, StartError};
 use crate::event::{ConnectionEvent, Direction, Event, Received};
 use crate::feature::Role;
 use crate::flow::Flow;
@@ -200,7 +200,7 @@ impl Endpoint {
     /// serve everybody else. RFC 5596, section 4: nothing needs to be permitted first.
     ///
     /// # Errors
-    /// See [`ConnectError`].
+    /// See [`StartError`].
     pub fn listen_towards(
         &mut self,
         now: Instant,
@@ -209,7 +209,7 @@ impl Endpoint {
         remote_port: u16,
         service: ServiceCode,
         config: Config,
-    ) -> Result<ConnectionId, ConnectError> {
+    ) -> Result<ConnectionId, StartError> {
         let flow = self.new_flow(now, path, Some(local_port), remote_port, service, &config)?;
         let origin = self.origin(now, flow, Role::Server, service, Arc::new(config));
         let id = origin.id;
@@ -222,7 +222,7 @@ impl Endpoint {
     /// for one service (RFC 5595, sections 3.1 and 3.3).
     ///
     /// # Errors
-    /// See [`ConnectError`].
+    /// See [`StartError`].
     pub fn connect(
         &mut self,
         now: Instant,
@@ -231,7 +231,7 @@ impl Endpoint {
         remote_port: u16,
         service: ServiceCode,
         config: Config,
-    ) -> Result<ConnectionId, ConnectError> {
+    ) -> Result<ConnectionId, StartError> {
         let flow = self.new_flow(now, path, local_port, remote_port, service, &config)?;
         let origin = self.origin(now, flow, Role::Client, service, Arc::new(config));
         let id = origin.id;
@@ -250,20 +250,18 @@ impl Endpoint {
         remote_port: u16,
         service: ServiceCode,
         config: &Config,
-    ) -> Result<Flow, ConnectError> {
-        config
-            .check()
-            .map_err(|what| ConnectError::Config { what })?;
-        path.check().map_err(|what| ConnectError::Config { what })?;
+    ) -> Result<Flow, StartError> {
+        config.check().map_err(|what| StartError::Config { what })?;
+        path.check().map_err(|what| StartError::Config { what })?;
         // RFC 4340, 8.1.2, RFC 5595, 2.2, 2.5, 3.1 and 3.3: one Service Code, and a valid one.
         if !service.is_valid() {
-            return Err(ConnectError::InvalidService);
+            return Err(StartError::InvalidService);
         }
         if self.connections.len() >= self.config.max_connections {
-            return Err(ConnectError::TooManyConnections);
+            return Err(StartError::TooManyConnections);
         }
         if !self.has_memory() {
-            return Err(ConnectError::NoMemory);
+            return Err(StartError::NoMemory);
         }
         self.free_flow(now, path, local_port, remote_port)
     }

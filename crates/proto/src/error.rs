@@ -18,6 +18,8 @@ pub enum ListenError {
     NoPort,
     /// No service code was given, or the invalid one.
     InvalidService,
+    /// The endpoint is closed, and takes no more connections.
+    EndpointClosed,
     /// The configuration asks for what does not exist.
     Config {
         /// What is wrong and what would do.
@@ -28,7 +30,7 @@ pub enum ListenError {
 /// Why a connection cannot be begun.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
-pub enum ConnectError {
+pub enum StartError {
     /// The endpoint holds as many connections as it may.
     TooManyConnections,
     /// The endpoint's budget of memory is spent (`EndpointConfig::max_memory`).
@@ -94,13 +96,14 @@ impl fmt::Display for ListenError {
             Self::NoPort => f.write_str(
                 "no free DCCP port: each dynamic one (49152 to 65535) has a listener; close one, or name a lower port",
             ),
+            Self::EndpointClosed => f.write_str("the endpoint is closed: bind another one"),
             Self::InvalidService => f.write_str("a listener needs at least one valid service code"),
             Self::Config { what } => f.write_str(what),
         }
     }
 }
 
-impl fmt::Display for ConnectError {
+impl fmt::Display for StartError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TooManyConnections => f.write_str("the endpoint's connection limit is reached"),
@@ -140,6 +143,6 @@ impl fmt::Display for ChangeCcidError {
 }
 
 impl Error for ListenError {}
-impl Error for ConnectError {}
+impl Error for StartError {}
 impl Error for SendError {}
 impl Error for ChangeCcidError {}

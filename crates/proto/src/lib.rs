@@ -48,7 +48,7 @@ pub use config::{
 };
 pub use constants::DATAGRAM_OVERHEAD;
 pub use endpoint::{Admit, AdmitHook, Attempt, Endpoint};
-pub use error::{ChangeCcidError, ConnectError, ListenError, SendError};
+pub use error::{ChangeCcidError, ListenError, SendError, StartError};
 pub use event::{CloseReason, Direction, Event, Fate, Received};
 pub use id::{ConnectionId, DatagramId};
 #[cfg(feature = "inspect")]

@@ -8,12 +8,12 @@ use shuttle::future::{JoinHandle, block_on, spawn};
 use fairwire_proto::{Config, EndpointConfig};
 use fairwire_wire::ServiceCode;
 
+use crate::address::DccpAddr;
 use crate::connection::Connection;
 use crate::driver::Driver;
 use crate::endpoint::Endpoint;
 use crate::listener::Listener;
 use crate::options::{ConnectOptions, ListenOptions};
-use crate::remote::Remote;
 use crate::socket::Network;
 use crate::state::{Handle, Shared};
 
@@ -30,7 +30,7 @@ pub struct Host {
     /// Its driver, and what is left of it.
     pub watch: Watch,
     /// Where it listens, if it does.
-    pub remote: Remote,
+    pub remote: DccpAddr,
 }
 
 /// Looks at a driver and at what it shares with handles, and keeps neither alive.
@@ -54,7 +54,7 @@ pub fn host(network: &Network, number: u8) -> Host {
             driver,
             shared: watched,
         },
-        remote: Remote {
+        remote: DccpAddr {
             addr: local,
             dccp_port: PORT,
         },

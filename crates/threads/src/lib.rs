@@ -18,6 +18,7 @@ mod timer;
 
 #[path = "../../io/src"]
 mod io {
+    pub(crate) mod address;
     pub(crate) mod connection;
     pub(crate) mod driver;
     pub(crate) mod endpoint;
@@ -25,24 +26,24 @@ mod io {
     pub(crate) mod listener;
     pub(crate) mod options;
     pub(crate) mod race;
-    pub(crate) mod remote;
     pub(crate) mod state;
     pub(crate) mod waiting;
 }
 
 // The sources name each other as they stand in crates/io.
-use io::{connection, driver, endpoint, error, listener, options, race, remote, state, waiting};
+use io::{address, connection, driver, endpoint, error, listener, options, race, state, waiting};
 
-pub use connection::{Connection, Number, Received, ReceivedInto};
+pub use address::DccpAddr;
+pub use connection::{Connection, ConnectionEvent, Received, ReceivedId, ReceivedInto};
 pub use endpoint::{Endpoint, EndpointBuilder};
-pub use error::{AcceptError, AddressKind, BindError, ConnectError, Lost, SendError, TrySendError};
-pub use explore::explore;
-pub use fairwire_proto::{
-    CloseReason, Config, ConnectError as BeginError, DamagedData, EndpointConfig,
+pub use error::{
+    AcceptError, AddressKind, BindError, ConnectError, ConnectionClosed, SendError, TryRecvError,
+    TrySendError,
 };
+pub use explore::explore;
+pub use fairwire_proto::{CloseReason, Config, DamagedData, EndpointConfig, StartError};
 pub use fairwire_wire::ServiceCode;
 pub use host::{Host, PORT, Pair, SERVICE, Watch, host};
-pub use listener::Listener;
+pub use listener::{Incoming, Listener};
 pub use options::{ConnectOptions, ListenOptions};
-pub use remote::Remote;
 pub use socket::Network;

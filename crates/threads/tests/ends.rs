@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use fairwire_threads::{
-    CloseReason, Config, ConnectError, ConnectOptions, ListenOptions, Network, PORT, Pair, Remote,
-    SERVICE, explore, host,
+    CloseReason, Config, ConnectError, ConnectOptions, DccpAddr, ListenOptions, Network, PORT,
+    Pair, SERVICE, explore, host,
 };
 use shuttle::future::{block_on, spawn};
 use shuttle::thread;
@@ -201,7 +201,7 @@ fn a_race_leaves_only_its_winner() {
         let pair = Pair::on(&network);
         let other = host(&network, 3);
         let listener = pair.server.listen();
-        let nobody = Remote::same_ports(([192, 0, 2, 9], 6_511).into());
+        let nobody = DccpAddr::same_ports(([192, 0, 2, 9], 6_511).into());
         let remotes = [nobody, other.remote, pair.server.remote];
         let accepting = spawn(async move { listener.accept().await.expect("the driver runs") });
         let options = ConnectOptions::new();
@@ -212,6 +212,33 @@ fn a_race_leaves_only_its_winner() {
         drop((here, there, other.endpoint));
         pair.ends();
         other.watch.ends();
+    });
+}
+
+/// An endpoint that closes while others connect, send and accept: everybody learns of it, and nobody waits for ever.
+#[test]
+fn an_endpoint_closes_beside_its_users() {
+    explore(true, || {
+        let network = Network::new();
+        let pair = Pair::on(&network);
+        let listener = pair.server.listen();
+        let accepting = spawn(async move {
+            while let Ok(there) = listener.accept().await {
+                while there.recv().await.is_ok() {}
+            }
+        });
+        let (endpoint, remote) = (pair.client.endpoint.clone(), pair.server.remote);
+        let talking = spawn(async move {
+            if let Ok(here) = endpoint.connect(remote, SERVICE).await {
+                while here.send(vec![1]).await.is_ok() && here.stats().data_sent < 2 {}
+                here.closed().await;
+            }
+        });
+        block_on(pair.server.endpoint.close());
+        block_on(accepting).expect("not cancelled");
+        block_on(pair.client.endpoint.close());
+        block_on(talking).expect("not cancelled");
+        pair.ends();
     });
 }
 

@@ -204,7 +204,7 @@ fn watchers_learn_of_fates_and_the_end() {
             spawn(async move { here.fate().await.is_ok() })
         });
         let mtu = here.clone();
-        let mtu = spawn(async move { while mtu.max_datagram_size_changed().await.is_ok() {} });
+        let mtu = spawn(async move { while mtu.event().await.is_ok() {} });
         let peer = spawn(async move {
             there.recv().await.expect("data");
             there.close().await.expect("orderly");

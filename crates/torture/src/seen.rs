@@ -6,8 +6,8 @@
 use std::net::SocketAddr;
 
 use fairwire_proto::{
-    Config, ConnectError, ConnectionId, DatagramId, EndpointConfig, EndpointInspection,
-    EndpointStats, Event, IcmpError, Inspection, Meta, Received, SendError, Stats, Transmit,
+    Config, ConnectionId, DatagramId, EndpointConfig, EndpointInspection, EndpointStats, Event,
+    IcmpError, Inspection, Meta, Received, SendError, StartError, Stats, Transmit,
 };
 use fairwire_units::{Ecn, Instant};
 use fairwire_wire::ServiceCode;
@@ -129,7 +129,7 @@ pub enum Call<'a> {
         /// The configuration.
         config: &'a Config,
         /// The connection's name, or why there is none.
-        result: Result<ConnectionId, &'a ConnectError>,
+        result: Result<ConnectionId, &'a StartError>,
     },
     /// `Endpoint::listen_towards`.
     Invite {
@@ -138,7 +138,7 @@ pub enum Call<'a> {
         /// The configuration.
         config: &'a Config,
         /// The connection's name, or why there is none.
-        result: Result<ConnectionId, &'a ConnectError>,
+        result: Result<ConnectionId, &'a StartError>,
     },
     /// `Endpoint::send`.
     Send {

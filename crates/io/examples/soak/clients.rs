@@ -9,7 +9,7 @@ use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
 use fairwire::{
-    CloseReason, Config, ConnectError, ConnectOptions, Connection, Endpoint, Remote, ServiceCode,
+    CloseReason, Config, ConnectError, ConnectOptions, Connection, DccpAddr, Endpoint, ServiceCode,
 };
 
 use crate::counts::{Counts, Doing, End};
@@ -25,7 +25,7 @@ struct Client {
     /// Decides the kind of its first life, so that even a short run has all of them.
     number: u64,
     endpoint: Endpoint,
-    server: Remote,
+    server: DccpAddr,
     counts: Arc<Counts>,
     dice: Dice,
     stop: watch::Receiver<bool>,
@@ -35,7 +35,7 @@ struct Client {
 pub(crate) fn start(
     clients: usize,
     seed: u64,
-    server: Remote,
+    server: DccpAddr,
     counts: &Arc<Counts>,
     stop: &watch::Receiver<bool>,
 ) -> JoinSet<()> {
@@ -96,7 +96,7 @@ impl Client {
         ConnectOptions::new().config(config)
     }
 
-    async fn connect(&mut self, endpoint: &Endpoint, to: Remote) -> Option<Connection> {
+    async fn connect(&mut self, endpoint: &Endpoint, to: DccpAddr) -> Option<Connection> {
         let options = self.options();
         let _connecting = self.counts.during(Doing::Connecting);
         match endpoint.connect_with(to, SERVICE, options).await {
@@ -115,7 +115,7 @@ impl Client {
         } else {
             (SERVICE, PORT + 1)
         };
-        let to = Remote {
+        let to = DccpAddr {
             dccp_port,
             ..self.server
         };

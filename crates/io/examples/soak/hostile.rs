@@ -11,7 +11,7 @@ use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::interval;
 
-use fairwire::Remote;
+use fairwire::DccpAddr;
 
 use crate::counts::Counts;
 use crate::dice::Dice;
@@ -28,7 +28,7 @@ pub(crate) struct Relay {
 }
 
 impl Relay {
-    pub(crate) async fn start(server: Remote) -> io::Result<Self> {
+    pub(crate) async fn start(server: DccpAddr) -> io::Result<Self> {
         let here = UdpSocket::bind("127.0.0.1:0").await?;
         let addr = here.local_addr()?;
         let mute = Arc::new(AtomicBool::new(false));
@@ -57,8 +57,8 @@ impl Relay {
         Ok(Self { task, addr, mute })
     }
 
-    pub(crate) fn remote(&self) -> Remote {
-        Remote {
+    pub(crate) fn remote(&self) -> DccpAddr {
+        DccpAddr {
             addr: self.addr,
             dccp_port: PORT,
         }
@@ -86,7 +86,7 @@ impl Drop for Relay {
 pub(crate) fn start(
     tasks: &mut JoinSet<()>,
     seed: u64,
-    server: Remote,
+    server: DccpAddr,
     counts: &Arc<Counts>,
     stop: &watch::Receiver<bool>,
 ) {

@@ -6,7 +6,7 @@ use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::timeout;
 
 use fairwire::{
-    Config, Connection, Endpoint, EndpointConfig, EndpointStats, ListenOptions, Listener, Remote,
+    Config, Connection, DccpAddr, Endpoint, EndpointConfig, EndpointStats, ListenOptions, Listener,
     ServiceCode,
 };
 
@@ -63,8 +63,8 @@ impl Server {
         }
     }
 
-    pub(crate) fn remote(&self) -> Remote {
-        Remote {
+    pub(crate) fn remote(&self) -> DccpAddr {
+        DccpAddr {
             addr: self.endpoint.local_addr(),
             dccp_port: PORT,
         }

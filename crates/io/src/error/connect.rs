@@ -5,7 +5,7 @@ use std::fmt;
 use std::io;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
-use fairwire_proto::{CloseReason, Unreachable};
+use fairwire_proto::{CloseReason, StartError, Unreachable};
 use fairwire_units::Duration;
 use fairwire_wire::ResetCode;
 
@@ -24,8 +24,8 @@ pub enum ConnectError {
     },
     /// No endpoint for it.
     Bind(BindError),
-    /// The protocol could not begin.
-    Begin(crate::BeginError),
+    /// The endpoint could not start a connection.
+    Start(StartError),
     /// The peer answered with a Reset.
     Refused {
         /// Where it is.
@@ -115,8 +115,8 @@ pub enum ConnectError {
         /// How.
         reason: CloseReason,
     },
-    /// The endpoint's runtime has shut down.
-    EndpointGone,
+    /// The endpoint was [closed](crate::Endpoint::close), or its runtime has shut down.
+    EndpointClosed,
 }
 
 /// An address that is not one host's.
@@ -157,8 +157,8 @@ impl ConnectError {
                     | BindError::NoRandomness
             ),
             // A local port is taken towards one peer, not towards every one.
-            Self::Begin(error) => !matches!(error, crate::BeginError::NoPort),
-            Self::EndpointGone => true,
+            Self::Start(error) => !matches!(error, StartError::NoPort),
+            Self::EndpointClosed => true,
             _ => false,
         }
     }
@@ -187,7 +187,7 @@ impl fmt::Display for ConnectError {
                 write!(f, "'{host}' is no reachable host:port: {source}")
             }
             Self::Bind(error) => error.fmt(f),
-            Self::Begin(error) => error.fmt(f),
+            Self::Start(error) => error.fmt(f),
             Self::Refused { remote, code } => refused(f, *remote, *code),
             Self::Unreachable {
                 remote,
@@ -245,7 +245,7 @@ impl fmt::Display for ConnectError {
                 "{remote} has no UDP port, and this endpoint sends in UDP: name one, or use a native endpoint"
             ),
             Self::Ended { reason } => write!(f, "the handshake failed: {}", Reason(*reason)),
-            Self::EndpointGone => f.write_str("the endpoint is shut down"),
+            Self::EndpointClosed => f.write_str("the endpoint is closed: bind another one"),
         }
     }
 }
@@ -395,7 +395,7 @@ impl Error for ConnectError {
         match self {
             Self::Resolve { source, .. } | Self::NoRoute { source, .. } => Some(source),
             Self::Bind(error) => Some(error),
-            Self::Begin(error) => Some(error),
+            Self::Start(error) => Some(error),
             _ => None,
         }
     }

@@ -11,11 +11,11 @@ use fairwire_proto::Config;
 use fairwire_wire::ServiceCode;
 use tokio::task::coop::unconstrained;
 
+use crate::address::DccpAddr;
 use crate::connection::Connection;
 use crate::endpoint::Endpoint;
 use crate::listener::Listener;
 use crate::options::ConnectOptions;
-use crate::remote::Remote;
 
 const SERVICE: ServiceCode = ServiceCode(42);
 
@@ -60,7 +60,7 @@ async fn ends() -> Ends {
     let any = "127.0.0.1:0".parse().expect("an address");
     let server = Endpoint::bind(any).expect("a free port");
     let listener = server.listen(5_001, &[SERVICE]).expect("a free port");
-    let remote = Remote {
+    let remote = DccpAddr {
         addr: server.local_addr(),
         dccp_port: 5_001,
     };
@@ -110,7 +110,7 @@ async fn finding_16_cancelled_waits_leave_nothing() {
             cancel(ends.here.send(vec![1]));
             cancel(ends.here.fate());
             cancel(ends.here.closed());
-            cancel(ends.here.max_datagram_size_changed());
+            cancel(ends.here.event());
             cancel(ends.listener.accept());
             cancel(ends.server.wait_idle());
         }
@@ -145,7 +145,7 @@ async fn finding_16_no_wake_up_is_lost() {
     let mut other = pin!(unconstrained(ends.listener.accept()));
     let client = Endpoint::bind("127.0.0.1:0".parse().expect("an address"));
     let client = client.expect("a free port");
-    let remote = Remote {
+    let remote = DccpAddr {
         addr: ends.server.local_addr(),
         dccp_port: 5_001,
     };

@@ -3,7 +3,7 @@
 use fairwire_units::Instant;
 
 use super::Endpoint;
-use crate::error::ConnectError;
+use crate::error::StartError;
 use crate::flow::Flow;
 use crate::transmit::Path;
 
@@ -19,7 +19,7 @@ impl Endpoint {
         path: Path,
         local_port: Option<u16>,
         remote_port: u16,
-    ) -> Result<Flow, ConnectError> {
+    ) -> Result<Flow, StartError> {
         let mut flow = Flow {
             path,
             local_port: local_port.unwrap_or(0),
@@ -30,7 +30,7 @@ impl Endpoint {
             return if free {
                 Ok(flow)
             } else {
-                Err(ConnectError::NoPort)
+                Err(StartError::NoPort)
             };
         }
         // RFC 6056, 3.3.3: towards each peer ports are taken in turn from a start that only we
@@ -46,7 +46,7 @@ impl Endpoint {
                 return Ok(flow);
             }
         }
-        Err(ConnectError::NoPort)
+        Err(StartError::NoPort)
     }
 
     /// RFC 4340, 8.3: while a flow is in TIMEWAIT, no connection may begin on it.

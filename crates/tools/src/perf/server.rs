@@ -104,7 +104,7 @@ impl Server {
     /// What the system says.
     pub fn port(&self) -> io::Result<u16> {
         Ok(match &self.socket {
-            Socket::Dccp(listener) => listener.port(),
+            Socket::Dccp(listener) => listener.dccp_port(),
             Socket::Udp(socket, _) => socket.local_addr()?.port(),
             Socket::Tcp(socket) => socket.local_addr()?.port(),
         })

@@ -68,7 +68,7 @@ async fn run(options: &Options) -> bool {
 }
 
 async fn client(options: &Options, endpoint: &Endpoint) -> bool {
-    let remote = Remote::native(SocketAddr::new(options.address, options.port));
+    let remote = DccpAddr::native(SocketAddr::new(options.address, options.port));
     let mut asked = ConnectOptions::new().config(options.config());
     asked.local_port = options.local_port;
     match endpoint

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use fairwire::{Connection, Lost, Received, SendError, TrySendError};
+use fairwire::{Connection, ConnectionClosed, Received, SendError, TrySendError};
 use tokio::time::{Instant, MissedTickBehavior, interval_at, sleep, sleep_until, timeout};
 
 use crate::account::{HEADER, message};
@@ -59,23 +59,23 @@ impl Run<'_> {
         self.outcome.account.take(now, &received.data);
     }
 
-    fn lost(&mut self, lost: Lost) {
-        if lost.is_orderly() {
+    fn over(&mut self, closed: ConnectionClosed) {
+        if closed.is_orderly() {
             self.outcome.peer_closed = true;
         } else {
-            self.outcome.fail("Reset", lost);
+            self.outcome.fail("Reset", closed);
         }
     }
 
     /// Nothing more can be sent: most likely the connection is over, and reading tells how.
     async fn refused(&mut self, error: SendError) {
-        if !matches!(error, SendError::Closed { .. }) {
+        if !matches!(error, SendError::Closed(_) | SendError::Closing) {
             return self.outcome.fail("Send", error);
         }
         loop {
             match self.connection.recv().await {
                 Ok(received) => self.took(&received),
-                Err(lost) => return self.lost(lost),
+                Err(closed) => return self.over(closed),
             }
         }
     }
@@ -99,7 +99,7 @@ impl Run<'_> {
                 let left = until.saturating_duration_since(Instant::now());
                 match timeout(left, self.connection.recv()).await {
                     Err(_) => break,
-                    Ok(Err(lost)) => return self.lost(lost),
+                    Ok(Err(closed)) => return self.over(closed),
                     Ok(Ok(received)) => {
                         self.took(&received);
                         if received.data == out {
@@ -115,7 +115,7 @@ impl Run<'_> {
         loop {
             let received = match self.connection.recv().await {
                 Ok(received) => received,
-                Err(lost) => return self.lost(lost),
+                Err(closed) => return self.over(closed),
             };
             self.took(&received);
             let len = received.data.len() as u64;
@@ -144,8 +144,8 @@ impl Run<'_> {
                 _ = sampling.tick() => self.outcome.sample(self.connection),
                 received = self.connection.recv() => match received {
                     Ok(received) => self.took(&received),
-                    Err(lost) => {
-                        self.lost(lost);
+                    Err(closed) => {
+                        self.over(closed);
                         break;
                     }
                 },
@@ -189,8 +189,8 @@ impl Run<'_> {
                 _ = sampling.tick() => self.outcome.sample(self.connection),
                 received = self.connection.recv() => match received {
                     Ok(received) => self.took(&received),
-                    Err(lost) => {
-                        self.lost(lost);
+                    Err(closed) => {
+                        self.over(closed);
                         break;
                     }
                 },
@@ -218,15 +218,15 @@ impl Run<'_> {
                 return self.outcome.fail("Closed", why);
             }
             Closer::Us => {
-                if let Err(lost) = self.connection.close().await {
-                    return self.outcome.fail("Close", lost);
+                if let Err(closed) = self.connection.close().await {
+                    return self.outcome.fail("Close", closed);
                 }
             }
             Closer::Peer => {
                 while !self.outcome.peer_closed && !self.outcome.has_failed() {
                     match self.connection.recv().await {
                         Ok(received) => self.took(&received),
-                        Err(lost) => self.lost(lost),
+                        Err(closed) => self.over(closed),
                     }
                 }
             }

@@ -4,7 +4,7 @@ use fairwire_units::{Duration, Instant};
 use fairwire_wire::{Kind, PacketType, ResetCode};
 
 use super::pair::{Dice, Fault, Pair, data, ms};
-use crate::{CloseReason, Config, ConnectError, Event, Fate, SendError};
+use crate::{CloseReason, Config, Event, Fate, SendError, StartError};
 
 const CLOSED: Event = Event::Closed {
     reason: CloseReason::Closed,
@@ -437,9 +437,9 @@ fn no_connection_on_a_flow_in_time_wait() {
         let config = Config::default();
         pair.ends[0].connect(now, path, Some(port), super::pair::PORT, service, config)
     };
-    assert_eq!(again(&mut pair), Err(ConnectError::NoPort));
+    assert_eq!(again(&mut pair), Err(StartError::NoPort));
     pair.run_for(Duration::from_secs(239));
-    assert_eq!(again(&mut pair), Err(ConnectError::NoPort));
+    assert_eq!(again(&mut pair), Err(StartError::NoPort));
     // Those that end within half a minute leave together.
     pair.run_for(Duration::from_secs(32));
     assert!(again(&mut pair).is_ok());

@@ -6,7 +6,7 @@ use fairwire_wire::{DccpOption, Kind, PacketType, ResetCode, Seq, SeqNo, Service
 use super::pair::{Dice, Fault, PORT, Pair, SERVICE, data, ms};
 use crate::connection::State;
 use crate::{
-    CloseReason, Config, ConnectError, Event, IcmpError, IcmpQuote, ListenError, Unreachable,
+    CloseReason, Config, Event, IcmpError, IcmpQuote, ListenError, StartError, Unreachable,
 };
 
 fn closed(reason: CloseReason) -> Event {
@@ -540,14 +540,14 @@ fn impossible_wishes_are_refused() {
         ..Config::default()
     };
     let unknown = end.connect(now, path, None, PORT, SERVICE, config);
-    assert!(matches!(unknown, Err(ConnectError::Config { .. })));
+    assert!(matches!(unknown, Err(StartError::Config { .. })));
     let service = ServiceCode::INVALID;
     let invalid = end.connect(now, path, None, PORT, service, Config::default());
-    assert_eq!(invalid, Err(ConnectError::InvalidService));
+    assert_eq!(invalid, Err(StartError::InvalidService));
     end.connect(now, path, Some(9), PORT, SERVICE, Config::default())
         .unwrap();
     let taken = end.connect(now, path, Some(9), PORT, SERVICE, Config::default());
-    assert_eq!(taken, Err(ConnectError::NoPort));
+    assert_eq!(taken, Err(StartError::NoPort));
 }
 
 /// RFC 4340, 8.1.5: a Sync does not end PARTOPEN. A client that got one, because an old Request of its

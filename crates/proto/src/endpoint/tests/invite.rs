@@ -10,7 +10,7 @@ use super::pair::{Fault, PORT, Pair, SERVICE, Wire, data, ms};
 use super::{forged, kind_of};
 use crate::seal::seal;
 use crate::{
-    CloseReason, Config, ConnectError, ConnectionId, Event, IcmpError, IcmpQuote, Payload,
+    CloseReason, Config, ConnectionId, Event, IcmpError, IcmpQuote, Payload, StartError,
     Unreachable,
 };
 
@@ -291,7 +291,7 @@ fn waiting_can_be_given_up() {
     let (now, path) = (pair.now, pair.path(1));
     let again =
         pair.ends[1].listen_towards(now, path, PORT, CLIENT_PORT, SERVICE, Config::default());
-    assert_eq!(again, Err(ConnectError::NoPort));
+    assert_eq!(again, Err(StartError::NoPort));
     pair.ends[1].close(now, id);
     pair.run_for(ms(1_000));
     let reason = CloseReason::Aborted;

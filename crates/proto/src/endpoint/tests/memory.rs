@@ -6,7 +6,7 @@ use fairwire_wire::ResetCode;
 use super::pair::{PORT, Pair, SERVICE, data, ms};
 use crate::connection::NEW_FOOTPRINT;
 use crate::{
-    CloseReason, Config, ConnectError, ConnectionId, Event, InitCookies, QueuePolicy, SendError,
+    CloseReason, Config, ConnectionId, Event, InitCookies, QueuePolicy, SendError, StartError,
 };
 
 /// Two ends with `count` connections between them; the server's has this much memory.
@@ -104,7 +104,7 @@ fn finding_4_no_connection_begins_without_memory() {
         let path = pair.path(1);
         let now = pair.now;
         let own = pair.ends[1].connect(now, path, None, PORT, SERVICE, Config::default());
-        assert_eq!(own, Err(ConnectError::NoMemory));
+        assert_eq!(own, Err(StartError::NoMemory));
         for id in ids {
             pair.ends[0].abort(pair.now, id);
         }

@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv6Addr};
 
-use fairwire::{Config, ConnectError, ConnectOptions, Connection, Endpoint, Remote, ServiceCode};
+use fairwire::{Config, ConnectError, ConnectOptions, Connection, DccpAddr, Endpoint, ServiceCode};
 use tokio::net::lookup_host;
 
 use super::SOCKET_BUFFER;
@@ -58,7 +58,7 @@ async fn connect_natively(
 ) -> Result<Result<Connection, ConnectError>, PerfError> {
     let unknown = |error: std::io::Error| PerfError::Peer(format!("{target}: {error}"));
     let addrs = lookup_host(target).await.map_err(unknown)?;
-    let remotes: Vec<_> = addrs.map(Remote::native).collect();
+    let remotes: Vec<_> = addrs.map(DccpAddr::native).collect();
     let connected = endpoint.connect_any(&remotes, service, options).await;
     Ok(connected.map_err(|error| match error {
         ConnectError::All { tried, .. } => ConnectError::All {

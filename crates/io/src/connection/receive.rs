@@ -1,0 +1,170 @@
+//! Datagrams that arrived.
+
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use fairwire_proto::{CloseReason, Payload};
+use fairwire_units::Ecn;
+use fairwire_wire::Seq;
+
+use super::{Connection, Inner};
+use crate::error::{ConnectionClosed, TryRecvError};
+use crate::state::State;
+use crate::waiting::Place;
+
+/// A datagram received.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct Received {
+    /// Its data; may be empty.
+    pub data: Bytes,
+    /// The ECN field it arrived with: [`Ecn::Ce`] if a router met congestion.
+    pub ecn: Ecn,
+    /// Datagrams of the peer that are missing between the one read before and this one. A peer that checks
+    /// our reports ([`Config::check_feedback`](crate::Config::check_feedback)) passes a number over now and
+    /// then, one in some hundreds or thousands; that counts as a missing datagram here.
+    pub lost_before: u64,
+    /// Its name in [`Connection::report_dropped`].
+    pub id: ReceivedId,
+    /// Does its Data Checksum contradict the data? Only with [`DamagedData::Deliver`](crate::DamagedData::Deliver).
+    pub corrupt: bool,
+}
+
+/// A datagram received into the caller's buffer.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct ReceivedInto {
+    /// The datagram's length; if it is larger than the buffer, the rest of the data is gone.
+    pub len: usize,
+    /// As [`Received::ecn`].
+    pub ecn: Ecn,
+    /// As [`Received::lost_before`].
+    pub lost_before: u64,
+    /// As [`Received::id`].
+    pub id: ReceivedId,
+    /// As [`Received::corrupt`].
+    pub corrupt: bool,
+}
+
+/// Names a datagram received, within its connection.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub struct ReceivedId(pub(super) Seq);
+
+impl Received {
+    fn of(received: fairwire_proto::Received) -> Self {
+        Self {
+            ecn: received.ecn,
+            lost_before: received.lost_before,
+            id: ReceivedId(received.seq),
+            corrupt: received.corrupt,
+            data: match received.payload {
+                Payload::Bytes(data) => data,
+                Payload::Synthetic { len, .. } => Bytes::from(vec![0; len as usize]),
+            },
+        }
+    }
+}
+
+/// Receiving. What arrived before the end of the connection is still read after it.
+impl Connection {
+    /// Waits for the next datagram. Cancelling loses none.
+    ///
+    /// # Errors
+    /// [`ConnectionClosed`] once the connection is over and all is read;
+    /// [`is_orderly`](ConnectionClosed::is_orderly) tells whether the peer meant it.
+    pub async fn recv(&self) -> Result<Received, ConnectionClosed> {
+        self.receive().await.map(Received::of)
+    }
+
+    /// Waits for the next datagram and copies it into `buffer`. Cancelling loses none.
+    ///
+    /// # Errors
+    /// As for [`recv`](Self::recv).
+    pub async fn recv_into(&self, buffer: &mut [u8]) -> Result<ReceivedInto, ConnectionClosed> {
+        // Copied without the lock.
+        let received = self.receive().await?;
+        let data = received.payload.as_slice();
+        let fits = data.len().min(buffer.len());
+        buffer[..fits].copy_from_slice(&data[..fits]);
+        Ok(ReceivedInto {
+            len: received.payload.len(),
+            ecn: received.ecn,
+            lost_before: received.lost_before,
+            id: ReceivedId(received.seq),
+            corrupt: received.corrupt,
+        })
+    }
+
+    /// Waits for a datagram and appends it to `into`, with those that have arrived behind it, `limit` of them
+    /// at most: one lock and one wake-up for all. Returns how many there are. Cancelling loses none.
+    ///
+    /// # Errors
+    /// As for [`recv`](Self::recv).
+    pub async fn recv_many(
+        &self,
+        into: &mut Vec<Received>,
+        limit: usize,
+    ) -> Result<usize, ConnectionClosed> {
+        if limit == 0 {
+            return Ok(0);
+        }
+        let Inner { handle, id } = &*self.inner;
+        let look = |state: &mut State| {
+            let first = self.next(state)?;
+            Some(first.map(|first| {
+                let rest = std::iter::from_fn(|| state.proto.recv(*id));
+                let all = std::iter::once(first).chain(rest.take(limit - 1));
+                let before = into.len();
+                into.extend(all.map(Received::of));
+                into.len() - before
+            }))
+        };
+        handle.wait(Place::Readable(*id), look).await
+    }
+
+    /// Returns the next datagram if one has arrived.
+    ///
+    /// # Errors
+    /// See [`TryRecvError`].
+    pub fn try_recv(&self) -> Result<Received, TryRecvError> {
+        match self.next(&mut self.inner.handle.lock()) {
+            Some(Ok(received)) => Ok(Received::of(received)),
+            Some(Err(closed)) => Err(TryRecvError::Closed(closed)),
+            None => Err(TryRecvError::Empty),
+        }
+    }
+
+    /// Returns the next datagram, or wakes the task of `context` when there is one: [`recv`](Self::recv) for
+    /// futures written by hand. Only the task of the last call is woken.
+    ///
+    /// # Errors
+    /// As for [`recv`](Self::recv).
+    pub fn poll_recv(&self, context: &mut Context<'_>) -> Poll<Result<Received, ConnectionClosed>> {
+        let Inner { handle, id } = &*self.inner;
+        let polled = handle.poll(Place::Readable(*id), context, |state| self.next(state));
+        polled.map(|received| received.map(Received::of))
+    }
+
+    async fn receive(&self) -> Result<fairwire_proto::Received, ConnectionClosed> {
+        let Inner { handle, id } = &*self.inner;
+        handle
+            .wait(Place::Readable(*id), |state| self.next(state))
+            .await
+    }
+
+    /// The next datagram, or the end behind the last one.
+    fn next(
+        &self,
+        state: &mut State,
+    ) -> Option<Result<fairwire_proto::Received, ConnectionClosed>> {
+        let Inner { id, .. } = &*self.inner;
+        if let Some(received) = state.proto.recv(*id) {
+            return Some(Ok(received));
+        }
+        let closed = match state.links.get(id) {
+            Some(link) => link.closed,
+            None => Some(CloseReason::Aborted),
+        };
+        closed.map(|reason| Err(ConnectionClosed { reason }))
+    }
+}

@@ -1,0 +1,261 @@
+//! The same datagrams and connections in other ways: at once, in batches, by hand, all of an endpoint together.
+
+use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use bytes::Bytes;
+use fairwire::{
+    CloseReason, ConnectError, Connection, ConnectionEvent, Direction, Endpoint, ListenError,
+    Listener, SendError, ServiceCode, TryRecvError, TrySendError,
+};
+use tokio::time::timeout;
+
+const SERVICE: ServiceCode = ServiceCode::from_bytes(*b"test");
+
+/// Nothing here takes long.
+async fn soon<F: Future>(future: F) -> F::Output {
+    timeout(Duration::from_secs(20), future)
+        .await
+        .expect("in time")
+}
+
+fn any() -> SocketAddr {
+    SocketAddr::from(([127, 0, 0, 1], 0))
+}
+
+/// A listener at one number for both ports, and a client that is connected to it.
+async fn pair() -> (Endpoint, Listener, Connection, Connection) {
+    let listener = fairwire::listen(any(), &[SERVICE]).expect("bound");
+    let client = Endpoint::bind(any()).expect("bound");
+    let connecting = client.connect(listener.local_addr(), SERVICE);
+    let (here, there) = soon(async { tokio::join!(connecting, listener.accept()) }).await;
+    let (here, there) = (here.expect("connected"), there.expect("accepted"));
+    (client, listener, here, there)
+}
+
+/// One number leads to a listener, for UDP and DCCP.
+#[tokio::test]
+async fn one_number_is_both_ports() {
+    let listener = fairwire::listen(any(), &[SERVICE]).expect("bound");
+    assert_eq!(listener.local_addr().port(), listener.dccp_port());
+    let taken = fairwire::listen(listener.local_addr(), &[SERVICE]).expect_err("taken");
+    assert!(taken.to_string().contains("in use"), "{taken}");
+    let name = listener.local_addr().to_string();
+    let (here, there) =
+        soon(async { tokio::join!(fairwire::connect(&name, SERVICE), listener.accept()) }).await;
+    let there = there.expect("accepted");
+    assert_eq!(there.local().expect("known"), listener.local_addr().into());
+    soon(here.expect("connected").close())
+        .await
+        .expect("closed");
+}
+
+/// What has arrived is there at once; before, and after the end, that is said.
+#[tokio::test]
+async fn datagrams_are_tried_for() {
+    let (_client, _listener, here, there) = pair().await;
+    assert_eq!(there.try_recv(), Err(TryRecvError::Empty));
+    here.try_send("now").expect("room");
+    let received = loop {
+        match there.try_recv() {
+            Err(TryRecvError::Empty) => tokio::time::sleep(Duration::from_millis(1)).await,
+            other => break other.expect("data"),
+        }
+    };
+    assert_eq!(received.data, "now");
+    soon(here.close()).await.expect("closed");
+    soon(there.closed()).await;
+    let Err(TryRecvError::Closed(closed)) = there.try_recv() else {
+        panic!("the connection is over")
+    };
+    assert!(closed.is_orderly(), "{closed}");
+    let error = here.try_send("late").expect_err("over");
+    assert!(
+        matches!(error, TrySendError::Send(SendError::Closed(_))),
+        "{error}"
+    );
+}
+
+/// Batches keep the order, take what there is room for and leave the rest.
+#[tokio::test]
+async fn batches_keep_the_order() {
+    let (_client, _listener, here, there) = pair().await;
+    let all: Vec<Bytes> = (0..1_000_u32)
+        .map(|n| Bytes::from(n.to_be_bytes().to_vec()))
+        .collect();
+    let mut waiting = VecDeque::from(all.clone());
+    let sending = async {
+        let mut ids = Vec::new();
+        while !waiting.is_empty() {
+            let taken = here.send_many(&mut waiting).await.expect("open");
+            assert!(!taken.is_empty());
+            ids.extend(taken);
+        }
+        ids
+    };
+    let receiving = async {
+        let mut received = Vec::new();
+        while received.len() < all.len() {
+            let before = received.len();
+            let more = there.recv_many(&mut received, 64).await.expect("open");
+            assert!((1..=64).contains(&more));
+            assert_eq!(received.len(), before + more);
+        }
+        received
+    };
+    let (ids, received) = soon(async { tokio::join!(sending, receiving) }).await;
+    assert_eq!(ids.len(), all.len());
+    let data: Vec<Bytes> = received.into_iter().map(|received| received.data).collect();
+    assert_eq!(data, all);
+    assert_eq!(there.recv_many(&mut Vec::new(), 0).await, Ok(0));
+    assert_eq!(here.send_many(&mut VecDeque::new()).await, Ok(Vec::new()));
+    // What does not fit is still there, behind what did.
+    let large = Bytes::from(vec![0; here.max_datagram_size() + 1]);
+    let mut mixed = VecDeque::from([Bytes::from("fits"), large]);
+    assert_eq!(
+        soon(here.send_many(&mut mixed))
+            .await
+            .expect("one fits")
+            .len(),
+        1
+    );
+    let error = soon(here.send_many(&mut mixed))
+        .await
+        .expect_err("too large");
+    assert!(matches!(error, SendError::TooLarge { .. }), "{error}");
+    assert_eq!(mixed.len(), 1);
+}
+
+/// A future written by hand is woken for a datagram, for room and for a connection.
+#[tokio::test]
+async fn futures_are_polled_by_hand() {
+    let listener = fairwire::listen(any(), &[SERVICE]).expect("bound");
+    let client = Endpoint::bind(any()).expect("bound");
+    let connecting = client.connect(listener.local_addr(), SERVICE);
+    let arriving = poll_fn(|context| listener.poll_incoming(context));
+    let (here, there) = soon(async { tokio::join!(connecting, arriving) }).await;
+    let (here, there) = (here.expect("connected"), there.expect("arrived").accept());
+    let sending = async {
+        for n in 0..2_000_u32 {
+            let data = Bytes::from(n.to_be_bytes().to_vec());
+            poll_fn(|context| here.poll_send(context, &data))
+                .await
+                .expect("open");
+        }
+    };
+    let receiving = async {
+        for n in 0..2_000_u32 {
+            let received = poll_fn(|context| there.poll_recv(context))
+                .await
+                .expect("open");
+            assert_eq!(received.data, n.to_be_bytes().to_vec());
+        }
+    };
+    soon(async { tokio::join!(sending, receiving) }).await;
+    soon(here.close()).await.expect("closed");
+    let end = soon(poll_fn(|context| there.poll_recv(context))).await;
+    assert!(end.expect_err("the end").is_orderly());
+}
+
+/// A connection is looked at before it is accepted; one that is refused, or dropped, is reset.
+#[tokio::test]
+async fn incoming_connections_are_inspected() {
+    let listener = fairwire::listen(any(), &[SERVICE]).expect("bound");
+    let client = Endpoint::bind(any()).expect("bound");
+    for dropped in [true, false] {
+        let connecting = client.connect(listener.local_addr(), SERVICE);
+        let (here, there) = soon(async { tokio::join!(connecting, listener.incoming()) }).await;
+        let (here, there) = (here.expect("connected"), there.expect("arrived"));
+        assert_eq!(there.service(), SERVICE);
+        let remote = there.remote().expect("known");
+        assert_eq!(remote.addr, client.local_addr());
+        assert_eq!(there.local().expect("known"), listener.local_addr().into());
+        if dropped {
+            drop(there);
+        } else {
+            there.refuse();
+        }
+        let reason = soon(here.closed()).await;
+        assert!(matches!(reason, CloseReason::Reset { .. }), "{reason:?}");
+    }
+}
+
+/// Closing an endpoint closes all its connections in order, ends its listeners, and takes no more.
+#[tokio::test]
+async fn an_endpoint_closes_as_a_whole() {
+    let server = Endpoint::bind(any()).expect("bound");
+    let listener = server.listen(5_001, &[SERVICE]).expect("free");
+    let remote = fairwire::DccpAddr {
+        addr: server.local_addr(),
+        dccp_port: 5_001,
+    };
+    let client = Endpoint::bind(any()).expect("bound");
+    let mut pairs = Vec::new();
+    for _ in 0..3 {
+        let connecting = client.connect(remote, SERVICE);
+        let (here, there) = soon(async { tokio::join!(connecting, listener.accept()) }).await;
+        pairs.push((here.expect("connected"), there.expect("accepted")));
+    }
+    for (here, there) in &pairs {
+        here.send("before").await.expect("open");
+        there.send("before").await.expect("open");
+    }
+    let accepting = tokio::spawn(async move { (listener.accept().await.is_err(), listener) });
+    soon(server.close()).await;
+    let (ended, _listener) = soon(accepting).await.expect("no panic");
+    assert!(ended, "nothing more is accepted");
+    for (here, there) in &pairs {
+        assert_eq!(soon(there.closed()).await, CloseReason::Closed);
+        assert_eq!(soon(here.closed()).await, CloseReason::Closed);
+        // What had arrived is read after the end.
+        assert_eq!(soon(here.recv()).await.expect("data").data, "before");
+        assert_eq!(soon(there.recv()).await.expect("data").data, "before");
+    }
+    let error = server.listen(5_002, &[SERVICE]).expect_err("closed");
+    assert_eq!(error, ListenError::EndpointClosed);
+    let error = soon(server.connect(client.local_addr(), SERVICE)).await;
+    assert!(
+        matches!(error, Err(ConnectError::EndpointClosed)),
+        "{error:?}"
+    );
+    // Again, with nothing left, it returns at once.
+    soon(server.close()).await;
+}
+
+/// Each event of the protocol reaches the application: a change of CCID, a slow peer, one that reads no more.
+#[tokio::test]
+async fn events_are_told() {
+    let (_client, _listener, here, there) = pair().await;
+    here.send("open").await.expect("open");
+    soon(there.recv()).await.expect("data");
+    let next = || async {
+        loop {
+            match soon(here.event()).await.expect("open") {
+                ConnectionEvent::MaxDatagramSize { .. } => {}
+                event => return event,
+            }
+        }
+    };
+    let to = if here.stats().send_ccid == Some(3) {
+        2
+    } else {
+        3
+    };
+    here.change_ccid(Direction::Send, &[to])
+        .expect("may be asked for");
+    let changed = ConnectionEvent::Ccid {
+        direction: Direction::Send,
+        ccid: to,
+    };
+    assert_eq!(next().await, changed);
+    there.set_slow(true);
+    here.send("answer me").await.expect("open");
+    assert_eq!(next().await, ConnectionEvent::SlowReceiver);
+    there.stop_reading();
+    here.send("for nobody").await.expect("open");
+    assert_eq!(next().await, ConnectionEvent::NotListening);
+    soon(there.close()).await.expect("closed");
+    while soon(here.event()).await.is_ok() {}
+}
