@@ -7,12 +7,14 @@
 //! ([`fairwire_held::thread`]), so that they hold in both ways and on every machine.
 
 mod application;
+pub mod claims;
 pub mod codec;
 mod content;
 pub mod hostile;
 pub mod options;
 pub mod pair;
 pub mod perf_messages;
+pub mod scenario;
 mod seal;
 #[cfg(test)]
 mod seeds;
@@ -45,6 +47,14 @@ pub const TARGETS: &[Target] = &[
     Target {
         name: "perf_messages",
         run: perf_messages::run,
+    },
+    Target {
+        name: "scenario",
+        run: scenario::run,
+    },
+    Target {
+        name: "claims",
+        run: claims::run,
     },
     Target {
         name: "hostile",

@@ -26,6 +26,7 @@ enum Files {
         directory: PathBuf,
         texts: BTreeMap<String, String>,
     },
+    InMemory(BTreeMap<String, String>),
 }
 
 impl Bundle {
@@ -77,6 +78,14 @@ impl Bundle {
         })
     }
 
+    /// A paper called `name` whose files are `texts`, by name. Messages call a file `name/file`.
+    pub fn in_memory(name: &str, texts: BTreeMap<String, String>) -> Self {
+        Self {
+            name: Cow::Owned(name.to_owned()),
+            files: Files::InMemory(texts),
+        }
+    }
+
     /// Is there a paper in `directory`?
     pub fn is_in(directory: &Path) -> bool {
         directory.join(MANIFEST).is_file()
@@ -87,10 +96,10 @@ impl Bundle {
         &self.name
     }
 
-    /// The directory that it was read from; none if it is built in.
+    /// The directory that it was read from, if it was.
     pub fn directory(&self) -> Option<&Path> {
         match &self.files {
-            Files::BuiltIn(_) => None,
+            Files::BuiltIn(_) | Files::InMemory(_) => None,
             Files::Read { directory, .. } => Some(directory),
         }
     }
@@ -100,6 +109,7 @@ impl Bundle {
         match &self.files {
             Files::BuiltIn(_) => format!("papers/{}/{file}", self.name),
             Files::Read { directory, .. } => directory.join(file).display().to_string(),
+            Files::InMemory(_) => format!("{}/{file}", self.name),
         }
     }
 
@@ -110,7 +120,9 @@ impl Bundle {
                 .iter()
                 .find(|(name, _)| *name == file)
                 .map(|(_, text)| *text),
-            Files::Read { texts, .. } => texts.get(file).map(String::as_str),
+            Files::Read { texts, .. } | Files::InMemory(texts) => {
+                texts.get(file).map(String::as_str)
+            }
         };
         found.ok_or_else(|| {
             let message = format!("there is no file '{file}' in this paper");

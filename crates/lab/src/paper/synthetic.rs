@@ -112,15 +112,14 @@ fn bundle(
     scenario: &str,
     adjust: &Adjust,
 ) -> Result<Paper, super::PaperError> {
-    let leak = |text: &str| -> &'static str { String::from(text).leak() };
-    let files = Vec::from([
-        ("paper.toml", leak(manifest)),
-        ("s.toml", leak(scenario)),
-        ("claims.toml", leak(claims)),
+    let files = [
+        ("paper.toml", manifest),
+        ("s.toml", scenario),
+        ("claims.toml", claims),
         ("t.csv", PUBLISHED),
-    ]);
-    let bundle = Bundle::built_in("test", files.leak());
-    Paper::load(&bundle, adjust)
+    ];
+    let texts = files.map(|(file, text)| (file.to_owned(), text.to_owned()));
+    Paper::load(&Bundle::in_memory("test", texts.into()), adjust)
 }
 
 /// A run of the flow `dccp` with this throughput, second by second.

@@ -1,0 +1,142 @@
+//! Scenario files, and what `--set` makes of them.
+//!
+//! The first byte of an input chooses what the rest is: a file, or settings for one of the files of `scenarios/`, one
+//! on a line. What is taken must be explained, and read again from its complete form; what is refused must be
+//! refused by a rule of the format, in a message of bounded length with its place.
+
+use std::sync::Once;
+
+use fairwire_held::thread::measure;
+use fairwire_lab::scenario::{Adjust, Cell, Scenario, ScenarioError, ScenarioFile, explain};
+
+/// Files that settings are tried on.
+pub(crate) const BASES: [&str; 4] = [
+    include_str!("../../scenarios/dumbbell.toml"),
+    include_str!("../../scenarios/wlan.toml"),
+    include_str!("../../scenarios/tcp-variants.toml"),
+    include_str!("../../scenarios/both-ways.toml"),
+];
+
+/// Settings of one run at most.
+const MAX_SETTINGS: usize = 16;
+
+/// Bytes of the largest message, however long what it quotes is.
+const MAX_MESSAGE: usize = 4_096;
+
+/// Runs one input.
+///
+/// # Panics
+/// If a promise is broken.
+pub fn run(data: &[u8]) {
+    let Some((&mode, rest)) = data.split_first() else {
+        return;
+    };
+    let rest = String::from_utf8_lossy(rest);
+    warm();
+    let (base, length) = match usize::from(mode).checked_sub(1) {
+        None => ("", rest.len()),
+        Some(n) => {
+            let base = BASES[n % BASES.len()];
+            (base, base.len() + rest.len())
+        }
+    };
+    let ((), taken) = measure(|| {
+        let judged = if base.is_empty() {
+            file(&rest)
+        } else {
+            settings(base, &rest)
+        };
+        match judged {
+            Ok(cell) => taken_as(&cell),
+            Err(error) => refused(&error, base.is_empty()),
+        }
+    });
+    // A tree of a few hundred bytes for each value, a few times over.
+    let bound = (4 << 20) + 4_096 * length as u64;
+    assert!(taken.peak <= bound, "{length} bytes: {taken:?}");
+    assert_eq!(taken.kept, 0, "{taken:?}");
+}
+
+/// Makes what is made once: the format, presets, words.
+pub(crate) fn warm() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        for base in BASES {
+            taken_as(&settings(base, "").expect("a committed scenario"));
+        }
+    });
+}
+
+/// The first cell of a file.
+fn file(text: &str) -> Result<Cell, ScenarioError> {
+    cell(&ScenarioFile::parse("input.toml", text)?, Adjust::default())
+}
+
+/// The first cell of a file that is right, with settings.
+fn settings(base: &str, lines: &str) -> Result<Cell, ScenarioError> {
+    let file = ScenarioFile::parse("base.toml", base).expect("a committed scenario");
+    let set = lines.lines().take(MAX_SETTINGS).map(str::to_owned);
+    let adjust = Adjust {
+        set: set.collect(),
+        ..Adjust::default()
+    };
+    cell(&file, adjust)
+}
+
+fn cell(file: &ScenarioFile, adjust: Adjust) -> Result<Cell, ScenarioError> {
+    let only = file.names().first().map(|&name| name.to_owned());
+    let mut cells = file.cells(&Adjust { only, ..adjust })?;
+    Ok(cells.swap_remove(0))
+}
+
+/// A cell that was taken is explained, and its complete form means the same.
+fn taken_as(cell: &Cell) {
+    assert!(!explain(cell).is_empty());
+    assert!(!cell.plan().is_empty());
+    let written = serde_json::to_value(&cell.scenario).expect("a scenario is written");
+    let again: Scenario = serde_json::from_value(written.clone()).expect("what is written is read");
+    let again = serde_json::to_value(&again).expect("a scenario is written");
+    assert_eq!(again, written);
+}
+
+/// A refusal names its place and is no longer than a screen.
+fn refused(error: &ScenarioError, is_file: bool) {
+    let message = error.to_string();
+    assert!(message.len() <= MAX_MESSAGE, "{message}");
+    assert!(!message.contains("a mistake in Fairwire"), "{message}");
+    assert!(!is_file || error.line_column().is_some(), "{message}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{BASES, run};
+    use crate::seeds;
+
+    /// Files that are right, and each kind of setting.
+    #[test]
+    fn seeds_are_committed() {
+        let mut all: Vec<(String, Vec<u8>)> = Vec::new();
+        for (n, base) in BASES.iter().enumerate() {
+            all.push((format!("seed-file-{n}"), [b"\0", base.as_bytes()].concat()));
+        }
+        let settings = [
+            "flows.dccp.dccp.ccid=4",
+            "run.duration=2 s\nrun.seeds=40",
+            "topology.bottleneck.rate=1 Gbit/s\ntopology.bottleneck.delay=",
+            "measure.windows.late={ from = \"1 s\" }",
+            "flows.new={ wire = \"500 B\", traffic = \"greedy\", dccp = { ccid = 3 } }",
+            "flows.dccp.wire=0 B",
+            "topology.kind=chian",
+        ];
+        for (n, setting) in settings.iter().enumerate() {
+            all.push((
+                format!("seed-set-{n}"),
+                [b"\x01", setting.as_bytes()].concat(),
+            ));
+        }
+        for (_, seed) in &all {
+            run(seed);
+        }
+        seeds::check("scenario", &all);
+    }
+}
