@@ -14,12 +14,10 @@ use fairwire_wire::{DropCode, ServiceCode};
 
 use crate::address::DccpAddr;
 use crate::error::ConnectionClosed;
+use crate::received::ReceivedId;
 use crate::socket::Route;
 use crate::state::{Handle, Link, State};
 use crate::waiting::Place;
-
-pub use events::ConnectionEvent;
-pub use receive::{Received, ReceivedId, ReceivedInto};
 
 /// A DCCP connection. Clones are the same connection; every method works from several tasks at
 /// once.
@@ -84,7 +82,7 @@ impl Connection {
     }
 
     /// Tells the peer that this application dropped a datagram that it had read, and why; `datagram`
-    /// is [`Received::id`]. It slows down as if it had been dropped from the receive queue
+    /// is [`Received::id`](crate::Received::id). It slows down as if it had been dropped from the receive queue
     /// ([`DropCode::ReceiveBuffer`]) or marked (any other code but
     /// [`DropCode::ProtocolConstraints`]). False if too many came since, or if the datagram has
     /// a Drop Code already.

@@ -15,7 +15,7 @@ use fairwire_proto::{IcmpError, IcmpQuote, Meta, Path, Unreachable};
 use fairwire_units::{Duration, Instant};
 use fairwire_wire::HeadBuf;
 
-use crate::socket::{Batch, Inbox, Route, Socket, Sockets};
+use crate::socket::{Batch, Inbox, Route, Sockets, arrived_at};
 use crate::state::Shared;
 use crate::timer::Timer;
 
@@ -263,7 +263,7 @@ impl Driver {
         self.socket.drain_errors(|found| {
             let path = Path {
                 encapsulation,
-                local: Socket::arrived_at(bound, found.local),
+                local: arrived_at(bound, found.local),
                 remote: found.remote,
             };
             let quote = IcmpQuote {

@@ -224,7 +224,7 @@ impl Endpoint {
         let backlog = Backlog {
             waiting: std::collections::VecDeque::new(),
             limit,
-            acceptors: crate::waiting::Wakers::default(),
+            acceptors: crate::wakers::Wakers::default(),
             _claim: claim,
         };
         state.backlogs.insert(dccp_port, backlog);

@@ -60,14 +60,17 @@ mod connection;
 mod driver;
 mod endpoint;
 mod error;
+mod event;
 mod listener;
 mod options;
 mod race;
+mod received;
 mod socket;
 mod state;
 mod sync;
 mod timer;
 mod waiting;
+mod wakers;
 
 use std::net::SocketAddr;
 
@@ -75,12 +78,13 @@ use tokio::net::lookup_host;
 
 pub use address::DccpAddr;
 pub use bytes::Bytes;
-pub use connection::{Connection, ConnectionEvent, Received, ReceivedId, ReceivedInto};
+pub use connection::Connection;
 pub use endpoint::{Endpoint, EndpointBuilder};
 pub use error::{
     AcceptError, AddressKind, BindError, ConnectError, ConnectionClosed, SendError, TryRecvError,
     TrySendError,
 };
+pub use event::ConnectionEvent;
 pub use fairwire_proto::{
     Admit, AdmitHook, Attempt, Ccid2Config, Ccid3Config, ChangeCcidError, CloseReason, Config,
     DamagedData, DataChecksum, DatagramId, Direction, EndpointConfig, EndpointStats, Fate,
@@ -92,6 +96,7 @@ pub use fairwire_wire::udp::PORT as DCCP_UDP_PORT;
 pub use fairwire_wire::{DropCode, ResetCode, ServiceCode};
 pub use listener::{Incoming, Listener};
 pub use options::{ConnectOptions, ListenOptions};
+pub use received::{Received, ReceivedId, ReceivedInto};
 
 /// Connects to a service at `host:port`, the number being both the UDP and the DCCP port, from a
 /// fresh UDP port (RFC 6773, section 3.8). Of several addresses that the name has, the one that

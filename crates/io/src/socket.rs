@@ -9,54 +9,41 @@
 //! RFC 6773, 3.3 forbids UDP checksums of zero. We always send one (the system's default). A
 //! received zero cannot be seen by a user's socket on IPv4; on IPv6 the system drops it.
 
+mod address;
 mod batch;
 mod claim;
 #[cfg(target_os = "linux")]
 mod errors;
 mod inbox;
+mod limits;
 mod native;
+mod network_error;
 mod route;
 mod set;
 mod watched;
 
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6};
+use std::net::{IpAddr, SocketAddr, SocketAddrV6};
 
 use quinn_udp::{EcnCodepoint, UdpSockRef, UdpSocketState};
 use socket2::{Domain, Protocol, Type};
 use tokio::io::{Interest, Ready};
 
-use fairwire_units::Ecn;
-
 use crate::error::BindError;
 
+pub(crate) use address::{arrived_at, canonical};
 pub(crate) use batch::Batch;
 pub(crate) use claim::Claim;
 pub(crate) use inbox::{Arrived, Inbox};
-pub(crate) use route::Route;
+use network_error::NetworkError;
+pub(crate) use route::{Route, wildcard_for};
 pub(crate) use set::Sockets;
 use watched::Watched;
-
-/// Receive buffer per message: the largest UDP datagram, and with GRO the largest train.
-const BUFFER: usize = 65_536;
 
 /// Errors taken from a queue in one go: whoever can make the network send them must not keep us from
 /// everything else.
 #[cfg(target_os = "linux")]
 const MAX_ERRORS: usize = 64;
-
-/// What an ICMP error said about a datagram of ours.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) struct NetworkError<'a> {
-    /// The address that it left from, where the system tells.
-    pub local: Option<IpAddr>,
-    /// Where it was going.
-    pub remote: SocketAddr,
-    /// What happened to it.
-    pub error: fairwire_proto::IcmpError,
-    /// As much of it as the error quotes.
-    pub quote: &'a [u8],
-}
 
 /// A bound socket, never blocking. A raw one goes by the standard library's type for UDP too:
 /// nothing is asked of that which a raw socket would not do.
@@ -195,16 +182,6 @@ impl Socket {
         false
     }
 
-    /// The local address of a datagram that arrived for `ip`, or left from there.
-    pub(crate) fn arrived_at(local: SocketAddr, ip: Option<IpAddr>) -> SocketAddr {
-        match ip {
-            Some(ip) if local.ip().is_unspecified() => {
-                SocketAddr::new(ip.to_canonical(), local.port())
-            }
-            _ => SocketAddr::new(local.ip().to_canonical(), local.port()),
-        }
-    }
-
     /// `addr` as this socket's family writes it.
     fn mapped(&self, addr: SocketAddr) -> SocketAddr {
         match (self.local, addr) {
@@ -232,30 +209,6 @@ fn is_local_drop(error: &io::Error) -> bool {
         let _ = error;
         false
     }
-}
-
-/// The wildcard address of `remote`'s family, any port.
-pub(crate) fn wildcard_for(remote: SocketAddr) -> SocketAddr {
-    let ip = match remote {
-        SocketAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
-        SocketAddr::V6(_) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
-    };
-    SocketAddr::new(ip, 0)
-}
-
-/// `addr` as the layers above see it: IPv4 where it is a mapped one, without a flow label.
-pub(crate) fn canonical(addr: SocketAddr) -> SocketAddr {
-    match (addr.ip().to_canonical(), addr) {
-        (IpAddr::V6(ip), SocketAddr::V6(v6)) => {
-            SocketAddrV6::new(ip, v6.port(), 0, v6.scope_id()).into()
-        }
-        (ip, _) => SocketAddr::new(ip, addr.port()),
-    }
-}
-
-/// The ECN field that arrived.
-fn ecn(mark: Option<EcnCodepoint>) -> Ecn {
-    mark.map_or(Ecn::NotEct, |mark| Ecn::from_bits(mark as u8))
 }
 
 #[cfg(all(test, target_os = "linux"))]

@@ -13,10 +13,10 @@ use fairwire_proto::{CloseReason, ConnectionId, DatagramId, Encapsulation, Endpo
 use fairwire_units::Instant;
 
 use crate::clock::Clock;
-use crate::connection::ConnectionEvent;
+use crate::event::ConnectionEvent;
 use crate::socket::Claim;
 use crate::sync::{Mutex, MutexGuard, Notify};
-use crate::waiting::Wakers;
+use crate::wakers::Wakers;
 
 /// Fates kept for an application that asked for them and does not read; the oldest go first.
 const MAX_FATES: usize = 65_536;
@@ -183,7 +183,7 @@ impl State {
                     }
                 }
                 event => {
-                    if let Some(event) = told(&event) {
+                    if let Some(event) = ConnectionEvent::of(&event) {
                         if link.events.len() == MAX_EVENTS {
                             link.events.pop_front();
                         }
@@ -287,19 +287,6 @@ impl State {
             backlog.acceptors.take(wakes);
         }
         self.idlers.take(wakes);
-    }
-}
-
-/// What the application is told of `event`, where it does not see it in another way.
-fn told(event: &Event) -> Option<ConnectionEvent> {
-    match *event {
-        Event::PathMtu { max_datagram, .. } => Some(ConnectionEvent::MaxDatagramSize {
-            bytes: max_datagram,
-        }),
-        Event::Ccid { direction, ccid } => Some(ConnectionEvent::Ccid { direction, ccid }),
-        Event::SlowReceiver => Some(ConnectionEvent::SlowReceiver),
-        Event::NotListening => Some(ConnectionEvent::NotListening),
-        _ => None,
     }
 }
 

@@ -23,27 +23,35 @@ mod io {
     pub(crate) mod driver;
     pub(crate) mod endpoint;
     pub(crate) mod error;
+    pub(crate) mod event;
     pub(crate) mod listener;
     pub(crate) mod options;
     pub(crate) mod race;
+    pub(crate) mod received;
     pub(crate) mod state;
     pub(crate) mod waiting;
+    pub(crate) mod wakers;
 }
 
 // The sources name each other as they stand in crates/io.
-use io::{address, connection, driver, endpoint, error, listener, options, race, state, waiting};
+use io::{
+    address, connection, driver, endpoint, error, event, listener, options, race, received, state,
+    waiting, wakers,
+};
 
 pub use address::DccpAddr;
-pub use connection::{Connection, ConnectionEvent, Received, ReceivedId, ReceivedInto};
+pub use connection::Connection;
 pub use endpoint::{Endpoint, EndpointBuilder};
 pub use error::{
     AcceptError, AddressKind, BindError, ConnectError, ConnectionClosed, SendError, TryRecvError,
     TrySendError,
 };
+pub use event::ConnectionEvent;
 pub use explore::explore;
 pub use fairwire_proto::{CloseReason, Config, DamagedData, EndpointConfig, StartError};
 pub use fairwire_wire::ServiceCode;
 pub use host::{Host, PORT, Pair, SERVICE, Watch, host};
 pub use listener::{Incoming, Listener};
 pub use options::{ConnectOptions, ListenOptions};
+pub use received::{Received, ReceivedId, ReceivedInto};
 pub use socket::Network;

@@ -24,21 +24,23 @@ use crate::error::BindError;
 
 #[path = "../../io/src/socket"]
 mod io_socket {
+    pub(crate) mod address;
     pub(crate) mod batch;
     pub(crate) mod inbox;
 
-    // The sources name what stands beside them in crates/io.
-    use super::{BUFFER, Socket, canonical, ecn};
+    /// In place of the system's limits.
+    pub(crate) mod limits {
+        /// Receive buffer per message: no model sends more in a datagram, and none gets a train of them.
+        pub(crate) const BUFFER: usize = 2_048;
+    }
 }
 
+pub(crate) use io_socket::address::{arrived_at, canonical};
 pub(crate) use io_socket::batch::Batch;
 pub(crate) use io_socket::inbox::{Arrived, Inbox};
 
 /// Datagrams that one call sends at most, so that batches of several are cut too.
 const SEGMENTS: usize = 4;
-
-/// Receive buffer per message: no model sends more in a datagram, and none gets a train of them.
-const BUFFER: usize = 2_048;
 
 /// Datagrams that one call receives at most, so that a queue takes several turns.
 const RECEIVED: usize = 2;
@@ -218,15 +220,6 @@ pub(crate) struct NetworkError<'a> {
     pub quote: &'a [u8],
 }
 
-/// Names the calls that belong to one socket.
-pub(crate) struct Socket;
-
-impl Socket {
-    pub(crate) fn arrived_at(local: SocketAddr, _ip: Option<IpAddr>) -> SocketAddr {
-        local
-    }
-}
-
 /// The way to a peer: from the socket's own address, as far as its packets fit.
 pub(crate) struct Route {
     pub local: SocketAddr,
@@ -248,13 +241,4 @@ impl Claim {
     pub(crate) fn take(_ip: IpAddr, _port: u16) -> io::Result<Self> {
         Ok(Self)
     }
-}
-
-pub(crate) fn canonical(addr: SocketAddr) -> SocketAddr {
-    addr
-}
-
-/// The ECN field that arrived.
-fn ecn(mark: Option<EcnCodepoint>) -> Ecn {
-    mark.map_or(Ecn::NotEct, |mark| Ecn::from_bits(mark as u8))
 }

@@ -28,7 +28,8 @@ use nix::sys::socket::{ControlMessageOwned, MsgFlags, SockaddrStorage, recvmsg};
 
 use fairwire_proto::{IcmpError, Unreachable};
 
-use super::{NetworkError, canonical};
+use super::address::canonical;
+use super::network_error::NetworkError;
 
 /// Room for the control messages of one entry.
 const CONTROL: usize = 256;

@@ -9,11 +9,12 @@
 use std::io::{self, IoSliceMut};
 use std::net::SocketAddr;
 
-use quinn_udp::{BATCH_SIZE, RecvMeta};
+use quinn_udp::{BATCH_SIZE, EcnCodepoint, RecvMeta};
 
 use fairwire_units::Ecn;
 
-use super::{BUFFER, Socket, canonical, ecn};
+use super::address::{arrived_at, canonical};
+use super::limits::BUFFER;
 
 /// Receive buffers and what is in them. Memory that no message reached is never touched.
 #[derive(Debug)]
@@ -80,7 +81,7 @@ impl Inbox {
             let (at, offset) = self.next;
             let meta = &self.meta[at];
             let message = &self.buffers[at * BUFFER..][..meta.len.min(BUFFER)];
-            let local = Socket::arrived_at(bound, meta.dst_ip);
+            let local = arrived_at(bound, meta.dst_ip);
             let remote = canonical(meta.addr);
             let ecn = ecn(meta.ecn);
             let rest = message[offset..].chunks(meta.stride.max(1));
@@ -103,6 +104,11 @@ impl Inbox {
         }
         datagrams
     }
+}
+
+/// The ECN field that arrived.
+fn ecn(mark: Option<EcnCodepoint>) -> Ecn {
+    mark.map_or(Ecn::NotEct, |mark| Ecn::from_bits(mark as u8))
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use socket2::{Domain, Protocol, Type};
 
 use fairwire_units::Ecn;
 
-use super::Arrived;
+use super::inbox::Arrived;
 use crate::error::BindError;
 
 /// DCCP's protocol number in IP (RFC 4340, section 19).

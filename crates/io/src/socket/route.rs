@@ -5,9 +5,9 @@
 //! second socket, connected and never written to, tells it.
 
 use std::io;
-use std::net::{SocketAddr, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 
-use super::{canonical, wildcard_for};
+use super::address::canonical;
 
 /// The way to a peer.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -52,6 +52,15 @@ fn mtu(probe: &UdpSocket, remote: SocketAddr) -> Option<u32> {
 #[cfg(not(target_os = "linux"))]
 fn mtu(_probe: &UdpSocket, _remote: SocketAddr) -> Option<u32> {
     None
+}
+
+/// The wildcard address of `remote`'s family, any port.
+pub(crate) fn wildcard_for(remote: SocketAddr) -> SocketAddr {
+    let ip = match remote {
+        SocketAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+        SocketAddr::V6(_) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
+    };
+    SocketAddr::new(ip, 0)
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Parser;
-use fairwire::{ConnectError, ConnectOptions, Connection, Endpoint, ListenOptions, Remote};
+use fairwire::{ConnectError, ConnectOptions, Connection, DccpAddr, Endpoint, ListenOptions};
 use tokio::time::{sleep, timeout};
 
 use options::{Options, Role};

@@ -1,0 +1,21 @@
+//! Addresses as sockets write them, and as the layers above see them.
+
+use std::net::{IpAddr, SocketAddr, SocketAddrV6};
+
+/// `addr` as the layers above see it: IPv4 where it is a mapped one, without a flow label.
+pub(crate) fn canonical(addr: SocketAddr) -> SocketAddr {
+    match (addr.ip().to_canonical(), addr) {
+        (IpAddr::V6(ip), SocketAddr::V6(v6)) => {
+            SocketAddrV6::new(ip, v6.port(), 0, v6.scope_id()).into()
+        }
+        (ip, _) => SocketAddr::new(ip, addr.port()),
+    }
+}
+
+/// The local address of a datagram that arrived for `ip`, or left from there.
+pub(crate) fn arrived_at(local: SocketAddr, ip: Option<IpAddr>) -> SocketAddr {
+    match ip {
+        Some(ip) if local.ip().is_unspecified() => SocketAddr::new(ip.to_canonical(), local.port()),
+        _ => SocketAddr::new(local.ip().to_canonical(), local.port()),
+    }
+}
