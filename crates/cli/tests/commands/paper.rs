@@ -87,7 +87,7 @@ fn a_table_is_run_and_written() {
     assert!(csv.contains("\nlong-delay,ssthresh,ssthresh-20,20 packets,dccp,t_max,s,whole,,2,"));
     assert_eq!(csv, read(&place.join("tables.csv")));
     let page = read(&place.join("report.html"));
-    assert!(page.starts_with("<!doctype html>") && page.contains("Experiment 1"));
+    assert!(page.starts_with("<!DOCTYPE html>") && page.contains("Experiment 1"));
     assert!(!page.contains("is partial"));
     let json: Value = serde_json::from_str(&unzipped(&place.join("paper.json.gz"))).expect("JSON");
     assert_eq!(json["partial"], false);
