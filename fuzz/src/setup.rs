@@ -1,9 +1,10 @@
 //! Configurations drawn from an input.
 
 use arbitrary::{Arbitrary, Result, Unstructured};
+use fairwire_proto::laws::law;
 use fairwire_proto::{
     Config, DamagedData, DataChecksum, Encapsulation, EndpointConfig, FeedbackRate, InitCookies,
-    Law, PathMtuDiscovery, QueueLimits, QueuePolicy,
+    PathMtuDiscovery, QueueLimits, QueuePolicy,
 };
 use fairwire_units::Duration;
 
@@ -106,7 +107,8 @@ fn switch(config: &mut Config, by: u8) {
     config.short_seqnos = by & 8 != 0;
     config.report_fates = by & 16 == 0;
     config.send_rtt_estimate = by & 32 != 0;
-    config.ccid2.law = pick(&[Law::NewReno, Law::Cubic, Law::Vegas, Law::Veno], by >> 6);
+    let name = pick(&["newreno", "cubic", "vegas", "veno"], by >> 6);
+    config.ccid2.law = law(name).expect("it is built in and has defaults");
 }
 
 fn check(config: &mut Config, by: u8) {

@@ -2,10 +2,14 @@
 //!
 //! A law answers questions about numbers and keeps no time of its own; when to ask it (slow
 //! start, once per round trip, idleness, timeouts) is decided by
-//! [`Windowed`](crate::Windowed), once for all laws. A new law is one small file here.
+//! [`Windowed`](crate::Windowed), once for all laws.
+//!
+//! A new law is one small file here and one line in [`kinds`], which gives it its name: connections, simulated
+//! TCPs, scenarios and commands then have it. A law of another crate is registered instead ([`register_law`]).
 
 mod cubic;
 mod dctcp;
+mod kinds;
 mod newreno;
 mod rounds;
 #[cfg(test)]
@@ -22,6 +26,7 @@ use crate::{Flight, RateSample, Signal};
 
 pub use cubic::{Cubic, CubicVersion};
 pub use dctcp::Dctcp;
+pub use kinds::{default_law, law, laws, register_law};
 pub use newreno::NewReno;
 pub use threshold::ThresholdWindow;
 pub use vegas::Vegas;
@@ -135,6 +140,28 @@ pub trait WindowLaw: fmt::Debug + Send {
         false
     }
 
+    /// Does it live on delays? A TCP then gives it a round-trip sample with each acknowledgement, not only one per
+    /// round trip.
+    fn wants_every_sample(&self) -> bool {
+        false
+    }
+
+    /// Does it count marks? A TCP's receiver then has to say of each segment whether it was marked (RFC 8257, section
+    /// 3.2), as Ack Vectors do anyway.
+    fn counts_marks(&self) -> bool {
+        false
+    }
+
+    /// What is wrong with its parameters, if something is.
+    fn problem(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// Bytes of memory that it holds beside its own size.
+    fn memory(&self) -> usize {
+        0
+    }
+
     /// Where this law starts its slow-start threshold, if it has an opinion; packets.
     fn initial_ssthresh(&self) -> Option<f64> {
         None
@@ -142,4 +169,98 @@ pub trait WindowLaw: fmt::Debug + Send {
 
     /// Forget the past: the path changed.
     fn reset(&mut self) {}
+}
+
+/// A law with its parameters, of which each connection gets one of its own: what a configuration holds, as
+/// [`Chosen<dyn Law>`](fairwire_units::registry::Chosen).
+///
+/// Every [`WindowLaw`] that can be cloned is one.
+pub trait Law: fmt::Debug + Send + Sync {
+    /// A law that has seen nothing yet.
+    fn build(&self) -> Box<dyn WindowLaw>;
+
+    /// [`WindowLaw::wants_every_sample`] of what it builds.
+    fn wants_every_sample(&self) -> bool;
+
+    /// [`WindowLaw::counts_marks`] of what it builds.
+    fn counts_marks(&self) -> bool;
+
+    /// What is wrong with its parameters, if something is.
+    fn problem(&self) -> Option<&'static str>;
+}
+
+impl<L: WindowLaw + Clone + Sync + 'static> Law for L {
+    fn build(&self) -> Box<dyn WindowLaw> {
+        Box::new(self.clone())
+    }
+
+    fn wants_every_sample(&self) -> bool {
+        WindowLaw::wants_every_sample(self)
+    }
+
+    fn counts_marks(&self) -> bool {
+        WindowLaw::counts_marks(self)
+    }
+
+    fn problem(&self) -> Option<&'static str> {
+        WindowLaw::problem(self)
+    }
+}
+
+impl<L: WindowLaw + ?Sized> WindowLaw for Box<L> {
+    fn increase(&mut self, window: &Window, acked: f64) -> f64 {
+        (**self).increase(window, acked)
+    }
+
+    fn cut(&mut self, window: &Window, signal: Signal) -> f64 {
+        (**self).cut(window, signal)
+    }
+
+    fn threshold(&self, left: f64) -> f64 {
+        (**self).threshold(left)
+    }
+
+    fn observe(&mut self, window: &Window) -> Option<Adjustment> {
+        (**self).observe(window)
+    }
+
+    fn after_timeout(&mut self, window: &Window) -> f64 {
+        (**self).after_timeout(window)
+    }
+
+    fn slow_start(&mut self, window: &Window, growth: f64) -> f64 {
+        (**self).slow_start(window, growth)
+    }
+
+    fn ecn(&self) -> Ecn {
+        (**self).ecn()
+    }
+
+    fn wants_delivery_rate(&self) -> bool {
+        (**self).wants_delivery_rate()
+    }
+
+    fn wants_every_sample(&self) -> bool {
+        (**self).wants_every_sample()
+    }
+
+    fn counts_marks(&self) -> bool {
+        (**self).counts_marks()
+    }
+
+    fn problem(&self) -> Option<&'static str> {
+        (**self).problem()
+    }
+
+    fn memory(&self) -> usize {
+        size_of_val(&**self) + (**self).memory()
+    }
+
+    fn initial_ssthresh(&self) -> Option<f64> {
+        (**self).initial_ssthresh()
+    }
+
+    fn reset(&mut self) {
+        (**self).reset();
+    }
 }

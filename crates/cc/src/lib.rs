@@ -18,8 +18,8 @@ pub use controller::{
 };
 pub use delivery::{DeliveryRate, RateSample};
 pub use law::{
-    Adjustment, Cubic, CubicVersion, Dctcp, NewReno, Round, ThresholdWindow, Vegas, Veno, Window,
-    WindowLaw,
+    Adjustment, Cubic, CubicVersion, Dctcp, Law, NewReno, Round, ThresholdWindow, Vegas, Veno,
+    Window, WindowLaw, default_law, law, laws, register_law,
 };
 pub use rtt::{DEFAULT_RTT, RoundTrip, RtoConfig, RttEstimator};
 pub use windowed::{CutFrom, Growth, IdleRule, Windowed, rfc3390_window, rfc6928_window};

@@ -477,7 +477,8 @@ impl<L: WindowLaw> Controller for Windowed<L> {
 
     fn memory(&self) -> usize {
         let delivery = self.delivery.as_ref();
-        delivery.map_or(0, |delivery| size_of_val(&**delivery) + delivery.memory())
+        let delivery = delivery.map_or(0, |it| size_of_val(&**it) + it.memory());
+        self.law.memory() + delivery
     }
 
     fn gauges(&self) -> Gauges {

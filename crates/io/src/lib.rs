@@ -30,17 +30,21 @@
 //! Parameters are the defaults, changed; both sides have their own:
 //!
 //! ```
-//! use fairwire::{Config, ConnectOptions, DataChecksum, IdleRule, Law, QueuePolicy, Segment};
+//! use fairwire::{Config, ConnectOptions, DataChecksum, IdleRule, QueuePolicy, Segment};
+//! use fairwire::laws::law;
 //!
+//! # fn main() -> Result<(), fairwire::laws::ChooseError> {
 //! let mut config = Config::default();
 //! config.send_ccids = vec![3, 2]; // TFRC for what we send, else TCP-like
 //! config.report_fates = true;
 //! config.data_checksum = DataChecksum::On;
 //! config.send_queue.policy = QueuePolicy::DropOldest;
-//! config.ccid2.law = Law::ThresholdWindow { cut: 0.25 };
+//! config.ccid2.law = law("cubic")?; // or a law of your own: `laws::register_law`
 //! config.ccid2.idle = IdleRule::Halve;
 //! config.ccid3.segment = Segment::Fixed(1_000);
 //! let options = ConnectOptions::new().config(config); // for `connect_with`
+//! # Ok(())
+//! # }
 //! ```
 //!
 //! Each endpoint is one tokio task; it and the handles share a lock that is never held across
@@ -88,8 +92,8 @@ pub use event::ConnectionEvent;
 pub use fairwire_proto::{
     Admit, AdmitHook, Attempt, Ccid2Config, Ccid3Config, ChangeCcidError, CloseReason, Config,
     DamagedData, DataChecksum, DatagramId, Direction, EndpointConfig, EndpointStats, Fate,
-    FeedbackRate, Gauges, IdleRule, InitCookies, Law, ListenError, PathMtuDiscovery, QueueLimits,
-    QueuePolicy, Segment, StartError, Stats, Unreachable,
+    FeedbackRate, Gauges, IdleRule, InitCookies, ListenError, PathMtuDiscovery, QueueLimits,
+    QueuePolicy, Segment, StartError, Stats, Unreachable, laws,
 };
 pub use fairwire_units::{Duration, Ecn, Rate};
 pub use fairwire_wire::udp::PORT as DCCP_UDP_PORT;

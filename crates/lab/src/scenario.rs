@@ -38,14 +38,14 @@ pub use feedback::Feedback;
 pub use file::{Adjust, Cell, ScenarioFile};
 pub use flow::{
     CcidChange, DATA_HEAD, Dccp, Encapsulation, FirstIntervalName, Flow, IP_HEADER, IdleName,
-    LawName, LossMeanName, Protocol, QueuePolicy, SHORT_DATA_HEAD, SendQueue, Side, TCP_HEADER,
-    Traffic, UDP_HEADER, Udp,
+    LossMeanName, Protocol, QueuePolicy, SHORT_DATA_HEAD, SendQueue, Side, TCP_HEADER, Traffic,
+    UDP_HEADER, Udp,
 };
 pub use measure::{Measure, Window};
 pub use place::ScenarioError;
 pub use quantity::{MinRto, Named, QuantityError, SegmentSize, StartOffset};
 pub use schema::{documented, file_schema};
-pub use tcp::{Preset, Recovery, Tcp, Variant};
+pub use tcp::{Preset, Recovery, Tcp};
 pub use topology::{Link, Topology, TopologyKind};
 pub use tree::{Provenance, Source};
 pub use voice::{CodecName, RTP_HEADER, Spurts};

@@ -1,4 +1,4 @@
-//! TCP in scenarios: variants, presets, and the laws under CCID 2.
+//! TCP in scenarios: window laws and recoveries, presets, and the laws under CCID 2.
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -8,15 +8,15 @@ use fairwire_lab::results::{Metric, Results, Subject};
 use fairwire_lab::scenario::{Adjust, Cell, ScenarioFile, explain};
 
 const PRESETS: [&str; 3] = ["ns2", "linux-2.6", "modern"];
-const VARIANTS: [&str; 8] = [
-    "tahoe",
-    "reno",
-    "newreno",
-    "sack",
-    "vegas",
-    "veno",
-    "cubic",
-    "cubic-8312",
+const LAWS: [&str; 8] = [
+    "law = \"newreno\"",
+    "law = \"newreno\", recovery = \"tahoe\"",
+    "law = \"vegas\"",
+    "law = { kind = \"vegas\", alpha = \"2 packets\" }",
+    "law = \"veno\"",
+    "law = \"cubic\"",
+    "law = \"cubic-8312\"",
+    "law = \"dctcp\"",
 ];
 
 /// A preset gives what is not stated and says so; what is stated wins. The values are those of ns-2.35's
@@ -25,9 +25,8 @@ const VARIANTS: [&str; 8] = [
 fn presets_set_what_they_say() {
     for (table, expected) in [
         (
-            "{ preset = \"ns2\", variant = \"reno\" }",
+            "{ preset = \"ns2\" }",
             &[
-                ("recovery", "\"reno-once\""),
                 ("window", "\"20 packets\""),
                 ("delayed_acks", "false"),
                 ("min_rto", "\"200ms\""),
@@ -39,13 +38,13 @@ fn presets_set_what_they_say() {
             ][..],
         ),
         (
-            "{ preset = \"ns2\", variant = \"vegas\" }",
+            "{ preset = \"ns2\", law = \"vegas\" }",
             &[("recovery", "\"vegas\""), ("limited_transmit", "false")],
         ),
         (
             "{ preset = \"linux-2.6\" }",
             &[
-                ("variant", "\"cubic-8312\""),
+                ("law.kind", "\"cubic-8312\""),
                 ("recovery", "\"sack\""),
                 ("delayed_acks", "true"),
                 ("ack_wait", "\"40ms\""),
@@ -55,13 +54,13 @@ fn presets_set_what_they_say() {
             ],
         ),
         (
-            "{ preset = \"linux-2.6\", variant = \"reno\" }",
+            "{ preset = \"linux-2.6\", law = \"newreno\" }",
             &[("recovery", "\"sack\"")],
         ),
         (
             "{ preset = \"modern\" }",
             &[
-                ("variant", "\"cubic\""),
+                ("law.kind", "\"cubic\""),
                 ("recovery", "\"sack\""),
                 ("initial_window", "\"10 packets\""),
                 ("initial_rto", "\"1s\""),
@@ -94,7 +93,7 @@ fn no_preset_is_a_plain_newreno() {
     let plain = cell("{}").scenario;
     let tcp = plain.flows.get("tcp").and_then(|flow| flow.tcp.clone());
     let written = cell(
-        "{ variant = \"newreno\", recovery = \"newreno\", delayed_acks = true, ack_wait = \"200 ms\", \
+        "{ law = \"newreno\", recovery = \"newreno\", delayed_acks = true, ack_wait = \"200 ms\", \
          min_rto = \"200 ms\", initial_rto = \"1 s\", rearm = false, abc = false, max_burst = \"4 packets\" }",
     );
     let written = written
@@ -105,19 +104,17 @@ fn no_preset_is_a_plain_newreno() {
     assert_eq!(tcp, written);
 }
 
-/// What is resolved reads back, for every preset and variant.
+/// What is resolved reads back, for every preset and law.
 #[test]
 fn what_is_resolved_reads_back() {
     for preset in PRESETS {
-        for variant in VARIANTS {
-            let cell = cell(&format!(
-                "{{ preset = \"{preset}\", variant = \"{variant}\" }}"
-            ));
+        for law in LAWS {
+            let cell = cell(&format!("{{ preset = \"{preset}\", {law} }}"));
             let text = toml::to_string(&cell.scenario).expect("prints");
             let again = ScenarioFile::parse("again", &text)
                 .and_then(|file| file.cells(&Adjust::default()))
                 .unwrap_or_else(|error| panic!("{error}\n{text}"));
-            assert_eq!(again[0].scenario, cell.scenario, "{preset} {variant}");
+            assert_eq!(again[0].scenario, cell.scenario, "{preset} {law}");
         }
     }
 }
@@ -126,18 +123,30 @@ fn what_is_resolved_reads_back() {
 #[test]
 fn what_does_not_belong_together_is_refused() {
     for (table, told) in [
-        ("{ variant = \"reno\", alpha = \"1 packet\" }", "vegas"),
-        ("{ variant = \"cubic\", beta = \"1 packet\" }", "vegas"),
         (
-            "{ variant = \"vegas\", alpha = \"4 packets\", beta = \"2 packets\" }",
-            "beta",
+            "{ law = \"vegas\", alpha = \"1 packet\" }",
+            "inside the law",
         ),
         (
-            "{ variant = \"tahoe\", recovery = \"sack\" }",
-            "belong together",
+            "{ law = { kind = \"cubic\", beta = \"1 packet\" } }",
+            "'beta' belongs to kind \"vegas\" and \"veno\"",
         ),
-        ("{ recovery = \"tahoe\" }", "belong together"),
-        ("{ variant = \"bbr\" }", "cubic-8312"),
+        (
+            "{ law = { kind = \"vegas\", alpha = \"4 packets\", beta = \"2 packets\" } }",
+            "beta is at least alpha",
+        ),
+        (
+            "{ law = \"vegas\", recovery = \"tahoe\" }",
+            "goes with law = \"newreno\"",
+        ),
+        (
+            "{ preset = \"modern\", recovery = \"tahoe\" }",
+            "goes with law = \"newreno\"",
+        ),
+        ("{ law = \"dctcp\", ecn = false }", "write ecn = true"),
+        ("{ variant = \"sack\" }", "as a window law and a recovery"),
+        ("{ law = \"bbr\" }", "cubic-8312"),
+        ("{ law = \"vegass\" }", "did you mean \"vegas\""),
         ("{ preset = \"ns-2\" }", "linux-2.6"),
         ("{ presets = \"ns2\" }", "presets"),
     ] {
@@ -150,12 +159,12 @@ fn what_does_not_belong_together_is_refused() {
     }
 }
 
-/// Each variant does over one bottleneck what it is known for. The queue of 20 packets is more than the path
+/// Each TCP does over one bottleneck what it is known for. The queue of 20 packets is more than the path
 /// holds (18), so that half a window keeps the link busy; Tahoe alone lets it fall idle. All that is sent again is what the queue
 /// dropped, but for Tahoe, which gives up more. Vegas loses nothing and keeps one to three packets in the
 /// queue; a window of 20 packets, less than path and queue hold, loses nothing because it cannot.
 #[test]
-fn every_variant_shows_its_character() {
+fn every_tcp_shows_its_character() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/tcp-variants.toml");
     let cells = ScenarioFile::load(&path)
         .and_then(|file| file.cells(&Adjust::default()))
@@ -208,7 +217,7 @@ fn the_laws_serve_ccid_2() {
         let found = results.cells[0].estimate(&Subject::flow("dccp"), "steady", Metric::Goodput);
         found.expect("measured").mean
     };
-    let newreno = rate("new-reno");
+    let newreno = rate("newreno");
     for (law, ratio) in [
         ("veno", 3.0_f64.sqrt()),
         ("cubic", 1.0),

@@ -1,8 +1,9 @@
 //! What can be set, and what it is when nobody sets it.
 
-use fairwire_cc::IdleRule;
 use fairwire_cc::tfrc::LossMean;
+use fairwire_cc::{IdleRule, Law, default_law};
 use fairwire_units::Duration;
+use fairwire_units::registry::Chosen;
 
 use crate::constants::{CCIDS, DATAGRAM_OVERHEAD, MAX_SHORT_WINDOW, MIN_PATH_MTU};
 
@@ -346,11 +347,12 @@ pub enum QueuePolicy {
 }
 
 /// Parameters of CCID 2 (RFC 4341).
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Ccid2Config {
-    /// The window law.
-    pub law: Law,
+    /// How the window grows and shrinks: a law by its name, `config.ccid2.law = law("vegas")?` with
+    /// [`law`](crate::laws::law), or one made by hand with [`Chosen::of`].
+    pub law: Chosen<dyn Law>,
     /// First slow-start threshold, packets; `None` is unlimited.
     pub initial_ssthresh: Option<f64>,
     /// First window, packets; `None` follows RFC 3390 by the packet size.
@@ -364,7 +366,7 @@ pub struct Ccid2Config {
 impl Default for Ccid2Config {
     fn default() -> Self {
         Self {
-            law: Law::NewReno,
+            law: default_law(),
             initial_ssthresh: None,
             initial_window: None,
             min_rto: Duration::from_millis(200),
@@ -383,34 +385,8 @@ impl Ccid2Config {
         if !at_least(self.initial_ssthresh, 2.0) {
             return Err("the initial slow-start threshold is at least 2 packets");
         }
-        match self.law {
-            Law::ThresholdWindow { cut } if !(cut > 0.0 && cut < 1.0) => {
-                Err("a cut takes more than 0 and less than 1 of the window")
-            }
-            _ => Ok(()),
-        }
+        Law::problem(&*self.law).map_or(Ok(()), Err)
     }
-}
-
-/// How a window grows and shrinks.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[non_exhaustive]
-pub enum Law {
-    /// One packet more per round trip, half on congestion (RFC 5681).
-    NewReno,
-    /// One packet more per round trip; `cut` of the window (0.0 to 1.0) goes on congestion.
-    ThresholdWindow {
-        /// The fraction of the window that a congestion event takes.
-        cut: f64,
-    },
-    /// A few packets in queues (Brakmo and Peterson 1995), with ns-2's thresholds of one and three.
-    Vegas,
-    /// A fifth goes for a random loss, half for a full queue (Fu and Liew 2003).
-    Veno,
-    /// The cube of the time since the last cut (RFC 9438).
-    Cubic,
-    /// The same as RFC 8312 had it.
-    Cubic8312,
 }
 
 /// Parameters of CCID 3 (RFC 4342, RFC 5348) and CCID 4 (RFC 5622, RFC 4828).
@@ -521,9 +497,13 @@ pub enum Segment {
 
 #[cfg(test)]
 mod tests {
-    use fairwire_units::Duration;
+    use std::sync::Arc;
 
-    use super::{Ccid3Config, Config, FeedbackRate, Law};
+    use fairwire_cc::ThresholdWindow;
+    use fairwire_units::Duration;
+    use fairwire_units::registry::Chosen;
+
+    use super::{Ccid3Config, Config, FeedbackRate};
 
     /// A parameter that would make the throughput equation or a window senseless is refused with
     /// what would do, not carried into the controller.
@@ -577,7 +557,8 @@ mod tests {
         }
         for cut in [f64::NAN, 0.0, 1.0] {
             let mut config = Config::default();
-            config.ccid2.law = Law::ThresholdWindow { cut };
+            let law = Arc::new(ThresholdWindow::new(f64::INFINITY, cut));
+            config.ccid2.law = Chosen::of("threshold-window", law);
             assert!(config.check().is_err(), "cut = {cut}");
         }
         for window in [f64::NAN, 0.5] {

@@ -42,9 +42,18 @@ pub use fairwire_cc::{Gauges, IdleRule};
 #[cfg(feature = "plant")]
 pub use fairwire_units::plant;
 
+/// Window laws: which there are, how one is chosen, and what one of your own is made of.
+pub mod laws {
+    pub use fairwire_cc::{
+        Adjustment, Cubic, CubicVersion, Dctcp, Flight, Law, NewReno, RateSample, Round, Signal,
+        ThresholdWindow, Vegas, Veno, Window, WindowLaw, default_law, law, laws, register_law,
+    };
+    pub use fairwire_units::registry::{ChooseError, Chosen, Kind, NameTaken};
+}
+
 pub use config::{
     Ccid2Config, Ccid3Config, Config, DamagedData, DataChecksum, EndpointConfig, FeedbackRate,
-    FirstInterval, InitCookies, Law, PathMtuDiscovery, QueueLimits, QueuePolicy, Segment,
+    FirstInterval, InitCookies, PathMtuDiscovery, QueueLimits, QueuePolicy, Segment,
 };
 pub use constants::DATAGRAM_OVERHEAD;
 pub use endpoint::{Admit, AdmitHook, Attempt, Endpoint};

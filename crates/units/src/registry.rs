@@ -21,6 +21,11 @@ mod way;
 pub trait Registered: fmt::Debug + Send + Sync + 'static {
     /// Where they are.
     fn registry() -> &'static Registry<Self>;
+
+    /// What is wrong with the parameters of this one, if something is: a file that chooses it is refused with this.
+    fn problem(&self) -> Option<String> {
+        None
+    }
 }
 
 /// One kind: its name, what it is, and how to make one.
@@ -59,6 +64,15 @@ impl<T: ?Sized> Kind<T> {
     /// What it is, in one sentence.
     pub fn meaning(&self) -> &'static str {
         self.meaning
+    }
+}
+
+#[cfg(not(feature = "settings"))]
+impl<T: ?Sized + 'static> Kind<T> {
+    /// Lets it be chosen in files, with settings of type `S`: with the feature `settings`, and not without it.
+    #[must_use]
+    pub fn settings<S: 'static>(self, _make: fn(S) -> Arc<T>) -> Self {
+        self
     }
 }
 
@@ -273,11 +287,11 @@ impl fmt::Display for ChooseError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unknown { what, name, known } => {
-                write!(
-                    f,
-                    "there is no {what} '{name}': use one of {}",
-                    known.join(", ")
-                )
+                write!(f, "there is no {what} '{name}': ")?;
+                if let Some(nearest) = nearest(name, known.iter().copied()) {
+                    write!(f, "did you mean '{nearest}'? ")?;
+                }
+                write!(f, "Use one of {}", known.join(", "))
             }
             Self::NeedsSettings { what, name } => {
                 write!(
@@ -290,3 +304,17 @@ impl fmt::Display for ChooseError {
 }
 
 impl std::error::Error for ChooseError {}
+
+/// The longest word for which a nearest one is looked for, bytes.
+const LONGEST: usize = 120;
+
+/// The one of `known` that `word` may have been meant to be: one letter in three may be wrong.
+pub fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    if word.len() > LONGEST {
+        return None;
+    }
+    let far = |one: &&str| strsim::damerau_levenshtein(word, one);
+    let nearest = known.min_by_key(far)?;
+    let most = (word.chars().count() / 3).max(1);
+    (far(&nearest) <= most).then_some(nearest)
+}

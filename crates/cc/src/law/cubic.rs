@@ -6,9 +6,12 @@
 //! Slow start is left as RFC 5681 has it: there is no `HyStart++`. Nor is a cut undone when its
 //! loss turns out to have been none (RFC 9438, 4.9).
 
+use std::sync::Arc;
+
+use fairwire_units::registry::Kind;
 use fairwire_units::{Duration, Instant};
 
-use super::{Adjustment, Window, WindowLaw};
+use super::{Adjustment, Law, Window, WindowLaw};
 use crate::Signal;
 
 /// What is left after a cut (4.6).
@@ -205,4 +208,49 @@ impl WindowLaw for Cubic {
     fn reset(&mut self) {
         *self = Self::new(self.version).with_fast_convergence(self.fast_convergence);
     }
+}
+
+/// Its settings.
+#[cfg_attr(
+    feature = "settings",
+    derive(schemars::JsonSchema, serde::Deserialize, serde::Serialize),
+    serde(default, deny_unknown_fields)
+)]
+struct Settings {
+    /// Make room for others after a loss below the last maximum (RFC 9438, section 4.7)?
+    fast_convergence: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            fast_convergence: true,
+        }
+    }
+}
+
+impl Settings {
+    fn of(&self, version: CubicVersion) -> Arc<dyn Law> {
+        Arc::new(Cubic::new(version).with_fast_convergence(self.fast_convergence))
+    }
+}
+
+/// Its name.
+pub(super) fn kind() -> Kind<dyn Law> {
+    Kind::<dyn Law>::new(
+        "cubic",
+        "The cube of the time since the last cut (RFC 9438).",
+    )
+    .standard(|| Arc::new(Cubic::default()))
+    .settings(|it: Settings| it.of(CubicVersion::Rfc9438))
+}
+
+/// The older version's name.
+pub(super) fn kind_8312() -> Kind<dyn Law> {
+    Kind::<dyn Law>::new(
+        "cubic-8312",
+        "CUBIC as RFC 8312 has it, and Linux since 2.6.19.",
+    )
+    .standard(|| Arc::new(Cubic::new(CubicVersion::Rfc8312)))
+    .settings(|it: Settings| it.of(CubicVersion::Rfc8312))
 }

@@ -4,7 +4,11 @@
 //! a TCP has to echo marks one by one (its `dctcp` echo), DCCP's Ack Vectors do so anyway. Growth and the answer to losses
 //! are [`NewReno`](super::NewReno)'s (3.4, 3.5). Marks are counted in packets, where the RFC counts bytes.
 
-use super::{Adjustment, Window, WindowLaw};
+use std::sync::Arc;
+
+use fairwire_units::registry::Kind;
+
+use super::{Adjustment, Law, Window, WindowLaw};
 use crate::Signal;
 
 /// How much of the estimate a round trip's marks make up (RFC 8257, section 4.2).
@@ -62,7 +66,47 @@ impl WindowLaw for Dctcp {
         None
     }
 
+    fn counts_marks(&self) -> bool {
+        true
+    }
+
+    fn problem(&self) -> Option<&'static str> {
+        let sound = self.gain > 0.0 && self.gain <= 1.0;
+        (!sound).then_some("the gain of DCTCP is more than 0 and at most 1")
+    }
+
     fn reset(&mut self) {
         *self = Self::new(self.gain);
     }
+}
+
+/// Its settings.
+#[cfg_attr(
+    feature = "settings",
+    derive(schemars::JsonSchema, serde::Deserialize, serde::Serialize),
+    serde(default, deny_unknown_fields)
+)]
+struct Settings {
+    /// How much of its estimate the marks of a round trip make up (RFC 8257, section 4.2).
+    #[cfg_attr(
+        feature = "settings",
+        schemars(range(max = 1.0), extend("exclusive_minimum" = 0.0))
+    )]
+    gain: f64,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { gain: GAIN }
+    }
+}
+
+/// Its name.
+pub(super) fn kind() -> Kind<dyn Law> {
+    Kind::<dyn Law>::new(
+        "dctcp",
+        "A cut as deep as the marks of a round trip are many (RFC 8257); needs ECN.",
+    )
+    .standard(|| Arc::new(Dctcp::default()))
+    .settings(|it: Settings| Arc::new(Dctcp::new(it.gain)))
 }

@@ -1,6 +1,10 @@
 //! The standard law: one packet per round trip up, half the window down (RFC 5681, section 3.1).
 
-use super::{Window, WindowLaw};
+use std::sync::Arc;
+
+use fairwire_units::registry::Kind;
+
+use super::{Law, Window, WindowLaw};
 use crate::Signal;
 
 /// Additive increase by one packet per window, multiplicative decrease by half.
@@ -15,4 +19,13 @@ impl WindowLaw for NewReno {
     fn cut(&mut self, window: &Window, _signal: Signal) -> f64 {
         window.cwnd / 2.0
     }
+}
+
+/// Its name.
+pub(super) fn kind() -> Kind<dyn Law> {
+    Kind::<dyn Law>::new(
+        "newreno",
+        "A packet more per round trip, half at congestion (RFC 5681).",
+    )
+    .standard(|| Arc::new(NewReno))
 }

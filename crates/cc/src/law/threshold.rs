@@ -4,7 +4,12 @@
 //! Mechanism for Long Delay Link"): start with a threshold (T) of 200 packets instead of the
 //! simulator's 20 and drop (W) 5 % of the window instead of half on a congestion event.
 
-use super::{Window, WindowLaw};
+use std::sync::Arc;
+
+use fairwire_units::Percent;
+use fairwire_units::registry::Kind;
+
+use super::{Law, Window, WindowLaw};
 use crate::Signal;
 
 /// [`NewReno`](super::NewReno)'s increase with the initial threshold and the cuts as parameters.
@@ -52,7 +57,41 @@ impl WindowLaw for ThresholdWindow {
         window.cwnd * (1.0 - fraction)
     }
 
+    fn problem(&self) -> Option<&'static str> {
+        let is_part = |cut: f64| cut > 0.0 && cut < 1.0;
+        let sound = is_part(self.cut) && is_part(self.slow_start_cut);
+        (!sound).then_some("a cut takes more than 0 and less than 1 of the window")
+    }
+
     fn initial_ssthresh(&self) -> Option<f64> {
         Some(self.initial_ssthresh)
     }
+}
+
+/// Its settings.
+#[cfg_attr(
+    feature = "settings",
+    derive(schemars::JsonSchema, serde::Deserialize, serde::Serialize),
+    serde(deny_unknown_fields)
+)]
+struct Settings {
+    /// What congestion takes of the window.
+    #[cfg_attr(
+        feature = "settings",
+        schemars(
+            extend("exclusive_minimum_quantity" = "0 %"),
+            extend("exclusive_maximum_quantity" = "100 %"),
+            extend("advice" = "a cut takes more than nothing and leaves more than nothing")
+        )
+    )]
+    cut: Percent,
+}
+
+/// Its name. The threshold is infinite unless the connection has one of its own.
+pub(super) fn kind() -> Kind<dyn Law> {
+    Kind::<dyn Law>::new(
+        "threshold-window",
+        "A packet more per round trip, a settable part at congestion; in slow start half.",
+    )
+    .settings(|it: Settings| Arc::new(ThresholdWindow::new(f64::INFINITY, it.cut.fraction())))
 }

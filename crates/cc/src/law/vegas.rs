@@ -11,8 +11,13 @@
 //! the end of slow start takes an eighth of the window, a loss takes a quarter. The early
 //! retransmission is the protocol's part.
 
+use std::sync::Arc;
+
+use fairwire_units::Packets;
+use fairwire_units::registry::Kind;
+
 use super::rounds::{Rounds, backlog};
-use super::{Adjustment, Window, WindowLaw};
+use super::{Adjustment, Law, Window, WindowLaw};
 use crate::Signal;
 
 /// The window never comes down below this by delay, packets.
@@ -104,7 +109,56 @@ impl WindowLaw for Vegas {
         self.decide(window, (waiting + 0.5).floor())
     }
 
+    fn wants_every_sample(&self) -> bool {
+        true
+    }
+
+    fn problem(&self) -> Option<&'static str> {
+        let crossed = self.alpha > self.beta;
+        crossed.then_some("Vegas grows below alpha and shrinks above beta: beta is at least alpha")
+    }
+
     fn reset(&mut self) {
         *self = Self::new(self.alpha, self.beta, self.gamma);
     }
+}
+
+/// Its settings.
+#[cfg_attr(
+    feature = "settings",
+    derive(schemars::JsonSchema, serde::Deserialize, serde::Serialize),
+    serde(default, deny_unknown_fields)
+)]
+struct Settings {
+    /// Grow with fewer packets in queues than this.
+    alpha: Packets,
+    /// Come down with more than this.
+    beta: Packets,
+    /// Slow start ends with more than this.
+    gamma: Packets,
+}
+
+/// ns-2's.
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            alpha: Packets(1),
+            beta: Packets(3),
+            gamma: Packets(1),
+        }
+    }
+}
+
+/// Its name.
+pub(super) fn kind() -> Kind<dyn Law> {
+    let make: fn(Settings) -> Arc<dyn Law> = |it| {
+        let [alpha, beta, gamma] = [it.alpha, it.beta, it.gamma].map(|it| f64::from(it.0));
+        Arc::new(Vegas::new(alpha, beta, gamma))
+    };
+    Kind::<dyn Law>::new(
+        "vegas",
+        "A few packets in queues and no more (Brakmo and Peterson 1995).",
+    )
+    .standard(|| Arc::new(Vegas::NS2))
+    .settings(make)
 }

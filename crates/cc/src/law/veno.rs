@@ -9,10 +9,13 @@
 //! The empty path's round trip is the shortest of the connection, as in Linux's and ns-3's Veno; the paper
 //! measures it anew after each loss.
 
-use fairwire_units::Duration;
+use std::sync::Arc;
+
+use fairwire_units::registry::Kind;
+use fairwire_units::{Duration, Packets};
 
 use super::rounds::backlog;
-use super::{Adjustment, Window, WindowLaw};
+use super::{Adjustment, Law, Window, WindowLaw};
 use crate::Signal;
 
 /// The threshold, in packets, and the newest round trip.
@@ -60,7 +63,38 @@ impl WindowLaw for Veno {
         None
     }
 
+    fn wants_every_sample(&self) -> bool {
+        true
+    }
+
     fn reset(&mut self) {
         self.rtt = None;
     }
+}
+
+/// Its settings.
+#[cfg_attr(
+    feature = "settings",
+    derive(schemars::JsonSchema, serde::Deserialize, serde::Serialize),
+    serde(default, deny_unknown_fields)
+)]
+struct Settings {
+    /// With as many packets in queues the path is full.
+    beta: Packets,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { beta: Packets(3) }
+    }
+}
+
+/// Its name.
+pub(super) fn kind() -> Kind<dyn Law> {
+    Kind::<dyn Law>::new(
+        "veno",
+        "A fifth for a random loss, half for a full queue (Fu and Liew 2003).",
+    )
+    .standard(|| Arc::new(Veno::default()))
+    .settings(|it: Settings| Arc::new(Veno::new(f64::from(it.beta.0))))
 }

@@ -23,7 +23,7 @@ use self::limits::RecvSet;
 use self::schedule::Schedule;
 use self::segment::Segments;
 use super::Equation;
-use crate::{Controller, Feedback, Flight, Gauges, Limit, Permit, TfrcReport};
+use crate::{Controller, Feedback, Flight, Gauges, HostLimits, Limit, Permit, TfrcReport};
 
 /// The longest time between two packets, `t_mbi`, in seconds (RFC 5348, section 4.3).
 const T_MBI: f64 = 64.0;
@@ -78,7 +78,7 @@ pub struct Sender {
     limited: DataLimited,
     received: RecvSet,
     /// What the peer's host asked for within the last round trip.
-    host: Option<HostLimit>,
+    host: HostLimit,
     rtt: Option<RoundTrip>,
     /// `X`, bytes per second; 0 until the first packet leaves.
     x: f64,
@@ -120,7 +120,7 @@ impl Sender {
             schedule: Schedule::new(config.granularity, config.min_interval),
             limited: DataLimited::new(),
             received: RecvSet::new(),
-            host: None,
+            host: HostLimit::default(),
             rtt: None,
             x: 0.0,
             x_bps: f64::INFINITY,
@@ -333,6 +333,33 @@ impl Sender {
             self.last_doubled = Some(now);
         }
         self.keep_to_host(now);
+    }
+
+    /// Takes in what the peer's host says of itself.
+    fn obey_host(&mut self, now: Instant, host: HostLimits) {
+        if !host.slow && host.buffer_drops == 0 {
+            return;
+        }
+        let Some(rtt) = self.rtt() else {
+            // One packet a second bears no less.
+            return;
+        };
+        // X_inrecv. The first report is zero and means nothing.
+        let received = if self.x_recv > 0.0 {
+            self.x_recv * self.segments.recv_scale()
+        } else {
+            self.x
+        };
+        let packet = self.segment_size() / rtt.as_secs_f64();
+        self.host.lower(now, rtt, host, (received, packet));
+        self.keep_to_host(now);
+    }
+
+    /// Lowers the rate to what the host asked for.
+    fn keep_to_host(&mut self, now: Instant) {
+        if let Some(limit) = self.host.at(now) {
+            self.x = self.bounded(self.x.min(limit));
+        }
     }
 
     /// RFC 5348, 4.4, step 1. Returns whether anything changed.

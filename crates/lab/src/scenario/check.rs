@@ -4,6 +4,7 @@ mod models;
 
 use std::collections::BTreeMap;
 
+use fairwire_cc::default_law;
 use fairwire_net::QueueLimit;
 use fairwire_units::{Duration, Rate};
 
@@ -11,7 +12,7 @@ use super::place::{COMMAND_LINE, FOLLOWS, ScenarioError};
 use super::tree::Node;
 use super::wlan::check as wlan;
 use super::{
-    Dccp, FirstIntervalName, Flow, LawName, Link, LossMeanName, Protocol, Scenario, Side, Topology,
+    Dccp, FirstIntervalName, Flow, Link, LossMeanName, Protocol, Scenario, Side, Topology,
     TopologyKind, Traffic,
 };
 use super::{IP_HEADER, UDP_HEADER};
@@ -335,22 +336,6 @@ fn dccp_values(checker: &Checker<'_>, path: &str, dccp: &Dccp) -> Result<(), Sce
     let message = "an application that reads at once has no 'every'";
     let waits = dccp.receive.every.is_none_or(|every| !every.is_zero());
     checker.require(waits, &format!("{path}.receive.every"), message)?;
-    let threshold = dccp.law == LawName::ThresholdWindow;
-    let message = "law = \"threshold-window\" needs its cut: cut = \"50 %\"";
-    checker.require(
-        !threshold || dccp.cut.is_some(),
-        &format!("{path}.law"),
-        message,
-    )?;
-    let message = "only law = \"threshold-window\" has a cut to set; law = \"new-reno\" takes half";
-    checker.require(
-        threshold || dccp.cut.is_none(),
-        &format!("{path}.cut"),
-        message,
-    )?;
-    let message = "a cut of nothing answers no congestion";
-    let cuts = dccp.cut.is_none_or(|cut| cut.fraction() > 0.0);
-    checker.require(cuts, &format!("{path}.cut"), message)?;
     checker.require(
         dccp.b >= 1.0,
         &format!("{path}.b"),
@@ -373,8 +358,7 @@ fn dccp_values(checker: &Checker<'_>, path: &str, dccp: &Dccp) -> Result<(), Sce
 /// What only CCID 2 reads, and whether it is set to anything but its default.
 pub(super) fn ccid_2_keys(dccp: &Dccp) -> Vec<(&'static str, bool)> {
     vec![
-        ("law", dccp.law != LawName::default()),
-        ("cut", dccp.cut.is_some()),
+        ("law", dccp.law != default_law()),
         ("initial_ssthresh", dccp.initial_ssthresh.is_some()),
         ("initial_window", dccp.initial_window.is_some()),
         ("idle", dccp.idle.is_some()),

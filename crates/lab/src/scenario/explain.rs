@@ -154,7 +154,7 @@ fn is_read(dccp: &Dccp, key: &str) -> bool {
 /// Is the value one that the flow's TCP preset sets?
 fn is_of_preset(cell: &Cell, path: &str) -> bool {
     let parts: Vec<&str> = path.split('.').collect();
-    let ["flows", flow, "tcp", key] = parts[..] else {
+    let ["flows", flow, "tcp", key, ..] = parts[..] else {
         return false;
     };
     let flow = cell.scenario.flows.get(flow);

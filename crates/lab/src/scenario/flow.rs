@@ -1,6 +1,8 @@
 //! The flows of a scenario: who sends what, and by which protocol.
 
-use fairwire_units::{Duration, Packets, Percent, Rate, Size};
+use fairwire_cc::{Law, default_law};
+use fairwire_units::registry::Chosen;
+use fairwire_units::{Duration, Packets, Rate, Size};
 use fairwire_wire::ServiceCode;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -140,11 +142,8 @@ pub struct Dccp {
     #[serde(default)]
     pub receive: Receive,
     /// CCID 2: how the window grows and shrinks.
-    #[serde(default)]
-    pub law: LawName,
-    /// CCID 2, law threshold-window: what congestion takes of the window.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cut: Option<Percent>,
+    #[serde(default = "default_law")]
+    pub law: Chosen<dyn Law>,
     /// CCID 2: first slow-start threshold; unlimited if it does not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub initial_ssthresh: Option<Packets>,
@@ -220,26 +219,6 @@ pub enum IdleName {
     Halve,
     /// Nothing.
     Keep,
-}
-
-/// The window laws that CCID 2 can have.
-#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum LawName {
-    /// RFC 5681's.
-    #[default]
-    NewReno,
-    /// A settable cut (the long-delay paper's).
-    ThresholdWindow,
-    /// Brakmo and Peterson 1995.
-    Vegas,
-    /// Fu and Liew 2003.
-    Veno,
-    /// RFC 9438.
-    Cubic,
-    /// CUBIC as RFC 8312 has it.
-    #[serde(rename = "cubic-8312")]
-    Cubic8312,
 }
 
 /// What TFRC divides its weighted sum of loss intervals by while fewer than eight are closed.

@@ -1,4 +1,4 @@
-//! What a TCP's variant and preset stand for: `presets.toml`, laid under what a flow states.
+//! What a TCP's law and preset stand for: `presets.toml`, laid under what a flow states.
 
 use std::sync::{Arc, LazyLock};
 
@@ -21,58 +21,61 @@ fn presets() -> &'static Node {
 pub(super) fn complete(tcp: &mut Node) {
     let preset = tcp.text("preset").map(str::to_owned);
     let preset = preset.and_then(|name| presets().below(&["preset", &name]));
-    let stated = tcp.text("variant").map(str::to_owned);
-    let variant = stated
+    let stated = law(tcp).map(str::to_owned);
+    let law = stated
         .as_deref()
-        .or_else(|| preset?.text("variant"))
+        .or_else(|| law(preset?))
         .unwrap_or("newreno");
     let sets = [
-        preset.and_then(|preset| preset.below(&["when", variant])),
+        preset.and_then(|preset| preset.below(&[CASES, law])),
         preset,
-        presets().below(&["variant", variant]),
+        presets().below(&["law", law]),
     ];
     for set in sets.into_iter().flatten() {
         lay_under(tcp, set);
     }
 }
 
-/// States in `table` what `set` has and it does not; the tables of `set` are its cases.
+/// The window law that `table` names.
+fn law(table: &Node) -> Option<&str> {
+    table.below(&["law"])?.kind()
+}
+
+/// The key of a preset's cases.
+const CASES: &str = "when";
+
+/// States in `table` what `set` has and it does not.
 fn lay_under(table: &mut Node, set: &Node) {
     let (Value::Table(entries), Value::Table(new)) = (&mut table.value, &set.value) else {
         return;
     };
     for entry in new {
-        let is_case = matches!(entry.node.value, Value::Table(_));
-        if !is_case && !entries.iter().any(|old| old.name == entry.name) {
+        let is_there = entries.iter().any(|old| old.name == entry.name);
+        if entry.name != CASES && !is_there {
             entries.push(entry.clone());
         }
     }
 }
 
-/// Does `preset` set `key`, for a flow of this variant?
-pub(super) fn sets(preset: &str, variant: &str, key: &str) -> bool {
-    let cases: [&[&str]; 2] = [&["preset", preset, "when", variant], &["preset", preset]];
-    cases
-        .iter()
-        .filter_map(|path| presets().below(path))
-        .any(|set| {
-            set.names().contains(&key) && key != "variant"
-                || key == "variant" && set.text(key).is_some()
-        })
+/// Does `preset` set `key`, for a flow of this law?
+pub(super) fn sets(preset: &str, law: &str, key: &str) -> bool {
+    let cases: [&[&str]; 2] = [&["preset", preset, CASES, law], &["preset", preset]];
+    let mut sets = cases.iter().filter_map(|path| presets().below(path));
+    key != CASES && sets.any(|set| set.names().contains(&key))
 }
 
 #[cfg(test)]
 mod tests {
     use super::{presets, sets};
 
-    /// The data reads; a preset's values are told from the variant's.
+    /// The data reads; a preset's values are told from the law's.
     #[test]
     fn presets_are_read() {
-        assert_eq!(presets().names(), ["variant", "preset"]);
+        assert_eq!(presets().names(), ["law", "preset"]);
         assert!(sets("ns2", "newreno", "window"));
-        assert!(sets("ns2", "reno", "recovery"));
+        assert!(sets("ns2", "vegas", "limited_transmit"));
         assert!(!sets("ns2", "cubic", "recovery"));
         assert!(sets("modern", "veno", "recovery"));
-        assert!(!sets("ns2", "sack", "variant") && sets("modern", "cubic", "variant"));
+        assert!(!sets("ns2", "newreno", "law") && sets("modern", "cubic", "law"));
     }
 }

@@ -1,6 +1,8 @@
-//! TCP's parameters: a variant by name, a preset that imitates a simulator or a kernel, and what the
+//! TCP's parameters: a window law, a recovery, a preset that imitates a simulator or a kernel, and what the
 //! scenario says beyond them.
 
+use fairwire_cc::{Law, default_law};
+use fairwire_units::registry::Chosen;
 use fairwire_units::{Duration, Packets};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -19,12 +21,16 @@ pub struct Tcp {
     /// What it imitates. It gives the values of what is not written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preset: Option<Preset>,
-    /// Which TCP. It gives the window law, and the recovery unless that is written or the preset's.
-    #[serde(default)]
-    pub variant: Variant,
-    /// What is sent again and when.
+    /// How the window grows and shrinks.
+    #[serde(default = "default_law")]
+    pub law: Chosen<dyn Law>,
+    /// What is sent again and when. Where nothing is said it is the preset's or the law's: `"vegas"` with Vegas, `"sack"` with
+    /// CUBIC and DCTCP.
     #[serde(default)]
     pub recovery: Recovery,
+    /// Use ECN (RFC 3168)? A law that counts marks has them echoed one by one (RFC 8257), and needs it.
+    #[serde(default)]
+    pub ecn: bool,
     /// The receiver's window, without bound if nothing is said. ns-2's agents have `"20 packets"`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window: Option<Packets>,
@@ -66,15 +72,6 @@ pub struct Tcp {
     /// rather than by acknowledgements? CUBIC's does by default.
     #[serde(default)]
     pub abc: bool,
-    /// Vegas: grow with fewer packets in queues than this.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub alpha: Option<Packets>,
-    /// Vegas: come down with more than this; Veno: with as many the queue is full.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub beta: Option<Packets>,
-    /// Vegas: slow start ends with more than this.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub gamma: Option<Packets>,
 }
 
 /// What a preset imitates.
@@ -89,31 +86,6 @@ pub enum Preset {
     /// What RFCs of today ask for, with Linux's timers.
     #[serde(rename = "modern")]
     Modern,
-}
-
-/// A TCP by the name that papers use.
-#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Variant {
-    /// Slow start after each loss (Jacobson 1988).
-    Tahoe,
-    /// Fast recovery (RFC 2581).
-    Reno,
-    /// Fast recovery until all is repaired (RFC 6582).
-    #[default]
-    #[serde(rename = "newreno", alias = "new-reno")]
-    NewReno,
-    /// Selective acknowledgements (RFC 6675), Reno's law.
-    Sack,
-    /// Brakmo and Peterson 1995.
-    Vegas,
-    /// Fu and Liew 2003.
-    Veno,
-    /// RFC 9438.
-    Cubic,
-    /// CUBIC as RFC 8312 has it.
-    #[serde(rename = "cubic-8312")]
-    Cubic8312,
 }
 
 /// What is sent again and when.
@@ -159,45 +131,29 @@ fn max_burst() -> Packets {
 impl Tcp {
     /// Is the value of `key` the preset's, if nobody states another?
     pub(super) fn is_of_preset(&self, key: &str) -> bool {
-        let (Some(preset), variant) = (self.preset, self.variant) else {
+        let Some(preset) = self.preset else {
             return false;
         };
-        let word = |value: Result<toml::Value, _>| value.ok()?.as_str().map(str::to_owned);
-        let words = (
-            word(toml::Value::try_from(preset)),
-            word(toml::Value::try_from(variant)),
-        );
-        matches!(words, (Some(preset), Some(variant)) if preset::sets(&preset, &variant, key))
+        let preset = toml::Value::try_from(preset).ok();
+        let preset = preset.as_ref().and_then(toml::Value::as_str);
+        preset.is_some_and(|preset| preset::sets(preset, self.law.kind(), key))
     }
 
     /// What does not belong together: the key, and what is wrong with it.
     pub(super) fn problem(&self) -> Option<(&'static str, String)> {
-        let of = |key, variants: &[Variant], given: bool, who: &str| {
-            let misplaced = given && !variants.contains(&self.variant);
-            misplaced.then(|| {
-                (
-                    key,
-                    format!("'{key}' is {who}'s: write variant = \"vegas\""),
-                )
-            })
-        };
-        let vegas = [Variant::Vegas];
-        let both = [Variant::Vegas, Variant::Veno];
-        of("alpha", &vegas, self.alpha.is_some(), "Vegas")
-            .or_else(|| of("gamma", &vegas, self.gamma.is_some(), "Vegas"))
-            .or_else(|| of("beta", &both, self.beta.is_some(), "Vegas's or Veno"))
-            .or_else(|| {
-                let (alpha, beta) = (self.alpha.unwrap_or(Packets(1)), self.beta?);
-                let crossed = self.variant == Variant::Vegas && alpha > beta;
-                let message = format!("Vegas grows below alpha ({alpha}) and shrinks above beta: beta is at least that");
-                crossed.then_some(("beta", message))
-            })
-            .or_else(|| {
-                let tahoe = self.variant == Variant::Tahoe;
-                let mixed = tahoe != (self.recovery == Recovery::Tahoe);
-                let message = "variant = \"tahoe\" and recovery = \"tahoe\" belong together: a slow start after \
-                               each loss leaves other laws nothing to do";
-                mixed.then(|| ("recovery", message.to_owned()))
-            })
+        let after_loss = self.recovery == Recovery::Tahoe && self.law != default_law();
+        if after_loss {
+            let message = "recovery = \"tahoe\" goes with law = \"newreno\": a slow start after each loss leaves other laws \
+                           nothing to do";
+            return Some(("recovery", message.to_owned()));
+        }
+        let unmarked = self.law.counts_marks() && !self.ecn;
+        unmarked.then(|| {
+            let law = self.law.kind();
+            let message = format!(
+                "law = \"{law}\" counts marks, and without ECN there are none: write ecn = true"
+            );
+            ("ecn", message)
+        })
     }
 }

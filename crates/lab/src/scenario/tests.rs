@@ -41,8 +41,7 @@ dccp = { ccid = 2 }
 
 [cells.cut-5.flows.video.dccp]
 source = "paper"
-law = "threshold-window"
-cut = "5 %"
+law = { kind = "threshold-window", cut = "5 %" }
 "#;
 
 fn cells(text: &str, adjust: &Adjust) -> Vec<Cell> {
@@ -66,9 +65,10 @@ fn cells_are_laid_over_the_base() {
     let (plain, cut) = (&cells[0], &cells[1]);
     assert_eq!((plain.name.as_str(), cut.name.as_str()), ("plain", "cut-5"));
     let video = |cell: &Cell| cell.scenario.flows.get("video").cloned().expect("video");
-    assert_eq!(video(plain).dccp.expect("dccp").cut, None);
-    let percent = video(cut).dccp.expect("dccp").cut.expect("a cut");
-    assert_eq!(percent.fraction(), 0.05);
+    assert_eq!(video(plain).dccp.expect("dccp").law.kind(), "newreno");
+    let law = video(cut).dccp.expect("dccp").law;
+    assert_eq!(law.kind(), "threshold-window");
+    assert!(format!("{law:?}").contains("cut: 0.05"), "{law:?}");
     assert_eq!(video(cut).interval(), Some(Duration::from_millis(2)));
     assert_eq!(video(cut).payload_bytes(), 500 - 20 - 16);
     let queue = &plain.provenance["topology.bottleneck.queue.limit"];
@@ -145,9 +145,8 @@ fn nothing_takes_a_key_away() {
                 .contains_key("topology.bottleneck.back.loss")
         );
     }
-    // In one cell only; the law goes with its cut.
-    let cut = ["flows.video.dccp.cut=", "flows.video.dccp.law="];
-    let cells = with(&cut).expect("taken away");
+    // In one cell only.
+    let cells = with(&["flows.video.dccp.law="]).expect("taken away");
     assert_eq!(cells[0].scenario, cells[1].scenario);
     // What was set before can go again.
     let rate = "topology.bottleneck.framing=8 B";
@@ -249,7 +248,12 @@ const MISTAKES: &[(&str, &str, &str, &str)] = &[
         ":16:42",
         "assumed",
     ),
-    ("law = \"threshold-window\"", "", "", "threshold-window"),
+    (
+        "kind = \"threshold-window\", cut = \"5 %\"",
+        "kind = \"threshold-window\"",
+        ":38:",
+        "'cut' is missing here",
+    ),
     (
         "start = \"10 s\"",
         "start = \"300 s\"",
@@ -282,10 +286,28 @@ const MISTAKES: &[(&str, &str, &str, &str)] = &[
     ),
     ("title =", "titel =", ":2:1", ", cells"),
     (
-        "law = \"threshold-window\"",
+        "law = { kind = \"threshold-window\", cut = \"5 %\" }",
         "law = \"new-reno\"",
-        "",
-        "\"new-reno\" takes",
+        ":38:7",
+        "did you mean \"newreno\"? write one of newreno, threshold-window, vegas",
+    ),
+    (
+        "law = { kind = \"threshold-window\", cut = \"5 %\" }",
+        "law = \"threshold-window\"\ncut = \"5 %\"",
+        ":39:1",
+        "'cut' is now written inside the law: law = { kind = \"threshold-window\"",
+    ),
+    (
+        "kind = \"threshold-window\", cut",
+        "kind = \"newreno\", cut",
+        ":38:",
+        "'cut' belongs to kind \"threshold-window\"",
+    ),
+    (
+        "cut = \"5 %\"",
+        "cut = \"0 %\"",
+        ":38:",
+        "a cut takes more than nothing",
     ),
     (
         "back.loss = \"1 %\"",
@@ -523,9 +545,9 @@ fn what_does_nothing_is_known() {
     let of_2 = explained(&[]);
     assert_eq!(idle(&of_2), [&["segment"][..], &tfrc].concat());
     let of_3 = explained(&["flows.video.dccp.ccid=3"]);
-    assert_eq!(idle(&of_3), ["ecn_nonce", "law", "min_rto"]);
+    assert_eq!(idle(&of_3), ["ecn_nonce", "min_rto", "kind"]);
     let of_4 = explained(&["flows.video.dccp.ccid=4"]);
-    assert_eq!(idle(&of_4), ["ecn_nonce", "law", "min_rto", "segment"]);
+    assert_eq!(idle(&of_4), ["ecn_nonce", "min_rto", "segment", "kind"]);
     let stated = explained(&[
         "flows.video.dccp.ccid=3",
         "flows.video.dccp.loss_mean=all-weights",

@@ -22,7 +22,7 @@ use super::udp::{UdpSink, UdpSource};
 use super::windows::Windows;
 use crate::scenario::shorten::{QUOTED, shorten};
 use crate::scenario::{
-    Dccp, Encapsulation, FirstIntervalName, Flow, IdleName, LawName, Link, LossMeanName, Protocol,
+    Dccp, Encapsulation, FirstIntervalName, Flow, IdleName, Link, LossMeanName, Protocol,
     QueuePolicy, Scenario, SegmentSize, Side, TopologyKind, Traffic,
 };
 
@@ -401,16 +401,7 @@ fn dccp_config(flow: &Flow, dccp: &Dccp, send_ccid: u8, receive_ccid: u8) -> Con
         config.path_mtu = packet.max(Config::default().path_mtu);
         config.path_mtu_discovery = PathMtuDiscovery::Probe;
     }
-    config.ccid2.law = match (dccp.law, dccp.cut) {
-        (LawName::ThresholdWindow, Some(cut)) => fairwire_proto::Law::ThresholdWindow {
-            cut: cut.fraction(),
-        },
-        (LawName::Vegas, _) => fairwire_proto::Law::Vegas,
-        (LawName::Veno, _) => fairwire_proto::Law::Veno,
-        (LawName::Cubic, _) => fairwire_proto::Law::Cubic,
-        (LawName::Cubic8312, _) => fairwire_proto::Law::Cubic8312,
-        (LawName::NewReno | LawName::ThresholdWindow, _) => fairwire_proto::Law::NewReno,
-    };
+    config.ccid2.law = dccp.law.clone();
     config.ccid2.initial_ssthresh = dccp.initial_ssthresh.map(|packets| f64::from(packets.0));
     config.ccid2.initial_window = dccp.initial_window.map(|packets| f64::from(packets.0));
     config.ccid2.min_rto = dccp.min_rto.duration();

@@ -1,11 +1,9 @@
 //! From a scenario's TCP to a simulated one: its configuration and its controller.
 
-use fairwire_cc::{
-    Controller, Cubic, CubicVersion, Growth, NewReno, RtoConfig, Vegas, Veno, WindowLaw,
-};
+use fairwire_cc::{Controller, Growth, RtoConfig};
 use fairwire_tcp::{Config, DelayedAcks, EcnMode, PartialAckTimer, RecoveryKind};
 
-use crate::scenario::{Flow, Packets, Recovery, Tcp, Variant};
+use crate::scenario::{Flow, Recovery, Tcp};
 
 /// RFC 3465's limit in slow start, segments.
 const ABC_LIMIT: u32 = 2;
@@ -35,9 +33,12 @@ pub(super) fn config(flow: &Flow, tcp: &Tcp) -> Config {
             ..RtoConfig::TCP.with_min(tcp.min_rto.duration())
         },
         fast_retransmit_restarts_timer: tcp.rearm,
-        sample_every_ack: matches!(tcp.variant, Variant::Vegas | Variant::Veno)
-            || tcp.recovery == Recovery::Vegas,
-        ecn: EcnMode::Off,
+        sample_every_ack: tcp.law.wants_every_sample() || tcp.recovery == Recovery::Vegas,
+        ecn: match (tcp.ecn, tcp.law.counts_marks()) {
+            (false, _) => EcnMode::Off,
+            (true, false) => EcnMode::Classic,
+            (true, true) => EcnMode::Dctcp,
+        },
         trace: false,
     }
 }
@@ -61,29 +62,7 @@ fn recovery(recovery: Recovery) -> RecoveryKind {
 
 /// The window and its law.
 pub(super) fn controller(config: &Config, tcp: &Tcp) -> Box<dyn Controller> {
-    let packets = |stated: Option<Packets>, default: f64| {
-        stated.map_or(default, |packets| f64::from(packets.0))
-    };
-    match tcp.variant {
-        Variant::Tahoe | Variant::Reno | Variant::NewReno | Variant::Sack => {
-            windowed(config, tcp, NewReno)
-        }
-        Variant::Vegas => {
-            let (alpha, beta) = (packets(tcp.alpha, 1.0), packets(tcp.beta, 3.0));
-            windowed(
-                config,
-                tcp,
-                Vegas::new(alpha, beta, packets(tcp.gamma, 1.0)),
-            )
-        }
-        Variant::Veno => windowed(config, tcp, Veno::new(packets(tcp.beta, 3.0))),
-        Variant::Cubic => windowed(config, tcp, Cubic::default()),
-        Variant::Cubic8312 => windowed(config, tcp, Cubic::new(CubicVersion::Rfc8312)),
-    }
-}
-
-fn windowed<L: WindowLaw + 'static>(config: &Config, tcp: &Tcp, law: L) -> Box<dyn Controller> {
-    let window = config.window(law);
+    let window = config.window(tcp.law.build());
     match tcp.initial_ssthresh {
         Some(packets) => Box::new(window.with_initial_ssthresh(f64::from(packets.0))),
         None => Box::new(window),

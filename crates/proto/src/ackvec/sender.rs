@@ -1,9 +1,8 @@
 //! The sending half of CCID 2: a pipe, a round-trip estimate and a controller (RFC 4341).
 
 use fairwire_cc::{
-    Congestion, Controller, Cubic, CubicVersion, Delivery, Feedback, Flight, Gauges, Growth,
-    HostLimits, NewReno, Permit, RtoConfig, RttEstimator, Signal, ThresholdWindow, Vegas, Veno,
-    WindowLaw, Windowed, rfc3390_window,
+    Congestion, Controller, Delivery, Feedback, Flight, Gauges, Growth, HostLimits, Permit,
+    RtoConfig, RttEstimator, Signal, Windowed, rfc3390_window,
 };
 use fairwire_units::plant::{Plant, planted};
 use fairwire_units::{Duration, Ecn, Instant, Rate};
@@ -15,7 +14,7 @@ use super::host;
 use super::nonce_check::NonceCheck;
 use super::pipe::{Outcome, Pipe};
 use super::vector::Report;
-use crate::config::{Ccid2Config, Law};
+use crate::config::Ccid2Config;
 use crate::half::{Ack, Arrival, Incoming, Sent, Told, Tx};
 
 /// The Ack Ratio of a new connection (RFC 4340, section 11.3).
@@ -301,34 +300,7 @@ fn controller(config: &Ccid2Config, rto: RtoConfig, size_hint: u32) -> Box<dyn C
         .initial_window
         // RFC 4341, 5: at most four packets, as RFC 3390 has it.
         .unwrap_or_else(|| rfc3390_window(size_hint));
-    match config.law {
-        Law::NewReno => windowed(NewReno, initial_window, config, rto),
-        Law::Vegas => windowed(Vegas::NS2, initial_window, config, rto),
-        Law::Veno => windowed(Veno::default(), initial_window, config, rto),
-        Law::Cubic => windowed(Cubic::default(), initial_window, config, rto),
-        Law::Cubic8312 => {
-            let law = Cubic::new(CubicVersion::Rfc8312);
-            windowed(law, initial_window, config, rto)
-        }
-        Law::ThresholdWindow { cut } => {
-            let ssthresh = config.initial_ssthresh.unwrap_or(f64::INFINITY);
-            windowed(
-                ThresholdWindow::new(ssthresh, cut),
-                initial_window,
-                config,
-                rto,
-            )
-        }
-    }
-}
-
-fn windowed<L: WindowLaw + 'static>(
-    law: L,
-    initial_window: f64,
-    config: &Ccid2Config,
-    rto: RtoConfig,
-) -> Box<dyn Controller> {
-    let window = Windowed::new(law, initial_window)
+    let window = Windowed::new(config.law.build(), initial_window)
         .with_growth(Growth::CCID2)
         .with_idle(config.idle)
         .with_first_timeout(rto.initial.max(rto.min));

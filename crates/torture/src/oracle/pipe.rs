@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use fairwire_proto::{Inspection, Law, Stats};
+use fairwire_proto::{Inspection, Stats};
 use fairwire_units::Instant;
 
 use super::Verdict;
@@ -216,8 +216,8 @@ fn window(conn: &Conn, before: &Stats, after: &Stats, honest: bool) -> Verdict {
             "packets are marked, and {old} became {new}"
         );
     }
-    let law = conn.config.as_ref().map(|config| config.ccid2.law);
-    if cut && law == Some(Law::NewReno) {
+    let law = conn.config.as_ref().map(|config| config.ccid2.law.kind());
+    if cut && law == Some("newreno") {
         // RFC 4341, 5: halved, and never below one packet; RFC 5681's ssthresh has two.
         let halved = new <= (old / 2.0).max(2.0) + acked + ROUNDING;
         hold!(

@@ -1,8 +1,11 @@
 //! Configurations as differences from the defaults, so that a shrunk plan shows what matters.
 
+use std::sync::Arc;
+
+use fairwire_proto::laws::{Chosen, Law, ThresholdWindow, law};
 use fairwire_proto::{
     Ccid2Config, Ccid3Config, Config, DamagedData, DataChecksum, EndpointConfig, FeedbackRate,
-    InitCookies, Law, PathMtuDiscovery, QueuePolicy,
+    InitCookies, PathMtuDiscovery, QueuePolicy,
 };
 use fairwire_units::Duration;
 use serde::{Deserialize, Serialize};
@@ -85,14 +88,26 @@ pub enum Setting {
 }
 
 /// The window laws by the numbers that plans name them with.
-const LAWS: [Law; 6] = [
-    Law::NewReno,
-    Law::ThresholdWindow { cut: 0.125 },
-    Law::Vegas,
-    Law::Veno,
-    Law::Cubic,
-    Law::Cubic8312,
+const LAWS: [&str; 6] = [
+    "newreno",
+    THRESHOLD_WINDOW,
+    "vegas",
+    "veno",
+    "cubic",
+    "cubic-8312",
 ];
+
+/// The law whose settings have no defaults.
+const THRESHOLD_WINDOW: &str = "threshold-window";
+
+/// The law with this number.
+fn law_of(number: u8) -> Chosen<dyn Law> {
+    let name = LAWS[usize::from(number) % LAWS.len()];
+    if name == THRESHOLD_WINDOW {
+        return Chosen::of(name, Arc::new(ThresholdWindow::new(f64::INFINITY, 0.125)));
+    }
+    law(name).expect("it is built in and has defaults")
+}
 
 /// The default configuration with these differences.
 pub fn config(settings: &[Setting]) -> Config {
@@ -157,7 +172,7 @@ impl Setting {
 
     fn ccid2(&self, config: &mut Ccid2Config) {
         match self {
-            Self::Law(law) => config.law = LAWS[usize::from(*law) % LAWS.len()],
+            Self::Law(number) => config.law = law_of(*number),
             Self::InitialWindow(packets) => config.initial_window = Some(f64::from(*packets)),
             Self::MinRto(time) => config.min_rto = Duration::from_millis(*time),
             _ => {}

@@ -72,6 +72,9 @@ impl<T: ?Sized + Registered> Chosen<T> {
             return Err(format!("'{kind}' has no settings"));
         };
         let (model, settings) = (way.read)(Value::Object(settings))?;
+        if let Some(problem) = model.problem() {
+            return Err(problem);
+        }
         Ok(Self {
             kind: known.name,
             model,

@@ -42,6 +42,10 @@ impl Registered for dyn Drink {
         });
         &ALL
     }
+
+    fn problem(&self) -> Option<String> {
+        (self.grams() < 10).then(|| "a drink is 10 g at least".to_owned())
+    }
 }
 
 /// A kind is chosen by its name, a kind that is not there is met with those that are, and a name is given once.
@@ -58,7 +62,12 @@ fn kinds_are_chosen_by_name() {
     assert!(
         error
             .to_string()
-            .starts_with("there is no drink 'cofee': use one of tea")
+            .starts_with("there is no drink 'cofee': Use one of tea")
+    );
+    let error = registry.choose("tee").expect_err("no such drink");
+    assert!(
+        error.to_string().contains("did you mean 'tea'? Use one of"),
+        "{error}"
     );
     let taken = registry
         .register(Kind::new("tea", "Again."))
@@ -109,6 +118,7 @@ fn choices_are_settings() {
     for (value, says) in [
         (json!({ "water": 100 }), "missing field `kind`"),
         (json!({ "kind": "tea", "milk": 1 }), "unknown field `milk`"),
+        (json!({ "kind": "tea", "water": 7 }), "10 g at least"),
         (json!("beer"), "there is no drink 'beer'"),
         (json!([]), "a table with a 'kind' belongs here, not []"),
     ] {

@@ -5,57 +5,37 @@
 //! sends no more than `X_drop` in the next round trip. RFC 5348 goes by the largest receive rate of
 //! two round trips, which would undo that; so here `X_drop` is a limit of its own for one round trip.
 
-use fairwire_units::Instant;
+use fairwire_units::{Duration, Instant};
 
-use super::Sender;
 use crate::HostLimits;
 
 /// A limit that ends by itself.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct HostLimit {
-    /// `X_drop`, bytes per second.
-    rate: f64,
-    until: Instant,
+    /// `X_drop`, bytes per second, and until when it holds.
+    asked: Option<(f64, Instant)>,
 }
 
-impl Sender {
-    /// The limit that is in force.
-    fn host_limit(&self, now: Instant) -> Option<f64> {
-        let limit = self.host.filter(|limit| now < limit.until)?;
-        Some(limit.rate)
+impl HostLimit {
+    /// The limit that is in force, bytes per second.
+    pub(super) fn at(self, now: Instant) -> Option<f64> {
+        let (rate, _) = self.asked.filter(|&(_, until)| now < until)?;
+        Some(rate)
     }
 
-    /// Takes in what the host says of itself.
-    pub(super) fn obey_host(&mut self, now: Instant, host: HostLimits) {
-        if !host.slow && host.buffer_drops == 0 {
-            return;
-        }
-        let Some(rtt) = self.rtt() else {
-            // One packet a second bears no less.
-            return;
-        };
-        // X_inrecv. The first report is zero and means nothing.
-        let received = if self.x_recv > 0.0 {
-            self.x_recv * self.segments.recv_scale()
-        } else {
-            self.x
-        };
-        let received = received.min(self.host_limit(now).unwrap_or(f64::INFINITY));
+    /// Takes in what the host says of itself, for a round trip `rtt`. It receives `received` bytes per second, of which a
+    /// packet per round trip is `packet`.
+    pub(super) fn lower(
+        &mut self,
+        now: Instant,
+        rtt: Duration,
+        host: HostLimits,
+        (received, packet): (f64, f64),
+    ) {
+        let received = received.min(self.at(now).unwrap_or(f64::INFINITY));
         // RFC 4342, 5.2: a packet per round trip less for each one dropped, down to one.
-        let packet = self.segment_size() / rtt.as_secs_f64();
         let less = received - f64::from(host.buffer_drops) * packet;
-        self.host = Some(HostLimit {
-            rate: less.max(received.min(packet)),
-            until: now + rtt,
-        });
-        self.keep_to_host(now);
-    }
-
-    /// Lowers the rate to what the host asked for.
-    pub(super) fn keep_to_host(&mut self, now: Instant) {
-        if let Some(limit) = self.host_limit(now) {
-            self.x = self.bounded(self.x.min(limit));
-        }
+        self.asked = Some((less.max(received.min(packet)), now + rtt));
     }
 }
 
@@ -63,8 +43,7 @@ impl Sender {
 mod tests {
     use fairwire_units::{Duration, Instant};
 
-    use super::Sender;
-    use crate::tfrc::{SegmentSize, TfrcConfig};
+    use crate::tfrc::{SegmentSize, Sender, TfrcConfig};
     use crate::{Controller, Feedback, Flight, HostLimits, TfrcReport};
 
     const SEGMENT: u32 = 1_000;

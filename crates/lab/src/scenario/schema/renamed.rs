@@ -24,7 +24,18 @@ const RENAMED: &[(&str, &str, &str)] = &[
         "queue_counts",
         "queue = { kind = \"droptail\", limit = ..., counts = ... }",
     ),
+    ("Dccp", "cut", OF_THRESHOLD_WINDOW),
+    ("Tcp", "variant", OF_VARIANT),
+    ("Tcp", "alpha", OF_VEGAS),
+    ("Tcp", "beta", OF_VEGAS),
+    ("Tcp", "gamma", OF_VEGAS),
 ];
+
+const OF_THRESHOLD_WINDOW: &str =
+    "inside the law: law = { kind = \"threshold-window\", cut = \"50 %\" }";
+const OF_VARIANT: &str = "as a window law and a recovery, as in law = \"cubic\" and recovery = \"sack\"; Tahoe, Reno and \
+                          SACK are recoveries";
+const OF_VEGAS: &str = "inside the law: law = { kind = \"vegas\", alpha = \"1 packet\" }";
 
 /// How the old key `key` of `table` is written now.
 pub(super) fn renamed(table: &str, key: &str) -> Option<&'static str> {

@@ -1,5 +1,7 @@
 //! A tree held against the format: the first thing that is wrong, and where.
 
+use fairwire_units::registry::nearest;
+
 use super::super::place::{MISSING, ScenarioError};
 use super::super::shorten::{QUOTED, shorten};
 use super::super::tree::{Entry, Node, Value};
@@ -218,15 +220,4 @@ fn may_stand(keys: &[Key], is_kind: bool) -> String {
         return "nothing may stand here".to_owned();
     }
     format!("here may stand {}", names.join(", "))
-}
-
-/// The one of `known` that `word` may have been meant to be.
-fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    if word.len() > QUOTED {
-        return None;
-    }
-    let far = |one: &&str| strsim::damerau_levenshtein(word, one);
-    let nearest = known.min_by_key(far)?;
-    let most = (word.chars().count() / 3).max(1);
-    (far(&nearest) <= most).then_some(nearest)
 }

@@ -1,11 +1,14 @@
+use std::sync::Arc;
+
 use super::Sender;
 use crate::ackvec::tests::{ack, at, data, seq};
-use crate::config::{Ccid2Config, Law};
+use crate::config::Ccid2Config;
 use crate::event::Fate;
 use crate::half::{Arrival, Sent, Told, Tx, acknowledge};
 use crate::id::DatagramId;
-use fairwire_cc::{IdleRule, Permit};
+use fairwire_cc::{IdleRule, Permit, ThresholdWindow};
 use fairwire_units::Duration;
+use fairwire_units::registry::Chosen;
 use fairwire_wire::{AckCell, CellState, DccpOption, Packet};
 
 const RECEIVED: CellState = CellState::Received;
@@ -437,7 +440,8 @@ fn the_configuration_reaches_the_controller() {
         assert_eq!(sender.gauges().ssthresh_packets, Some(f64::INFINITY));
     }
     let mut config = config(100.0, 50.0);
-    config.law = Law::ThresholdWindow { cut: 0.05 };
+    let law = ThresholdWindow::new(f64::INFINITY, 0.05);
+    config.law = Chosen::of("threshold-window", Arc::new(law));
     let mut sender = Sender::new(at(0), &config, 500, None);
     assert_eq!(sender.gauges().ssthresh_packets, Some(50.0));
     send(&mut sender, 0, 1..=4);
