@@ -13,13 +13,12 @@ mod link_meter;
 mod link_spec;
 mod run;
 mod sample;
-mod spurts;
+mod source;
 mod store;
 mod tcp;
 mod tcp_build;
 #[cfg(test)]
 mod tests;
-mod ticker;
 mod udp;
 mod windows;
 mod wlan;

@@ -6,24 +6,23 @@ use fairwire_tcp::{Receiver, Sender};
 use fairwire_units::{Duration, Instant, Size};
 
 use super::capture::{Capture, Tap, forward};
-use super::dccp::{DccpPeer, SERVICE, Source};
+use super::dccp::{DccpPeer, SERVICE};
 use super::ends::{Ends, port};
 use super::flow_meter::FlowMeter;
 use super::host::{Host, Peer};
 use super::link_meter::LinkMeters;
 use super::link_spec::spec;
 use super::run::RunError;
-use super::spurts::Talk;
+use super::source::{Application, application};
 use super::store::Store;
 use super::tcp::{TcpSink, TcpSource};
 use super::tcp_build;
-use super::ticker::{Budget, Ticker};
 use super::udp::{UdpSink, UdpSource};
 use super::windows::Windows;
 use crate::scenario::shorten::{QUOTED, shorten};
 use crate::scenario::{
     Dccp, Encapsulation, FirstIntervalName, Flow, IdleName, Link, LossMeanName, Protocol,
-    QueuePolicy, Scenario, SegmentSize, Side, TopologyKind, Traffic,
+    QueuePolicy, Scenario, SegmentSize, Side, TopologyKind,
 };
 
 /// What watches a run.
@@ -256,62 +255,40 @@ fn peers(
     start: Instant,
     streams: Streams,
 ) -> Result<(Peer, Peer), RunError> {
-    let size = flow.payload_bytes();
-    let stop = flow.stop.map(|stop| Instant::START + stop);
-    let budget = Budget::new(flow.total.map(Size::bytes));
+    let mut sending = application(name, flow, streams);
     match flow.protocol() {
         Protocol::Udp => {
-            let interval = flow.interval().unwrap_or(Duration::MAX);
-            let ticker = Ticker::new(start, interval, stop).talking(talk(name, flow, streams));
-            let from = UdpSource::new(source, ticker, budget, size);
+            sending.begin(start);
+            let from = UdpSource::new(source, sending);
             Ok((Peer::UdpSource(from), Peer::UdpSink(UdpSink { ends: sink })))
         }
         Protocol::Tcp(tcp) => {
+            sending.begin(start);
             let config = tcp_build::config(flow, tcp);
-            let data = match (flow.traffic, flow.total) {
-                (Traffic::Cbr | Traffic::TalkSpurts, _) => fairwire_tcp::Source::Written,
-                (Traffic::Greedy, None) => fairwire_tcp::Source::Greedy,
-                (Traffic::Greedy, Some(total)) => fairwire_tcp::Source::Finite(total.bytes()),
+            let data = match (sending.is_greedy(), sending.left()) {
+                (false, _) => fairwire_tcp::Source::Written,
+                (true, None) => fairwire_tcp::Source::Greedy,
+                (true, Some(total)) => fairwire_tcp::Source::Finite(total),
             };
             let controller = tcp_build::controller(&config, tcp);
             let sender = Sender::new(config, controller, data, start);
-            let cbr = flow.interval().map(|interval| {
-                let ticker = Ticker::new(start, interval, stop).talking(talk(name, flow, streams));
-                (ticker, budget, size)
-            });
-            let silent_from = match flow.traffic {
-                Traffic::Greedy => stop.unwrap_or(Instant::MAX),
-                Traffic::Cbr | Traffic::TalkSpurts => Instant::MAX,
-            };
-            let from = TcpSource::new(source, sender, cbr, silent_from);
+            let from = TcpSource::new(source, sender, sending);
             let to = TcpSink::new(sink, Receiver::new(config));
             Ok((Peer::TcpSource(Box::new(from)), Peer::TcpSink(Box::new(to))))
         }
-        Protocol::Dccp(dccp) => {
-            let load = Source {
-                size,
-                interval: flow.interval(),
-                stop,
-                budget,
-                talk: talk(name, flow, streams),
-            };
-            dccp_peers((name, flow, dccp), (source, sink), start, &load, streams)
-        }
+        Protocol::Dccp(dccp) => dccp_peers(
+            (name, flow, dccp),
+            (source, sink),
+            (start, sending),
+            streams,
+        ),
     }
-}
-
-/// Who talks in `flow`, which draws from `talk/NAME`.
-fn talk(name: &str, flow: &Flow, streams: Streams) -> Option<Talk> {
-    let stream = || streams.stream(&format!("talk/{name}"));
-    let talks = flow.traffic == Traffic::TalkSpurts;
-    talks.then(|| Talk::new(flow.spurts.unwrap_or_default(), stream()))
 }
 
 fn dccp_peers(
     (name, flow, dccp): (&str, &Flow, &Dccp),
     (source, sink): (Ends, Ends),
-    start: Instant,
-    load: &Source,
+    (start, sending): (Instant, Application),
     streams: Streams,
 ) -> Result<(Peer, Peer), RunError> {
     let encapsulation = match dccp.encapsulation {
@@ -342,7 +319,7 @@ fn dccp_peers(
         endpoint("sender"),
         encapsulation,
         (start, service, client_config),
-        Some(load.clone()),
+        Some(sending),
     )
     .with_ccid_changes(changes.map(|change| (Instant::START + change.at, change.ccid)))
     .reading(dccp.receive.every);
@@ -350,10 +327,8 @@ fn dccp_peers(
     listening
         .listen(port(sink.incoming), &[service], server_config)
         .map_err(|error| RunError::Dccp(error.to_string()))?;
-    let answer = dccp.back_ccid.map(|_| Source {
-        talk: talk(&format!("{name}/back"), flow, streams),
-        ..load.clone()
-    });
+    let back = || application(&format!("{name}/back"), flow, streams);
+    let answer = dccp.back_ccid.map(|_| back());
     let server = DccpPeer::server((sink, name.to_owned()), listening, encapsulation, answer)
         .reading(dccp.receive.every);
     Ok((Peer::Dccp(Box::new(client)), Peer::Dccp(Box::new(server))))

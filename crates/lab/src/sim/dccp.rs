@@ -14,34 +14,12 @@ use fairwire_units::{Duration, Instant, Rate};
 use fairwire_wire::{HeadBuf, ServiceCode};
 
 use super::ends::{Ends, port};
-use super::spurts::Talk;
+use super::source::Application;
 use super::store::{Content, Store};
-use super::ticker::{Budget, Ticker};
 use crate::scenario::{IP_HEADER, UDP_HEADER};
 
 /// The service that simulated servers offer.
 pub(crate) const SERVICE: ServiceCode = ServiceCode::from_bytes(*b"fair");
-
-/// What the application does once the connection is open.
-#[derive(Clone, Debug)]
-pub(crate) struct Source {
-    pub(crate) size: u32,
-    /// `None` is greedy.
-    pub(crate) interval: Option<Duration>,
-    pub(crate) stop: Option<Instant>,
-    pub(crate) budget: Budget,
-    /// `None` talks all the time.
-    pub(crate) talk: Option<Talk>,
-}
-
-/// A source at work.
-#[derive(Debug)]
-enum Active {
-    /// No source, or one that waits for the connection.
-    Idle,
-    Greedy,
-    Cbr(Ticker),
-}
 
 /// How this side comes to its connection.
 #[derive(Debug)]
@@ -65,12 +43,12 @@ pub(crate) struct DccpPeer {
     role: Role,
     path: Path,
     connection: Option<ConnectionId>,
-    source: Option<Source>,
-    active: Active,
+    /// Begins once the connection is open.
+    application: Option<Application>,
     /// The time in which the application reads one datagram, if it is slow.
     read_every: Option<Duration>,
-    /// Its clock, once the connection is open.
-    reader: Option<Ticker>,
+    /// When it reads next, once the connection is open.
+    next_read: Option<Instant>,
     head: Box<HeadBuf>,
     below: u32,
     /// CCIDs to ask for, and when, in order.
@@ -83,14 +61,14 @@ impl DccpPeer {
         endpoint: Endpoint,
         encapsulation: Encapsulation,
         (at, service, config): (Instant, ServiceCode, Config),
-        source: Option<Source>,
+        application: Option<Application>,
     ) -> Self {
         let role = Role::Client {
             at,
             service,
             config: Box::new(config),
         };
-        Self::new((ends, name), endpoint, encapsulation, role, source)
+        Self::new((ends, name), endpoint, encapsulation, role, application)
     }
 
     /// `endpoint` listens already.
@@ -98,9 +76,15 @@ impl DccpPeer {
         (ends, name): (Ends, String),
         endpoint: Endpoint,
         encapsulation: Encapsulation,
-        source: Option<Source>,
+        application: Option<Application>,
     ) -> Self {
-        Self::new((ends, name), endpoint, encapsulation, Role::Server, source)
+        Self::new(
+            (ends, name),
+            endpoint,
+            encapsulation,
+            Role::Server,
+            application,
+        )
     }
 
     fn new(
@@ -108,7 +92,7 @@ impl DccpPeer {
         endpoint: Endpoint,
         encapsulation: Encapsulation,
         role: Role,
-        source: Option<Source>,
+        application: Option<Application>,
     ) -> Self {
         let below = match encapsulation {
             Encapsulation::Native => IP_HEADER,
@@ -121,10 +105,9 @@ impl DccpPeer {
             role,
             path: ends.path(encapsulation),
             connection: None,
-            source,
-            active: Active::Idle,
+            application,
             read_every: None,
-            reader: None,
+            next_read: None,
             head: Box::new(HeadBuf::new()),
             below,
             changes: VecDeque::new(),
@@ -195,16 +178,18 @@ impl DccpPeer {
             (Role::Client { at, .. }, None) => Some(*at),
             _ => None,
         };
-        let tick = match &self.active {
-            Active::Cbr(ticker) => ticker.next(),
-            Active::Idle | Active::Greedy => None,
-        };
+        let offer = self.application.as_ref().and_then(Application::next);
         let change = self.changes.front().map(|&(at, _)| at);
-        let read = self.reader.as_ref().and_then(Ticker::next);
-        [connect, tick, change, read, self.endpoint.next_timeout()]
-            .into_iter()
-            .flatten()
-            .min()
+        [
+            connect,
+            offer,
+            change,
+            self.next_read,
+            self.endpoint.next_timeout(),
+        ]
+        .into_iter()
+        .flatten()
+        .min()
     }
 
     pub(crate) fn handle_timeout(&mut self, now: Instant, store: &mut Store) {
@@ -214,7 +199,7 @@ impl DccpPeer {
             self.endpoint.handle_timeout(now);
         }
         self.events(now, store);
-        self.tick(now, store);
+        self.offer_due(now, store);
         self.read_slowly(now, store);
     }
 
@@ -267,8 +252,7 @@ impl DccpPeer {
             match event {
                 Event::Connected | Event::Accepted { .. } => {
                     self.connection = Some(connection);
-                    let reader = |every| Ticker::new(now + every, every, None);
-                    self.reader = self.read_every.map(reader);
+                    self.next_read = self.read_every.map(|every| now + every);
                     self.start(now, store);
                 }
                 Event::PathMtu { mtu, .. } => {
@@ -286,8 +270,8 @@ impl DccpPeer {
                     store.notes.push(note);
                 }
                 Event::Closed { reason } => {
-                    self.active = Active::Idle;
-                    self.reader = None;
+                    self.end();
+                    self.next_read = None;
                     let note = format!("{}: the connection ended at {now}: {reason:?}", self.name);
                     store.notes.push(note);
                 }
@@ -309,59 +293,49 @@ impl DccpPeer {
 
     /// A slow application reads what its time allows.
     fn read_slowly(&mut self, now: Instant, store: &mut Store) {
-        while let (Some(reader), Some(connection)) = (&mut self.reader, self.connection) {
-            if !reader.tick(now) {
+        while let (Some(at), Some(connection)) = (self.next_read, self.connection) {
+            if at > now {
                 break;
             }
+            self.next_read = self.read_every.map(|every| at + every);
             self.read(now, connection, store);
         }
     }
 
-    /// The connection is open: the source begins.
+    /// The connection is open: the application begins.
     fn start(&mut self, now: Instant, store: &mut Store) {
-        let Some(source) = &self.source else {
-            return;
-        };
-        self.active = match source.interval {
-            None => Active::Greedy,
-            Some(interval) => {
-                let ticker = Ticker::new(now, interval, source.stop);
-                Active::Cbr(ticker.talking(source.talk.clone()))
-            }
-        };
-        self.tick(now, store);
+        if let Some(application) = &mut self.application {
+            application.begin(now);
+        }
+        self.offer_due(now, store);
     }
 
-    /// A CBR source offers what is due.
-    fn tick(&mut self, now: Instant, store: &mut Store) {
-        loop {
-            let Active::Cbr(ticker) = &mut self.active else {
-                return;
-            };
-            if !ticker.tick(now) {
-                return;
-            }
-            self.offer(now, store);
+    /// The application sends no more.
+    fn end(&mut self) {
+        if let Some(application) = &mut self.application {
+            application.end();
         }
     }
 
-    /// A greedy source offers what fits; true if it did.
+    /// The application offers what is due.
+    fn offer_due(&mut self, now: Instant, store: &mut Store) {
+        while let Some(bytes) = self.application.as_mut().and_then(|it| it.due(now)) {
+            self.offer(now, bytes, store);
+        }
+    }
+
+    /// A greedy application offers what fits; true if it did.
     fn refill(&mut self, now: Instant, store: &mut Store) -> bool {
-        let (Active::Greedy, Some(source), Some(id)) =
-            (&self.active, &self.source, self.connection)
-        else {
+        let Some(id) = self.connection else {
             return false;
         };
-        if source.stop.is_some_and(|stop| now >= stop) {
-            self.active = Active::Idle;
-            return false;
-        }
-        // What the path takes may be less by now, where it is probed.
-        let most = self.endpoint.max_datagram_size(id);
-        let size = (source.size as usize).min(most.unwrap_or(0));
+        let wanted = |it: &Application| it.wanted(now);
         let mut offered = false;
-        while matches!(self.active, Active::Greedy) && self.endpoint.can_send(id, size) {
-            if !self.offer(now, store) {
+        while let Some(bytes) = self.application.as_ref().and_then(wanted) {
+            // What the path takes may be less by now, where it is probed.
+            let most = self.endpoint.max_datagram_size(id);
+            let size = (bytes as usize).min(most.unwrap_or(0));
+            if !self.endpoint.can_send(id, size) || !self.offer(now, bytes, store) {
                 break;
             }
             offered = true;
@@ -370,15 +344,15 @@ impl DccpPeer {
     }
 
     /// The application offers one datagram; false if there was none or it was not taken.
-    fn offer(&mut self, now: Instant, store: &mut Store) -> bool {
-        let (Some(source), Some(id)) = (&mut self.source, self.connection) else {
+    fn offer(&mut self, now: Instant, bytes: u32, store: &mut Store) -> bool {
+        let (Some(application), Some(id)) = (&mut self.application, self.connection) else {
             return false;
         };
         let most = self.endpoint.max_datagram_size(id).unwrap_or(0);
         let most = u32::try_from(most).unwrap_or(u32::MAX);
-        let size = source.budget.next(source.size.min(most));
+        let size = application.allowed(bytes.min(most));
         if size == 0 {
-            self.active = Active::Idle;
+            application.end();
             return false;
         }
         let payload = Payload::Synthetic {
@@ -389,7 +363,7 @@ impl DccpPeer {
         match self.endpoint.send(now, id, payload) {
             Ok(_) => {
                 meter.offered(now);
-                source.budget.spend(size);
+                application.spend(size);
                 true
             }
             Err(SendError::Full) => {
@@ -398,7 +372,7 @@ impl DccpPeer {
                 false
             }
             Err(error) => {
-                self.active = Active::Idle;
+                application.end();
                 store
                     .notes
                     .push(format!("{}: at {now}: {error}", self.name));

@@ -6,32 +6,28 @@ use fairwire_tcp::{Receiver, Sender, SenderStats, TcpSegment};
 use fairwire_units::Instant;
 
 use super::ends::Ends;
+use super::source::Application;
 use super::store::{Content, Store};
-use super::ticker::{Budget, Ticker};
 
 /// The side that has data.
 #[derive(Debug)]
 pub(crate) struct TcpSource {
     pub(crate) ends: Ends,
     sender: Sender,
-    /// A CBR application, which writes `size` bytes per tick.
-    cbr: Option<(Ticker, Budget, u32)>,
+    /// Writes what it offers. A greedy one offers nothing by itself: its sender knows that there is always more.
+    application: Application,
     /// A greedy application that stops takes its TCP with it.
     silent_from: Instant,
 }
 
 impl TcpSource {
-    pub(crate) fn new(
-        ends: Ends,
-        sender: Sender,
-        cbr: Option<(Ticker, Budget, u32)>,
-        silent_from: Instant,
-    ) -> Self {
+    pub(crate) fn new(ends: Ends, sender: Sender, application: Application) -> Self {
+        let stop = application.stop().filter(|_| application.is_greedy());
         Self {
             ends,
             sender,
-            cbr,
-            silent_from,
+            application,
+            silent_from: stop.unwrap_or(Instant::MAX),
         }
     }
 
@@ -51,8 +47,7 @@ impl TcpSource {
     }
 
     pub(crate) fn next_timeout(&self) -> Option<Instant> {
-        let tick = self.cbr.as_ref().and_then(|(ticker, _, _)| ticker.next());
-        [tick, self.sender.next_timeout()]
+        [self.application.next(), self.sender.next_timeout()]
             .into_iter()
             .flatten()
             .min()
@@ -60,15 +55,8 @@ impl TcpSource {
     }
 
     pub(crate) fn handle_timeout(&mut self, now: Instant) {
-        if let Some((ticker, budget, size)) = &mut self.cbr {
-            while ticker.tick(now) {
-                let bytes = budget.next(*size);
-                budget.spend(bytes);
-                self.sender.write(u64::from(bytes));
-                if bytes == 0 {
-                    ticker.end();
-                }
-            }
+        while let Some(bytes) = self.application.take(now) {
+            self.sender.write(u64::from(bytes));
         }
         if self.sender.next_timeout().is_some_and(|at| at <= now) {
             self.sender.handle_timeout(now);

@@ -1,45 +1,37 @@
 //! UDP: a source that nothing holds back, and a sink.
 
+use std::collections::VecDeque;
+
 use fairwire_net::Packet;
 use fairwire_net::Release;
 use fairwire_proto::Payload;
 use fairwire_units::{Ecn, Instant};
 
 use super::ends::Ends;
+use super::source::Application;
 use super::store::{Content, Store};
-use super::ticker::{Budget, Ticker};
 use crate::scenario::{IP_HEADER, UDP_HEADER};
 
-/// Sends one datagram per tick.
+/// Sends whatever the application offers.
 #[derive(Debug)]
 pub(crate) struct UdpSource {
     pub(crate) ends: Ends,
-    ticker: Ticker,
-    budget: Budget,
-    size: u32,
-    /// Ticks that are due.
-    due: u32,
+    application: Application,
+    /// Datagrams that are due, bytes.
+    due: VecDeque<u32>,
 }
 
 impl UdpSource {
-    pub(crate) fn new(ends: Ends, ticker: Ticker, budget: Budget, size: u32) -> Self {
+    pub(crate) fn new(ends: Ends, application: Application) -> Self {
         Self {
             ends,
-            ticker,
-            budget,
-            size,
-            due: 0,
+            application,
+            due: VecDeque::new(),
         }
     }
 
     pub(crate) fn poll_transmit(&mut self, now: Instant, store: &mut Store) -> Option<Packet> {
-        self.due = self.due.checked_sub(1)?;
-        let size = self.budget.next(self.size);
-        if size == 0 {
-            self.ticker.end();
-            return None;
-        }
-        self.budget.spend(size);
+        let size = self.due.pop_front()?;
         let payload = Payload::Synthetic {
             len: size,
             tag: now.as_nanos(),
@@ -53,12 +45,12 @@ impl UdpSource {
     }
 
     pub(crate) fn next_timeout(&self) -> Option<Instant> {
-        self.ticker.next()
+        self.application.next()
     }
 
     pub(crate) fn handle_timeout(&mut self, now: Instant) {
-        while self.ticker.tick(now) {
-            self.due += 1;
+        while let Some(bytes) = self.application.take(now) {
+            self.due.push_back(bytes);
         }
     }
 }

@@ -1,0 +1,158 @@
+//! An application: a source, until its end or until enough was sent.
+
+use fairwire_units::Instant;
+
+use super::offer::{Offer, Source, When};
+
+/// A source at work, as every transport sees it.
+#[derive(Debug)]
+pub(crate) struct Application {
+    source: Box<dyn Source>,
+    stop: Option<Instant>,
+    /// Bytes that it may still send; `None` is no limit.
+    left: Option<u64>,
+    is_on: bool,
+}
+
+impl Application {
+    /// It sends nothing from `stop` on, and no more than `total` bytes.
+    pub(crate) fn new(
+        source: impl Source + 'static,
+        stop: Option<Instant>,
+        total: Option<u64>,
+    ) -> Self {
+        Self {
+            source: Box::new(source),
+            stop,
+            left: total,
+            is_on: false,
+        }
+    }
+
+    /// It may send from `at` on.
+    pub(crate) fn begin(&mut self, at: Instant) {
+        self.source.begin(at);
+        self.is_on = true;
+    }
+
+    /// It sends no more.
+    pub(crate) fn end(&mut self) {
+        self.is_on = false;
+    }
+
+    /// Does it send whenever there is room?
+    pub(crate) fn is_greedy(&self) -> bool {
+        let next = self.source.next();
+        next.is_some_and(|offer| offer.when == When::ItFits)
+    }
+
+    /// From when on it says nothing.
+    pub(crate) fn stop(&self) -> Option<Instant> {
+        self.stop
+    }
+
+    /// The bytes that it may still send, if there is a limit.
+    pub(crate) fn left(&self) -> Option<u64> {
+        self.left
+    }
+
+    /// The moment of its next offer, if that has one.
+    pub(crate) fn next(&self) -> Option<Instant> {
+        match self.offer()?.when {
+            When::At(at) => Some(at).filter(|at| self.stop.is_none_or(|stop| *at < stop)),
+            When::ItFits => None,
+        }
+    }
+
+    /// Has the moment of an offer come? Its bytes, then; they are offered once.
+    pub(crate) fn due(&mut self, now: Instant) -> Option<u32> {
+        self.next().filter(|at| *at <= now)?;
+        let bytes = self.offer()?.bytes;
+        self.source.advance();
+        Some(bytes)
+    }
+
+    /// The bytes that a greedy source sends at a time, before it stops.
+    pub(crate) fn wanted(&self, now: Instant) -> Option<u32> {
+        let goes_on = self.stop.is_none_or(|stop| now < stop);
+        let offer = self.offer().filter(|_| goes_on)?;
+        (offer.when == When::ItFits).then_some(offer.bytes)
+    }
+
+    /// As much of `bytes` as it may still send; zero when all is sent.
+    pub(crate) fn allowed(&self, bytes: u32) -> u32 {
+        let left = self.left.unwrap_or(u64::MAX);
+        bytes.min(u32::try_from(left).unwrap_or(u32::MAX))
+    }
+
+    /// `bytes` were sent.
+    pub(crate) fn spend(&mut self, bytes: u32) {
+        if let Some(left) = &mut self.left {
+            *left = left.saturating_sub(u64::from(bytes));
+        }
+    }
+
+    /// The bytes of an offer whose moment has come, as many as it may still send; they count as sent. Once all
+    /// is sent it ends.
+    pub(crate) fn take(&mut self, now: Instant) -> Option<u32> {
+        let due = self.due(now)?;
+        let bytes = self.allowed(due);
+        self.spend(bytes);
+        if bytes == 0 {
+            self.end();
+            return None;
+        }
+        Some(bytes)
+    }
+
+    fn offer(&self) -> Option<Offer> {
+        self.source.next().filter(|_| self.is_on)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fairwire_units::{Duration, Instant};
+
+    use super::super::cbr::Cbr;
+    use super::super::greedy::Greedy;
+    use super::Application;
+
+    fn ms(ms: u64) -> Instant {
+        Instant::START + Duration::from_millis(ms)
+    }
+
+    fn each_10_ms(stop: Option<Instant>, total: Option<u64>) -> Application {
+        let mut application =
+            Application::new(Cbr::new(Duration::from_millis(10), 100), stop, total);
+        assert_eq!(application.next(), None, "not before it begins");
+        application.begin(ms(5));
+        application
+    }
+
+    /// Offers come at start, start + interval, ..., and none at the stop or after it.
+    #[test]
+    fn offers_stop_before_the_stop() {
+        let mut application = each_10_ms(Some(ms(25)), None);
+        assert_eq!(application.due(ms(4)), None);
+        assert_eq!(application.due(ms(5)), Some(100));
+        assert_eq!(application.next(), Some(ms(15)));
+        assert_eq!(application.due(ms(15)), Some(100));
+        assert_eq!(application.next(), None);
+        assert_eq!(each_10_ms(Some(ms(5)), None).next(), None);
+        let mut greedy = Application::new(Greedy { bytes: 100 }, Some(ms(25)), None);
+        greedy.begin(ms(5));
+        assert_eq!(greedy.wanted(ms(24)), Some(100));
+        assert_eq!(greedy.wanted(ms(25)), None);
+    }
+
+    /// The last packet is as long as what is left.
+    #[test]
+    fn the_total_ends_exactly() {
+        let mut application = each_10_ms(None, Some(250));
+        let sizes: Vec<u32> = std::iter::from_fn(|| application.take(ms(100))).collect();
+        assert_eq!(sizes, [100, 100, 50]);
+        assert_eq!(application.next(), None);
+        assert_eq!(each_10_ms(None, None).allowed(100), 100);
+    }
+}
