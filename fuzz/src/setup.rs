@@ -4,7 +4,7 @@ use arbitrary::{Arbitrary, Result, Unstructured};
 use fairwire_proto::laws::law;
 use fairwire_proto::{
     Config, DamagedData, DataChecksum, Encapsulation, EndpointConfig, FeedbackRate, InitCookies,
-    PathMtuDiscovery, QueueLimits, QueuePolicy,
+    PathMtuDiscovery, QueueLimits, QueuePolicy, ReceiveQueuePolicy,
 };
 use fairwire_units::Duration;
 
@@ -136,7 +136,7 @@ fn queue(config: &mut Config, by: u8) {
         config.send_queue.policy = QueuePolicy::DropOldest;
     }
     if by & 0x80 != 0 {
-        config.receive_queue_policy = QueuePolicy::DropOldest;
+        config.receive_queue_policy = ReceiveQueuePolicy::DropOldest;
     }
 }
 

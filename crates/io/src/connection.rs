@@ -68,7 +68,7 @@ impl Connection {
     }
 
     /// Reads no more, for good: what waits is thrown away, and the peer is told that nobody listens,
-    /// so that it stops to send (RFC 4340, section 11.7.2). [`recv`](Self::recv) then waits for the
+    /// so that it stops sending (RFC 4340, section 11.7.2). [`recv`](Self::recv) then waits for the
     /// end of the connection. Sending goes on.
     pub fn stop_reading(&self) {
         self.tell(fairwire_proto::Endpoint::stop_reading);

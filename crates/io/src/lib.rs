@@ -91,9 +91,10 @@ pub use error::{
 pub use event::ConnectionEvent;
 pub use fairwire_proto::{
     Admit, AdmitHook, Attempt, Ccid2Config, Ccid3Config, ChangeCcidError, CloseReason, Config,
-    DamagedData, DataChecksum, DatagramId, Direction, EndpointConfig, EndpointStats, Fate,
-    FeedbackRate, Gauges, IdleRule, InitCookies, ListenError, PathMtuDiscovery, QueueLimits,
-    QueuePolicy, Segment, StartError, Stats, Unreachable, laws,
+    ConfigError, DamagedData, DataChecksum, DatagramId, Direction, EndpointConfig, EndpointStats,
+    Fate, FeedbackRate, FirstInterval, Gauges, IdleRule, InitCookies, ListenError, LossMean,
+    PathMtuDiscovery, QueueLimits, QueuePolicy, ReceiveQueuePolicy, Segment, StartError, Stats,
+    Unreachable, laws,
 };
 pub use fairwire_units::{Duration, Ecn, Rate};
 pub use fairwire_wire::udp::PORT as DCCP_UDP_PORT;

@@ -6,6 +6,7 @@ use fairwire_units::Duration;
 use fairwire_units::registry::Chosen;
 
 use crate::constants::{CCIDS, DATAGRAM_OVERHEAD, MAX_SHORT_WINDOW, MIN_PATH_MTU};
+use crate::error::ConfigError;
 
 /// What an [`Endpoint`](crate::Endpoint) as a whole may do.
 #[derive(Clone, Debug)]
@@ -134,9 +135,8 @@ pub struct Config {
     /// What waits to be read: bytes at most, [`DATAGRAM_OVERHEAD`] for each
     /// datagram included. More than that, or no datagram fits.
     pub receive_queue_bytes: usize,
-    /// What a full receive queue drops: `BackPressure` the new datagram, `DropOldest` the oldest, which the
-    /// peer then has seen acknowledged long ago: its fate stays [`Fate::Acknowledged`](crate::Fate::Acknowledged).
-    pub receive_queue_policy: QueuePolicy,
+    /// What a full receive queue drops.
+    pub receive_queue_policy: ReceiveQueuePolicy,
     /// How full the receive queue is, percent, from which on Slow Receiver keeps the peer from
     /// speeding up (RFC 4340, 11.6); more than 100 never says it.
     /// [`Endpoint::set_slow`](crate::Endpoint::set_slow) says it in any case.
@@ -212,7 +212,7 @@ impl Default for Config {
             send_queue: QueueLimits::default(),
             receive_queue_packets: 4_096,
             receive_queue_bytes: 4 << 20,
-            receive_queue_policy: QueuePolicy::BackPressure,
+            receive_queue_policy: ReceiveQueuePolicy::DropNewest,
             slow_receiver_percent: 75,
             connect_timeout: Duration::from_secs(10),
             idle_timeout: Duration::from_secs(30),
@@ -238,35 +238,62 @@ impl Default for Config {
 
 impl Config {
     /// What is wrong with it, if something is.
-    pub(crate) fn check(&self) -> Result<(), &'static str> {
+    pub(crate) fn check(&self) -> Result<(), ConfigError> {
         let mut ccids = self.send_ccids.iter().chain(&self.receive_ccids);
         if self.send_ccids.is_empty() || self.receive_ccids.is_empty() {
-            return Err("a connection needs a CCID for each direction: 2, 3 or 4");
+            return Err(ConfigError::new(
+                "send_ccids or receive_ccids",
+                "a connection needs a CCID for each direction: 2, 3 or 4",
+            ));
         }
         if !ccids.all(|ccid| CCIDS.contains(ccid)) {
-            return Err("there is no such CCID: use 2, 3 or 4");
+            return Err(ConfigError::new(
+                "send_ccids or receive_ccids",
+                "there is no such CCID: use 2, 3 or 4",
+            ));
         }
         if self.path_mtu < MIN_PATH_MTU {
-            return Err("the path MTU is too small: use at least 576 bytes");
+            return Err(ConfigError::new(
+                "path_mtu",
+                "too small: use at least 576 bytes",
+            ));
         }
         // RFC 4340, 7.5.2: Wmin and Wmax. Doubling a window of 0 would never end.
         if !(32..1 << 46).contains(&self.sequence_window) {
-            return Err("a sequence window is at least 32 and at most 2^46 - 1 packets");
+            return Err(ConfigError::new(
+                "sequence_window",
+                "use at least 32 and at most 2^46 - 1 packets",
+            ));
         }
         if self.short_seqnos && self.sequence_window > MAX_SHORT_WINDOW {
-            return Err("short sequence numbers want a sequence window of at most 1024 packets");
+            return Err(ConfigError::new(
+                "sequence_window",
+                "short sequence numbers (short_seqnos) need one of at most 1024 packets",
+            ));
         }
         if self.send_queue.packets == 0 {
-            return Err("the send queue needs room for at least one datagram");
+            return Err(ConfigError::new(
+                "send_queue.packets",
+                "the queue needs room for at least one datagram",
+            ));
         }
         if self.receive_queue_packets == 0 || self.receive_queue_bytes <= DATAGRAM_OVERHEAD {
-            return Err("the receive queue needs room for at least one datagram");
+            return Err(ConfigError::new(
+                "receive_queue_packets or receive_queue_bytes",
+                "the queue needs room for at least one datagram, and 160 bytes more",
+            ));
         }
         if self.idle_timeout.is_zero() {
-            return Err("an idle timeout of no time gives up before any answer: use some seconds");
+            return Err(ConfigError::new(
+                "idle_timeout",
+                "no time gives up before any answer: use some seconds",
+            ));
         }
         if self.checksum_coverage > 15 || self.minimum_checksum_coverage > 15 {
-            return Err("checksum coverage is 0 for everything, or 1 to 15");
+            return Err(ConfigError::new(
+                "checksum_coverage or minimum_checksum_coverage",
+                "use 0 for everything, or 1 to 15",
+            ));
         }
         self.ccid2.check()?;
         self.ccid3.check()
@@ -346,6 +373,18 @@ pub enum QueuePolicy {
     DropOldest,
 }
 
+/// What a full receive queue drops. Whatever it is, the peer is told and slows down; it cannot be made to wait.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum ReceiveQueuePolicy {
+    /// The datagram that arrives.
+    #[default]
+    DropNewest,
+    /// The oldest, which the peer has seen acknowledged long ago: its fate stays
+    /// [`Fate::Acknowledged`](crate::Fate::Acknowledged).
+    DropOldest,
+}
+
 /// Parameters of CCID 2 (RFC 4341).
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
@@ -377,15 +416,23 @@ impl Default for Ccid2Config {
 
 impl Ccid2Config {
     /// What is wrong with it, and what would do.
-    fn check(&self) -> Result<(), &'static str> {
+    fn check(&self) -> Result<(), ConfigError> {
         let at_least = |value: Option<f64>, least: f64| value.is_none_or(|v| v >= least);
         if !at_least(self.initial_window, 1.0) {
-            return Err("the initial window is at least 1 packet");
+            return Err(ConfigError::new(
+                "ccid2.initial_window",
+                "use at least 1 packet",
+            ));
         }
         if !at_least(self.initial_ssthresh, 2.0) {
-            return Err("the initial slow-start threshold is at least 2 packets");
+            return Err(ConfigError::new(
+                "ccid2.initial_ssthresh",
+                "use at least 2 packets",
+            ));
         }
-        Law::problem(&*self.law).map_or(Ok(()), Err)
+        Law::problem(&*self.law).map_or(Ok(()), |problem| {
+            Err(ConfigError::new("ccid2.law", problem))
+        })
     }
 }
 
@@ -460,20 +507,29 @@ impl Default for Ccid3Config {
 
 impl Ccid3Config {
     /// What is wrong with it, and what would do.
-    fn check(&self) -> Result<(), &'static str> {
+    fn check(&self) -> Result<(), ConfigError> {
         let is_positive = |value: f64| value.is_finite() && value > 0.0;
         if !is_positive(self.b) || !is_positive(self.t_rto_rtts) {
-            return Err("b and t_RTO of the throughput equation are positive numbers");
+            return Err(ConfigError::new(
+                "ccid3.b or ccid3.t_rto_rtts",
+                "both are positive numbers",
+            ));
         }
         if [Segment::Fixed(0), Segment::Literal(0)].contains(&self.segment) {
-            return Err("the segment size is at least 1 byte");
+            return Err(ConfigError::new("ccid3.segment", "use at least 1 byte"));
         }
         match self.feedback {
             FeedbackRate::PerRoundTrip(0) => {
-                return Err("a receiver gives feedback at least once per round trip");
+                return Err(ConfigError::new(
+                    "ccid3.feedback",
+                    "a receiver gives feedback at least once per round trip",
+                ));
             }
             FeedbackRate::Every(Duration::ZERO) => {
-                return Err("the time between two reports is more than nothing");
+                return Err(ConfigError::new(
+                    "ccid3.feedback",
+                    "the time between two reports is more than nothing",
+                ));
             }
             _ => {}
         }

@@ -145,9 +145,7 @@ impl Endpoint {
         services: &[ServiceCode],
         config: Config,
     ) -> Result<(), ListenError> {
-        config
-            .check()
-            .map_err(|what| ListenError::Config { what })?;
+        config.check().map_err(ListenError::Config)?;
         self.listeners.add(port, services, config)
     }
 
@@ -251,8 +249,8 @@ impl Endpoint {
         service: ServiceCode,
         config: &Config,
     ) -> Result<Flow, StartError> {
-        config.check().map_err(|what| StartError::Config { what })?;
-        path.check().map_err(|what| StartError::Config { what })?;
+        config.check().map_err(StartError::Config)?;
+        path.check().map_err(StartError::Config)?;
         // RFC 4340, 8.1.2, RFC 5595, 2.2, 2.5, 3.1 and 3.3: one Service Code, and a valid one.
         if !service.is_valid() {
             return Err(StartError::InvalidService);

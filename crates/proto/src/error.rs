@@ -20,11 +20,8 @@ pub enum ListenError {
     InvalidService,
     /// The endpoint is closed, and takes no more connections.
     EndpointClosed,
-    /// The configuration asks for what does not exist.
-    Config {
-        /// What is wrong and what would do.
-        what: &'static str,
-    },
+    /// The configuration asks for what cannot be.
+    Config(ConfigError),
 }
 
 /// Why a connection cannot be begun.
@@ -39,12 +36,36 @@ pub enum StartError {
     NoPort,
     /// The invalid service code (RFC 4340, section 8.1.2).
     InvalidService,
-    /// The configuration asks for what does not exist.
-    Config {
-        /// What is wrong and what would do.
-        what: &'static str,
-    },
+    /// The configuration asks for what cannot be.
+    Config(ConfigError),
 }
+
+/// A setting that cannot be: which one, and what would do.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct ConfigError {
+    field: &'static str,
+    problem: &'static str,
+}
+
+impl ConfigError {
+    pub(crate) const fn new(field: &'static str, problem: &'static str) -> Self {
+        Self { field, problem }
+    }
+
+    /// The field of [`Config`](crate::Config), as in `ccid2.initial_window`; two of them, joined by "or", where one of
+    /// the two is wrong.
+    pub fn field(&self) -> &'static str {
+        self.field
+    }
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.field, self.problem)
+    }
+}
+
+impl Error for ConfigError {}
 
 /// Why a datagram was not taken.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -62,7 +83,7 @@ pub enum SendError {
     },
     /// The connection is over or closing.
     Closed,
-    /// The peer's application has stopped to read, for good.
+    /// The peer's application stopped reading, for good.
     NotListening,
 }
 
@@ -98,7 +119,7 @@ impl fmt::Display for ListenError {
             ),
             Self::EndpointClosed => f.write_str("the endpoint is closed: bind another one"),
             Self::InvalidService => f.write_str("a listener needs at least one valid service code"),
-            Self::Config { what } => f.write_str(what),
+            Self::Config(error) => error.fmt(f),
         }
     }
 }
@@ -110,7 +131,7 @@ impl fmt::Display for StartError {
             Self::NoMemory => f.write_str("the endpoint's memory budget is spent: close connections, read what has arrived, or raise max_memory"),
             Self::NoPort => f.write_str("no free local DCCP port towards that peer"),
             Self::InvalidService => f.write_str("service code 4294967295 is reserved as invalid"),
-            Self::Config { what } => f.write_str(what),
+            Self::Config(error) => error.fmt(f),
         }
     }
 }

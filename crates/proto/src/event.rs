@@ -118,7 +118,7 @@ pub enum Event {
     /// The peer can hardly keep up and should not get more than it gets now (RFC 4340, section
     /// 11.6). Told once until a round trip has passed without such a word.
     SlowReceiver,
-    /// The peer's application has stopped to read, for good: nothing more is sent, and what was
+    /// The peer's application stopped reading, for good: nothing more is sent, and what was
     /// queued is refused (RFC 4340, section 11.7.2). Data of the peer may still come.
     NotListening,
     /// A CCID was negotiated in mid-connection, at our wish ([`Endpoint::change_ccid`]) or the peer's:

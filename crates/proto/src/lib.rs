@@ -53,11 +53,12 @@ pub mod laws {
 
 pub use config::{
     Ccid2Config, Ccid3Config, Config, DamagedData, DataChecksum, EndpointConfig, FeedbackRate,
-    FirstInterval, InitCookies, PathMtuDiscovery, QueueLimits, QueuePolicy, Segment,
+    FirstInterval, InitCookies, PathMtuDiscovery, QueueLimits, QueuePolicy, ReceiveQueuePolicy,
+    Segment,
 };
 pub use constants::DATAGRAM_OVERHEAD;
 pub use endpoint::{Admit, AdmitHook, Attempt, Endpoint};
-pub use error::{ChangeCcidError, ListenError, SendError, StartError};
+pub use error::{ChangeCcidError, ConfigError, ListenError, SendError, StartError};
 pub use event::{CloseReason, Direction, Event, Fate, Received};
 pub use id::{ConnectionId, DatagramId};
 #[cfg(feature = "inspect")]

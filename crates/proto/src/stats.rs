@@ -33,11 +33,13 @@ pub struct Stats {
     pub dropped_there: [u64; 8],
     /// Packets in which the peer said that it can hardly keep up (Slow Receiver).
     pub slow_receivers: u64,
-    /// Our data packets that the peer acknowledged (CCIDs that do so).
+    /// Our data packets that the peer acknowledged. Zero under CCID 3 and 4, whose receivers do not
+    /// acknowledge each packet: there it is not known.
     pub acknowledged: u64,
-    /// Our data packets known lost (CCIDs that acknowledge each packet).
+    /// Our data packets known lost. Zero under CCID 3 and 4, where it is not known: [`Gauges::p`] is the loss event
+    /// rate that the peer reports.
     pub lost: u64,
-    /// Our data packets acknowledged with a mark.
+    /// Our data packets acknowledged with a mark. Zero under CCID 3 and 4, where it is not known.
     pub marked: u64,
     /// Loss events that our receiver saw in the peer's data (CCID 3 and 4).
     pub loss_events_seen: u64,
@@ -71,7 +73,8 @@ pub struct Stats {
     pub srtt: Option<Duration>,
     /// What the controller shows.
     pub gauges: Gauges,
-    /// What the application may send now, estimated: the rate, or window over round-trip time.
+    /// Estimate of what the application may send now: bits per second of datagrams alone, without headers. It is the
+    /// rate that TFRC allows, or the congestion window over the round-trip time.
     pub allowed_rate: Option<Rate>,
     /// CCID of the data we send, once agreed.
     pub send_ccid: Option<u8>,
@@ -83,6 +86,13 @@ pub struct Stats {
     pub ack_ratio: u64,
     /// Bytes of Ack Vector history that we hold about the peer's packets.
     pub ack_vector_state: usize,
+}
+
+impl Stats {
+    /// Is the application the limit, and not congestion control: does nothing wait in the send queue?
+    pub fn is_app_limited(&self) -> bool {
+        self.queued_packets == 0
+    }
 }
 
 /// What an endpoint did with packets that belong to no connection.

@@ -30,14 +30,20 @@ pub struct Path {
 
 impl Path {
     /// What is wrong with it, if something is.
-    pub(crate) fn check(&self) -> Result<(), &'static str> {
+    pub(crate) fn check(&self) -> Result<(), ConfigError> {
         if self.local.is_ipv4() != self.remote.is_ipv4() {
-            return Err("local and remote address must be of one family");
+            return Err(ConfigError::new(
+                "path",
+                "local and remote address must be of one family",
+            ));
         }
         let native = self.encapsulation == Encapsulation::Native;
         // RFC 4340, 9.1: the checksum covers both addresses.
         if native && self.local.ip().is_unspecified() {
-            return Err("native DCCP needs to know its local address");
+            return Err(ConfigError::new(
+                "path",
+                "native DCCP needs to know its local address",
+            ));
         }
         Ok(())
     }

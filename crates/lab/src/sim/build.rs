@@ -362,7 +362,10 @@ fn dccp_config(flow: &Flow, dccp: &Dccp, send_ccid: u8, receive_ccid: u8) -> Con
     config.minimum_checksum_coverage = dccp.minimum_checksum_coverage;
     config.receive_queue_packets = dccp.receive.limit.0 as usize;
     config.receive_queue_bytes = usize::MAX;
-    config.receive_queue_policy = queue_policy(dccp.receive.policy);
+    config.receive_queue_policy = match dccp.receive.policy {
+        QueuePolicy::Refuse => fairwire_proto::ReceiveQueuePolicy::DropNewest,
+        QueuePolicy::DropOldest => fairwire_proto::ReceiveQueuePolicy::DropOldest,
+    };
     config.send_queue.packets = dccp.queue.limit.0 as usize;
     config.send_queue.bytes = usize::MAX;
     config.send_queue.age = dccp.queue.age;

@@ -23,7 +23,7 @@ impl Connection {
         if !open || self.drain_until.is_some() {
             return Err(SendError::Closed);
         }
-        // RFC 4340, 11.7.2: no more data once the peer's application has stopped to read.
+        // RFC 4340, 11.7.2: no more data once the peer's application stopped reading.
         if self.reported.is_deaf {
             return Err(SendError::NotListening);
         }

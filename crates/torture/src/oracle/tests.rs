@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use fairwire_proto::{
     Config, ConnectionId, DataChecksum, Direction, Encapsulation, Endpoint, EndpointConfig, Event,
-    Meta, Path, Payload, QueuePolicy,
+    Meta, Path, Payload, QueuePolicy, ReceiveQueuePolicy,
 };
 use fairwire_units::{Duration, Ecn, Instant};
 use fairwire_wire::{HeadBuf, Packet, ServiceCode};
@@ -64,7 +64,7 @@ impl Dice {
             config.send_queue.policy = QueuePolicy::DropOldest;
         }
         if self.one_in(4) {
-            config.receive_queue_policy = QueuePolicy::DropOldest;
+            config.receive_queue_policy = ReceiveQueuePolicy::DropOldest;
         }
         if self.one_in(4) {
             config.data_checksum = DataChecksum::On;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use fairwire_proto::laws::{Chosen, Law, ThresholdWindow, law};
 use fairwire_proto::{
     Ccid2Config, Ccid3Config, Config, DamagedData, DataChecksum, EndpointConfig, FeedbackRate,
-    InitCookies, PathMtuDiscovery, QueuePolicy,
+    InitCookies, PathMtuDiscovery, QueuePolicy, ReceiveQueuePolicy,
 };
 use fairwire_units::Duration;
 use serde::{Deserialize, Serialize};
@@ -157,7 +157,9 @@ impl Setting {
             Self::SendDropsOldest => config.send_queue.policy = QueuePolicy::DropOldest,
             Self::ReceivePackets(packets) => config.receive_queue_packets = *packets,
             Self::ReceiveBytes(bytes) => config.receive_queue_bytes = *bytes,
-            Self::ReceiveDropsOldest => config.receive_queue_policy = QueuePolicy::DropOldest,
+            Self::ReceiveDropsOldest => {
+                config.receive_queue_policy = ReceiveQueuePolicy::DropOldest;
+            }
             Self::PathMtu(mtu) => config.path_mtu = *mtu,
             Self::NoPathMtuDiscovery => config.path_mtu_discovery = PathMtuDiscovery::Off,
             Self::IcmpPathMtuDiscovery => config.path_mtu_discovery = PathMtuDiscovery::Icmp,

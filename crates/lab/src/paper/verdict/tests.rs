@@ -232,7 +232,7 @@ fn mistakes_are_refused_at_load() {
             .expect_err(to)
             .to_string();
         assert!(error.contains(hint), "{to}: {error}");
-        let place = error.strip_prefix("papers/test/claims.toml:");
+        let place = error.strip_prefix("test/claims.toml:");
         let has_line = place.is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
         assert!(has_line, "{error}");
     }

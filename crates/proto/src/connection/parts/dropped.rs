@@ -30,7 +30,7 @@ pub(crate) struct Dropped {
     records: Records,
     /// The newest packet that a report of ours has covered.
     told: Option<Seq>,
-    /// Has the application stopped to read?
+    /// Did the application stop reading?
     pub(crate) is_deaf: bool,
     /// Has the application said that it can hardly keep up?
     pub(crate) is_slow: bool,

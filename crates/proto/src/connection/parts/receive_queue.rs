@@ -10,7 +10,7 @@ use fairwire_units::{Ecn, Instant};
 use fairwire_wire::Seq;
 
 use super::arrivals::{Arrivals, Novelty};
-use crate::config::{Config, QueuePolicy};
+use crate::config::{Config, ReceiveQueuePolicy};
 use crate::constants::DATAGRAM_OVERHEAD;
 use crate::event::Received;
 use crate::payload::Arriving;
@@ -44,7 +44,7 @@ pub(crate) struct ReceiveQueue {
     max_packets: usize,
     max_bytes: usize,
     /// What is dropped if there is no room.
-    policy: QueuePolicy,
+    policy: ReceiveQueuePolicy,
     waiting: VecDeque<Received>,
     /// What they cost.
     bytes: usize,
@@ -86,7 +86,7 @@ impl ReceiveQueue {
     /// Makes room for `size` bytes by dropping the oldest datagram, one at a time, if that is the
     /// policy and there is none. Call it until it gives `None`.
     pub(crate) fn displace(&mut self, size: usize) -> Option<Seq> {
-        if self.policy != QueuePolicy::DropOldest || self.has_room(size) {
+        if self.policy != ReceiveQueuePolicy::DropOldest || self.has_room(size) {
             return None;
         }
         self.drops += u64::from(!self.waiting.is_empty());
@@ -174,7 +174,7 @@ impl ReceiveQueue {
 #[cfg(test)]
 mod tests {
     use super::{DATAGRAM_OVERHEAD, Datagram, KEPT, LARGE, ReceiveQueue};
-    use crate::{Arriving, Config, Payload, QueuePolicy, Received};
+    use crate::{Arriving, Config, Payload, ReceiveQueuePolicy, Received};
     use fairwire_units::{Ecn, Instant};
     use fairwire_wire::Seq;
 
@@ -250,7 +250,7 @@ mod tests {
     fn the_oldest_is_dropped() {
         let config = Config {
             receive_queue_packets: 2,
-            receive_queue_policy: QueuePolicy::DropOldest,
+            receive_queue_policy: ReceiveQueuePolicy::DropOldest,
             ..Config::default()
         };
         let mut queue = ReceiveQueue::new(&config);
@@ -347,7 +347,7 @@ mod tests {
     fn finding_9_dropped_behind_leaps() {
         let config = Config {
             receive_queue_packets: 2,
-            receive_queue_policy: QueuePolicy::DropOldest,
+            receive_queue_policy: ReceiveQueuePolicy::DropOldest,
             ..Config::default()
         };
         let mut queue = ReceiveQueue::new(&config);

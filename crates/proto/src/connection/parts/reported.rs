@@ -26,7 +26,7 @@ pub(crate) struct Reported {
     pub(crate) slow_until: Option<Instant>,
     /// Until when no data leaves, for the peer may not take it.
     pub(crate) refused_until: Option<Instant>,
-    /// Has the peer's application stopped to read?
+    /// Did the peer's application stop reading?
     pub(crate) is_deaf: bool,
 }
 

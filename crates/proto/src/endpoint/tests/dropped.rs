@@ -4,7 +4,7 @@ use fairwire_units::Duration;
 use fairwire_wire::{CellState, DccpOption, DropBlock, DropCode, Kind, PacketType, Seq};
 
 use super::pair::{Fault, Pair, SERVICE, Wire, data, ms};
-use crate::{Config, ConnectionId, DatagramId, Event, Fate, QueuePolicy, SendError};
+use crate::{Config, ConnectionId, DatagramId, Event, Fate, ReceiveQueuePolicy, SendError};
 
 const SIZE: u32 = 500;
 
@@ -90,7 +90,10 @@ fn read_slowly(
 #[test]
 fn a_slow_application_slows_the_sender() {
     for ccid in [2, 3] {
-        for policy in [QueuePolicy::BackPressure, QueuePolicy::DropOldest] {
+        for policy in [
+            ReceiveQueuePolicy::DropNewest,
+            ReceiveQueuePolicy::DropOldest,
+        ] {
             let mut pair = Pair::new();
             let mut slow = config(ccid);
             slow.receive_queue_packets = 20;
@@ -122,7 +125,7 @@ fn a_slow_application_slows_the_sender() {
             let fate = |event: &&Event| matches!(event, Event::Fate { fate: Fate::Dropped { code: c }, .. } if *c == code);
             let fates = told.iter().filter(fate).count() as u64;
             // Where the oldest is dropped, it was acknowledged long before.
-            let newest = policy == QueuePolicy::BackPressure;
+            let newest = policy == ReceiveQueuePolicy::DropNewest;
             assert_eq!(fates > 0, ccid == 2 && newest, "{name}");
         }
     }
@@ -206,7 +209,7 @@ fn reports_agree_with_ack_vectors_under_loss() {
     let mut pair = Pair::new();
     let mut small = config(2);
     small.receive_queue_packets = 8;
-    small.receive_queue_policy = QueuePolicy::DropOldest;
+    small.receive_queue_policy = ReceiveQueuePolicy::DropOldest;
     let ids = pair.open(config(2), small);
     let mut dice = super::pair::Dice::new(4);
     pair.rule(move |_| match dice.next() >> 58 {
@@ -247,7 +250,7 @@ fn repeated_request_data_is_reported() {
     assert_eq!(blocks(&response[0]), [refused, delivered]);
 }
 
-/// RFC 4340, 11.7.2: once the application has stopped to read, everything is Drop Code 1 for good
+/// RFC 4340, 11.7.2: once the application stopped reading, everything is Drop Code 1 for good
 /// (L4), what waited included; the sender stops, and its application learns why. The other
 /// direction goes on, and the connection closes in order.
 #[test]
@@ -535,7 +538,7 @@ fn finding_17_a_large_queue_that_drops_the_oldest_slows_the_sender() {
         let mut slow = config(ccid);
         slow.receive_queue_packets = size;
         slow.receive_queue_bytes = usize::MAX;
-        slow.receive_queue_policy = QueuePolicy::DropOldest;
+        slow.receive_queue_policy = ReceiveQueuePolicy::DropOldest;
         let ids = pair.open(config(ccid), slow);
         pair.record = false;
         pair.bottleneck = Some((ms(1), 200));

@@ -5,7 +5,7 @@ use fairwire_wire::{HeadBuf, Kind, PacketType, Ports, ResetCode, Seq};
 
 use super::forged;
 use super::pair::{Fault, PORT, Pair, SERVICE, data, ms};
-use crate::{Config, ConnectionId, Event, Meta, QueuePolicy};
+use crate::{Config, ConnectionId, Event, Meta, QueuePolicy, ReceiveQueuePolicy};
 
 const TEN_DAYS: Duration = Duration::from_secs(10 * 24 * 3_600);
 
@@ -30,14 +30,17 @@ fn held(pair: &Pair, side: usize) -> (usize, usize, usize) {
 fn configs() -> Vec<Config> {
     let mut all = Vec::new();
     for ccid in [2, 3, 4] {
-        for policy in [QueuePolicy::BackPressure, QueuePolicy::DropOldest] {
+        for (policy, sends) in [
+            (ReceiveQueuePolicy::DropNewest, QueuePolicy::BackPressure),
+            (ReceiveQueuePolicy::DropOldest, QueuePolicy::DropOldest),
+        ] {
             let mut config = Config::default();
             config.send_ccids = vec![ccid];
             config.receive_ccids = vec![2, 3, 4];
             config.receive_queue_packets = 3;
             config.receive_queue_policy = policy;
-            config.send_queue.policy = policy;
-            config.report_fates = policy == QueuePolicy::DropOldest;
+            config.send_queue.policy = sends;
+            config.report_fates = policy == ReceiveQueuePolicy::DropOldest;
             all.push(config);
         }
     }
