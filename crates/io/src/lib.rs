@@ -5,17 +5,52 @@
 //! through NATs, without privileges; or natively, as IP protocol 33 on Linux. Datagrams are **not encrypted**.
 //!
 //! ```no_run
-//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
-//! use fairwire::ServiceCode;
+//! use fairwire::{ServiceCode, connect, listen};
 //!
-//! let connection = fairwire::connect("example.org:7001", ServiceCode::from_bytes(*b"?cam")).await?;
+//! const CAMERA: ServiceCode = ServiceCode::from_bytes(*b"?cam");
+//!
+//! # async fn server() -> Result<(), Box<dyn std::error::Error>> {
+//! // Here.
+//! let listener = listen("0.0.0.0:7001".parse()?, &[CAMERA])?;
+//! let connection = listener.accept().await?;
+//! while let Ok(frame) = connection.recv().await {
+//!     println!("{} bytes, {} lost before", frame.data.len(), frame.lost_before);
+//! }
+//! # Ok(())
+//! # }
+//! # async fn client() -> Result<(), Box<dyn std::error::Error>> {
+//!
+//! // And there.
+//! let connection = connect("example.org:7001", CAMERA).await?;
 //! connection.send("one frame").await?; // waits while the send queue is full
-//! let answer = connection.recv().await?;
-//! println!("{} bytes, {} lost before", answer.data.len(), answer.lost_before);
 //! connection.close().await?;
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! # A connection's life
+//!
+//! ```text
+//!  client                                                server
+//!
+//!  connect()   -------- Request, with the service ------>  listen()
+//!              <------- Response ------------------------
+//!              -------- Ack ---------------------------->  accept(), or incoming() to look first
+//!
+//!  send()      -------- Data, Data, Data --------------->  recv()
+//!              <------- Ack: what came, what was marked -
+//!  fate()      the window or the rate follows             stats()
+//!
+//!  close()     -------- Close -------------------------->  recv() gives ConnectionClosed, orderly
+//!              <------- Reset (Closed) ------------------
+//! ```
+//!
+//! Both ends send and receive alike; each direction has a congestion control of its own. Where the server closes first,
+//! it asks the client to send the Close (`CloseReq`). [`Connection::abort`], and dropping a connection, send a Reset instead, and
+//! the other end's [`ConnectionClosed`] is not orderly. A peer that vanished is given up after
+//! [`Config::keep_alive`] and [`Config::idle_timeout`].
+//!
+//! # The parts
 //!
 //! - [`Endpoint`] is a socket, of UDP or ([`Endpoint::bind_native`]) of IP; [`Endpoint::listen`] (or [`listen`] alone) gives a
 //!   [`Listener`], and [`Endpoint::connect`] (or [`connect`] alone) a [`Connection`].

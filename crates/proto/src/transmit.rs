@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 
 use fairwire_units::Ecn;
 
+use crate::error::ConfigError;
 use crate::id::{ConnectionId, DatagramId};
 use crate::payload::Payload;
 

@@ -1,0 +1,116 @@
+//! What the libraries promise: the listings under `docs/api/` name every public item.
+//!
+//! A change of the public API is a change of a listing, so that nobody makes one without noticing. To accept it, run
+//! `UPDATE_DOCS=1 cargo test -p fairwire-cli --test public_api` and say in CHANGELOG.md what users have to do.
+//!
+//! The listings come from rustdoc's JSON, whose format belongs to a version of Rust. With another version that
+//! writes another format the test says so and compares nothing; with `FAIRWIRE_NO_SKIP=1` it fails then.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use public_api::Builder;
+
+/// The library crates that others build on, by package and by name in the code.
+const LIBRARIES: [(&str, &str); 7] = [
+    ("fairwire", "fairwire"),
+    ("fairwire-units", "fairwire_units"),
+    ("fairwire-wire", "fairwire_wire"),
+    ("fairwire-cc", "fairwire_cc"),
+    ("fairwire-proto", "fairwire_proto"),
+    ("fairwire-tcp", "fairwire_tcp"),
+    ("fairwire-net", "fairwire_net"),
+];
+
+/// The format that the crate `public-api` reads: rustdoc's of Rust 1.93 to 1.95.
+const FORMAT: u64 = 57;
+
+/// Every public item of the libraries is listed, and what is listed is there.
+#[test]
+fn the_public_api_is_the_one_listed() {
+    let json = document();
+    if format(&json) != FORMAT {
+        assert!(
+            std::env::var_os("FAIRWIRE_NO_SKIP").is_none(),
+            "this Rust writes another rustdoc JSON than format {FORMAT}: update the crate public-api"
+        );
+        eprintln!("skipped: this Rust writes another rustdoc JSON than format {FORMAT}");
+        return;
+    }
+    let update = std::env::var_os("UPDATE_DOCS").is_some();
+    let mut complaints = String::new();
+    for (package, name) in LIBRARIES {
+        let api = Builder::from_rustdoc_json(json.join(format!("{name}.json")))
+            .omit_blanket_impls(true)
+            .omit_auto_trait_impls(true)
+            .omit_auto_derived_impls(true)
+            .build()
+            .expect("a library has a public API");
+        let found: Vec<String> = api.items().map(ToString::to_string).collect();
+        let listing = root().join("docs/api").join(format!("{package}.txt"));
+        if update {
+            fs::create_dir_all(root().join("docs/api")).expect("docs can be written");
+            fs::write(&listing, found.join("\n") + "\n").expect("docs can be written");
+        }
+        let listed = fs::read_to_string(&listing).unwrap_or_default();
+        complaints += &differences(package, &listed, &found);
+    }
+    assert!(
+        complaints.is_empty(),
+        "the public API changed:{complaints}\n\nIf it should, accept it with UPDATE_DOCS=1 and tell users in CHANGELOG.md."
+    );
+}
+
+/// Documents the libraries as JSON; the folder in which it is.
+fn document() -> PathBuf {
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("public-api");
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo
+        .current_dir(root())
+        .args(["doc", "--no-deps", "--lib", "--locked", "--quiet"])
+        .arg("--target-dir")
+        .arg(&target)
+        // JSON is not stable yet; this lets a stable compiler write it.
+        .env("RUSTC_BOOTSTRAP", "1")
+        .env(
+            "RUSTDOCFLAGS",
+            "-Z unstable-options --output-format json --cap-lints allow",
+        );
+    for (package, _) in LIBRARIES {
+        cargo.args(["-p", package]);
+    }
+    let output = cargo.output().expect("cargo runs");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    target.join("doc")
+}
+
+/// The version of the format.
+fn format(json: &Path) -> u64 {
+    let text = fs::read_to_string(json.join("fairwire_units.json")).expect("cargo wrote it");
+    let value: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    value["format_version"].as_u64().unwrap_or(0)
+}
+
+/// Lines that are in one alone.
+fn differences(package: &str, listed: &str, found: &[String]) -> String {
+    let listed: BTreeSet<&str> = listed.lines().collect();
+    let found: BTreeSet<&str> = found.iter().map(String::as_str).collect();
+    let gone = listed
+        .difference(&found)
+        .map(|line| format!("\n  - {line}"));
+    let new = found
+        .difference(&listed)
+        .map(|line| format!("\n  + {line}"));
+    let all: String = gone.chain(new).collect();
+    if all.is_empty() {
+        return all;
+    }
+    format!("\n{package}{all}")
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
