@@ -1,0 +1,174 @@
+//! Parameters of the congestion controls.
+
+use fairwire_cc::tfrc::LossMean;
+use fairwire_cc::{IdleRule, Law, default_law};
+use fairwire_units::Duration;
+use fairwire_units::registry::Chosen;
+
+use crate::error::ConfigError;
+
+/// Parameters of CCID 2 (RFC 4341).
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Ccid2Config {
+    /// How the window grows and shrinks: a law by its name, `config.ccid2.law = law("vegas")?` with
+    /// [`law`](crate::laws::law), or one made by hand with [`Chosen::of`].
+    pub law: Chosen<dyn Law>,
+    /// First slow-start threshold, packets; `None` is unlimited.
+    pub initial_ssthresh: Option<f64>,
+    /// First window, packets; `None` follows RFC 3390 by the packet size.
+    pub initial_window: Option<f64>,
+    /// Retransmission timeout at least.
+    pub min_rto: Duration,
+    /// What becomes of a window that is not used (RFC 4341, 5.1).
+    pub idle: IdleRule,
+}
+
+impl Default for Ccid2Config {
+    fn default() -> Self {
+        Self {
+            law: default_law(),
+            initial_ssthresh: None,
+            initial_window: None,
+            min_rto: Duration::from_millis(200),
+            idle: IdleRule::Restart,
+        }
+    }
+}
+
+impl Ccid2Config {
+    /// What is wrong with it, and what would do.
+    pub(super) fn check(&self) -> Result<(), ConfigError> {
+        let at_least = |value: Option<f64>, least: f64| value.is_none_or(|v| v >= least);
+        if !at_least(self.initial_window, 1.0) {
+            return Err(ConfigError::new(
+                "ccid2.initial_window",
+                "use at least 1 packet",
+            ));
+        }
+        if !at_least(self.initial_ssthresh, 2.0) {
+            return Err(ConfigError::new(
+                "ccid2.initial_ssthresh",
+                "use at least 2 packets",
+            ));
+        }
+        Law::problem(&*self.law).map_or(Ok(()), |problem| {
+            Err(ConfigError::new("ccid2.law", problem))
+        })
+    }
+}
+
+/// Parameters of CCID 3 (RFC 4342, RFC 5348) and CCID 4 (RFC 5622, RFC 4828).
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Ccid3Config {
+    /// CCID 3: the segment size s of the equation. CCID 4 has 1,460 bytes, or what a narrower path
+    /// leaves to TCP.
+    pub segment: Segment,
+    /// Packets acknowledged by one TCP acknowledgement, b of the equation.
+    pub b: f64,
+    /// TCP's retransmission timeout in the equation, in round trips (4 in RFC 5348, section 3.1).
+    pub t_rto_rtts: f64,
+    /// Reduce oscillations by the square root of the round-trip time (RFC 5348, section 4.5)?
+    pub oscillation_reduction: bool,
+    /// Weigh recent losses less after a long loss-free time (RFC 5348, section 5.5)?
+    pub history_discounting: bool,
+    /// What the mean of loss intervals is divided by before eight are closed. Ours as a sender, for the
+    /// rate, and as a receiver, for the loss event rate that is reported.
+    pub loss_mean: LossMean,
+    /// The rate that the interval before the first loss event stands for, in a receiver.
+    pub first_interval: FirstInterval,
+    /// The send timer's grain: what a paced burst may make up for (RFC 5348, section 4.6).
+    pub granularity: Duration,
+    /// How often feedback is given on the data that come.
+    pub feedback: FeedbackRate,
+}
+
+/// A TFRC receiver takes the interval before the first loss event to be as long as the throughput
+/// equation needs for one rate, since the packets that came before it were sent at many.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum FirstInterval {
+    /// The largest rate received so far (RFC 5348, section 6.3.1).
+    #[default]
+    LargestRate,
+    /// The rate received over the latest round trip (RFC 3448, section 6.3.1). It is lower than the
+    /// largest where a queue has filled before it drops, so the first loss costs more.
+    LatestRate,
+}
+
+/// How often a TFRC receiver gives feedback. Each loss event is told at once in any case, nothing is
+/// told twice (at most one report per data packet), and each report's receive rate covers a
+/// whole round trip, however far apart they are (RFC 5348, section 6).
+///
+/// This is the receiver's own choice and not negotiated: a sender takes what comes.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum FeedbackRate {
+    /// So many reports per round trip, at least one. One is what RFC 4342, section 6, asks for.
+    PerRoundTrip(u16),
+    /// One report in this time, or in a round trip if that is shorter.
+    Every(Duration),
+}
+
+impl Default for Ccid3Config {
+    fn default() -> Self {
+        Self {
+            segment: Segment::Mean,
+            b: 1.0,
+            t_rto_rtts: 4.0,
+            oscillation_reduction: true,
+            history_discounting: true,
+            loss_mean: LossMean::Known,
+            first_interval: FirstInterval::LargestRate,
+            granularity: Duration::from_millis(1),
+            feedback: FeedbackRate::PerRoundTrip(1),
+        }
+    }
+}
+
+impl Ccid3Config {
+    /// What is wrong with it, and what would do.
+    pub(super) fn check(&self) -> Result<(), ConfigError> {
+        let is_positive = |value: f64| value.is_finite() && value > 0.0;
+        if !is_positive(self.b) || !is_positive(self.t_rto_rtts) {
+            return Err(ConfigError::new(
+                "ccid3.b or ccid3.t_rto_rtts",
+                "both are positive numbers",
+            ));
+        }
+        if [Segment::Fixed(0), Segment::Literal(0)].contains(&self.segment) {
+            return Err(ConfigError::new("ccid3.segment", "use at least 1 byte"));
+        }
+        match self.feedback {
+            FeedbackRate::PerRoundTrip(0) => {
+                return Err(ConfigError::new(
+                    "ccid3.feedback",
+                    "a receiver gives feedback at least once per round trip",
+                ));
+            }
+            FeedbackRate::Every(Duration::ZERO) => {
+                return Err(ConfigError::new(
+                    "ccid3.feedback",
+                    "the time between two reports is more than nothing",
+                ));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+/// Which segment size the throughput equation takes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Segment {
+    /// The mean size of the packets sent.
+    Mean,
+    /// The largest packet that may be sent.
+    Mps,
+    /// This many bytes: each packet counts as that much, those received, too.
+    Fixed(u32),
+    /// This many bytes, while bytes received count as they are (RFC 5348 word for word).
+    Literal(u32),
+}
