@@ -11,12 +11,14 @@ mod explain;
 mod feedback;
 mod file;
 mod flow;
+mod graph;
 mod measure;
 mod place;
 mod preset;
 mod quantity;
 mod queue;
 mod read;
+mod route;
 mod schema;
 mod setting;
 pub(crate) mod shorten;
@@ -41,6 +43,7 @@ pub use flow::{
     LossMeanName, Protocol, QueuePolicy, SHORT_DATA_HEAD, SendQueue, Side, TCP_HEADER, Traffic,
     UDP_HEADER, Udp,
 };
+pub(crate) use graph::Graph;
 pub use measure::{Measure, Window};
 pub use place::ScenarioError;
 pub use quantity::{MinRto, Named, QuantityError, SegmentSize, StartOffset};
@@ -159,17 +162,15 @@ impl Scenario {
     /// The round-trip time of `flow`'s path when nobody else is on it: a data packet there, a
     /// header of 40 bytes back.
     pub fn empty_rtt(&self, flow: &Flow) -> Duration {
-        let there = u64::from(flow.wire_bytes());
-        let mut rtt = Duration::ZERO;
-        for (_, link) in self.topology.path() {
-            let back = link.reversed();
-            let (data, acks) = match flow.from {
-                Side::Left => (link, back),
-                Side::Right => (back, link),
-            };
-            for (link, bytes) in [(data, there), (acks, 40)] {
-                let bytes = fairwire_units::Size::new(bytes + link.framing_bytes());
-                rtt += link.delay + link.rate.time_for(bytes);
+        let extra = flow.extra_delay.unwrap_or_default();
+        let mut rtt = extra + extra;
+        for (way, bytes) in [
+            (self.topology.data_route(flow), flow.wire_bytes()),
+            (self.topology.ack_route(flow), 40),
+        ] {
+            for hop in way {
+                let bytes = u64::from(bytes) + hop.link.framing_bytes();
+                rtt += hop.link.delay + hop.link.rate.time_for(fairwire_units::Size::new(bytes));
             }
         }
         rtt

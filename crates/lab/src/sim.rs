@@ -8,6 +8,8 @@ mod dccp;
 mod ends;
 mod flow_meter;
 mod gather;
+mod graph;
+mod ground;
 mod host;
 mod link_meter;
 mod link_spec;

@@ -44,6 +44,7 @@ pub use loss::*;
 pub use network::Network;
 pub use observer::{DropReason, Observer, Place, Sighting};
 pub use queue::*;
+pub use routing::route;
 pub use streams::{Stream, Streams};
 pub use topology::{Access, Chain, Dumbbell, Side, Topology, Towards};
 pub use variation::{DelayVariation, Distribution, VariationConfig};

@@ -4,6 +4,7 @@
 //! which flows others have, and what else differs between them, is listed below it.
 
 mod draw;
+mod graph;
 mod radio;
 
 use std::fmt::Write as _;
@@ -13,6 +14,7 @@ use maud::{Markup, html};
 use super::markup::{Frame, breakable, drawing};
 use crate::paper::Paper;
 use crate::scenario::{Cell, Flow, Link, Protocol, Side, TopologyKind};
+use graph::Nodes;
 use radio::Radio;
 
 /// More shapes than this are not drawn, but counted.
@@ -35,6 +37,7 @@ pub(super) struct Network {
 enum Shape {
     Wired(Wired),
     Radio(Radio),
+    Graph(Nodes),
 }
 
 /// A network of hosts, routers and links.
@@ -77,6 +80,10 @@ pub(super) fn networks(paper: &Paper) -> Markup {
                     (drawing(|out| match &network.shape {
                         Shape::Wired(wired) => draw::network(out, &network, *wired, frame),
                         Shape::Radio(radio) => radio::draw(out, &network, radio, frame),
+                        Shape::Graph(nodes) => {
+                            let links: Vec<_> = network.links.iter().map(LinkText::lines).collect();
+                            nodes.draw(out, &links, &network.alt(), frame);
+                        }
                     }))
                 }
                 figcaption {
@@ -93,13 +100,14 @@ pub(super) fn networks(paper: &Paper) -> Markup {
     }
 }
 
-/// Cells of the same shape: kind and names of links.
+/// Cells of the same shape: kind, names of links, and in a graph what they join.
 fn groups(paper: &Paper) -> Vec<Vec<&Cell>> {
     alike(&paper.cells, |cell| {
         let topology = &cell.scenario.topology;
         let path = topology.path();
-        let links: Vec<String> = path.iter().map(|(name, _)| (*name).to_owned()).collect();
-        (topology.kind, links)
+        let links = path.iter();
+        let links = links.map(|(name, link)| ((*name).to_owned(), link.between.clone()));
+        (topology.kind, links.collect::<Vec<_>>())
     })
 }
 
@@ -154,6 +162,7 @@ impl Network {
             shape: match scenario.topology.kind {
                 TopologyKind::Dumbbell => Shape::Wired(Wired::Dumbbell),
                 TopologyKind::Chain => Shape::Wired(Wired::Chain),
+                TopologyKind::Graph => Shape::Graph(Nodes::of(scenario)),
                 TopologyKind::Wlan => Shape::Radio(Radio::of(scenario)),
             },
             links,
@@ -174,11 +183,12 @@ impl Network {
         };
         let mut text = match &self.shape {
             Shape::Radio(radio) => format!("{which}{}", radio.moves()),
+            Shape::Graph(_) => which,
             Shape::Wired(_) => {
                 format!("{which} Data goes the way of the arrows, acknowledgements come back.")
             }
         };
-        if matches!(self.shape, Shape::Radio(_)) {
+        if matches!(self.shape, Shape::Radio(_) | Shape::Graph(_)) {
             for flow in &self.flows {
                 let _ = write!(text, " {}: {}.", capital(&flow.name), flow.way());
             }
@@ -215,6 +225,7 @@ impl Network {
         let mut text = match &self.shape {
             Shape::Wired(Wired::Chain) => "Links one after the other:".to_owned(),
             Shape::Radio(radio) => radio.alt(),
+            Shape::Graph(_) => "Nodes, and links between them:".to_owned(),
             Shape::Wired(Wired::Dumbbell) => "Two routers with hosts on both sides:".to_owned(),
         };
         for link in &self.links {

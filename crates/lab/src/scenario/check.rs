@@ -8,6 +8,7 @@ use fairwire_cc::default_law;
 use fairwire_net::QueueLimit;
 use fairwire_units::{Duration, Rate};
 
+use super::graph::{Graph, Problem, flow_problem, link_problem};
 use super::place::{COMMAND_LINE, FOLLOWS, ScenarioError};
 use super::tree::Node;
 use super::wlan::check as wlan;
@@ -67,6 +68,7 @@ pub(super) fn check(scenario: &Scenario, tree: &Node) -> Result<(), ScenarioErro
     run(&checker, scenario)?;
     topology(&checker, &scenario.topology, scenario.run.duration)?;
     wlan::ends(&checker, scenario)?;
+    graph(&checker, scenario)?;
     if scenario.enabled_flows().next().is_none() {
         return checker.refuse("flows", "a scenario needs a flow: write [flows.NAME]");
     }
@@ -109,7 +111,19 @@ fn topology(
     topology: &Topology,
     duration: Duration,
 ) -> Result<(), ScenarioError> {
+    placed(checker, link_problem(topology))?;
     match topology.kind {
+        TopologyKind::Graph => {
+            for (name, each) in topology.links.iter() {
+                let path = format!("topology.links.{name}");
+                plain_name(checker, name, &path)?;
+                for node in &each.between {
+                    plain_name(checker, node, &format!("{path}.between"))?;
+                }
+                link(checker, &path, each)?;
+            }
+            Ok(())
+        }
         TopologyKind::Wlan => wlan::topology(checker, topology, duration),
         TopologyKind::Dumbbell => {
             let Some(access) = &topology.access else {
@@ -151,32 +165,46 @@ pub(super) fn link(checker: &Checker<'_>, path: &str, link: &Link) -> Result<(),
     models::link(checker, &format!("{path}.back"), link.reversed())
 }
 
+/// The ends of each flow in a graph.
+fn graph(checker: &Checker<'_>, scenario: &Scenario) -> Result<(), ScenarioError> {
+    if scenario.topology.kind != TopologyKind::Graph {
+        return Ok(());
+    }
+    let graph = Graph::of(&scenario.topology);
+    let mut flows = scenario.flows.iter();
+    placed(
+        checker,
+        flows.find_map(|(name, flow)| flow_problem(&graph, name, flow)),
+    )
+}
+
+fn placed(checker: &Checker<'_>, problem: Option<Problem>) -> Result<(), ScenarioError> {
+    problem.map_or(Ok(()), |(path, message)| checker.refuse(&path, message))
+}
+
 /// A queue of bytes holds a data packet of each flow that crosses it.
 fn queues(checker: &Checker<'_>, scenario: &Scenario) -> Result<(), ScenarioError> {
-    for (link_name, link) in scenario.topology.path() {
-        let path = match scenario.topology.kind {
-            TopologyKind::Dumbbell | TopologyKind::Wlan => format!("topology.{link_name}"),
-            TopologyKind::Chain => format!("topology.links.{link_name}"),
-        };
-        for (flow_name, flow) in scenario.enabled_flows() {
-            let loads_both =
-                matches!(flow.protocol(), Protocol::Dccp(dccp) if dccp.back_ccid.is_some());
-            let ways = [
-                (Side::Left, path.clone(), link),
-                (Side::Right, format!("{path}.back"), link.reversed()),
-            ];
-            for (from, path, link) in ways {
-                let QueueLimit::Bytes(size) = link.queue.limit() else {
-                    continue;
+    let topology = &scenario.topology;
+    for (flow_name, flow) in scenario.enabled_flows() {
+        let mut hops = topology.data_route(flow);
+        if matches!(flow.protocol(), Protocol::Dccp(dccp) if dccp.back_ccid.is_some()) {
+            hops.extend(topology.ack_route(flow));
+        }
+        for hop in hops {
+            let packet = u64::from(flow.wire_bytes());
+            let is_small =
+                matches!(hop.link.queue.limit(), QueueLimit::Bytes(size) if size.bytes() < packet);
+            if is_small {
+                let table = match topology.kind {
+                    TopologyKind::Dumbbell | TopologyKind::Wlan => "topology",
+                    TopologyKind::Chain | TopologyKind::Graph => "topology.links",
                 };
-                let packet = u64::from(flow.wire_bytes());
-                if (loads_both || flow.from == from) && size.bytes() < packet {
-                    let message = format!(
-                        "this queue is smaller than a data packet of flow '{flow_name}' ({packet} B): \
-                         none would get through"
-                    );
-                    return checker.refuse(&format!("{path}.queue"), message);
-                }
+                let back = if hop.is_back { ".back" } else { "" };
+                let message = format!(
+                    "this queue is smaller than a data packet of flow '{flow_name}' ({packet} B): \
+                     none would get through"
+                );
+                return checker.refuse(&format!("{table}.{}{back}.queue", hop.name), message);
             }
         }
     }
@@ -454,19 +482,21 @@ pub(super) fn work(scenario: &Scenario) -> u128 {
 /// Packets over links at most, as if each way were longer by `beside` links.
 fn load(scenario: &Scenario, beside: u128) -> u128 {
     let topology = &scenario.topology;
-    let path = topology.path();
-    let narrowest = path.iter().map(|(_, link)| link.rate.bits_per_s()).min();
-    let narrowest = narrowest.unwrap_or(FASTEST_WLAN);
     // Access links are each flow's own.
     let shared = topology
         .bottleneck
         .as_ref()
         .filter(|_| topology.kind == TopologyKind::Dumbbell);
-    let shared = shared.map_or(narrowest, |link| link.rate.bits_per_s());
+    // Over the air, the switch and the air again, whatever is between them.
+    let least = if topology.wlan.is_some() { 4 } else { 0 };
     // Packets a second by the way that they take, whose links its flows share: what they offer together, of
     // that what nothing holds back, and what the links carry.
-    let mut ways: BTreeMap<(bool, Option<&str>), [u128; 3]> = BTreeMap::new();
+    let mut ways: BTreeMap<_, [u128; 4]> = BTreeMap::new();
     for (_, flow) in scenario.enabled_flows() {
+        let path = topology.data_route(flow);
+        let narrowest = path.iter().map(|hop| hop.link.rate.bits_per_s()).min();
+        let narrowest = narrowest.unwrap_or(FASTEST_WLAN);
+        let shared = shared.map_or(narrowest, |link| link.rate.bits_per_s());
         let smallest = flow.wire_bytes().max(IP_HEADER + UDP_HEADER);
         let at_most = |rate: u64| u128::from(rate) / (u128::from(smallest) * 8) + 1;
         let source_limit = flow
@@ -479,16 +509,17 @@ fn load(scenario: &Scenario, beside: u128) -> u128 {
             Some(source) => source.min(at_most(narrowest)),
             None => at_most(narrowest),
         };
-        let way = (flow.from == Side::Left, flow.receiver.as_deref());
-        let [offered, unheld, carried] = ways.entry(way).or_default();
+        let is_graph = topology.kind == TopologyKind::Graph;
+        let sender = flow.sender.as_deref().filter(|_| is_graph);
+        let way = (flow.from == Side::Left, sender, flow.receiver.as_deref());
+        let [offered, unheld, carried, hops] = ways.entry(way).or_default();
+        let extra = usize::from(flow.extra_delay.is_some());
+        *hops = (*hops).max((path.len().max(least) + extra) as u128 + beside);
         *offered += packets;
         *unheld += if is_udp { packets } else { 0 };
         *carried = (*carried).max(at_most(shared));
     }
-    // Over the air, the switch and the air again, whatever is between them.
-    let least = if topology.wlan.is_some() { 4 } else { 0 };
-    let hops = path.len().max(least) as u128 + beside;
-    let per_second = ways.into_values().map(|[offered, unheld, carried]| {
+    let per_second = ways.into_values().map(|[offered, unheld, carried, hops]| {
         // What is held back is acknowledged, every second packet or each; what is not is dropped half way.
         let through = offered.min(carried).saturating_mul(hops);
         let acknowledgements = (offered - unheld).min(carried).saturating_mul(hops) / 2;

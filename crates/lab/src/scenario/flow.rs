@@ -22,12 +22,20 @@ pub struct Flow {
     /// The side that its sender is on.
     #[serde(default)]
     pub from: Side,
-    /// Wlan: the station, or wired host, that sends.
+    /// Graph: the node that sends. Wlan: the station, or wired host, that sends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sender: Option<String>,
-    /// Wlan: the one that receives.
+    /// Graph and wlan: the one that receives.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub receiver: Option<String>,
+    /// A delay that this flow alone has, each way: its sender stands behind a link of its own that has no
+    /// limit of rate, so its round trip is longer by twice as much.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend(
+        "maximum_quantity" = "1 h",
+        "advice" = "a delay of more than an hour is surely not meant"
+    ))]
+    pub extra_delay: Option<Duration>,
     /// When it starts: TCP's and UDP's first packet, DCCP's Request.
     #[serde(default)]
     pub start: Duration,

@@ -18,6 +18,8 @@ pub enum TopologyKind {
     Chain,
     /// Two routers joined by the bottleneck; each flow has a host of its own on each side.
     Dumbbell,
+    /// Links between nodes with names, and flows between any two of them.
+    Graph,
     /// Access points on one or two sides of a bottleneck, and stations that belong to them.
     Wlan,
 }
@@ -34,7 +36,7 @@ pub struct Topology {
     /// Dumbbell: the link between the routers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bottleneck: Option<Link>,
-    /// Chain: the links from left to right.
+    /// Chain: the links from left to right. Graph: the links in any order.
     #[serde(default, skip_serializing_if = "Named::is_empty")]
     pub links: Named<Link>,
     /// Wlan: access points and stations.
@@ -46,6 +48,10 @@ pub struct Topology {
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Link {
+    /// Graph: the two nodes that it joins, `["a", "b"]`; the way back is from the second to the first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(equal = 2))]
+    pub between: Vec<String>,
     /// Bits per second.
     #[schemars(extend(
         "exclusive_minimum_quantity" = "0 bit/s",
@@ -95,6 +101,7 @@ impl Link {
     /// A link of which nothing is said but this.
     pub(crate) fn plain(rate: Rate, delay: Duration, queue: Chosen<dyn QueueModel>) -> Self {
         Self {
+            between: Vec::new(),
             rate,
             delay,
             queue,
@@ -135,10 +142,10 @@ impl Link {
 }
 
 impl Topology {
-    /// The links that a packet crosses from left to right, with their names.
+    /// The links that a packet crosses from left to right, with their names; of a graph all links.
     pub fn path(&self) -> Vec<(&str, &Link)> {
         match self.kind {
-            TopologyKind::Chain => self.links.iter().collect(),
+            TopologyKind::Chain | TopologyKind::Graph => self.links.iter().collect(),
             TopologyKind::Wlan => {
                 let middle = self.bottleneck.iter();
                 middle.map(|link| ("bottleneck", link)).collect()
@@ -151,22 +158,24 @@ impl Topology {
         }
     }
 
-    /// The names of the links that are measured: a chain's, or the bottleneck.
+    /// The names of the links that are measured: a chain's or a graph's, or the bottleneck.
     pub fn measured_links(&self) -> Vec<&str> {
         match self.kind {
-            TopologyKind::Chain => self.links.iter().map(|(name, _)| name).collect(),
+            TopologyKind::Chain | TopologyKind::Graph => {
+                self.links.iter().map(|(name, _)| name).collect()
+            }
             TopologyKind::Dumbbell | TopologyKind::Wlan => {
                 self.bottleneck.iter().map(|_| "bottleneck").collect()
             }
         }
     }
 
-    /// The name of the link that most is measured at: the bottleneck, or the slowest of a chain.
+    /// The name of the link that most is measured at: the bottleneck, or the slowest of a chain or a graph.
     pub fn bottleneck_name(&self) -> Option<&str> {
         match self.kind {
             TopologyKind::Dumbbell => Some("bottleneck"),
             TopologyKind::Wlan => self.bottleneck.as_ref().map(|_| "bottleneck"),
-            TopologyKind::Chain => {
+            TopologyKind::Chain | TopologyKind::Graph => {
                 let slowest = self.links.iter().min_by_key(|(_, link)| link.rate);
                 slowest.map(|(name, _)| name)
             }

@@ -9,6 +9,8 @@ use super::capture::{Capture, Tap, forward};
 use super::dccp::{DccpPeer, SERVICE};
 use super::ends::{Ends, port};
 use super::flow_meter::FlowMeter;
+use super::graph::graph;
+use super::ground::{Ground, both_ways};
 use super::host::{Host, Peer};
 use super::link_meter::LinkMeters;
 use super::link_spec::spec;
@@ -21,8 +23,8 @@ use super::udp::{UdpSink, UdpSource};
 use super::windows::Windows;
 use crate::scenario::shorten::{QUOTED, shorten};
 use crate::scenario::{
-    Dccp, Encapsulation, FirstIntervalName, Flow, IdleName, Link, LossMeanName, Protocol,
-    QueuePolicy, Scenario, SegmentSize, Side, TopologyKind,
+    Dccp, Encapsulation, FirstIntervalName, Flow, IdleName, LossMeanName, Protocol, QueuePolicy,
+    Scenario, SegmentSize, Side, TopologyKind,
 };
 
 /// What watches a run.
@@ -42,17 +44,6 @@ pub(crate) struct Built {
     pub(crate) network: Network<Host, Watch>,
     pub(crate) flows: Vec<FlowPlace>,
     pub(crate) windows: Windows,
-}
-
-/// Nodes and links of a scenario.
-pub(super) struct Ground {
-    pub(super) topology: Topology,
-    /// Left and right node of each flow.
-    pub(super) hosts: Vec<(NodeId, NodeId)>,
-    /// The links that are measured: number, name, the link as described.
-    pub(super) watched: Vec<(LinkId, String, Link)>,
-    /// Every link and its name, in the order of a packet's way.
-    pub(super) links: Vec<(LinkId, String)>,
 }
 
 /// Builds `scenario` for `seed`; starts are moved at random if `perturbed`.
@@ -117,11 +108,15 @@ fn ground(
     flows: &[(&str, &Flow)],
     streams: Streams,
 ) -> Result<Ground, RunError> {
-    match scenario.topology.kind {
-        TopologyKind::Dumbbell => dumbbell(scenario, flows, streams),
-        TopologyKind::Chain => Ok(chain(scenario, flows.len(), streams)),
-        TopologyKind::Wlan => super::wlan::wlan(scenario, flows, streams),
-    }
+    let mut ground = match scenario.topology.kind {
+        TopologyKind::Dumbbell => dumbbell(scenario, flows, streams)?,
+        TopologyKind::Chain => chain(scenario, flows.len(), streams),
+        TopologyKind::Graph => graph(scenario, flows, streams)
+            .ok_or(RunError::Scenario("a flow's end is no node of the graph"))?,
+        TopologyKind::Wlan => super::wlan::wlan(scenario, flows, streams)?,
+    };
+    ground.add_extra_delays(flows);
+    Ok(ground)
 }
 
 /// Does `scenario` have each of these links? For whoever is about to make a file for a capture.
@@ -173,10 +168,7 @@ fn dumbbell(
         ));
     };
     let mut topology = Topology::new();
-    let shared = (
-        spec(middle, "bottleneck", streams),
-        spec(middle.reversed(), "bottleneck/back", streams),
-    );
+    let shared = both_ways("bottleneck", middle, streams);
     let built = topology.dumbbell(flows.len(), shared, |which| {
         let name = access_name(which, flows[which.pair].0);
         if name.ends_with("/back") {
@@ -220,31 +212,14 @@ fn access_name(which: Access, flow: &str) -> String {
 
 fn chain(scenario: &Scenario, flows: usize, streams: Streams) -> Ground {
     let mut topology = Topology::new();
-    let hops = scenario.topology.links.iter().map(|(name, link)| {
-        let back = spec(link.reversed(), &format!("{name}/back"), streams);
-        (spec(link, name, streams), back)
-    });
-    let built = topology.chain(hops);
-    let mut watched = Vec::new();
-    for (index, (name, link)) in scenario.topology.links.iter().enumerate() {
-        watched.push((built.forward[index], name.to_owned(), link.clone()));
-        watched.push((
-            built.backward[index],
-            format!("{name}/back"),
-            link.reversed().clone(),
-        ));
-    }
-    let links = watched
-        .iter()
-        .map(|(id, name, _)| (*id, name.clone()))
-        .collect();
+    let links = scenario.topology.links.iter();
+    let built = topology.chain(links.map(|(name, link)| both_ways(name, link, streams)));
+    let numbers = built.forward.iter().copied().zip(built.backward);
+    let links = scenario.topology.links.iter();
+    let pairs = links.zip(numbers);
+    let pairs = pairs.map(|((name, link), numbers)| (name, link, numbers));
     let ends = (built.nodes[0], built.nodes[built.nodes.len() - 1]);
-    Ground {
-        links,
-        hosts: vec![ends; flows],
-        watched,
-        topology,
-    }
+    Ground::of_links(topology, pairs.collect(), vec![ends; flows])
 }
 
 /// The sender and the receiver of a flow.

@@ -8,8 +8,7 @@ use fairwire_net::{
 };
 use fairwire_units::{Duration, Instant, Rate};
 
-use super::build::Ground;
-use super::link_spec::spec;
+use super::ground::{Ground, both_ways};
 use super::run::RunError;
 use crate::scenario::{self, Flow, Link, Scenario, Side, SlowHost, Wlan, WlanRate};
 
@@ -69,10 +68,7 @@ impl<'a> Site<'a> {
     fn duplex(&mut self, (from, to): (NodeId, NodeId), name: &str, link: &Link, watch: bool) {
         let back = link.reversed();
         let back_name = format!("{name}/back");
-        let specs = (
-            spec(link, name, self.streams),
-            spec(back, &back_name, self.streams),
-        );
+        let specs = both_ways(name, link, self.streams);
         let (there, home) = self.topology.duplex(from, to, specs);
         self.links.push((there, name.to_owned()));
         self.links.push((home, back_name.clone()));

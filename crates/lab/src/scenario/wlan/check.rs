@@ -100,11 +100,14 @@ pub(crate) fn ends(checker: &Checker<'_>, scenario: &Scenario) -> Result<(), Sce
         (_, wlan) => {
             let message = "only kind = \"wlan\" has this table";
             checker.require(wlan.is_none(), "topology.wlan", message)?;
+            if topology.kind == TopologyKind::Graph {
+                return Ok(());
+            }
             for (name, flow) in scenario.flows.iter() {
-                let message =
-                    "only flows of a wlan name their ends: elsewhere they go from side to side";
-                let plain = flow.sender.is_none() && flow.receiver.is_none();
-                checker.require(plain, &format!("flows.{name}"), message)?;
+                let message = "only flows of a wlan or a graph name their ends: here they go from side to side, as 'from' says";
+                for (key, end) in [("sender", &flow.sender), ("receiver", &flow.receiver)] {
+                    checker.require(end.is_none(), &format!("flows.{name}.{key}"), message)?;
+                }
             }
             return Ok(());
         }
@@ -113,6 +116,10 @@ pub(crate) fn ends(checker: &Checker<'_>, scenario: &Scenario) -> Result<(), Sce
         let path = format!("flows.{name}");
         let message = "a flow of a wlan has no side: 'sender' and 'receiver' name its ends";
         checker.require(flow.from == Side::Left, &format!("{path}.from"), message)?;
+        let message =
+            "a flow of a wlan has no 'extra_delay': its ends are hosts with radios or wires";
+        let extra = flow.extra_delay.is_none();
+        checker.require(extra, &format!("{path}.extra_delay"), message)?;
         let (Some(sender), Some(receiver)) = (&flow.sender, &flow.receiver) else {
             let message = "a flow of a wlan has a 'sender' and a 'receiver': stations, or the wired hosts \"left\" and \"right\"";
             return checker.refuse(&path, message);
