@@ -8,6 +8,7 @@
 //! each of its settings has a default, and its JSON Schema lists all that is registered.
 
 use std::fmt;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 #[cfg(feature = "settings")]
@@ -16,6 +17,15 @@ mod settings;
 mod tests;
 #[cfg(feature = "settings")]
 mod way;
+
+/// How many kinds were added by [`Registry::register`].
+static REGISTERED: AtomicUsize = AtomicUsize::new(0);
+
+/// How many kinds the program has added so far, to all registries together. Whoever keeps what follows from the
+/// registries makes it anew where this has grown.
+pub fn registered() -> usize {
+    REGISTERED.load(Ordering::Acquire)
+}
 
 /// A trait of which there are registered kinds.
 pub trait Registered: fmt::Debug + Send + Sync + 'static {
@@ -134,6 +144,7 @@ impl<T: ?Sized> Registry<T> {
             });
         }
         kinds.push(kind);
+        REGISTERED.fetch_add(1, Ordering::Release);
         Ok(())
     }
 

@@ -30,7 +30,7 @@ struct Known {
     value: String,
     source: &'static str,
     note: String,
-    meaning: &'static str,
+    meaning: String,
     cells: Vec<String>,
 }
 

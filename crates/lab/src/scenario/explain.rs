@@ -23,7 +23,7 @@ pub struct Explained {
     /// Why, if it is said.
     pub note: Option<String>,
     /// What it means.
-    pub meaning: &'static str,
+    pub meaning: String,
     /// Does it change anything? What only another CCID reads does not, nor does anything of a flow that takes
     /// no part.
     pub has_effect: bool,
@@ -58,6 +58,7 @@ pub fn explain(cell: &Cell) -> Vec<Explained> {
         text: toml::to_string(&cell.scenario).unwrap_or_default(),
     });
     if let Ok(tree) = Node::parse(&source) {
+        let form = schema::form();
         tree.leaves("", &mut |path, node| {
             // A list of tables has no text of its own: its tables stand at the end of the document.
             let value = match &node.value {
@@ -65,7 +66,7 @@ pub fn explain(cell: &Cell) -> Vec<Explained> {
                 _ => source.text[node.place.span.clone()].to_owned(),
             };
             lines.push(Explained {
-                meaning: meaning(&tree, path),
+                meaning: meaning(&tree, path, &form).to_owned(),
                 ..line(cell, path, value)
             });
         });
@@ -85,9 +86,9 @@ pub fn explain(cell: &Cell) -> Vec<Explained> {
 }
 
 /// What the value at `path` of `tree` means.
-fn meaning(tree: &Node, path: &str) -> &'static str {
+fn meaning<'a>(tree: &Node, path: &str, form: &'a schema::Form) -> &'a str {
     let (above, key) = path.rsplit_once('.').unwrap_or(("", path));
-    let mut form = schema::form();
+    let mut form = form;
     let mut node = tree;
     for name in above.split('.').filter(|name| !name.is_empty()) {
         let Some(below) = form.below(name, node.kind()) else {
@@ -116,7 +117,7 @@ fn line(cell: &Cell, path: &str, value: String) -> Explained {
             None => "default",
         },
         note: known.and_then(|known| known.note.clone()),
-        meaning: "",
+        meaning: String::new(),
         has_effect: has_effect(cell, path),
     }
 }

@@ -123,8 +123,9 @@ impl ScenarioFile {
             }
         }
         let trees = cells.iter_mut().map(|(_, _, cell)| cell);
+        let form = schema::form();
         for tree in trees.chain([&mut base]) {
-            schema::expand(tree, schema::form());
+            schema::expand(tree, &form);
         }
         Ok(Self { base, cells })
     }
@@ -183,7 +184,7 @@ impl ScenarioFile {
 fn cell(name: &str, mut tree: Node, adjust: &Adjust) -> Result<Cell, ScenarioError> {
     complete::complete(&mut tree);
     let whole = complete::ways_back(&tree);
-    schema::check(&whole, schema::form())?;
+    schema::check(&whole, &schema::form())?;
     let mut scenario = Scenario::deserialize(Reader(&whole)).map_err(ScenarioError::unforeseen)?;
     if adjust.duration.is_some() {
         fit(&mut scenario, &mut tree);

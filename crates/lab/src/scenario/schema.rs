@@ -10,28 +10,31 @@
 //! | `extend("minimum_quantity" = "1 packet")` | limits of a quantity; `maximum_quantity`, `exclusive_minimum_quantity` and `exclusive_maximum_quantity` likewise |
 //! | `extend("advice" = "...")` | what to say where a limit is passed |
 //!
-//! 1. [`Form`] is the schema, read once into what the rest works on.
+//! 1. [`Form`] is the schema, read into what the rest works on: once, and again after a kind was registered.
 //! 2. [`expand`] writes short forms out, [`check`] holds a tree against it.
 //! 3. [`file`] makes of it the schema of files, with cells and sources.
 //! 4. [`tables`] prints it as tables.
 
 mod expand;
 mod file;
-mod form;
+mod forms;
+mod layers;
 mod limits;
 mod quantity;
+mod reader;
 mod renamed;
 mod tables;
 mod walk;
 
-use std::sync::LazyLock;
+use std::sync::{Arc, PoisonError, RwLock};
 
+use fairwire_units::registry;
 use schemars::generate::SchemaSettings;
 use serde_json::Value;
 
 pub(super) use expand::expand;
 pub use file::schema as file_schema;
-pub(super) use form::Form;
+pub(super) use forms::Form;
 pub use tables::documented;
 pub(super) use walk::check;
 
@@ -43,8 +46,19 @@ fn scenario() -> Value {
     generator.into_root_schema_for::<Scenario>().to_value()
 }
 
-/// The format of a complete scenario.
-pub(super) fn form() -> &'static Form {
-    static FORM: LazyLock<Form> = LazyLock::new(|| Form::read(&scenario()));
-    &FORM
+/// The format of a complete scenario, with all kinds that are registered now.
+pub(super) fn form() -> Arc<Form> {
+    /// The last one that was read, and how many kinds had been registered then.
+    static LAST: RwLock<Option<(usize, Arc<Form>)>> = RwLock::new(None);
+    let registered = registry::registered();
+    let last = LAST.read().unwrap_or_else(PoisonError::into_inner).clone();
+    if let Some((then, form)) = last
+        && then == registered
+    {
+        return form;
+    }
+    let form = Arc::new(reader::read(&scenario()));
+    let mut last = LAST.write().unwrap_or_else(PoisonError::into_inner);
+    *last = Some((registered, Arc::clone(&form)));
+    form
 }

@@ -77,7 +77,7 @@ impl Setting {
                 provenance: None,
             };
         }
-        schema::expand(&mut node, schema::form());
+        schema::expand(&mut node, &schema::form());
         Self::Value(node)
     }
 

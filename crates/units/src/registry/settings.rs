@@ -130,11 +130,8 @@ impl<T: ?Sized> Serialize for Chosen<T> {
 
 impl<T: ?Sized + Registered> JsonSchema for Chosen<T> {
     fn schema_name() -> Cow<'static, str> {
-        T::registry().what.into()
-    }
-
-    fn inline_schema() -> bool {
-        true
+        // It stands in references.
+        T::registry().what.replace(' ', "-").into()
     }
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {

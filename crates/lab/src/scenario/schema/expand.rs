@@ -2,11 +2,11 @@
 
 use super::super::place::Place;
 use super::super::tree::{Entry, Node, Value};
-use super::form::{Form, KIND, Kinds, Shape};
+use super::forms::{Form, KIND, Kinds, Shape};
 
 /// Writes out every short form in `node`, which may lack what a complete scenario has.
 pub(in super::super) fn expand(node: &mut Node, form: &Form) {
-    if let Shape::Kinds(kinds) = &form.shape {
+    if let Shape::Kinds(kinds) = &*form.shape {
         write_out(node, kinds);
     }
     let kind = node.kind().map(str::to_owned);
@@ -19,7 +19,7 @@ pub(in super::super) fn expand(node: &mut Node, form: &Form) {
             }
         }
         Value::Array(items) => {
-            if let Shape::List(below) = &form.shape {
+            if let Shape::List(below) = &*form.shape {
                 for item in items {
                     expand(item, below);
                 }

@@ -6,7 +6,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::form::is_laid_over;
+use super::reader::is_laid_over;
 
 /// Is anything missing that must be there?
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

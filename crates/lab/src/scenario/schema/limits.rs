@@ -1,7 +1,8 @@
 //! Limits of a value, as its schema states them.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
+use super::layers::Layers;
 use super::quantity::Read;
 
 /// Between which bounds a value lies, and what to say where it does not.
@@ -63,7 +64,7 @@ impl Side {
 }
 
 impl Limits {
-    pub(super) fn of(schema: &Map<String, Value>) -> Self {
+    pub(super) fn of(schema: &Layers<'_>) -> Self {
         let mut bounds = Vec::new();
         for (keyword, side) in KEYWORDS {
             match schema.get(keyword) {
@@ -81,7 +82,7 @@ impl Limits {
             }
         }
         // What a Rust integer holds is a limit that nobody wrote down.
-        let format = schema.get("format").and_then(Value::as_str);
+        let format = schema.text("format");
         if let Some(most) = format.and_then(largest) {
             bounds.push(Bound {
                 side: Side::AtMost,
@@ -89,7 +90,7 @@ impl Limits {
                 number: Some(most as f64),
             });
         }
-        let advice = schema.get("advice").and_then(Value::as_str);
+        let advice = schema.text("advice");
         Self {
             bounds,
             advice: advice.map(str::to_owned),

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use super::form::{Form, KIND, Key, Kinds, Shape};
+use super::forms::{Form, KIND, Key, Kinds, Shape};
 use super::quantity;
 
 /// What stands before a table in a document: the name of the type whose keys it lists.
@@ -26,7 +26,7 @@ pub fn documented(text: &str) -> Result<String, String> {
         let (_, rest) = rest
             .split_once(END)
             .ok_or_else(|| format!("the keys of {name} have no end"))?;
-        let of = find(form, name).ok_or_else(|| format!("no type is called {name}"))?;
+        let of = find(&form, name).ok_or_else(|| format!("no type is called {name}"))?;
         let rows = Rows {
             text: String::new(),
             documented: &documented,
@@ -43,7 +43,7 @@ fn find<'a>(form: &'a Form, name: &str) -> Option<&'a Form> {
     if form.name == name {
         return Some(form);
     }
-    match &form.shape {
+    match &*form.shape {
         Shape::Named(below) | Shape::List(below) => find(below, name),
         Shape::Table(keys) => in_keys(keys, name),
         Shape::Kinds(kinds) => kinds.all.iter().find_map(|kind| in_keys(&kind.keys, name)),
@@ -66,7 +66,7 @@ struct Rows<'a> {
 
 impl Rows<'_> {
     fn table(mut self, form: &Form) -> String {
-        match &form.shape {
+        match &*form.shape {
             Shape::Kinds(kinds) => {
                 self.text.push_str(
                     "| kind | key | value | default | meaning |\n|---|---|---|---|---|\n",
@@ -97,7 +97,7 @@ impl Rows<'_> {
     fn key(&mut self, key: &Key, margin: &str, name: &str) {
         let form = &key.form;
         let mut meaning = plain(&form.meaning);
-        if let Shape::Words(words) = &form.shape {
+        if let Shape::Words(words) = &*form.shape {
             for (word, what) in words.iter().filter(|(_, what)| !what.is_empty()) {
                 let _ = write!(meaning, " `\"{word}\"`: {}", plain(what));
             }
@@ -113,12 +113,12 @@ impl Rows<'_> {
             "{margin}| `{name}` | {value} | {default} | {meaning} |"
         );
         // The keys of a table that the document does not list elsewhere.
-        let (below, inner) = match &form.shape {
+        let (below, inner) = match &*form.shape {
             Shape::Named(below) => (&**below, format!("{name}.NAME.")),
             Shape::List(below) => (&**below, format!("{name}[].")),
             _ => (form, format!("{name}.")),
         };
-        if let Shape::Table(keys) = &below.shape
+        if let Shape::Table(keys) = &*below.shape
             && !self.is_root
             && !(self.documented)(&below.name)
         {
@@ -129,7 +129,7 @@ impl Rows<'_> {
 
 /// What is written there.
 fn value(form: &Form) -> String {
-    let value = match &form.shape {
+    let value = match &*form.shape {
         Shape::Bool => "`true` or `false`".to_owned(),
         Shape::Integer => "whole number".to_owned(),
         Shape::Number => "number".to_owned(),
@@ -143,7 +143,7 @@ fn value(form: &Form) -> String {
             .map(|(word, _)| format!("`\"{word}\"`"))
             .collect::<Vec<_>>()
             .join(", "),
-        Shape::List(of) => match &of.shape {
+        Shape::List(of) => match &*of.shape {
             Shape::Table(_) => "list of tables".to_owned(),
             // As many metrics as there are would be no table.
             Shape::Words(_) => "list of names".to_owned(),

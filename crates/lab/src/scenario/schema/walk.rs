@@ -5,13 +5,13 @@ use fairwire_units::registry::nearest;
 use super::super::place::{MISSING, ScenarioError};
 use super::super::shorten::{QUOTED, shorten};
 use super::super::tree::{Entry, Node, Value};
-use super::form::{Form, KIND, Key, Kinds, Shape};
+use super::forms::{Form, KIND, Key, Kinds, Shape};
 use super::quantity;
 use super::renamed::renamed;
 
 /// Checks `node`, which is complete, against `form`.
 pub(in super::super) fn check(node: &Node, form: &Form) -> Result<(), ScenarioError> {
-    match (&form.shape, &node.value) {
+    match (&*form.shape, &node.value) {
         (Shape::Bool, Value::Bool(_)) => Ok(()),
         (Shape::Integer | Shape::Number, Value::Integer(number)) => {
             limits(node, form, *number as f64)

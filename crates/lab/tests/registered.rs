@@ -1,0 +1,168 @@
+//! Kinds that a program of one's own registers: scenarios name them like any other.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use fairwire_lab::results::{Metric, Subject, WHOLE};
+use fairwire_lab::scenario::{Adjust, Cell, ScenarioError, ScenarioFile, file_schema};
+use fairwire_lab::sim::{RunOptions, run};
+use fairwire_net::{
+    Admission, Backlog, DropReason, LinkContext, Loss, LossModel, Next, Packet, Queue, QueueLimit,
+    QueueModel, Queued, Verdict,
+};
+use fairwire_units::Instant;
+use fairwire_units::registry::{Kind, Registered};
+
+/// Last in, first out.
+#[derive(Clone, Copy, Debug, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct StackConfig {
+    /// What waits at most.
+    packets: u32,
+}
+
+impl QueueModel for StackConfig {
+    fn build(&self, _link: &LinkContext<'_>) -> Box<dyn Queue> {
+        Box::new(Stack {
+            most: self.packets as usize,
+            waiting: VecDeque::new(),
+        })
+    }
+
+    fn limit(&self) -> QueueLimit {
+        QueueLimit::Packets(self.packets)
+    }
+}
+
+#[derive(Debug)]
+struct Stack {
+    most: usize,
+    waiting: VecDeque<Queued>,
+}
+
+impl Queue for Stack {
+    fn enqueue(&mut self, _now: Instant, arriving: Queued, _: Option<u32>) -> Admission {
+        if self.waiting.len() < self.most {
+            self.waiting.push_back(arriving);
+            return Admission::Accepted;
+        }
+        Admission::Dropped(arriving, DropReason::QueueFull)
+    }
+
+    fn dequeue(&mut self, _now: Instant) -> Next {
+        self.waiting.pop_back().map_or(Next::Empty, Next::Send)
+    }
+
+    fn backlog(&self) -> Backlog {
+        let bytes = |queued: &Queued| u64::from(queued.packet.wire_len);
+        Backlog {
+            packets: u32::try_from(self.waiting.len()).unwrap_or(u32::MAX),
+            bytes: self.waiting.iter().map(bytes).sum(),
+        }
+    }
+}
+
+/// Every packet but the first ones is lost.
+#[derive(Clone, Copy, Debug, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Severed {
+    /// So many pass.
+    after: u32,
+}
+
+impl LossModel for Severed {
+    fn build(&self, _link: &LinkContext<'_>) -> Option<Box<dyn Loss>> {
+        Some(Box::new(*self))
+    }
+
+    fn is_random(&self) -> bool {
+        false
+    }
+}
+
+impl Loss for Severed {
+    fn verdict(&mut self, _now: Instant, _packet: &Packet) -> Verdict {
+        match self.after.checked_sub(1) {
+            Some(left) => {
+                self.after = left;
+                Verdict::Pass
+            }
+            None => Verdict::Drop,
+        }
+    }
+}
+
+/// 100 packets a second onto a link that takes 50.
+fn cells(queue: &str, loss: &str) -> Result<Vec<Cell>, ScenarioError> {
+    let text = format!(
+        r#"
+title = "kinds of one's own"
+run = {{ duration = "10 s", start_offset = "none" }}
+topology.kind = "chain"
+topology.links.wire = {{ rate = "400 kbit/s", delay = "50 ms", queue = {queue}, loss = {loss}, back.loss = "0 %" }}
+flows.voice = {{ traffic = "cbr", rate = "800 kbit/s", wire = "1000 B", udp = {{}} }}
+"#
+    );
+    ScenarioFile::parse("own.toml", &text)?.cells(&Adjust::default())
+}
+
+/// A kind that is registered after a scenario was read is found by the next one: in files, in the schema, and where a
+/// name is misspelt.
+#[test]
+fn kinds_of_ones_own_are_found() {
+    let (stack, severed) = (
+        "{ kind = \"stack\", packets = 20 }",
+        "{ kind = \"severed\", after = 100 }",
+    );
+    let error = cells(stack, "\"0 %\"").expect_err("not registered yet");
+    assert!(error.message().contains("unknown value 'stack'"), "{error}");
+    let kind: Kind<dyn QueueModel> = Kind::new("stack", "Last in, first out.");
+    <dyn QueueModel>::registry()
+        .register(kind.settings(|config: StackConfig| Arc::new(config)))
+        .expect("a new name");
+    cells(stack, "\"0 %\"").expect("registered");
+    let error = cells(stack, severed).expect_err("not registered yet");
+    assert!(
+        error.message().contains("unknown value 'severed'"),
+        "{error}"
+    );
+    let kind: Kind<dyn LossModel> = Kind::new("severed", "All is lost after some packets.");
+    <dyn LossModel>::registry()
+        .register(kind.settings(|config: Severed| Arc::new(config)))
+        .expect("a new name");
+
+    // The link sends 50 a second, so the first 100 take 2 s.
+    let cells_of_both = cells(stack, severed).expect("registered");
+    let result = run(&cells_of_both[0].scenario, (1, true), RunOptions::default()).expect("runs");
+    let of = |metric| result.value(&Subject::flow("voice"), WHOLE, metric);
+    assert_eq!(of(Metric::Delivered), Some(100.0));
+    // The newest goes first: it waits for the packet on the wire at most.
+    let delay = of(Metric::DelayMean).expect("a delay");
+    assert!(delay < 0.095, "{delay}");
+
+    let schema = file_schema().to_string();
+    for name in ["stack", "severed"] {
+        assert!(schema.contains(&format!("\"const\":\"{name}\"")), "{name}");
+    }
+    for (queue, loss, says) in [
+        (
+            "{ kind = \"stak\", packets = 20 }",
+            severed,
+            "did you mean \"stack\"?",
+        ),
+        (
+            stack,
+            "{ kind = \"sevred\", after = 9 }",
+            "did you mean \"severed\"?",
+        ),
+        (
+            "{ kind = \"stack\", packet = 20 }",
+            severed,
+            "did you mean 'packets'?",
+        ),
+        ("{ kind = \"stack\" }", severed, "'packets' is missing"),
+    ] {
+        let error = cells(queue, loss).expect_err(says);
+        assert!(error.message().contains(says), "{error}");
+    }
+}
