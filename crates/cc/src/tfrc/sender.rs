@@ -335,7 +335,7 @@ impl Sender {
         self.keep_to_host(now);
     }
 
-    /// Takes in what the peer's host says of itself.
+    /// Takes in what the peer's host says of itself (RFC 4342, 5.2).
     fn obey_host(&mut self, now: Instant, host: HostLimits) {
         if !host.slow && host.buffer_drops == 0 {
             return;
@@ -355,7 +355,7 @@ impl Sender {
         self.keep_to_host(now);
     }
 
-    /// Lowers the rate to what the host asked for.
+    /// Lowers the rate to what the host asked for (RFC 4340, 11.7.1).
     fn keep_to_host(&mut self, now: Instant) {
         if let Some(limit) = self.host.at(now) {
             self.x = self.bounded(self.x.min(limit));
