@@ -28,6 +28,7 @@ mod routing;
 mod schedule;
 mod streams;
 mod topology;
+mod trace;
 mod transmitter;
 mod variation;
 
@@ -47,4 +48,5 @@ pub use queue::*;
 pub use routing::route;
 pub use streams::{Stream, Streams};
 pub use topology::{Access, Chain, Dumbbell, Side, Topology, Towards};
+pub use trace::{Trace, TraceError};
 pub use variation::{DelayVariation, Distribution, VariationConfig};

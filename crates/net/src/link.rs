@@ -9,19 +9,22 @@
 //! At one moment, what leaves leaves before what comes is judged.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use fairwire_units::{Duration, Ecn, Instant, Rate};
 
 use crate::observer::{DropReason, Observer, Place, Sighting};
 use crate::queue::{Admission, Backlog, DropTail, Next, Queue, Queued};
 use crate::schedule::Key;
+use crate::trace::Trace;
 use crate::transmitter::Transmitter;
 use crate::{DelayVariation, LinkId, Loss, NodeId, Packet, Release, Verdict};
 
-/// How a link is made: its rate, its delay, its queue and what it loses.
+/// How a link is made: its rate or its trace, its delay, its queue and what it loses.
 #[derive(Debug)]
 pub struct LinkSpec {
     rate: Rate,
+    trace: Option<Arc<Trace>>,
     delay: Duration,
     variation: Option<DelayVariation>,
     framing: u32,
@@ -35,12 +38,22 @@ impl LinkSpec {
     pub fn new(rate: Rate, delay: Duration) -> Self {
         Self {
             rate,
+            trace: None,
             delay,
             variation: None,
             framing: 0,
             queue: Box::new(DropTail::unlimited()),
             losses: Vec::new(),
         }
+    }
+
+    /// Lets packets leave at the times of `trace`, whatever the rate is.
+    ///
+    /// The transmitter takes the packet that is next when the one before has left; that packet is no longer in the
+    /// queue while it waits for its time.
+    pub fn trace(mut self, trace: Arc<Trace>) -> Self {
+        self.trace = Some(trace);
+        self
     }
 
     /// Lets the delay vary around what [`LinkSpec::new`] was given.
@@ -165,7 +178,10 @@ impl Link {
         Self {
             place: Place::Link(id),
             to,
-            transmitter: Transmitter::new(spec.rate),
+            transmitter: match spec.trace {
+                Some(trace) => Transmitter::traced(trace),
+                None => Transmitter::new(spec.rate),
+            },
             delay: spec.delay,
             reorders: spec
                 .variation

@@ -3,18 +3,26 @@
 //! A packet rarely takes a whole number of nanoseconds, so the fraction left over is carried
 //! from one packet to the next for as long as they follow each other without a gap: the
 //! long-run rate is exact at any rate. Moments shown to the outside are rounded up.
+//!
+//! A transmitter with a [`Trace`] has no rate: its packets leave at the times of the trace.
+
+use std::sync::Arc;
 
 use fairwire_units::{Instant, Rate};
+
+use crate::trace::{Opportunities, Trace};
 
 /// What turns packets into bits on a wire, one after the other.
 #[derive(Debug)]
 pub(crate) struct Transmitter {
+    /// Bits per second; zero with a trace.
     rate: u64,
     /// The last bit of everything taken so far leaves at `free_ns + fraction / rate` ns.
     free_ns: u64,
     fraction: u64,
     /// The last size asked for and what it takes: most packets are as long as the one before.
     known: Serialisation,
+    trace: Option<Opportunities>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -36,6 +44,15 @@ impl Transmitter {
                 ns: 0,
                 fraction: 0,
             },
+            trace: None,
+        }
+    }
+
+    /// A transmitter that has never sent anything, whose packets leave at the times of `trace`.
+    pub(crate) fn traced(trace: Arc<Trace>) -> Self {
+        Self {
+            trace: Some(Opportunities::new(trace)),
+            ..Self::new(Rate::ZERO)
         }
     }
 
@@ -51,14 +68,20 @@ impl Transmitter {
         debug_assert!(self.free_at() <= now, "the wire was not silent");
         self.free_ns = now.as_nanos();
         self.fraction = 0;
+        if let Some(trace) = &mut self.trace {
+            trace.pass(now);
+        }
     }
 
     /// Takes `bytes` bytes as soon as it can; returns when the last bit leaves.
     #[inline]
     pub(crate) fn send(&mut self, bytes: u64) -> Instant {
         if self.rate == 0 {
-            self.free_ns = u64::MAX;
-            return Instant::MAX;
+            let last = Instant::from_nanos(self.free_ns);
+            let trace = self.trace.as_mut();
+            let leaves = trace.map_or(Instant::MAX, |trace| trace.take(bytes, last));
+            self.free_ns = leaves.as_nanos();
+            return leaves;
         }
         if self.known.bytes != bytes {
             self.known = serialisation(self.rate, bytes);

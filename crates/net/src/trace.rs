@@ -1,0 +1,236 @@
+//! Traces: when a link of changing rate lets packets leave.
+//!
+//! The format is that of mahimahi (Netravali and others, 2015): each line is a time in whole milliseconds since the
+//! trace began, at which one packet of 1,500 bytes can leave. Times may repeat. The trace lasts until its last time
+//! and then begins again.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use fairwire_units::{Duration, Instant, Rate};
+
+/// What leaves at each of a trace's times, bytes.
+const OPPORTUNITY: u64 = 1_500;
+
+const MS: u64 = 1_000_000;
+
+/// The times at which packets can leave.
+#[derive(Clone, Eq, PartialEq)]
+pub struct Trace {
+    /// Milliseconds since the trace began, none less than the one before; the last one is above zero.
+    times: Box<[u32]>,
+}
+
+/// Not the numbers: there may be a million.
+impl fmt::Debug for Trace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (times, period, rate) = (self.times.len(), self.period(), self.mean_rate());
+        write!(f, "Trace({times} times in {period}, {rate})")
+    }
+}
+
+impl Trace {
+    /// More times than this are refused.
+    pub const MOST_TIMES: usize = 4_000_000;
+
+    /// The trace of `times`, milliseconds since it began.
+    ///
+    /// # Errors
+    /// If there are none or too many, if one is less than the one before, or if all are zero.
+    pub fn new(times: Vec<u32>) -> Result<Self, TraceError> {
+        if times.len() > Self::MOST_TIMES {
+            return Err(TraceError::TooLong);
+        }
+        let back = times.windows(2).position(|pair| pair[1] < pair[0]);
+        if let Some(at) = back {
+            return Err(TraceError::GoesBack {
+                line: at + 2,
+                before: times[at],
+                time: times[at + 1],
+            });
+        }
+        match times.last() {
+            None => Err(TraceError::Empty),
+            Some(0) => Err(TraceError::NoTime),
+            Some(_) => Ok(Self {
+                times: times.into(),
+            }),
+        }
+    }
+
+    /// How long it is until it begins again.
+    pub fn period(&self) -> Duration {
+        Duration::from_nanos(self.period_ns())
+    }
+
+    /// The mean rate: what can leave in a period.
+    pub fn mean_rate(&self) -> Rate {
+        let bits = self.times.len() as u64 * OPPORTUNITY * 8;
+        Rate::from_bits_per_s(bits * 1_000 / u64::from(self.last()))
+    }
+
+    /// The bytes that can have left by `end`, from time zero on, if there always was something to send.
+    pub fn bytes_by(&self, end: Instant) -> u64 {
+        let (periods, inside) = self.place(end);
+        let whole = periods.saturating_mul(self.times.len() as u64);
+        (whole.saturating_add(inside as u64)).saturating_mul(OPPORTUNITY)
+    }
+
+    fn last(&self) -> u32 {
+        self.times.last().copied().unwrap_or(1)
+    }
+
+    fn period_ns(&self) -> u64 {
+        u64::from(self.last()) * MS
+    }
+
+    /// How many periods were over by `now`, and how many times of the next one.
+    fn place(&self, now: Instant) -> (u64, usize) {
+        let now = now.as_nanos();
+        let periods = now / self.period_ns();
+        let inside = now % self.period_ns();
+        let over = |time: &u32| u64::from(*time) * MS <= inside;
+        (periods, self.times.partition_point(over))
+    }
+}
+
+impl FromStr for Trace {
+    type Err = TraceError;
+
+    /// Reads a trace: one whole number of milliseconds on each line.
+    fn from_str(text: &str) -> Result<Self, TraceError> {
+        let mut times = Vec::new();
+        for (line, word) in (1..).zip(text.lines()) {
+            if line > Self::MOST_TIMES {
+                return Err(TraceError::TooLong);
+            }
+            let time = word.trim().parse();
+            times.push(time.map_err(|_| TraceError::NoNumber {
+                line,
+                text: word.chars().take(QUOTED).collect(),
+            })?);
+        }
+        Self::new(times)
+    }
+}
+
+/// So many characters of a wrong line are quoted.
+const QUOTED: usize = 40;
+
+/// Why a text is no trace.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum TraceError {
+    /// A line is no whole number of milliseconds below 2^32.
+    NoNumber {
+        /// Which one, from 1.
+        line: usize,
+        /// How it begins.
+        text: String,
+    },
+    /// A time is less than the one before.
+    GoesBack {
+        /// Its line, from 1.
+        line: usize,
+        /// The time before.
+        before: u32,
+        /// It.
+        time: u32,
+    },
+    /// There are no times.
+    Empty,
+    /// The last time is zero, so that the trace takes no time.
+    NoTime,
+    /// There are more than [`Trace::MOST_TIMES`].
+    TooLong,
+}
+
+impl TraceError {
+    /// The line that is wrong, from 1, if it is one.
+    pub fn line(&self) -> Option<usize> {
+        match self {
+            Self::NoNumber { line, .. } | Self::GoesBack { line, .. } => Some(*line),
+            Self::Empty | Self::NoTime | Self::TooLong => None,
+        }
+    }
+}
+
+impl fmt::Display for TraceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoNumber { text, .. } => write!(
+                f,
+                "'{text}' is no time: each line of a trace is a whole number of milliseconds, as 250"
+            ),
+            Self::GoesBack { before, time, .. } => write!(
+                f,
+                "{time} follows {before}: the times of a trace must not go back"
+            ),
+            Self::Empty => f.write_str(
+                "the trace is empty: write a line for each packet that can leave, with its time in milliseconds",
+            ),
+            Self::NoTime => f.write_str(
+                "the last time is 0, so the trace takes no time: it begins again at its last time",
+            ),
+            Self::TooLong => write!(f, "a trace has at most {} lines", Trace::MOST_TIMES),
+        }
+    }
+}
+
+impl std::error::Error for TraceError {}
+
+/// Where a link is in its trace.
+#[derive(Debug)]
+pub(crate) struct Opportunities {
+    trace: Arc<Trace>,
+    /// Periods that are over.
+    periods: u64,
+    /// Times of this period that are over, the current one included.
+    over: usize,
+    /// What can still leave at the current time, bytes.
+    left: u64,
+}
+
+impl Opportunities {
+    pub(crate) fn new(trace: Arc<Trace>) -> Self {
+        Self {
+            trace,
+            periods: 0,
+            over: 0,
+            left: 0,
+        }
+    }
+
+    /// Nothing was sent until `now`: what could have left is lost, what can leave at `now` included.
+    pub(crate) fn pass(&mut self, now: Instant) {
+        (self.periods, self.over) = self.trace.place(now);
+        self.left = 0;
+    }
+
+    /// Takes `bytes` bytes, which leave as soon as they can; `last` is when the bytes before them left. Returns when
+    /// the last of them leaves.
+    pub(crate) fn take(&mut self, bytes: u64, last: Instant) -> Instant {
+        if bytes <= self.left {
+            self.left -= bytes;
+            return last;
+        }
+        let times = self.trace.times.len() as u64;
+        // The first and the last of the times that it needs: it needs one at least.
+        let needed = (bytes - self.left).div_ceil(OPPORTUNITY);
+        self.left = (self.left + needed * OPPORTUNITY) - bytes;
+        let over = self.over as u64 + needed;
+        // The last time of a period is of that period, not of the next one.
+        let periods = (over - 1) / times;
+        self.periods = self.periods.saturating_add(periods);
+        let over = over - periods * times;
+        self.over = usize::try_from(over).unwrap_or(usize::MAX);
+        let time = self.trace.times.get(self.over - 1).copied();
+        let inside = u64::from(time.unwrap_or(u32::MAX)) * MS;
+        let begun = self.periods.saturating_mul(self.trace.period_ns());
+        Instant::from_nanos(begun.saturating_add(inside))
+    }
+}
+
+#[cfg(test)]
+mod tests;
