@@ -1,10 +1,10 @@
-//! First in, first out; who finds the queue full is dropped.
+//! First in, first out; who finds the queue full is dropped, and who finds it long may be marked.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 use fairwire_units::registry::Kind;
-use fairwire_units::{Instant, Size};
+use fairwire_units::{Ecn, Instant, Packets, Size};
 
 use super::discipline::{Admission, Backlog, Next, Queue, Queued};
 use super::limit::QueueLimit;
@@ -31,6 +31,10 @@ pub struct DropTailConfig {
     pub limit: QueueLimit,
     /// What the limit is compared with.
     pub counts: Counts,
+    /// An ECN-capable packet that finds as many waiting, or more, is marked (RFC 8257, section 3.1). None is marked
+    /// if nothing is said.
+    #[cfg_attr(feature = "settings", serde(skip_serializing_if = "Option::is_none"))]
+    pub mark_threshold: Option<Packets>,
 }
 
 /// What a queue's limit is compared with.
@@ -54,13 +58,17 @@ impl Default for DropTailConfig {
         Self {
             limit: QueueLimit::Packets(1_000),
             counts: Counts::Waiting,
+            mark_threshold: None,
         }
     }
 }
 
 impl QueueModel for DropTailConfig {
     fn build(&self, _link: &LinkContext<'_>) -> Box<dyn Queue> {
-        let queue = DropTail::new(self.limit);
+        let mut queue = DropTail::new(self.limit);
+        if let Some(threshold) = self.mark_threshold {
+            queue = queue.marking_from(threshold.0);
+        }
         Box::new(match self.counts {
             Counts::Waiting => queue,
             Counts::Transmission => queue.counting_transmission(),
@@ -97,6 +105,8 @@ pub(super) fn kind() -> Kind<dyn QueueModel> {
 pub struct DropTail {
     limit: QueueLimit,
     counts_transmission: bool,
+    /// From so many waiting packets on the next one is marked.
+    mark_threshold: usize,
     waiting: VecDeque<Queued>,
     bytes: u64,
 }
@@ -123,11 +133,19 @@ impl DropTail {
         self
     }
 
+    /// Marks an ECN-capable packet that finds `packets` or more waiting: the step that DCTCP asks of a switch
+    /// (RFC 8257, section 3.1). The length at this moment counts, not an average.
+    pub fn marking_from(mut self, packets: u32) -> Self {
+        self.mark_threshold = packets as usize;
+        self
+    }
+
     /// So much waits at most.
     pub fn new(limit: QueueLimit) -> Self {
         Self {
             limit,
             counts_transmission: false,
+            mark_threshold: usize::MAX,
             waiting: VecDeque::new(),
             bytes: 0,
         }
@@ -149,9 +167,17 @@ impl DropTail {
 }
 
 impl Queue for DropTail {
-    fn enqueue(&mut self, _now: Instant, arriving: Queued, transmitting: Option<u32>) -> Admission {
+    fn enqueue(
+        &mut self,
+        _now: Instant,
+        mut arriving: Queued,
+        transmitting: Option<u32>,
+    ) -> Admission {
         if !self.has_room(arriving.packet.wire_len, transmitting) {
             return Admission::Dropped(arriving, DropReason::QueueFull);
+        }
+        if self.waiting.len() >= self.mark_threshold && arriving.packet.ecn.is_capable() {
+            arriving.packet.ecn = Ecn::Ce;
         }
         self.bytes += u64::from(arriving.packet.wire_len);
         self.waiting.push_back(arriving);
@@ -182,7 +208,7 @@ impl Queue for DropTail {
 
 #[cfg(test)]
 mod tests {
-    use super::{Admission, Backlog, DropTail, Queue, Queued};
+    use super::{Admission, Backlog, DropTail, Next, Queue, Queued};
     use crate::{FlowId, Handle, NodeId, Packet};
     use fairwire_units::{Ecn, Instant, Size};
 
@@ -254,5 +280,43 @@ mod tests {
             let admission = queue.enqueue(Instant::START, arriving(100), None);
             assert!(matches!(admission, Admission::Accepted));
         }
+    }
+
+    /// RFC 8257, section 3.1: from the threshold on what comes is marked if it can be, and waits like the rest; below
+    /// it, and without ECN, packets stay as they are.
+    #[test]
+    fn marks_begin_at_the_threshold() {
+        let mut queue = DropTail::packets(6).marking_from(3);
+        let capable = |ecn| {
+            let mut queued = arriving(100);
+            queued.packet.ecn = ecn;
+            queued
+        };
+        let coming = [
+            Ecn::Ect0,
+            Ecn::Ect1,
+            Ecn::Ect0,
+            Ecn::Ect0,
+            Ecn::Ect1,
+            Ecn::NotEct,
+        ];
+        for ecn in coming {
+            let admission = queue.enqueue(Instant::START, capable(ecn), Some(100));
+            assert!(matches!(admission, Admission::Accepted));
+        }
+        let left: Vec<Ecn> = std::iter::from_fn(|| match queue.dequeue(Instant::START) {
+            Next::Send(sent) => Some(sent.packet.ecn),
+            Next::Drop(..) | Next::Empty => None,
+        })
+        .collect();
+        let marked = [
+            Ecn::Ect0,
+            Ecn::Ect1,
+            Ecn::Ect0,
+            Ecn::Ce,
+            Ecn::Ce,
+            Ecn::NotEct,
+        ];
+        assert_eq!(left, marked);
     }
 }
