@@ -1,12 +1,13 @@
 //! Configurations drawn from an input.
 
+use std::time::Duration;
+
 use arbitrary::{Arbitrary, Result, Unstructured};
 use fairwire_proto::laws::law;
 use fairwire_proto::{
     Config, DamagedData, DataChecksum, Encapsulation, EndpointConfig, FeedbackRate, InitCookies,
     PathMtuDiscovery, QueueLimits, QueuePolicy, ReceiveQueuePolicy,
 };
-use fairwire_units::Duration;
 
 /// Lists of CCIDs, best first.
 const CCIDS: [&[u8]; 8] = [

@@ -170,8 +170,6 @@ pub struct Gauges {
     pub p: Option<f64>,
     /// The receive rate last reported, bytes per second.
     pub x_recv_bytes_per_s: Option<f64>,
-    /// Smoothed round-trip time, as far as the controller was told of one.
-    pub srtt: Option<Duration>,
     /// Window cuts or rate cuts so far.
     pub cuts: u64,
     /// Timeouts so far (retransmission or nofeedback timer).

@@ -485,7 +485,6 @@ impl<L: WindowLaw> Controller for Windowed<L> {
         Gauges {
             cwnd_packets: Some(self.cwnd),
             ssthresh_packets: Some(self.ssthresh),
-            srtt: self.path.smoothed,
             cuts: self.cuts,
             timeouts: self.timeouts,
             ..Gauges::default()

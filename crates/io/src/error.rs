@@ -268,8 +268,9 @@ impl fmt::Display for Reason {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::{BindError, ConnectError};
-    use fairwire_units::Duration;
 
     /// A message says what to do, not only what happened.
     #[test]

@@ -131,7 +131,7 @@ pub use fairwire_proto::{
     PathMtuDiscovery, QueueLimits, QueuePolicy, ReceiveQueuePolicy, Segment, StartError, Stats,
     Unreachable, laws,
 };
-pub use fairwire_units::{Duration, Ecn, Rate};
+pub use fairwire_units::{Ecn, Rate};
 pub use fairwire_wire::udp::PORT as DCCP_UDP_PORT;
 pub use fairwire_wire::{DropCode, ResetCode, ServiceCode};
 pub use listener::{Incoming, Listener};

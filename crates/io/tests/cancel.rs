@@ -46,9 +46,9 @@ impl Dice {
 
 fn config() -> Config {
     let mut config = Config::default();
-    config.connect_timeout = fairwire::Duration::from_secs(2);
-    config.idle_timeout = fairwire::Duration::from_secs(2);
-    config.linger = fairwire::Duration::from_millis(200);
+    config.connect_timeout = Duration::from_secs(2);
+    config.idle_timeout = Duration::from_secs(2);
+    config.linger = Duration::from_millis(200);
     config.send_queue.packets = 8;
     config.report_fates = true;
     config

@@ -218,7 +218,7 @@ async fn finding_23_all_errors_are_told() {
     let (hole, silent) = black_hole("127.0.0.1");
     let dead = closed("127.0.0.2");
     let mut config = Config::default();
-    config.connect_timeout = fairwire::Duration::from_millis(500);
+    config.connect_timeout = Duration::from_millis(500);
     let options = ConnectOptions::new().config(config);
     let error = soon(connect_any(&[silent, dead], SERVICE, options.clone())).await;
     let error = error.expect_err("nobody is there");

@@ -134,7 +134,7 @@ async fn simultaneous_open_passes_two_nats() {
         dccp_port: CLIENT_PORT,
     };
     let mut config = Config::default();
-    config.connect_timeout = fairwire::Duration::from_millis(1_300);
+    config.connect_timeout = Duration::from_millis(1_300);
     let options = ConnectOptions::new().config(config).local_port(CLIENT_PORT);
     let listener = server.listen(5_001, &[SERVICE]).expect("a free port");
     let error = soon(client.connect_with(to_server, SERVICE, options.clone())).await;
@@ -355,7 +355,7 @@ async fn a_peer_that_is_not_dccp() {
         }
     });
     let mut config = Config::default();
-    config.connect_timeout = fairwire::Duration::from_millis(300);
+    config.connect_timeout = Duration::from_millis(300);
     let options = ConnectOptions::new().config(config);
     let addr = addr.to_string();
     let connecting = fairwire::connect_with(&addr, SERVICE, options);

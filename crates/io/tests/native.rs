@@ -161,7 +161,7 @@ fn unbound_ports_are_not_answered() {
             let server = server.bind_native(ip(at)).expect("a raw socket");
             let client = Endpoint::bind_native(ip("127.0.0.72")).expect("a raw socket");
             let mut config = Config::default();
-            config.connect_timeout = fairwire::Duration::from_millis(400);
+            config.connect_timeout = Duration::from_millis(400);
             let options = ConnectOptions::new().config(config);
             let remote = DccpAddr::native(SocketAddr::new(ip(at), 5_121));
             let connecting = client.connect_with(remote, SERVICE, options);

@@ -137,7 +137,7 @@ fn second() {
 /// Connects within half a second, or not.
 async fn hurried(endpoint: &Endpoint, remote: DccpAddr) -> Result<Connection, ConnectError> {
     let mut config = Config::default();
-    config.connect_timeout = fairwire::Duration::from_millis(500);
+    config.connect_timeout = Duration::from_millis(500);
     let options = ConnectOptions::new().config(config);
     soon(endpoint.connect_with(remote, SERVICE, options)).await
 }

@@ -98,7 +98,7 @@ async fn with_a_dead_peer(change: impl FnOnce(&mut Config)) -> Connection {
     let (mut peer, remote) = Peer::start();
     let client = Endpoint::bind(([127, 0, 0, 1], 0).into()).expect("a free port");
     let mut config = Config::default();
-    config.idle_timeout = fairwire::Duration::from_secs(60);
+    config.idle_timeout = Duration::from_secs(60);
     change(&mut config);
     let options = ConnectOptions::new().config(config);
     let connecting = client.connect_with(remote, SERVICE, options);
@@ -129,7 +129,7 @@ async fn finding_20_a_sender_learns_of_a_killed_peer() {
 /// A program that only receives learns it too, if keep-alive is on.
 #[tokio::test]
 async fn finding_20_a_receiver_learns_of_a_killed_peer() {
-    let every = fairwire::Duration::from_millis(200);
+    let every = Duration::from_millis(200);
     let connection = with_a_dead_peer(|config| config.keep_alive = Some(every)).await;
     let end = soon(connection.recv()).await.expect_err("the end");
     assert_eq!(end.reason, GONE);

@@ -2,7 +2,7 @@
 
 mod ccids;
 
-use fairwire_units::Duration;
+use std::time::Duration;
 
 use crate::constants::{CCIDS, DATAGRAM_OVERHEAD, MAX_SHORT_WINDOW, MIN_PATH_MTU};
 use crate::error::ConfigError;
@@ -96,7 +96,7 @@ impl Default for InitCookies {
     }
 }
 
-/// What one connection does; a listener's is cloned for each it accepts.
+/// What one connection does; a listener's is cloned for each it accepts. Times of more than 584 years count as that.
 #[expect(
     clippy::struct_excessive_bools,
     reason = "independent yes-or-no settings"
@@ -389,9 +389,9 @@ pub enum ReceiveQueuePolicy {
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
+    use std::time::Duration;
 
     use fairwire_cc::ThresholdWindow;
-    use fairwire_units::Duration;
     use fairwire_units::registry::Chosen;
 
     use super::{Ccid3Config, Config, FeedbackRate};

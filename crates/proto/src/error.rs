@@ -2,8 +2,7 @@
 
 use std::error::Error;
 use std::fmt;
-
-use fairwire_units::Duration;
+use std::time::Duration;
 
 /// Why a port cannot be listened on.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -157,7 +156,11 @@ impl fmt::Display for ChangeCcidError {
             Self::UnknownCcid { ccid } => write!(f, "there is no CCID {ccid} here"),
             Self::InProgress => f.write_str("the CCID is being negotiated: wait for the answer"),
             Self::TooSoon { wait } => {
-                write!(f, "the CCID has just changed: try again in {wait}")
+                write!(
+                    f,
+                    "the CCID has just changed: try again in {}",
+                    fairwire_units::Duration::from(*wait)
+                )
             }
         }
     }

@@ -43,12 +43,16 @@ pub use fairwire_cc::{Gauges, IdleRule};
 pub use fairwire_units::plant;
 
 /// Window laws: which there are, how one is chosen, and what one of your own is made of.
+///
+/// A law runs in a simulator as on sockets, so it knows no clock: [`Instant`](laws::Instant) and [`Duration`](laws::Duration)
+/// are nanoseconds of its connection's own time, and convert to and from [`std::time::Duration`].
 pub mod laws {
     pub use fairwire_cc::{
         Adjustment, Cubic, CubicVersion, Dctcp, Flight, Law, NewReno, RateSample, Round, Signal,
         ThresholdWindow, Vegas, Veno, Window, WindowLaw, default_law, law, laws, register_law,
     };
     pub use fairwire_units::registry::{ChooseError, Chosen, Kind, NameTaken};
+    pub use fairwire_units::{Duration, Ecn, Instant};
 }
 
 pub use config::{

@@ -1,7 +1,9 @@
 //! Counters and gauges.
 
+use std::time::Duration;
+
 use fairwire_cc::Gauges;
-use fairwire_units::{Duration, Rate};
+use fairwire_units::Rate;
 
 /// What one connection did and sees.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

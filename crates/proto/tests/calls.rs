@@ -61,13 +61,13 @@ impl Dice {
         config.ecn = self.below(4) != 0;
         config.short_seqnos = self.yes();
         config.report_fates = self.yes();
-        config.keep_alive = self.yes().then_some(Duration::from_millis(700));
-        config.connect_timeout = Duration::from_secs(1 + self.below(4));
-        config.idle_timeout = Duration::from_secs(1 + self.below(8));
-        config.linger = self.millis(1_000);
-        config.ccid_change_interval = self.millis(500);
+        config.keep_alive = self.yes().then_some(Duration::from_millis(700).into());
+        config.connect_timeout = Duration::from_secs(1 + self.below(4)).into();
+        config.idle_timeout = Duration::from_secs(1 + self.below(8)).into();
+        config.linger = self.millis(1_000).into();
+        config.ccid_change_interval = self.millis(500).into();
         config.send_queue.packets = 8;
-        config.send_queue.age = self.yes().then_some(Duration::from_millis(200));
+        config.send_queue.age = self.yes().then_some(Duration::from_millis(200).into());
         config.receive_queue_packets = 8;
         config.path_mtu = 1_500;
         config.send_rtt_estimate = self.yes();
@@ -477,7 +477,7 @@ fn item_32_accepted_connections_are_on_their_own() {
         let mut config = Config::default();
         config.send_ccids = ccids.to_vec();
         config.receive_ccids = ccids.to_vec();
-        config.ccid_change_interval = Duration::ZERO;
+        config.ccid_change_interval = Duration::ZERO.into();
         config
     };
     ends[1]

@@ -435,7 +435,7 @@ fn config(ccid: u8) -> Config {
     let mut config = Config::default();
     config.send_ccids = vec![ccid];
     config.receive_ccids = vec![ccid];
-    config.connect_timeout = Duration::from_secs(600);
-    config.idle_timeout = Duration::from_secs(3_600);
+    config.connect_timeout = Duration::from_secs(600).into();
+    config.idle_timeout = Duration::from_secs(3_600).into();
     config
 }

@@ -497,7 +497,6 @@ impl Controller for Sender {
             rate_bytes_per_s: Some(self.rate_bytes_per_s()),
             p: Some(self.p),
             x_recv_bytes_per_s: Some(self.x_recv),
-            srtt: self.rtt(),
             cuts: self.cuts,
             timeouts: self.timeouts,
             ..Gauges::default()

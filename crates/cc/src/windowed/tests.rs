@@ -321,7 +321,7 @@ fn a_reset_forgets_the_path() {
     cc.on_feedback(ms(100), full(8), &loss_of_packet_sent_at(ms(10)));
     cc.reset(ms(200));
     assert_eq!((cwnd(&cc), ssthresh(&cc)), (4.0, 50.0));
-    assert_eq!(cc.gauges().srtt, None);
+    assert_eq!(cc.path.smoothed, None);
     assert_eq!(cc.gauges().cuts, 1);
 }
 

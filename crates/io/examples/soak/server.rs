@@ -23,9 +23,9 @@ pub(crate) fn config() -> Config {
     let mut config = Config::default();
     config.send_ccids = vec![2, 3];
     config.receive_ccids = vec![2, 3];
-    config.keep_alive = Some(fairwire::Duration::from_secs(3));
-    config.idle_timeout = fairwire::Duration::from_secs(10);
-    config.linger = fairwire::Duration::from_secs(5);
+    config.keep_alive = Some(Duration::from_secs(3));
+    config.idle_timeout = Duration::from_secs(10);
+    config.linger = Duration::from_secs(5);
     config
 }
 

@@ -4,9 +4,9 @@ use std::error::Error;
 use std::fmt;
 use std::io;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+use std::time::Duration;
 
 use fairwire_proto::{CloseReason, StartError, Unreachable};
-use fairwire_units::Duration;
 use fairwire_wire::ResetCode;
 
 use super::{BindError, Reason};
@@ -194,13 +194,13 @@ impl fmt::Display for ConnectError {
                 native,
                 why,
                 after,
-            } => unreachable(f, *remote, *native, *why, *after),
+            } => unreachable(f, *remote, *native, *why, (*after).into()),
             Self::Timeout {
                 remote,
                 native,
                 after,
                 not_dccp,
-            } => timeout(f, *remote, *native, *after, *not_dccp),
+            } => timeout(f, *remote, *native, (*after).into(), *not_dccp),
             Self::NoRoute {
                 local,
                 remote,
@@ -275,7 +275,7 @@ fn timeout(
     f: &mut fmt::Formatter<'_>,
     remote: SocketAddr,
     native: bool,
-    after: Duration,
+    after: fairwire_units::Duration,
     not_dccp: u64,
 ) -> fmt::Result {
     match (native, not_dccp) {
@@ -355,7 +355,7 @@ fn unreachable(
     remote: SocketAddr,
     native: bool,
     why: Unreachable,
-    after: Duration,
+    after: fairwire_units::Duration,
 ) -> fmt::Result {
     if why.is_hard() {
         write!(f, "{remote} is unreachable: {why} (ICMP); ")?;

@@ -25,10 +25,10 @@ impl Default for Feedback {
 
 impl Feedback {
     /// The same for a connection.
-    pub(crate) const fn rate(self) -> FeedbackRate {
+    pub(crate) fn rate(self) -> FeedbackRate {
         match self {
             Self::PerRtt(reports) => FeedbackRate::PerRoundTrip(reports),
-            Self::Every(time) => FeedbackRate::Every(time),
+            Self::Every(time) => FeedbackRate::Every(time.into()),
         }
     }
 

@@ -327,7 +327,7 @@ fn dccp_config(flow: &Flow, dccp: &Dccp, send_ccid: u8, receive_ccid: u8) -> Con
     // Models have honest receivers, and published results know of no numbers that are passed over.
     config.check_feedback = false;
     if !dccp.ccid_changes.is_empty() {
-        config.ccid_change_interval = Duration::ZERO;
+        config.ccid_change_interval = Duration::ZERO.into();
     }
     config.short_seqnos = dccp.short_seqnos;
     if dccp.data_checksum {
@@ -343,7 +343,7 @@ fn dccp_config(flow: &Flow, dccp: &Dccp, send_ccid: u8, receive_ccid: u8) -> Con
     };
     config.send_queue.packets = dccp.queue.limit.0 as usize;
     config.send_queue.bytes = usize::MAX;
-    config.send_queue.age = dccp.queue.age;
+    config.send_queue.age = dccp.queue.age.map(Into::into);
     config.send_queue.policy = queue_policy(dccp.queue.policy);
     let room = flow.wire_bytes().saturating_add(OPTION_ROOM);
     config.path_mtu = u16::try_from(room).unwrap_or(u16::MAX).max(config.path_mtu);
@@ -357,7 +357,7 @@ fn dccp_config(flow: &Flow, dccp: &Dccp, send_ccid: u8, receive_ccid: u8) -> Con
     config.ccid2.law = dccp.law.clone();
     config.ccid2.initial_ssthresh = dccp.initial_ssthresh.map(|packets| f64::from(packets.0));
     config.ccid2.initial_window = dccp.initial_window.map(|packets| f64::from(packets.0));
-    config.ccid2.min_rto = dccp.min_rto.duration();
+    config.ccid2.min_rto = dccp.min_rto.duration().into();
     config.send_rtt_estimate = dccp.send_rtt_estimate;
     config.ccid2.idle = match dccp.idle {
         None | Some(IdleName::Restart) => fairwire_proto::IdleRule::Restart,

@@ -68,7 +68,7 @@ fn reading(peer: &Peer) -> Reading {
                     .ssthresh_packets
                     .filter(|packets| packets.is_finite()),
                 rate_bits_per_s: permitted_rate(&stats).map(|rate| rate.bits_per_s() as f64),
-                srtt: stats.srtt,
+                srtt: stats.srtt.map(Into::into),
                 p: gauges.p,
                 cuts: Some(gauges.cuts),
                 timeouts: Some(gauges.timeouts),

@@ -66,7 +66,7 @@ impl Sender {
         size_hint: u32,
         initial_rtt: Option<Duration>,
     ) -> Self {
-        let rto = RtoConfig::CCID2.with_min(config.min_rto);
+        let rto = RtoConfig::CCID2.with_min(config.min_rto.into());
         let mut sender = Self {
             controller: controller(config, rto, size_hint),
             pipe: Pipe::default(),
@@ -477,10 +477,7 @@ impl Tx for Sender {
     }
 
     fn gauges(&self) -> Gauges {
-        Gauges {
-            srtt: self.rtt.srtt(),
-            ..self.controller.gauges()
-        }
+        self.controller.gauges()
     }
 
     fn finish(&mut self, told: &mut Told) {

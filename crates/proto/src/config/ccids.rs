@@ -1,8 +1,9 @@
 //! Parameters of the congestion controls.
 
+use std::time::Duration;
+
 use fairwire_cc::tfrc::LossMean;
 use fairwire_cc::{IdleRule, Law, default_law};
-use fairwire_units::Duration;
 use fairwire_units::registry::Chosen;
 
 use crate::error::ConfigError;
@@ -147,7 +148,7 @@ impl Ccid3Config {
                     "a receiver gives feedback at least once per round trip",
                 ));
             }
-            FeedbackRate::Every(Duration::ZERO) => {
+            FeedbackRate::Every(time) if time.is_zero() => {
                 return Err(ConfigError::new(
                     "ccid3.feedback",
                     "the time between two reports is more than nothing",

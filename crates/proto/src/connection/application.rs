@@ -64,7 +64,7 @@ impl Connection {
 
     /// How long the queue may drain after a close.
     pub(crate) fn linger(&self) -> Duration {
-        self.config.linger
+        self.config.linger.into()
     }
 
     /// A packet of this flow had a wrong checksum.
@@ -120,11 +120,11 @@ impl Connection {
         stats.queued_bytes = self.queue.bytes();
         stats.sequence_window = self.sequence.local_window;
         stats.ack_ratio = self.negotiation.current(Feature::AckRatio, Location::Local);
-        stats.srtt = self.rtt;
+        stats.srtt = self.rtt.map(Into::into);
         stats.path_mtu = self.sizes.path_mtu();
         if let Some(tx) = &self.tx {
             stats.flight_packets = tx.flight().packets;
-            stats.srtt = tx.srtt().or(self.rtt);
+            stats.srtt = tx.srtt().or(self.rtt).map(Into::into);
             stats.gauges = tx.gauges();
             stats.allowed_rate = tx.allowed_rate().or_else(|| self.window_rate());
         }

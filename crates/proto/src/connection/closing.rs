@@ -79,8 +79,8 @@ impl Connection {
         // RFC 4340, 8.3: two round trips, then less often.
         self.retry = Backoff::new(self.rtt() * 2);
         // Whatever round trip the peer makes us believe in, it holds us no longer than by silence.
-        let three = (self.rtt() * THREE_CLOSES).min(self.config.idle_timeout);
-        self.deadline = Some(now + self.config.linger.max(three));
+        let three = (self.rtt() * THREE_CLOSES).min(self.config.idle_timeout.into());
+        self.deadline = Some(now + self.linger().max(three));
     }
 
     /// The `CloseReq` or Close of the state.

@@ -56,7 +56,7 @@ impl Connection {
             return Err(ChangeCcidError::InProgress);
         }
         if let Some(wait) = self.ccid_lock(now, location) {
-            return Err(ChangeCcidError::TooSoon { wait });
+            return Err(ChangeCcidError::TooSoon { wait: wait.into() });
         }
         self.ccids.asked[location as usize] = true;
         self.negotiation.change_ccid(location, ccids);
@@ -68,7 +68,7 @@ impl Connection {
     /// changes it often evades congestion control.
     fn ccid_lock(&self, now: Instant, location: Location) -> Option<Duration> {
         let changed_at = self.ccids.changed_at[location as usize]?;
-        let until = changed_at + self.config.ccid_change_interval;
+        let until = changed_at + self.config.ccid_change_interval.into();
         Some(until.saturating_since(now)).filter(|wait| !wait.is_zero())
     }
 

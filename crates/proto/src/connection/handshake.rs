@@ -43,7 +43,7 @@ impl Connection {
     pub(crate) fn connect(now: Instant, origin: Origin) -> Self {
         let mut this = Self::new(now, origin, State::Request);
         this.due.handshake = true;
-        this.deadline = Some(now + this.config.connect_timeout);
+        this.deadline = Some(now + this.config.connect_timeout.into());
         this.refresh_agreed();
         this
     }

@@ -27,7 +27,7 @@ impl Connection {
         // It was asked for by name, and is known by it.
         this.known = Known::Announced;
         this.due.handshake = true;
-        this.deadline = Some(now + this.config.connect_timeout);
+        this.deadline = Some(now + this.config.connect_timeout.into());
         this.refresh_agreed();
         this
     }

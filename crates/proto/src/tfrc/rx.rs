@@ -151,7 +151,7 @@ impl TfrcRx {
             // quarter of a round trip, are too coarse for that.
             FeedbackRate::PerRoundTrip(k) => Some(self.rtt() / u64::from(k)),
             // RFC 4342, 6: once per round trip at least.
-            FeedbackRate::Every(time) => Some(time.min(self.rtt())),
+            FeedbackRate::Every(time) => Some(Duration::from(time).min(self.rtt())),
         }
     }
 

@@ -424,7 +424,7 @@ fn controller_config(config: &Ccid3Config, profile: Profile, mps: u32) -> TfrcCo
         segment: profile.segment(config),
         max_segment: mps,
         oscillation_reduction: config.oscillation_reduction,
-        granularity: config.granularity,
+        granularity: config.granularity.into(),
         min_interval: profile.min_interval(),
         ..TfrcConfig::default()
     }

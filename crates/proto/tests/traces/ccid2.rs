@@ -59,7 +59,7 @@ fn run(table: &str) {
     config.send_ccids = vec![2];
     config.receive_ccids = vec![2];
     config.ccid2.initial_window = Some(4.0);
-    config.idle_timeout = Duration::from_secs(600);
+    config.idle_timeout = Duration::from_secs(600).into();
     let mut sender = Sender::open(config, 100);
     for row in table.lines().filter(|line| !line.trim().is_empty()) {
         let columns: Vec<&str> = row.split('|').map(str::trim).collect();

@@ -22,7 +22,7 @@ pub(crate) fn run(table: &str, ccid: u8, payload: usize, first: u32) {
     let mut config = Config::default();
     config.send_ccids = vec![ccid];
     config.receive_ccids = vec![ccid];
-    config.idle_timeout = Duration::from_secs(600);
+    config.idle_timeout = Duration::from_secs(600).into();
     let mut sender = Sender::open(config, payload);
     for row in table.lines().filter(|line| !line.trim().is_empty()) {
         let columns: Vec<&str> = row.split('|').map(str::trim).collect();

@@ -7,9 +7,10 @@ mod tcp;
 mod udp;
 
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use bytes::Bytes;
-use fairwire::{Config, Connection, Duration, Ecn, Endpoint, SendError, ServiceCode, Stats};
+use fairwire::{Config, Connection, Ecn, Endpoint, SendError, ServiceCode, Stats};
 
 use super::PerfError;
 use super::options::{ClientOptions, PathMtu, Protocol};
@@ -152,7 +153,7 @@ impl Link {
             }
         };
         // A peer that does not answer must not hold the command.
-        let _ = tokio::time::timeout(std::time::Duration::from_secs(2), closing).await;
+        let _ = tokio::time::timeout(Duration::from_secs(2), closing).await;
     }
 }
 
@@ -162,7 +163,7 @@ pub(crate) fn bind_udp(addr: SocketAddr) -> std::io::Result<tokio::net::UdpSocke
 }
 
 /// DCCP's parameters for a measurement.
-pub(crate) fn config(ccid: Option<u8>, path_mtu: PathMtu, patience: std::time::Duration) -> Config {
+pub(crate) fn config(ccid: Option<u8>, path_mtu: PathMtu, patience: Duration) -> Config {
     let mut config = Config::default();
     config.path_mtu = path_mtu.largest.unwrap_or(config.path_mtu);
     if let Some(discovery) = path_mtu.discovery {
@@ -173,7 +174,6 @@ pub(crate) fn config(ccid: Option<u8>, path_mtu: PathMtu, patience: std::time::D
         config.receive_ccids = vec![ccid];
     }
     // A peer that vanished is noticed by both sides, the one that only receives included.
-    let patience = Duration::from(patience);
     config.keep_alive = Some(patience / 3);
     config.idle_timeout = patience;
     config.connect_timeout = patience;

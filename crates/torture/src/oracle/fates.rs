@@ -1,7 +1,7 @@
 //! What became of each datagram: told once, truly, and in time (`Fate`). Hard, but for what arrived.
 
 use fairwire_proto::{ConnectionId, DatagramId, Event, Fate, Stats};
-use fairwire_units::Instant;
+use fairwire_units::{Duration, Instant};
 
 use super::Verdict;
 use super::books::{Books, Conn, Given, Key};
@@ -71,7 +71,10 @@ fn never_left(conn: &Conn, given: &Given, id: DatagramId, fate: Fate, local: Ins
         "{id:?}: {fate:?}, and it left as {:?}",
         given.left
     );
-    let age = conn.config.as_ref().map(|config| config.send_queue.age);
+    let age = conn
+        .config
+        .as_ref()
+        .map(|config| config.send_queue.age.map(Duration::from));
     let waited = local.saturating_since(given.at);
     let expired = age.is_none_or(|age| age.is_some_and(|age| waited > age));
     hold!(

@@ -74,7 +74,8 @@ fn agrees(books: &Books, conn: &Conn, local: Instant) -> Verdict {
     let heard = conn.got.valid_at.unwrap_or(conn.began);
     let silent = local.saturating_since(heard);
     hold!(
-        !gone || silent <= keep_alive + config.idle_timeout + Duration::from_secs(2),
+        !gone
+            || silent <= Duration::from(keep_alive + config.idle_timeout) + Duration::from_secs(2),
         "progress-agree",
         "{:?} is open, and its peer has been silent for {silent}",
         conn.key

@@ -110,10 +110,10 @@ pub(crate) fn lasts(conn: &Conn, state: &str, local: Instant) -> Verdict {
         return Ok(());
     };
     let most = match state {
-        "REQUEST" | "INVITED" | "LISTEN1" => config.connect_timeout,
+        "REQUEST" | "INVITED" | "LISTEN1" => config.connect_timeout.into(),
         "RESPOND" | "PARTOPEN" => FOUR_MSL,
         // `Config::linger`: 14 round trips if that is longer, but no longer than the idle timeout.
-        "CLOSEREQ" | "CLOSING" => config.linger.max(config.idle_timeout),
+        "CLOSEREQ" | "CLOSING" => config.linger.max(config.idle_timeout).into(),
         _ => return Ok(()),
     };
     let lasted = local.saturating_since(conn.state_since);
@@ -208,7 +208,8 @@ fn grounds(conn: &Conn, reason: CloseReason, local: Instant, icmp: bool) -> Verd
             resets(&|came, with| came.effective() == code && with == data)
         }
         CloseReason::ConnectTimeout => {
-            let most = conn.config.as_ref().map(|config| config.connect_timeout);
+            let config = conn.config.as_ref();
+            let most = config.map(|config| Duration::from(config.connect_timeout));
             let waited = local.saturating_since(conn.began);
             !conn.heard.open && most.is_none_or(|most| waited + ROUNDING >= most)
         }
@@ -216,7 +217,7 @@ fn grounds(conn: &Conn, reason: CloseReason, local: Instant, icmp: bool) -> Verd
             let idle = conn
                 .config
                 .as_ref()
-                .map(|config: &Config| config.idle_timeout);
+                .map(|config: &Config| Duration::from(config.idle_timeout));
             let heard = conn.got.valid_at.unwrap_or(conn.began);
             let silent = local.saturating_since(heard.max(conn.began));
             idle.is_none_or(|idle| silent + ROUNDING >= idle.min(FOUR_MSL))

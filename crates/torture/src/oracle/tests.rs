@@ -4,6 +4,7 @@
 //! configurations, loss, copies, reordering, marks, damage, and at times an attacker.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::time;
 
 use fairwire_proto::{
     Config, ConnectionId, DataChecksum, Direction, Encapsulation, Endpoint, EndpointConfig, Event,
@@ -51,13 +52,13 @@ impl Dice {
         config.report_fates = !self.one_in(4);
         config.keep_alive = self
             .pick(&[None, Some(500), Some(15_000)])
-            .map(Duration::from_millis);
-        config.connect_timeout = Duration::from_secs(1 + self.below(8));
-        config.idle_timeout = Duration::from_secs(2 + self.below(30));
-        config.linger = Duration::from_millis(self.below(3_000));
-        config.ccid_change_interval = Duration::from_millis(self.below(2_000));
+            .map(time::Duration::from_millis);
+        config.connect_timeout = time::Duration::from_secs(1 + self.below(8));
+        config.idle_timeout = time::Duration::from_secs(2 + self.below(30));
+        config.linger = time::Duration::from_millis(self.below(3_000));
+        config.ccid_change_interval = time::Duration::from_millis(self.below(2_000));
         config.send_queue.packets = self.pick(&[1, 8, 64]);
-        config.send_queue.age = self.one_in(3).then_some(Duration::from_millis(300));
+        config.send_queue.age = self.one_in(3).then_some(time::Duration::from_millis(300));
         config.receive_queue_packets = self.pick(&[2, 16, 256]);
         config.send_rtt_estimate = self.one_in(2);
         if self.one_in(3) {

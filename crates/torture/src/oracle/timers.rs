@@ -67,7 +67,10 @@ pub(crate) fn see(books: &mut Books, key: Key, stats: &Stats, seen: &Inspection)
         return Ok(());
     }
     let packets = conn.got.packets;
-    let least = conn.config.as_ref().map(|config| config.ccid2.min_rto);
+    let least = conn
+        .config
+        .as_ref()
+        .map(|config| Duration::from(config.ccid2.min_rto));
     if conn.timeouts.count > 0 && conn.timeouts.packets == packets {
         // RFC 6298, 5.5: each doubles the timeout until a packet is acknowledged; after so many it is as many
         // times doubled, from the least on.

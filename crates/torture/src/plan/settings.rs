@@ -1,13 +1,13 @@
 //! Configurations as differences from the defaults, so that a shrunk plan shows what matters.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use fairwire_proto::laws::{Chosen, Law, ThresholdWindow, law};
 use fairwire_proto::{
     Ccid2Config, Ccid3Config, Config, DamagedData, DataChecksum, EndpointConfig, FeedbackRate,
     InitCookies, PathMtuDiscovery, QueuePolicy, ReceiveQueuePolicy,
 };
-use fairwire_units::Duration;
 use serde::{Deserialize, Serialize};
 
 /// One difference from the default [`Config`].

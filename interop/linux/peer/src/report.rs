@@ -125,8 +125,8 @@ impl Outcome {
             self.tx.x.add(stats.gauges.rate_bytes_per_s);
             self.tx.x_recv.add(stats.gauges.x_recv_bytes_per_s);
             self.tx.p.add(stats.gauges.p);
-            let rtt = stats.gauges.srtt.or(stats.srtt);
-            self.tx.rtt.add(rtt.map(fairwire::Duration::as_secs_f64));
+            let rtt = stats.srtt;
+            self.tx.rtt.add(rtt.map(|rtt| rtt.as_secs_f64()));
         }
         if stats.receive_ccid == Some(3) {
             self.rx.samples += 1;

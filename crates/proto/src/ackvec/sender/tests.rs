@@ -259,7 +259,7 @@ fn a_timeout_empties_the_pipe_and_backs_off() {
 #[test]
 fn the_timer_follows_progress() {
     let mut config = config(8.0, 2.0);
-    config.min_rto = Duration::from_secs(1);
+    config.min_rto = Duration::from_secs(1).into();
     let mut sender = Sender::new(at(0), &config, 1_000, None);
     assert_eq!(sender.next_timeout(), None);
     send(&mut sender, 0, 1..=2);

@@ -28,10 +28,10 @@ pub(crate) struct Liveness {
 impl Liveness {
     pub(crate) fn new(now: Instant, config: &Config) -> Self {
         Self {
-            idle_timeout: config.idle_timeout,
+            idle_timeout: config.idle_timeout.into(),
             keep_alive: config
                 .keep_alive
-                .map(|every| every.max(SHORTEST_KEEP_ALIVE))
+                .map(|every| Duration::from(every).max(SHORTEST_KEEP_ALIVE))
                 .filter(|_| !planted(Plant::NoKeepAlive)),
             sent_at: now,
             asked_at: now,
@@ -78,7 +78,7 @@ mod tests {
     #[test]
     fn finding_4_talking_is_not_listening() {
         let config = Config {
-            keep_alive: Some(Duration::from_secs(15)),
+            keep_alive: Some(Duration::from_secs(15).into()),
             ..Config::default()
         };
         let mut liveness = Liveness::new(at(0), &config);

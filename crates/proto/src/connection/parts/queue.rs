@@ -24,6 +24,8 @@ pub(crate) struct Queued {
 #[derive(Debug)]
 pub(crate) struct SendQueue {
     limits: QueueLimits,
+    /// How long a datagram may wait.
+    age: Option<Duration>,
     waiting: VecDeque<Queued>,
     bytes: usize,
     next_id: u64,
@@ -34,6 +36,7 @@ pub(crate) struct SendQueue {
 impl SendQueue {
     pub(crate) fn new(limits: QueueLimits) -> Self {
         Self {
+            age: limits.age.map(Duration::from),
             limits,
             waiting: VecDeque::new(),
             bytes: 0,
@@ -125,7 +128,7 @@ impl SendQueue {
 
     /// Takes out the oldest if it has waited longer than it may.
     pub(crate) fn pop_expired(&mut self, now: Instant) -> Option<DatagramId> {
-        let age = self.limits.age?;
+        let age = self.age?;
         let oldest = self.waiting.front()?;
         if now.saturating_since(oldest.since) <= age {
             return None;
@@ -135,7 +138,7 @@ impl SendQueue {
 
     /// When the oldest will have waited too long.
     pub(crate) fn next_expiry(&self) -> Option<Instant> {
-        let age = self.limits.age?;
+        let age = self.age?;
         let oldest = self.waiting.front()?;
         Some(oldest.since + age + Duration::from_nanos(1))
     }
@@ -175,7 +178,7 @@ mod tests {
         SendQueue::new(QueueLimits {
             packets,
             bytes,
-            age: Some(Duration::from_millis(10)),
+            age: Some(Duration::from_millis(10).into()),
             policy,
         })
     }

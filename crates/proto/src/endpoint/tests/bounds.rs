@@ -103,7 +103,7 @@ fn finding_10_a_head_of_changes_is_read_once() {
     for (n, changes) in changes.into_iter().enumerate() {
         for open in [false, true] {
             let mut config = Config::default();
-            config.ccid_change_interval = Duration::ZERO;
+            config.ccid_change_interval = Duration::ZERO.into();
             let mut pair = Pair::new();
             pair.connect(config.clone(), config);
             pair.rule(move |wire| (wire.from == 1 && !open).then_some(Fault::Lose));

@@ -16,7 +16,7 @@ fn config(ccid: u8) -> Config {
     let mut config = Config::default();
     config.send_ccids = list.clone();
     config.receive_ccids = list;
-    config.ccid_change_interval = Duration::ZERO;
+    config.ccid_change_interval = Duration::ZERO.into();
     config.report_fates = true;
     config
 }
@@ -171,7 +171,7 @@ fn changing_often_is_no_way_round_congestion_control() {
     let mut pair = Pair::new();
     pair.record = false;
     let mut quick = config(2);
-    quick.idle_timeout = Duration::from_secs(600);
+    quick.idle_timeout = Duration::from_secs(600).into();
     let (client, server) = pair.open(quick.clone(), quick);
     pair.saturate(0, client, 500, ms(20));
     pair.rule(|wire| (wire.from == 0 && !wire.transmit.payload.is_empty()).then_some(Fault::Lose));
@@ -202,7 +202,7 @@ fn changing_often_is_no_way_round_congestion_control() {
 #[test]
 fn a_changed_ccid_stays_for_a_while() {
     let mut slow = config(2);
-    slow.ccid_change_interval = Duration::from_secs(60);
+    slow.ccid_change_interval = Duration::from_secs(60).into();
     let mut pair = Pair::new();
     let (client, server) = pair.open(slow, config(2));
     let change = |pair: &mut Pair, side: usize, direction, to| {
@@ -430,7 +430,7 @@ proptest! {
         let mut pair = Pair::new();
         pair.record = false;
         let mut patient = config(pick(first));
-        patient.idle_timeout = Duration::from_secs(600);
+        patient.idle_timeout = Duration::from_secs(600).into();
         let (client, server) = pair.open(patient.clone(), patient);
         let ids = [client, server];
         let mut dice = Dice::new(seed);

@@ -168,7 +168,7 @@ fn item_20_close_drains_for_the_linger_time() {
     for linger in [5_000, 150] {
         let mut pair = Pair::new();
         let mut config = Config::default();
-        config.linger = ms(linger);
+        config.linger = ms(linger).into();
         config.report_fates = true;
         config.ccid2.initial_window = Some(2.0);
         config.ccid2.initial_ssthresh = Some(2.0);
@@ -245,8 +245,8 @@ fn finding_18_a_close_takes_the_time_that_was_set() {
     ] {
         for side in 0..2 {
             let mut config = Config::default();
-            config.linger = ms(linger);
-            config.idle_timeout = ms(idle);
+            config.linger = ms(linger).into();
+            config.idle_timeout = ms(idle).into();
             let mut pair = Pair::new();
             let (client, server) = pair.open(config.clone(), config);
             pair.rule(|_| Some(Fault::Lose));
@@ -269,8 +269,8 @@ fn finding_18_a_close_takes_the_time_that_was_set() {
 fn finding_18_silence_before_the_close_counts() {
     let mut pair = Pair::new();
     let mut config = Config::default();
-    config.linger = ms(20_000);
-    config.idle_timeout = ms(10_000);
+    config.linger = ms(20_000).into();
+    config.idle_timeout = ms(10_000).into();
     let (client, _) = pair.open(config.clone(), Config::default());
     pair.rule(|_| Some(Fault::Lose));
     let begun = pair.now;

@@ -29,7 +29,7 @@ fn three_packets_open_both_ends() {
     assert!(pair.told(1).contains(&Event::Accepted { port: PORT }));
     let stats = pair.ends[0].stats(client).unwrap();
     assert_eq!((stats.send_ccid, stats.receive_ccid), (Some(2), Some(2)));
-    assert_eq!(stats.srtt, Some(ms(40)));
+    assert_eq!(stats.srtt, Some(ms(40).into()));
     let stats = pair.ends[1].stats(server).unwrap();
     assert_eq!((stats.send_ccid, stats.receive_ccid), (Some(2), Some(2)));
     assert_eq!(stats.sequence_window, 1_024);

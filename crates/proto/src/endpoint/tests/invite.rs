@@ -85,7 +85,7 @@ fn three_listens_and_then_patience() {
         assert_eq!(wire.head[8] & 1, 1, "X");
     }
     let reason = CloseReason::ConnectTimeout;
-    let end = start + Config::default().connect_timeout;
+    let end = start + Config::default().connect_timeout.into();
     assert_eq!(pair.events[1], [(end, id, Event::Closed { reason })]);
     pair.ends[1].release(id);
     assert_eq!(pair.ends[1].connections.len(), 0);

@@ -19,7 +19,7 @@ fn reason(pair: &Pair, side: usize) -> Option<CloseReason> {
 fn a_silent_peer_is_given_up_while_data_waits() {
     let mut pair = Pair::new();
     let mut config = Config::default();
-    config.idle_timeout = Duration::from_secs(10);
+    config.idle_timeout = Duration::from_secs(10).into();
     let (client, _) = pair.open(config, Config::default());
     pair.rule(|_| Some(Fault::Lose));
     pair.ends[0].send(pair.now, client, data(1)).unwrap();
@@ -52,8 +52,8 @@ fn an_idle_connection_stays() {
 fn keep_alive_speaks_and_notices() {
     let mut pair = Pair::new();
     let mut config = Config::default();
-    config.keep_alive = Some(Duration::from_secs(5));
-    config.idle_timeout = Duration::from_secs(12);
+    config.keep_alive = Some(Duration::from_secs(5).into());
+    config.idle_timeout = Duration::from_secs(12).into();
     let (_, _) = pair.open(config, Config::default());
     let last = pair.log.iter().rev().find(|w| w.from == 0).unwrap().at;
     pair.log.clear();
@@ -76,8 +76,8 @@ fn a_stranger_does_not_make_a_peer_seem_gone() {
     for keep_alive in [None, Some(Duration::from_secs(15))] {
         let mut pair = Pair::new();
         let mut config = Config::default();
-        config.keep_alive = keep_alive;
-        config.idle_timeout = Duration::from_secs(30);
+        config.keep_alive = keep_alive.map(Into::into);
+        config.idle_timeout = Duration::from_secs(30).into();
         // A peer that asks by itself would be heard, whatever its silence counts for.
         let silent = Config {
             keep_alive: None,
@@ -99,8 +99,8 @@ fn a_stranger_does_not_make_a_peer_seem_gone() {
 fn one_lost_keep_alive_ends_nothing() {
     let mut pair = Pair::new();
     let mut config = Config::default();
-    config.keep_alive = Some(Duration::from_secs(15));
-    config.idle_timeout = Duration::from_secs(30);
+    config.keep_alive = Some(Duration::from_secs(15).into());
+    config.idle_timeout = Duration::from_secs(30).into();
     let silent = Config {
         keep_alive: None,
         ..Config::default()
@@ -202,7 +202,7 @@ fn a_full_send_queue_says_so() {
 fn datagrams_expire_by_the_clock() {
     let mut pair = Pair::new();
     let mut config = Config::default();
-    config.send_queue.age = Some(ms(100));
+    config.send_queue.age = Some(ms(100).into());
     config.report_fates = true;
     pair.rule(|_| Some(Fault::Lose));
     let client = pair.connect(config, Config::default());

@@ -13,8 +13,8 @@ const FOUR_MSL: Duration = Duration::from_secs(480);
 /// Patience that outlasts the pause, so that nothing else ends it.
 fn patient() -> Config {
     let mut config = Config::default();
-    config.idle_timeout = Duration::from_secs(3_600);
-    config.connect_timeout = Duration::from_secs(3_600);
+    config.idle_timeout = Duration::from_secs(3_600).into();
+    config.connect_timeout = Duration::from_secs(3_600).into();
     config
 }
 

@@ -51,7 +51,7 @@ fn a_flight_wider_than_the_peers_window() {
 fn a_dead_path_gets_few_packets() {
     let mut pair = Pair::new();
     let mut config = with_ccid(2);
-    config.idle_timeout = ms(3_600_000);
+    config.idle_timeout = ms(3_600_000).into();
     let (client, _) = pair.open(config.clone(), config);
     pair.saturate(0, client, 500, ms(500));
     pair.rule(|_| Some(Fault::Lose));
@@ -148,7 +148,7 @@ fn an_outage_after_a_pause_ends() {
     let mut pair = Pair::new();
     let mut config = with_ccid(3);
     config.keep_alive = None;
-    config.idle_timeout = ms(3_600_000);
+    config.idle_timeout = ms(3_600_000).into();
     let (client, server) = pair.open(config.clone(), config);
     pair.record = false;
     pair.bottleneck = Some((ms(5), 20));
@@ -274,7 +274,7 @@ fn room_of_expired_datagrams_is_announced() {
     let mut pair = Pair::new();
     let mut config = with_ccid(2);
     config.send_queue.packets = 2;
-    config.send_queue.age = Some(ms(50));
+    config.send_queue.age = Some(ms(50).into());
     let (client, _) = pair.open(config, with_ccid(2));
     pair.rule(|_| Some(Fault::Lose));
     while pair.ends[0].send(pair.now, client, data(100)).is_ok() {

@@ -11,7 +11,7 @@ fn config(ccid: u8, asks: bool) -> Config {
     config.send_ccids = vec![ccid];
     config.receive_ccids = vec![ccid];
     config.send_rtt_estimate = asks;
-    config.keep_alive = Some(ms(200));
+    config.keep_alive = Some(ms(200).into());
     config
 }
 

@@ -172,7 +172,7 @@ fn transfer(ccid: u8, closer: Closer, attack: Option<Attack>) -> Outcome {
     config.receive_ccids = vec![ccid];
     config.send_queue.packets = 16;
     config.sequence_window = WINDOW;
-    config.linger = ms(500);
+    config.linger = ms(500).into();
     let mut pair = Pair::new();
     pair.record = false;
     pair.bottleneck = Some((ms(5), 20));

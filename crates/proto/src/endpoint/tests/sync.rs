@@ -17,7 +17,7 @@ fn a_burst_beyond_the_window_is_survived() {
         let mut config = Config::default();
         config.sequence_window = 100;
         config.max_sequence_window = 100;
-        config.idle_timeout = Duration::from_secs(600);
+        config.idle_timeout = Duration::from_secs(600).into();
         let (client, server) = pair.open(config.clone(), config);
         let ids = [client, server];
         pair.rule(move |wire| (wire.from == side).then_some(Fault::Lose));

@@ -182,7 +182,7 @@ fn each_datagram_has_one_fate() {
         let mut pair = Pair::new();
         let (mut client, server) = ccids(ccid, ccid);
         client.report_fates = true;
-        client.send_queue.age = Some(ms(30));
+        client.send_queue.age = Some(ms(30).into());
         client.send_queue.policy = crate::QueuePolicy::DropOldest;
         client.send_queue.packets = 20;
         let (client, _) = pair.open(client, server);

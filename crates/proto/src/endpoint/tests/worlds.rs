@@ -64,7 +64,7 @@ use world::{Budget, Call, Start, World};
 fn plain() -> Config {
     let mut config = Config::default();
     config.path_mtu_discovery = PathMtuDiscovery::Off;
-    config.ccid_change_interval = Duration::ZERO;
+    config.ccid_change_interval = Duration::ZERO.into();
     config
 }
 

@@ -146,8 +146,8 @@ fn more_feedback_is_for_the_same_round_trip() {
         (FeedbackRate::PerRoundTrip(2), 20),
         (FeedbackRate::PerRoundTrip(10), 100),
         (FeedbackRate::PerRoundTrip(100), 500),
-        (FeedbackRate::Every(Duration::from_millis(50)), 20),
-        (FeedbackRate::Every(Duration::from_secs(3)), 10),
+        (FeedbackRate::Every(Duration::from_millis(50).into()), 20),
+        (FeedbackRate::Every(Duration::from_secs(3).into()), 10),
     ] {
         let mut rx = half_with(Profile::Ccid3, feedback);
         let mut reports = 0;
@@ -176,8 +176,8 @@ fn more_feedback_is_for_the_same_round_trip() {
 fn more_feedback_waits_less() {
     for (feedback, due) in [
         (FeedbackRate::PerRoundTrip(4), 35),
-        (FeedbackRate::Every(Duration::from_millis(40)), 50),
-        (FeedbackRate::Every(Duration::from_secs(40)), 110),
+        (FeedbackRate::Every(Duration::from_millis(40).into()), 50),
+        (FeedbackRate::Every(Duration::from_secs(40).into()), 110),
     ] {
         let mut rx = half_with(Profile::Ccid3, feedback);
         rx.on_packet(at(10), data(0, 0).into());
