@@ -1,7 +1,8 @@
 //! The side that has data.
 //!
 //! [`input`] reads acknowledgements, [`ecn`] their marks, [`output`] decides what leaves, [`timeout`] answers silence,
-//! [`outstanding`] remembers what was sent, and the [`scoreboard`] what of it the peer selected.
+//! [`outstanding`] remembers what was sent, and the [`scoreboard`] what of it the peer selected. [`round_trip`] owns the
+//! estimate of the round-trip time; who needs it asks there.
 
 mod ecn;
 mod fine;
@@ -9,12 +10,13 @@ mod input;
 mod marks;
 mod output;
 mod outstanding;
+mod round_trip;
 mod scoreboard;
 #[cfg(test)]
 mod tests;
 mod timeout;
 
-use fairwire_cc::{Controller, Flight, RoundTrip, RttEstimator};
+use fairwire_cc::{Controller, Flight};
 use fairwire_units::Instant;
 
 use crate::config::{Config, Source};
@@ -22,9 +24,9 @@ use crate::event::{Event, Trace, Traced};
 use crate::recovery::{Recovery, Sequence};
 use crate::segment::TcpSegment;
 use crate::stats::SenderStats;
-use fine::FineTimeout;
 use marks::Marks;
 use outstanding::Outstanding;
+use round_trip::RoundTrips;
 
 /// The number of the first byte of data; the SYN has the one before.
 const FIRST: u64 = 1;
@@ -61,12 +63,7 @@ pub struct Sender {
     paced_until: Option<Instant>,
     ack_due: bool,
 
-    /// One sample per round trip, from which the timeout follows (RFC 6298).
-    rtt: RttEstimator,
-    /// One sample per acknowledgement, for laws that live on delays.
-    every_ack: Option<RttEstimator>,
-    fine: FineTimeout,
-    timed: Option<Timed>,
+    rtt: RoundTrips,
     retransmit_at: Option<Instant>,
 
     trace: Trace,
@@ -79,14 +76,6 @@ enum Phase {
     SynDue { again: bool },
     SynSent { at: Instant, again: bool },
     Established,
-}
-
-/// The segment whose round trip is being measured.
-#[derive(Clone, Copy, Debug)]
-struct Timed {
-    /// Measured when this number is acknowledged.
-    end: u64,
-    sent_at: Instant,
 }
 
 impl Sender {
@@ -124,12 +113,7 @@ impl Sender {
             held: false,
             paced_until: None,
             ack_due: false,
-            rtt: RttEstimator::new(config.rto),
-            every_ack: config
-                .sample_every_ack
-                .then(|| RttEstimator::new(config.rto)),
-            fine: FineTimeout::default(),
-            timed: None,
+            rtt: RoundTrips::new(config.rto, config.sample_every_ack),
             retransmit_at: None,
             trace: Trace::new(config.trace),
             stats: SenderStats::default(),
@@ -222,11 +206,6 @@ impl Sender {
         }
     }
 
-    /// What the controller is told of the round trip.
-    fn path(&self) -> RoundTrip {
-        self.every_ack.as_ref().unwrap_or(&self.rtt).round_trip()
-    }
-
     /// What the window counts: outstanding segments, less those that acknowledgements show to have left
     /// the network.
     fn flight(&self) -> Flight {
@@ -287,10 +266,7 @@ impl Sender {
 
     fn sequence(&self, now: Instant) -> Sequence {
         let oldest = self.outstanding.first().map(|first| first.left_at);
-        let expired = |left_at| {
-            let age = now.saturating_since(left_at);
-            self.fine.timeout().is_some_and(|timeout| age >= timeout)
-        };
+        let expired = |left_at| self.rtt.has_expired(now.saturating_since(left_at));
         Sequence {
             una: self.una,
             max: self.outstanding.max(),

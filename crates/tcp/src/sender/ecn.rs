@@ -55,7 +55,7 @@ impl Sender {
                 .or(oldest.filter(|_| selected.segments == 0)),
         };
         let mut feedback = Feedback {
-            path: self.path(),
+            path: self.rtt.known(),
             ..Feedback::default()
         };
         let flight = self.flight_size();

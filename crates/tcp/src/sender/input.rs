@@ -1,7 +1,7 @@
 //! Acknowledgements.
 
 use fairwire_cc::{Congestion, Delivery, Feedback, Flight, Signal};
-use fairwire_units::{Duration, Instant};
+use fairwire_units::Instant;
 
 use super::outstanding::Selected;
 use super::{Phase, Sender};
@@ -27,20 +27,16 @@ impl Sender {
         }
         if let Some(at) = sent_at {
             let rtt = now.saturating_since(at);
-            self.rtt.on_sample(rtt);
             let feedback = Feedback {
-                // A law that compares round trips is not given that of a packet without data, which a slow
-                // link sends sooner.
-                rtt: (!self.config.sample_every_ack).then_some(rtt),
-                path: self.path(),
+                rtt: self.rtt.on_handshake(rtt),
+                path: self.rtt.known(),
                 ..Feedback::default()
             };
             let flight = self.flight();
             self.controller.on_feedback(now, flight, &feedback);
         } else {
-            // RFC 6298, 5.7: a lost SYN makes data start with three seconds; RFC 5681, 3.1: and
-            // with one segment.
-            self.rtt.raise_initial(Duration::from_secs(3));
+            self.rtt.on_handshake_repeated();
+            // RFC 5681, 3.1: and with one segment.
             self.flight_limit = Some(1);
         }
         self.record(now, Event::Established);
@@ -100,22 +96,13 @@ impl Sender {
         self.flight_limit = None;
         self.stats.acks += 1;
         self.stats.bytes_acked = self.stats.bytes_acked.saturating_add(covered.bytes);
+        // What waited behind a hole measures the hole.
+        let newest = covered.newest_left.filter(|_| in_order);
         let mut feedback = Feedback {
-            rtt: self.measure(now, ack),
+            rtt: self.rtt.on_ack(now, ack, newest),
+            path: self.rtt.known(),
             ..Feedback::default()
         };
-        if self.config.sample_every_ack {
-            // What waited behind a hole measures the hole.
-            let newest = covered.newest_left.filter(|_| in_order);
-            feedback.rtt = newest.map(|left_at| now.saturating_since(left_at));
-            if let Some(rtt) = feedback.rtt {
-                self.fine.on_sample(rtt);
-                if let Some(every_ack) = &mut self.every_ack {
-                    every_ack.on_sample(rtt);
-                }
-            }
-        }
-        feedback.path = self.path();
         let delivery = Delivery {
             packets: covered.segments - covered.selected + selected.segments,
             marked: 0,
@@ -199,14 +186,14 @@ impl Sender {
         let feedback = Feedback {
             congestion: Some(congestion),
             start_over,
-            path: self.path(),
+            path: self.rtt.known(),
             ..Feedback::default()
         };
         self.controller.on_feedback(now, flight, &feedback);
         self.marks.on_reduced(self.outstanding.max());
         if start_over {
             self.outstanding.give_up();
-            self.timed = None;
+            self.rtt.stop();
         } else {
             self.again = true;
         }
@@ -220,15 +207,6 @@ impl Sender {
         self.stats.fast_recoveries += 1;
         let recover = self.outstanding.max();
         self.record(now, Event::RecoveryBegan { recover });
-    }
-
-    /// The round trip of the timed segment, if `ack` covers it.
-    fn measure(&mut self, now: Instant, ack: u64) -> Option<Duration> {
-        let timed = self.timed.filter(|timed| timed.end <= ack)?;
-        self.timed = None;
-        let rtt = now.saturating_since(timed.sent_at);
-        self.rtt.on_sample(rtt);
-        Some(rtt)
     }
 
     /// RFC 6298, 5.2 and 5.3: off when nothing is outstanding, else a whole timeout from now.

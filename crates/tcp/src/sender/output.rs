@@ -4,7 +4,7 @@ use fairwire_cc::Permit;
 use fairwire_units::Instant;
 
 use super::outstanding::Sent;
-use super::{Phase, Sender, Timed};
+use super::{Phase, Sender};
 use crate::event::Event;
 use crate::segment::{Flags, IPV4_HEADER, TCP_HEADER, TcpSegment};
 
@@ -142,19 +142,15 @@ impl Sender {
         if (1..=2).contains(&self.duplicates) && !self.recovery.is_active() {
             self.limited_sent += 1;
         }
-        if self.timed.is_none() && !self.recovery.is_active() {
-            self.timed = Some(Timed {
-                end: segment.end(),
-                sent_at: now,
-            });
+        if !self.recovery.is_active() {
+            self.rtt.begin(now, segment.end());
         }
         self.sent(now, segment, false)
     }
 
     fn send_again(&mut self, now: Instant, segment: Sent) -> TcpSegment {
         self.stats.segments_retransmitted += 1;
-        // RFC 6298, 3: what was sent twice, or waits behind it, measures nothing (Karn's rule).
-        self.timed = None;
+        self.rtt.stop();
         self.sent(now, segment, true)
     }
 

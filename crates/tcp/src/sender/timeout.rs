@@ -32,10 +32,10 @@ impl Sender {
         self.again = false;
         self.burst_left = None;
         self.paced_until = None;
-        self.timed = None;
+        self.rtt.stop();
         let feedback = Feedback {
             timeout: true,
-            path: self.path(),
+            path: self.rtt.known(),
             ..Feedback::default()
         };
         self.controller.on_feedback(now, flight, &feedback);

@@ -1,0 +1,116 @@
+//! The round-trip time: the one place that measures it, and that knows it.
+//!
+//! The timeout follows from one segment that is timed per round trip (RFC 6298). A law that lives on delays needs one
+//! sample per acknowledgement: then there is a second mean of these, and Vegas's fine-grained timeout.
+
+use fairwire_cc::{RoundTrip, RtoConfig, RttEstimator};
+use fairwire_units::{Duration, Instant};
+
+use super::fine::FineTimeout;
+
+/// What a sender knows of its round-trip time.
+#[derive(Debug)]
+pub(super) struct RoundTrips {
+    timer: RttEstimator,
+    timed: Option<Timed>,
+    every_ack: Option<EveryAck>,
+}
+
+/// The segment whose round trip is being measured.
+#[derive(Clone, Copy, Debug)]
+struct Timed {
+    /// Measured when this number is acknowledged.
+    end: u64,
+    sent_at: Instant,
+}
+
+/// What follows from one sample per acknowledgement.
+#[derive(Debug)]
+struct EveryAck {
+    mean: RttEstimator,
+    fine: FineTimeout,
+}
+
+impl RoundTrips {
+    pub(super) fn new(rto: RtoConfig, sample_every_ack: bool) -> Self {
+        Self {
+            timer: RttEstimator::new(rto),
+            timed: None,
+            every_ack: sample_every_ack.then(|| EveryAck {
+                mean: RttEstimator::new(rto),
+                fine: FineTimeout::default(),
+            }),
+        }
+    }
+
+    /// The SYN took `rtt` to be answered. Returns the sample for the law: one that compares round trips is not given
+    /// that of a packet without data, which a slow link sends sooner.
+    pub(super) fn on_handshake(&mut self, rtt: Duration) -> Option<Duration> {
+        self.timer.on_sample(rtt);
+        self.every_ack.is_none().then_some(rtt)
+    }
+
+    /// RFC 6298, 5.7: a lost SYN makes data start with three seconds.
+    pub(super) fn on_handshake_repeated(&mut self) {
+        self.timer.raise_initial(Duration::from_secs(3));
+    }
+
+    /// Times the segment that ends at `end` and leaves now, unless one is being timed.
+    pub(super) fn begin(&mut self, now: Instant, end: u64) {
+        self.timed.get_or_insert(Timed { end, sent_at: now });
+    }
+
+    /// RFC 6298, 3: what was sent twice, or waits behind it, measures nothing (Karn's rule).
+    pub(super) fn stop(&mut self) {
+        self.timed = None;
+    }
+
+    /// Data up to `ack` was acknowledged. `left_at` is when the newest segment of it left, if that was sent once and did
+    /// not wait behind a hole. Returns the sample for the law, if there is one.
+    pub(super) fn on_ack(
+        &mut self,
+        now: Instant,
+        ack: u64,
+        left_at: Option<Instant>,
+    ) -> Option<Duration> {
+        let timed = self.timed.take_if(|timed| timed.end <= ack);
+        let measured = timed.map(|timed| now.saturating_since(timed.sent_at));
+        if let Some(rtt) = measured {
+            self.timer.on_sample(rtt);
+        }
+        let Some(every_ack) = &mut self.every_ack else {
+            return measured;
+        };
+        let rtt = now.saturating_since(left_at?);
+        every_ack.mean.on_sample(rtt);
+        every_ack.fine.on_sample(rtt);
+        Some(rtt)
+    }
+
+    /// The retransmission timer expired.
+    pub(super) fn back_off(&mut self) {
+        self.timer.back_off();
+    }
+
+    /// The retransmission timeout, backed off.
+    pub(super) fn rto(&self) -> Duration {
+        self.timer.rto()
+    }
+
+    /// The smoothed round-trip time that the timeout follows from.
+    pub(super) fn srtt(&self) -> Option<Duration> {
+        self.timer.srtt()
+    }
+
+    /// What the controller is told.
+    pub(super) fn known(&self) -> RoundTrip {
+        let every_ack = self.every_ack.as_ref().map(|every_ack| &every_ack.mean);
+        every_ack.unwrap_or(&self.timer).round_trip()
+    }
+
+    /// Is a segment that left so long ago older than Vegas's fine-grained timeout?
+    pub(super) fn has_expired(&self, age: Duration) -> bool {
+        let timeout = self.every_ack.as_ref().and_then(|it| it.fine.timeout());
+        timeout.is_some_and(|timeout| age >= timeout)
+    }
+}
