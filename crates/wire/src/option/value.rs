@@ -107,6 +107,17 @@ pub enum DccpOption<'a> {
     },
 }
 
+impl<'a> RawOption<'a> {
+    /// What it says.
+    ///
+    /// # Errors
+    /// [`OptionError`], if it is of a known type and its data are not.
+    #[inline]
+    pub fn decode(self) -> Result<DccpOption<'a>, OptionError> {
+        DccpOption::decode(self)
+    }
+}
+
 impl<'a> DccpOption<'a> {
     /// Reads what `raw` says.
     ///

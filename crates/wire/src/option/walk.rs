@@ -3,7 +3,6 @@
 use std::iter::FusedIterator;
 
 use super::option_type;
-use super::{DccpOption, OptionError};
 
 /// The options of a packet, in order, as bytes.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -50,16 +49,7 @@ pub struct RawOption<'a> {
     pub data: &'a [u8],
 }
 
-impl<'a> RawOption<'a> {
-    /// What it says.
-    ///
-    /// # Errors
-    /// [`OptionError`], if it is of a known type and its data are not.
-    #[inline]
-    pub fn decode(self) -> Result<DccpOption<'a>, OptionError> {
-        DccpOption::decode(self)
-    }
-
+impl RawOption<'_> {
     /// The three Data bytes of a Reset that blames this option: its type and its first two bytes
     /// of data, zero where there are none (RFC 4340, section 5.6, codes 5 and 6).
     pub const fn blame(self) -> [u8; 3] {
