@@ -8,12 +8,14 @@
 //! - [`ClientOptions`] and [`ServerOptions`] say what to measure; [`client`] and [`server`] do
 //!   it and print to a [`Console`]; [`Outcome`] is what came of it.
 //! - `message` is the format on the wire, `link` the three protocols behind one set of calls,
-//!   `sender` and `receiver` the two ends of a flow, `session` who is which.
+//!   `sender` and `receiver` the two ends of a flow, `session` how they agree, `flow` who is which.
 
 mod client;
 mod console;
 mod cpu;
+mod defaults;
 mod file;
+mod flow;
 #[cfg(feature = "fuzz")]
 #[doc(hidden)]
 pub mod fuzz;

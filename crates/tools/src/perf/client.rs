@@ -8,11 +8,12 @@ use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
 use super::console::Console;
 use super::file::Source;
+use super::flow::Flow;
 use super::link::{Incoming, Link, native_endpoint};
 use super::meter::Meter;
 use super::options::{ClientOptions, LEAST_INTERVAL, Limit, Protocol};
 use super::report::{ErrorReport, FlowReport, Interval, Outcome, Role};
-use super::session::{Flow, Params, Stop, introduce, random};
+use super::session::{Params, Stop, introduce, random};
 use super::text;
 use super::ticker::Ticker;
 use super::{PerfError, runtime};

@@ -2,6 +2,7 @@
 //!
 //! Every call may be cancelled: no message is lost or cut by that.
 
+mod broken;
 mod dccp;
 mod tcp;
 mod udp;
@@ -10,23 +11,18 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use bytes::Bytes;
-use fairwire::{Config, Connection, Ecn, Endpoint, SendError, ServiceCode, Stats};
+use fairwire::{Config, Connection, Ecn, Endpoint, SendError, Stats};
 
 use super::PerfError;
+use super::defaults::PATIENCE;
 use super::options::{ClientOptions, PathMtu, Protocol};
 
+pub(crate) use broken::Broken;
 pub(crate) use dccp::native_endpoint;
 pub(crate) use tcp::Tcp;
 #[cfg(feature = "fuzz")]
 pub(super) use tcp::next_frame;
 pub(crate) use udp::Udp;
-
-/// The service that a server of measurements offers unless it is told another; private use
-/// (RFC 5595, section 2.3).
-pub(crate) const SERVICE: ServiceCode = ServiceCode::from_bytes(*b"?FwP");
-
-/// Kernel buffers of a flow, bytes.
-pub(crate) const SOCKET_BUFFER: usize = 4 << 20;
 
 /// One flow's way to the peer.
 #[derive(Debug)]
@@ -34,16 +30,6 @@ pub(crate) enum Link {
     Dccp(Connection),
     Udp(Udp),
     Tcp(Tcp),
-}
-
-/// The peer is gone, or cannot be reached.
-#[derive(Clone, Debug)]
-pub(crate) struct Broken(pub String);
-
-impl From<Broken> for PerfError {
-    fn from(broken: Broken) -> Self {
-        Self::Peer(broken.0)
-    }
 }
 
 /// A message that arrived.
@@ -185,7 +171,7 @@ pub(crate) fn config(ccid: Option<u8>, path_mtu: PathMtu, patience: Duration) ->
 
 /// The server's parameters: the client says which congestion control it wants.
 pub(crate) fn server_config(path_mtu: PathMtu) -> Config {
-    let mut config = config(None, path_mtu, super::session::PATIENCE);
+    let mut config = config(None, path_mtu, PATIENCE);
     config.send_ccids = vec![2, 3, 4];
     config.receive_ccids = vec![2, 3, 4];
     config

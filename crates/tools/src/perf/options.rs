@@ -7,9 +7,8 @@ use std::time::Duration;
 use fairwire::{PathMtuDiscovery, ServiceCode};
 
 use super::PerfError;
-use super::link::SERVICE;
+use super::defaults::{PATIENCE, SERVICE};
 use super::message;
-use super::session::PATIENCE;
 
 /// Lines closer together say nothing that can be read.
 pub(crate) const LEAST_INTERVAL: Duration = Duration::from_millis(100);

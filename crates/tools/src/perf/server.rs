@@ -12,13 +12,15 @@ use tokio::time::{Instant, MissedTickBehavior, interval, sleep};
 
 use super::client::show;
 use super::console::Console;
+use super::defaults::{PATIENCE, SOCKET_BUFFER};
 use super::file::Sink;
-use super::link::{self, Link, SOCKET_BUFFER, Tcp, Udp};
+use super::flow::Flow;
+use super::link::{self, Link, Tcp, Udp};
 use super::message::{DATA_HEADER, Message};
 use super::meter::Meter;
 use super::options::{LEAST_INTERVAL, Protocol, ServerOptions};
 use super::report::{ErrorReport, FlowReport, Outcome, Role};
-use super::session::{Flow, PATIENCE, Params, Stop, greet, refuse};
+use super::session::{Params, Stop, greet, refuse};
 use super::ticker::Ticker;
 use super::{PerfError, runtime};
 

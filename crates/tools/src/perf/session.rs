@@ -1,4 +1,4 @@
-//! How the two sides agree on a flow, and who then sends.
+//! How the two sides agree on a flow.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::time::Duration;
@@ -9,18 +9,11 @@ use tokio::sync::watch;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::PerfError;
-use super::file::{Sink, Source};
+use super::defaults::PATIENCE;
 use super::link::{Incoming, Link};
 use super::message::Message;
-use super::meter::Meter;
 use super::options::Limit;
-use super::receiver::Receiver;
-use super::report::{FlowReport, Role};
-use super::sender::Sender;
 use super::text::printable;
-
-/// How long the other side may take to answer, if nobody says.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The longest pause between two messages that a rate explains. A peer names rate and length, and
 /// without a bound it could keep the server waiting for it for ever.
@@ -228,50 +221,6 @@ impl Stop {
         if self.0.wait_for(|stop| *stop).await.is_err() {
             std::future::pending::<()>().await;
         }
-    }
-}
-
-/// One flow, from the agreement to the end of the reports.
-#[derive(Debug)]
-pub(crate) struct Flow {
-    pub link: Link,
-    pub params: Params,
-    pub role: Role,
-    pub meter: Meter,
-    pub stop: Stop,
-    /// The file that is sent.
-    pub source: Option<Source>,
-    /// Where it goes.
-    pub sink: Option<Sink>,
-    /// What arrived before we were ready.
-    pub early: Option<Incoming>,
-}
-
-impl Flow {
-    /// Moves the data and exchanges the reports.
-    pub(crate) async fn run(self) -> FlowReport {
-        let Self {
-            link,
-            params,
-            role,
-            meter,
-            stop,
-            source,
-            sink,
-            early,
-        } = self;
-        let flow = params.flow;
-        let mut report = match role {
-            Role::Sender => Sender::new(&link, &params, &meter, stop).run(source).await,
-            Role::Receiver => {
-                Receiver::new(&link, &params, &meter, stop, sink)
-                    .run(early)
-                    .await
-            }
-        };
-        link.close().await;
-        report.flow = flow;
-        report
     }
 }
 

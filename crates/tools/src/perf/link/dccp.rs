@@ -5,8 +5,8 @@ use std::net::{IpAddr, Ipv6Addr};
 use fairwire::{Config, ConnectError, ConnectOptions, Connection, DccpAddr, Endpoint, ServiceCode};
 use tokio::net::lookup_host;
 
-use super::SOCKET_BUFFER;
 use crate::perf::PerfError;
+use crate::perf::defaults::SOCKET_BUFFER;
 
 /// The endpoint of a native client. One for all flows: each raw socket more would get a copy of
 /// every packet.

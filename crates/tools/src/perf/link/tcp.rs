@@ -9,7 +9,7 @@ use tokio::net::TcpStream;
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::sync::Mutex;
 
-use super::Broken;
+use super::broken::Broken;
 use crate::perf::PerfError;
 use crate::perf::message::MAX_FRAME;
 

@@ -9,8 +9,9 @@ use socket2::{Domain, Protocol, Socket, Type};
 use tokio::io::Interest;
 use tokio::net::{UdpSocket, lookup_host};
 
-use super::{Broken, SOCKET_BUFFER};
+use super::broken::Broken;
 use crate::perf::PerfError;
+use crate::perf::defaults::SOCKET_BUFFER;
 
 /// Bytes that datagrams share in one allocation.
 const CHUNK: usize = 1 << 18;

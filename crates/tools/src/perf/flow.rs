@@ -1,0 +1,53 @@
+//! One flow: who sends, who receives, and the reports of both.
+
+use super::file::{Sink, Source};
+use super::link::{Incoming, Link};
+use super::meter::Meter;
+use super::receiver::Receiver;
+use super::report::{FlowReport, Role};
+use super::sender::Sender;
+use super::session::{Params, Stop};
+
+/// One flow, from the agreement to the end of the reports.
+#[derive(Debug)]
+pub(crate) struct Flow {
+    pub link: Link,
+    pub params: Params,
+    pub role: Role,
+    pub meter: Meter,
+    pub stop: Stop,
+    /// The file that is sent.
+    pub source: Option<Source>,
+    /// Where it goes.
+    pub sink: Option<Sink>,
+    /// What arrived before we were ready.
+    pub early: Option<Incoming>,
+}
+
+impl Flow {
+    /// Moves the data and exchanges the reports.
+    pub(crate) async fn run(self) -> FlowReport {
+        let Self {
+            link,
+            params,
+            role,
+            meter,
+            stop,
+            source,
+            sink,
+            early,
+        } = self;
+        let flow = params.flow;
+        let mut report = match role {
+            Role::Sender => Sender::new(&link, &params, &meter, stop).run(source).await,
+            Role::Receiver => {
+                Receiver::new(&link, &params, &meter, stop, sink)
+                    .run(early)
+                    .await
+            }
+        };
+        link.close().await;
+        report.flow = flow;
+        report
+    }
+}
