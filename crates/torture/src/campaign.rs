@@ -7,8 +7,9 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
+use crate::outcome::PATIENCE;
 use crate::plan::Plan;
-use crate::run::{self, Failure, Options, Outcome, PATIENCE, Tally};
+use crate::run::{self, Failure, Options, Outcome, Tally};
 
 /// What came of many seeds.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]

@@ -14,6 +14,7 @@ mod describe;
 mod dice;
 pub mod events;
 pub mod oracle;
+mod outcome;
 pub mod plan;
 #[cfg(feature = "plant")]
 pub mod plants;

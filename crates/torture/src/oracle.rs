@@ -21,12 +21,13 @@
 //! - [`statistics`], [`memory`]: what an endpoint counts.
 //! - [`progress`]: what must happen once the network is well again.
 
-use std::fmt;
-
 use fairwire_units::Instant;
 
-use crate::seen::{Call, Seen};
+use crate::seen::Seen;
 use books::Books;
+
+pub(crate) use verdict::Verdict;
+pub use verdict::Violation;
 
 /// Holds if the condition does; otherwise the step breaks the invariant of that name.
 macro_rules! hold {
@@ -49,6 +50,7 @@ mod data;
 mod events;
 mod fates;
 mod features;
+mod kept;
 mod memory;
 mod options;
 mod packet;
@@ -63,27 +65,8 @@ mod statistics;
 mod timers;
 mod types;
 mod vectors;
+mod verdict;
 mod windows;
-
-/// An invariant that does not hold.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Violation {
-    /// Its name, which never changes: two runs break the same invariant if the names are equal.
-    pub invariant: &'static str,
-    /// What was seen instead, with its numbers.
-    pub text: String,
-}
-
-impl fmt::Display for Violation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.invariant, self.text)
-    }
-}
-
-impl std::error::Error for Violation {}
-
-/// What a check says.
-pub(crate) type Verdict = Result<(), Violation>;
 
 /// The judge of one run.
 #[derive(Debug, Default)]
@@ -186,25 +169,6 @@ fn see_state(
     data::see_counts(books, key, stats, inspection)?;
     books.close_step(key, stats, inspection);
     Ok(())
-}
-
-/// The call that the application made, for messages.
-pub(crate) fn name_of(call: &Call<'_>) -> &'static str {
-    match call {
-        Call::Listen { .. } => "listen",
-        Call::Connect { .. } => "connect",
-        Call::Invite { .. } => "invite",
-        Call::Send { .. } => "send",
-        Call::Close(_) => "close",
-        Call::Abandon(_) => "abandon",
-        Call::Discard(_) => "discard",
-        Call::Abort(_) => "abort",
-        Call::Release(_) => "release",
-        Call::StopReading(_) => "stop_reading",
-        Call::ChangeCcid { .. } => "change_ccid",
-        Call::PathChanged(_) => "path_changed",
-        Call::Other(_, name) => name,
-    }
 }
 
 #[cfg(test)]

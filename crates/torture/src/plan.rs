@@ -18,6 +18,7 @@ pub mod fault;
 mod file;
 pub mod script;
 pub mod settings;
+mod weather;
 
 use serde::{Deserialize, Serialize};
 

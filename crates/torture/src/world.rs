@@ -2,7 +2,8 @@
 //!
 //! - [`host`]: an endpoint, its host's clock and the network below it; [`app`] and [`acts`]: the applications above.
 //! - [`middle`]: what happens to packets between the hosts; [`attack`]: packets that nobody sent.
-//! - [`surgery`]: reading and changing bytes of packets without the product's codec.
+//! - [`layout`] and [`surgery`]: reading and changing bytes of packets without the product's codec.
+//! - [`places`]: moments and addresses.
 //! - [`store`]: packets on their way; [`watch`]: the log, the counts and the oracle; [`narrow`]: links' queues.
 
 mod acts;
@@ -10,13 +11,14 @@ mod app;
 mod attack;
 mod clock;
 mod host;
+mod layout;
 mod middle;
 mod narrow;
+mod places;
 mod store;
 mod surgery;
 pub(crate) mod watch;
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 
 use fairwire_net::{Agent, LinkSpec, Network, NodeId, Packet, Topology};
@@ -27,6 +29,7 @@ use crate::seen::Seen;
 use host::Host;
 use middle::Middle;
 use narrow::Narrow;
+use places::at_ms;
 use store::Store;
 use watch::Watch;
 
@@ -67,35 +70,6 @@ impl Agent for Node {
             Self::Middle(middle) => middle.handle_timeout(now, store),
         }
     }
-}
-
-/// The moment `ms` milliseconds after the beginning.
-fn at_ms(ms: u64) -> Instant {
-    Instant::START + Duration::from_millis(ms)
-}
-
-/// The address of a host. `alias` is zero, or counts the addresses that a NAT gave it.
-fn address(plan: &Plan, host: usize, alias: u16) -> SocketAddr {
-    let [high, low] = alias.to_be_bytes();
-    let number = u8::try_from(host + 1).unwrap_or(u8::MAX);
-    let ip: IpAddr = if plan.ipv6 {
-        Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, alias, u16::from(number)).into()
-    } else {
-        Ipv4Addr::new(10, high, low, number).into()
-    };
-    SocketAddr::new(ip, if plan.udp { 6_511 } else { 0 })
-}
-
-/// Bytes of the headers below DCCP.
-fn below(plan: &Plan) -> usize {
-    (if plan.ipv6 { 40 } else { 20 }) + (if plan.udp { 8 } else { 0 })
-}
-
-/// The sequence number in a head, and whether it is one of 24 bits.
-pub(crate) fn sequence_number(head: &[u8]) -> Option<(u64, bool)> {
-    let layout = surgery::Layout::of(head)?;
-    let is_short = layout.seq.len() == 3;
-    Some((surgery::number(head, layout.seq), is_short))
 }
 
 /// Runs a plan until it ends or something is found; the watch knows what came of it.

@@ -1,13 +1,13 @@
 //! What a receiver of CCID 2 has to tell, and until when (RFC 4340, sections 11.3 and 11.4).
 
 use fairwire_proto::{Inspection, Stats};
-use fairwire_units::{Duration, Instant};
+use fairwire_units::Duration;
 use fairwire_wire::{CellState, Packet, PacketType, Seq};
 
 use super::Verdict;
 use super::books::{Books, Key};
+use super::kept::{Acks, Judged, Told};
 use super::vectors::runs;
-use super::windows::Judged;
 
 /// RFC 4340, 11.3: an acknowledgement waits for more packets for 200 ms at most; a clock may lose a tenth of it.
 const ACK_DELAY: Duration = Duration::from_millis(230);
@@ -15,28 +15,6 @@ const ACK_DELAY: Duration = Duration::from_millis(230);
 /// A vector of so many cells may have reached its greatest length (RFC 4340, 11.4: two options), where the
 /// oldest packets are no longer reported.
 const LONG: usize = 400;
-
-/// A vector that left: on which of our packets, its newest and its oldest number.
-#[derive(Clone, Copy, Debug)]
-struct Told {
-    place: u64,
-    ackno: Seq,
-    low: Seq,
-}
-
-/// What waits to be acknowledged.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Acks {
-    /// The oldest data packet that no acknowledgement names or passes, and when it came.
-    waits: Option<(Seq, Instant)>,
-    /// Vectors of which nobody knows yet whether they came.
-    told: Vec<Told>,
-    /// The newest number of a vector that may be known to have come.
-    known: Option<Seq>,
-    /// Packets that came after they were reported missing, until a vector that names them may be known to have
-    /// come; and which packet of ours was the first with such a vector.
-    late: Vec<(Seq, Option<u64>)>,
-}
 
 /// A packet came that may count. To be called before it is entered into the books.
 pub(crate) fn came(

@@ -5,8 +5,9 @@ use fairwire_units::Ecn;
 use fairwire_wire::{DccpOption, Kind, Packet, PacketType, Seq, option_type};
 
 use super::books::{Arrival, Books, Key, Unclaimed};
+use super::kept::Judged;
 use super::packet::{Digest, checksum_holds};
-use super::windows::{self, Judged};
+use super::windows;
 use super::{acks, cookies, events, features, vectors};
 use crate::seen::{Origin, PacketNo};
 

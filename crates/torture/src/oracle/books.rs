@@ -11,8 +11,8 @@ use fairwire_proto::{
 use fairwire_units::{Duration, Ecn, Instant};
 use fairwire_wire::{PacketType, ResetCode, Seq, SeqNo};
 
+use super::kept::{Acks, Events, Expected, Features, Missing, Pipe, Rates, Repeats, Timeouts};
 use super::packet::{Digest, Flow};
-use super::windows::Expected;
 use crate::seen::PacketNo;
 
 /// A connection: its host, how often that one began, its name there.
@@ -228,8 +228,8 @@ pub(crate) struct Conn {
     pub(crate) given: BTreeMap<DatagramId, Given>,
     pub(crate) heard: Heard,
     pub(crate) asked: Asked,
-    pub(crate) pipe: super::pipe::Pipe,
-    pub(crate) rates: super::rates::Rates,
+    pub(crate) pipe: Pipe,
+    pub(crate) rates: Rates,
     pub(crate) got: Got,
     /// The greatest number that came and may have counted.
     pub(crate) newest_came: Option<Seq>,
@@ -245,14 +245,14 @@ pub(crate) struct Conn {
     pub(crate) step_losses: Vec<DatagramId>,
     /// What it had sent when the network healed.
     pub(crate) at_healing: Option<u64>,
-    pub(crate) repeats: super::repeats::Repeats,
+    pub(crate) repeats: Repeats,
     /// The Init Cookies of each Response.
     pub(crate) cookies: Vec<Vec<Vec<u8>>>,
-    pub(crate) features: super::features::Features,
-    pub(crate) acks: super::acks::Acks,
-    pub(crate) timeouts: super::timers::Timeouts,
-    pub(crate) events: super::events::Events,
-    pub(crate) missing: super::data::Missing,
+    pub(crate) features: Features,
+    pub(crate) acks: Acks,
+    pub(crate) timeouts: Timeouts,
+    pub(crate) events: Events,
+    pub(crate) missing: Missing,
 }
 
 impl Conn {
@@ -275,8 +275,8 @@ impl Conn {
             given: BTreeMap::new(),
             heard: Heard::default(),
             asked: Asked::default(),
-            pipe: super::pipe::Pipe::default(),
-            rates: super::rates::Rates::default(),
+            pipe: Pipe::default(),
+            rates: Rates::default(),
             got: Got::default(),
             newest_came: None,
             timestamps: BTreeMap::new(),
@@ -285,13 +285,13 @@ impl Conn {
             step_unsure: Vec::new(),
             step_losses: Vec::new(),
             at_healing: None,
-            repeats: super::repeats::Repeats::default(),
+            repeats: Repeats::default(),
             cookies: Vec::new(),
-            features: super::features::Features::default(),
-            acks: super::acks::Acks::default(),
-            timeouts: super::timers::Timeouts::default(),
-            events: super::events::Events::default(),
-            missing: super::data::Missing::default(),
+            features: Features::default(),
+            acks: Acks::default(),
+            timeouts: Timeouts::default(),
+            events: Events::default(),
+            missing: Missing::default(),
         }
     }
 

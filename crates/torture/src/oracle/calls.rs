@@ -2,9 +2,9 @@
 
 use fairwire_proto::{Config, ConnectionId, DatagramId, SendError};
 
+use super::Verdict;
 use super::books::{Books, Given};
 use super::packet::Digest;
-use super::{Verdict, name_of};
 use crate::seen::Call;
 
 /// The application called.
@@ -125,4 +125,23 @@ fn send(
     };
     conn.given.insert(name, given);
     Ok(())
+}
+
+/// The call that the application made, for messages.
+pub(crate) fn name_of(call: &Call<'_>) -> &'static str {
+    match call {
+        Call::Listen { .. } => "listen",
+        Call::Connect { .. } => "connect",
+        Call::Invite { .. } => "invite",
+        Call::Send { .. } => "send",
+        Call::Close(_) => "close",
+        Call::Abandon(_) => "abandon",
+        Call::Discard(_) => "discard",
+        Call::Abort(_) => "abort",
+        Call::Release(_) => "release",
+        Call::StopReading(_) => "stop_reading",
+        Call::ChangeCcid { .. } => "change_ccid",
+        Call::PathChanged(_) => "path_changed",
+        Call::Other(_, name) => name,
+    }
 }

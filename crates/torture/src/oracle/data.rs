@@ -5,6 +5,7 @@ use fairwire_wire::Seq;
 
 use super::Verdict;
 use super::books::{Books, Key};
+use super::kept::Missing;
 use super::packet::{Digest, bytes};
 
 /// The application read a datagram.
@@ -76,26 +77,6 @@ pub(crate) fn see(
 
 /// Copies and late packets are recognised so far back, or a little less.
 const REMEMBERED: u64 = 1_000;
-
-/// Numbers of the peer's that have not come.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Missing {
-    first: Option<Seq>,
-    newest: Option<Seq>,
-    /// How many are missing now, and how many were at the worst moment.
-    now: u64,
-    most: u64,
-    /// What the application was told in `Received::lost_before`, in all.
-    told: u64,
-}
-
-impl Missing {
-    /// So many packets that came were not taken, and are missing.
-    pub(crate) fn left(&mut self, packets: u64) {
-        self.now += packets;
-        self.most = self.most.max(self.now);
-    }
-}
 
 /// A packet came that may count; `is_new` if it is data and no other came with its number.
 pub(crate) fn came(books: &mut Books, key: Key, seq: Seq, is_new: bool) {

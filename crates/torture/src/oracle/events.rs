@@ -1,21 +1,18 @@
 //! Loss events of TFRC receivers (RFC 5348, section 5.2, and RFC 4342, section 8.1): losses more than a round
 //! trip apart, by the window counters of the packets around them, are different events.
 
-use std::collections::BTreeMap;
-
 use fairwire_proto::{Inspection, Stats};
 use fairwire_units::Ecn;
 use fairwire_wire::{DccpOption, Packet, PacketType, RawOption, Seq};
 
 use super::Verdict;
 use super::books::{Arrival, Books, Key, Left};
-use super::windows::Judged;
+use super::kept::{Events, Judged, NDUPACK};
 
 /// RFC 4342, 8.1: the counter grows by four in a round trip; what differs by more is of different ones.
 const ROUND_TRIP: u64 = 4;
 
 /// RFC 5348, 5.1: a packet is lost when three later ones have come; twice that leaves no doubt.
-const NDUPACK: usize = 3;
 const LATER: usize = 2 * NDUPACK;
 
 /// The feature with which both ends agree on it (RFC 6323, section 3.1).
@@ -23,45 +20,6 @@ const SEND_RTT_ESTIMATE: u8 = 128;
 
 /// `docs/security.md`, "What a packet costs": so many loss events are made of the hole before a packet.
 const EVENTS_AT_ONCE: u64 = 112;
-
-/// What a receiver knows from the counters.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Events {
-    /// Data that came in time and were not judged yet: by place behind `first`, with their counters.
-    came: BTreeMap<u64, u64>,
-    first: Option<Seq>,
-    /// Newest place of data and its counter.
-    newest: Option<(u64, u64)>,
-    /// The newest places of all packets, newest first, and of data with a mark.
-    ahead: Vec<u64>,
-    marked: Option<u64>,
-    /// Loss events that there are at least, and the counter behind the first loss of the last one.
-    least: u64,
-    event: Option<u64>,
-    /// May the receiver have agreed that the sender states round trips (RFC 6323)? It goes by these instead of
-    /// the counters; until one is stated, by half a second (3.4).
-    is_stated: bool,
-    /// Events counted before.
-    base: u64,
-    /// Holes that the data of this step may have ended.
-    in_step: u64,
-}
-
-impl Events {
-    /// A packet came at `place`. Was it too late? What three later packets or a marked one came before was lost
-    /// then (RFC 5348, 5.1), and a receiver need not take that back. So it did not know of this one's counter.
-    fn is_late(&mut self, place: u64, is_marked: bool) -> bool {
-        let third = self.ahead.get(NDUPACK - 1);
-        let is_late = third.is_some_and(|&third| third > place) || self.marked > Some(place);
-        self.ahead.push(place);
-        self.ahead.sort_unstable_by(|a, b| b.cmp(a));
-        self.ahead.truncate(NDUPACK);
-        if is_marked {
-            self.marked = self.marked.max(Some(place));
-        }
-        is_late
-    }
-}
 
 /// A packet came that may count. To be called before it is entered into the books.
 pub(crate) fn came(

@@ -1,14 +1,12 @@
 //! Feature negotiation (RFC 4340, section 6): what counts, and what is answered.
 
-use std::collections::BTreeMap;
-
 use fairwire_proto::Inspection;
-use fairwire_units::{Duration, Instant};
+use fairwire_units::Duration;
 use fairwire_wire::{DccpOption, Packet, PacketType, Seq, option_type};
 
 use super::Verdict;
 use super::books::{Books, Key};
-use super::windows::Judged;
+use super::kept::{Features, Judged};
 
 /// How long a Confirm may take (RFC 4340, 6.6.2, asks for one and sets no time): it goes with the next packet,
 /// and one is sent for it.
@@ -23,19 +21,6 @@ const NON_NEGOTIABLE: [u8; 2] = [3, 5];
 
 /// Features below this are the connection's, the others belong to a CCID (RFC 4340, 6.4).
 const OF_CCID: u8 = 128;
-
-/// The Changes that came: by option type and feature.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Features {
-    /// FGSR: the greatest number that came beyond doubt with a Change or a Confirm.
-    fgsr: Option<Seq>,
-    /// The same, with those of doubt.
-    newest: Option<Seq>,
-    /// What a Confirm may answer now: the value of the newest Change in order, and what came since with doubt.
-    asked: BTreeMap<(u8, u8), Vec<Vec<u8>>>,
-    /// Changes without a Confirm: since when, and how many came.
-    open: BTreeMap<(u8, u8), (Instant, u32)>,
-}
 
 /// A packet came that may count.
 pub(crate) fn came(books: &mut Books, key: Key, packet: &Packet<'_>, (seq, judged): (Seq, Judged)) {

@@ -1,96 +1,13 @@
 //! CCID 2: flight, losses and the congestion window (RFC 4341, section 5), by books of the oracle's own.
 
-use std::collections::BTreeMap;
-
 use fairwire_proto::{Inspection, Stats};
-use fairwire_units::Instant;
 
 use super::Verdict;
 use super::books::{Books, Conn, Key};
-
-/// RFC 4341, 5: a packet is lost when three later ones have arrived.
-const NUMDUPACK: usize = 3;
+use super::kept::Pipe;
 
 /// What a window may be off by for the order in which fractions are added.
 const ROUNDING: f64 = 1e-6;
-
-/// The flight as a truthful peer's reports leave it. Packets stand where they stand among the numbers.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Pipe {
-    /// Data packets neither acknowledged nor lost, and when each left.
-    flight: BTreeMap<u64, Instant>,
-    /// The newest packets known to have arrived, newest first.
-    newest: Vec<u64>,
-    /// Reports that acknowledge what left before count for nothing.
-    since: u64,
-    /// A report came of which nobody can say whether it counted.
-    unsure: bool,
-    /// Data acknowledged, and the newest packet lost, in this step.
-    acked: u32,
-    lost: Option<Instant>,
-    /// The same of the newest marked packet.
-    marked: Option<Instant>,
-    /// When the window was cut last.
-    cut_at: Option<Instant>,
-}
-
-impl Pipe {
-    /// A packet left.
-    pub(crate) fn sent(&mut self, place: u64, is_data: bool, at: Instant) {
-        if is_data {
-            self.flight.insert(place, at);
-        }
-    }
-
-    /// Does a report count that acknowledges the packet at `place`?
-    pub(crate) fn hears(&self, place: u64) -> bool {
-        place >= self.since
-    }
-
-    /// A report that counts says that these packets have arrived, newest first, of which `news` was not
-    /// said before.
-    pub(crate) fn reported(&mut self, news: &[u64], unsure: bool) {
-        for &place in news {
-            self.acked += u32::from(self.flight.remove(&place).is_some());
-            self.newest.push(place);
-        }
-        self.unsure |= unsure && !news.is_empty();
-        self.newest.sort_unstable_by(|a, b| b.cmp(a));
-        self.newest.dedup();
-        self.newest.truncate(NUMDUPACK);
-        if let Some(&third) = self.newest.get(NUMDUPACK - 1) {
-            let kept = self.flight.split_off(&third);
-            let lost = std::mem::replace(&mut self.flight, kept);
-            self.lost = self.lost.max(lost.values().max().copied());
-        }
-    }
-
-    /// A report that counts says that these packets have arrived with a mark. To be told before
-    /// [`Self::reported`].
-    pub(crate) fn marked(&mut self, marks: &[u64]) {
-        let sent = marks.iter().filter_map(|place| self.flight.get(place));
-        self.marked = self.marked.max(sent.max().copied());
-    }
-
-    /// Packets later than `place` that are known to have arrived, counted up to three.
-    pub(crate) fn acked_after(&self, place: u64) -> usize {
-        self.newest.iter().filter(|&&acked| acked > place).count()
-    }
-
-    /// What happened in a step was judged.
-    fn forget_step(&mut self) {
-        self.acked = 0;
-        self.lost = None;
-        self.marked = None;
-    }
-
-    /// A retransmission timeout emptied the pipe, but for what left in this step (RFC 4341, 5).
-    fn time_out(&mut self, left_since: u32) {
-        while self.flight.len() > left_since as usize {
-            self.flight.pop_first();
-        }
-    }
-}
 
 /// Congestion control begins as on a new connection (RFC 4340, 10.5). What was in flight is nobody's any more, and
 /// reports on what left before are not heard; those on what leaves from now on are, in this step as well.

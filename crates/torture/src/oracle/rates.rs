@@ -2,23 +2,9 @@
 //! reports is not judged here.
 
 use fairwire_proto::Stats;
-use fairwire_units::Instant;
 
 use super::Verdict;
 use super::books::{Books, Key};
-
-/// What a connection sent.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Rates {
-    data: u64,
-}
-
-impl Rates {
-    /// A packet left, with so many bytes of data.
-    pub(crate) fn sent(&mut self, _at: Instant, data: Option<usize>) {
-        self.data += u64::from(data.is_some());
-    }
-}
 
 /// A step is over.
 pub(crate) fn see(books: &Books, key: Key, stats: &Stats) -> Verdict {

@@ -158,7 +158,7 @@ fn short(seen: &Seen<'_>) -> String {
             stats.send_ccid
         ),
         Seen::Call(Call::Send { id, result, .. }) => format!("send {id:?} {result:?}"),
-        Seen::Call(call) => super::name_of(call).to_owned(),
+        Seen::Call(call) => super::calls::name_of(call).to_owned(),
         Seen::Event { id, event } => format!("{id:?} {event:?}"),
         Seen::Received { id, received, .. } => format!("{id:?} reads {:?}", received.seq),
         _ => "more".to_owned(),

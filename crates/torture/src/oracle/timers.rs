@@ -2,23 +2,14 @@
 //! (RFC 5348, section 4.4).
 
 use fairwire_proto::{Inspection, Stats};
-use fairwire_units::{Duration, Instant};
+use fairwire_units::Duration;
 
 use super::Verdict;
 use super::books::{Books, Key};
+use super::kept::Timeouts;
 
 /// RFC 6298, 2.5: a timeout may be bounded, to no less than this.
 const LONGEST: Duration = Duration::from_secs(60);
-
-/// Retransmission timeouts in a row, with nothing from the peer in between.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Timeouts {
-    count: u32,
-    /// The last one, by the host's clock: one that jumps makes timers go off early by the observer's.
-    at: Instant,
-    /// Packets that had come by then.
-    packets: u64,
-}
 
 /// A step is over.
 pub(crate) fn see(books: &mut Books, key: Key, stats: &Stats, seen: &Inspection) -> Verdict {

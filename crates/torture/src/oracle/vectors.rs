@@ -6,7 +6,7 @@ use fairwire_wire::{CellState, DccpOption, Packet, PacketType, Seq};
 
 use super::Verdict;
 use super::books::{Arrival, Books, Conn, Key};
-use super::windows::Judged;
+use super::kept::Judged;
 
 /// The runs of a packet's vectors: newest number, oldest number, what is said of them.
 pub(crate) fn runs(packet: &Packet<'_>, ack: Seq) -> Vec<(Seq, Seq, CellState)> {

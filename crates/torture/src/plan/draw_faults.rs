@@ -1,10 +1,10 @@
 //! Faults from a seed.
 
 use super::Plan;
-use super::draw::Weather;
 use super::fault::{Fault, Happening, Harm, Lie, Moment};
 use super::script::Act;
 use super::settings::Setting;
+use super::weather::Weather;
 use crate::dice::Dice;
 
 /// What faults end before the network heals, so that what they hold back comes in time, ms.

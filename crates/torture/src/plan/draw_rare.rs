@@ -3,11 +3,11 @@
 //! Each has a random stream of its own, so that one more changes no plan that it is not drawn for.
 
 use super::Plan;
-use super::draw::Weather;
 use super::draw_faults::{HOLD_MS, push, push_moment};
 use super::fault::{Fault, Happening, Harm};
 use super::script::{Act, Entry, Side};
 use super::settings::{EndpointSetting, Setting};
+use super::weather::Weather;
 use super::{ConnectionPlan, draw_settings};
 use crate::dice::Dice;
 

@@ -6,9 +6,9 @@ use fairwire_proto::{
 use fairwire_units::{Duration, Instant};
 use fairwire_wire::{DropCode, Seq, ServiceCode};
 
-use super::address;
 use super::app::{Burst, Live, Reading, Stream};
 use super::host::{Chore, Host};
+use super::places::address;
 use super::store::Store;
 use crate::plan::ConnectionPlan;
 use crate::plan::script::{Act, Entry, Side};

@@ -6,8 +6,9 @@ use std::ops::RangeInclusive;
 use bytes::Bytes;
 use fairwire_proto::{IcmpError, Unreachable};
 
+use super::layout::{Layout, number};
 use super::store::{Content, Parcel};
-use super::surgery::{Layout, number, seal, set_number};
+use super::surgery::{seal, set_number};
 use crate::dice::Dice;
 use crate::plan::{ConnectionPlan, Plan};
 use crate::seen::Origin;

@@ -13,9 +13,9 @@ use fairwire_wire::HeadBuf;
 
 use super::app::Live;
 use super::clock::Clock;
+use super::places::{address, at_ms, below};
 use super::store::{Content, Parcel, Store};
 use super::watch::bounded;
-use super::{address, at_ms, below};
 use crate::dice::Dice;
 use crate::plan::fault::{Happening, Moment};
 use crate::plan::script::{Act, Entry, Side};

@@ -10,9 +10,9 @@ use fairwire_proto::IcmpError;
 use fairwire_units::{Duration, Ecn, Instant};
 
 use super::attack;
+use super::places::{address, at_ms, below};
 use super::store::{Content, Parcel, Store};
 use super::surgery::{covered, flip, flip_data, lie, seal, split};
-use super::{address, at_ms, below};
 use crate::dice::Dice;
 use crate::plan::Plan;
 use crate::plan::fault::{Fault, Happening, Harm, Moment};

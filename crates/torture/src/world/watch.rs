@@ -10,9 +10,9 @@ use xxhash_rust::xxh3::Xxh3;
 use crate::describe;
 use crate::events;
 use crate::oracle::Oracle;
-use crate::run::{Failure, Options, Tally};
+use crate::outcome::{Failure, Options, Tally};
 use crate::seen::{PacketNo, Seen};
-use crate::world::sequence_number;
+use crate::world::layout::sequence_number;
 
 /// Packets that a run may take at most; some thousands are usual.
 const MOST_PACKETS: u64 = 150_000;

@@ -1,0 +1,21 @@
+//! What the books keep of a connection for one check each.
+
+mod acks;
+mod events;
+mod expected;
+mod features;
+mod missing;
+mod pipe;
+mod rates;
+mod repeats;
+mod timeouts;
+
+pub(super) use acks::{Acks, Told};
+pub(super) use events::{Events, NDUPACK};
+pub(super) use expected::{Expected, Judged};
+pub(super) use features::Features;
+pub(super) use missing::Missing;
+pub(super) use pipe::Pipe;
+pub(super) use rates::Rates;
+pub(super) use repeats::{FIRST, Repeats};
+pub(super) use timeouts::Timeouts;
