@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Parser, ValueEnum};
-use fairwire_lab::paper::{Bundle, Paper, PaperError, Reported, catalogue};
+use fairwire_lab::paper::{Bundle, Paper, PaperError, catalogue};
+use fairwire_lab::report::Reported;
 use fairwire_lab::results::{Form, Output, OutputDirectory, Results, SeriesChoice};
 
 use crate::print::{self, FAILED, USAGE, fail};

@@ -5,6 +5,9 @@
 //! 3. [`results`] says what comes out: values by cell, seed, subject, window and metric.
 //! 4. A [`paper`] puts results beside what was printed; a [`report`] shows that as a page.
 //!
+//! These modules are floors: `scenario`, `results`, `sim`, `digests`, `campaign`, `paper`, `report`. Each takes names from
+//! those before it only.
+//!
 //! Same scenario, same seed, same bytes: a run uses no thread, reads no clock and draws from
 //! named random streams alone. Seeds run side by side.
 

@@ -17,11 +17,13 @@ mod claim;
 mod difference;
 pub mod digests;
 mod error;
-mod export;
 mod figure;
+mod findings;
+mod judge;
 mod manifest;
 mod moment;
 mod names;
+mod part;
 mod published;
 mod quantity;
 mod quick;
@@ -31,17 +33,14 @@ pub(crate) mod synthetic;
 mod table;
 #[cfg(test)]
 mod tests;
-mod text;
-mod together;
 mod unit;
 mod verdict;
+mod what;
 
 use std::collections::BTreeMap;
 
-use crate::results::{CellResult, Results, RunResult};
 use crate::scenario::{Adjust, Cell, ScenarioFile};
-use crate::sim::SILENT;
-use bundle::{not_toml, place};
+use bundle::{MANIFEST, not_toml, place};
 use figure::FigurePlan;
 use manifest::{Manifest, TablePlan};
 use names::Names;
@@ -54,18 +53,16 @@ pub use claim::Claim;
 pub use difference::{Difference, POINTS};
 pub use error::PaperError;
 pub use figure::{Across, Figure, Form, Line, Mark, Point, Scale, Upwards};
-pub use manifest::Part;
+pub use findings::Report;
+pub use judge::{Isolated, Judged};
 pub use moment::Moment;
+pub use part::Part;
 pub use published::Published;
 pub use quantity::Measured;
 pub use table::{Block, Row, Table};
-pub use together::{Reported, Tally};
 pub use unit::Unit;
 pub(crate) use verdict::CLOSE;
-pub use verdict::{Isolated, Judged, Verdict};
-
-/// The file that a paper begins with.
-const MANIFEST: &str = "paper.toml";
+pub use verdict::Verdict;
 
 /// Seeds of a quick run.
 pub const QUICK_SEEDS: u32 = 3;
@@ -99,22 +96,7 @@ pub struct Paper {
     shortened: Option<String>,
     quick: bool,
     /// Are these some of its tables only, without claims and figures?
-    tables_only: bool,
-}
-
-/// Tables and verdicts.
-#[derive(Clone, Debug)]
-pub struct Report {
-    /// How the numbers came about, in a sentence.
-    pub how: String,
-    /// Is something missing, because the run was interrupted?
-    pub partial: bool,
-    /// What was measured beside what was printed.
-    pub tables: Vec<Table>,
-    /// The same as curves and bars.
-    pub figures: Vec<Figure>,
-    /// What became of each claim.
-    pub verdicts: Vec<Judged>,
+    pub(crate) tables_only: bool,
 }
 
 impl Paper {
@@ -266,75 +248,16 @@ impl Paper {
         self.quick
     }
 
-    /// What `results` say.
-    pub fn report(&self, results: &Results) -> Report {
-        let partial = results.partial || results.cells.len() < self.cells.len();
-        Report {
-            how: quick::told(self.how(results), self.quick, self.shortened.as_deref()),
-            partial,
-            tables: self.fill_tables(results),
-            figures: self.fill_figures(results),
-            verdicts: self.judge(results),
-        }
+    /// What a table calls `flow`.
+    pub(crate) fn flow_name(&self, flow: &str) -> String {
+        self.flows
+            .get(flow)
+            .cloned()
+            .unwrap_or_else(|| flow.to_owned())
     }
 
-    /// How the numbers came about.
-    fn how(&self, results: &Results) -> String {
-        let seeds = results.cells.iter().map(|cell| cell.runs.len());
-        let (least, most) = (seeds.clone().min().unwrap_or(0), seeds.max().unwrap_or(0));
-        let seeds = if least == most {
-            format!("{least} seeds")
-        } else {
-            format!("{least} to {most} seeds, as their spread asks")
-        };
-        let only_starts = |cell: &&CellResult| cell.scenario.is_perturbed_only();
-        let random = |cell: &&CellResult| cell.scenario.is_random() && !only_starts(cell);
-        let starts = results.cells.iter().any(|cell| only_starts(&cell));
-        let others = results.cells.iter().any(|cell| random(&cell));
-        let drawn = match (starts, others) {
-            (true, false) => {
-                "Nothing in the paper is random: each flow starts up to one round trip late, drawn for each seed"
-            }
-            (true, true) => {
-                "What the networks draw at random is drawn for each seed; where nothing else is random, each \
-                 flow starts up to one round trip late"
-            }
-            (false, true) => "What the networks draw at random is drawn for each seed",
-            (false, false) => "Nothing is random",
-        };
-        let mut blocks = self.tables.iter().flat_map(|table| &table.blocks);
-        let unperturbed = if starts && blocks.any(|block| block.unperturbed) {
-            "; what the run without that says stands below the tables that it belongs to"
-        } else {
-            ""
-        };
-        let silent = silent(results);
-        format!(
-            "Means over {seeds}, with 95 % intervals (Student's t). {drawn}{unperturbed}. Differences are ours \
-             less what was printed, in its unit; those of percentages are in points.{silent}"
-        )
+    /// What a table calls `window`.
+    pub(crate) fn window_heading<'a>(&'a self, window: &'a str) -> &'a str {
+        self.windows.get(window).map_or(window, String::as_str)
     }
-}
-
-/// The runs in which a flow got nothing across: what stands for it in tables is zero, and does not say why.
-fn silent(results: &Results) -> String {
-    let is_silent = |run: &RunResult| {
-        let mut notes = run.notes.iter();
-        notes.any(|note| SILENT.iter().any(|silent| note.ends_with(silent)))
-    };
-    let counts = results.cells.iter().map(|cell| {
-        let runs = cell.runs.iter().chain(&cell.unperturbed);
-        (&cell.name, runs.filter(|run| is_silent(run)).count())
-    });
-    let cells: Vec<String> = counts
-        .filter(|(_, runs)| *runs > 0)
-        .map(|(name, runs)| format!("{name} ({runs})"))
-        .collect();
-    if cells.is_empty() {
-        return String::new();
-    }
-    format!(
-        " A flow got nothing across in runs of {}: the notes in runs.csv say which, and whether it ever connected.",
-        cells.join(", ")
-    )
 }

@@ -11,14 +11,19 @@
 mod chart;
 mod contents;
 mod document;
+mod export;
 mod figure;
+mod files;
 mod markup;
+mod reported;
 mod sources;
 mod table;
+mod text;
 mod topology;
 mod verdict;
 
 pub use document::page;
+pub use reported::{Reported, Tally};
 
 #[cfg(test)]
 mod tests;

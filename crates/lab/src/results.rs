@@ -4,7 +4,6 @@
 
 mod choice;
 mod json;
-mod metric;
 mod output;
 mod summary;
 mod table;
@@ -18,11 +17,11 @@ use fairwire_net::DigestValue;
 use fairwire_units::Duration;
 use serde::Serialize;
 
+pub use crate::scenario::{Metric, WHOLE};
 use crate::scenario::{Provenance, Scenario};
 
 pub use choice::{SeriesChoice, SeriesName};
 pub use json::to_json;
-pub use metric::Metric;
 pub(crate) use output::write_file;
 pub use output::{Form, Output, OutputDirectory, Published, UNFINISHED};
 pub use summary::{Row, summary};
@@ -76,9 +75,6 @@ impl fmt::Display for Subject {
         }
     }
 }
-
-/// The window that every run has.
-pub const WHOLE: &str = "whole";
 
 /// One number.
 #[derive(Clone, Debug, PartialEq)]

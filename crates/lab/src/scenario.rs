@@ -13,6 +13,7 @@ mod file;
 mod flow;
 mod graph;
 mod measure;
+mod metric;
 mod place;
 mod preset;
 mod quantity;
@@ -44,7 +45,8 @@ pub use flow::{
     UDP_HEADER, Udp,
 };
 pub(crate) use graph::Graph;
-pub use measure::{Measure, Window};
+pub use measure::{Measure, WHOLE, Window};
+pub use metric::Metric;
 pub use place::ScenarioError;
 pub use quantity::{MinRto, Named, QuantityError, SegmentSize, StartOffset};
 pub use schema::{documented, file_schema};
@@ -152,11 +154,6 @@ impl Scenario {
     /// Are random starts the only thing that is random? Then the run without them is shown, too.
     pub fn is_perturbed_only(&self) -> bool {
         !self.is_random_by_itself() && self.is_random()
-    }
-
-    /// How much there is to compute in one run, in no unit: what progress is measured by.
-    pub fn work(&self) -> u64 {
-        u64::try_from(check::work(self)).unwrap_or(u64::MAX)
     }
 
     /// The round-trip time of `flow`'s path when nobody else is on it: a data packet there, a

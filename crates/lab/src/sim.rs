@@ -3,9 +3,11 @@
 //! [`run`] is the whole of it: one cell, one seed, one thread, no clock.
 
 mod build;
+mod built;
 mod capture;
 mod dccp;
 mod ends;
+mod error;
 mod flow_meter;
 mod gather;
 mod graph;
@@ -27,5 +29,6 @@ mod wlan;
 
 pub use build::check_links;
 pub use capture::Tap;
+pub use error::RunError;
 pub(crate) use gather::SILENT;
-pub use run::{RunError, RunOptions, run};
+pub use run::{RunOptions, run};

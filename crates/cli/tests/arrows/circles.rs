@@ -71,6 +71,29 @@ impl Arrows {
         below
     }
 
+    /// The arrows that do not go from a floor to the same one or a lower one, a line each. `floors` are
+    /// modules of the root, from the ground up.
+    pub(crate) fn upwards(&self, floors: &[&str]) -> String {
+        let floor = |file: &str| {
+            let module = file.split(['/', '.']).next();
+            floors.iter().position(|floor| module == Some(floor))
+        };
+        let mut text = String::new();
+        for (from, below) in &self.0 {
+            for (to, names) in below {
+                let why = match (floor(from), floor(to)) {
+                    (Some(from), Some(to)) if from >= to => continue,
+                    (None, _) => continue,
+                    (Some(_), Some(_)) => "",
+                    (Some(_), None) => ", which stands on no floor",
+                };
+                let names: Vec<&str> = names.iter().map(String::as_str).collect();
+                let _ = writeln!(text, "{from} -> {to}{why}: {}", names.join(", "));
+            }
+        }
+        text
+    }
+
     /// The arrows that tie a circle, with their names.
     pub(crate) fn describe(&self, circle: &[String]) -> String {
         let mut text = format!("{} files form a circle", circle.len());

@@ -24,8 +24,30 @@ struct Pool<'a> {
     board: Mutex<Board>,
 }
 
-/// See [`run_batches`](super::run_batches).
-pub(super) fn run(
+/// Runs `cells`, each with all its seeds, and gives each to `on_cell` when it and all before it
+/// are finished. When asked to stop, it keeps the runs that are finished and marks the results
+/// partial.
+///
+/// # Errors
+/// See [`CampaignError`].
+pub fn run_cells(
+    cells: &[Cell],
+    mut campaign: Campaign<'_>,
+    on_cell: &mut dyn FnMut(&CellResult) -> io::Result<()>,
+) -> Result<Results, CampaignError> {
+    let name = std::mem::take(&mut campaign.name);
+    let batch = Batch { name: &name, cells };
+    let mut outcome = run_batches(&[batch], campaign, &mut |_, cell| on_cell(cell));
+    match (outcome.failure, outcome.results.pop()) {
+        (Some(failure), _) => Err(failure),
+        (None, results) => Ok(results.unwrap_or_else(|| Results::empty(name))),
+    }
+}
+
+/// Runs the cells of all batches in one pool and gives each, with the number of its batch, to
+/// `on_cell` when it and all before it are finished. What is finished when it is asked to stop, or
+/// when something fails, is kept.
+pub fn run_batches(
     batches: &[Batch<'_>],
     mut campaign: Campaign<'_>,
     on_cell: &mut dyn FnMut(usize, &CellResult) -> io::Result<()>,

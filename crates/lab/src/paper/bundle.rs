@@ -7,7 +7,10 @@ use std::io::{self, Read};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use super::{MANIFEST, PaperError};
+use super::PaperError;
+
+/// The file that a paper begins with.
+pub(super) const MANIFEST: &str = "paper.toml";
 
 /// No file of a paper is longer.
 const LONGEST_FILE: u64 = 4 << 20;

@@ -8,7 +8,7 @@ use toml::Spanned;
 
 use super::bundle::{not_toml, place};
 use super::check::{Check, WrittenCheck};
-use super::quantity::{Quantity, Written};
+use super::quantity::{Quantities, Quantity, Written};
 use super::{Names, PaperError, Unit};
 use crate::results::WHOLE;
 
@@ -103,37 +103,6 @@ pub(super) struct Isolation {
     pub(super) says: String,
     pub(super) unit: Unit,
     pub(super) quantities: Vec<Quantity>,
-}
-
-/// Quantities as a list, or one for each of some cells.
-pub(super) struct Quantities {
-    pub(super) of: Vec<Written>,
-    pub(super) cells: Vec<String>,
-    pub(super) place: Written,
-}
-
-impl Quantities {
-    pub(super) fn resolve(self, names: &Names<'_>, unit: Unit) -> Result<Vec<Quantity>, String> {
-        let written = match (self.of.is_empty(), self.cells.is_empty()) {
-            (false, true) if self.place.is_empty() => self.of,
-            (true, false) => self
-                .cells
-                .iter()
-                .map(|cell| self.place.of_cell(cell))
-                .collect(),
-            _ => return Err("write quantities as 'of', or 'cells' with flow and metric".into()),
-        };
-        let mut quantities = Vec::with_capacity(written.len());
-        for written in written {
-            let quantity = written.resolve(names)?;
-            if quantity.base() != unit.base {
-                let (label, base) = (quantity.label(), quantity.base());
-                return Err(format!("'{label}' is in {base}, not in '{}'", unit.name));
-            }
-            quantities.push(quantity);
-        }
-        Ok(quantities)
-    }
 }
 
 /// Reads the claims in `text`, which messages call `file`.

@@ -3,20 +3,21 @@
 //! A figure shows either series over time, or quantities (metrics, moments, ratios) over cells or
 //! windows. Here they are numbers; [`report`](crate::report) draws them.
 
+mod axis;
 mod plan;
 
 use std::collections::BTreeSet;
 
-use fairwire_measure::{Confidence, Estimate, Moments};
-use fairwire_units::Duration;
-use serde::Deserialize;
-
 use super::quantity::Lens;
 use super::{Paper, Part, Unit};
 use crate::results::{Results, SeriesName};
+use fairwire_measure::{Confidence, Estimate, Moments};
+use fairwire_units::Duration;
 
 pub(super) use plan::{FigurePlan, WrittenFigure};
 use plan::{LinePlan, PointPlan};
+
+pub use axis::{Across, Form, Mark, Scale, Upwards};
 
 /// A series has at most so many points in a figure; more than can be told apart on paper.
 const MOST_POINTS: usize = 400;
@@ -46,56 +47,6 @@ pub struct Figure {
     pub mean_over: Option<f64>,
 }
 
-/// How a figure is drawn.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq)]
-#[serde(rename_all = "lowercase")]
-pub enum Form {
-    /// Curves.
-    Line,
-    /// Bars side by side.
-    Bar,
-}
-
-/// How values become places.
-#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq)]
-#[serde(rename_all = "lowercase")]
-pub enum Scale {
-    /// Equal differences are equally far apart.
-    #[default]
-    Linear,
-    /// Equal ratios are.
-    Log,
-}
-
-/// The horizontal axis.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Across {
-    /// What it shows, with its unit.
-    pub title: String,
-    /// Where the points lie, if they are numbers.
-    pub at: Vec<f64>,
-    /// What they are called, if they are not, or not only.
-    pub labels: Vec<String>,
-    /// How numbers become places.
-    pub scale: Scale,
-}
-
-/// The vertical axis.
-#[derive(Clone, Debug)]
-pub struct Upwards {
-    /// What it shows, without its unit.
-    pub title: String,
-    /// The unit of all values.
-    pub unit: Unit,
-    /// How values become places.
-    pub scale: Scale,
-    /// Its least value, if it is given.
-    pub from: Option<f64>,
-    /// Its greatest.
-    pub to: Option<f64>,
-}
-
 /// One curve, or the bars of one colour.
 #[derive(Clone, Debug)]
 pub struct Line {
@@ -116,19 +67,6 @@ pub struct Point {
     pub published: Option<f64>,
     /// What is odd about that; empty if nothing is.
     pub note: String,
-}
-
-/// A moment that is marked in a figure.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Mark {
-    /// Where, in units of the horizontal axis (series: seconds).
-    pub at: f64,
-    /// Where it is in a quick form that moves it.
-    #[serde(default)]
-    pub quick: Option<f64>,
-    /// What is there.
-    pub label: String,
 }
 
 impl Paper {

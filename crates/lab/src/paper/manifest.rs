@@ -11,7 +11,7 @@ use super::figure::WrittenFigure;
 use super::quantity::Quantity;
 use super::quick::Quick;
 use super::sweep::Sweep;
-use super::{Moment, Names, Unit};
+use super::{Moment, Names, Part, Unit};
 use crate::results::WHOLE;
 use metric::WrittenMetric;
 
@@ -61,37 +61,8 @@ pub(super) struct WrittenTable {
     cells: Vec<WrittenCell>,
     flows: Vec<String>,
     metrics: Vec<WrittenMetric>,
-    #[serde(default = "yes")]
+    #[serde(default = "metric::yes")]
     unperturbed: bool,
-}
-
-fn yes() -> bool {
-    true
-}
-
-fn once() -> f64 {
-    1.0
-}
-
-/// Where a table or a figure stands in the report.
-#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq)]
-#[serde(rename_all = "kebab-case")]
-pub enum Part {
-    /// Before the verdicts: what the paper printed.
-    #[default]
-    Published,
-    /// After them: what it left out.
-    LeftOut,
-}
-
-impl Part {
-    /// Its name in files.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Published => "published",
-            Self::LeftOut => "left-out",
-        }
-    }
 }
 
 #[derive(Clone, Debug, Deserialize)]

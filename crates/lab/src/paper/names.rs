@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::quantity::What;
+use super::what::What;
 use super::{Moment, Published};
 use crate::results::{Metric, WHOLE};
 use crate::scenario::Cell;

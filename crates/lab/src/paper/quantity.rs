@@ -4,38 +4,20 @@
 //! or one made of others: ratio, difference, sum, the least, Jain's index, the throughput equation, the distance from what
 //! is printed. Names are checked when a paper is loaded, so that evaluating can only find that a run does not have a value.
 
-mod distance;
 mod equation;
 mod repetitions;
+mod written;
 
 use std::collections::BTreeMap;
 
 use fairwire_measure::{Confidence, Estimate, Moments, Spread, jain};
-use serde::Deserialize;
 
-use super::{Names, Unit};
-use crate::results::{Metric, Results, RunResult, Subject, WHOLE};
-use distance::WrittenDistance;
-use equation::{Tfrc, WrittenTfrc};
+use super::Unit;
+use super::what::What;
+use crate::results::{Results, RunResult, Subject};
+use equation::Tfrc;
 
-/// A quantity as it is written in a file.
-#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
-#[serde(deny_unknown_fields, default)]
-pub(super) struct Written {
-    pub(super) cell: Option<String>,
-    pub(super) flow: Option<String>,
-    pub(super) link: Option<String>,
-    pub(super) metric: Option<String>,
-    pub(super) window: Option<String>,
-    pub(super) published: Option<String>,
-    pub(super) ratio: Option<Vec<Written>>,
-    pub(super) difference: Option<Vec<Written>>,
-    pub(super) sum: Option<Vec<Written>>,
-    pub(super) jain: Option<Vec<Written>>,
-    pub(super) least: Option<Vec<Written>>,
-    pub(super) tfrc: Option<Box<WrittenTfrc>>,
-    pub(super) distance: Option<Box<WrittenDistance>>,
-}
+pub(super) use written::{Quantities, Written};
 
 /// A quantity whose names exist.
 #[derive(Clone, Debug)]
@@ -55,13 +37,6 @@ pub(super) enum Quantity {
     },
     /// Made of others.
     Made { how: Made, parts: Vec<Quantity> },
-}
-
-#[derive(Clone, Debug)]
-pub(super) enum What {
-    Metric(Metric),
-    /// By its name in the paper's file.
-    Moment(String),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -144,108 +119,6 @@ impl Measured {
             step /= 10.0;
         }
         self.unit.digits
-    }
-}
-
-impl Written {
-    /// Does it name nothing at all?
-    pub(super) fn is_empty(&self) -> bool {
-        *self == Self::default()
-    }
-
-    /// The same for another cell.
-    pub(super) fn of_cell(&self, cell: &str) -> Self {
-        Self {
-            cell: Some(cell.to_owned()),
-            ..self.clone()
-        }
-    }
-
-    /// Resolves names; the error says which one does not exist.
-    pub(super) fn resolve(&self, names: &Names<'_>) -> Result<Quantity, String> {
-        let made = [
-            (Made::Ratio, &self.ratio),
-            (Made::Difference, &self.difference),
-            (Made::Sum, &self.sum),
-            (Made::Jain, &self.jain),
-            (Made::Least, &self.least),
-        ];
-        let mut made = made
-            .into_iter()
-            .filter_map(|(how, parts)| parts.as_ref().map(|parts| (how, parts)));
-        let Some((how, parts)) = made.next() else {
-            if let Some(tfrc) = &self.tfrc {
-                return tfrc.resolve(names);
-            }
-            if let Some(distance) = &self.distance {
-                return distance.resolve(names);
-            }
-            return match &self.published {
-                Some(table) => self.resolve_published(table, names),
-                None => self.resolve_value(names),
-            };
-        };
-        let alone = made.next().is_none() && self.cell.is_none() && self.metric.is_none();
-        if !alone {
-            return Err("a quantity is one thing: a cell's metric, published, ratio, difference, sum, least or jain".into());
-        }
-        let pair = matches!(how, Made::Ratio | Made::Difference);
-        if parts.is_empty() || (pair && parts.len() != 2) {
-            return Err(
-                "a ratio and a difference have two parts, a sum, least and jain at least one"
-                    .into(),
-            );
-        }
-        let parts = parts
-            .iter()
-            .map(|part| part.resolve(names))
-            .collect::<Result<Vec<_>, _>>()?;
-        if parts.iter().any(|part| part.base() != parts[0].base()) {
-            return Err("the parts of a quantity have one unit".into());
-        }
-        Ok(Quantity::Made { how, parts })
-    }
-
-    fn resolve_value(&self, names: &Names<'_>) -> Result<Quantity, String> {
-        let cell = names.cell(self.cell.as_deref().ok_or("a quantity names a 'cell'")?)?;
-        let metric = self
-            .metric
-            .as_deref()
-            .ok_or("a quantity names a 'metric'")?;
-        let what = names.what(metric)?;
-        names.keeps(cell, &what)?;
-        let subject = match (&self.flow, &self.link) {
-            (Some(flow), None) => Subject::flow(names.flow(cell, flow)?),
-            (None, Some(link)) => Subject::link(names.link(cell, link)?),
-            (None, None) => Subject::All,
-            (Some(_), Some(_)) => return Err("a quantity is about a flow or a link".into()),
-        };
-        let window = match &self.window {
-            Some(window) => Some(names.window(cell, window)?.to_owned()),
-            None if matches!(what, What::Moment(_)) => Some(WHOLE.to_owned()),
-            None => None,
-        };
-        Ok(Quantity::Value {
-            cell: cell.to_owned(),
-            subject,
-            what,
-            window,
-        })
-    }
-
-    fn resolve_published(&self, table: &str, names: &Names<'_>) -> Result<Quantity, String> {
-        let key = |part: &Option<String>| part.clone().unwrap_or_default();
-        let (cell, flow, metric) = (key(&self.cell), key(&self.flow), key(&self.metric));
-        let known = names
-            .published(table, &cell, &flow, &metric)
-            .ok_or_else(|| {
-                format!("there is no published number '{cell}', '{flow}', '{metric}' in '{table}'")
-            })?;
-        Ok(Quantity::Printed {
-            label: format!("{cell} as printed in {table}"),
-            value: known.value * known.unit.scale,
-            base: known.unit.base,
-        })
     }
 }
 
@@ -353,7 +226,7 @@ impl Quantity {
             Self::Made {
                 how: Made::Rms,
                 parts,
-            } => distance::label(parts),
+            } => label_of_distance(parts),
             Self::Made {
                 how: Made::Tfrc(_),
                 parts,
@@ -486,11 +359,27 @@ impl Made {
             (Self::Sum, values) => values.iter().sum(),
             (Self::Jain, values) => jain(values)?,
             (Self::Least, values) => values.iter().copied().reduce(f64::min)?,
-            (Self::Rms, values) => distance::root_mean_square(values)?,
+            (Self::Rms, values) => root_mean_square(values)?,
             (Self::Tfrc(equation), [rtt, p]) => equation.of(*rtt, *p),
             (Self::Ratio | Self::Difference | Self::Tfrc(_), _) => return None,
         };
         value.is_finite().then_some(value)
+    }
+}
+
+/// The root mean square; `None` of nothing.
+fn root_mean_square(values: &[f64]) -> Option<f64> {
+    let squares: f64 = values.iter().map(|value| value * value).sum();
+    (!values.is_empty()).then(|| f64::sqrt(squares / values.len() as f64))
+}
+
+/// What to call the distance of these cells: the first, or the first and the last.
+fn label_of_distance(parts: &[Quantity]) -> String {
+    let cells: Vec<&str> = parts.iter().flat_map(Quantity::cells).collect();
+    match (cells.first(), cells.last()) {
+        (Some(first), Some(last)) if first == last => format!("r.m.s. of {first}"),
+        (Some(first), Some(last)) => format!("r.m.s. of {first} .. {last}"),
+        _ => "r.m.s.".to_owned(),
     }
 }
 

@@ -1,8 +1,8 @@
 //! Tables: what was measured beside what the paper printed.
 
-use super::manifest::{Part, RowPlan, TablePlan};
+use super::manifest::{RowPlan, TablePlan};
 use super::quantity::{Lens, Measured};
-use super::{Paper, Unit};
+use super::{Paper, Part, Unit};
 use crate::results::Results;
 
 /// A table with its numbers.

@@ -1,7 +1,8 @@
 //! The papers that are built in, and reports over synthetic results.
 
 use super::synthetic::{extended_paper, figured_paper, paper, results};
-use super::{Bundle, Paper, Reported, catalogue};
+use super::{Bundle, Paper, catalogue};
+use crate::report::Reported;
 use crate::results::{Form, Output, OutputDirectory, SeriesChoice};
 use crate::scenario::Adjust;
 

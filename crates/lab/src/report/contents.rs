@@ -3,7 +3,8 @@
 use maud::{Markup, html};
 
 use super::markup::slug;
-use crate::paper::{Part, Reported};
+use super::reported::Reported;
+use crate::paper::Part;
 
 /// A part of a paper's section: its anchor, its name, and what is in it by anchor.
 struct Place {

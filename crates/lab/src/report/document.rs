@@ -5,11 +5,12 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use super::contents;
 use super::figure::figure;
 use super::markup::{paragraph, slug};
+use super::reported::Reported;
 use super::sources::sources;
 use super::table::table;
 use super::topology::networks;
 use super::verdict::{badge, meaning, tally, verdicts};
-use crate::paper::{Part, Reported, Verdict};
+use crate::paper::{Part, Verdict};
 
 /// How everything looks.
 const STYLE: &str = include_str!("style.css");

@@ -3,10 +3,10 @@
 use fairwire_measure::{Estimate, Spread};
 use serde_json::{Value, json};
 
-use super::check::Checked;
-use super::quantity::Measured;
-use super::verdict::{Judged, Verdict};
-use super::{Difference, Figure, Line, Paper, Point, Report, Reported};
+use super::reported::Reported;
+use crate::paper::{
+    Checked, Difference, Figure, Judged, Line, Measured, Paper, Point, Report, Table, Verdict,
+};
 
 /// The columns of `tables.csv`, as `docs/results.md` describes them.
 const TABLES: [&str; 17] = [
@@ -172,7 +172,7 @@ pub(super) fn paper_json(paper: &Paper, report: &Report) -> Value {
     })
 }
 
-fn table(table: &super::Table) -> Value {
+fn table(table: &Table) -> Value {
     let mut rows = Vec::new();
     for block in &table.blocks {
         for row in &block.rows {

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use crate::paper::Paper;
 use crate::paper::synthetic::{figured_paper, results};
-use crate::paper::{Paper, Reported};
+use crate::report::Reported;
 use crate::report::page;
 
 const FIGURE: &str = r#"

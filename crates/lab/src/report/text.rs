@@ -2,12 +2,10 @@
 
 use std::fmt::Write;
 
-use super::check::Checked;
-use super::manifest::Part;
-use super::quantity::Measured;
-use super::table::{Block, Row, Table};
-use super::verdict::{CLOSE, Judged, Verdict};
-use super::{Difference, Paper, Report, Tally};
+use super::reported::Tally;
+use crate::paper::{
+    Block, CLOSE, Checked, Difference, Judged, Measured, Paper, Part, Report, Row, Table, Verdict,
+};
 
 /// Lines of prose are at most this long.
 const WIDTH: usize = 110;
@@ -258,19 +256,6 @@ impl Paper {
             window.unwrap_or_default(),
             figures.join(" / ")
         )
-    }
-
-    /// What a table calls `flow`.
-    pub(crate) fn flow_name(&self, flow: &str) -> String {
-        self.flows
-            .get(flow)
-            .cloned()
-            .unwrap_or_else(|| flow.to_owned())
-    }
-
-    /// What a table calls `window`.
-    pub(crate) fn window_heading<'a>(&'a self, window: &'a str) -> &'a str {
-        self.windows.get(window).map_or(window, String::as_str)
     }
 }
 

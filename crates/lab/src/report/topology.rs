@@ -5,7 +5,9 @@
 
 mod draw;
 mod graph;
+mod parts;
 mod radio;
+mod words;
 
 use std::fmt::Write as _;
 
@@ -13,9 +15,14 @@ use maud::{Markup, html};
 
 use super::markup::{Frame, breakable, drawing};
 use crate::paper::Paper;
-use crate::scenario::{Cell, Flow, Link, Protocol, Side, TopologyKind};
+use crate::scenario::{Cell, Flow, Link, Side, TopologyKind};
+use draw::Wired;
 use graph::Nodes;
+use parts::{FlowText, LinkText};
 use radio::Radio;
+use words::capital;
+
+pub(super) use words::spaced;
 
 /// More shapes than this are not drawn, but counted.
 const MOST_DRAWN: usize = 4;
@@ -23,7 +30,7 @@ const MOST_DRAWN: usize = 4;
 const MOST_VALUES: usize = 12;
 
 /// One network: what is drawn.
-pub(super) struct Network {
+struct Network {
     shape: Shape,
     links: Vec<LinkText>,
     flows: Vec<FlowText>,
@@ -40,34 +47,6 @@ enum Shape {
     Graph(Nodes),
 }
 
-/// A network of hosts, routers and links.
-#[derive(Clone, Copy, PartialEq)]
-enum Wired {
-    Dumbbell,
-    Chain,
-}
-
-/// A link in words.
-struct LinkText {
-    name: String,
-    /// `2 Mbit/s`, or how many rates there are.
-    rate: String,
-    delay: String,
-    queue: String,
-    /// What is different on the way back; empty if nothing is.
-    back: String,
-}
-
-/// A flow in words.
-#[derive(PartialEq)]
-struct FlowText {
-    name: String,
-    protocol: &'static str,
-    from_left: bool,
-    /// Who sends and who receives, where flows name their ends.
-    ends: Option<(String, String)>,
-}
-
 /// All networks of a paper.
 pub(super) fn networks(paper: &Paper) -> Markup {
     let groups = groups(paper);
@@ -78,8 +57,13 @@ pub(super) fn networks(paper: &Paper) -> Markup {
             figure class="network" {
                 @for frame in [Frame::WIDE, Frame::NARROW] {
                     (drawing(|out| match &network.shape {
-                        Shape::Wired(wired) => draw::network(out, &network, *wired, frame),
-                        Shape::Radio(radio) => radio::draw(out, &network, radio, frame),
+                        Shape::Wired(wired) => {
+                            let parts = (network.links.as_slice(), network.flows.as_slice());
+                            draw::network(out, parts, &network.alt(), *wired, frame);
+                        }
+                        Shape::Radio(radio) => {
+                            radio::draw(out, &network.links, &network.alt(), radio, frame);
+                        }
                         Shape::Graph(nodes) => {
                             let links: Vec<_> = network.links.iter().map(LinkText::lines).collect();
                             nodes.draw(out, &links, &network.alt(), frame);
@@ -239,120 +223,12 @@ impl Network {
     }
 }
 
-impl FlowText {
-    fn of(paper: &Paper, name: &str, flow: &Flow) -> Self {
-        Self {
-            name: paper.flow_name(name),
-            protocol: match flow.protocol() {
-                Protocol::Dccp(_) => "DCCP",
-                Protocol::Tcp(_) => "TCP",
-                Protocol::Udp => "UDP",
-            },
-            from_left: flow.from == Side::Left,
-            ends: flow.sender.clone().zip(flow.receiver.clone()),
-        }
-    }
-
-    /// Which way its data goes.
-    fn way(&self) -> String {
-        match (&self.ends, self.from_left) {
-            (Some((sender, receiver)), _) => format!("{sender} to {receiver}"),
-            (None, true) => "left to right".to_owned(),
-            (None, false) => "right to left".to_owned(),
-        }
-    }
-}
-
-impl LinkText {
-    fn of(name: &str, links: &[&Link]) -> Self {
-        let backs: Vec<&Link> = links.iter().map(|link| link.reversed()).collect();
-        let rate = one_or_many(links.iter().map(|link| link.rate.to_string()), "rates");
-        let delay = one_or_many(links.iter().map(|link| link.delay.to_string()), "delays");
-        let queue = one_or_many(links.iter().map(|link| link.queue_words()), "sizes");
-        let differs = links
-            .iter()
-            .zip(&backs)
-            .any(|(link, back)| link.rate != back.rate || link.delay != back.delay);
-        let back = if differs {
-            let rate = one_or_many(backs.iter().map(|link| link.rate.to_string()), "rates");
-            let delay = one_or_many(backs.iter().map(|link| link.delay.to_string()), "delays");
-            format!("back {rate}, {delay}")
-        } else {
-            String::new()
-        };
-        Self {
-            name: name.to_owned(),
-            rate,
-            delay,
-            queue: format!("queue {queue}"),
-            back,
-        }
-    }
-
-    fn sentence(&self) -> String {
-        let back = if self.back.is_empty() { "" } else { ", " };
-        let Self {
-            name,
-            rate,
-            delay,
-            queue,
-            ..
-        } = self;
-        format!("{name}: {rate}, {delay}, {queue}{back}{}.", self.back)
-    }
-}
-
-/// The value that all have or nearly all; the one that most have or, of a few, the first, and how many
-/// others there are; else how many values there are. What differs is listed
-/// below the drawing.
-fn one_or_many(values: impl Iterator<Item = String>, plural: &str) -> String {
-    let mut known: Vec<(String, usize)> = Vec::new();
-    for value in values {
-        match known.iter_mut().find(|(one, _)| *one == value) {
-            Some((_, count)) => *count += 1,
-            None => known.push((value, 1)),
-        }
-    }
-    let all: usize = known.iter().map(|(_, count)| count).sum();
-    let with_others = |value: &str| format!("{} and {} more", spaced(value), known.len() - 1);
-    match known.iter().max_by_key(|(_, count)| *count) {
-        Some((value, count)) if count * 5 >= all * 4 => spaced(value),
-        Some((value, count)) if count * 2 > all => with_others(value),
-        _ => match known.as_slice() {
-            [(first, _), _] | [(first, _), _, _] => with_others(first),
-            _ => format!("{} {plural}", known.len()),
-        },
-    }
-}
-
 /// `a, b and c`.
 fn and(words: &[String]) -> String {
     match words {
         [] => "no flow".to_owned(),
         [one] => one.clone(),
         [some @ .., last] => format!("{} and {last}", some.join(", ")),
-    }
-}
-
-/// `first flow` as a sentence begins.
-fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    let first = letters.next().map(|first| first.to_ascii_uppercase());
-    first.into_iter().chain(letters).collect()
-}
-
-/// A number apart from its unit: `300 ms` for `300ms`.
-pub(super) fn spaced(value: &str) -> String {
-    let unit = value.find(|c: char| c.is_ascii_alphabetic());
-    match unit {
-        Some(place) if place > 0 && value.as_bytes()[place - 1].is_ascii_digit() => {
-            let unit = match &value[place..] {
-                "us" => "\u{b5}s",
-                unit => unit,
-            };
-            format!("{} {unit}", &value[..place])
-        }
-        _ => value.to_owned(),
     }
 }
 

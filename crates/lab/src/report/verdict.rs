@@ -3,7 +3,8 @@
 use maud::{Markup, PreEscaped, html};
 
 use super::markup::{measured, minus, prose, slug};
-use crate::paper::{CLOSE, Checked, Isolated, Judged, Measured, Paper, Tally, Verdict};
+use super::reported::Tally;
+use crate::paper::{CLOSE, Checked, Isolated, Judged, Measured, Paper, Verdict};
 
 /// More figures of a check than this are named one by one.
 const MOST_IN_LINE: usize = 2;

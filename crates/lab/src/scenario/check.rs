@@ -1,22 +1,23 @@
 //! What types cannot say: which keys belong together and which values make sense.
 
-mod models;
-
-use std::collections::BTreeMap;
+pub(super) mod checker;
+pub(super) mod models;
+mod work;
 
 use fairwire_cc::default_law;
 use fairwire_net::QueueLimit;
 use fairwire_units::{Duration, Rate};
 
+use self::checker::{Checker, plain_name};
+use self::models::link;
 use super::graph::{Graph, Problem, flow_problem, link_problem};
 use super::place::{COMMAND_LINE, FOLLOWS, ScenarioError};
 use super::tree::Node;
 use super::wlan::check as wlan;
 use super::{
-    Dccp, FirstIntervalName, Flow, Link, LossMeanName, Protocol, Scenario, Side, Topology,
-    TopologyKind, Traffic,
+    Dccp, FirstIntervalName, Flow, LossMeanName, Protocol, Scenario, Topology, TopologyKind,
+    Traffic,
 };
-use super::{IP_HEADER, UDP_HEADER};
 
 /// The longest IP packet.
 const MAX_PACKET: u32 = 65_535;
@@ -24,43 +25,6 @@ const MAX_PACKET: u32 = 65_535;
 /// What a head may take at most of a DCCP packet, beside the plain Data header (feedback options
 /// that ride on data in a flow that is loaded both ways).
 const OPTION_ROOM: u32 = 512;
-
-/// A run that would take more packet-hops than this is refused rather than begun.
-const MAX_PACKET_HOPS: u128 = 20_000_000_000;
-
-/// What a medium of 802.11g carries at most, bits per second.
-const FASTEST_WLAN: u64 = 54_000_000;
-/// As long as so many links takes what the two ends of a packet do with it, roughly.
-const ENDS: u128 = 4;
-/// What a processor moves in a second, roughly: for telling how long a refused run would take.
-const HOPS_PER_SECOND: u128 = 1_000_000;
-
-/// Errors by dotted path, pointed at the nearest place that the tree has.
-pub(super) struct Checker<'a> {
-    tree: &'a Node,
-}
-
-impl Checker<'_> {
-    pub(super) fn refuse<T>(
-        &self,
-        path: &str,
-        message: impl Into<String>,
-    ) -> Result<T, ScenarioError> {
-        Err(ScenarioError::at(message, &self.tree.nearest(path).place))
-    }
-
-    pub(super) fn require(
-        &self,
-        holds: bool,
-        path: &str,
-        message: &str,
-    ) -> Result<(), ScenarioError> {
-        if holds {
-            return Ok(());
-        }
-        self.refuse(path, message)
-    }
-}
 
 /// Checks `scenario`, which was read from `tree`.
 pub(super) fn check(scenario: &Scenario, tree: &Node) -> Result<(), ScenarioError> {
@@ -87,7 +51,7 @@ pub(super) fn check(scenario: &Scenario, tree: &Node) -> Result<(), ScenarioErro
     queues(&checker, scenario)?;
     measure(&checker, scenario)?;
     models::measure(&checker, scenario)?;
-    size_of_run(&checker, scenario)?;
+    work::size_of_run(&checker, scenario)?;
     if scenario.paper.is_some() {
         sources(tree)?;
     }
@@ -160,11 +124,6 @@ fn topology(
     }
 }
 
-pub(super) fn link(checker: &Checker<'_>, path: &str, link: &Link) -> Result<(), ScenarioError> {
-    models::link(checker, path, link)?;
-    models::link(checker, &format!("{path}.back"), link.reversed())
-}
-
 /// The ends of each flow in a graph.
 fn graph(checker: &Checker<'_>, scenario: &Scenario) -> Result<(), ScenarioError> {
     if scenario.topology.kind != TopologyKind::Graph {
@@ -209,17 +168,6 @@ fn queues(checker: &Checker<'_>, scenario: &Scenario) -> Result<(), ScenarioErro
         }
     }
     Ok(())
-}
-
-/// Names go into dotted paths, file names and columns.
-pub(super) fn plain_name(
-    checker: &Checker<'_>,
-    name: &str,
-    path: &str,
-) -> Result<(), ScenarioError> {
-    let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-    let message = "a name is made of letters, digits, '-' and '_'";
-    checker.require(!name.is_empty() && name.chars().all(plain), path, message)
 }
 
 fn flow_shape(checker: &Checker<'_>, path: &str, flow: &Flow) -> Result<(), ScenarioError> {
@@ -451,93 +399,6 @@ fn measure(checker: &Checker<'_>, scenario: &Scenario) -> Result<(), ScenarioErr
         "measure.series",
         message,
     )
-}
-
-/// Refuses a run that would take hours.
-fn size_of_run(checker: &Checker<'_>, scenario: &Scenario) -> Result<(), ScenarioError> {
-    let hops = packet_hops(scenario);
-    if hops > MAX_PACKET_HOPS {
-        let hours = hops / HOPS_PER_SECOND / 3_600;
-        let message = format!(
-            "this run would move up to {hops} packets over links, more than the limit of \
-             {MAX_PACKET_HOPS}, and compute for about {hours} hours: take a shorter duration or lower rates"
-        );
-        return checker.refuse("run.duration", message);
-    }
-    Ok(())
-}
-
-/// How many packets a run moves over links at most: what the sources or the narrowest links can
-/// carry, times hops, acknowledgements included.
-fn packet_hops(scenario: &Scenario) -> u128 {
-    load(scenario, 0)
-}
-
-/// What a run takes to compute, counted in packets over links: what a packet's two ends do with it takes as
-/// long as some links.
-pub(super) fn work(scenario: &Scenario) -> u128 {
-    load(scenario, ENDS)
-}
-
-/// Packets over links at most, as if each way were longer by `beside` links.
-fn load(scenario: &Scenario, beside: u128) -> u128 {
-    let topology = &scenario.topology;
-    // Access links are each flow's own.
-    let shared = topology
-        .bottleneck
-        .as_ref()
-        .filter(|_| topology.kind == TopologyKind::Dumbbell);
-    // Over the air, the switch and the air again, whatever is between them.
-    let least = if topology.wlan.is_some() { 4 } else { 0 };
-    // Packets a second by the way that they take, whose links its flows share: what they offer together, of
-    // that what nothing holds back, and what the links carry.
-    let mut ways: BTreeMap<_, [u128; 4]> = BTreeMap::new();
-    for (_, flow) in scenario.enabled_flows() {
-        let path = topology.data_route(flow);
-        let narrowest = path.iter().map(|hop| hop.link.rate.bits_per_s()).min();
-        let narrowest = narrowest.unwrap_or(FASTEST_WLAN);
-        let shared = shared.map_or(narrowest, |link| link.rate.bits_per_s());
-        let smallest = flow.wire_bytes().max(IP_HEADER + UDP_HEADER);
-        let at_most = |rate: u64| u128::from(rate) / (u128::from(smallest) * 8) + 1;
-        let source_limit = flow
-            .interval()
-            .map(|interval| u128::from(1_000_000_000 / interval.as_nanos().max(1)) + 1);
-        let is_udp = matches!(flow.protocol(), Protocol::Udp);
-        let packets = match source_limit {
-            // A source over UDP sends what the link then drops; all others are held back by it.
-            Some(source) if is_udp => source,
-            Some(source) => source.min(at_most(narrowest)),
-            None => at_most(narrowest),
-        };
-        let is_graph = topology.kind == TopologyKind::Graph;
-        let sender = flow.sender.as_deref().filter(|_| is_graph);
-        let way = (flow.from == Side::Left, sender, flow.receiver.as_deref());
-        let [offered, unheld, carried, hops] = ways.entry(way).or_default();
-        let extra = usize::from(flow.extra_delay.is_some());
-        *hops = (*hops).max((path.len().max(least) + extra) as u128 + beside);
-        *offered += packets;
-        *unheld += if is_udp { packets } else { 0 };
-        *carried = (*carried).max(at_most(shared));
-    }
-    let per_second = ways.into_values().map(|[offered, unheld, carried, hops]| {
-        // What is held back is acknowledged, every second packet or each; what is not is dropped half way.
-        let through = offered.min(carried).saturating_mul(hops);
-        let acknowledgements = (offered - unheld).min(carried).saturating_mul(hops) / 2;
-        let dropped = unheld.saturating_sub(carried).saturating_mul(hops / 2);
-        through
-            .saturating_add(acknowledgements)
-            .saturating_add(dropped)
-    });
-    let per_second = per_second.fold(0, u128::saturating_add);
-    let both = scenario.enabled_flows().any(|(_, flow)| {
-        flow.dccp
-            .as_ref()
-            .is_some_and(|dccp| dccp.back_ccid.is_some())
-    });
-    let seconds = u128::from(scenario.run.duration.as_nanos() / 1_000_000_000 + 1);
-    per_second
-        .saturating_mul(seconds)
-        .saturating_mul(if both { 2 } else { 1 })
 }
 
 /// In a paper's scenario every value of topology, flows and timing says where it comes from.

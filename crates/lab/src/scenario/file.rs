@@ -17,8 +17,7 @@ use super::schema;
 use super::setting::Setting;
 use super::shorten::{QUOTED, shorten};
 use super::tree::{Node, Provenance, Value};
-use super::{Named, Scenario};
-use crate::results::WHOLE;
+use super::{Named, Scenario, WHOLE};
 
 /// What the command line changes.
 #[derive(Clone, Debug, Default)]

@@ -4,8 +4,11 @@ use fairwire_units::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::metric::Metric;
 use super::quantity::Named;
-use crate::results::Metric;
+
+/// The window that every run has.
+pub const WHOLE: &str = "whole";
 
 /// Windows of time, series and the metrics wanted.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]

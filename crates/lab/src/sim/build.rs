@@ -5,16 +5,17 @@ use fairwire_proto::{Config, Endpoint, EndpointConfig, PathMtuDiscovery};
 use fairwire_tcp::{Receiver, Sender};
 use fairwire_units::{Duration, Instant, Size};
 
+use super::built::{Built, FlowPlace};
 use super::capture::{Capture, Tap, forward};
 use super::dccp::{DccpPeer, SERVICE};
 use super::ends::{Ends, port};
+use super::error::RunError;
 use super::flow_meter::FlowMeter;
 use super::graph::graph;
 use super::ground::{Ground, both_ways};
 use super::host::{Host, Peer};
 use super::link_meter::LinkMeters;
 use super::link_spec::spec;
-use super::run::RunError;
 use super::source::{Application, application};
 use super::store::Store;
 use super::tcp::{TcpSink, TcpSource};
@@ -26,25 +27,6 @@ use crate::scenario::{
     Dccp, Encapsulation, FirstIntervalName, Flow, IdleName, LossMeanName, Protocol, QueuePolicy,
     Scenario, SegmentSize, Side, TopologyKind,
 };
-
-/// What watches a run.
-pub(crate) type Watch = (Digest, (LinkMeters, Option<Capture>));
-
-/// Where a flow lives.
-#[derive(Clone, Debug)]
-pub(crate) struct FlowPlace {
-    pub(crate) name: String,
-    /// The sender's view and the receiver's.
-    pub(crate) ends: (Ends, Ends),
-}
-
-/// A run, ready to begin.
-#[derive(Debug)]
-pub(crate) struct Built {
-    pub(crate) network: Network<Host, Watch>,
-    pub(crate) flows: Vec<FlowPlace>,
-    pub(crate) windows: Windows,
-}
 
 /// Builds `scenario` for `seed`; starts are moved at random if `perturbed`.
 pub(crate) fn build(

@@ -5,7 +5,7 @@ mod voice;
 use fairwire_measure::{Moments, jain, max_over_min};
 use fairwire_units::{Duration, Instant};
 
-use super::build::{Built, Watch};
+use super::built::{Built, Watch};
 use super::flow_meter::{FlowMeter, FlowPeriod, FlowWindow};
 use super::link_meter::{FlowDrops, LinkMeter};
 use super::sample::Reading;

@@ -3,7 +3,7 @@
 use fairwire_net::{Network, NodeId};
 use fairwire_units::Duration;
 
-use super::build::{FlowPlace, Watch};
+use super::built::{FlowPlace, Watch};
 use super::dccp::permitted_rate;
 use super::ends::Ends;
 use super::host::{Host, Peer};

@@ -8,8 +8,8 @@ use fairwire_net::{
 };
 use fairwire_units::{Duration, Instant, Rate};
 
+use super::error::RunError;
 use super::ground::{Ground, both_ways};
-use super::run::RunError;
 use crate::scenario::{self, Flow, Link, Scenario, Side, SlowHost, Wlan, WlanRate};
 
 /// A network under construction.

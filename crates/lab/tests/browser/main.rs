@@ -11,8 +11,9 @@ mod real;
 use std::path::PathBuf;
 
 use chromium::{Chromium, Screen};
-use fairwire_lab::paper::{Paper, Reported, catalogue};
+use fairwire_lab::paper::{Paper, catalogue};
 use fairwire_lab::report;
+use fairwire_lab::report::Reported;
 use serde_json::Value;
 
 /// What is wrong with how a page lies in its window: a list of sentences.

@@ -3,8 +3,9 @@
 use std::sync::atomic::AtomicBool;
 
 use fairwire_lab::campaign::{self, Batch, Campaign, run_batches};
-use fairwire_lab::paper::{Bundle, Paper, Reported};
+use fairwire_lab::paper::{Bundle, Paper};
 use fairwire_lab::report;
+use fairwire_lab::report::Reported;
 
 /// Calls with curves over time and unperturbed runs; links with losses and fitted values.
 const PAPERS: [&str; 2] = ["voip", "satellite"];

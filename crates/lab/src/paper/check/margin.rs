@@ -1,6 +1,6 @@
 //! How far a check is from turning out the other way.
 
-use super::Kind;
+use super::kind::Kind;
 
 /// A mean, and how far its 95 % interval reaches; 0 without one.
 pub(super) type Number = (f64, f64);

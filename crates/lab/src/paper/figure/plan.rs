@@ -3,10 +3,9 @@
 use fairwire_units::Duration;
 use serde::Deserialize;
 
-use super::{Across, Form, Mark, Scale, Upwards};
-use crate::paper::manifest::Part;
+use super::axis::{Across, Form, Mark, Scale, Upwards};
 use crate::paper::quantity::{Quantity, Written};
-use crate::paper::{Names, Unit};
+use crate::paper::{Names, Part, Unit};
 use crate::results::{SeriesMetric, Subject, WHOLE};
 
 /// A figure as it is written. What a line does not say, the figure says for all.

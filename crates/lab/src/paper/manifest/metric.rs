@@ -3,7 +3,6 @@
 use fairwire_units::{Duration, Size};
 use serde::Deserialize;
 
-use super::{once, yes};
 use crate::paper::quantity::{Quantity, Written};
 use crate::paper::{Names, Unit};
 use crate::results::Subject;
@@ -38,6 +37,14 @@ pub(super) struct WrittenMetric {
     /// Does it stand among the numbers of the unperturbed run?
     #[serde(default = "yes")]
     pub(super) unperturbed: bool,
+}
+
+pub(super) fn yes() -> bool {
+    true
+}
+
+fn once() -> f64 {
+    1.0
 }
 
 impl WrittenMetric {

@@ -2,64 +2,14 @@
 
 use fairwire_cc::tfrc::Equation;
 use fairwire_units::Duration;
-use serde::Deserialize;
-
-use super::{Made, Names, Quantity, Written};
-
-/// `tfrc = { bytes, b, t_rto_rtts, rtt = {...}, p = {...} }` as it is written.
-#[derive(Clone, Debug, Deserialize, PartialEq)]
-#[serde(deny_unknown_fields)]
-pub(in crate::paper) struct WrittenTfrc {
-    /// Bytes of a packet.
-    bytes: f64,
-    #[serde(default = "one")]
-    b: f64,
-    #[serde(default = "four")]
-    t_rto_rtts: f64,
-    /// A time.
-    rtt: Written,
-    /// A share, plain or in per cent.
-    p: Written,
-}
-
-fn one() -> f64 {
-    1.0
-}
-
-fn four() -> f64 {
-    4.0
-}
 
 /// The equation with its constants and its packet.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(in crate::paper) struct Tfrc {
-    equation: Equation,
-    bytes: f64,
+    pub(super) equation: Equation,
+    pub(super) bytes: f64,
     /// What one of the loss rate's unit is.
-    p_unit: f64,
-}
-
-impl WrittenTfrc {
-    pub(super) fn resolve(&self, names: &Names<'_>) -> Result<Quantity, String> {
-        let parts = vec![self.rtt.resolve(names)?, self.p.resolve(names)?];
-        let p_unit = match parts[1].base() {
-            "" => 1.0,
-            "%" => 0.01,
-            other => return Err(format!("the 'p' of tfrc is a share, not in {other}")),
-        };
-        if parts[0].base() != "s" {
-            return Err("the 'rtt' of tfrc is a time".into());
-        }
-        let how = Made::Tfrc(Tfrc {
-            equation: Equation {
-                b: self.b,
-                t_rto_rtts: self.t_rto_rtts,
-            },
-            bytes: self.bytes,
-            p_unit,
-        });
-        Ok(Quantity::Made { how, parts })
-    }
+    pub(super) p_unit: f64,
 }
 
 impl Tfrc {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{FlowText, LinkText, Network, Wired};
+use super::parts::{FlowText, LinkText};
 use crate::report::chart::COLOURS;
 use crate::report::markup::{Frame, esc, svg, svg_text, text_width};
 
@@ -15,10 +15,23 @@ const LINE: f64 = 14.0;
 /// The height of a host.
 const HOST: f64 = 28.0;
 
-/// Draws `network`, which is of hosts, routers and links in one of two shapes.
-pub(super) fn network(out: &mut String, network: &Network, wired: Wired, frame: Frame) {
-    let drawing = Drawing::new(network, wired, frame);
-    svg(out, frame, drawing.height, &network.alt());
+/// A network of hosts, routers and links.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Wired {
+    Dumbbell,
+    Chain,
+}
+
+/// Draws a network of `links` and `flows` in one of two shapes; `alt` says what is to be seen.
+pub(super) fn network(
+    out: &mut String,
+    (links, flows): (&[LinkText], &[FlowText]),
+    alt: &str,
+    wired: Wired,
+    frame: Frame,
+) {
+    let drawing = Drawing::new((links, flows), wired, frame);
+    svg(out, frame, drawing.height, alt);
     match wired {
         Wired::Dumbbell => drawing.dumbbell(out),
         Wired::Chain => drawing.chain(out),
@@ -28,7 +41,8 @@ pub(super) fn network(out: &mut String, network: &Network, wired: Wired, frame: 
 }
 
 struct Drawing<'a> {
-    network: &'a Network,
+    links: &'a [LinkText],
+    flows: &'a [FlowText],
     rows: usize,
     /// Width of a host, and where the hosts of both sides begin.
     host: f64,
@@ -42,15 +56,16 @@ struct Drawing<'a> {
 }
 
 impl<'a> Drawing<'a> {
-    fn new(network: &'a Network, wired: Wired, frame: Frame) -> Self {
-        let rows = network.flows.len().clamp(1, MOST_FLOWS);
+    fn new((links, flows): (&'a [LinkText], &'a [FlowText]), wired: Wired, frame: Frame) -> Self {
+        let rows = flows.len().clamp(1, MOST_FLOWS);
         let host = if frame.is_narrow { 96.0 } else { 150.0 };
         // Between two hosts there is room for what a link says: three lines above, two below.
         let top = (rows as f64 * ROW + 24.0).max(132.0);
         let room = frame.width - 2.0 * (4.0 + host) - 40.0;
-        let legend = legend(network, wired, room, frame.width - 8.0);
+        let legend = legend(links, wired, room, frame.width - 8.0);
         Self {
-            network,
+            links,
+            flows,
             rows,
             host,
             left: 4.0,
@@ -67,7 +82,7 @@ impl<'a> Drawing<'a> {
     }
 
     fn hosts(&self, out: &mut String) {
-        let flows = &self.network.flows;
+        let flows = self.flows;
         for row in 0..self.rows {
             let Some(flow) = flows.get(row) else {
                 continue;
@@ -143,15 +158,11 @@ impl<'a> Drawing<'a> {
         let start = self.left + self.host;
         let routers = (start + inner * 0.24, start + inner * 0.76);
         self.wires(out, routers);
-        let bottleneck = self
-            .network
-            .links
-            .iter()
-            .find(|link| link.name == "bottleneck");
+        let bottleneck = self.links.iter().find(|link| link.name == "bottleneck");
         if let Some(link) = bottleneck {
             self.says(out, f64::midpoint(routers.0, routers.1), link);
         }
-        if let Some(access) = self.network.links.iter().find(|link| link.name == "access") {
+        if let Some(access) = self.links.iter().find(|link| link.name == "access") {
             let text = format!("access links: {}, {}", access.rate, access.delay);
             let middle = self.left + (self.right + self.host - self.left) / 2.0;
             svg_text(out, (middle, self.height - 5.0), "link-text middle", &text);
@@ -163,7 +174,7 @@ impl<'a> Drawing<'a> {
 
     fn chain(&self, out: &mut String) {
         let start = self.left + self.host;
-        let links = &self.network.links;
+        let links = self.links;
         let room = (self.right - start - 40.0) / links.len().max(1) as f64;
         let node = |number: usize| start + 20.0 + number as f64 * room;
         let ends = (node(0), node(links.len()));
@@ -208,8 +219,7 @@ impl<'a> Drawing<'a> {
 
 /// The lines that say what the links of a chain are, if one has no `room` for them; each at most
 /// `width` wide.
-fn legend(network: &Network, wired: Wired, room: f64, width: f64) -> Vec<String> {
-    let links = &network.links;
+fn legend(links: &[LinkText], wired: Wired, room: f64, width: f64) -> Vec<String> {
     let room = room / links.len().max(1) as f64;
     let says_itself = |link: &LinkText| {
         let mut lines = link.lines().into_iter();
@@ -234,15 +244,6 @@ fn legend(network: &Network, wired: Wired, room: f64, width: f64) -> Vec<String>
         lines.push(line);
     }
     lines
-}
-
-impl LinkText {
-    /// Name, rate and delay; then the queue and the way back.
-    pub(super) fn lines(&self) -> Vec<&str> {
-        let lines = [&self.name, &self.rate, &self.delay, &self.queue, &self.back];
-        let lines = lines.into_iter().map(String::as_str);
-        lines.filter(|line| !line.is_empty()).collect()
-    }
 }
 
 /// What a link is, above and below its middle.

@@ -4,7 +4,8 @@
 use std::fmt::Write as _;
 
 use super::draw::{cut, says};
-use super::{Network, capital, one_or_many, spaced};
+use super::parts::LinkText;
+use super::words::{capital, one_or_many, spaced};
 use crate::report::chart::COLOURS;
 use crate::report::markup::{Frame, esc, svg, svg_text};
 use crate::scenario::{Scenario, Side, Wlan};
@@ -181,11 +182,11 @@ fn air(scenario: &Scenario, wlan: &Wlan) -> Vec<String> {
     air
 }
 
-/// Draws `network`, which has `radio`, in `frame`.
-pub(super) fn draw(out: &mut String, network: &Network, radio: &Radio, frame: Frame) {
+/// Draws `radio` and the bottleneck among `links`, if there is one; `alt` says what is to be seen.
+pub(super) fn draw(out: &mut String, links: &[LinkText], alt: &str, radio: &Radio, frame: Frame) {
     let drawing = Drawing::new(radio, frame);
-    svg(out, frame, drawing.height, &network.alt());
-    let link = network.links.iter().find(|link| link.name == "bottleneck");
+    svg(out, frame, drawing.height, alt);
+    let link = links.iter().find(|link| link.name == "bottleneck");
     drawing.wires(out);
     if let Some(link) = link {
         let middle = f64::midpoint(drawing.switches[0], drawing.switches[1]);

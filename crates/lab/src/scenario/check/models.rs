@@ -2,12 +2,18 @@
 
 use fairwire_net::Distribution;
 
-use super::{Checker, ScenarioError};
-use crate::results::WHOLE;
-use crate::scenario::{Flow, Link, Protocol, Scenario, Traffic};
+use super::checker::Checker;
+use crate::scenario::place::ScenarioError;
+use crate::scenario::{Flow, Link, Protocol, Scenario, Traffic, WHOLE};
 
-/// The models of one direction of the link at `path`.
-pub(super) fn link(checker: &Checker<'_>, path: &str, link: &Link) -> Result<(), ScenarioError> {
+/// The models of both directions of the link at `path`.
+pub(crate) fn link(checker: &Checker<'_>, path: &str, link: &Link) -> Result<(), ScenarioError> {
+    one_way(checker, path, link)?;
+    one_way(checker, &format!("{path}.back"), link.reversed())
+}
+
+/// The models of one of them.
+fn one_way(checker: &Checker<'_>, path: &str, link: &Link) -> Result<(), ScenarioError> {
     let queue = link.queue.problem().map(|problem| ("queue", problem));
     let loss = link.loss.as_ref().and_then(|loss| loss.problem());
     let loss = loss.map(|problem| ("loss", problem));
@@ -23,7 +29,7 @@ pub(super) fn link(checker: &Checker<'_>, path: &str, link: &Link) -> Result<(),
 }
 
 /// RTP and talk spurts of the flow at `path`.
-pub(super) fn voice(checker: &Checker<'_>, path: &str, flow: &Flow) -> Result<(), ScenarioError> {
+pub(crate) fn voice(checker: &Checker<'_>, path: &str, flow: &Flow) -> Result<(), ScenarioError> {
     let datagrams = !matches!(flow.protocol(), Protocol::Tcp(_));
     let message = "RTP is for datagrams here: a flow over DCCP or UDP";
     checker.require(!flow.rtp || datagrams, &format!("{path}.rtp"), message)?;
@@ -40,7 +46,7 @@ pub(super) fn voice(checker: &Checker<'_>, path: &str, flow: &Flow) -> Result<()
 }
 
 /// What is measured of speech, and against what.
-pub(super) fn measure(checker: &Checker<'_>, scenario: &Scenario) -> Result<(), ScenarioError> {
+pub(crate) fn measure(checker: &Checker<'_>, scenario: &Scenario) -> Result<(), ScenarioError> {
     let measure = &scenario.measure;
     let known = |name: &String| name == WHOLE || measure.windows.get(name).is_some();
     let message =

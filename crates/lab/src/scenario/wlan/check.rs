@@ -2,7 +2,8 @@
 
 use fairwire_units::Duration;
 
-use super::super::check::{Checker, link, plain_name};
+use super::super::check::checker::{Checker, plain_name};
+use super::super::check::models::link;
 use super::super::place::ScenarioError;
 use super::super::{Scenario, Side, Topology, TopologyKind};
 use super::Wlan;

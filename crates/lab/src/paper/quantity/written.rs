@@ -1,0 +1,279 @@
+//! Quantities as they are written in a file, and the names in them resolved.
+
+use fairwire_cc::tfrc::Equation;
+use serde::Deserialize;
+
+use super::equation::Tfrc;
+use super::{Made, Quantity};
+use crate::paper::what::What;
+use crate::paper::{Names, Unit};
+use crate::results::{Subject, WHOLE};
+
+/// A quantity as it is written in a file.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields, default)]
+pub(in crate::paper) struct Written {
+    pub(in crate::paper) cell: Option<String>,
+    pub(in crate::paper) flow: Option<String>,
+    pub(in crate::paper) link: Option<String>,
+    pub(in crate::paper) metric: Option<String>,
+    pub(in crate::paper) window: Option<String>,
+    pub(in crate::paper) published: Option<String>,
+    pub(in crate::paper) ratio: Option<Vec<Written>>,
+    pub(in crate::paper) difference: Option<Vec<Written>>,
+    pub(in crate::paper) sum: Option<Vec<Written>>,
+    pub(in crate::paper) jain: Option<Vec<Written>>,
+    pub(in crate::paper) least: Option<Vec<Written>>,
+    pub(in crate::paper) tfrc: Option<Box<WrittenTfrc>>,
+    pub(in crate::paper) distance: Option<Box<WrittenDistance>>,
+}
+
+impl Written {
+    /// Does it name nothing at all?
+    pub(in crate::paper) fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// The same for another cell.
+    pub(in crate::paper) fn of_cell(&self, cell: &str) -> Self {
+        Self {
+            cell: Some(cell.to_owned()),
+            ..self.clone()
+        }
+    }
+
+    /// Resolves names; the error says which one does not exist.
+    pub(in crate::paper) fn resolve(&self, names: &Names<'_>) -> Result<Quantity, String> {
+        let made = [
+            (Made::Ratio, &self.ratio),
+            (Made::Difference, &self.difference),
+            (Made::Sum, &self.sum),
+            (Made::Jain, &self.jain),
+            (Made::Least, &self.least),
+        ];
+        let mut made = made
+            .into_iter()
+            .filter_map(|(how, parts)| parts.as_ref().map(|parts| (how, parts)));
+        let Some((how, parts)) = made.next() else {
+            if let Some(tfrc) = &self.tfrc {
+                return tfrc.resolve(names);
+            }
+            if let Some(distance) = &self.distance {
+                return distance.resolve(names);
+            }
+            return match &self.published {
+                Some(table) => self.resolve_published(table, names),
+                None => self.resolve_value(names),
+            };
+        };
+        let alone = made.next().is_none() && self.cell.is_none() && self.metric.is_none();
+        if !alone {
+            return Err("a quantity is one thing: a cell's metric, published, ratio, difference, sum, least or jain".into());
+        }
+        let pair = matches!(how, Made::Ratio | Made::Difference);
+        if parts.is_empty() || (pair && parts.len() != 2) {
+            return Err(
+                "a ratio and a difference have two parts, a sum, least and jain at least one"
+                    .into(),
+            );
+        }
+        let parts = parts
+            .iter()
+            .map(|part| part.resolve(names))
+            .collect::<Result<Vec<_>, _>>()?;
+        if parts.iter().any(|part| part.base() != parts[0].base()) {
+            return Err("the parts of a quantity have one unit".into());
+        }
+        Ok(Quantity::Made { how, parts })
+    }
+
+    fn resolve_value(&self, names: &Names<'_>) -> Result<Quantity, String> {
+        let cell = names.cell(self.cell.as_deref().ok_or("a quantity names a 'cell'")?)?;
+        let metric = self
+            .metric
+            .as_deref()
+            .ok_or("a quantity names a 'metric'")?;
+        let what = names.what(metric)?;
+        names.keeps(cell, &what)?;
+        let subject = match (&self.flow, &self.link) {
+            (Some(flow), None) => Subject::flow(names.flow(cell, flow)?),
+            (None, Some(link)) => Subject::link(names.link(cell, link)?),
+            (None, None) => Subject::All,
+            (Some(_), Some(_)) => return Err("a quantity is about a flow or a link".into()),
+        };
+        let window = match &self.window {
+            Some(window) => Some(names.window(cell, window)?.to_owned()),
+            None if matches!(what, What::Moment(_)) => Some(WHOLE.to_owned()),
+            None => None,
+        };
+        Ok(Quantity::Value {
+            cell: cell.to_owned(),
+            subject,
+            what,
+            window,
+        })
+    }
+
+    fn resolve_published(&self, table: &str, names: &Names<'_>) -> Result<Quantity, String> {
+        let key = |part: &Option<String>| part.clone().unwrap_or_default();
+        let (cell, flow, metric) = (key(&self.cell), key(&self.flow), key(&self.metric));
+        let known = names
+            .published(table, &cell, &flow, &metric)
+            .ok_or_else(|| {
+                format!("there is no published number '{cell}', '{flow}', '{metric}' in '{table}'")
+            })?;
+        Ok(Quantity::Printed {
+            label: format!("{cell} as printed in {table}"),
+            value: known.value * known.unit.scale,
+            base: known.unit.base,
+        })
+    }
+}
+
+/// `tfrc = { bytes, b, t_rto_rtts, rtt = {...}, p = {...} }` as it is written.
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub(in crate::paper) struct WrittenTfrc {
+    /// Bytes of a packet.
+    bytes: f64,
+    #[serde(default = "one")]
+    b: f64,
+    #[serde(default = "four")]
+    t_rto_rtts: f64,
+    /// A time.
+    rtt: Written,
+    /// A share, plain or in per cent.
+    p: Written,
+}
+
+fn one() -> f64 {
+    1.0
+}
+
+fn four() -> f64 {
+    4.0
+}
+
+impl WrittenTfrc {
+    fn resolve(&self, names: &Names<'_>) -> Result<Quantity, String> {
+        let parts = vec![self.rtt.resolve(names)?, self.p.resolve(names)?];
+        let p_unit = match parts[1].base() {
+            "" => 1.0,
+            "%" => 0.01,
+            other => return Err(format!("the 'p' of tfrc is a share, not in {other}")),
+        };
+        if parts[0].base() != "s" {
+            return Err("the 'rtt' of tfrc is a time".into());
+        }
+        let how = Made::Tfrc(Tfrc {
+            equation: Equation {
+                b: self.b,
+                t_rto_rtts: self.t_rto_rtts,
+            },
+            bytes: self.bytes,
+            p_unit,
+        });
+        Ok(Quantity::Made { how, parts })
+    }
+}
+
+/// `distance = { published, cells, flow, metric, windows, published_metrics }` as it is written: the root
+/// mean square of what is measured less what is printed, over all cells and windows.
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub(in crate::paper) struct WrittenDistance {
+    /// The file with the printed numbers.
+    published: String,
+    /// The cells that are held against them.
+    cells: Vec<String>,
+    /// What the file calls each of these cells, if that is not their own name.
+    #[serde(default)]
+    published_cells: Vec<String>,
+    flow: String,
+    metric: String,
+    windows: Vec<String>,
+    /// What the file calls the metric in each window.
+    published_metrics: Vec<String>,
+}
+
+impl WrittenDistance {
+    fn resolve(&self, names: &Names<'_>) -> Result<Quantity, String> {
+        let printed_cells = if self.published_cells.is_empty() {
+            &self.cells
+        } else {
+            &self.published_cells
+        };
+        let pairs = self.cells.len() == printed_cells.len()
+            && self.windows.len() == self.published_metrics.len();
+        if !pairs || self.cells.is_empty() || self.windows.is_empty() {
+            return Err(
+                "a distance has as many 'published_metrics' as 'windows', as many 'published_cells', if any, as \
+                 'cells', and at least one of each"
+                    .into(),
+            );
+        }
+        let mut parts = Vec::with_capacity(self.cells.len() * self.windows.len());
+        for (cell, printed_cell) in self.cells.iter().zip(printed_cells) {
+            for (window, printed) in self.windows.iter().zip(&self.published_metrics) {
+                let measured = Written {
+                    cell: Some(cell.clone()),
+                    flow: Some(self.flow.clone()),
+                    metric: Some(self.metric.clone()),
+                    window: Some(window.clone()),
+                    ..Written::default()
+                };
+                let printed = Written {
+                    published: Some(self.published.clone()),
+                    cell: Some(printed_cell.clone()),
+                    flow: Some(self.flow.clone()),
+                    metric: Some(printed.clone()),
+                    ..Written::default()
+                };
+                let difference = Written {
+                    difference: Some(vec![measured, printed]),
+                    ..Written::default()
+                };
+                parts.push(difference.resolve(names)?);
+            }
+        }
+        Ok(Quantity::Made {
+            how: Made::Rms,
+            parts,
+        })
+    }
+}
+
+/// Quantities as a list, or one for each of some cells.
+pub(in crate::paper) struct Quantities {
+    pub(in crate::paper) of: Vec<Written>,
+    pub(in crate::paper) cells: Vec<String>,
+    pub(in crate::paper) place: Written,
+}
+
+impl Quantities {
+    pub(in crate::paper) fn resolve(
+        self,
+        names: &Names<'_>,
+        unit: Unit,
+    ) -> Result<Vec<Quantity>, String> {
+        let written = match (self.of.is_empty(), self.cells.is_empty()) {
+            (false, true) if self.place.is_empty() => self.of,
+            (true, false) => self
+                .cells
+                .iter()
+                .map(|cell| self.place.of_cell(cell))
+                .collect(),
+            _ => return Err("write quantities as 'of', or 'cells' with flow and metric".into()),
+        };
+        let mut quantities = Vec::with_capacity(written.len());
+        for written in written {
+            let quantity = written.resolve(names)?;
+            if quantity.base() != unit.base {
+                let (label, base) = (quantity.label(), quantity.base());
+                return Err(format!("'{label}' is in {base}, not in '{}'", unit.name));
+            }
+            quantities.push(quantity);
+        }
+        Ok(quantities)
+    }
+}

@@ -1,0 +1,96 @@
+//! Links and flows of a network in words.
+
+use super::words::one_or_many;
+use crate::paper::Paper;
+use crate::scenario::{Flow, Link, Protocol, Side};
+
+/// A link in words.
+pub(super) struct LinkText {
+    pub(super) name: String,
+    /// `2 Mbit/s`, or how many rates there are.
+    pub(super) rate: String,
+    pub(super) delay: String,
+    pub(super) queue: String,
+    /// What is different on the way back; empty if nothing is.
+    pub(super) back: String,
+}
+
+/// A flow in words.
+#[derive(PartialEq)]
+pub(super) struct FlowText {
+    pub(super) name: String,
+    pub(super) protocol: &'static str,
+    pub(super) from_left: bool,
+    /// Who sends and who receives, where flows name their ends.
+    pub(super) ends: Option<(String, String)>,
+}
+
+impl FlowText {
+    pub(super) fn of(paper: &Paper, name: &str, flow: &Flow) -> Self {
+        Self {
+            name: paper.flow_name(name),
+            protocol: match flow.protocol() {
+                Protocol::Dccp(_) => "DCCP",
+                Protocol::Tcp(_) => "TCP",
+                Protocol::Udp => "UDP",
+            },
+            from_left: flow.from == Side::Left,
+            ends: flow.sender.clone().zip(flow.receiver.clone()),
+        }
+    }
+
+    /// Which way its data goes.
+    pub(super) fn way(&self) -> String {
+        match (&self.ends, self.from_left) {
+            (Some((sender, receiver)), _) => format!("{sender} to {receiver}"),
+            (None, true) => "left to right".to_owned(),
+            (None, false) => "right to left".to_owned(),
+        }
+    }
+}
+
+impl LinkText {
+    pub(super) fn of(name: &str, links: &[&Link]) -> Self {
+        let backs: Vec<&Link> = links.iter().map(|link| link.reversed()).collect();
+        let rate = one_or_many(links.iter().map(|link| link.rate.to_string()), "rates");
+        let delay = one_or_many(links.iter().map(|link| link.delay.to_string()), "delays");
+        let queue = one_or_many(links.iter().map(|link| link.queue_words()), "sizes");
+        let differs = links
+            .iter()
+            .zip(&backs)
+            .any(|(link, back)| link.rate != back.rate || link.delay != back.delay);
+        let back = if differs {
+            let rate = one_or_many(backs.iter().map(|link| link.rate.to_string()), "rates");
+            let delay = one_or_many(backs.iter().map(|link| link.delay.to_string()), "delays");
+            format!("back {rate}, {delay}")
+        } else {
+            String::new()
+        };
+        Self {
+            name: name.to_owned(),
+            rate,
+            delay,
+            queue: format!("queue {queue}"),
+            back,
+        }
+    }
+
+    pub(super) fn sentence(&self) -> String {
+        let back = if self.back.is_empty() { "" } else { ", " };
+        let Self {
+            name,
+            rate,
+            delay,
+            queue,
+            ..
+        } = self;
+        format!("{name}: {rate}, {delay}, {queue}{back}{}.", self.back)
+    }
+
+    /// Name, rate and delay; then the queue and the way back.
+    pub(super) fn lines(&self) -> Vec<&str> {
+        let lines = [&self.name, &self.rate, &self.delay, &self.queue, &self.back];
+        let lines = lines.into_iter().map(String::as_str);
+        lines.filter(|line| !line.is_empty()).collect()
+    }
+}

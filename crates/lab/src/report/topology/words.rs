@@ -1,0 +1,46 @@
+//! Values of a network in words.
+
+/// The value that all have or nearly all; the one that most have or, of a few, the first, and how many
+/// others there are; else how many values there are. What differs is listed
+/// below the drawing.
+pub(super) fn one_or_many(values: impl Iterator<Item = String>, plural: &str) -> String {
+    let mut known: Vec<(String, usize)> = Vec::new();
+    for value in values {
+        match known.iter_mut().find(|(one, _)| *one == value) {
+            Some((_, count)) => *count += 1,
+            None => known.push((value, 1)),
+        }
+    }
+    let all: usize = known.iter().map(|(_, count)| count).sum();
+    let with_others = |value: &str| format!("{} and {} more", spaced(value), known.len() - 1);
+    match known.iter().max_by_key(|(_, count)| *count) {
+        Some((value, count)) if count * 5 >= all * 4 => spaced(value),
+        Some((value, count)) if count * 2 > all => with_others(value),
+        _ => match known.as_slice() {
+            [(first, _), _] | [(first, _), _, _] => with_others(first),
+            _ => format!("{} {plural}", known.len()),
+        },
+    }
+}
+
+/// `first flow` as a sentence begins.
+pub(super) fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(|first| first.to_ascii_uppercase());
+    first.into_iter().chain(letters).collect()
+}
+
+/// A number apart from its unit: `300 ms` for `300ms`.
+pub(in crate::report) fn spaced(value: &str) -> String {
+    let unit = value.find(|c: char| c.is_ascii_alphabetic());
+    match unit {
+        Some(place) if place > 0 && value.as_bytes()[place - 1].is_ascii_digit() => {
+            let unit = match &value[place..] {
+                "us" => "\u{b5}s",
+                unit => unit,
+            };
+            format!("{} {unit}", &value[..place])
+        }
+        _ => value.to_owned(),
+    }
+}
