@@ -8,11 +8,24 @@ sections 3 and 3.3). `native` fills the checksum in, as DCCP needs it directly o
 import struct
 from dataclasses import dataclass, field
 
-PROTOCOL = 33  # RFC 4340, 19: DCCP's protocol number in IP.
-CIRCLE = 1 << 48
+from dccp_bytes import (  # noqa: F401 (the names of packet types are handed on)
+    ACK,
+    CLOSE,
+    CLOSEREQ,
+    DATA,
+    DATAACK,
+    PROTOCOL,
+    REQUEST,
+    RESET,
+    RESPONSE,
+    SYNC,
+    SYNCACK,
+    TYPES,
+    checksum,
+    parse_options,
+)
 
-REQUEST, RESPONSE, DATA, ACK, DATAACK, CLOSEREQ, CLOSE, RESET, SYNC, SYNCACK = range(10)
-TYPES = "Request Response Data Ack DataAck CloseReq Close Reset Sync SyncAck".split()
+CIRCLE = 1 << 48
 
 # RFC 4340, 5.8: options.
 PADDING = 0
@@ -27,15 +40,6 @@ NON_NEGOTIABLE = (SEQUENCE_WINDOW, ACK_RATIO)
 
 # RFC 4340, 5.1: Data Offset counts words in one byte.
 MAX_HEADER = 255 * 4
-
-
-def checksum(data):
-    """Returns the Internet checksum of RFC 1071."""
-    data += b"\0" * (len(data) % 2)
-    total = sum(struct.unpack(f">{len(data) // 2}H", data))
-    while total >> 16:
-        total = (total & 0xFFFF) + (total >> 16)
-    return ~total & 0xFFFF
 
 
 def change_l(feature, value):
@@ -136,23 +140,6 @@ def decode(packet, whole=None):
         return None
     found.options = parse_options(packet[at : words * 4])
     found.length = whole - words * 4
-    return found
-
-
-def parse_options(area):
-    """Returns type and value of each option, up to the first that makes no sense."""
-    found, at = [], 0
-    while at < len(area):
-        kind = area[at]
-        if kind < 32:
-            found.append((kind, b""))
-            at += 1
-            continue
-        length = area[at + 1] if at + 1 < len(area) else 0
-        if length < 2 or at + length > len(area):
-            break
-        found.append((kind, area[at + 2 : at + length]))
-        at += length
     return found
 
 

@@ -4,19 +4,22 @@ import ipaddress
 import struct
 from dataclasses import dataclass, field
 
-PROTOCOL = 33
-TYPES = "Request Response Data Ack DataAck CloseReq Close Reset Sync SyncAck".split()
-REQUEST, RESPONSE, DATA, ACK, DATAACK, CLOSEREQ, CLOSE, RESET, SYNC, SYNCACK = range(10)
-
-
-def checksum(data):
-    """The Internet checksum."""
-    if len(data) % 2:
-        data += b"\0"
-    total = sum(struct.unpack(f">{len(data) // 2}H", data))
-    while total >> 16:
-        total = (total & 0xFFFF) + (total >> 16)
-    return ~total & 0xFFFF
+from dccp_bytes import (  # noqa: F401 (the names of packet types are handed on)
+    ACK,
+    CLOSE,
+    CLOSEREQ,
+    DATA,
+    DATAACK,
+    PROTOCOL,
+    REQUEST,
+    RESET,
+    RESPONSE,
+    SYNC,
+    SYNCACK,
+    TYPES,
+    checksum,
+    parse_options,
+)
 
 
 def pseudo_header(source, target, length):
@@ -66,23 +69,6 @@ def encode(type, source, target, ports, seq, ack=None, service=None, data=b"", o
     packet = head + body + options + data
     total = checksum(pseudo_header(source, target, len(packet)) + packet)
     return packet[:6] + struct.pack(">H", total) + packet[8:]
-
-
-def parse_options(area):
-    """(type, value) of each option, up to the first that makes no sense."""
-    found, at = [], 0
-    while at < len(area):
-        kind = area[at]
-        if kind < 32:
-            found.append((kind, b""))
-            at += 1
-            continue
-        length = area[at + 1] if at + 1 < len(area) else 0
-        if length < 2 or at + length > len(area):
-            break
-        found.append((kind, area[at + 2 : at + length]))
-        at += length
-    return found
 
 
 def decode(data, source, target):
