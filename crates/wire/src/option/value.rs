@@ -116,6 +116,16 @@ impl<'a> RawOption<'a> {
     pub fn decode(self) -> Result<DccpOption<'a>, OptionError> {
         DccpOption::decode(self)
     }
+
+    /// The three Data bytes of a Reset that blames this option: its type and its first two bytes
+    /// of data, zero where there are none (RFC 4340, section 5.6, codes 5 and 6).
+    pub const fn blame(self) -> [u8; 3] {
+        match *self.data {
+            [] => [self.option_type, 0, 0],
+            [first] => [self.option_type, first, 0],
+            [first, second, ..] => [self.option_type, first, second],
+        }
+    }
 }
 
 impl<'a> DccpOption<'a> {

@@ -49,18 +49,6 @@ pub struct RawOption<'a> {
     pub data: &'a [u8],
 }
 
-impl RawOption<'_> {
-    /// The three Data bytes of a Reset that blames this option: its type and its first two bytes
-    /// of data, zero where there are none (RFC 4340, section 5.6, codes 5 and 6).
-    pub const fn blame(self) -> [u8; 3] {
-        match *self.data {
-            [] => [self.option_type, 0, 0],
-            [first] => [self.option_type, first, 0],
-            [first, second, ..] => [self.option_type, first, second],
-        }
-    }
-}
-
 /// Iterator over the options of a packet; see [`Options::iter`].
 #[derive(Clone, Debug)]
 pub struct OptionIter<'a> {
