@@ -41,8 +41,8 @@ pub use feedback::Feedback;
 pub use file::{Adjust, Cell, ScenarioFile};
 pub use flow::{
     CcidChange, DATA_HEAD, Dccp, Encapsulation, FirstIntervalName, Flow, IP_HEADER, IdleName,
-    LossMeanName, Protocol, QueuePolicy, SHORT_DATA_HEAD, SendQueue, Side, TCP_HEADER, Traffic,
-    UDP_HEADER, Udp,
+    LossMeanName, Protocol, QueuePolicy, SHORT_DATA_HEAD, SendQueue, Side, TCP_HEADER, UDP_HEADER,
+    Udp,
 };
 pub(crate) use graph::Graph;
 pub use measure::{Measure, WHOLE, Window};
@@ -53,7 +53,7 @@ pub use schema::{documented, file_schema};
 pub use tcp::{Preset, Recovery, Tcp};
 pub use topology::{Link, Topology, TopologyKind};
 pub use tree::{Provenance, Source};
-pub use voice::{CodecName, RTP_HEADER, Spurts};
+pub use voice::{CodecName, RTP_HEADER};
 pub use wlan::{AccessPoint, Decibels, HandOff, SlowHost, Station, Stranded, Wlan, WlanRate};
 
 /// One experiment, complete: nothing is left to defaults.
@@ -140,7 +140,7 @@ impl Scenario {
     /// Does any link or source draw at random, starts not counted?
     fn is_random_by_itself(&self) -> bool {
         let mut flows = self.enabled_flows();
-        self.topology.is_random() || flows.any(|(_, flow)| flow.traffic == Traffic::TalkSpurts)
+        self.topology.is_random() || flows.any(|(_, flow)| flow.traffic.is_random())
     }
 
     /// Is anything random, so that seeds differ?

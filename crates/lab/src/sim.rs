@@ -2,6 +2,7 @@
 //!
 //! [`run`] is the whole of it: one cell, one seed, one thread, no clock.
 
+mod application;
 mod build;
 mod built;
 mod capture;
@@ -9,6 +10,7 @@ mod dccp;
 mod ends;
 mod error;
 mod flow_meter;
+mod frames;
 mod gather;
 mod graph;
 mod ground;
@@ -17,7 +19,6 @@ mod link_meter;
 mod link_spec;
 mod run;
 mod sample;
-mod source;
 mod store;
 mod tcp;
 mod tcp_build;

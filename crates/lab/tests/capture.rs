@@ -148,8 +148,7 @@ fn datagrams_are_true() {
     let encapsulated = ["flows.dccp.dccp.encapsulation=udp"];
     let plain = [
         "flows.dccp.udp={}",
-        "flows.dccp.traffic=cbr",
-        "flows.dccp.rate=1 Mbit/s",
+        "flows.dccp.traffic={ kind = \"cbr\", rate = \"1 Mbit/s\" }",
     ];
     for (name, set) in [("dccp-in-udp", &encapsulated[..]), ("udp", &plain[..])] {
         let scenario = scenario("both-ways.toml", Some("one-way-2"), set);

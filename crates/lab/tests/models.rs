@@ -297,7 +297,11 @@ fn nonsense_is_refused() {
             "topology.links.wire.delay_variation={ deviation = \"2 h\" }",
             "hour",
         ),
-        ("flows.voice.spurts={ talk = \"1 s\" }", "talk-spurts"),
+        ("flows.voice.traffic.talk=1 s", "talk-spurts"),
+        (
+            "flows.voice.traffic={ kind = \"talk-spurts\", talk = \"0 s\" }",
+            "a talk spurt lasts",
+        ),
         ("measure.playout=0 s", "play-out"),
         ("measure.baseline=idle", "baseline"),
     ] {
@@ -326,7 +330,7 @@ fn every_model_is_described() {
         "topology.links.wire.delay_variation={ deviation = \"1 ms\", hold = \"1 s\" }",
         "topology.links.wire.queue={ kind = \"red\", min = \"5 packets\", max = \"15 packets\" }",
         "topology.links.wire.queue=codel",
-        "flows.voice={ traffic = \"talk-spurts\", rtp = true, spurts = {} }",
+        "flows.voice={ traffic = \"talk-spurts\", rtp = true }",
         "measure.baseline=whole",
     ] {
         let adjust = Adjust {

@@ -6,12 +6,13 @@ use std::sync::Arc;
 use fairwire_lab::results::{Metric, Subject, WHOLE};
 use fairwire_lab::scenario::{Adjust, Cell, ScenarioError, ScenarioFile, file_schema};
 use fairwire_lab::sim::{RunOptions, run};
+use fairwire_lab::traffic::{FlowContext, Offer, PacketShape, Source, TrafficModel, When};
 use fairwire_net::{
     Admission, Backlog, DropReason, LinkContext, Loss, LossModel, Next, Packet, Queue, QueueLimit,
     QueueModel, Queued, Verdict,
 };
-use fairwire_units::Instant;
 use fairwire_units::registry::{Kind, Registered};
+use fairwire_units::{Duration, Instant};
 
 /// Last in, first out.
 #[derive(Clone, Copy, Debug, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
@@ -92,6 +93,96 @@ impl Loss for Severed {
     }
 }
 
+/// Several packets at a time.
+#[derive(Clone, Copy, Debug, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Volleys {
+    /// Packets at a time.
+    packets: u32,
+    /// The time from one volley to the next.
+    every: Duration,
+}
+
+impl TrafficModel for Volleys {
+    fn build(&self, flow: &FlowContext<'_>) -> Box<dyn Source> {
+        Box::new(Volley {
+            of: *self,
+            bytes: flow.packet.payload,
+            at: Instant::START,
+            left: self.packets,
+        })
+    }
+
+    fn packets_per_second(&self, _packet: &PacketShape) -> Option<u64> {
+        Some(u64::from(self.packets) * 1_000_000_000 / self.every.as_nanos())
+    }
+}
+
+#[derive(Debug)]
+struct Volley {
+    of: Volleys,
+    bytes: u32,
+    at: Instant,
+    left: u32,
+}
+
+impl Source for Volley {
+    fn begin(&mut self, at: Instant) {
+        self.at = at;
+    }
+
+    fn next(&self) -> Option<Offer> {
+        Some(Offer {
+            when: When::At(self.at),
+            bytes: self.bytes,
+        })
+    }
+
+    fn advance(&mut self) {
+        self.left -= 1;
+        if self.left == 0 {
+            self.left = self.of.packets;
+            self.at += self.of.every;
+        }
+    }
+}
+
+/// Applications of one's own send over every transport.
+#[test]
+fn traffic_of_ones_own_is_found() {
+    let text = r#"
+title = "volleys"
+run = { duration = "10 s", start_offset = "none" }
+topology.kind = "chain"
+topology.links.wire = { rate = "10 Mbit/s", delay = "5 ms" }
+flows.volleys = { traffic = { kind = "volleys", packets = 3, every = "100 ms" }, payload = "500 B", stop = "9 s", udp = {} }
+"#;
+    let with = |set: &str| {
+        let adjust = Adjust {
+            set: vec![set.to_owned()],
+            ..Adjust::default()
+        };
+        ScenarioFile::parse("own.toml", text).and_then(|file| file.cells(&adjust))
+    };
+    let error = with("run.seeds=1").expect_err("not registered yet");
+    assert!(
+        error.message().contains("unknown value 'volleys'"),
+        "{error}"
+    );
+    let kind: Kind<dyn TrafficModel> = Kind::new("volleys", "Several packets at a time.");
+    <dyn TrafficModel>::registry()
+        .register(kind.settings(|settings: Volleys| Arc::new(settings)))
+        .expect("a new name");
+    for transport in ["udp={}", "tcp={}", "dccp={ ccid = 2 }"] {
+        let cells = with(&format!("flows.volleys.{transport}")).expect("registered");
+        let result = run(&cells[0].scenario, (1, true), RunOptions::default()).expect("runs");
+        let subject = Subject::flow("volleys");
+        let goodput = result.value(&subject, WHOLE, Metric::Goodput);
+        // 90 volleys of 1500 bytes in 10 s; the first of DCCP follow the handshake, so that none is lost.
+        assert_eq!(goodput, Some(90.0 * 1_500.0 * 8.0 / 10.0), "{transport}");
+    }
+}
+
 /// 100 packets a second onto a link that takes 50.
 fn cells(queue: &str, loss: &str) -> Result<Vec<Cell>, ScenarioError> {
     let text = format!(
@@ -100,7 +191,7 @@ title = "kinds of one's own"
 run = {{ duration = "10 s", start_offset = "none" }}
 topology.kind = "chain"
 topology.links.wire = {{ rate = "400 kbit/s", delay = "50 ms", queue = {queue}, loss = {loss}, back.loss = "0 %" }}
-flows.voice = {{ traffic = "cbr", rate = "800 kbit/s", wire = "1000 B", udp = {{}} }}
+flows.voice = {{ traffic = {{ kind = "cbr", rate = "800 kbit/s" }}, wire = "1000 B", udp = {{}} }}
 "#
     );
     ScenarioFile::parse("own.toml", &text)?.cells(&Adjust::default())

@@ -19,8 +19,7 @@ kind = "chain"
 links.one = { rate = "1 Mbit/s", delay = "5 ms", loss = "1 %" }
 [flows.cbr]
 wire = "500 B"
-traffic = "cbr"
-rate = "0.5 Mbit/s"
+traffic = { kind = "cbr", rate = "0.5 Mbit/s" }
 udp = {}
 [cells.low]
 [cells.high]
@@ -122,8 +121,7 @@ kind = "chain"
 links.one = { rate = "1 Mbit/s", delay = "5 ms" }
 [flows.cbr]
 wire = "500 B"
-traffic = "cbr"
-rate = "0.5 Mbit/s"
+traffic = { kind = "cbr", rate = "0.5 Mbit/s" }
 udp = {}
 "#;
 

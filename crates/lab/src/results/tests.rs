@@ -18,13 +18,11 @@ kind = "chain"
 links.one = { rate = "1 Mbit/s", delay = "5 ms", queue = "10 packets", loss = "2 %" }
 [flows.fast]
 wire = "500 B"
-traffic = "cbr"
-rate = "0.6 Mbit/s"
+traffic = { kind = "cbr", rate = "0.6 Mbit/s" }
 udp = {}
 [flows.slow]
 wire = "500 B"
-traffic = "cbr"
-rate = "0.2 Mbit/s"
+traffic = { kind = "cbr", rate = "0.2 Mbit/s" }
 udp = {}
 [measure]
 series = "1 s"

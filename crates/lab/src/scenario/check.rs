@@ -6,7 +6,7 @@ mod work;
 
 use fairwire_cc::default_law;
 use fairwire_net::QueueLimit;
-use fairwire_units::{Duration, Rate};
+use fairwire_units::Duration;
 
 use self::checker::{Checker, plain_name};
 use self::models::link;
@@ -16,7 +16,6 @@ use super::tree::Node;
 use super::wlan::check as wlan;
 use super::{
     Dccp, FirstIntervalName, Flow, LossMeanName, Protocol, Scenario, Topology, TopologyKind,
-    Traffic,
 };
 
 /// The longest IP packet.
@@ -205,38 +204,19 @@ fn flow_shape(checker: &Checker<'_>, path: &str, flow: &Flow) -> Result<(), Scen
         );
         return checker.refuse(&format!("{path}.{key}"), message);
     }
-    models::voice(checker, path, flow)?;
+    models::rtp(checker, path, flow)?;
     traffic(checker, path, flow)
 }
 
 fn traffic(checker: &Checker<'_>, path: &str, flow: &Flow) -> Result<(), ScenarioError> {
-    match flow.traffic {
-        Traffic::Greedy => {
-            let message = "a greedy source has no rate: it sends what it may";
-            checker.require(flow.rate.is_none(), &format!("{path}.rate"), message)?;
-            checker.require(flow.every.is_none(), &format!("{path}.every"), message)?;
-            let controlled = !matches!(flow.protocol(), Protocol::Udp);
-            let message = "nothing holds back a greedy source over UDP: use traffic = \"cbr\"";
-            checker.require(controlled, &format!("{path}.traffic"), message)
-        }
-        Traffic::Cbr | Traffic::TalkSpurts => {
-            let twice = flow.rate.is_some() && flow.every.is_some();
-            if twice || (flow.rate.is_none() && flow.every.is_none() && flow.codec.is_none()) {
-                let message =
-                    "say how fast a CBR source is, once: rate = \"2 Mbit/s\" or every = \"20 ms\"";
-                return checker.refuse(path, message);
-            }
-            let key = if flow.rate.is_some() { "rate" } else { "every" };
-            let message = "a rate counts packets of a size: write 'wire' or 'payload' beside it";
-            let sized = flow.rate.is_none() || flow.wire.is_some() || flow.payload.is_some();
-            checker.require(sized, &format!("{path}.rate"), message)?;
-            let sends = flow.rate.is_none_or(|rate| rate > Rate::ZERO)
-                && flow.interval().is_some_and(|interval| !interval.is_zero());
-            let message =
-                "a CBR source needs a rate above zero and a time between packets of at least 1 ns";
-            checker.require(sends, &format!("{path}.{key}"), message)
-        }
+    if let Some((key, message)) = flow.traffic.problem(&flow.packet_shape()) {
+        return checker.refuse(&format!("{path}.traffic.{key}"), message);
     }
+    let controlled = !matches!(flow.protocol(), Protocol::Udp);
+    let message = "nothing holds back a source over UDP that sends whatever it may: use traffic of a rate, \
+                   as { kind = \"cbr\", rate = \"2 Mbit/s\" }";
+    let held = controlled || flow.packets_per_second().is_some();
+    checker.require(held, &format!("{path}.traffic"), message)
 }
 
 fn flow_times(

@@ -2,7 +2,7 @@
 
 use fairwire_cc::{Law, default_law};
 use fairwire_units::registry::Chosen;
-use fairwire_units::{Duration, Packets, Rate, Size};
+use fairwire_units::{Duration, Packets, Size};
 use fairwire_wire::ServiceCode;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,7 +10,8 @@ use serde::{Deserialize, Serialize};
 use super::feedback::Feedback;
 use super::quantity::{MinRto, SegmentSize};
 use super::tcp::Tcp;
-use super::voice::{CodecName, RTP_HEADER, Spurts};
+use super::voice::{CodecName, RTP_HEADER};
+use crate::traffic::{PacketShape, TrafficModel};
 
 /// One flow: a sender, a receiver, and what is sent between them.
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
@@ -48,24 +49,15 @@ pub struct Flow {
     /// The size of its payload.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub payload: Option<Size>,
-    /// The speech codec: sizes and times where `payload`, `wire`, `rate` and `every` do not say
+    /// The speech codec: sizes and times where `payload`, `wire` and the traffic's settings do not say
     /// them, and what a call is worth.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub codec: Option<CodecName>,
     /// Does an RTP header come before each payload?
     #[serde(default)]
     pub rtp: bool,
-    /// What the application does.
-    pub traffic: Traffic,
-    /// Talk spurts: how long talk and silence last.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub spurts: Option<Spurts>,
-    /// CBR: how much it sends; it counts what the packet's size counts (`wire` or `payload`).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rate: Option<Rate>,
-    /// CBR: the time between two packets.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub every: Option<Duration>,
+    /// What the application sends, and when.
+    pub traffic: Chosen<dyn TrafficModel>,
     /// How much payload it sends at most; without end if it does not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total: Option<Size>,
@@ -89,18 +81,6 @@ pub enum Side {
     Left,
     /// The other one.
     Right,
-}
-
-/// What an application does.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Traffic {
-    /// Always has data.
-    Greedy,
-    /// One packet at a constant interval.
-    Cbr,
-    /// The same while somebody talks, nothing in the pauses between.
-    TalkSpurts,
 }
 
 /// DCCP's parameters.
@@ -391,17 +371,24 @@ impl Flow {
         self.payload_bytes().saturating_add(self.header_bytes())
     }
 
-    /// The time between two packets of a CBR source, or of one that talks.
-    pub fn interval(&self) -> Option<Duration> {
-        if self.traffic == Traffic::Greedy {
-            return None;
+    /// Its packets, as its traffic sees them.
+    pub fn packet_shape(&self) -> PacketShape {
+        PacketShape {
+            rtp: self.rtp_bytes(),
+            counted: self.wire.or(self.payload),
+            codec_frame: self.codec.map(CodecName::every),
+            ..PacketShape::new(self.payload_bytes())
         }
-        let of_rate = || {
-            let size = self.wire.or(self.payload)?;
-            Some(self.rate?.time_for(size))
-        };
-        let of_codec = || self.codec.map(CodecName::every);
-        self.every.or_else(of_rate).or_else(of_codec)
+    }
+
+    /// The time between two packets, where its traffic has one (but for pauses).
+    pub fn interval(&self) -> Option<Duration> {
+        self.traffic.interval(&self.packet_shape())
+    }
+
+    /// The packets that its application offers per second on average; `None` if it sends whatever it may.
+    pub fn packets_per_second(&self) -> Option<u64> {
+        self.traffic.packets_per_second(&self.packet_shape())
     }
 }
 

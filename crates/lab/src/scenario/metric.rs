@@ -56,6 +56,9 @@ metrics! {
     LossOffered "loss_offered" "%" "Packets offered in the window that the other application never got, out of all offered: refused, dropped, or still under way at the end.";
     LossPlayout "loss_playout" "%" "The share of packets offered in the window that the other application never got, or got after the limit of playing out (`measure.playout`).";
     Timely "timely" "%" "Data packets sent in the window that came within the limit of playing out (`measure.playout`) after they left, out of all sent: time in the sender's own queue does not count.";
+    Frames "frames" "frames" "Frames that the application offered in the window (video).";
+    FramesWhole "frames_whole" "%" "Frames offered in the window of which the other application got every packet, out of all offered; over TCP every byte.";
+    FramesTimely "frames_timely" "%" "Frames offered in the window of which the other application got every packet within the limit of playing out (`measure.playout`) after the offer, out of all offered.";
     ThroughputRatio "throughput_ratio" "%" "Throughput in the window out of that in the window of comparison (`measure.baseline`).";
     RFactor "r_factor" "" "Rating of the E-model (ITU-T G.107) for a flow with a codec, from the mean delay of packets in time plus one frame, and `loss_playout`. It falls below zero where nothing is left of a call; `mos` is 1 there.";
     Mos "mos" "" "Mean opinion score, 1 to 4.5, of the E-model's rating (`r_factor`).";

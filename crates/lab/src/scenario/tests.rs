@@ -33,8 +33,8 @@ tcp = { window = { value = "20 packets", source = "derived" } }
 source = "paper"
 start = "10 s"
 wire = "500 B"
-traffic = "cbr"
-rate = "2 Mbit/s"
+traffic.kind = "cbr"
+traffic.rate = "2 Mbit/s"
 dccp = { ccid = 2 }
 
 [cells.plain]
@@ -91,7 +91,7 @@ fn the_command_line_has_the_last_word() {
         set: vec![
             "topology.bottleneck.rate=4 Mbit/s".into(),
             "flows.video.dccp.ccid=3".into(),
-            "flows.video.every = \"1 ms\"".into(),
+            "flows.video.traffic.every = \"1 ms\"".into(),
         ],
         only: Some("plain".into()),
         duration: Some(Duration::from_secs(20)),
@@ -236,10 +236,28 @@ const MISTAKES: &[(&str, &str, &str, &str)] = &[
         "once",
     ),
     (
-        "traffic = \"cbr\"",
-        "traffic = \"poisson\"",
-        ":30:11",
+        "traffic.kind = \"cbr\"",
+        "traffic.kind = \"poisson\"",
+        ":30:16",
         "greedy, cbr",
+    ),
+    (
+        "traffic.rate =",
+        "rate =",
+        ":31:1",
+        "'rate' is now written inside the traffic: traffic = { kind = \"cbr\"",
+    ),
+    (
+        "traffic.rate = \"2 Mbit/s\"",
+        "traffic.talk = \"1 s\"",
+        ":31:9",
+        "'talk' belongs to kind \"talk-spurts\", and this is kind \"cbr\"",
+    ),
+    (
+        "traffic.rate = \"2 Mbit/s\"",
+        "",
+        ":30:",
+        "say how fast this source is, once",
     ),
     ("source = \"paper\", note", "note", ":6:", "run.duration"),
     (

@@ -85,11 +85,10 @@ pub(crate) struct Entry {
 }
 
 /// Keys of a flow of which one at most makes sense: an override of one takes the others away.
-const OF_FLOW: &[&[&str]] = &[
-    &["wire", "payload"],
-    &["rate", "every"],
-    &["tcp", "dccp", "udp"],
-];
+const OF_FLOW: &[&[&str]] = &[&["wire", "payload"], &["tcp", "dccp", "udp"]];
+
+/// The same of its traffic.
+const OF_TRAFFIC: &[&[&str]] = &[&["rate", "every"]];
 
 /// Where in a scenario a table is, as far as overrides care.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -97,6 +96,7 @@ enum Level {
     Top,
     Flows,
     Flow,
+    Traffic,
     Elsewhere,
 }
 
@@ -105,6 +105,7 @@ impl Level {
         match self {
             Self::Top if name == "flows" => Self::Flows,
             Self::Flows => Self::Flow,
+            Self::Flow if name == "traffic" => Self::Traffic,
             _ => Self::Elsewhere,
         }
     }
@@ -113,6 +114,7 @@ impl Level {
     fn alternatives(self) -> &'static [&'static [&'static str]] {
         match self {
             Self::Flow => OF_FLOW,
+            Self::Traffic => OF_TRAFFIC,
             _ => &[],
         }
     }

@@ -1,4 +1,4 @@
-//! Speech: codecs, and people who talk and listen by turns.
+//! Speech: codecs, and the header in front of their frames.
 
 use fairwire_measure::SpeechCodec;
 use fairwire_units::{Duration, Size};
@@ -52,34 +52,4 @@ impl CodecName {
             Self::G729a | Self::Voice80 => SpeechCodec::G729A,
         }
     }
-}
-
-/// Talk and silence by turns, each exponential.
-#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
-#[serde(deny_unknown_fields)]
-pub struct Spurts {
-    /// Mean length of a talk spurt.
-    #[serde(default = "talk")]
-    pub talk: Duration,
-    /// Mean length of a pause.
-    #[serde(default = "pause")]
-    pub pause: Duration,
-}
-
-/// ITU-T P.59: what conversations are like on average.
-impl Default for Spurts {
-    fn default() -> Self {
-        Self {
-            talk: talk(),
-            pause: pause(),
-        }
-    }
-}
-
-fn talk() -> Duration {
-    Duration::from_millis(1_004)
-}
-
-fn pause() -> Duration {
-    Duration::from_millis(1_587)
 }

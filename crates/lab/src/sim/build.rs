@@ -5,6 +5,7 @@ use fairwire_proto::{Config, Endpoint, EndpointConfig, PathMtuDiscovery};
 use fairwire_tcp::{Receiver, Sender};
 use fairwire_units::{Duration, Instant, Size};
 
+use super::application::Application;
 use super::built::{Built, FlowPlace};
 use super::capture::{Capture, Tap, forward};
 use super::dccp::{DccpPeer, SERVICE};
@@ -16,7 +17,6 @@ use super::ground::{Ground, both_ways};
 use super::host::{Host, Peer};
 use super::link_meter::LinkMeters;
 use super::link_spec::spec;
-use super::source::{Application, application};
 use super::store::Store;
 use super::tcp::{TcpSink, TcpSource};
 use super::tcp_build;
@@ -27,6 +27,7 @@ use crate::scenario::{
     Dccp, Encapsulation, FirstIntervalName, Flow, IdleName, LossMeanName, Protocol, QueuePolicy,
     Scenario, SegmentSize, Side, TopologyKind,
 };
+use crate::traffic::FlowContext;
 
 /// Builds `scenario` for `seed`; starts are moved at random if `perturbed`.
 pub(crate) fn build(
@@ -47,6 +48,10 @@ pub(crate) fn build(
     let mut store = Store::new(vec![meter; 2 * flows.len()]);
     for (index, (_, flow)) in flows.iter().enumerate() {
         store.meters[2 * index].total = flow.total.map(Size::bytes);
+        if flow.traffic.has_frames() {
+            store.meters[2 * index].count_frames();
+            store.meters[2 * index + 1].count_frames();
+        }
     }
     let watch = (Digest::new(), (meters, capture));
     let nodes = ground.topology.nodes();
@@ -202,6 +207,14 @@ fn chain(scenario: &Scenario, flows: usize, streams: Streams) -> Ground {
     let pairs = pairs.map(|((name, link), numbers)| (name, link, numbers));
     let ends = (built.nodes[0], built.nodes[built.nodes.len() - 1]);
     Ground::of_links(topology, pairs.collect(), vec![ends; flows])
+}
+
+/// The application that sends in `flow`, called `name`.
+fn application(name: &str, flow: &Flow, streams: Streams) -> Application {
+    let context = FlowContext::new(name, flow.packet_shape(), streams);
+    let stop = flow.stop.map(|stop| Instant::START + stop);
+    let total = flow.total.map(Size::bytes);
+    Application::new(flow.traffic.build(&context), stop, total)
 }
 
 /// The sender and the receiver of a flow.

@@ -13,8 +13,8 @@ use fairwire_proto::{
 use fairwire_units::{Duration, Instant, Rate};
 use fairwire_wire::{HeadBuf, ServiceCode};
 
+use super::application::Application;
 use super::ends::{Ends, port};
-use super::source::Application;
 use super::store::{Content, Store};
 use crate::scenario::{IP_HEADER, UDP_HEADER};
 

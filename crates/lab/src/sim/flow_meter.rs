@@ -3,6 +3,7 @@
 use fairwire_measure::{DelayHistogram, Jitter, Traffic};
 use fairwire_units::{Duration, Instant};
 
+use super::frames::Frames;
 use super::windows::{Span, Windows};
 
 /// The counts of one window.
@@ -14,6 +15,10 @@ pub(crate) struct FlowWindow {
     /// came after the play-out limit.
     pub(crate) got: u64,
     pub(crate) overdue: u64,
+    /// Frames that the application offered; of those, how many came whole, and whole within the play-out limit.
+    pub(crate) frames: u64,
+    pub(crate) frames_whole: u64,
+    pub(crate) frames_timely: u64,
     /// Sum and number of times from offer to delivery, of those that were not overdue.
     pub(crate) on_time: (Duration, u64),
     /// Data packets that left the sender.
@@ -55,6 +60,8 @@ pub(crate) struct FlowMeter {
     pub(crate) has_data: bool,
     /// What comes later after its offer is overdue.
     pub(crate) playout: Option<Duration>,
+    /// Those that wait for the rest of their packets, where there are frames.
+    frames: Option<Frames>,
     /// Payload that is all there is to send.
     pub(crate) total: Option<u64>,
     payload_bytes: u64,
@@ -70,10 +77,16 @@ impl FlowMeter {
             windows: windows.clone(),
             has_data: false,
             playout,
+            frames: None,
             total: None,
             payload_bytes: 0,
             completed: None,
         }
+    }
+
+    /// The application offers frames.
+    pub(crate) fn count_frames(&mut self) {
+        self.frames = Some(Frames::default());
     }
 
     /// Window number `index`.
@@ -100,6 +113,21 @@ impl FlowMeter {
     /// The application offered a packet.
     pub(crate) fn offered(&mut self, now: Instant) {
         self.at(now).for_each(|counts| counts.offered += 1);
+        if self
+            .frames
+            .as_mut()
+            .is_some_and(|frames| frames.offered(now))
+        {
+            self.at(now).for_each(|counts| counts.frames += 1);
+        }
+    }
+
+    /// The application wrote `bytes` bytes to a stream.
+    pub(crate) fn written(&mut self, now: Instant, bytes: u64) {
+        let frames = self.frames.as_mut();
+        if frames.is_some_and(|frames| frames.written(now, bytes)) {
+            self.at(now).for_each(|counts| counts.frames += 1);
+        }
     }
 
     /// The send queue refused a packet of the application.
@@ -146,6 +174,9 @@ impl FlowMeter {
         if let Some(offered_at) = offered_at {
             self.played(offered_at, now.saturating_since(offered_at));
         }
+        if self.frames.is_some() {
+            self.received_of_frames(now, bytes, offered_at);
+        }
         let number = self.windows.period_of(now);
         if let Some(period) = self.periods.get_mut(number) {
             period.payload_bytes += bytes;
@@ -153,6 +184,34 @@ impl FlowMeter {
         self.payload_bytes += bytes;
         if self.total.is_some_and(|total| self.payload_bytes >= total) {
             self.completed.get_or_insert(now);
+        }
+    }
+
+    /// What came belongs to a frame: a packet that was offered at `offered_at`, or bytes of a stream.
+    fn received_of_frames(&mut self, now: Instant, bytes: u64, offered_at: Option<Instant>) {
+        let Some(mut frames) = self.frames.take() else {
+            return;
+        };
+        match offered_at {
+            Some(offered_at) if frames.received(offered_at) => self.whole_frame(now, offered_at),
+            Some(_) => {}
+            None => {
+                frames.read(bytes);
+                while let Some(offered_at) = frames.whole_by_now() {
+                    self.whole_frame(now, offered_at);
+                }
+            }
+        }
+        self.frames = Some(frames);
+    }
+
+    /// The last that was missing of a frame came.
+    fn whole_frame(&mut self, now: Instant, offered_at: Instant) {
+        let delay = now.saturating_since(offered_at);
+        let timely = self.playout.is_some_and(|limit| delay <= limit);
+        for counts in self.at(offered_at) {
+            counts.frames_whole += 1;
+            counts.frames_timely += u64::from(timely);
         }
     }
 

@@ -186,7 +186,8 @@ fn flow_values(out: &mut Collector<'_>, flow: &Direction<'_>) {
         add(Metric::Timely, timely);
         add(Metric::Refused, Some(counts.refused as f64));
         add(Metric::GoodputSpread, goodputs.deviation());
-        voice::values(&mut add, flow.flow, counts);
+        let has_playout = flow.meter.playout.is_some();
+        voice::values(&mut add, flow.flow, (counts, has_playout));
         delays(&mut add, counts, &flow.back.counts[index]);
         add(Metric::JitterPeriods, steps);
         sampled(&mut add, flow, span);

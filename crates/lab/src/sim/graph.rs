@@ -52,16 +52,14 @@ links.idle = { between = ["c", "d"], rate = "10 Mbit/s", delay = "8 ms" }
 sender = "a"
 receiver = "c"
 wire = "1250 B"
-traffic = "cbr"
-every = "20 ms"
+traffic = { kind = "cbr", every = "20 ms" }
 udp = {}
 [flows.back]
 sender = "c"
 receiver = "a"
 extra_delay = "16 ms"
 wire = "1250 B"
-traffic = "cbr"
-every = "20 ms"
+traffic = { kind = "cbr", every = "20 ms" }
 udp = {}
 "#;
 

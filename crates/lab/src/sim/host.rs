@@ -64,7 +64,7 @@ impl Peer {
         match self {
             Self::UdpSource(peer) => peer.handle_timeout(now),
             Self::UdpSink(_) => {}
-            Self::TcpSource(peer) => peer.handle_timeout(now),
+            Self::TcpSource(peer) => peer.handle_timeout(now, store),
             Self::TcpSink(peer) => peer.handle_timeout(now),
             Self::Dccp(peer) => peer.handle_timeout(now, store),
         }

@@ -5,8 +5,8 @@ use fairwire_proto::Payload;
 use fairwire_tcp::{Receiver, Sender, SenderStats, TcpSegment};
 use fairwire_units::Instant;
 
+use super::application::Application;
 use super::ends::Ends;
-use super::source::Application;
 use super::store::{Content, Store};
 
 /// The side that has data.
@@ -54,9 +54,12 @@ impl TcpSource {
             .filter(|at| *at < self.silent_from)
     }
 
-    pub(crate) fn handle_timeout(&mut self, now: Instant) {
+    pub(crate) fn handle_timeout(&mut self, now: Instant, store: &mut Store) {
         while let Some(bytes) = self.application.take(now) {
             self.sender.write(u64::from(bytes));
+            store
+                .meter(self.ends.outgoing)
+                .written(now, u64::from(bytes));
         }
         if self.sender.next_timeout().is_some_and(|at| at <= now) {
             self.sender.handle_timeout(now);

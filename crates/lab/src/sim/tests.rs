@@ -37,8 +37,7 @@ delay = "20 ms"
 queue = "4 packets"
 [flows.cbr]
 wire = "500 B"
-traffic = "cbr"
-rate = "2 Mbit/s"
+traffic = { kind = "cbr", rate = "2 Mbit/s" }
 udp = {}
 "#;
 
@@ -191,8 +190,7 @@ links.one = { rate = "2 Mbit/s", delay = "50 ms" }
 [flows.cbr]
 start = "1 s"
 payload = "500 B"
-traffic = "cbr"
-every = "10 ms"
+traffic = { kind = "cbr", every = "10 ms" }
 dccp = { ccid = 2 }
 [measure]
 windows.first = { to = "1.2 s" }
@@ -321,8 +319,7 @@ total = "100_250 B"
 tcp = {}
 [flows.udp]
 payload = "500 B"
-traffic = "cbr"
-every = "10 ms"
+traffic = { kind = "cbr", every = "10 ms" }
 total = "100_250 B"
 udp = {}
 "#;
@@ -343,7 +340,7 @@ udp = {}
 fn sources_stop() {
     let stopping = DCCP
         .replace(
-            "traffic = \"cbr\"\nevery = \"10 ms\"",
+            "traffic = { kind = \"cbr\", every = \"10 ms\" }",
             "traffic = \"greedy\"\nstop = \"5 s\"",
         )
         .replace(

@@ -7,8 +7,8 @@ use fairwire_net::Release;
 use fairwire_proto::Payload;
 use fairwire_units::{Ecn, Instant};
 
+use super::application::Application;
 use super::ends::Ends;
-use super::source::Application;
 use super::store::{Content, Store};
 use crate::scenario::{IP_HEADER, UDP_HEADER};
 

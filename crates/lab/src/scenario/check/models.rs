@@ -4,7 +4,7 @@ use fairwire_net::Distribution;
 
 use super::checker::Checker;
 use crate::scenario::place::ScenarioError;
-use crate::scenario::{Flow, Link, Protocol, Scenario, Traffic, WHOLE};
+use crate::scenario::{Flow, Link, Protocol, Scenario, WHOLE};
 
 /// The models of both directions of the link at `path`.
 pub(crate) fn link(checker: &Checker<'_>, path: &str, link: &Link) -> Result<(), ScenarioError> {
@@ -28,21 +28,14 @@ fn one_way(checker: &Checker<'_>, path: &str, link: &Link) -> Result<(), Scenari
     checker.require(!pareto || !link.delay.is_zero(), &path, message)
 }
 
-/// RTP and talk spurts of the flow at `path`.
-pub(crate) fn voice(checker: &Checker<'_>, path: &str, flow: &Flow) -> Result<(), ScenarioError> {
+/// RTP of the flow at `path`.
+pub(crate) fn rtp(checker: &Checker<'_>, path: &str, flow: &Flow) -> Result<(), ScenarioError> {
     let datagrams = !matches!(flow.protocol(), Protocol::Tcp(_));
     let message = "RTP is for datagrams here: a flow over DCCP or UDP";
     checker.require(!flow.rtp || datagrams, &format!("{path}.rtp"), message)?;
     let message = "nothing is left behind the RTP header of 12 bytes";
     let room = flow.payload_bytes() > flow.rtp_bytes();
-    checker.require(!flow.rtp || room, path, message)?;
-    let talks = flow.traffic == Traffic::TalkSpurts;
-    let message = "'spurts' is for traffic = \"talk-spurts\"";
-    let table = format!("{path}.spurts");
-    checker.require(talks || flow.spurts.is_none(), &table, message)?;
-    let message = "a talk spurt lasts: write a mean as \"1 s\"";
-    let lasts = flow.spurts.is_none_or(|spurts| !spurts.talk.is_zero());
-    checker.require(lasts, &format!("{table}.talk"), message)
+    checker.require(!flow.rtp || room, path, message)
 }
 
 /// What is measured of speech, and against what.

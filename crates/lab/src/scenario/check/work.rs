@@ -65,8 +65,8 @@ fn load(scenario: &Scenario, beside: u128) -> u128 {
         let smallest = flow.wire_bytes().max(IP_HEADER + UDP_HEADER);
         let at_most = |rate: u64| u128::from(rate) / (u128::from(smallest) * 8) + 1;
         let source_limit = flow
-            .interval()
-            .map(|interval| u128::from(1_000_000_000 / interval.as_nanos().max(1)) + 1);
+            .packets_per_second()
+            .map(|packets| u128::from(packets) + 1);
         let is_udp = matches!(flow.protocol(), Protocol::Udp);
         let packets = match source_limit {
             // A source over UDP sends what the link then drops; all others are held back by it.

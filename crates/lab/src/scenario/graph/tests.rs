@@ -19,8 +19,7 @@ links.island = { between = ["alone", "lonely"], rate = "10 Mbit/s", delay = "1 m
 sender = "host"
 receiver = "server"
 wire = "1250 B"
-traffic = "cbr"
-rate = "1 Mbit/s"
+traffic = { kind = "cbr", rate = "1 Mbit/s" }
 udp = {}
 "#;
 

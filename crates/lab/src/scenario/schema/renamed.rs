@@ -24,6 +24,21 @@ const RENAMED: &[(&str, &str, &str)] = &[
         "queue_counts",
         "queue = { kind = \"droptail\", limit = ..., counts = ... }",
     ),
+    (
+        "Flow",
+        "rate",
+        "inside the traffic: traffic = { kind = \"cbr\", rate = \"2 Mbit/s\" }",
+    ),
+    (
+        "Flow",
+        "every",
+        "inside the traffic: traffic = { kind = \"cbr\", every = \"20 ms\" }",
+    ),
+    (
+        "Flow",
+        "spurts",
+        "inside the traffic: traffic = { kind = \"talk-spurts\", talk = ..., pause = ... }",
+    ),
     ("Dccp", "cut", OF_THRESHOLD_WINDOW),
     ("Tcp", "variant", OF_VARIANT),
     ("Tcp", "alpha", OF_VEGAS),

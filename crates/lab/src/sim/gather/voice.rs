@@ -11,15 +11,22 @@ use crate::sim::flow_meter::FlowWindow;
 pub(super) fn values(
     add: &mut impl FnMut(Metric, Option<f64>),
     flow: Option<&Flow>,
-    counts: &FlowWindow,
+    (counts, has_playout): (&FlowWindow, bool),
 ) {
+    if counts.frames > 0 {
+        let share = |frames: u64| 100.0 * frames as f64 / counts.frames as f64;
+        add(Metric::Frames, Some(counts.frames as f64));
+        add(Metric::FramesWhole, Some(share(counts.frames_whole)));
+        let timely = has_playout.then(|| share(counts.frames_timely));
+        add(Metric::FramesTimely, timely);
+    }
     // TCP is offered bytes, which have no fate of their own.
     if counts.offered == 0 {
         return;
     }
     add(Metric::Offered, Some(counts.offered as f64));
     // A greedy source has no packets that it could not send.
-    let Some((flow, frame)) = flow.and_then(|flow| Some((flow, flow.interval()?))) else {
+    let Some(flow) = flow.filter(|flow| flow.packets_per_second().is_some()) else {
         return;
     };
     let share = |lost: u64| lost as f64 / counts.offered as f64;
@@ -28,7 +35,7 @@ pub(super) fn values(
     add(Metric::Overdue, Some(counts.overdue as f64));
     add(Metric::LossOffered, Some(100.0 * share(lost)));
     add(Metric::LossPlayout, Some(100.0 * share(unplayed)));
-    let Some(codec) = flow.codec else {
+    let Some((codec, frame)) = flow.codec.zip(flow.interval()) else {
         return;
     };
     let (sum, count) = counts.on_time;

@@ -1,4 +1,4 @@
-//! What applications have to send, as far as any transport must know.
+//! An application at work, as far as any transport must know.
 
 use std::fmt;
 
@@ -6,15 +6,16 @@ use fairwire_units::Instant;
 
 /// What an application sends next.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) struct Offer {
-    pub(crate) when: When,
-    /// Bytes of payload.
-    pub(crate) bytes: u32,
+pub struct Offer {
+    /// When it sends it.
+    pub when: When,
+    /// Bytes of payload, an RTP header included.
+    pub bytes: u32,
 }
 
 /// When an application sends.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum When {
+pub enum When {
     /// At this moment, whether the transport has room for it or not.
     At(Instant),
     /// As soon as the transport has room for it.
@@ -22,13 +23,14 @@ pub(crate) enum When {
 }
 
 /// An application's plan. It knows no transport, and does not learn what became of its offers.
-pub(crate) trait Source: fmt::Debug + Send {
-    /// The application may send from `at` on. Called once, before anything else.
+pub trait Source: fmt::Debug + Send {
+    /// Lets the application send from `at` on. Called once, before anything else.
     fn begin(&mut self, at: Instant);
 
-    /// What it sends next; `None` if it never sends again.
+    /// Returns what it sends next; `None` if it never sends again. The moments of one offer after the other never
+    /// decrease.
     fn next(&self) -> Option<Offer>;
 
-    /// The next offer was made: on to the one after it.
+    /// Goes on to the offer after the next one, which was made.
     fn advance(&mut self);
 }

@@ -2,7 +2,7 @@
 
 use fairwire_units::Instant;
 
-use super::offer::{Offer, Source, When};
+use crate::traffic::{Offer, Source, When};
 
 /// A source at work, as every transport sees it.
 #[derive(Debug)]
@@ -16,13 +16,9 @@ pub(crate) struct Application {
 
 impl Application {
     /// It sends nothing from `stop` on, and no more than `total` bytes.
-    pub(crate) fn new(
-        source: impl Source + 'static,
-        stop: Option<Instant>,
-        total: Option<u64>,
-    ) -> Self {
+    pub(crate) fn new(source: Box<dyn Source>, stop: Option<Instant>, total: Option<u64>) -> Self {
         Self {
-            source: Box::new(source),
+            source,
             stop,
             left: total,
             is_on: false,
@@ -112,19 +108,27 @@ impl Application {
 
 #[cfg(test)]
 mod tests {
+    use fairwire_net::Streams;
     use fairwire_units::{Duration, Instant};
 
-    use super::super::cbr::Cbr;
-    use super::super::greedy::Greedy;
     use super::Application;
+    use crate::traffic::{Cbr, FlowContext, Greedy, PacketShape, Source, TrafficModel};
 
     fn ms(ms: u64) -> Instant {
         Instant::START + Duration::from_millis(ms)
     }
 
+    fn source(model: &dyn TrafficModel) -> Box<dyn Source> {
+        let packet = PacketShape::new(100);
+        model.build(&FlowContext::new("flow", packet, Streams::new(1)))
+    }
+
     fn each_10_ms(stop: Option<Instant>, total: Option<u64>) -> Application {
-        let mut application =
-            Application::new(Cbr::new(Duration::from_millis(10), 100), stop, total);
+        let cbr = Cbr {
+            every: Some(Duration::from_millis(10)),
+            ..Cbr::default()
+        };
+        let mut application = Application::new(source(&cbr), stop, total);
         assert_eq!(application.next(), None, "not before it begins");
         application.begin(ms(5));
         application
@@ -140,7 +144,7 @@ mod tests {
         assert_eq!(application.due(ms(15)), Some(100));
         assert_eq!(application.next(), None);
         assert_eq!(each_10_ms(Some(ms(5)), None).next(), None);
-        let mut greedy = Application::new(Greedy { bytes: 100 }, Some(ms(25)), None);
+        let mut greedy = Application::new(source(&Greedy), Some(ms(25)), None);
         greedy.begin(ms(5));
         assert_eq!(greedy.wanted(ms(24)), Some(100));
         assert_eq!(greedy.wanted(ms(25)), None);

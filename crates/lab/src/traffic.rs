@@ -1,0 +1,37 @@
+//! Traffic: when applications send, and how much.
+//!
+//! A [`TrafficModel`] is a kind of application with its settings, as a flow of a scenario names it; it makes a
+//! [`Source`] for the flow, which is the application at work. A source knows no transport, and a transport knows no
+//! kind of source. The models of this crate are listed here; other crates add theirs with
+//! [`Registry::register`].
+//!
+//! A model is one file, which holds its settings and its source, and a line in the list.
+
+mod cbr;
+mod greedy;
+mod model;
+mod pace;
+mod source;
+mod talk;
+mod video;
+
+use std::sync::LazyLock;
+
+use fairwire_units::registry::{Registered, Registry};
+
+pub use cbr::Cbr;
+pub use greedy::Greedy;
+pub use model::{FlowContext, PacketShape, TrafficModel};
+pub use source::{Offer, Source, When};
+pub use talk::TalkSpurts;
+pub use video::Video;
+
+impl Registered for dyn TrafficModel {
+    fn registry() -> &'static Registry<Self> {
+        static ALL: LazyLock<Registry<dyn TrafficModel>> = LazyLock::new(|| {
+            let kinds = [greedy::kind(), cbr::kind(), talk::kind(), video::kind()];
+            Registry::new("traffic", kinds)
+        });
+        &ALL
+    }
+}

@@ -1,0 +1,50 @@
+//! Somebody who always has data.
+
+use std::sync::Arc;
+
+use fairwire_units::Instant;
+use fairwire_units::registry::Kind;
+
+use super::model::{FlowContext, PacketShape, TrafficModel};
+use super::source::{Offer, Source, When};
+
+/// An application that always has data. It has no settings.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Greedy;
+
+impl TrafficModel for Greedy {
+    fn build(&self, flow: &FlowContext<'_>) -> Box<dyn Source> {
+        Box::new(GreedySource {
+            bytes: flow.packet.payload,
+        })
+    }
+
+    fn packets_per_second(&self, _packet: &PacketShape) -> Option<u64> {
+        None
+    }
+}
+
+/// What the registry holds.
+pub(super) fn kind() -> Kind<dyn TrafficModel> {
+    let kind: Kind<dyn TrafficModel> = Kind::new("greedy", "Always has data.");
+    kind.standard(|| Arc::new(Greedy))
+}
+
+/// Sends as much as fits, in datagrams of one size.
+#[derive(Clone, Copy, Debug)]
+struct GreedySource {
+    bytes: u32,
+}
+
+impl Source for GreedySource {
+    fn begin(&mut self, _at: Instant) {}
+
+    fn next(&self) -> Option<Offer> {
+        Some(Offer {
+            when: When::ItFits,
+            bytes: self.bytes,
+        })
+    }
+
+    fn advance(&mut self) {}
+}

@@ -1,0 +1,45 @@
+//! How fast a source is whose packets are all alike: a rate, the time between two packets, or a codec's frames.
+
+use fairwire_units::{Duration, Rate};
+
+use super::model::PacketShape;
+
+/// Packets per second of a source with a packet per `interval`.
+pub(super) fn packets_per_second(interval: Duration) -> u64 {
+    1_000_000_000 / interval.as_nanos().max(1)
+}
+
+/// The time between two packets of a source with these settings; `None` if nothing says it.
+pub(super) fn interval(
+    rate: Option<Rate>,
+    every: Option<Duration>,
+    packet: &PacketShape,
+) -> Option<Duration> {
+    let of_rate = || Some(rate?.time_for(packet.counted?));
+    every.or_else(of_rate).or(packet.codec_frame)
+}
+
+/// What is wrong with them: the setting, and what would do.
+pub(super) fn problem(
+    rate: Option<Rate>,
+    every: Option<Duration>,
+    packet: &PacketShape,
+) -> Option<(&'static str, String)> {
+    let twice = rate.is_some() && every.is_some();
+    if twice || (rate.is_none() && every.is_none() && packet.codec_frame.is_none()) {
+        let message = "say how fast this source is, once: rate = \"2 Mbit/s\" or every = \"20 ms\" beside its kind";
+        return Some(("kind", message.to_owned()));
+    }
+    if rate.is_some() && packet.counted.is_none() {
+        let message = "a rate counts packets of a size: write 'wire' or 'payload' in the flow";
+        return Some(("rate", message.to_owned()));
+    }
+    let key = if rate.is_some() { "rate" } else { "every" };
+    let sends = rate.is_none_or(|rate| rate > Rate::ZERO)
+        && interval(rate, every, packet).is_some_and(|interval| !interval.is_zero());
+    (!sends).then(|| {
+        let message =
+            "a source needs a rate above zero and a time between packets of at least 1 ns";
+        (key, message.to_owned())
+    })
+}

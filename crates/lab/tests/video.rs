@@ -1,0 +1,89 @@
+//! Video over each transport: which frames arrive whole, and which in time.
+
+use fairwire_lab::results::{Metric, RunResult, Subject, WHOLE};
+use fairwire_lab::scenario::{Adjust, ScenarioFile};
+use fairwire_lab::sim::{RunOptions, run};
+
+/// 25 frames a second of 5 packets each, 1000 bytes of payload in each packet, for 8 s: 200 frames. The link carries a
+/// packet in less than a millisecond; the way takes 50 ms.
+const VIDEO: &str = r#"
+title = "a video"
+run = { duration = "10 s", start_offset = "none" }
+topology.kind = "chain"
+topology.links.wire = { rate = "10 Mbit/s", delay = "50 ms" }
+[flows.video]
+payload = "1000 B"
+stop = "8 s"
+traffic = { kind = "video", rate = "1 Mbit/s", i_ratio = 1.0, variation = "0 %" }
+udp = {}
+"#;
+
+fn result(set: &[&str]) -> RunResult {
+    let adjust = Adjust {
+        set: set.iter().map(|one| (*one).to_owned()).collect(),
+        ..Adjust::default()
+    };
+    let cells = ScenarioFile::parse("video.toml", VIDEO).and_then(|file| file.cells(&adjust));
+    let cells = cells.unwrap_or_else(|error| panic!("{error}"));
+    run(&cells[0].scenario, (1, false), RunOptions::default()).expect("runs")
+}
+
+fn value(result: &RunResult, metric: Metric) -> Option<f64> {
+    result.value(&Subject::flow("video"), WHOLE, metric)
+}
+
+/// Every 16th packet is lost, and frames have 5 packets: of 16 frames, 80 packets, 5 lack one. Of 200 frames that are
+/// 62 or 63, as the last losses fall.
+#[test]
+fn a_lost_packet_costs_its_frame() {
+    let every = "topology.links.wire.loss={ kind = \"every\", n = 16 }";
+    for transport in ["udp={}", "dccp={ ccid = 3 }"] {
+        let set = format!("flows.video.{transport}");
+        let run = result(&[&set, every, "topology.links.wire.back.loss=0 %"]);
+        let frames = value(&run, Metric::Frames).expect("counted");
+        assert!((frames - 200.0).abs() < 6.0, "{set}: {frames}");
+        if transport.starts_with("udp") {
+            assert_eq!(
+                value(&run, Metric::FramesWhole),
+                Some(100.0 * 138.0 / 200.0)
+            );
+        }
+        assert_eq!(value(&run, Metric::FramesTimely), None, "no limit was set");
+    }
+}
+
+/// A frame comes in time if its last packet does: 5 packets of 1028 bytes at 10 Mbit/s take 4.1 ms, and 50 ms after that.
+#[test]
+fn a_frame_is_in_time_with_its_last_packet() {
+    for (playout, percent) in [("54 ms", 0.0), ("55 ms", 100.0)] {
+        let run = result(&[&format!("measure.playout={playout}")]);
+        assert_eq!(value(&run, Metric::FramesWhole), Some(100.0));
+        assert_eq!(
+            value(&run, Metric::FramesTimely),
+            Some(percent),
+            "{playout}"
+        );
+    }
+}
+
+/// Over TCP every frame arrives whole. Without losses they come in time, 55 ms after their offer, but for the two that wait for the
+/// handshake, a round trip of 100 ms; a packet that is sent again comes a round trip later, and its frame too late.
+#[test]
+fn tcp_delays_frames_and_loses_none() {
+    let common = [
+        "flows.video.tcp={ initial_window = \"100 packets\" }",
+        "measure.playout=100 ms",
+    ];
+    let run = result(&common);
+    assert_eq!(value(&run, Metric::FramesTimely), Some(99.0));
+    let losses = [
+        "topology.links.wire.loss={ kind = \"every\", n = 250 }",
+        "topology.links.wire.back.loss=0 %",
+    ];
+    let run = result(&[&common[..], &losses].concat());
+    assert_eq!(value(&run, Metric::Frames), Some(200.0));
+    assert_eq!(value(&run, Metric::FramesWhole), Some(100.0));
+    // Of the thousand packets four are lost.
+    let timely = value(&run, Metric::FramesTimely).expect("there is a limit");
+    assert!(timely <= 97.0, "{timely}");
+}
