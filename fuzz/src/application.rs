@@ -7,7 +7,7 @@ use fairwire_units::Instant;
 use fairwire_wire::{DropCode, Seq};
 
 use crate::content::datagram;
-use crate::setup::{byte, pick};
+use crate::setup::{byte, ccids_of, pick};
 use crate::watched::{Read, Watched};
 
 /// The port of every listener.
@@ -121,12 +121,13 @@ fn change_ccid(end: &mut Watched, now: Instant, id: ConnectionId, how: u8) {
         0 => Direction::Send,
         _ => Direction::Receive,
     };
-    let ccids: &[u8] = pick(
+    let numbers: &[u8] = pick(
         &[&[3], &[2], &[4], &[2, 3], &[4, 2], &[3, 2], &[], &[7]],
         how >> 1,
     );
+    let ccids = ccids_of(numbers);
     end.call(now, |end| {
-        let _ = end.change_ccid(now, id, direction, ccids);
+        let _ = end.change_ccid(now, id, direction, &ccids);
     });
 }
 

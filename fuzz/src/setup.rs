@@ -8,6 +8,12 @@ use fairwire_proto::{
     Config, DamagedData, DataChecksum, Encapsulation, EndpointConfig, FeedbackRate, InitCookies,
     PathMtuDiscovery, QueueLimits, QueuePolicy, ReceiveQueuePolicy,
 };
+use fairwire_wire::Ccid;
+
+/// CCIDs by their numbers.
+pub(crate) fn ccids_of(numbers: &[u8]) -> Vec<Ccid> {
+    numbers.iter().copied().map(Ccid::new).collect()
+}
 
 /// Lists of CCIDs, best first.
 const CCIDS: [&[u8]; 8] = [
@@ -51,8 +57,8 @@ impl<'a> Arbitrary<'a> for Setup {
         let [roads, ccids, limits, switches] = [byte(u), byte(u), byte(u), byte(u)];
         let [checks, queues, paths, clocks] = [byte(u), byte(u), byte(u), byte(u)];
         let mut config = Config::default();
-        config.send_ccids = pick(&CCIDS, ccids & 7).to_vec();
-        config.receive_ccids = pick(&CCIDS, ccids >> 3 & 7).to_vec();
+        config.send_ccids = ccids_of(pick(&CCIDS, ccids & 7));
+        config.receive_ccids = ccids_of(pick(&CCIDS, ccids >> 3 & 7));
         switch(&mut config, switches);
         check(&mut config, checks);
         queue(&mut config, queues);
@@ -166,7 +172,7 @@ fn clock(config: &mut Config, by: u8) {
     if by & 4 != 0 {
         config.connect_timeout = Duration::from_millis(1_500);
     }
-    config.linger = pick(
+    config.drain_timeout = pick(
         &[
             Duration::from_secs(5),
             Duration::ZERO,
@@ -174,6 +180,7 @@ fn clock(config: &mut Config, by: u8) {
         ],
         by >> 3 & 3,
     );
+    config.close_timeout = config.drain_timeout;
     if by & 0x20 != 0 {
         config.ccid_change_interval = Duration::ZERO;
     }

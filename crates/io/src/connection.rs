@@ -10,7 +10,7 @@ use fairwire_proto::{
     ChangeCcidError, CloseReason, ConnectionId, DatagramId, Direction, Fate, Stats,
 };
 use fairwire_units::{Instant, Rate};
-use fairwire_wire::{DropCode, ServiceCode};
+use fairwire_wire::{Ccid, DropCode, ServiceCode};
 
 use crate::address::DccpAddr;
 use crate::error::ConnectionClosed;
@@ -60,8 +60,8 @@ impl Connection {
 
     /// Waits for the handshake to end.
     pub(crate) async fn established(&self) -> Result<(), CloseReason> {
-        self.wait(|link| match link.closed {
-            Some(reason) => Some(Err(reason)),
+        self.wait(|link| match &link.closed {
+            Some(reason) => Some(Err(reason.clone())),
             None => link.open.then_some(Ok(())),
         })
         .await
@@ -120,15 +120,18 @@ impl Connection {
     pub async fn fate(&self) -> Result<(DatagramId, Fate), ConnectionClosed> {
         self.wait(|link| match link.fates.pop_front() {
             Some(fate) => Some(Ok(fate)),
-            None => link.closed.map(|reason| Err(ConnectionClosed { reason })),
+            None => link.end().map(Err),
         })
         .await
     }
 
-    /// Sends what is queued, for at most [`Config::linger`](crate::Config::linger), closes, and waits until
+    /// Sends what is queued, for at most [`Config::drain_timeout`](crate::Config::drain_timeout), closes, and waits until
     /// that is done. What has not left by then is discarded, and the end is orderly all the same: an
     /// application that must know asks for [`fate`](Self::fate)s. A peer that does not answer holds it for
-    /// as long again at most, by default.
+    /// [`Config::close_timeout`](crate::Config::close_timeout).
+    ///
+    /// A close carries neither code nor reason: RFC 4340 has the peer ignore all that comes with it (section 5.5). An
+    /// application says why in its last datagram, which may be lost, or ends with [`abort_with`](Self::abort_with).
     ///
     /// Cancelling stops the waiting only: once polled, the close goes on, even if the connection is
     /// then dropped. A runtime that shuts down ends it.
@@ -149,12 +152,22 @@ impl Connection {
 
     /// Waits until the connection is over, whoever ends it.
     pub async fn closed(&self) -> CloseReason {
-        self.wait(|link| link.closed).await
+        self.wait(|link| link.closed.clone()).await
     }
 
     /// Resets the connection at once; what is queued is gone.
     pub fn abort(&self) {
         self.tell(fairwire_proto::Endpoint::abort);
+    }
+
+    /// Resets the connection at once and tells the peer's application why: `text` becomes
+    /// [`CloseReason::Reset`]'s there.
+    ///
+    /// The Reset is sent once, so it may be lost. The first [`ErrorText::MAX`](crate::ErrorText::MAX) bytes of the text
+    /// go with it, for a person to read (RFC 4340, section 5.6). DCCP has no place for an application's number: one that
+    /// programs are to act on is part of the text. Other stacks may ignore it.
+    pub fn abort_with(&self, text: &str) {
+        self.tell(|proto, now, id| proto.abort_with(now, id, text));
     }
 
     /// Asks for another CCID for the data of one direction: these would do, best first. Data goes on
@@ -163,7 +176,7 @@ impl Connection {
     ///
     /// # Errors
     /// See [`ChangeCcidError`].
-    pub fn change_ccid(&self, direction: Direction, ccids: &[u8]) -> Result<(), ChangeCcidError> {
+    pub fn change_ccid(&self, direction: Direction, ccids: &[Ccid]) -> Result<(), ChangeCcidError> {
         self.tell(|proto, now, id| proto.change_ccid(now, id, direction, ccids))
     }
 

@@ -351,7 +351,7 @@ impl Endpoint {
         let native = self.is_native();
         let remote = to.named();
         Err(match reason {
-            CloseReason::Reset { code, .. } => ConnectError::Refused { remote, code },
+            CloseReason::Reset { code, text, .. } => ConnectError::Refused { remote, code, text },
             CloseReason::Unreachable { why } => ConnectError::Unreachable {
                 remote,
                 native,

@@ -118,7 +118,7 @@ impl fmt::Display for AcceptError {
 impl Error for AcceptError {}
 
 /// Why a datagram was not taken.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum SendError {
     /// Larger than [`max_datagram_size`](crate::Connection::max_datagram_size).
@@ -152,7 +152,7 @@ impl fmt::Display for SendError {
 impl Error for SendError {}
 
 /// Why a datagram was not taken at once.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum TrySendError {
     /// The send queue is full: wait with [`send`](crate::Connection::send), or drop the datagram.
@@ -179,7 +179,7 @@ impl fmt::Display for TrySendError {
 impl Error for TrySendError {}
 
 /// Why there is no datagram now.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum TryRecvError {
     /// None has arrived: wait with [`recv`](crate::Connection::recv).
@@ -200,7 +200,7 @@ impl fmt::Display for TryRecvError {
 impl Error for TryRecvError {}
 
 /// The connection is over, and all that it had to tell was told.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct ConnectionClosed {
     /// Why it is over.
@@ -210,7 +210,7 @@ pub struct ConnectionClosed {
 impl ConnectionClosed {
     /// Was it closed, by either side? False if it was reset, given up, or dropped without
     /// [`close`](crate::Connection::close). Datagrams may be missing at the end in either case: a close
-    /// discards what could not leave within `Config::linger`.
+    /// discards what could not leave within `Config::drain_timeout`.
     pub fn is_orderly(&self) -> bool {
         self.reason == CloseReason::Closed
     }
@@ -218,16 +218,16 @@ impl ConnectionClosed {
 
 impl fmt::Display for ConnectionClosed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        Reason(self.reason).fmt(f)
+        Reason(&self.reason).fmt(f)
     }
 }
 
 impl Error for ConnectionClosed {}
 
 /// A [`CloseReason`] in words.
-struct Reason(CloseReason);
+struct Reason<'a>(&'a CloseReason);
 
-impl fmt::Display for Reason {
+impl fmt::Display for Reason<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             CloseReason::Closed => f.write_str("the connection was closed"),
@@ -237,12 +237,26 @@ impl fmt::Display for Reason {
             } => f.write_str("the peer no longer knows the connection: it was restarted"),
             CloseReason::Reset {
                 code: ResetCode::Aborted,
+                text: Some(text),
+                ..
+            } => write!(
+                f,
+                "the peer's program aborted the connection, saying {text:?}"
+            ),
+            CloseReason::Reset {
+                code: ResetCode::Aborted,
                 ..
             } => f.write_str(
                 "the peer's program dropped or aborted the connection without closing it, or gave \
                  up on us",
             ),
-            CloseReason::Reset { code, .. } => write!(f, "the peer reset the connection ({code})"),
+            CloseReason::Reset { code, text, .. } => {
+                write!(f, "the peer reset the connection ({code})")?;
+                match text {
+                    Some(text) => write!(f, ", saying {text:?}"),
+                    None => Ok(()),
+                }
+            }
             CloseReason::PeerError { code, .. } => {
                 write!(
                     f,

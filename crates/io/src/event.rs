@@ -1,6 +1,7 @@
 //! What an application is told of its connections.
 
 use fairwire_proto::{Direction, Event};
+use fairwire_wire::Ccid;
 
 /// Something that changed and that an application may want to act on.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -19,7 +20,7 @@ pub enum ConnectionEvent {
         /// Of which data.
         direction: Direction,
         /// The CCID in force.
-        ccid: u8,
+        ccid: Ccid,
     },
     /// The peer can hardly keep up: it should not get more than it gets now (Slow Receiver, RFC 4340, section
     /// 11.6). Told once until a round trip has passed without such a word;

@@ -47,7 +47,7 @@
 //!
 //! Both ends send and receive alike; each direction has a congestion control of its own. Where the server closes first,
 //! it asks the client to send the Close (`CloseReq`). [`Connection::abort`], and dropping a connection, send a Reset instead, and
-//! the other end's [`ConnectionClosed`] is not orderly. A peer that vanished is given up after
+//! the other end's [`ConnectionClosed`] is not orderly; [`Connection::abort_with`] says why. A peer that vanished is given up after
 //! [`Config::keep_alive`] and [`Config::idle_timeout`].
 //!
 //! # The parts
@@ -65,12 +65,12 @@
 //! Parameters are the defaults, changed; both sides have their own:
 //!
 //! ```
-//! use fairwire::{Config, ConnectOptions, DataChecksum, IdleRule, QueuePolicy, Segment};
+//! use fairwire::{Ccid, Config, ConnectOptions, DataChecksum, IdleRule, QueuePolicy, Segment};
 //! use fairwire::laws::law;
 //!
 //! # fn main() -> Result<(), fairwire::laws::ChooseError> {
 //! let mut config = Config::default();
-//! config.send_ccids = vec![3, 2]; // TFRC for what we send, else TCP-like
+//! config.send_ccids = vec![Ccid::TFRC, Ccid::TCP_LIKE]; // TFRC for what we send, else TCP-like
 //! config.report_fates = true;
 //! config.data_checksum = DataChecksum::On;
 //! config.send_queue.policy = QueuePolicy::DropOldest;
@@ -127,13 +127,13 @@ pub use event::ConnectionEvent;
 pub use fairwire_proto::{
     Admit, AdmitHook, Attempt, Ccid2Config, Ccid3Config, ChangeCcidError, CloseReason, Config,
     ConfigError, DamagedData, DataChecksum, DatagramId, Direction, EndpointConfig, EndpointStats,
-    Fate, FeedbackRate, FirstInterval, Gauges, IdleRule, InitCookies, ListenError, LossMean,
-    PathMtuDiscovery, QueueLimits, QueuePolicy, ReceiveQueuePolicy, Segment, StartError, Stats,
-    Unreachable, laws,
+    ErrorText, Fate, FeedbackRate, FirstInterval, Gauges, IdleRule, InitCookies, ListenError,
+    LossMean, PathMtuDiscovery, QueueLimits, QueuePolicy, ReceiveQueuePolicy, Segment, StartError,
+    Stats, Unreachable, laws,
 };
 pub use fairwire_units::{Ecn, Rate};
 pub use fairwire_wire::udp::PORT as DCCP_UDP_PORT;
-pub use fairwire_wire::{DropCode, ResetCode, ServiceCode};
+pub use fairwire_wire::{Ccid, DropCode, ResetCode, ServiceCode};
 pub use listener::{Incoming, Listener};
 pub use options::{ConnectOptions, ListenOptions};
 pub use received::{Received, ReceivedId, ReceivedInto};

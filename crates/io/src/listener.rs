@@ -53,6 +53,11 @@ impl Incoming {
     pub fn refuse(self) {
         self.0.abort();
     }
+
+    /// The same, and tells the client why, as [`Connection::abort_with`] does. The client's connection is open by now.
+    pub fn refuse_with(self, text: &str) {
+        self.0.abort_with(text);
+    }
 }
 
 impl Listener {

@@ -13,6 +13,7 @@ use fairwire_proto::{CloseReason, ConnectionId, DatagramId, Encapsulation, Endpo
 use fairwire_units::Instant;
 
 use crate::clock::Clock;
+use crate::error::ConnectionClosed;
 use crate::event::ConnectionEvent;
 use crate::socket::Claim;
 use crate::sync::{Mutex, MutexGuard, Notify};
@@ -124,6 +125,14 @@ pub(crate) struct Link {
     pub writers: Wakers,
     /// Who waits for the handshake, the end, a fate or an event.
     pub watchers: Wakers,
+}
+
+impl Link {
+    /// The end, if it has come.
+    pub(crate) fn end(&self) -> Option<ConnectionClosed> {
+        let reason = self.closed.clone()?;
+        Some(ConnectionClosed { reason })
+    }
 }
 
 /// Connections that wait to be accepted.

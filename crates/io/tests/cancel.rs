@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use fairwire::{
-    Config, ConnectOptions, Connection, DccpAddr, Direction, Endpoint, ListenOptions, Listener,
-    ServiceCode,
+    Ccid, Config, ConnectOptions, Connection, DccpAddr, Direction, Endpoint, ListenOptions,
+    Listener, ServiceCode,
 };
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout};
@@ -17,7 +17,7 @@ const PORT: u16 = 5_001;
 /// How long tasks come and go.
 const BUSY: Duration = Duration::from_millis(2_500);
 
-/// Far more than the idle timeout of two seconds and the linger time below it.
+/// Far more than the idle timeout of two seconds and the times of a close below it.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Tasks that connect.
@@ -48,7 +48,8 @@ fn config() -> Config {
     let mut config = Config::default();
     config.connect_timeout = Duration::from_secs(2);
     config.idle_timeout = Duration::from_secs(2);
-    config.linger = Duration::from_millis(200);
+    config.drain_timeout = Duration::from_millis(200);
+    config.close_timeout = Duration::from_millis(200);
     config.send_queue.packets = 8;
     config.report_fates = true;
     config
@@ -67,7 +68,7 @@ async fn call(connection: &Connection, dice: &mut Dice) {
         10 => drop(timeout(patience, connection.closed()).await),
         11 => {
             // The peer may not want it, or the connection may be over.
-            let _refused = connection.change_ccid(Direction::Send, &[3]);
+            let _refused = connection.change_ccid(Direction::Send, &[Ccid::TFRC]);
             connection.set_slow(dice.below(2) == 0);
             connection.path_changed();
             connection.rediscover_path_mtu();

@@ -6,7 +6,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use fairwire::{
-    Bytes, Config, ConnectError, ConnectOptions, Connection, DccpAddr, Endpoint, Fate,
+    Bytes, Ccid, Config, ConnectError, ConnectOptions, Connection, DccpAddr, Endpoint, Fate,
     ListenOptions, Listener, QueueLimits, ServiceCode, TrySendError,
 };
 
@@ -56,8 +56,8 @@ async fn pair(config: Config) -> (Connection, Connection) {
 async fn datagrams_cross_both_ways() {
     for ccid in [2, 3, 4] {
         let mut config = Config::default();
-        config.send_ccids = vec![ccid];
-        config.receive_ccids = vec![ccid];
+        config.send_ccids = vec![Ccid::new(ccid)];
+        config.receive_ccids = vec![Ccid::new(ccid)];
         let (here, there) = pair(config).await;
         for (from, to) in [(&here, &there), (&there, &here)] {
             for n in 0..20_u8 {
@@ -69,7 +69,7 @@ async fn datagrams_cross_both_ways() {
                 assert_eq!(received.lost_before, 0);
             }
         }
-        assert_eq!(here.stats().send_ccid, Some(ccid));
+        assert_eq!(here.stats().send_ccid, Some(Ccid::new(ccid)));
         soon(here.send("last")).await.expect("sent");
         soon(here.close()).await.expect("an orderly end");
         assert_eq!(soon(there.recv()).await.expect("data").data, "last");
@@ -246,8 +246,8 @@ async fn cancelled_receives_lose_nothing() {
 async fn a_full_queue_pushes_back() {
     let mut config = Config::default();
     config.report_fates = true;
-    config.send_ccids = vec![2];
-    config.receive_ccids = vec![2];
+    config.send_ccids = vec![Ccid::TCP_LIKE];
+    config.receive_ccids = vec![Ccid::TCP_LIKE];
     let mut limits = QueueLimits::default();
     limits.packets = 4;
     config.send_queue = limits;

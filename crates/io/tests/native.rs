@@ -11,7 +11,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use fairwire::{
-    BindError, Config, ConnectError, ConnectOptions, Connection, DccpAddr, Ecn, Endpoint,
+    BindError, Ccid, Config, ConnectError, ConnectOptions, Connection, DccpAddr, Ecn, Endpoint,
     ListenOptions, ServiceCode,
 };
 
@@ -105,8 +105,8 @@ fn datagrams_cross_both_ways() {
         ];
         for (port, (bound, dialled, ccid, coverage)) in (5_101..).zip(ways) {
             let mut config = Config::default();
-            config.send_ccids = vec![ccid];
-            config.receive_ccids = vec![ccid];
+            config.send_ccids = vec![Ccid::new(ccid)];
+            config.receive_ccids = vec![Ccid::new(ccid)];
             config.checksum_coverage = coverage;
             config.minimum_checksum_coverage = coverage;
             let pair = pair(bound, dialled, port, config).await;

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use fairwire::{
-    CloseReason, ConnectError, Connection, ConnectionEvent, Direction, Endpoint, ListenError,
-    Listener, SendError, ServiceCode, TryRecvError, TrySendError,
+    Ccid, CloseReason, ConnectError, Connection, ConnectionEvent, Direction, Endpoint, ErrorText,
+    ListenError, Listener, ResetCode, SendError, ServiceCode, TryRecvError, TrySendError,
 };
 use tokio::time::timeout;
 
@@ -159,12 +159,13 @@ async fn futures_are_polled_by_hand() {
     assert!(end.expect_err("the end").is_orderly());
 }
 
-/// A connection is looked at before it is accepted; one that is refused, or dropped, is reset.
+/// A connection is looked at before it is accepted; one that is refused, or dropped, is reset. The client reads
+/// why, if the server says it.
 #[tokio::test]
 async fn incoming_connections_are_inspected() {
     let listener = fairwire::listen(any(), &[SERVICE]).expect("bound");
     let client = Endpoint::bind(any()).expect("bound");
-    for dropped in [true, false] {
+    for way in ["drop", "refuse", "say why"] {
         let connecting = client.connect(listener.local_addr(), SERVICE);
         let (here, there) = soon(async { tokio::join!(connecting, listener.incoming()) }).await;
         let (here, there) = (here.expect("connected"), there.expect("arrived"));
@@ -172,14 +173,40 @@ async fn incoming_connections_are_inspected() {
         let remote = there.remote().expect("known");
         assert_eq!(remote.addr, client.local_addr());
         assert_eq!(there.local().expect("known"), listener.local_addr().into());
-        if dropped {
-            drop(there);
-        } else {
-            there.refuse();
+        match way {
+            "drop" => drop(there),
+            "refuse" => there.refuse(),
+            _ => there.refuse_with("no seat is free"),
         }
-        let reason = soon(here.closed()).await;
-        assert!(matches!(reason, CloseReason::Reset { .. }), "{reason:?}");
+        let CloseReason::Reset { code, text, .. } = soon(here.closed()).await else {
+            panic!("{way}: not reset");
+        };
+        let expected = (way == "say why").then_some("no seat is free");
+        assert_eq!(code, ResetCode::Aborted, "{way}");
+        assert_eq!(text.as_ref().map(ErrorText::as_str), expected, "{way}");
     }
+}
+
+/// An application that aborts says why; the peer's reads it as it was written, and its error message shows it without
+/// what a terminal would obey.
+#[tokio::test]
+async fn an_abort_says_why() {
+    let listener = fairwire::listen(any(), &[SERVICE]).expect("bound");
+    let client = Endpoint::bind(any()).expect("bound");
+    let connecting = client.connect(listener.local_addr(), SERVICE);
+    let (here, there) = soon(async { tokio::join!(connecting, listener.accept()) }).await;
+    let (here, there) = (here.expect("connected"), there.expect("accepted"));
+    here.abort_with("code 7: \u{1b}[31mdisk full");
+    let closed = soon(there.recv()).await.expect_err("the end");
+    assert!(!closed.is_orderly());
+    let shown = closed.to_string();
+    assert!(shown.contains(r"code 7: \u{1b}[31mdisk full"), "{shown}");
+    let CloseReason::Reset { text, .. } = closed.reason else {
+        panic!("not reset");
+    };
+    let text = text.expect("it was sent");
+    assert_eq!(text.as_str(), "code 7: \u{1b}[31mdisk full");
+    assert_eq!(soon(here.closed()).await, CloseReason::Aborted);
 }
 
 /// Closing an endpoint closes all its connections in order, ends its listeners, and takes no more.
@@ -238,10 +265,10 @@ async fn events_are_told() {
             }
         }
     };
-    let to = if here.stats().send_ccid == Some(3) {
-        2
+    let to = if here.stats().send_ccid == Some(Ccid::TFRC) {
+        Ccid::TCP_LIKE
     } else {
-        3
+        Ccid::TFRC
     };
     here.change_ccid(Direction::Send, &[to])
         .expect("may be asked for");

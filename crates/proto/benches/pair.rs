@@ -9,7 +9,7 @@ use fairwire_proto::{
     PathMtuDiscovery, Payload,
 };
 use fairwire_units::{Duration, Instant};
-use fairwire_wire::{HeadBuf, ServiceCode};
+use fairwire_wire::{Ccid, HeadBuf, ServiceCode};
 
 const SERVICE: ServiceCode = ServiceCode(42);
 const PORT: u16 = 5_001;
@@ -105,8 +105,8 @@ fn measure(
     }
     let mut head = HeadBuf::new();
     let mut config = Config::default();
-    config.send_ccids = vec![ccid];
-    config.receive_ccids = vec![ccid];
+    config.send_ccids = vec![Ccid::new(ccid)];
+    config.receive_ccids = vec![Ccid::new(ccid)];
     config.ccid2.initial_ssthresh = Some(200.0);
     change(&mut config);
     let (client, server) = pair.connect(&config, &mut head);

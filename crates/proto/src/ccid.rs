@@ -4,7 +4,7 @@
 //! options), and the controller. Experiments get numbers from 248 to 254 (RFC 4340, section 19.5).
 
 use fairwire_units::{Duration, Instant};
-use fairwire_wire::{Seq, option_type};
+use fairwire_wire::{Ccid, Seq, option_type};
 
 use crate::ackvec;
 use crate::config::Config;
@@ -30,9 +30,9 @@ pub(crate) struct Setup<'a> {
 
 /// One congestion control.
 #[derive(Debug)]
-pub(crate) struct Ccid {
-    /// Its number on the wire.
-    pub(crate) number: u8,
+pub(crate) struct Row {
+    /// Which one it is.
+    pub(crate) ccid: Ccid,
     /// Makes the half that sends data.
     pub(crate) sender: fn(Instant, Setup<'_>) -> Box<dyn Tx>,
     /// Makes the half that receives data.
@@ -43,10 +43,10 @@ pub(crate) struct Ccid {
     read_by_receiver: &'static [u8],
 }
 
-const ROWS: &[Ccid] = &[
+const ROWS: &[Row] = &[
     // RFC 4340, 10: CCID 2, TCP-like, is always there (RFC 4341).
-    Ccid {
-        number: 2,
+    Row {
+        ccid: Ccid::TCP_LIKE,
         sender: |now, setup| {
             let config = &setup.config.ccid2;
             let mut sender = ackvec::Sender::new(now, config, setup.max_datagram, setup.rtt);
@@ -70,8 +70,8 @@ const ROWS: &[Ccid] = &[
         read_by_receiver: &[],
     },
     // RFC 4342: TFRC.
-    Ccid {
-        number: 3,
+    Row {
+        ccid: Ccid::TFRC,
         sender: |now, setup| tfrc_sender(now, setup, Profile::Ccid3),
         receiver: |now, setup| tfrc_receiver(now, setup, Profile::Ccid3),
         read_by_sender: &[
@@ -82,8 +82,8 @@ const ROWS: &[Ccid] = &[
         read_by_receiver: &[],
     },
     // RFC 5622: TFRC for small packets.
-    Ccid {
-        number: 4,
+    Row {
+        ccid: Ccid::TFRC_SP,
         sender: |now, setup| tfrc_sender(now, setup, small_packets(&setup)),
         receiver: |now, setup| tfrc_receiver(now, setup, small_packets(&setup)),
         read_by_sender: &[
@@ -118,12 +118,12 @@ fn small_packets(setup: &Setup<'_>) -> Profile {
     Profile::small_packets(setup.config.path_mtu, setup.short)
 }
 
-/// The row of CCID `number`.
-pub(crate) fn row(number: u8) -> Option<&'static Ccid> {
-    ROWS.iter().find(|row| row.number == number)
+/// The row of a CCID.
+pub(crate) fn row(ccid: Ccid) -> Option<&'static Row> {
+    ROWS.iter().find(|row| row.ccid == ccid)
 }
 
-impl Ccid {
+impl Row {
     /// Does its sending half understand options of this type?
     pub(crate) fn sender_reads(&self, option_type: u8) -> bool {
         self.read_by_sender.contains(&option_type)
@@ -143,6 +143,6 @@ mod tests {
     /// What a configuration may name is what has a row.
     #[test]
     fn every_ccid_has_a_row() {
-        assert_eq!(ROWS.iter().map(|row| row.number).collect::<Vec<_>>(), CCIDS);
+        assert_eq!(ROWS.iter().map(|row| row.ccid).collect::<Vec<_>>(), CCIDS);
     }
 }

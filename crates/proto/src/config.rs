@@ -4,6 +4,8 @@ mod ccids;
 
 use std::time::Duration;
 
+use fairwire_wire::Ccid;
+
 use crate::constants::{CCIDS, DATAGRAM_OVERHEAD, MAX_SHORT_WINDOW, MIN_PATH_MTU};
 use crate::error::ConfigError;
 
@@ -104,11 +106,10 @@ impl Default for InitCookies {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Config {
-    /// CCIDs for the data we send, best first (feature 1, located here): 2 (TCP-like), 3 (TFRC) or 4
-    /// (TFRC for small packets, experimental: the bytes of a TCP with large ones, but at most 100 packets a second).
-    pub send_ccids: Vec<u8>,
+    /// CCIDs for the data we send, best first (feature 1, located here).
+    pub send_ccids: Vec<Ccid>,
     /// CCIDs for the data we receive, best first.
-    pub receive_ccids: Vec<u8>,
+    pub receive_ccids: Vec<Ccid>,
     /// Send data as ECT(0) and answer marks? False also tells the peer that we cannot read marks (RFC 4340, 12.1).
     pub ecn: bool,
     /// Send data under CCID 2 as ECT(0) or ECT(1) at random, the ECN nonce (RFC 4340, 12.2), and
@@ -152,15 +153,17 @@ pub struct Config {
     /// default. It holds NAT bindings and finds out that the peer is gone. With `None` a connection that
     /// only receives stays until its application ends it: then the application must have a timer.
     pub keep_alive: Option<Duration>,
-    /// How long `close` lets the send queue drain before it sends the Close, and then how long
-    /// the Close is repeated unanswered before the connection is reset
+    /// How long `close` lets the send queue drain before it sends the Close; what has not left by then is
+    /// discarded.
+    pub drain_timeout: Duration,
+    /// How long the Close is repeated when the peer does not answer it, before the connection is reset
     /// ([`CloseReason::CloseTimeout`](crate::CloseReason::CloseTimeout)).
     ///
     /// At least three Closes leave, with their back-off, and the last one has its time to be answered:
     /// 14 round trips, if that is longer (but no longer than `idle_timeout`). A peer that has owed us an
-    /// answer for `idle_timeout` is given up earlier, a Close being something to answer. So a
-    /// `close` takes at most twice `linger`, or `linger` and `idle_timeout` where the round trip is long.
-    pub linger: Duration,
+    /// answer for `idle_timeout` is given up earlier, a Close being something to answer. So a `close` takes at
+    /// most `drain_timeout` and `close_timeout`, or `drain_timeout` and `idle_timeout` where the round trip is long.
+    pub close_timeout: Duration,
     /// Sequence Window asked for in the handshake, packets: 32 to 2^46 - 1 (RFC 4340, 7.5.2).
     pub sequence_window: u64,
     /// How far it may be doubled.
@@ -205,8 +208,8 @@ pub struct Config {
 impl Default for Config {
     fn default() -> Self {
         Self {
-            send_ccids: vec![2, 3],
-            receive_ccids: vec![2, 3],
+            send_ccids: vec![Ccid::TCP_LIKE, Ccid::TFRC],
+            receive_ccids: vec![Ccid::TCP_LIKE, Ccid::TFRC],
             ecn: true,
             ecn_nonce: false,
             check_feedback: true,
@@ -218,7 +221,8 @@ impl Default for Config {
             connect_timeout: Duration::from_secs(10),
             idle_timeout: Duration::from_secs(30),
             keep_alive: Some(Duration::from_secs(15)),
-            linger: Duration::from_secs(5),
+            drain_timeout: Duration::from_secs(5),
+            close_timeout: Duration::from_secs(5),
             sequence_window: 1_024,
             max_sequence_window: 1 << 20,
             ccid_change_interval: Duration::from_secs(60),
@@ -244,13 +248,13 @@ impl Config {
         if self.send_ccids.is_empty() || self.receive_ccids.is_empty() {
             return Err(ConfigError::new(
                 "send_ccids or receive_ccids",
-                "a connection needs a CCID for each direction: 2, 3 or 4",
+                "a connection needs a CCID for each direction: TCP_LIKE, TFRC or TFRC_SP (2, 3, 4)",
             ));
         }
         if !ccids.all(|ccid| CCIDS.contains(ccid)) {
             return Err(ConfigError::new(
                 "send_ccids or receive_ccids",
-                "there is no such CCID: use 2, 3 or 4",
+                "there is no such CCID: use TCP_LIKE, TFRC or TFRC_SP (2, 3, 4)",
             ));
         }
         if self.path_mtu < MIN_PATH_MTU {

@@ -1,12 +1,13 @@
 //! Numbers that several parts go by.
 
 use fairwire_units::Duration;
+use fairwire_wire::Ccid;
 
 /// Twice the maximum segment lifetime of two minutes (RFC 4340, section 3.4).
 pub(crate) const TWO_MSL: Duration = Duration::from_secs(240);
 
 /// The CCID with which connections start (RFC 4340, section 10).
-pub(crate) const DEFAULT_CCID: u8 = 2;
+pub(crate) const DEFAULT_CCID: Ccid = Ccid::TCP_LIKE;
 
 /// The smallest path MTU: what every IPv4 host takes (RFC 791, 3.1).
 pub(crate) const MIN_PATH_MTU: u16 = 576;
@@ -25,5 +26,5 @@ pub(crate) const MAX_SHORT_RATE: u64 = 1 << 16;
 /// `Config::receive_queue_bytes` bounds the sum over all that wait.
 pub const DATAGRAM_OVERHEAD: usize = 160;
 
-/// The CCIDs that there are: 2, TCP-like; 3, TFRC; 4, TFRC for small packets.
-pub(crate) const CCIDS: [u8; 3] = [2, 3, 4];
+/// The CCIDs that there are.
+pub(crate) const CCIDS: [Ccid; 3] = [Ccid::TCP_LIKE, Ccid::TFRC, Ccid::TFRC_SP];

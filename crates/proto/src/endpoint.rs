@@ -32,13 +32,14 @@ use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use fairwire_units::Instant;
-use fairwire_wire::{DropCode, Seq, ServiceCode};
+use fairwire_wire::{Ccid, DropCode, Seq, ServiceCode};
 use slab::Slab;
 use zeroize::Zeroize;
 
 use crate::config::{Config, EndpointConfig};
 use crate::connection::{Connection, NEW_FOOTPRINT, Origin};
 use crate::error::{ChangeCcidError, ListenError, SendError, StartError};
+use crate::error_text::ErrorText;
 use crate::event::{ConnectionEvent, Direction, Event, Received};
 use crate::feature::Role;
 use crate::flow::Flow;
@@ -398,10 +399,10 @@ impl Endpoint {
             .is_some_and(|connection| connection.is_receiver_slow(now))
     }
 
-    /// Sends what is queued for at most `linger`, then closes; the event `Closed` ends it.
+    /// Sends what is queued for at most [`Config::drain_timeout`], then closes; the event `Closed` ends it.
     pub fn close(&mut self, now: Instant, id: ConnectionId) {
         self.act(now, id, |connection, ctx| {
-            let until = now + connection.linger();
+            let until = now + connection.drain_timeout();
             connection.close(ctx, until);
         });
     }
@@ -421,6 +422,13 @@ impl Endpoint {
     /// Resets the connection at once (Reset 2, Aborted).
     pub fn abort(&mut self, now: Instant, id: ConnectionId) {
         self.act(now, id, Connection::abort);
+    }
+
+    /// The same, and tells the peer why: the first [`ErrorText::MAX`] bytes of `text` go with the Reset, which may
+    /// be lost.
+    pub fn abort_with(&mut self, now: Instant, id: ConnectionId, text: &str) {
+        let text = ErrorText::new(text);
+        self.act(now, id, |connection, ctx| connection.abort_with(ctx, text));
     }
 
     fn act(
@@ -483,7 +491,7 @@ impl Endpoint {
         now: Instant,
         id: ConnectionId,
         direction: Direction,
-        ccids: &[u8],
+        ccids: &[Ccid],
     ) -> Result<(), ChangeCcidError> {
         let mut asked = Err(ChangeCcidError::NotOpen);
         self.act(now, id, |connection, _| {

@@ -4,6 +4,8 @@ use std::error::Error;
 use std::fmt;
 use std::time::Duration;
 
+use fairwire_wire::Ccid;
+
 /// Why a port cannot be listened on.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
@@ -97,7 +99,7 @@ pub enum ChangeCcidError {
     /// The list names a CCID that is not there.
     UnknownCcid {
         /// Which one.
-        ccid: u8,
+        ccid: Ccid,
     },
     /// An earlier wish for this direction is not answered yet; [`Event::Ccid`](crate::Event::Ccid)
     /// answers it.
@@ -153,7 +155,7 @@ impl fmt::Display for ChangeCcidError {
         match self {
             Self::NotOpen => f.write_str("the CCID of an open connection can be changed, no other"),
             Self::NoCcid => f.write_str("name at least one CCID"),
-            Self::UnknownCcid { ccid } => write!(f, "there is no CCID {ccid} here"),
+            Self::UnknownCcid { ccid } => write!(f, "there is no {ccid} here: use CCID 2, 3 or 4"),
             Self::InProgress => f.write_str("the CCID is being negotiated: wait for the answer"),
             Self::TooSoon { wait } => {
                 write!(

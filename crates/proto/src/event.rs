@@ -1,8 +1,9 @@
 //! What the application learns.
 
 use fairwire_units::{Ecn, Instant};
-use fairwire_wire::{DropCode, ResetCode, Seq};
+use fairwire_wire::{Ccid, DropCode, ResetCode, Seq};
 
+use crate::error_text::ErrorText;
 use crate::id::{ConnectionId, DatagramId};
 use crate::payload::Payload;
 use crate::transmit::Unreachable;
@@ -38,17 +39,19 @@ pub enum Fate {
 }
 
 /// Why a connection is over.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum CloseReason {
     /// Both sides agreed: the closing handshake ended, whoever began it.
     Closed,
     /// The peer reset the connection.
     Reset {
-        /// Why, in its words.
+        /// Why. A peer's application that aborts, or is dropped, has [`ResetCode::Aborted`].
         code: ResetCode,
         /// The three data bytes of the Reset (RFC 4340, section 5.6).
         data: [u8; 3],
+        /// Why, in its words, if it has any.
+        text: Option<ErrorText>,
     },
     /// We reset it because of what the peer sent.
     PeerError {
@@ -70,7 +73,7 @@ pub enum CloseReason {
     Echoed,
     /// The peer fell silent for longer than the idle timeout.
     IdleTimeout,
-    /// The peer did not answer our Close.
+    /// The peer did not answer our Close within `Config::close_timeout`.
     CloseTimeout,
     /// The application aborted it, or let go of it without closing it.
     Aborted,
@@ -129,7 +132,7 @@ pub enum Event {
         /// Of which data.
         direction: Direction,
         /// The CCID in force.
-        ccid: u8,
+        ccid: Ccid,
     },
     /// The connection is over; data already received can still be read.
     Closed {

@@ -31,10 +31,9 @@ mod tests;
 
 use fairwire_units::{Duration, Instant};
 use fairwire_wire::feature::{Feature, Rule};
-use fairwire_wire::{PacketType, ResetCode, Seq};
+use fairwire_wire::{Ccid, PacketType, ResetCode, Seq};
 
 use crate::config::Config;
-use crate::constants::DEFAULT_CCID;
 use earlier::EarlierValues;
 use schedule::{Schedule, UnknownFeatures};
 pub(crate) use slot::KNOWN;
@@ -201,11 +200,12 @@ impl Negotiation {
 
     /// The CCID of the data sent from `location`, once agreed. While another is negotiated the old
     /// one stays in force.
-    pub(crate) fn ccid(&self, location: Location) -> Option<u8> {
+    pub(crate) fn ccid(&self, location: Location) -> Option<Ccid> {
         if !self.is_settled(Feature::Ccid, location) && !self.ccid_agreed[location as usize] {
             return None;
         }
-        u8::try_from(self.current(Feature::Ccid, location)).ok()
+        let number = u8::try_from(self.current(Feature::Ccid, location));
+        number.ok().map(Ccid::new)
     }
 
     /// May we send data? Not before its CCID is agreed, and with CCID 2 not before the peer
@@ -223,7 +223,7 @@ impl Negotiation {
         }
         match self.ccid(Location::Local) {
             None => false,
-            Some(2) => self.is_on(Feature::SendAckVector, Location::Remote),
+            Some(Ccid::TCP_LIKE) => self.is_on(Feature::SendAckVector, Location::Remote),
             Some(_) => true,
         }
     }
@@ -303,11 +303,11 @@ impl Negotiation {
 
     /// From now on these CCIDs, best first, would do for the data sent from `location`; the first is
     /// asked for unless it is in force. In mid-connection, while no other negotiation of it runs.
-    pub(crate) fn change_ccid(&mut self, location: Location, ccids: &[u8]) {
+    pub(crate) fn change_ccid(&mut self, location: Location, ccids: &[Ccid]) {
         let Some(slot) = self.slot_mut(Feature::Ccid, location) else {
             return;
         };
-        let list = slot::List::new(ccids, DEFAULT_CCID);
+        let list = slot::List::of_ccids(ccids);
         // The connection can live with the CCID it has: it is not worth a Reset.
         slot.mandatory = false;
         slot.refused = false;

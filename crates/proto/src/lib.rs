@@ -18,6 +18,7 @@ mod connection;
 mod constants;
 mod endpoint;
 mod error;
+mod error_text;
 mod event;
 mod feature;
 mod flow;
@@ -63,6 +64,7 @@ pub use config::{
 pub use constants::DATAGRAM_OVERHEAD;
 pub use endpoint::{Admit, AdmitHook, Attempt, Endpoint};
 pub use error::{ChangeCcidError, ConfigError, ListenError, SendError, StartError};
+pub use error_text::ErrorText;
 pub use event::{CloseReason, Direction, Event, Fate, Received};
 pub use id::{ConnectionId, DatagramId};
 #[cfg(feature = "inspect")]

@@ -106,6 +106,14 @@ impl Arriving<'_> {
         self.len() == 0
     }
 
+    /// The bytes, of which a synthetic payload has none.
+    pub(crate) fn as_slice(&self) -> &[u8] {
+        match self {
+            Self::Borrowed(bytes) => bytes,
+            Self::Owned(payload) => payload.as_slice(),
+        }
+    }
+
     /// Returns the payload to keep: the only place where arriving bytes are copied.
     pub(crate) fn keep(self) -> Payload {
         match self {

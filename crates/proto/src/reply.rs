@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 use fairwire_units::{Ecn, Instant};
 use fairwire_wire::{DccpOption, Encoder, HeadBuf, Kind, Packet, Ports, ResetCode, Seq};
 
+use crate::error_text::ErrorText;
 use crate::flow::Flow;
 use crate::id::ConnectionId;
 use crate::payload::Payload;
@@ -21,6 +22,8 @@ pub(crate) struct Reset {
     pub(crate) ack: Seq,
     pub(crate) code: ResetCode,
     pub(crate) data: [u8; 3],
+    /// What it says in words.
+    pub(crate) text: Option<ErrorText>,
     /// The NDP Count to carry, zero for none.
     pub(crate) ndp_count: u64,
     /// The connection that it ends, if there was one.
@@ -124,6 +127,7 @@ impl Replies {
             ack,
             code,
             data,
+            text: None,
             ndp_count: 0,
             connection: None,
         }));
@@ -151,13 +155,16 @@ impl Replies {
             let written = encoder.option(&option);
             debug_assert!(written.is_ok(), "an empty head has room");
         }
-        seal(encoder, &reset.flow.path, &Payload::EMPTY, 0);
+        let payload = reset.text.map_or(Payload::EMPTY, |text| {
+            Payload::from(text.as_str().as_bytes().to_vec())
+        });
+        seal(encoder, &reset.flow.path, &payload, 0);
         Some(Transmit {
             path: reset.flow.path,
             ecn: Ecn::NotEct,
             // RFC 4340, 14.2: Resets may be fragmented.
             dont_fragment: false,
-            payload: Payload::EMPTY,
+            payload,
             connection: reset.connection,
             id: None,
         })

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use fairwire_cc::Gauges;
 use fairwire_units::Rate;
+use fairwire_wire::Ccid;
 
 /// What one connection did and sees.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -79,9 +80,9 @@ pub struct Stats {
     /// rate that TFRC allows, or the congestion window over the round-trip time.
     pub allowed_rate: Option<Rate>,
     /// CCID of the data we send, once agreed.
-    pub send_ccid: Option<u8>,
+    pub send_ccid: Option<Ccid>,
     /// CCID of the data we receive, once agreed.
-    pub receive_ccid: Option<u8>,
+    pub receive_ccid: Option<Ccid>,
     /// The confirmed Sequence Window of our direction.
     pub sequence_window: u64,
     /// The Ack Ratio of our data: so many packets one acknowledgement covers (RFC 4340, 11.3).

@@ -10,7 +10,7 @@ use fairwire_proto::{
     IcmpError, IcmpQuote, InitCookies, Meta, Path, Payload, QueuePolicy, Unreachable,
 };
 use fairwire_units::{Duration, Ecn, Instant};
-use fairwire_wire::{DropCode, Encoder, HeadBuf, Kind, Ports, Seq, ServiceCode};
+use fairwire_wire::{Ccid, DropCode, Encoder, HeadBuf, Kind, Ports, Seq, ServiceCode};
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
@@ -49,9 +49,10 @@ impl Dice {
         Duration::from_millis(self.below(bound))
     }
 
-    fn ccids(&mut self) -> Vec<u8> {
+    fn ccids(&mut self) -> Vec<Ccid> {
         let all: [&[u8]; 6] = [&[2], &[3], &[4], &[2, 3], &[3, 2], &[4, 2, 3]];
-        all[usize::try_from(self.below(6)).expect("small")].to_vec()
+        let numbers = all[usize::try_from(self.below(6)).expect("small")];
+        numbers.iter().copied().map(Ccid::new).collect()
     }
 
     fn config(&mut self) -> Config {
@@ -64,7 +65,8 @@ impl Dice {
         config.keep_alive = self.yes().then_some(Duration::from_millis(700).into());
         config.connect_timeout = Duration::from_secs(1 + self.below(4)).into();
         config.idle_timeout = Duration::from_secs(1 + self.below(8)).into();
-        config.linger = self.millis(1_000).into();
+        config.drain_timeout = self.millis(1_000).into();
+        config.close_timeout = self.millis(1_000).into();
         config.ccid_change_interval = self.millis(500).into();
         config.send_queue.packets = 8;
         config.send_queue.age = self.yes().then_some(Duration::from_millis(200).into());
@@ -473,7 +475,8 @@ fn item_32_accepted_connections_are_on_their_own() {
         flying: Vec::new(),
         accepted: Vec::new(),
     };
-    let config = |ccids: &[u8]| {
+    let both = [Ccid::TCP_LIKE, Ccid::TFRC];
+    let config = |ccids: &[Ccid]| {
         let mut config = Config::default();
         config.send_ccids = ccids.to_vec();
         config.receive_ccids = ccids.to_vec();
@@ -481,11 +484,11 @@ fn item_32_accepted_connections_are_on_their_own() {
         config
     };
     ends[1]
-        .listen(5_000, &SERVICES, config(&[2, 3]))
+        .listen(5_000, &SERVICES, config(&both))
         .expect("free");
     let clients: Vec<_> = (0..3)
         .map(|_| {
-            let made = ends[0].connect(net.now, path(0), None, 5_000, SERVICES[0], config(&[2, 3]));
+            let made = ends[0].connect(net.now, path(0), None, 5_000, SERVICES[0], config(&both));
             net.run(&mut ends, 500);
             made.expect("room")
         })
@@ -494,18 +497,18 @@ fn item_32_accepted_connections_are_on_their_own() {
     assert_eq!(servers.len(), 3);
     let ccid = |ends: &[Endpoint; 2], id| ends[1].stats(id).expect("there").send_ccid;
     // One changes its CCID, one is reset, and the listener goes, and comes back another.
-    let changed = ends[1].change_ccid(net.now, servers[0], Direction::Send, &[3]);
+    let changed = ends[1].change_ccid(net.now, servers[0], Direction::Send, &[Ccid::TFRC]);
     changed.expect("open");
     ends[1].abort(net.now, servers[1]);
     ends[1].set_room(5_000, 0);
     ends[1].unlisten(5_000);
     net.run(&mut ends, 1_000);
     ends[1]
-        .listen(5_000, &[SERVICES[1]], config(&[4]))
+        .listen(5_000, &[SERVICES[1]], config(&[Ccid::TFRC_SP]))
         .expect("free");
     net.run(&mut ends, 1_000);
-    assert_eq!(ccid(&ends, servers[0]), Some(3));
-    assert_eq!(ccid(&ends, servers[2]), Some(2));
+    assert_eq!(ccid(&ends, servers[0]), Some(Ccid::TFRC));
+    assert_eq!(ccid(&ends, servers[2]), Some(Ccid::TCP_LIKE));
     for (at, (&client, &server)) in clients.iter().zip(&servers).enumerate() {
         let payload = || Payload::from(vec![1; 100]);
         let sent = [
@@ -521,11 +524,21 @@ fn item_32_accepted_connections_are_on_their_own() {
         assert_eq!(got, [at != 1; 2], "connection {at}");
         assert_eq!(ends[1].service(server), Some(SERVICES[0]));
     }
-    let made = ends[0].connect(net.now, path(0), None, 5_000, SERVICES[1], config(&[4]));
+    let made = ends[0].connect(
+        net.now,
+        path(0),
+        None,
+        5_000,
+        SERVICES[1],
+        config(&[Ccid::TFRC_SP]),
+    );
     made.expect("room");
     net.run(&mut ends, 500);
     let last = *net.accepted.last().expect("accepted");
-    assert_eq!((net.accepted.len(), ccid(&ends, last)), (4, Some(4)));
+    assert_eq!(
+        (net.accepted.len(), ccid(&ends, last)),
+        (4, Some(Ccid::TFRC_SP))
+    );
 }
 
 /// A link without faults.

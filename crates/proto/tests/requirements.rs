@@ -13,8 +13,8 @@ use fairwire_proto::{
 };
 use fairwire_units::{Duration, Ecn, Instant};
 use fairwire_wire::{
-    AckCell, CellState, DccpOption, Encoder, HeadBuf, Kind, Packet, PacketType, Ports, ResetCode,
-    Seq, ServiceCode,
+    AckCell, Ccid, CellState, DccpOption, Encoder, HeadBuf, Kind, Packet, PacketType, Ports,
+    ResetCode, Seq, ServiceCode,
 };
 
 const PORT: u16 = 5_001;
@@ -433,8 +433,8 @@ fn path(side: usize) -> Path {
 /// One CCID both ways, and patience.
 fn config(ccid: u8) -> Config {
     let mut config = Config::default();
-    config.send_ccids = vec![ccid];
-    config.receive_ccids = vec![ccid];
+    config.send_ccids = vec![Ccid::new(ccid)];
+    config.receive_ccids = vec![Ccid::new(ccid)];
     config.connect_timeout = Duration::from_secs(600).into();
     config.idle_timeout = Duration::from_secs(3_600).into();
     config

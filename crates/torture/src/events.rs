@@ -41,18 +41,18 @@ const ENDS: [&str; 7] = [
 /// The name of an event.
 pub fn name(event: &Event) -> String {
     match event {
-        Event::Closed { reason } => format!("closed: {}", reason_name(*reason)),
+        Event::Closed { reason } => format!("closed: {}", reason_name(reason)),
         Event::Fate { fate, .. } => format!("fate: {}", first_word(fate)),
         event => first_word(event),
     }
 }
 
 /// The name of a reason, with its code if it has one.
-fn reason_name(reason: CloseReason) -> String {
+fn reason_name(reason: &CloseReason) -> String {
     match reason {
         CloseReason::Reset { code, .. } => format!("reset {code:?}"),
         CloseReason::PeerError { code, .. } => format!("peer error {code:?}"),
-        reason => first_word(&reason),
+        reason => first_word(reason),
     }
 }
 

@@ -30,7 +30,7 @@ use settings::{EndpointSetting, Setting};
 ///
 /// The slowest things that a connection may then still be busy with, one after the other: an idle timeout
 /// and a keep-alive (at most 30 s and 15 s, the defaults), or a retransmission timer that has backed off to its
-/// 64 s; a Close and its linger, twice 5 s and 30 s; TIMEWAIT, 240 s. They come to less than 390 s; a host's clock
+/// 64 s; a close, twice 5 s and 30 s; TIMEWAIT, 240 s. They come to less than 390 s; a host's clock
 /// loses at most 10 percent, hence 430 s.
 pub const QUIET_MS: u64 = 430_000;
 

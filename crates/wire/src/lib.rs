@@ -13,9 +13,11 @@
 //! - [`Encoder`] writes a head into a [`HeadBuf`], option by option.
 //! - [`Seq`] is a 48-bit sequence number on its circle, [`SeqNo`] one as a packet carries it.
 //! - [`feature`] knows every feature's rule, initial value, length and range.
+//! - [`Ccid`] names a congestion control.
 //! - [`checksum`] sums heads, payloads and pseudo-headers in parts.
 //! - [`udp`] holds the header rules of DCCP in UDP (RFC 6773).
 
+mod ccid;
 mod encode;
 mod error;
 mod header;
@@ -32,6 +34,7 @@ pub mod data_checksum;
 pub mod feature;
 pub mod udp;
 
+pub use ccid::Ccid;
 pub use encode::{Encoder, HeadBuf, Mark, NoRoom};
 pub use error::DecodeError;
 pub use header::{MAX_HEAD, Peek, Ports};

@@ -9,7 +9,8 @@ use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
 use fairwire::{
-    CloseReason, Config, ConnectError, ConnectOptions, Connection, DccpAddr, Endpoint, ServiceCode,
+    Ccid, CloseReason, Config, ConnectError, ConnectOptions, Connection, DccpAddr, Endpoint,
+    ServiceCode,
 };
 
 use crate::counts::{Counts, Doing, End};
@@ -87,11 +88,11 @@ impl Client {
     fn options(&mut self) -> ConnectOptions {
         let mut config: Config = config();
         if self.dice.below(2) == 0 {
-            config.send_ccids = vec![3];
-            config.receive_ccids = vec![3];
+            config.send_ccids = vec![Ccid::TFRC];
+            config.receive_ccids = vec![Ccid::TFRC];
         } else {
-            config.send_ccids = vec![2];
-            config.receive_ccids = vec![2];
+            config.send_ccids = vec![Ccid::TCP_LIKE];
+            config.receive_ccids = vec![Ccid::TCP_LIKE];
         }
         ConnectOptions::new().config(config)
     }

@@ -6,8 +6,8 @@ use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::timeout;
 
 use fairwire::{
-    Config, Connection, DccpAddr, Endpoint, EndpointConfig, EndpointStats, ListenOptions, Listener,
-    ServiceCode,
+    Ccid, Config, Connection, DccpAddr, Endpoint, EndpointConfig, EndpointStats, ListenOptions,
+    Listener, ServiceCode,
 };
 
 pub(crate) const SERVICE: ServiceCode = ServiceCode::from_bytes(*b"soak");
@@ -21,11 +21,12 @@ pub(crate) const ABORT: u8 = 2;
 /// The parameters of both sides: peers that vanish are found out within 13 seconds.
 pub(crate) fn config() -> Config {
     let mut config = Config::default();
-    config.send_ccids = vec![2, 3];
-    config.receive_ccids = vec![2, 3];
+    config.send_ccids = vec![Ccid::TCP_LIKE, Ccid::TFRC];
+    config.receive_ccids = vec![Ccid::TCP_LIKE, Ccid::TFRC];
     config.keep_alive = Some(Duration::from_secs(3));
     config.idle_timeout = Duration::from_secs(10);
-    config.linger = Duration::from_secs(5);
+    config.drain_timeout = Duration::from_secs(5);
+    config.close_timeout = Duration::from_secs(5);
     config
 }
 

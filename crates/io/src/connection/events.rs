@@ -13,7 +13,7 @@ impl Connection {
     pub async fn event(&self) -> Result<ConnectionEvent, ConnectionClosed> {
         self.wait(|link| match link.events.pop_front() {
             Some(event) => Some(Ok(event)),
-            None => link.closed.map(|reason| Err(ConnectionClosed { reason })),
+            None => link.end().map(Err),
         })
         .await
     }

@@ -106,10 +106,11 @@ impl Connection {
         if let Some(received) = state.proto.recv(*id) {
             return Some(Ok(received));
         }
-        let closed = match state.links.get(id) {
-            Some(link) => link.closed,
-            None => Some(CloseReason::Aborted),
-        };
-        closed.map(|reason| Err(ConnectionClosed { reason }))
+        match state.links.get(id) {
+            Some(link) => link.end().map(Err),
+            None => Some(Err(ConnectionClosed {
+                reason: CloseReason::Aborted,
+            })),
+        }
     }
 }

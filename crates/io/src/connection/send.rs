@@ -7,8 +7,8 @@ use bytes::Bytes;
 use fairwire_proto::{DatagramId, Payload};
 
 use super::{Connection, Inner};
-use crate::error::{ConnectionClosed, SendError, TrySendError};
-use crate::state::State;
+use crate::error::{SendError, TrySendError};
+use crate::state::{Link, State};
 use crate::waiting::Place;
 
 /// Sending. A datagram that is taken waits in the send queue until congestion control lets it leave; its id names it
@@ -92,13 +92,11 @@ impl Connection {
 
     fn queue(&self, state: &mut State, data: &Bytes) -> Result<DatagramId, TrySendError> {
         let Inner { handle, id } = &*self.inner;
-        let reason = state.links.get(id).and_then(|link| link.closed);
-        let closed = reason.map_or(SendError::Closing, |reason| {
-            SendError::Closed(ConnectionClosed { reason })
-        });
+        let end = |state: &State| state.links.get(id).and_then(Link::end);
+        let closed = |state: &State| end(state).map_or(SendError::Closing, SendError::Closed);
         if state.gone {
             // Nobody is left who would send it.
-            return Err(closed.into());
+            return Err(closed(state).into());
         }
         let payload = Payload::Bytes(data.clone());
         match state.proto.send(handle.clock.now(), *id, payload) {
@@ -106,12 +104,12 @@ impl Connection {
                 handle.poke(state);
                 Ok(datagram)
             }
-            Err(fairwire_proto::SendError::Full) if reason.is_none() => Err(TrySendError::Full),
+            Err(fairwire_proto::SendError::Full) if end(state).is_none() => Err(TrySendError::Full),
             Err(fairwire_proto::SendError::TooLarge { size, max }) => {
                 Err(SendError::TooLarge { size, max }.into())
             }
             Err(fairwire_proto::SendError::NotListening) => Err(SendError::NotListening.into()),
-            Err(_) => Err(closed.into()),
+            Err(_) => Err(closed(state).into()),
         }
     }
 }

@@ -6,7 +6,7 @@ use std::io;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
-use fairwire_proto::{CloseReason, StartError, Unreachable};
+use fairwire_proto::{CloseReason, ErrorText, StartError, Unreachable};
 use fairwire_wire::ResetCode;
 
 use super::{BindError, Reason};
@@ -30,8 +30,10 @@ pub enum ConnectError {
     Refused {
         /// Where it is.
         remote: SocketAddr,
-        /// Why, in its words.
+        /// Why.
         code: ResetCode,
+        /// Why, in its words, if it has any.
+        text: Option<ErrorText>,
     },
     /// The network, or the peer's host, says that packets do not get there: at once if the
     /// error is hard ([`Unreachable::is_hard`]), else nobody answered in time either.
@@ -188,7 +190,7 @@ impl fmt::Display for ConnectError {
             }
             Self::Bind(error) => error.fmt(f),
             Self::Start(error) => error.fmt(f),
-            Self::Refused { remote, code } => refused(f, *remote, *code),
+            Self::Refused { remote, code, text } => refused(f, *remote, *code, text.as_ref()),
             Self::Unreachable {
                 remote,
                 native,
@@ -244,15 +246,23 @@ impl fmt::Display for ConnectError {
                 f,
                 "{remote} has no UDP port, and this endpoint sends in UDP: name one, or use a native endpoint"
             ),
-            Self::Ended { reason } => write!(f, "the handshake failed: {}", Reason(*reason)),
+            Self::Ended { reason } => write!(f, "the handshake failed: {}", Reason(reason)),
             Self::EndpointClosed => f.write_str("the endpoint is closed: bind another one"),
         }
     }
 }
 
 /// Why a peer refused, and what to do about it.
-fn refused(f: &mut fmt::Formatter<'_>, remote: SocketAddr, code: ResetCode) -> fmt::Result {
+fn refused(
+    f: &mut fmt::Formatter<'_>,
+    remote: SocketAddr,
+    code: ResetCode,
+    text: Option<&ErrorText>,
+) -> fmt::Result {
     write!(f, "{remote} refused the connection ({code})")?;
+    if let Some(text) = text {
+        write!(f, ", saying {text:?}")?;
+    }
     f.write_str(match code {
         ResetCode::ConnectionRefused | ResetCode::NoConnection => {
             ": nobody listens on that DCCP port there"

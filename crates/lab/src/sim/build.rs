@@ -4,6 +4,7 @@ use fairwire_net::{Access, Digest, LinkId, Network, NodeId, Streams, Topology, T
 use fairwire_proto::{Config, Endpoint, EndpointConfig, PathMtuDiscovery};
 use fairwire_tcp::{Receiver, Sender};
 use fairwire_units::{Duration, Instant, Size};
+use fairwire_wire::Ccid;
 
 use super::application::Application;
 use super::built::{Built, FlowPlace};
@@ -283,7 +284,7 @@ fn dccp_peers(
     let changes = dccp.ccid_changes.iter();
     server_config
         .receive_ccids
-        .extend(changes.clone().map(|change| change.ccid));
+        .extend(changes.clone().map(|change| Ccid::new(change.ccid)));
     let client = DccpPeer::client(
         (source, name.to_owned()),
         endpoint("sender"),
@@ -313,8 +314,8 @@ fn queue_policy(policy: QueuePolicy) -> fairwire_proto::QueuePolicy {
 
 fn dccp_config(flow: &Flow, dccp: &Dccp, send_ccid: u8, receive_ccid: u8) -> Config {
     let mut config = Config::default();
-    config.send_ccids = vec![send_ccid];
-    config.receive_ccids = vec![receive_ccid];
+    config.send_ccids = vec![Ccid::new(send_ccid)];
+    config.receive_ccids = vec![Ccid::new(receive_ccid)];
     // What a paper measured had none, and a run has an end of its own.
     config.keep_alive = None;
     config.ecn = dccp.ecn;

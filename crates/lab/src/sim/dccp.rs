@@ -11,7 +11,7 @@ use fairwire_proto::{
     Payload, SendError, Stats,
 };
 use fairwire_units::{Duration, Instant, Rate};
-use fairwire_wire::{HeadBuf, ServiceCode};
+use fairwire_wire::{Ccid, HeadBuf, ServiceCode};
 
 use super::application::Application;
 use super::ends::{Ends, port};
@@ -237,7 +237,9 @@ impl DccpPeer {
             self.changes.pop_front();
             let direction = Direction::Send;
             let asked = match self.connection {
-                Some(id) => self.endpoint.change_ccid(now, id, direction, &[ccid]),
+                Some(id) => self
+                    .endpoint
+                    .change_ccid(now, id, direction, &[Ccid::new(ccid)]),
                 None => Err(ChangeCcidError::NotOpen),
             };
             if let Err(error) = asked {
@@ -266,7 +268,7 @@ impl DccpPeer {
                     direction: Direction::Send,
                     ccid,
                 } => {
-                    let note = format!("{}: the data has CCID {ccid} from {now} on", self.name);
+                    let note = format!("{}: the data has {ccid} from {now} on", self.name);
                     store.notes.push(note);
                 }
                 Event::Closed { reason } => {

@@ -63,8 +63,8 @@ impl Connection {
     }
 
     /// How long the queue may drain after a close.
-    pub(crate) fn linger(&self) -> Duration {
-        self.config.linger.into()
+    pub(crate) fn drain_timeout(&self) -> Duration {
+        self.config.drain_timeout.into()
     }
 
     /// A packet of this flow had a wrong checksum.

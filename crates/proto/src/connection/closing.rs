@@ -1,14 +1,16 @@
 //! How a connection ends (RFC 4340, section 8.3).
 
-use fairwire_units::Instant;
+use fairwire_units::{Duration, Instant};
 use fairwire_wire::{HeadBuf, Kind, PacketType, ResetCode, Seq};
 
 use super::parts::backoff::Backoff;
 use super::{Connection, Context, State};
+use crate::error_text::ErrorText;
 use crate::event::{CloseReason, Event, Fate};
 use crate::feature::{Fatal, Role};
 use crate::half::Told;
 use crate::id::DatagramId;
+use crate::payload::Arriving;
 use crate::reply::Reset;
 use crate::transmit::Transmit;
 
@@ -36,7 +38,14 @@ impl Connection {
 
     /// The application resets: at once, with what is queued.
     pub(crate) fn abort(&mut self, ctx: &mut Context<'_>) {
-        self.reset(ctx, ResetCode::Aborted, [0; 3], CloseReason::Aborted);
+        self.abort_with(ctx, None);
+    }
+
+    /// The same, and says why. RFC 4340 lets no other packet say it: what comes with a Close is ignored (section 5.5), and
+    /// Reset 2 has no room for a number (section 5.6).
+    pub(crate) fn abort_with(&mut self, ctx: &mut Context<'_>, text: Option<ErrorText>) {
+        let reason = CloseReason::Aborted;
+        self.reset_with(ctx, ResetCode::Aborted, [0; 3], text, reason);
     }
 
     /// The application lets go of the connection. Nobody else can say that all went well, so it
@@ -80,7 +89,8 @@ impl Connection {
         self.retry = Backoff::new(self.rtt() * 2);
         // Whatever round trip the peer makes us believe in, it holds us no longer than by silence.
         let three = (self.rtt() * THREE_CLOSES).min(self.config.idle_timeout.into());
-        self.deadline = Some(now + self.linger().max(three));
+        let timeout = Duration::from(self.config.close_timeout);
+        self.deadline = Some(now + timeout.max(three));
     }
 
     /// The `CloseReq` or Close of the state.
@@ -116,14 +126,23 @@ impl Connection {
     }
 
     /// Step 9: the peer's Reset ends the connection, and its flow waits.
-    pub(super) fn on_reset(&mut self, ctx: &mut Context<'_>, code: ResetCode, data: [u8; 3]) {
+    pub(super) fn on_reset(
+        &mut self,
+        ctx: &mut Context<'_>,
+        (code, data): (ResetCode, [u8; 3]),
+        payload: &Arriving<'_>,
+    ) {
         // RFC 4340, 8.3: the Close is answered once, and the answer may be lost. To a peer that is
         // done our next one belongs to no connection; what it then says is no failure.
         let repeated = self.state == State::Closing && self.retry.repeats();
         let reason = match code.effective() {
             ResetCode::Closed => CloseReason::Closed,
             ResetCode::NoConnection if repeated => CloseReason::Closed,
-            code => CloseReason::Reset { code, data },
+            code => CloseReason::Reset {
+                code,
+                data,
+                text: ErrorText::of_data(payload.as_slice()),
+            },
         };
         self.end(ctx, reason, true);
     }
@@ -140,6 +159,17 @@ impl Connection {
         ctx: &mut Context<'_>,
         code: ResetCode,
         data: [u8; 3],
+        reason: CloseReason,
+    ) {
+        self.reset_with(ctx, code, data, None, reason);
+    }
+
+    fn reset_with(
+        &mut self,
+        ctx: &mut Context<'_>,
+        code: ResetCode,
+        data: [u8; 3],
+        text: Option<ErrorText>,
         reason: CloseReason,
     ) {
         if self.state == State::Closed {
@@ -171,6 +201,7 @@ impl Connection {
                 },
                 code,
                 data,
+                text,
                 ndp_count: if ndp { self.ndp_run } else { 0 },
                 connection: Some(self.id),
             });

@@ -81,7 +81,7 @@ mod tests {
         let entry = size_of::<Queued>();
         assert!(2 * entry + 32 <= DATAGRAM_OVERHEAD, "{entry}");
         let config = Config::default();
-        for number in crate::constants::CCIDS {
+        for ccid in crate::constants::CCIDS {
             let setup = ccid::Setup {
                 config: &config,
                 max_datagram: 1_400,
@@ -90,10 +90,10 @@ mod tests {
                 short: false,
                 loss_event_rate: false,
             };
-            let row = ccid::row(number).unwrap();
+            let row = ccid::row(ccid).unwrap();
             let tx = (row.sender)(Instant::START, setup).footprint();
             let rx = (row.receiver)(Instant::START, setup).footprint();
-            assert!(tx + rx <= HALVES, "CCID {number}: {tx} + {rx}");
+            assert!(tx + rx <= HALVES, "{ccid}: {tx} + {rx}");
         }
     }
 }

@@ -7,12 +7,12 @@
 //! old CCID does no harm.
 
 use fairwire_units::{Duration, Instant};
-use fairwire_wire::Seq;
 use fairwire_wire::feature::Feature;
+use fairwire_wire::{Ccid, Seq};
 
 use super::parts::ccids::Since;
 use super::{Connection, Context, State};
-use crate::ccid::{self, Ccid, Setup};
+use crate::ccid::{self, Row, Setup};
 use crate::error::ChangeCcidError;
 use crate::event::{Direction, Event};
 use crate::feature::Location;
@@ -40,7 +40,7 @@ impl Connection {
         &mut self,
         now: Instant,
         direction: Direction,
-        ccids: &[u8],
+        ccids: &[Ccid],
     ) -> Result<(), ChangeCcidError> {
         if self.state != State::Open || self.drain_until.is_some() {
             return Err(ChangeCcidError::NotOpen);
@@ -109,7 +109,7 @@ impl Connection {
             Location::Local => self.agreed.send,
             Location::Remote => self.agreed.receive,
         };
-        let changes = had.is_some() && agreed.is_some_and(|row| had != Some(row.number));
+        let changes = had.is_some() && agreed.is_some_and(|row| had != Some(row.ccid));
         let Some(row) = agreed.filter(|_| changes) else {
             return self.make_halves(ctx);
         };
@@ -135,7 +135,7 @@ impl Connection {
             Location::Local => self.stats.send_ccid,
             Location::Remote => self.stats.receive_ccid,
         };
-        has.map(u64::from) == Some(number)
+        has.is_some_and(|ccid| u64::from(ccid.number()) == number)
     }
 
     /// Keeps the round trip that the sending half knows, when that half goes.
@@ -146,12 +146,12 @@ impl Connection {
     /// Makes the halves that the CCIDs in force ask for, where they are not there yet.
     pub(super) fn make_halves(&mut self, ctx: &mut Context<'_>) {
         if let Some(row) = self.agreed.send
-            && self.stats.send_ccid != Some(row.number)
+            && self.stats.send_ccid != Some(row.ccid)
         {
             self.make_sender(ctx, row);
         }
         if let Some(row) = self.agreed.receive
-            && self.stats.receive_ccid != Some(row.number)
+            && self.stats.receive_ccid != Some(row.ccid)
         {
             self.make_receiver(ctx.now, row, self.peer_from);
         }
@@ -173,7 +173,7 @@ impl Connection {
         }
     }
 
-    fn make_sender(&mut self, ctx: &mut Context<'_>, row: &Ccid) {
+    fn make_sender(&mut self, ctx: &mut Context<'_>, row: &Row) {
         work::step();
         let mut tx = (row.sender)(ctx.now, self.setup());
         let (feature, here) = (Feature::AckRatio, Location::Local);
@@ -183,12 +183,12 @@ impl Connection {
             old.finish(ctx.told);
             self.own_since = Since(Some(self.next_seq()));
         }
-        self.stats.send_ccid = Some(row.number);
+        self.stats.send_ccid = Some(row.ccid);
         self.settle_told(ctx);
     }
 
     /// A receiving half for packets from `first` on.
-    pub(super) fn make_receiver(&mut self, now: Instant, row: &Ccid, first: Seq) {
+    pub(super) fn make_receiver(&mut self, now: Instant, row: &Row, first: Seq) {
         work::step();
         self.peer_from = first;
         let mut rx = (row.receiver)(now, self.setup());
@@ -202,7 +202,7 @@ impl Connection {
         if self.rx.replace(rx).is_some() {
             self.peer_since = Since(Some(first));
         }
-        self.stats.receive_ccid = Some(row.number);
+        self.stats.receive_ccid = Some(row.ccid);
     }
 
     /// The path below is another one: what was learnt about the old one says nothing about it.

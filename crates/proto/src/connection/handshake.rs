@@ -158,6 +158,7 @@ impl Connection {
             ack: sync,
             code: ResetCode::PacketError,
             data: [PacketType::Sync.number(), 0, 0],
+            text: None,
             ndp_count: 0,
             connection: None,
         });

@@ -139,7 +139,9 @@ impl Connection {
         self.sequence.acknowledgeable = Seq::max(self.sequence.acknowledgeable, seq);
         // Steps 9 to 12.
         match (self.state, packet.kind) {
-            (_, Kind::Reset { code, data, .. }) => return self.on_reset(ctx, code, data),
+            (_, Kind::Reset { code, data, .. }) => {
+                return self.on_reset(ctx, (code, data), &payload);
+            }
             (State::Request, _) => self.enter_partopen(ctx),
             (State::Respond, Kind::Request { .. }) => {
                 let head = packet_type.header_len(false) + packet.options.as_bytes().len();

@@ -2,7 +2,7 @@
 
 use fairwire_units::plant::{Plant, planted};
 use fairwire_wire::feature::{Confirmed, Feature, Rule, is_at_receiver, is_ccid_specific};
-use fairwire_wire::{DccpOption, PacketType, ResetCode, Seq};
+use fairwire_wire::{Ccid, DccpOption, PacketType, ResetCode, Seq};
 
 use super::slot::{List, Offer, State};
 use super::{Arriving, Fatal, Handled, Location, Negotiation, Role, earlier};
@@ -11,7 +11,7 @@ use super::{Arriving, Fatal, Handled, Location, Negotiation, Role, earlier};
 const W_MAX: u64 = (1 << 46) - 1;
 
 /// The CCIDs whose own features are known: the same in both (RFC 5622, section 8).
-const CCIDS_WITH_FEATURES: [u8; 2] = [3, 4];
+const CCIDS_WITH_FEATURES: [Ccid; 2] = [Ccid::TFRC, Ccid::TFRC_SP];
 
 /// Is it a feature for which what we want follows from the CCIDs?
 fn follows_ccid(number: u8) -> bool {
@@ -220,7 +220,8 @@ impl Negotiation {
             };
             let in_force = self.current(Feature::Ccid, sender);
             let has_features = |ccid| CCIDS_WITH_FEATURES.contains(&ccid);
-            let in_force = u8::try_from(in_force).is_ok_and(has_features);
+            let in_force =
+                u8::try_from(in_force).is_ok_and(|number| has_features(Ccid::new(number)));
             // In the handshake they may follow their Change; later they follow its Confirm.
             let expected = self.expected_ccid(sender).filter(|_| !self.open);
             if !in_force && !expected.is_some_and(has_features) {

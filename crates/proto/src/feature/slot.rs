@@ -1,6 +1,9 @@
 //! One feature at one location.
 
+use fairwire_wire::Ccid;
 use fairwire_wire::feature::{Feature, Rule};
+
+use crate::constants::DEFAULT_CCID;
 
 /// The features that take part: those of RFC 4340 and those of CCID 3 and 4 (RFC 4342, section 8.4;
 /// RFC 6323, section 3.2.2). CCID 2 needs two of them, so they are there (RFC 4340, section 6.4).
@@ -60,6 +63,18 @@ impl List {
         }
         if list.len == 0 {
             list.push(default);
+        }
+        list
+    }
+
+    /// CCIDs by their numbers; the default one if there are none.
+    pub(super) fn of_ccids(ccids: &[Ccid]) -> Self {
+        let mut list = Self::EMPTY;
+        for ccid in ccids {
+            list.push(ccid.number());
+        }
+        if list.len == 0 {
+            list.push(DEFAULT_CCID.number());
         }
         list
     }

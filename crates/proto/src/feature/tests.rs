@@ -8,8 +8,8 @@ mod pair;
 use fairwire_units::{Duration, Instant};
 use fairwire_wire::feature::Feature;
 use fairwire_wire::{
-    DccpOption, Encoder, HeadBuf, Kind, Options, Packet, PacketType, Ports, ResetCode, Seq, SeqNo,
-    ServiceCode,
+    Ccid, DccpOption, Encoder, HeadBuf, Kind, Options, Packet, PacketType, Ports, ResetCode, Seq,
+    SeqNo, ServiceCode,
 };
 
 use super::{Fatal, Handled, Location, Negotiation, Role};
@@ -22,9 +22,10 @@ fn at(ms: u64) -> Instant {
 }
 
 fn config(send: &[u8], receive: &[u8]) -> Config {
+    let ccids = |numbers: &[u8]| numbers.iter().copied().map(Ccid::new).collect();
     Config {
-        send_ccids: send.to_vec(),
-        receive_ccids: receive.to_vec(),
+        send_ccids: ccids(send),
+        receive_ccids: ccids(receive),
         ..Config::default()
     }
 }

@@ -3,6 +3,7 @@
 //! A feature that depends on a CCID follows it: while the CCID is open, our list names both
 //! possibilities; once it is known, the one that fits.
 
+use fairwire_wire::Ccid;
 use fairwire_wire::feature::Feature;
 
 use super::slot::{List, MAX_PREFERENCES, Offer, Slot, State};
@@ -91,10 +92,10 @@ impl Negotiation {
     }
 
     /// Proposes CCIDs; always, because the peer cannot know that the initial one suits us.
-    fn wish_ccid(&mut self, location: Location, ccids: &[u8]) {
-        let list = List::new(ccids, DEFAULT_CCID);
+    fn wish_ccid(&mut self, location: Location, ccids: &[Ccid]) {
+        let list = List::of_ccids(ccids);
         // RFC 4340, 10: who cannot live with CCID 2 insists on another.
-        let insists = !list.as_slice().contains(&DEFAULT_CCID);
+        let insists = !list.as_slice().contains(&DEFAULT_CCID.number());
         if let Some(slot) = self.slot_mut(Feature::Ccid, location) {
             slot.set_offer(Offer::List(list));
             slot.state = State::Wanting;
@@ -104,7 +105,7 @@ impl Negotiation {
 
     /// The CCID that data from `location` will use, if there is only one possibility left. What
     /// belongs to a CCID is asked for only then (RFC 4340, section 10.3).
-    pub(super) fn expected_ccid(&self, location: Location) -> Option<u8> {
+    pub(super) fn expected_ccid(&self, location: Location) -> Option<Ccid> {
         if self.is_settled(Feature::Ccid, location) {
             return self.ccid(location);
         }
@@ -112,7 +113,7 @@ impl Negotiation {
             .slot(Feature::Ccid, location)
             .map(|slot| slot.offer.list())
         {
-            Some(&[only]) => Some(only),
+            Some(&[only]) => Some(Ccid::new(only)),
             _ => None,
         }
     }
@@ -166,7 +167,7 @@ impl Negotiation {
                 // The CCID in force keeps what it needs until another is agreed on. What that could
                 // not do without is asked for beside it; insisting would end a connection that can
                 // go on as it is.
-                if ccid == Some(2) {
+                if ccid == Some(Ccid::TCP_LIKE) {
                     self.wish(Feature::SendAckVector, receiver, YES, false);
                 }
                 continue;
@@ -176,7 +177,7 @@ impl Negotiation {
                 // ends ask for them.
                 // Not with Mandatory where the peer may not have heard yet which CCID it is: whose
                 // turn it is to learn of a change in mid-connection depends on what was lost.
-                Some(2) => {
+                Some(Ccid::TCP_LIKE) => {
                     let insists = !self.ccid_changed[sender as usize];
                     self.wish(Feature::SendAckVector, receiver, YES, insists);
                 }
@@ -186,22 +187,22 @@ impl Negotiation {
             }
             match (sender, ccid) {
                 // RFC 4342, 6.1: without it a receiver has to take every lost packet for data.
-                (Location::Remote, Some(3 | 4)) => {
+                (Location::Remote, Some(Ccid::TFRC | Ccid::TFRC_SP)) => {
                     self.wish(Feature::SendNdpCount, sender, RATHER_YES, false);
                 }
-                (_, Some(2)) => self.accept(Feature::SendNdpCount, sender, RATHER_NO),
+                (_, Some(Ccid::TCP_LIKE)) => self.accept(Feature::SendNdpCount, sender, RATHER_NO),
                 _ => self.accept(Feature::SendNdpCount, sender, RATHER_YES),
             }
             match (sender, ccid) {
                 // RFC 4342, 8.4, and RFC 5622, 8.4: the sender asks the receiver.
-                (Location::Local, Some(3 | 4)) => {
+                (Location::Local, Some(Ccid::TFRC | Ccid::TFRC_SP)) => {
                     self.wish(Feature::SendLossEventRate, receiver, RATHER_YES, false);
                 }
                 _ => self.accept(Feature::SendLossEventRate, receiver, RATHER_YES),
             }
             match ccid {
                 // RFC 6323, 3.2.2: off unless somebody asks; either end may.
-                Some(3 | 4) if self.rtt_estimates => {
+                Some(Ccid::TFRC | Ccid::TFRC_SP) if self.rtt_estimates => {
                     self.wish(Feature::SendRttEstimate, sender, RATHER_YES, false);
                 }
                 _ => self.accept(Feature::SendRttEstimate, sender, RATHER_YES),

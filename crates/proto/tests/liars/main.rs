@@ -6,6 +6,7 @@ mod road;
 
 use fairwire_proto::Config;
 use fairwire_units::Duration;
+use fairwire_wire::Ccid;
 
 use lie::Lie;
 use road::{Road, Weather};
@@ -32,8 +33,8 @@ const LIES: [Lie; 9] = [
 
 fn config(ccid: u8, check_feedback: bool) -> Config {
     let mut config = Config::default();
-    config.send_ccids = vec![ccid];
-    config.receive_ccids = vec![ccid];
+    config.send_ccids = vec![Ccid::new(ccid)];
+    config.receive_ccids = vec![Ccid::new(ccid)];
     config.check_feedback = check_feedback;
     config
 }

@@ -1,6 +1,6 @@
 //! What acknowledges, and what must not.
 
-use fairwire_wire::DccpOption;
+use fairwire_wire::{Ccid, DccpOption};
 
 use super::*;
 
@@ -170,8 +170,8 @@ fn an_unacceptable_value_gets_an_empty_confirm() {
 #[test]
 fn features_of_a_ccid_belong_to_its_half() {
     let (mut client, mut server) = (config(3), config(2));
-    client.receive_ccids = vec![2];
-    server.receive_ccids = vec![3];
+    client.receive_ccids = vec![Ccid::TCP_LIKE];
+    server.receive_ccids = vec![Ccid::TFRC];
     let mut pair = Pair::with_configs(SERVICE, [client, server]);
     pair.run_for(Duration::from_secs(1));
     let (seq, ack) = pair.next_numbers(CLIENT);

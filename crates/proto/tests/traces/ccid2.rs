@@ -6,7 +6,7 @@
 
 use fairwire_proto::Config;
 use fairwire_units::Duration;
-use fairwire_wire::{AckCell, CellState};
+use fairwire_wire::{AckCell, Ccid, CellState};
 
 use super::sender::Sender;
 
@@ -56,8 +56,8 @@ fn three_losses_in_a_window() {
 /// Runs a table; each row must hold to the last digit.
 fn run(table: &str) {
     let mut config = Config::default();
-    config.send_ccids = vec![2];
-    config.receive_ccids = vec![2];
+    config.send_ccids = vec![Ccid::TCP_LIKE];
+    config.receive_ccids = vec![Ccid::TCP_LIKE];
     config.ccid2.initial_window = Some(4.0);
     config.idle_timeout = Duration::from_secs(600).into();
     let mut sender = Sender::open(config, 100);

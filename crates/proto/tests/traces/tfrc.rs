@@ -12,7 +12,7 @@
 
 use fairwire_proto::Config;
 use fairwire_units::Duration;
-use fairwire_wire::{DccpOption, LossInterval};
+use fairwire_wire::{Ccid, DccpOption, LossInterval};
 
 use super::sender::Sender;
 
@@ -20,8 +20,8 @@ use super::sender::Sender;
 /// receiver counts before the first loss event (RFC 5348, 6.3.1).
 pub(crate) fn run(table: &str, ccid: u8, payload: usize, first: u32) {
     let mut config = Config::default();
-    config.send_ccids = vec![ccid];
-    config.receive_ccids = vec![ccid];
+    config.send_ccids = vec![Ccid::new(ccid)];
+    config.receive_ccids = vec![Ccid::new(ccid)];
     config.idle_timeout = Duration::from_secs(600).into();
     let mut sender = Sender::open(config, payload);
     for row in table.lines().filter(|line| !line.trim().is_empty()) {
@@ -95,7 +95,7 @@ fn report(sender: &mut Sender, rate: &str, losses: &[&str], before: u32) {
         });
     }
     // RFC 5622, 8.7: CCID 4's feedback says how many packets each interval lost.
-    let sender_counts_drops = sender.stats().send_ccid == Some(4);
+    let sender_counts_drops = sender.stats().send_ccid == Some(Ccid::TFRC_SP);
     let ack = sender.seq_of(acked);
     let rate = rate.parse().expect("bytes per second");
     // In tens of microseconds (RFC 4340, 13.2).

@@ -11,7 +11,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use bytes::Bytes;
-use fairwire::{Config, Connection, Ecn, Endpoint, SendError, Stats};
+use fairwire::{Ccid, Config, Connection, Ecn, Endpoint, SendError, Stats};
 
 use super::PerfError;
 use super::defaults::PATIENCE;
@@ -156,14 +156,15 @@ pub(crate) fn config(ccid: Option<u8>, path_mtu: PathMtu, patience: Duration) ->
         config.path_mtu_discovery = discovery;
     }
     if let Some(ccid) = ccid {
-        config.send_ccids = vec![ccid];
-        config.receive_ccids = vec![ccid];
+        config.send_ccids = vec![Ccid::new(ccid)];
+        config.receive_ccids = vec![Ccid::new(ccid)];
     }
     // A peer that vanished is noticed by both sides, the one that only receives included.
     config.keep_alive = Some(patience / 3);
     config.idle_timeout = patience;
     config.connect_timeout = patience;
-    config.linger = Duration::from_secs(1);
+    config.drain_timeout = Duration::from_secs(1);
+    config.close_timeout = Duration::from_secs(1);
     config.receive_queue_packets = 16_384;
     config.receive_queue_bytes = 32 << 20;
     config
@@ -172,8 +173,8 @@ pub(crate) fn config(ccid: Option<u8>, path_mtu: PathMtu, patience: Duration) ->
 /// The server's parameters: the client says which congestion control it wants.
 pub(crate) fn server_config(path_mtu: PathMtu) -> Config {
     let mut config = config(None, path_mtu, PATIENCE);
-    config.send_ccids = vec![2, 3, 4];
-    config.receive_ccids = vec![2, 3, 4];
+    config.send_ccids = vec![Ccid::TCP_LIKE, Ccid::TFRC, Ccid::TFRC_SP];
+    config.receive_ccids = vec![Ccid::TCP_LIKE, Ccid::TFRC, Ccid::TFRC_SP];
     config
 }
 

@@ -1,6 +1,6 @@
 //! What came of a measurement, as values; `text` prints them, serde makes JSON of them.
 
-use fairwire::Stats;
+use fairwire::{Ccid, Stats};
 use serde::{Deserialize, Serialize};
 
 use super::PerfError;
@@ -198,14 +198,15 @@ impl From<&PerfError> for ErrorReport {
 impl From<&Stats> for PathReport {
     fn from(stats: &Stats) -> Self {
         Self {
-            ccid: stats.send_ccid,
+            ccid: stats.send_ccid.map(Ccid::number),
             rtt_ms: stats.srtt.map(|rtt| rtt.as_secs_f64() * 1e3),
             cwnd_packets: stats.gauges.cwnd_packets,
             // CCID 4 sends no more than 100 packets a second whatever its equation allows.
             rate_bits_per_second: (stats.gauges.rate_bytes_per_s.and(stats.allowed_rate))
                 .map(|rate| rate.bits_per_s() as f64),
             loss_event_rate: stats.gauges.p,
-            lost: (!matches!(stats.send_ccid, Some(3 | 4))).then_some(stats.lost),
+            lost: (!matches!(stats.send_ccid, Some(Ccid::TFRC | Ccid::TFRC_SP)))
+                .then_some(stats.lost),
             never_sent: stats.refused + stats.expired,
             marked: stats.marked,
             cuts: stats.gauges.cuts,

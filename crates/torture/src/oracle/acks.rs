@@ -2,7 +2,7 @@
 
 use fairwire_proto::{Inspection, Stats};
 use fairwire_units::Duration;
-use fairwire_wire::{CellState, Packet, PacketType, Seq};
+use fairwire_wire::{Ccid, CellState, Packet, PacketType, Seq};
 
 use super::Verdict;
 use super::books::{Books, Key};
@@ -43,7 +43,9 @@ pub(crate) fn came(
     let Some((_, stats, seen)) = &conn.last else {
         return;
     };
-    let takes = seen.state == "OPEN" && stats.receive_ccid == Some(2) && judged == Judged::Valid;
+    let takes = seen.state == "OPEN"
+        && stats.receive_ccid == Some(Ccid::TCP_LIKE)
+        && judged == Judged::Valid;
     let is_data = matches!(packet.packet_type(), PacketType::Data | PacketType::DataAck);
     if !takes || !is_data || conn.took(seq).is_some() {
         return;
@@ -118,11 +120,11 @@ pub(crate) fn see(books: &mut Books, key: Key, stats: &Stats, seen: &Inspection)
         return Ok(());
     };
     let ccid = conn.last.as_ref().map(|(_, stats, _)| stats.receive_ccid);
-    if !matches!(seen.state, "PARTOPEN" | "OPEN") || stats.receive_ccid != Some(2) {
+    if !matches!(seen.state, "PARTOPEN" | "OPEN") || stats.receive_ccid != Some(Ccid::TCP_LIKE) {
         conn.acks = Acks::default();
         return Ok(());
     }
-    if seen.state != "OPEN" || ccid != Some(Some(2)) {
+    if seen.state != "OPEN" || ccid != Some(Some(Ccid::TCP_LIKE)) {
         // Nothing waits yet. But the vectors that left, and those of the half's first step among them, are
         // acknowledged later, and what they report missing is forgotten then (RFC 4340, 11.4.2).
         conn.acks.waits = None;

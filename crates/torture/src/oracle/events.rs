@@ -3,7 +3,7 @@
 
 use fairwire_proto::{Inspection, Stats};
 use fairwire_units::Ecn;
-use fairwire_wire::{DccpOption, Packet, PacketType, RawOption, Seq};
+use fairwire_wire::{Ccid, DccpOption, Packet, PacketType, RawOption, Seq};
 
 use super::Verdict;
 use super::books::{Arrival, Books, Key, Left};
@@ -124,7 +124,8 @@ pub(crate) fn see(books: &mut Books, key: Key, stats: &Stats, seen: &Inspection)
         stats.loss_events_seen,
         conn.events.in_step
     );
-    let rated = matches!(stats.receive_ccid, Some(3 | 4)) && ccid == stats.receive_ccid;
+    let rated = matches!(stats.receive_ccid, Some(Ccid::TFRC | Ccid::TFRC_SP))
+        && ccid == stats.receive_ccid;
     let stated = conn.events.is_stated;
     // RFC 4340, 10.5: as on a new connection.
     if !rated || !honest || stated || conn.asked.anew || seen.state != "OPEN" {

@@ -1,6 +1,7 @@
 //! CCID 2: flight, losses and the congestion window (RFC 4341, section 5), by books of the oracle's own.
 
 use fairwire_proto::{Inspection, Stats};
+use fairwire_wire::Ccid;
 
 use super::Verdict;
 use super::books::{Books, Conn, Key};
@@ -41,7 +42,7 @@ pub(crate) fn see(books: &mut Books, key: Key, stats: &Stats, seen: &Inspection)
         conn.pipe.forget_step();
         return Ok(());
     }
-    if stats.send_ccid != Some(2) {
+    if stats.send_ccid != Some(Ccid::TCP_LIKE) {
         conn.pipe.flight.clear();
         return Ok(());
     }

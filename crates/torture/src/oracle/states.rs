@@ -39,7 +39,7 @@ pub(crate) fn see(books: &Books, key: Key, seen: &Inspection) -> Verdict {
     timed(conn, seen)?;
     lasts(conn, seen.state, books.local)?;
     // Told when it happens: `Event::Closed` is the last event of a connection.
-    let closed = conn.heard.closed;
+    let closed = &conn.heard.closed;
     hold!(
         closed.is_none() || seen.state == "CLOSED",
         "state-closed",
@@ -48,7 +48,7 @@ pub(crate) fn see(books: &Books, key: Key, seen: &Inspection) -> Verdict {
     );
     if let (Some(CloseReason::PeerError { code, data }), Some(reset)) = (closed, conn.out.reset) {
         hold!(
-            reset == (code, data),
+            reset == (*code, *data),
             "state-peer-error",
             "we told the peer {reset:?}, and the application {code:?}"
         );
@@ -112,8 +112,8 @@ pub(crate) fn lasts(conn: &Conn, state: &str, local: Instant) -> Verdict {
     let most = match state {
         "REQUEST" | "INVITED" | "LISTEN1" => config.connect_timeout.into(),
         "RESPOND" | "PARTOPEN" => FOUR_MSL,
-        // `Config::linger`: 14 round trips if that is longer, but no longer than the idle timeout.
-        "CLOSEREQ" | "CLOSING" => config.linger.max(config.idle_timeout).into(),
+        // `Config::close_timeout`: 14 round trips if that is longer, but no longer than the idle timeout.
+        "CLOSEREQ" | "CLOSING" => config.close_timeout.max(config.idle_timeout).into(),
         _ => return Ok(()),
     };
     let lasted = local.saturating_since(conn.state_since);
@@ -150,7 +150,7 @@ pub(crate) fn see_event(
         return Ok(());
     };
     if let Event::Closed { reason } = event {
-        told_honestly(books, key, *reason)?;
+        told_honestly(books, key, reason)?;
     }
     let local = books.local;
     let icmp = !books.host_mut(host).icmp.is_empty();
@@ -175,8 +175,8 @@ pub(crate) fn see_event(
             conn.heard.open = true;
         }
         Event::Closed { reason } => {
-            grounds(conn, *reason, local, icmp)?;
-            conn.heard.closed = Some(*reason);
+            grounds(conn, reason, local, icmp)?;
+            conn.heard.closed = Some(reason.clone());
         }
         // Of what is queued while it connects there may be news.
         Event::Fate { .. } | Event::Writable | Event::PathMtu { .. } => {}
@@ -190,7 +190,7 @@ pub(crate) fn see_event(
 }
 
 /// Is there a ground for this reason?
-fn grounds(conn: &Conn, reason: CloseReason, local: Instant, icmp: bool) -> Verdict {
+fn grounds(conn: &Conn, reason: &CloseReason, local: Instant, icmp: bool) -> Verdict {
     let resets = |wanted: &dyn Fn(ResetCode, [u8; 3]) -> bool| {
         let mut all = conn.arrivals.values().filter(|arrival| arrival.counts);
         all.any(|arrival| arrival.reset.is_some_and(|(code, data)| wanted(code, data)))
@@ -204,8 +204,8 @@ fn grounds(conn: &Conn, reason: CloseReason, local: Instant, icmp: bool) -> Verd
                 || (conn.out.closing.is_some()
                     && resets(&|code, _| code == ResetCode::NoConnection))
         }
-        CloseReason::Reset { code, data } => {
-            resets(&|came, with| came.effective() == code && with == data)
+        CloseReason::Reset { code, data, .. } => {
+            resets(&|came, with| came.effective() == *code && with == *data)
         }
         CloseReason::ConnectTimeout => {
             let config = conn.config.as_ref();
@@ -238,13 +238,13 @@ fn grounds(conn: &Conn, reason: CloseReason, local: Instant, icmp: bool) -> Verd
 }
 
 /// Between two ends that tell the truth nobody is accused.
-fn told_honestly(books: &Books, key: Key, reason: CloseReason) -> Verdict {
+fn told_honestly(books: &Books, key: Key, reason: &CloseReason) -> Verdict {
     let honest = books.is_honest(key);
     // A feature that one end needs and the other refuses ends a connection of two honest ends with a
     // Mandatory Error (RFC 4340, 6.6.9), and so may a CCID change that came too soon.
     let (code, accuser) = match reason {
-        CloseReason::PeerError { code, .. } => (code, Some(key)),
-        CloseReason::Reset { code, .. } => (code, books.conn(key).and_then(|conn| conn.peer)),
+        CloseReason::PeerError { code, .. } => (*code, Some(key)),
+        CloseReason::Reset { code, .. } => (*code, books.conn(key).and_then(|conn| conn.peer)),
         _ => return Ok(()),
     };
     // A path that rewrites ECN fields makes an honest peer look like a liar (`Config::ecn_nonce`): to an

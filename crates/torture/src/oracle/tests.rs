@@ -4,7 +4,6 @@
 //! configurations, loss, copies, reordering, marks, damage, and at times an attacker.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::time;
 
 use fairwire_proto::{
     Config, ConnectionId, DataChecksum, Direction, Encapsulation, Endpoint, EndpointConfig, Event,
@@ -14,6 +13,7 @@ use fairwire_units::{Duration, Ecn, Instant};
 use fairwire_wire::{HeadBuf, Packet, ServiceCode};
 
 use super::{Oracle, Violation};
+use crate::plan::settings::ccids_of;
 use crate::seen::{Call, Origin, PacketNo, Seen};
 
 mod broken;
@@ -44,21 +44,21 @@ impl Dice {
     fn config(&mut self) -> Config {
         let mut config = Config::default();
         let lists: [&[u8]; 6] = [&[2], &[3], &[4], &[2, 3], &[3, 2], &[4, 2, 3]];
-        config.send_ccids = self.pick(&lists).to_vec();
-        config.receive_ccids = self.pick(&lists).to_vec();
+        config.send_ccids = ccids_of(self.pick(&lists));
+        config.receive_ccids = ccids_of(self.pick(&lists));
         config.ecn = !self.one_in(4);
         config.check_feedback = !self.one_in(3);
         config.short_seqnos = self.one_in(3);
         config.report_fates = !self.one_in(4);
         config.keep_alive = self
             .pick(&[None, Some(500), Some(15_000)])
-            .map(time::Duration::from_millis);
-        config.connect_timeout = time::Duration::from_secs(1 + self.below(8));
-        config.idle_timeout = time::Duration::from_secs(2 + self.below(30));
-        config.linger = time::Duration::from_millis(self.below(3_000));
-        config.ccid_change_interval = time::Duration::from_millis(self.below(2_000));
+            .map(|ms| Duration::from_millis(ms).into());
+        config.connect_timeout = Duration::from_secs(1 + self.below(8)).into();
+        config.idle_timeout = Duration::from_secs(2 + self.below(30)).into();
+        config.close_timeout = Duration::from_millis(self.below(3_000)).into();
+        config.ccid_change_interval = Duration::from_millis(self.below(2_000)).into();
         config.send_queue.packets = self.pick(&[1, 8, 64]);
-        config.send_queue.age = self.one_in(3).then_some(time::Duration::from_millis(300));
+        config.send_queue.age = self.one_in(3).then_some(Duration::from_millis(300).into());
         config.receive_queue_packets = self.pick(&[2, 16, 256]);
         config.send_rtt_estimate = self.one_in(2);
         if self.one_in(3) {
@@ -387,7 +387,7 @@ impl World {
                 let sending = self.dice.one_in(2);
                 let direction = [Direction::Receive, Direction::Send][usize::from(sending)];
                 let wanted = [self.dice.pick(&[2, 3, 4])];
-                let taken = self.ends[side].change_ccid(now, id, direction, &wanted);
+                let taken = self.ends[side].change_ccid(now, id, direction, &ccids_of(&wanted));
                 self.see(
                     side,
                     &Seen::Call(Call::ChangeCcid {

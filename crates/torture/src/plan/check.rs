@@ -261,7 +261,7 @@ fn of_connection(setting: &Setting) -> Option<Numbered> {
         Setting::IdleTimeout(n) => ("IdleTimeout", n, 0..=30_000),
         // More often, and a run takes more packets than it may.
         Setting::KeepAlive(n) => ("KeepAlive", n, 500..=15_000),
-        Setting::Linger(n) => ("Linger", n, 0..=5_000),
+        Setting::CloseTimes(n) => ("CloseTimes", n, 0..=5_000),
         Setting::SequenceWindow(n) => ("SequenceWindow", n, 0..=1 << 20),
         Setting::MaxSequenceWindow(n) => ("MaxSequenceWindow", n, 0..=1 << 20),
         Setting::CcidChangeInterval(n) => ("CcidChangeInterval", n, 0..=600_000),

@@ -120,7 +120,7 @@ fn one(dice: &mut Dice) -> Vec<Setting> {
         S::KeepAlive(dice.pick(&[0, 1_000, 3_000, 10_000]))
     });
     may(150, &mut |dice| {
-        S::Linger(dice.pick(&[0, 100, 1_000, 3_000]))
+        S::CloseTimes(dice.pick(&[0, 100, 1_000, 3_000]))
     });
     may(150, &mut |dice| {
         S::SequenceWindow(dice.magnitude(32, 100_000))

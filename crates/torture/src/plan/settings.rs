@@ -8,6 +8,7 @@ use fairwire_proto::{
     Ccid2Config, Ccid3Config, Config, DamagedData, DataChecksum, EndpointConfig, FeedbackRate,
     InitCookies, PathMtuDiscovery, QueuePolicy, ReceiveQueuePolicy,
 };
+use fairwire_wire::Ccid;
 use serde::{Deserialize, Serialize};
 
 /// One difference from the default [`Config`].
@@ -47,8 +48,8 @@ pub enum Setting {
     IdleTimeout(u64),
     /// `keep_alive`, ms; 0 is never.
     KeepAlive(u64),
-    /// `linger`, ms.
-    Linger(u64),
+    /// `drain_timeout` and `close_timeout`, ms.
+    CloseTimes(u64),
     /// `sequence_window`.
     SequenceWindow(u64),
     /// `max_sequence_window`.
@@ -109,6 +110,11 @@ fn law_of(number: u8) -> Chosen<dyn Law> {
     law(name).expect("it is built in and has defaults")
 }
 
+/// CCIDs by their numbers.
+pub(crate) fn ccids_of(numbers: &[u8]) -> Vec<Ccid> {
+    numbers.iter().copied().map(Ccid::new).collect()
+}
+
 /// The default configuration with these differences.
 pub fn config(settings: &[Setting]) -> Config {
     let mut config = Config::default();
@@ -122,8 +128,8 @@ impl Setting {
     fn apply(&self, config: &mut Config) {
         let ms = Duration::from_millis;
         match self {
-            Self::SendCcids(ccids) => config.send_ccids.clone_from(ccids),
-            Self::ReceiveCcids(ccids) => config.receive_ccids.clone_from(ccids),
+            Self::SendCcids(ccids) => config.send_ccids = ccids_of(ccids),
+            Self::ReceiveCcids(ccids) => config.receive_ccids = ccids_of(ccids),
             Self::NoEcn => config.ecn = false,
             Self::EcnNonce => config.ecn_nonce = true,
             Self::BelieveFeedback => config.check_feedback = false,
@@ -132,7 +138,10 @@ impl Setting {
             Self::ConnectTimeout(time) => config.connect_timeout = ms(*time),
             Self::IdleTimeout(time) => config.idle_timeout = ms(*time),
             Self::KeepAlive(time) => config.keep_alive = (*time > 0).then(|| ms(*time)),
-            Self::Linger(time) => config.linger = ms(*time),
+            Self::CloseTimes(time) => {
+                config.drain_timeout = ms(*time);
+                config.close_timeout = ms(*time);
+            }
             Self::SequenceWindow(window) => config.sequence_window = *window,
             Self::MaxSequenceWindow(window) => config.max_sequence_window = *window,
             Self::CcidChangeInterval(time) => config.ccid_change_interval = ms(*time),

@@ -12,7 +12,7 @@ use super::places::address;
 use super::store::Store;
 use crate::plan::ConnectionPlan;
 use crate::plan::script::{Act, Entry, Side};
-use crate::plan::settings::config;
+use crate::plan::settings::{ccids_of, config};
 use crate::seen::{Call, Seen};
 
 /// The service of all connections.
@@ -110,7 +110,9 @@ impl Host {
                 } else {
                     Direction::Receive
                 };
-                let asked = self.endpoint.change_ccid(local, id, direction, wanted);
+                let asked = self
+                    .endpoint
+                    .change_ccid(local, id, direction, &ccids_of(wanted));
                 Call::ChangeCcid {
                     id,
                     sending: *sending,

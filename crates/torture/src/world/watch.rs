@@ -183,7 +183,7 @@ impl Watch {
             } => {
                 *tally.states.entry(inspection.state).or_default() += 1;
                 for ccid in [stats.send_ccid, stats.receive_ccid].into_iter().flatten() {
-                    *tally.ccids.entry(ccid).or_default() += 1;
+                    *tally.ccids.entry(ccid.number()).or_default() += 1;
                 }
             }
             Seen::Started { .. } => self.latest.retain(|&(of, _), _| of != host),

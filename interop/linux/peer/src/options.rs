@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use clap::{Parser, ValueEnum};
-use fairwire::{Config, ServiceCode};
+use fairwire::{Ccid, Config, ServiceCode};
 
 /// Datagrams that may wait: as few as the kernel lets wait, near enough, so that what is sent is
 /// what the congestion control lets out.
@@ -93,10 +93,11 @@ impl Options {
     /// The connection's parameters.
     pub(crate) fn config(&self) -> Config {
         let mut config = Config::default();
-        let choose = |own: &[u8], default: Vec<u8>| match (own, self.ccid.as_slice()) {
+        let named = |numbers: &[u8]| numbers.iter().copied().map(Ccid::new).collect();
+        let choose = |own: &[u8], default: Vec<Ccid>| match (own, self.ccid.as_slice()) {
             ([], []) => default,
-            ([], both) => both.to_vec(),
-            (own, _) => own.to_vec(),
+            ([], both) => named(both),
+            (own, _) => named(own),
         };
         config.send_ccids = choose(&self.tx_ccid, config.send_ccids);
         config.receive_ccids = choose(&self.rx_ccid, config.receive_ccids);

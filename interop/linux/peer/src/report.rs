@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-use fairwire::Connection;
+use fairwire::{Ccid, Connection};
 use serde_json::{Value, json};
 
 use crate::account::Account;
@@ -120,7 +120,7 @@ impl Outcome {
     /// Takes CCID 3's figures of both directions; other CCIDs have none.
     pub(crate) fn sample(&mut self, connection: &Connection) {
         let stats = connection.stats();
-        if stats.send_ccid == Some(3) {
+        if stats.send_ccid == Some(Ccid::TFRC) {
             self.tx.samples += 1;
             self.tx.x.add(stats.gauges.rate_bytes_per_s);
             self.tx.x_recv.add(stats.gauges.x_recv_bytes_per_s);
@@ -128,7 +128,7 @@ impl Outcome {
             let rtt = stats.srtt;
             self.tx.rtt.add(rtt.map(|rtt| rtt.as_secs_f64()));
         }
-        if stats.receive_ccid == Some(3) {
+        if stats.receive_ccid == Some(Ccid::TFRC) {
             self.rx.samples += 1;
             self.rx.p.add(stats.loss_rate_seen);
         }
@@ -137,7 +137,8 @@ impl Outcome {
     /// What was agreed.
     pub(crate) fn describe(&mut self, connection: &Connection) {
         let stats = connection.stats();
-        self.ccids = (stats.send_ccid, stats.receive_ccid);
+        let number = |ccid: Option<Ccid>| ccid.map(Ccid::number);
+        self.ccids = (number(stats.send_ccid), number(stats.receive_ccid));
         self.mps = connection.max_datagram_size();
     }
 

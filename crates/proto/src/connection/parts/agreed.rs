@@ -3,7 +3,7 @@
 use fairwire_units::Instant;
 use fairwire_wire::feature::Feature;
 
-use crate::ccid::{self, Ccid};
+use crate::ccid::{self, Row};
 use crate::feature::{Location, Negotiation};
 
 /// Answers that every packet needs, kept at hand.
@@ -35,9 +35,9 @@ pub(crate) struct Agreed {
     /// The least checksum coverage that the peer takes, and that we take.
     pub(crate) coverage: [u8; 2],
     /// The CCID of our data.
-    pub(crate) send: Option<&'static Ccid>,
+    pub(crate) send: Option<&'static Row>,
     /// The CCID of the peer's data.
-    pub(crate) receive: Option<&'static Ccid>,
+    pub(crate) receive: Option<&'static Row>,
     /// When a packet is wanted for negotiation.
     pub(crate) due: Option<Instant>,
     /// Did the packet in hand change what negotiation says?

@@ -2,7 +2,7 @@
 
 use fairwire_units::{Duration, Instant};
 use fairwire_wire::feature::Feature;
-use fairwire_wire::{DccpOption, PacketType};
+use fairwire_wire::{Ccid, DccpOption, PacketType};
 
 use super::pair::{Dice, Fault, Pair, Wire, ms};
 use crate::{Config, ConnectionId};
@@ -14,8 +14,8 @@ const SERVER: usize = 1;
 fn ccid2() -> Config {
     Config {
         check_feedback: false,
-        send_ccids: vec![2],
-        receive_ccids: vec![2],
+        send_ccids: vec![Ccid::TCP_LIKE],
+        receive_ccids: vec![Ccid::TCP_LIKE],
         ..Config::default()
     }
 }

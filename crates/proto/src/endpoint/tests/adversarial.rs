@@ -3,7 +3,7 @@
 
 use fairwire_units::{Duration, Ecn};
 use fairwire_wire::{
-    AckCell, CellState, DccpOption, Encoder, HeadBuf, Kind, PacketType, ResetCode, Seq,
+    AckCell, Ccid, CellState, DccpOption, Encoder, HeadBuf, Kind, PacketType, ResetCode, Seq,
 };
 
 use super::pair::{Fault, PORT, Pair, SERVICE, Wire, data, ms};
@@ -391,8 +391,8 @@ fn item_29_marks_on_everything_slow_rates() {
     for (ccid, slow, first, fourteenth) in rows {
         let mut pair = Pair::new();
         let mut config = Config::default();
-        config.send_ccids = vec![ccid];
-        config.receive_ccids = vec![ccid];
+        config.send_ccids = vec![Ccid::new(ccid)];
+        config.receive_ccids = vec![Ccid::new(ccid)];
         let (client, server) = pair.open(config.clone(), config);
         pair.record = false;
         pair.bottleneck = Some((ms(1), 50));

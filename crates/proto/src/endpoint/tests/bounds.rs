@@ -1,7 +1,7 @@
 //! What a packet costs that was made to cost much: steps of loops, counted.
 
 use fairwire_units::Duration;
-use fairwire_wire::{DccpOption, Encoder, Kind, PacketType};
+use fairwire_wire::{Ccid, DccpOption, Encoder, Kind, PacketType};
 
 use super::pair::{Fault, Pair, SERVICE, data, ms};
 use crate::{Config, work};
@@ -52,8 +52,8 @@ fn finding_1_a_window_waits_for_the_handshake() {
 fn finding_2_a_stated_round_trip_of_a_microsecond() {
     for ccid in [3, 4] {
         let mut config = Config::default();
-        config.send_ccids = vec![ccid];
-        config.receive_ccids = vec![ccid];
+        config.send_ccids = vec![Ccid::new(ccid)];
+        config.receive_ccids = vec![Ccid::new(ccid)];
         config.send_rtt_estimate = true;
         // Nothing but what the packets cause.
         config.keep_alive = None;
@@ -137,7 +137,7 @@ fn finding_10_a_head_of_changes_is_read_once() {
 #[test]
 fn finding_10_later_options_build_on_earlier_ones() {
     let mut config = Config::default();
-    config.receive_ccids = vec![2, 3];
+    config.receive_ccids = vec![Ccid::TCP_LIKE, Ccid::TFRC];
     let mut pair = Pair::new();
     pair.rule(|wire| (wire.from == 1).then_some(Fault::Lose));
     pair.connect(config.clone(), config);

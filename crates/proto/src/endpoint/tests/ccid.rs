@@ -1,7 +1,9 @@
 //! CCIDs that change in mid-connection, and paths that change below (RFC 4340, 10, 10.3 and 10.5).
 
 use fairwire_units::Duration;
-use fairwire_wire::{AckCell, CellState, DccpOption, Kind, RawOption, ResetCode, option_type};
+use fairwire_wire::{
+    AckCell, Ccid, CellState, DccpOption, Kind, RawOption, ResetCode, option_type,
+};
 use proptest::prelude::*;
 
 use super::pair::{Dice, Fault, Pair, Wire, data, ms};
@@ -9,7 +11,7 @@ use crate::constants::CCIDS;
 use crate::{ChangeCcidError, Config, ConnectionId, Direction, Event, Fate};
 
 /// This CCID first, any other acceptable, and changes as often as one likes.
-fn config(ccid: u8) -> Config {
+fn config(ccid: Ccid) -> Config {
     let mut list = CCIDS.to_vec();
     list.retain(|&other| other != ccid);
     list.insert(0, ccid);
@@ -24,12 +26,12 @@ fn config(ccid: u8) -> Config {
 const BOTH: [Direction; 2] = [Direction::Send, Direction::Receive];
 
 /// The CCIDs that one side sends and receives under.
-fn ccids(pair: &Pair, side: usize, id: ConnectionId) -> (Option<u8>, Option<u8>) {
+fn ccids(pair: &Pair, side: usize, id: ConnectionId) -> (Option<Ccid>, Option<Ccid>) {
     let stats = pair.ends[side].stats(id).unwrap();
     (stats.send_ccid, stats.receive_ccid)
 }
 
-fn told_of(pair: &Pair, side: usize) -> Vec<(Direction, u8)> {
+fn told_of(pair: &Pair, side: usize) -> Vec<(Direction, Ccid)> {
     let events = pair.told(side).into_iter();
     let told = events.filter_map(|event| match event {
         Event::Ccid { direction, ccid } => Some((direction, ccid)),
@@ -66,7 +68,7 @@ fn every_change_goes_through_under_load() {
                 pair.record = false;
                 let (client, server) = pair.open(config(from), config(from));
                 let ids = [client, server];
-                let mut dice = Dice::new(u64::from(from) * 40 + u64::from(to));
+                let mut dice = Dice::new(u64::from(from.number()) * 40 + u64::from(to.number()));
                 pair.rule(move |_| dice.chance(20).then_some(Fault::Lose));
                 pair.bottleneck = Some((ms(2), 30));
                 pair.saturate_both(ids, 500, ms(3_000));
@@ -127,14 +129,14 @@ fn every_change_goes_through_under_load() {
 #[test]
 fn what_is_in_flight_is_settled_once() {
     let mut pair = Pair::new();
-    let (client, server) = pair.open(config(2), config(2));
+    let (client, server) = pair.open(config(Ccid::TCP_LIKE), config(Ccid::TCP_LIKE));
     for _ in 0..3 {
         pair.ends[0].send(pair.now, client, data(100)).unwrap();
     }
     pair.drain();
     // The server's wish is on its way to the client when the data is on its way to the server.
     let (now, direction) = (pair.now, Direction::Receive);
-    let asked = pair.ends[1].change_ccid(now, server, direction, &[3]);
+    let asked = pair.ends[1].change_ccid(now, server, direction, &[Ccid::TFRC]);
     assert_eq!(asked, Ok(()));
     pair.run_for(ms(30));
     let fates: Vec<_> = pair
@@ -151,7 +153,10 @@ fn what_is_in_flight_is_settled_once() {
         }
     )));
     let stats = pair.ends[0].stats(client).unwrap();
-    assert_eq!((stats.send_ccid, stats.flight_packets), (Some(3), 0));
+    assert_eq!(
+        (stats.send_ccid, stats.flight_packets),
+        (Some(Ccid::TFRC), 0)
+    );
     pair.run_for(ms(500));
     let stats = pair.ends[0].stats(client).unwrap();
     assert_eq!(
@@ -170,7 +175,7 @@ fn what_is_in_flight_is_settled_once() {
 fn changing_often_is_no_way_round_congestion_control() {
     let mut pair = Pair::new();
     pair.record = false;
-    let mut quick = config(2);
+    let mut quick = config(Ccid::TCP_LIKE);
     quick.idle_timeout = Duration::from_secs(600).into();
     let (client, server) = pair.open(quick.clone(), quick);
     pair.saturate(0, client, 500, ms(20));
@@ -178,7 +183,11 @@ fn changing_often_is_no_way_round_congestion_control() {
     let before = pair.ends[0].stats(client).unwrap().data_sent;
     let (mut changes, mut round_trips) = (0, 0);
     for round in 0..100 {
-        let to = if round % 2 == 0 { 3 } else { 2 };
+        let to = if round % 2 == 0 {
+            Ccid::TFRC
+        } else {
+            Ccid::TCP_LIKE
+        };
         let (now, direction) = (pair.now, Direction::Send);
         if pair.ends[0]
             .change_ccid(now, client, direction, &[to])
@@ -201,58 +210,80 @@ fn changing_often_is_no_way_round_congestion_control() {
 /// change again after it.
 #[test]
 fn a_changed_ccid_stays_for_a_while() {
-    let mut slow = config(2);
+    let mut slow = config(Ccid::TCP_LIKE);
     slow.ccid_change_interval = Duration::from_secs(60).into();
     let mut pair = Pair::new();
-    let (client, server) = pair.open(slow, config(2));
+    let (client, server) = pair.open(slow, config(Ccid::TCP_LIKE));
     let change = |pair: &mut Pair, side: usize, direction, to| {
         let id = [client, server][side];
         pair.ends[side].change_ccid(pair.now, id, direction, &[to])
     };
-    assert_eq!(change(&mut pair, 0, Direction::Send, 3), Ok(()));
+    assert_eq!(change(&mut pair, 0, Direction::Send, Ccid::TFRC), Ok(()));
     pair.run_for(ms(1_000));
-    assert_eq!(ccids(&pair, 0, client), (Some(3), Some(2)));
-    let refused = change(&mut pair, 0, Direction::Send, 2);
+    assert_eq!(
+        ccids(&pair, 0, client),
+        (Some(Ccid::TFRC), Some(Ccid::TCP_LIKE))
+    );
+    let refused = change(&mut pair, 0, Direction::Send, Ccid::TCP_LIKE);
     assert!(
         matches!(refused, Err(ChangeCcidError::TooSoon { .. })),
         "{refused:?}"
     );
     // The server does not mind, but the client does.
-    assert_eq!(change(&mut pair, 1, Direction::Receive, 2), Ok(()));
+    assert_eq!(
+        change(&mut pair, 1, Direction::Receive, Ccid::TCP_LIKE),
+        Ok(())
+    );
     pair.run_for(ms(1_000));
-    assert_eq!(ccids(&pair, 0, client), (Some(3), Some(2)));
+    assert_eq!(
+        ccids(&pair, 0, client),
+        (Some(Ccid::TFRC), Some(Ccid::TCP_LIKE))
+    );
     assert_eq!(
         told_of(&pair, 1),
-        [(Direction::Receive, 3), (Direction::Receive, 3)]
+        [
+            (Direction::Receive, Ccid::TFRC),
+            (Direction::Receive, Ccid::TFRC)
+        ]
     );
     pair.run_for(Duration::from_secs(60));
-    assert_eq!(change(&mut pair, 0, Direction::Send, 2), Ok(()));
+    assert_eq!(
+        change(&mut pair, 0, Direction::Send, Ccid::TCP_LIKE),
+        Ok(())
+    );
     pair.run_for(ms(1_000));
-    assert_eq!(ccids(&pair, 0, client), (Some(2), Some(2)));
-    assert_eq!(ccids(&pair, 1, server), (Some(2), Some(2)));
+    assert_eq!(
+        ccids(&pair, 0, client),
+        (Some(Ccid::TCP_LIKE), Some(Ccid::TCP_LIKE))
+    );
+    assert_eq!(
+        ccids(&pair, 1, server),
+        (Some(Ccid::TCP_LIKE), Some(Ccid::TCP_LIKE))
+    );
 }
 
 /// What cannot be asked for is refused where it is asked.
 #[test]
 fn impossible_changes_are_refused() {
     let mut pair = Pair::new();
-    let client = pair.connect(config(2), config(2));
-    let ask = |pair: &mut Pair, list: &[u8]| {
+    let client = pair.connect(config(Ccid::TCP_LIKE), config(Ccid::TCP_LIKE));
+    let ask = |pair: &mut Pair, list: &[Ccid]| {
         pair.ends[0].change_ccid(pair.now, client, Direction::Send, list)
     };
-    assert_eq!(ask(&mut pair, &[3]), Err(ChangeCcidError::NotOpen));
+    assert_eq!(ask(&mut pair, &[Ccid::TFRC]), Err(ChangeCcidError::NotOpen));
     pair.run_for(ms(500));
     assert_eq!(ask(&mut pair, &[]), Err(ChangeCcidError::NoCcid));
-    let unknown = Err(ChangeCcidError::UnknownCcid { ccid: 247 });
-    assert_eq!(ask(&mut pair, &[3, 247]), unknown);
+    let ccid = Ccid::new(247);
+    let unknown = Err(ChangeCcidError::UnknownCcid { ccid });
+    assert_eq!(ask(&mut pair, &[Ccid::TFRC, ccid]), unknown);
     assert_eq!(
-        ask(&mut pair, &[2]),
+        ask(&mut pair, &[Ccid::TCP_LIKE]),
         Ok(()),
         "in force already: nothing to do"
     );
     pair.ends[0].close(pair.now, client);
     pair.run_for(ms(500));
-    assert_eq!(ask(&mut pair, &[3]), Err(ChangeCcidError::NotOpen));
+    assert_eq!(ask(&mut pair, &[Ccid::TFRC]), Err(ChangeCcidError::NotOpen));
 }
 
 /// Adversarial item 23, and RFC 4340, 10.3: while a CCID is negotiated again, options of the one that
@@ -263,15 +294,18 @@ fn item_23_options_of_a_ccid_that_is_not_in_force() {
     let receive_rate = DccpOption::ReceiveRate(0);
     for (changed, fatal) in [(false, true), (true, false)] {
         let mut pair = Pair::new();
-        let (client, _) = pair.open(config(2), config(2));
+        let (client, _) = pair.open(config(Ccid::TCP_LIKE), config(Ccid::TCP_LIKE));
         if !changed {
             pair.rule(|wire| (wire.from == 0).then_some(Fault::Lose));
         }
         pair.ends[0]
-            .change_ccid(pair.now, client, Direction::Send, &[3])
+            .change_ccid(pair.now, client, Direction::Send, &[Ccid::TFRC])
             .unwrap();
         pair.run_for(ms(300));
-        assert_eq!(ccids(&pair, 0, client).0, Some(if changed { 3 } else { 2 }));
+        assert_eq!(
+            ccids(&pair, 0, client).0,
+            Some(if changed { Ccid::TFRC } else { Ccid::TCP_LIKE })
+        );
         let ignored = pair.inject(
             1,
             1,
@@ -300,7 +334,7 @@ fn item_23_options_of_a_ccid_that_is_not_in_force() {
 #[test]
 fn item_23_the_longest_list_of_ccids() {
     let mut pair = Pair::new();
-    let (client, server) = pair.open(config(2), config(2));
+    let (client, server) = pair.open(config(Ccid::TCP_LIKE), config(Ccid::TCP_LIKE));
     let mut list: Vec<u8> = (5..=255).collect();
     list.push(3);
     let answers = pair.inject(
@@ -316,9 +350,13 @@ fn item_23_the_longest_list_of_ccids() {
                 .unwrap();
         },
     );
-    assert_eq!(ccids(&pair, 1, server).0, Some(3));
+    assert_eq!(ccids(&pair, 1, server).0, Some(Ccid::TFRC));
     assert!(answers.iter().all(|wire| wire.head.len() < 64));
-    assert_eq!(ccids(&pair, 0, client).1, Some(2), "that end has not asked");
+    assert_eq!(
+        ccids(&pair, 0, client).1,
+        Some(Ccid::TCP_LIKE),
+        "that end has not asked"
+    );
 }
 
 /// RFC 4340, 11.4: a receiving half that begins with a packet that came late, behind others, speaks of
@@ -326,7 +364,7 @@ fn item_23_the_longest_list_of_ccids() {
 #[test]
 fn a_ccid_that_changes_with_a_late_packet_reports_nothing_missing() {
     let mut pair = Pair::new();
-    let (client, server) = pair.open(config(3), config(3));
+    let (client, server) = pair.open(config(Ccid::TFRC), config(Ccid::TFRC));
     pair.bottleneck = Some((ms(5), 30));
     pair.saturate(0, client, 500, ms(1_000));
     // From the answer to the server's wish on, the client's packets come by hand.
@@ -340,7 +378,7 @@ fn a_ccid_that_changes_with_a_late_packet_reports_nothing_missing() {
         answered |= is_answer(wire);
         (answered && wire.from == 0).then_some(Fault::Lose)
     });
-    let asked = pair.ends[1].change_ccid(pair.now, server, Direction::Receive, &[2]);
+    let asked = pair.ends[1].change_ccid(pair.now, server, Direction::Receive, &[Ccid::TCP_LIKE]);
     assert_eq!(asked, Ok(()));
     pair.saturate(0, client, 500, ms(150));
     let answer = pair.log.iter().position(is_answer).unwrap();
@@ -350,7 +388,7 @@ fn a_ccid_that_changes_with_a_late_packet_reports_nothing_missing() {
     for late in [1, 2, 0, 3] {
         pair.deliver(1, &held[late]);
     }
-    assert_eq!(ccids(&pair, 1, server).1, Some(2));
+    assert_eq!(ccids(&pair, 1, server).1, Some(Ccid::TCP_LIKE));
     pair.run_for(ms(250));
     let told = pair.log[begun..].iter().filter(|wire| wire.from == 1);
     let mut told = told.flat_map(|wire| wire.packet().options.iter());
@@ -377,17 +415,17 @@ fn a_new_path_begins_congestion_control_again() {
         let before = pair.ends[0].stats(client).unwrap();
         pair.ends[0].path_changed(pair.now, client);
         let after = pair.ends[0].stats(client).unwrap();
-        assert!(before.allowed_rate > after.allowed_rate, "CCID {ccid}");
-        assert_eq!((after.flight_packets, after.srtt), (0, None), "CCID {ccid}");
-        if ccid == 2 {
+        assert!(before.allowed_rate > after.allowed_rate, "{ccid}");
+        assert_eq!((after.flight_packets, after.srtt), (0, None), "{ccid}");
+        if ccid == Ccid::TCP_LIKE {
             assert_eq!(
                 after.gauges.cwnd_packets,
                 Some(3.0),
                 "RFC 3390 for packets of 1,436 bytes"
             );
         } else {
-            assert!(before.loss_events_seen > 0, "CCID {ccid}");
-            assert_eq!(after.loss_events_seen, 0, "CCID {ccid}");
+            assert!(before.loss_events_seen > 0, "{ccid}");
+            assert_eq!(after.loss_events_seen, 0, "{ccid}");
         }
         pair.rule(|_| None);
         let received = [pair.ends[0].stats(client), pair.ends[1].stats(server)];
@@ -397,9 +435,9 @@ fn a_new_path_begins_congestion_control_again() {
             let got = stats.data_received - received[side].unwrap().data_received;
             // Five seconds bear 5,000 packets, and 500 of CCID 4, which sends one in 10 ms at most
             // (RFC 5622, 5); a start from nothing costs half of that time at the most.
-            let enough = if ccid == 4 { 250 } else { 1_000 };
-            assert!(got > enough, "CCID {ccid} side {side}: {got}");
-            assert_eq!(stats.discarded, 0, "CCID {ccid} side {side}");
+            let enough = if ccid == Ccid::TFRC_SP { 250 } else { 1_000 };
+            assert!(got > enough, "{ccid} side {side}: {got}");
+            assert_eq!(stats.discarded, 0, "{ccid} side {side}");
         }
         pair.ends[0].close(pair.now, client);
         pair.run_for(ms(60_000));
@@ -447,7 +485,7 @@ proptest! {
         });
         for (side, sends, list, wait) in wishes {
             let direction = BOTH[usize::from(sends)];
-            let list: Vec<u8> = list.into_iter().map(pick).collect();
+            let list: Vec<Ccid> = list.into_iter().map(pick).collect();
             let asked = pair.ends[side].change_ccid(pair.now, ids[side], direction, &list);
             prop_assert!(matches!(asked, Ok(()) | Err(ChangeCcidError::InProgress)), "{:?}", asked);
             pair.bottleneck = Some((ms(3), 20));

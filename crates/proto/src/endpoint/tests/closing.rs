@@ -4,6 +4,7 @@ use fairwire_units::{Duration, Instant};
 use fairwire_wire::{Kind, PacketType, ResetCode};
 
 use super::pair::{Dice, Fault, Pair, data, ms};
+use crate::error_text::ErrorText;
 use crate::{CloseReason, Config, Event, Fate, SendError, StartError};
 
 const CLOSED: Event = Event::Closed {
@@ -15,6 +16,15 @@ fn reason(pair: &Pair, side: usize) -> Option<CloseReason> {
         Event::Closed { reason } => Some(reason),
         _ => None,
     })
+}
+
+/// The peer aborted, with these words.
+fn aborted_by_peer(text: Option<&str>) -> CloseReason {
+    CloseReason::Reset {
+        code: ResetCode::Aborted,
+        data: [0; 3],
+        text: text.and_then(ErrorText::new),
+    }
 }
 
 /// RFC 4340, 8.3: a client's Close is answered with a Reset, and the client waits.
@@ -133,12 +143,13 @@ fn a_lost_answer_to_a_close_is_no_failure() {
     let no_connection = CloseReason::Reset {
         code: ResetCode::NoConnection,
         data: [0; 3],
+        text: None,
     };
     assert_eq!(reason(&pair, 0), Some(no_connection));
 }
 
 /// RFC 4340, 8.3: an unanswered Close is repeated, first after two round trips and then less and
-/// less often; after the linger time the connection is reset and forgotten.
+/// less often; after `close_timeout` the connection is reset and forgotten.
 #[test]
 fn item_19_an_unanswered_close_backs_off_and_ends() {
     let mut pair = Pair::new();
@@ -161,14 +172,13 @@ fn item_19_an_unanswered_close_backs_off_and_ends() {
     assert_eq!(last, Some((ResetCode::Aborted, [0; 3])));
 }
 
-/// `close` lets the queue drain for as long as it may linger and not longer; what is left then
-/// is refused.
+/// `close` lets the queue drain for `drain_timeout` and not longer; what is left then is refused.
 #[test]
-fn item_20_close_drains_for_the_linger_time() {
-    for linger in [5_000, 150] {
+fn item_20_close_drains_for_the_time_that_was_set() {
+    for drain in [5_000, 150] {
         let mut pair = Pair::new();
         let mut config = Config::default();
-        config.linger = ms(linger).into();
+        config.drain_timeout = ms(drain).into();
         config.report_fates = true;
         config.ccid2.initial_window = Some(2.0);
         config.ccid2.initial_ssthresh = Some(2.0);
@@ -192,7 +202,7 @@ fn item_20_close_drains_for_the_linger_time() {
         });
         let refused = refused.count();
         assert_eq!(got + refused, 40);
-        if linger > 1_000 {
+        if drain > 1_000 {
             assert_eq!(got, 40);
         } else {
             // Four round trips, the window 2 packets at first and one more in each.
@@ -203,7 +213,7 @@ fn item_20_close_drains_for_the_linger_time() {
 }
 
 /// A peer that acknowledges nothing cannot hold a closing connection (adversarial: resource
-/// exhaustion): twice the linger time bounds it.
+/// exhaustion): `drain_timeout` and `close_timeout` bound it.
 #[test]
 fn item_20_a_silent_peer_does_not_hold_a_close() {
     let mut pair = Pair::new();
@@ -229,11 +239,11 @@ fn end_of_close(pair: &Pair, side: usize, begun: Instant) -> (u64, usize) {
 }
 
 /// The time of a close follows from the settings, at the client and at the server: a peer that has
-/// vanished holds it for the linger time, at least for three Closes with their back-off (14 round
+/// vanished holds it for `close_timeout`, at least for three Closes with their back-off (14 round
 /// trips), and never longer than `idle_timeout` lets a peer owe an answer.
 #[test]
 fn finding_18_a_close_takes_the_time_that_was_set() {
-    for (linger, idle, expected) in [
+    for (timeout, idle, expected) in [
         (5_000, 30_000, (5_000, 6)),
         (1_000, 30_000, (1_000, 4)),
         (60_000, 30_000, (30_000, 9)),
@@ -245,7 +255,7 @@ fn finding_18_a_close_takes_the_time_that_was_set() {
     ] {
         for side in 0..2 {
             let mut config = Config::default();
-            config.linger = ms(linger).into();
+            config.close_timeout = ms(timeout).into();
             config.idle_timeout = ms(idle).into();
             let mut pair = Pair::new();
             let (client, server) = pair.open(config.clone(), config);
@@ -256,7 +266,7 @@ fn finding_18_a_close_takes_the_time_that_was_set() {
             assert_eq!(
                 end_of_close(&pair, side, begun),
                 expected,
-                "{linger} {idle}"
+                "{timeout} {idle}"
             );
             assert_eq!(reason(&pair, side), Some(CloseReason::CloseTimeout));
         }
@@ -269,7 +279,7 @@ fn finding_18_a_close_takes_the_time_that_was_set() {
 fn finding_18_silence_before_the_close_counts() {
     let mut pair = Pair::new();
     let mut config = Config::default();
-    config.linger = ms(20_000).into();
+    config.close_timeout = ms(20_000).into();
     config.idle_timeout = ms(10_000).into();
     let (client, _) = pair.open(config.clone(), Config::default());
     pair.rule(|_| Some(Fault::Lose));
@@ -315,11 +325,10 @@ fn finding_21_letting_go_is_no_close() {
             let (here, there) = (reason(&pair, side), reason(&pair, 1 - side));
             if closes {
                 let closed = Some(CloseReason::Closed);
-                assert_eq!((here, there, got), (closed, closed, 30));
+                assert_eq!((&here, &there, got), (&closed, &closed, 30));
             } else {
-                let (code, data) = (ResetCode::Aborted, [0; 3]);
                 assert_eq!(here, Some(CloseReason::Aborted));
-                assert_eq!(there, Some(CloseReason::Reset { code, data }));
+                assert_eq!(there, Some(aborted_by_peer(None)));
                 assert!(got < 30, "the queue is gone");
             }
             assert_eq!(pair.ends[side].endpoint_stats().connections, 0);
@@ -372,10 +381,28 @@ fn abort_resets() {
     pair.ends[0].abort(pair.now, client);
     pair.run_for(ms(100));
     assert_eq!(reason(&pair, 0), Some(CloseReason::Aborted));
-    let code = ResetCode::Aborted;
-    let data = [0; 3];
-    assert_eq!(reason(&pair, 1), Some(CloseReason::Reset { code, data }));
+    assert_eq!(reason(&pair, 1), Some(aborted_by_peer(None)));
     assert_eq!(pair.ends[1].endpoint_stats().time_wait, 1);
+}
+
+/// RFC 4340, 5.6: a Reset has room for a text, and the peer's application reads it; Data 1 to 3 of Reset 2 stay zero. A
+/// text that is too long is cut.
+#[test]
+fn an_abort_says_why() {
+    for side in 0..2 {
+        for (text, told) in [
+            ("code 7: the disk is full", Some("code 7: the disk is full")),
+            ("", None),
+            (&"x".repeat(1_000), Some(&*"x".repeat(ErrorText::MAX))),
+        ] {
+            let mut pair = Pair::new();
+            let (client, server) = pair.open(Config::default(), Config::default());
+            pair.ends[side].abort_with(pair.now, [client, server][side], text);
+            pair.run_for(ms(100));
+            assert_eq!(reason(&pair, side), Some(CloseReason::Aborted));
+            assert_eq!(reason(&pair, 1 - side), Some(aborted_by_peer(told)));
+        }
+    }
 }
 
 /// What was received before the end can be read after it, until the connection is released.
@@ -410,8 +437,7 @@ fn a_reset_is_never_answered() {
         encoder.raw_option(99, &[7]).unwrap();
     });
     assert!(answers.is_empty());
-    let (code, data) = (ResetCode::Aborted, [0; 3]);
-    assert_eq!(reason(&pair, 0), Some(CloseReason::Reset { code, data }));
+    assert_eq!(reason(&pair, 0), Some(aborted_by_peer(None)));
     assert_eq!(pair.ends[0].endpoint_stats().time_wait, 1);
 }
 

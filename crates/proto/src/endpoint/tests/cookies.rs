@@ -1,7 +1,9 @@
 //! Listeners that keep no state (RFC 4340, section 8.1.4).
 
 use fairwire_units::{Duration, Ecn};
-use fairwire_wire::{DccpOption, Encoder, HeadBuf, Kind, PacketType, ResetCode, Seq, option_type};
+use fairwire_wire::{
+    Ccid, DccpOption, Encoder, HeadBuf, Kind, PacketType, ResetCode, Seq, option_type,
+};
 
 use super::pair::{Fault, PORT, Pair, SERVICE, Wire, data, ms};
 use super::reseal;
@@ -74,10 +76,10 @@ fn the_same_connection_as_with_state() {
             pair.ends[1].config.init_cookies = policy;
             pair.ends[1].secret.first = Some(Seq::new(7_000));
             let mut config = Config::default();
-            config.send_ccids = vec![ccid, 5 - ccid];
-            config.receive_ccids = vec![ccid, 5 - ccid];
+            config.send_ccids = vec![Ccid::new(ccid), Ccid::new(5 - ccid)];
+            config.receive_ccids = vec![Ccid::new(ccid), Ccid::new(5 - ccid)];
             let mut server = Config::default();
-            server.send_ccids = vec![5 - ccid, ccid];
+            server.send_ccids = vec![Ccid::new(5 - ccid), Ccid::new(ccid)];
             server.sequence_window = 700;
             let client = pair.connect(config, server);
             pair.run_for(ms(35));
@@ -198,6 +200,7 @@ fn item_17_a_bad_init_cookie_is_reset_10() {
     let reason = CloseReason::Reset {
         code: ResetCode::BadInitCookie,
         data: [0; 3],
+        text: None,
     };
     assert_eq!(pair.told(0), [Event::Connected, Event::Closed { reason }]);
 

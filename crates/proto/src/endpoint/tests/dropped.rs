@@ -1,7 +1,7 @@
 //! Data that arrives and does not reach the application, and receivers that cannot keep up.
 
 use fairwire_units::Duration;
-use fairwire_wire::{CellState, DccpOption, DropBlock, DropCode, Kind, PacketType, Seq};
+use fairwire_wire::{Ccid, CellState, DccpOption, DropBlock, DropCode, Kind, PacketType, Seq};
 
 use super::pair::{Fault, Pair, SERVICE, Wire, data, ms};
 use crate::{Config, ConnectionId, DatagramId, Event, Fate, ReceiveQueuePolicy, SendError};
@@ -11,8 +11,8 @@ const SIZE: u32 = 500;
 /// Only this CCID, both ways.
 fn config(ccid: u8) -> Config {
     Config {
-        send_ccids: vec![ccid],
-        receive_ccids: vec![ccid],
+        send_ccids: vec![Ccid::new(ccid)],
+        receive_ccids: vec![Ccid::new(ccid)],
         report_fates: true,
         ..Config::default()
     }

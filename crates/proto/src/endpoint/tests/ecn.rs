@@ -134,7 +134,11 @@ fn a_peer_that_refuses() {
     let reset = Kind::Reset { ack, code, data };
     let wire = from_nothing(&pair, ports, 0, &reset, |_| {}, Payload::EMPTY);
     assert!(pair.answers_to(&wire).is_empty());
-    let reason = crate::CloseReason::Reset { code, data };
+    let reason = crate::CloseReason::Reset {
+        code,
+        data,
+        text: None,
+    };
     assert_eq!(pair.told(0), [Event::Closed { reason }]);
 }
 

@@ -195,6 +195,7 @@ fn a_full_backlog_makes_room() {
     let reason = CloseReason::Reset {
         code: ResetCode::NoConnection,
         data: [0; 3],
+        text: None,
     };
     assert_eq!(pair.told(0), [Event::Connected, Event::Closed { reason }]);
 }
@@ -306,6 +307,7 @@ fn a_crowded_source_makes_room() {
     let refused = CloseReason::Reset {
         code: ResetCode::TooBusy,
         data: [0; 3],
+        text: None,
     };
     assert_eq!(pair.told(0), [Event::Closed { reason: refused }]);
     pair.run_for(ms(10_000));

@@ -1,7 +1,7 @@
 //! Feedback that is longer than the room an Ack has.
 
 use fairwire_units::Duration;
-use fairwire_wire::{DccpOption, Encoder, Kind, PacketType, Seq, option_type};
+use fairwire_wire::{Ccid, DccpOption, Encoder, Kind, PacketType, Seq, option_type};
 
 use super::Wire;
 use super::pair::{Fault, Pair, ms};
@@ -12,8 +12,8 @@ use crate::{Config, Encapsulation, PathMtuDiscovery};
 /// CCID 2 over the narrowest path there is, with windows that let numbers jump far.
 fn narrow() -> Config {
     let mut config = Config::default();
-    config.send_ccids = vec![2];
-    config.receive_ccids = vec![2];
+    config.send_ccids = vec![Ccid::TCP_LIKE];
+    config.receive_ccids = vec![Ccid::TCP_LIKE];
     config.path_mtu = 576;
     config.path_mtu_discovery = PathMtuDiscovery::Off;
     config.sequence_window = 1 << 17;

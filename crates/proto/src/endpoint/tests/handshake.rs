@@ -1,7 +1,7 @@
 //! How connections begin.
 
 use fairwire_units::{Duration, Instant};
-use fairwire_wire::{DccpOption, Kind, PacketType, ResetCode, Seq, SeqNo, ServiceCode};
+use fairwire_wire::{Ccid, DccpOption, Kind, PacketType, ResetCode, Seq, SeqNo, ServiceCode};
 
 use super::pair::{Dice, Fault, PORT, Pair, SERVICE, data, ms};
 use crate::connection::State;
@@ -15,7 +15,11 @@ fn closed(reason: CloseReason) -> Event {
 
 fn refused(code: ResetCode) -> Event {
     let data = [0; 3];
-    closed(CloseReason::Reset { code, data })
+    closed(CloseReason::Reset {
+        code,
+        data,
+        text: None,
+    })
 }
 
 /// RFC 4340, 8.1: Request, Response, Ack; both ends open after one and a half round trips.
@@ -28,10 +32,16 @@ fn three_packets_open_both_ends() {
     assert!(pair.told(0).contains(&Event::Connected));
     assert!(pair.told(1).contains(&Event::Accepted { port: PORT }));
     let stats = pair.ends[0].stats(client).unwrap();
-    assert_eq!((stats.send_ccid, stats.receive_ccid), (Some(2), Some(2)));
+    assert_eq!(
+        (stats.send_ccid, stats.receive_ccid),
+        (Some(Ccid::TCP_LIKE), Some(Ccid::TCP_LIKE))
+    );
     assert_eq!(stats.srtt, Some(ms(40).into()));
     let stats = pair.ends[1].stats(server).unwrap();
-    assert_eq!((stats.send_ccid, stats.receive_ccid), (Some(2), Some(2)));
+    assert_eq!(
+        (stats.send_ccid, stats.receive_ccid),
+        (Some(Ccid::TCP_LIKE), Some(Ccid::TCP_LIKE))
+    );
     assert_eq!(stats.sequence_window, 1_024);
 }
 
@@ -536,7 +546,7 @@ fn impossible_wishes_are_refused() {
     assert_eq!(again, Err(ListenError::PortInUse { port: 1 }));
     let now = Instant::START;
     let config = Config {
-        send_ccids: vec![5],
+        send_ccids: vec![Ccid::new(5)],
         ..Config::default()
     };
     let unknown = end.connect(now, path, None, PORT, SERVICE, config);

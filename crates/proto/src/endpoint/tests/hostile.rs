@@ -1,7 +1,7 @@
 //! Input from somebody who means harm, in every state. In UDP no checksum stands in the way.
 
 use fairwire_units::{Duration, Ecn};
-use fairwire_wire::{DccpOption, Encoder, HeadBuf, Kind, PacketType, Seq};
+use fairwire_wire::{Ccid, DccpOption, Encoder, HeadBuf, Kind, PacketType, Seq};
 use proptest::prelude::*;
 
 use super::pair::{Dice, Fault, Pair, SERVICE, data, ms};
@@ -17,8 +17,8 @@ fn staged(stage: u8) -> (Pair, ConnectionId) {
     let mut config = Config::default();
     config.report_fates = true;
     if stage % 2 == 1 {
-        config.send_ccids = vec![3, 4, 2];
-        config.receive_ccids = vec![4, 3, 2];
+        config.send_ccids = vec![Ccid::TFRC, Ccid::TFRC_SP, Ccid::TCP_LIKE];
+        config.receive_ccids = vec![Ccid::TFRC_SP, Ccid::TFRC, Ccid::TCP_LIKE];
     }
     let client = pair.connect(config.clone(), config);
     match stage / 2 {

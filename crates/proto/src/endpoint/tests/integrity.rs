@@ -1,6 +1,6 @@
 //! Checksum coverage and Data Checksums (RFC 4340, section 9).
 
-use fairwire_wire::{DccpOption, DropBlock, DropCode, Encoder, Kind, PacketType, ResetCode};
+use fairwire_wire::{Ccid, DccpOption, DropBlock, DropCode, Encoder, Kind, PacketType, ResetCode};
 
 use super::pair::{Fault, Pair, data, ms};
 use super::{Wire, reseal};
@@ -188,7 +188,7 @@ fn checking_is_negotiated() {
         for ccid in [2, 3] {
             let mut pair = Pair::new();
             let mut client = Config::default();
-            client.send_ccids = vec![ccid];
+            client.send_ccids = vec![Ccid::new(ccid)];
             client.data_checksum = wish;
             let (client, server) = pair.open(client, Config::default());
             let request = options(&pair.log[0]);

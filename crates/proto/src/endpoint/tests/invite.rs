@@ -294,8 +294,10 @@ fn waiting_can_be_given_up() {
     assert_eq!(again, Err(StartError::NoPort));
     pair.ends[1].close(now, id);
     pair.run_for(ms(1_000));
-    let reason = CloseReason::Aborted;
-    assert_eq!(pair.told(1), [Event::Closed { reason }]);
+    let aborted = Event::Closed {
+        reason: CloseReason::Aborted,
+    };
+    assert_eq!(pair.told(1), std::slice::from_ref(&aborted));
     assert_eq!(pair.types(1), [PacketType::Listen]);
 
     let mut pair = Pair::new();
@@ -304,8 +306,12 @@ fn waiting_can_be_given_up() {
     pair.run_for(ms(25));
     pair.ends[1].close(pair.now, id);
     pair.run_for(ms(500));
-    assert_eq!(pair.told(1), [Event::Closed { reason }]);
+    assert_eq!(pair.told(1), [aborted]);
     let (code, data) = (ResetCode::Aborted, [0; 3]);
-    let reset = CloseReason::Reset { code, data };
+    let reset = CloseReason::Reset {
+        code,
+        data,
+        text: None,
+    };
     assert!(pair.told(0).contains(&Event::Closed { reason: reset }));
 }

@@ -1,7 +1,7 @@
 //! The Linux kernel's first packet, as captured, checksum and all.
 
 use fairwire_units::{Ecn, Instant};
-use fairwire_wire::{DccpOption, HeadBuf, Kind, Packet, PacketType, Ports};
+use fairwire_wire::{Ccid, DccpOption, HeadBuf, Kind, Packet, PacketType, Ports};
 
 use super::SERVICE;
 use crate::{Config, Encapsulation, Endpoint, EndpointConfig, Event, Meta, Path, Payload};
@@ -118,7 +118,7 @@ fn a_kernel_s_request_is_granted() {
         let stats = end.stats(id).unwrap();
         assert_eq!(
             (stats.send_ccid, stats.receive_ccid),
-            (Some(ccid), Some(ccid))
+            (Some(Ccid::new(ccid)), Some(Ccid::new(ccid)))
         );
     }
 }

@@ -1,7 +1,7 @@
 //! The endpoint's budget of memory.
 
 use fairwire_units::Duration;
-use fairwire_wire::ResetCode;
+use fairwire_wire::{Ccid, ResetCode};
 
 use super::pair::{PORT, Pair, SERVICE, data, ms};
 use crate::connection::NEW_FOOTPRINT;
@@ -40,8 +40,8 @@ fn check_sum(pair: &Pair) {
 fn finding_4_data_beyond_the_budget_is_dropped() {
     for ccid in [2, 3] {
         let mut config = Config::default();
-        config.send_ccids = vec![ccid];
-        config.receive_ccids = vec![ccid];
+        config.send_ccids = vec![Ccid::new(ccid)];
+        config.receive_ccids = vec![Ccid::new(ccid)];
         let budget = 40 * NEW_FOOTPRINT;
         let (mut pair, ids) = crowd(8, budget, &config);
         for _ in 0..600 {

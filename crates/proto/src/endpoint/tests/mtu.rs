@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use fairwire_units::Duration;
-use fairwire_wire::{Kind, PacketType};
+use fairwire_wire::{Ccid, Kind, PacketType};
 
 use super::pair::{Dice, Fault, Pair, Wire, data, ms};
 use crate::{
@@ -30,8 +30,8 @@ fn takes(pair: &mut Pair, mtu: usize) {
 /// One CCID both ways.
 fn config(ccid: u8, discovery: PathMtuDiscovery) -> Config {
     let mut config = Config::default();
-    config.send_ccids = vec![ccid];
-    config.receive_ccids = vec![ccid];
+    config.send_ccids = vec![Ccid::new(ccid)];
+    config.receive_ccids = vec![Ccid::new(ccid)];
     config.report_fates = true;
     config.path_mtu_discovery = discovery;
     config

@@ -1,7 +1,7 @@
 //! The ECN nonce between two endpoints (RFC 4340, section 12.2).
 
 use fairwire_units::Ecn;
-use fairwire_wire::ResetCode;
+use fairwire_wire::{Ccid, ResetCode};
 
 use super::pair::{Dice, Fault, Pair, ms};
 use crate::{CloseReason, Config, ConnectionId, Event};
@@ -12,8 +12,8 @@ const SERVER: usize = 1;
 /// CCID 2 both ways, with the nonce or without.
 fn config(ecn_nonce: bool) -> Config {
     Config {
-        send_ccids: vec![2],
-        receive_ccids: vec![2],
+        send_ccids: vec![Ccid::TCP_LIKE],
+        receive_ccids: vec![Ccid::TCP_LIKE],
         ecn_nonce,
         // Numbers are passed over under suspicion only.
         check_feedback: false,

@@ -2,7 +2,7 @@
 
 use fairwire_units::Ecn;
 use fairwire_wire::feature::Feature;
-use fairwire_wire::{DccpOption, Encoder, Kind, PacketType, ResetCode, SeqNo};
+use fairwire_wire::{Ccid, DccpOption, Encoder, Kind, PacketType, ResetCode, SeqNo};
 
 use super::Wire;
 use super::pair::{Pair, SERVICE, data, ms};
@@ -183,8 +183,8 @@ fn timestamps_are_echoed() {
 fn ndp_counts() {
     let mut pair = Pair::new();
     let mut ccid3 = Config::default();
-    ccid3.send_ccids = vec![3];
-    ccid3.receive_ccids = vec![3];
+    ccid3.send_ccids = vec![Ccid::TFRC];
+    ccid3.receive_ccids = vec![Ccid::TFRC];
     // A number that is passed over stands for data.
     ccid3.check_feedback = false;
     let (client, server) = pair.open(ccid3.clone(), ccid3);

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use bytes::Bytes;
 use fairwire_units::{Duration, Ecn, Instant};
-use fairwire_wire::{HeadBuf, Kind, PacketType};
+use fairwire_wire::{Ccid, HeadBuf, Kind, PacketType};
 
 use super::pair::{Dice, Fault, PORT, Pair, SERVICE, data, ms};
 use crate::{
@@ -51,8 +51,8 @@ fn what_is_accepted_fits() {
         for encapsulation in [Encapsulation::Native, Encapsulation::Udp] {
             let mut pair = Pair::along(encapsulation, ms(20));
             let mut config = Config::default();
-            config.send_ccids = vec![ccid];
-            config.receive_ccids = vec![ccid];
+            config.send_ccids = vec![Ccid::new(ccid)];
+            config.receive_ccids = vec![Ccid::new(ccid)];
             config.path_mtu = 576;
             let (client, server) = pair.open(config.clone(), config);
             let max = pair.ends[0].max_datagram_size(client).unwrap();

@@ -1,6 +1,6 @@
 //! Who has stopped sending, and what that changes (RFC 4340, section 11.1).
 
-use fairwire_wire::PacketType;
+use fairwire_wire::{Ccid, PacketType};
 
 use super::pair::{Fault, Pair, data, ms};
 use crate::Config;
@@ -11,8 +11,8 @@ const SERVER: usize = 1;
 /// Only this CCID, both ways.
 fn ccid(ccid: u8) -> Config {
     Config {
-        send_ccids: vec![ccid],
-        receive_ccids: vec![ccid],
+        send_ccids: vec![Ccid::new(ccid)],
+        receive_ccids: vec![Ccid::new(ccid)],
         ..Config::default()
     }
 }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use fairwire_units::{Ecn, Instant};
-use fairwire_wire::{DccpOption, Encoder, HeadBuf, Kind, PacketType, Ports, Seq};
+use fairwire_wire::{Ccid, DccpOption, Encoder, HeadBuf, Kind, PacketType, Ports, Seq};
 
 use super::Wire;
 use super::pair::{Fault, Pair, data, ms};
@@ -15,8 +15,8 @@ use crate::{Config, ConnectionId, Encapsulation, Event, Payload, SendError};
 
 fn with_ccid(ccid: u8) -> Config {
     let mut config = Config::default();
-    config.send_ccids = vec![ccid];
-    config.receive_ccids = vec![ccid];
+    config.send_ccids = vec![Ccid::new(ccid)];
+    config.receive_ccids = vec![Ccid::new(ccid)];
     config
 }
 

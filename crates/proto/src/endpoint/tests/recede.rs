@@ -1,6 +1,6 @@
 //! Taking GSR back: what it is for, and that nobody else can bring it about.
 
-use fairwire_wire::{DccpOption, Encoder, Kind, PacketType, Seq};
+use fairwire_wire::{Ccid, DccpOption, Encoder, Kind, PacketType, Seq};
 
 use super::Wire;
 use super::pair::{Dice, Fault, Pair, data, ms};
@@ -10,8 +10,8 @@ const SERVER: usize = 1;
 
 fn config(short: bool) -> Config {
     let mut config = Config::default();
-    config.send_ccids = vec![2];
-    config.receive_ccids = vec![2];
+    config.send_ccids = vec![Ccid::TCP_LIKE];
+    config.receive_ccids = vec![Ccid::TCP_LIKE];
     config.short_seqnos = short;
     config
 }

@@ -1,7 +1,9 @@
 //! Strangers who forge the address of a victim: what they can make us send there.
 
 use fairwire_units::{Duration, Ecn};
-use fairwire_wire::{DccpOption, Encoder, HeadBuf, Kind, PacketType, Ports, Seq, ServiceCode};
+use fairwire_wire::{
+    Ccid, DccpOption, Encoder, HeadBuf, Kind, PacketType, Ports, Seq, ServiceCode,
+};
 
 use super::pair::{Dice, Fault, PORT, Pair, SERVICE, Wire, data, ms};
 use crate::seal::seal;
@@ -126,7 +128,7 @@ fn finding_8_a_bare_request_opens_a_connection_too() {
             pair.ends[1].config.init_cookies = policy;
             pair.rule(|_| Some(Fault::Lose));
             let mut config = Config::default();
-            config.send_ccids = vec![ccid];
+            config.send_ccids = vec![Ccid::new(ccid)];
             let client = pair.connect(config.clone(), config);
             let kind = |_| Kind::Request { service: SERVICE };
             let request = pair.forge(0, 0, kind, |_| {}, Payload::EMPTY);
@@ -145,7 +147,7 @@ fn finding_8_a_bare_request_opens_a_connection_too() {
             let stats = pair.ends[1].stats(server).unwrap();
             assert_eq!(
                 (stats.send_ccid, stats.receive_ccid),
-                (Some(ccid), Some(ccid))
+                (Some(Ccid::new(ccid)), Some(Ccid::new(ccid)))
             );
         }
     }

@@ -1,6 +1,6 @@
 //! The sender's round-trip time beside its data (RFC 6323).
 
-use fairwire_wire::{DccpOption, Kind, PacketType, ResetCode, option_type};
+use fairwire_wire::{Ccid, DccpOption, Kind, PacketType, ResetCode, option_type};
 
 use super::pair::{Pair, data, ms};
 use super::{Wire, kind_of};
@@ -8,8 +8,8 @@ use crate::{Config, ConnectionId};
 
 fn config(ccid: u8, asks: bool) -> Config {
     let mut config = Config::default();
-    config.send_ccids = vec![ccid];
-    config.receive_ccids = vec![ccid];
+    config.send_ccids = vec![Ccid::new(ccid)];
+    config.receive_ccids = vec![Ccid::new(ccid)];
     config.send_rtt_estimate = asks;
     config.keep_alive = Some(ms(200).into());
     config

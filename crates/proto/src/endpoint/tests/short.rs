@@ -1,7 +1,7 @@
 //! 24-bit sequence numbers (RFC 4340, sections 7.5.5 and 7.6).
 
 use fairwire_units::Duration;
-use fairwire_wire::{DccpOption, HeadBuf, Kind, PacketType, Ports, Seq, SeqNo};
+use fairwire_wire::{Ccid, DccpOption, HeadBuf, Kind, PacketType, Ports, Seq, SeqNo};
 use proptest::prelude::*;
 
 use super::pair::{Dice, Fault, Pair, data, ms};
@@ -12,8 +12,8 @@ use crate::{Config, Event};
 /// A connection of this CCID both ways that would have 24-bit numbers.
 fn short(ccid: u8) -> Config {
     let mut config = Config::default();
-    config.send_ccids = vec![ccid];
-    config.receive_ccids = vec![ccid];
+    config.send_ccids = vec![Ccid::new(ccid)];
+    config.receive_ccids = vec![Ccid::new(ccid)];
     config.short_seqnos = true;
     config
 }

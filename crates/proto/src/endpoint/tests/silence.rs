@@ -1,7 +1,7 @@
 //! Peers that vanish: nothing is held for them for ever, whatever state they leave us in.
 
 use fairwire_units::Duration;
-use fairwire_wire::{HeadBuf, Kind, PacketType, Ports, ResetCode, Seq};
+use fairwire_wire::{Ccid, HeadBuf, Kind, PacketType, Ports, ResetCode, Seq};
 
 use super::forged;
 use super::pair::{Fault, PORT, Pair, SERVICE, data, ms};
@@ -35,8 +35,8 @@ fn configs() -> Vec<Config> {
             (ReceiveQueuePolicy::DropOldest, QueuePolicy::DropOldest),
         ] {
             let mut config = Config::default();
-            config.send_ccids = vec![ccid];
-            config.receive_ccids = vec![2, 3, 4];
+            config.send_ccids = vec![Ccid::new(ccid)];
+            config.receive_ccids = vec![Ccid::TCP_LIKE, Ccid::TFRC, Ccid::TFRC_SP];
             config.receive_queue_packets = 3;
             config.receive_queue_policy = policy;
             config.send_queue.policy = sends;
@@ -144,8 +144,8 @@ fn finding_4_a_receiver_notices_that_the_sender_is_gone() {
     for ccid in [2, 3, 4] {
         let mut pair = Pair::new();
         let mut config = Config::default();
-        config.send_ccids = vec![ccid];
-        config.receive_ccids = vec![ccid];
+        config.send_ccids = vec![Ccid::new(ccid)];
+        config.receive_ccids = vec![Ccid::new(ccid)];
         let (client, _) = pair.open(config.clone(), config);
         for _ in 0..20 {
             pair.ends[0].send(pair.now, client, data(500)).unwrap();

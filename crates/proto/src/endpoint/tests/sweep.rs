@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use fairwire_units::Duration;
-use fairwire_wire::{PacketType, Seq};
+use fairwire_wire::{Ccid, PacketType, Seq};
 
 use super::pair::{Dice, Instead, Pair, data, ms};
 use super::{Wire, reseal};
@@ -168,11 +168,12 @@ struct Outcome {
 /// A transfer under attack. It ends with both ends gone, or says what is left.
 fn transfer(ccid: u8, closer: Closer, attack: Option<Attack>) -> Outcome {
     let mut config = Config::default();
-    config.send_ccids = vec![ccid];
-    config.receive_ccids = vec![ccid];
+    config.send_ccids = vec![Ccid::new(ccid)];
+    config.receive_ccids = vec![Ccid::new(ccid)];
     config.send_queue.packets = 16;
     config.sequence_window = WINDOW;
-    config.linger = ms(500).into();
+    config.drain_timeout = ms(500).into();
+    config.close_timeout = ms(500).into();
     let mut pair = Pair::new();
     pair.record = false;
     pair.bottleneck = Some((ms(5), 20));
@@ -259,7 +260,7 @@ fn let_go(pair: &mut Pair, reasons: &mut Vec<CloseReason>) -> Option<String> {
 }
 
 /// An orderly end, or a Reset that says why.
-fn is_clean(reason: CloseReason) -> bool {
+fn is_clean(reason: &CloseReason) -> bool {
     matches!(
         reason,
         CloseReason::Closed | CloseReason::Reset { .. } | CloseReason::PeerError { .. }
@@ -284,13 +285,13 @@ fn complaint(attack: &Attack, outcome: &Outcome, usual: u64) -> Option<String> {
     // begin. Who was told wrong finds no valid packet, and a timer ends it with Reset 2.
     let in_number = matches!(attack.act, Act::Seq(_) | Act::Byte(10..16, _));
     let misled = attack.place.packet_type == PacketType::Response.number() && in_number;
-    let timed = |reason: CloseReason| {
+    let timed = |reason: &CloseReason| {
         misled && matches!(reason, CloseReason::IdleTimeout | CloseReason::CloseTimeout)
     };
     let unclean = outcome
         .reasons
         .iter()
-        .find(|&&reason| !is_clean(reason) && !timed(reason));
+        .find(|reason| !is_clean(reason) && !timed(reason));
     unclean.map(|reason| format!("ended as {reason:?}"))
 }
 

@@ -273,7 +273,14 @@ fn a_restarted_peer_resets() {
     });
     let code = ResetCode::NoConnection;
     let data = [0; 3];
-    assert_eq!(closed, Some(crate::CloseReason::Reset { code, data }));
+    assert_eq!(
+        closed,
+        Some(crate::CloseReason::Reset {
+            code,
+            data,
+            text: None,
+        })
+    );
     pair.connect_only(Config::default());
     pair.run_for(ms(200));
     assert_eq!(pair.ends[1].endpoint_stats().connections, 1);

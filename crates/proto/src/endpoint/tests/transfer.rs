@@ -1,7 +1,7 @@
 //! Data in one direction and in both.
 
 use fairwire_units::Ecn;
-use fairwire_wire::PacketType;
+use fairwire_wire::{Ccid, PacketType};
 
 use super::pair::{Dice, Fault, Pair, Wire, data, ms};
 use crate::{Config, Encapsulation, Event, Fate};
@@ -9,8 +9,8 @@ use crate::{Config, Encapsulation, Event, Fate};
 /// Only these CCIDs, both ways.
 fn ccids(send: u8, receive: u8) -> (Config, Config) {
     let config = |send, receive| Config {
-        send_ccids: vec![send],
-        receive_ccids: vec![receive],
+        send_ccids: vec![Ccid::new(send)],
+        receive_ccids: vec![Ccid::new(receive)],
         ..Config::default()
     };
     (config(send, receive), config(receive, send))

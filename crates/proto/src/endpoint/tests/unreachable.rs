@@ -145,7 +145,7 @@ fn finding_12_a_timeout_tells_what_the_network_said() {
         let [(at, _, Event::Closed { reason: told })] = &pair.events[0][..] else {
             panic!("{:?}", pair.events[0]);
         };
-        assert_eq!((*told, *at - begun), (reason, Duration::from_secs(10)));
+        assert_eq!((told, *at - begun), (&reason, Duration::from_secs(10)));
         let requests = pair.types(0);
         assert_eq!(requests[..4], [PacketType::Request; 4], "{says:?}");
     }

@@ -3,12 +3,23 @@
 use super::*;
 use crate::constants::CCIDS;
 
+const DEFAULTS: [Ccid; 2] = [Ccid::TCP_LIKE, Ccid::TFRC];
+
+/// The same CCIDs both ways.
+fn config_of(ccids: &[Ccid]) -> Config {
+    Config {
+        send_ccids: ccids.to_vec(),
+        receive_ccids: ccids.to_vec(),
+        ..Config::default()
+    }
+}
+
 /// An open pair with these CCIDs both ways; both ends would accept any.
-fn open_with(ccid: u8) -> (End, End) {
+fn open_with(ccid: Ccid) -> (End, End) {
     let mut list = CCIDS.to_vec();
     list.retain(|&other| other != ccid);
     list.insert(0, ccid);
-    let config = config(&list, &list);
+    let config = config_of(&list);
     let mut client = End::new(Role::Client, &config);
     let mut server = End::new(Role::Server, &config);
     shake_hands(&mut client, &mut server);
@@ -38,8 +49,8 @@ fn assert_in_step(a: &End, b: &End, what: &str) {
         assert_eq!(b.negotiation.ccid(location.other()), Some(ccid), "{what}");
         let receiver = location.other();
         for (feature, location, on) in [
-            (Feature::SendAckVector, receiver, ccid == 2),
-            (Feature::SendLossEventRate, receiver, ccid != 2),
+            (Feature::SendAckVector, receiver, ccid == Ccid::TCP_LIKE),
+            (Feature::SendLossEventRate, receiver, ccid != Ccid::TCP_LIKE),
         ] {
             let (ours, theirs) = (
                 a.current(feature, location),
@@ -101,9 +112,9 @@ fn ccids_change_in_mid_connection() {
 /// RFC 4340, 6.6.1: data of the new CCID waits until its Confirm has left.
 #[test]
 fn data_follows_the_confirm() {
-    let (_, mut server) = open_with(2);
+    let (_, mut server) = open_with(Ccid::TCP_LIKE);
     server.receive_bytes(&[34, 4, 1, 3]).unwrap();
-    assert_eq!(server.negotiation.ccid(Location::Local), Some(3));
+    assert_eq!(server.negotiation.ccid(Location::Local), Some(Ccid::TFRC));
     assert!(!server.negotiation.may_send_data());
     server.send(at(20_000), PacketType::Ack);
     assert!(server.negotiation.may_send_data());
@@ -115,8 +126,8 @@ fn data_follows_the_confirm() {
 fn a_refusal_changes_nothing() {
     for from in CCIDS {
         for to in CCIDS.into_iter().filter(|&to| to != from) {
-            let mut client = End::new(Role::Client, &config(&CCIDS, &CCIDS));
-            let mut server = End::new(Role::Server, &config(&[from], &[from]));
+            let mut client = End::new(Role::Client, &config_of(&CCIDS));
+            let mut server = End::new(Role::Server, &config_of(&[from]));
             shake_hands(&mut client, &mut server);
             settle(&mut client, &mut server, 1_000);
             for location in Location::BOTH {
@@ -142,7 +153,10 @@ fn a_locked_ccid_stays() {
     let (_, mut server) = open_pair();
     server.negotiation.lock_ccid(Location::Local, true);
     server.receive_bytes(&change).unwrap();
-    assert_eq!(server.negotiation.ccid(Location::Local), Some(2));
+    assert_eq!(
+        server.negotiation.ccid(Location::Local),
+        Some(Ccid::TCP_LIKE)
+    );
     let (feature, value) = (1, &[2, 2][..]);
     let confirm = DccpOption::ConfirmL { feature, value };
     assert_eq!(options(&server.send(at(1_000), PacketType::Ack)), [confirm]);
@@ -152,7 +166,7 @@ fn a_locked_ccid_stays() {
     assert_eq!(reset, (ResetCode::MandatoryError, [34, 1, 3]));
     let (_, mut server) = open_pair();
     server.receive_bytes(&mandatory).unwrap();
-    assert_eq!(server.negotiation.ccid(Location::Local), Some(3));
+    assert_eq!(server.negotiation.ccid(Location::Local), Some(Ccid::TFRC));
 }
 
 /// RFC 4340, 6.6.6: both ends ask for something else about the same data, and their Changes cross,
@@ -161,12 +175,12 @@ fn a_locked_ccid_stays() {
 fn crossing_changes_end_in_step() {
     for lost in 0..16u32 {
         for (ours, theirs) in [
-            (&[3][..], &[2][..]),
-            (&[2, 3], &[3, 2]),
-            (&[3, 2], &[2, 3]),
-            (&[3], &[3]),
+            (&[Ccid::TFRC][..], &[Ccid::TCP_LIKE][..]),
+            (&DEFAULTS, &[Ccid::TFRC, Ccid::TCP_LIKE]),
+            (&[Ccid::TFRC, Ccid::TCP_LIKE], &DEFAULTS),
+            (&[Ccid::TFRC], &[Ccid::TFRC]),
         ] {
-            let (mut client, mut server) = open_with(2);
+            let (mut client, mut server) = open_with(Ccid::TCP_LIKE);
             client.negotiation.change_ccid(Location::Local, ours);
             server.negotiation.change_ccid(Location::Remote, theirs);
             for round in 0..2 {
@@ -194,35 +208,52 @@ fn crossing_changes_end_in_step() {
 /// but its sender has not heard ours, and is content with the answer it had. We ask on.
 #[test]
 fn a_copy_of_an_answered_change_is_not_the_answer_to_ours() {
-    let (mut client, mut server) = open_with(2);
-    client.negotiation.change_ccid(Location::Local, &[3, 4]);
+    let (mut client, mut server) = open_with(Ccid::TCP_LIKE);
+    client
+        .negotiation
+        .change_ccid(Location::Local, &[Ccid::TFRC, Ccid::TFRC_SP]);
     let change = client.send(at(20_000), PacketType::Ack);
     server.receive(&change).unwrap();
     let confirm = server.send(at(20_100), PacketType::Ack);
     let again = client.send(at(20_500), PacketType::Ack);
     client.receive(&confirm).unwrap();
-    assert_eq!(client.negotiation.ccid(Location::Local), Some(3));
-    server.negotiation.change_ccid(Location::Remote, &[4]);
+    assert_eq!(client.negotiation.ccid(Location::Local), Some(Ccid::TFRC));
+    server
+        .negotiation
+        .change_ccid(Location::Remote, &[Ccid::TFRC_SP]);
     server.send(at(20_600), PacketType::Ack);
     server.receive(&again).unwrap();
-    assert_eq!(server.negotiation.ccid(Location::Remote), Some(4));
+    assert_eq!(
+        server.negotiation.ccid(Location::Remote),
+        Some(Ccid::TFRC_SP)
+    );
     server.send(at(20_700), PacketType::Ack);
     settle(&mut client, &mut server, 30_000);
     assert_in_step(&client, &server, "after a late copy");
-    assert_eq!(client.negotiation.ccid(Location::Local), Some(4));
+    assert_eq!(
+        client.negotiation.ccid(Location::Local),
+        Some(Ccid::TFRC_SP)
+    );
 }
 
 /// RFC 4340, 6.3.1: two ends that differ since a Confirm was lost, and whose Changes cross with
 /// nothing in common, do not take each other's value in exchange.
 #[test]
 fn ends_that_differ_do_not_swap() {
-    let (mut client, mut server) = open_with(3);
-    server.negotiation.change_ccid(Location::Local, &[2]);
+    let (mut client, mut server) = open_with(Ccid::TFRC);
+    server
+        .negotiation
+        .change_ccid(Location::Local, &[Ccid::TCP_LIKE]);
     let change = server.send(at(20_000), PacketType::Ack);
     client.receive(&change).unwrap();
     client.send(at(20_100), PacketType::Ack);
-    assert_eq!(client.negotiation.ccid(Location::Remote), Some(2));
-    client.negotiation.change_ccid(Location::Remote, &[3]);
+    assert_eq!(
+        client.negotiation.ccid(Location::Remote),
+        Some(Ccid::TCP_LIKE)
+    );
+    client
+        .negotiation
+        .change_ccid(Location::Remote, &[Ccid::TFRC]);
     let there = client.send(at(20_500), PacketType::Ack);
     let back = server.send(at(20_500), PacketType::Ack);
     server.receive(&there).unwrap();
@@ -235,17 +266,24 @@ fn ends_that_differ_do_not_swap() {
 /// the other end still has, takes the other's word for it instead of a reset.
 #[test]
 fn a_lost_confirm_is_no_wrong_choice() {
-    let (mut client, mut server) = open_with(2);
-    client.negotiation.change_ccid(Location::Local, &[3]);
+    let (mut client, mut server) = open_with(Ccid::TCP_LIKE);
+    client
+        .negotiation
+        .change_ccid(Location::Local, &[Ccid::TFRC]);
     let change = client.send(at(20_000), PacketType::Ack);
     server.receive(&change).unwrap();
     server.send(at(20_100), PacketType::Ack);
-    server.negotiation.change_ccid(Location::Remote, &[2]);
+    server
+        .negotiation
+        .change_ccid(Location::Remote, &[Ccid::TCP_LIKE]);
     let change = server.send(at(20_300), PacketType::Ack);
     client.receive(&change).unwrap();
     let confirm = client.send(at(20_400), PacketType::Ack);
     server.receive(&confirm).unwrap();
-    assert_eq!(server.negotiation.ccid(Location::Remote), Some(2));
+    assert_eq!(
+        server.negotiation.ccid(Location::Remote),
+        Some(Ccid::TCP_LIKE)
+    );
     settle(&mut client, &mut server, 30_000);
     assert_in_step(&client, &server, "after a lost Confirm");
 }
@@ -255,8 +293,10 @@ fn a_lost_confirm_is_no_wrong_choice() {
 #[test]
 fn features_of_a_ccid_follow_its_confirm() {
     let loss_event_rate = [34, 4, 192, 1];
-    let (_, mut server) = open_with(2);
-    server.negotiation.change_ccid(Location::Remote, &[3]);
+    let (_, mut server) = open_with(Ccid::TCP_LIKE);
+    server
+        .negotiation
+        .change_ccid(Location::Remote, &[Ccid::TFRC]);
     let changes = server.send(at(20_000), PacketType::Ack);
     let asked = |head: &[u8], number| {
         options(head).iter().any(|option| matches!(option,
@@ -272,7 +312,7 @@ fn features_of_a_ccid_follow_its_confirm() {
     assert_eq!(fatal.code, ResetCode::MandatoryError);
     let confirm = [33, 5, 1, 3, 3];
     server.receive_bytes(&confirm).unwrap();
-    assert_eq!(server.negotiation.ccid(Location::Remote), Some(3));
+    assert_eq!(server.negotiation.ccid(Location::Remote), Some(Ccid::TFRC));
     server.receive_bytes(&mandatory).unwrap();
     assert_eq!(
         server.current(Feature::SendLossEventRate, Location::Local),
@@ -285,9 +325,13 @@ fn features_of_a_ccid_follow_its_confirm() {
 /// acknowledges no such newer Change, counts all the same.
 #[test]
 fn changes_end_with_packets_always_under_way() {
-    let (mut client, mut server) = open_with(3);
-    client.negotiation.change_ccid(Location::Remote, &[2]);
-    server.negotiation.change_ccid(Location::Remote, &[2, 3]);
+    let (mut client, mut server) = open_with(Ccid::TFRC);
+    client
+        .negotiation
+        .change_ccid(Location::Remote, &[Ccid::TCP_LIKE]);
+    server
+        .negotiation
+        .change_ccid(Location::Remote, &[Ccid::TCP_LIKE, Ccid::TFRC]);
     let mut under_way = None;
     for step in 0..40 {
         let now = at(20_000 + 500 * step);
@@ -302,7 +346,7 @@ fn changes_end_with_packets_always_under_way() {
     }
     assert_in_step(&client, &server, "with packets always under way");
     for location in Location::BOTH {
-        assert_eq!(client.negotiation.ccid(location), Some(2));
+        assert_eq!(client.negotiation.ccid(location), Some(Ccid::TCP_LIKE));
     }
 }
 
@@ -311,8 +355,8 @@ fn changes_end_with_packets_always_under_way() {
 /// one is granted after all, both ends hold the same value in the end.
 #[test]
 fn a_confirm_that_passes_for_a_later_one_is_set_right() {
-    let (mut a, mut b) = open_with(2);
-    a.negotiation.change_ccid(Location::Local, &[3]);
+    let (mut a, mut b) = open_with(Ccid::TCP_LIKE);
+    a.negotiation.change_ccid(Location::Local, &[Ccid::TFRC]);
     let change = a.send(at(20_000), PacketType::Ack);
     b.receive(&change).unwrap();
     // With CCID 3 goes "no Ack Vectors". The Confirm is lost, and their Change is repeated without it.

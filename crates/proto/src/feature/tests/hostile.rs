@@ -180,7 +180,10 @@ fn what_the_ccid_cannot_do_without_is_insisted_on() {
             Options::new(&response),
         )
         .unwrap();
-    assert_eq!(client.negotiation.ccid(Location::Local), Some(2));
+    assert_eq!(
+        client.negotiation.ccid(Location::Local),
+        Some(Ccid::TCP_LIKE)
+    );
     assert!(!client.negotiation.may_send_data());
     let ack = client.send(at(60), PacketType::Ack);
     let told = options(&ack);

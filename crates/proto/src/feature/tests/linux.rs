@@ -92,7 +92,7 @@ fn a_kernel_client_gets_its_answers_on_the_response() {
         for location in Location::BOTH {
             assert_eq!(
                 server.negotiation.ccid(location),
-                Some(capture.ccid),
+                Some(Ccid::new(capture.ccid)),
                 "{what}"
             );
         }

@@ -280,6 +280,7 @@ fn an_end_without_a_ground() {
             let reason = CloseReason::Reset {
                 code: ResetCode::TooBusy,
                 data: [0; 3],
+                text: None,
             };
             let event = &Event::Closed { reason };
             Some(oracle.see(now, host, &Seen::Event { id: *id, event }))

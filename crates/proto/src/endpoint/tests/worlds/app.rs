@@ -55,7 +55,7 @@ impl App {
             return Err(format!("{event:?} of {id:?} before it was accepted"));
         };
         // `Closed` is the last event of a connection.
-        if let Some(reason) = known.closed {
+        if let Some(reason) = &known.closed {
             return Err(format!("{event:?} of {id:?} after {reason:?}"));
         }
         match event {
@@ -63,7 +63,7 @@ impl App {
                 return Err(format!("{id:?} was opened twice"));
             }
             Event::Connected | Event::Accepted { .. } => known.is_open = true,
-            Event::Closed { reason } => known.closed = Some(*reason),
+            Event::Closed { reason } => known.closed = Some(reason.clone()),
             Event::Readable | Event::Ccid { .. } if !known.is_open => {
                 return Err(format!("{event:?} of {id:?} before it was open"));
             }

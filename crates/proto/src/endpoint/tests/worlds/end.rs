@@ -128,14 +128,15 @@ impl State {
             let what = self.describe_ends();
             return Err(format!("no agreed end: {what}"));
         }
-        let reasons = apps.flat_map(|app| app.known.values().filter_map(|known| known.closed));
+        let reasons =
+            apps.flat_map(|app| app.known.values().filter_map(|known| known.closed.as_ref()));
         reasons
             .into_iter()
             .try_for_each(|reason| self.judge_reason(reason))
     }
 
     /// May a connection end for this reason, where nothing was lost any more?
-    fn judge_reason(&self, reason: CloseReason) -> Result<(), String> {
+    fn judge_reason(&self, reason: &CloseReason) -> Result<(), String> {
         let disturbed = self.world().is_disturbed();
         let (left, budget) = (self.left, self.budget);
         // An old Request, a copy or one that was sent twice, begins a connection that its client knows
@@ -184,7 +185,7 @@ impl State {
 }
 
 /// Did nothing come that was waited for?
-fn is_a_timeout(reason: CloseReason) -> bool {
+fn is_a_timeout(reason: &CloseReason) -> bool {
     matches!(
         reason,
         CloseReason::ConnectTimeout | CloseReason::IdleTimeout

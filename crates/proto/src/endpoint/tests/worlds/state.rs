@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use fairwire_units::{Duration, Instant};
-use fairwire_wire::{HeadBuf, PacketType};
+use fairwire_wire::{Ccid, HeadBuf, PacketType};
 
 use super::super::pair::{PORT, SERVICE, Wire};
 use super::app::App;
@@ -345,7 +345,7 @@ impl State {
             }
             // While the peer's wish is under negotiation ours has to wait; the application leaves it.
             Call::ChangeCcid(direction, ccid) => {
-                let _refused = end.change_ccid(now, id, direction, &[ccid]);
+                let _refused = end.change_ccid(now, id, direction, &[Ccid::new(ccid)]);
             }
             Call::Restart => {
                 let restarts = self.sides[side].restarts + 1;

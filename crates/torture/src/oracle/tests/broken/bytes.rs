@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use fairwire_proto::Encapsulation;
 use fairwire_units::{Duration, Instant};
-use fairwire_wire::{Packet, option_type};
+use fairwire_wire::{Ccid, Packet, option_type};
 
 use super::{Judged, Oracle, Seen, Weather, finds, finds_on};
 
@@ -131,7 +131,7 @@ fn acknowledgements_that_are_late() {
     finds("ack-in-time", |oracle, now, host, seen| match seen {
         Seen::State {
             stats, inspection, ..
-        } if inspection.state == "OPEN" && stats.receive_ccid == Some(2) => {
+        } if inspection.state == "OPEN" && stats.receive_ccid == Some(Ccid::TCP_LIKE) => {
             let later = now + Duration::from_millis(250);
             Some(oracle.see(later, host, seen))
         }

@@ -1,6 +1,7 @@
 //! Congestion control that answers too late, too little or not at all.
 
 use fairwire_units::Duration;
+use fairwire_wire::Ccid;
 
 use super::{Seen, Weather, finds, finds_on, other_state};
 
@@ -24,7 +25,7 @@ fn timeouts_that_do_not_back_off() {
         let Seen::State { stats, .. } = seen else {
             return None;
         };
-        if stats.gauges.timeouts == 0 || stats.send_ccid != Some(2) {
+        if stats.gauges.timeouts == 0 || stats.send_ccid != Some(Ccid::TCP_LIKE) {
             return None;
         }
         let once = oracle.see(now, host, seen);
@@ -62,7 +63,9 @@ fn loss_events_that_are_wrong() {
     finds("loss-events-at-once", |oracle, now, host, seen| {
         other_state((oracle, now, host), seen, |stats, seen| {
             stats.loss_events_seen += 1_000;
-            seen.state == "OPEN" && stats.receive_ccid == Some(3) && stats.packets_received > 20
+            seen.state == "OPEN"
+                && stats.receive_ccid == Some(Ccid::TFRC)
+                && stats.packets_received > 20
         })
     });
 }
@@ -73,7 +76,7 @@ fn a_sender_without_a_timer() {
     finds("rate-timer", |oracle, now, host, seen| {
         other_state((oracle, now, host), seen, |stats, seen| {
             seen.feedback_timer = None;
-            matches!(stats.send_ccid, Some(3 | 4))
+            matches!(stats.send_ccid, Some(Ccid::TFRC | Ccid::TFRC_SP))
         })
     });
 }
@@ -90,7 +93,9 @@ fn a_timer_that_is_postponed() {
             other_state((oracle, now, host), seen, |stats, seen| {
                 let at = seen.feedback_timer;
                 seen.feedback_timer = at.map(|at| at + Duration::from_secs(1));
-                seen.state == "OPEN" && matches!(stats.send_ccid, Some(3 | 4)) && at.is_some()
+                seen.state == "OPEN"
+                    && matches!(stats.send_ccid, Some(Ccid::TFRC | Ccid::TFRC_SP))
+                    && at.is_some()
             })
             .unwrap_or(Ok(()))
         };

@@ -1,0 +1,79 @@
+//! What the Reset that ends a connection says in words (RFC 4340, section 5.6: Error Text).
+
+use std::fmt;
+use std::sync::Arc;
+
+/// The text of a Reset: why its sender ended the connection, in its own words.
+///
+/// **Nobody vouches for it.** A peer writes what it likes, and so can anybody who reads the connection's packets, since
+/// they are not encrypted. [`Display`](fmt::Display) escapes what a terminal would obey, such as control characters and
+/// marks that turn the direction of writing; [`as_str`](Self::as_str) gives the text as it came.
+#[derive(Clone, Eq, Hash, PartialEq)]
+pub struct ErrorText(Arc<str>);
+
+impl ErrorText {
+    /// Bytes at most; of a longer text the beginning is sent and kept.
+    pub const MAX: usize = 256;
+
+    /// The beginning of `text`, as much as fits; `None` if it is empty.
+    pub(crate) fn new(text: &str) -> Option<Self> {
+        let mut end = text.len().min(Self::MAX);
+        while !text.is_char_boundary(end) {
+            end -= 1;
+        }
+        (end > 0).then(|| Self(text[..end].into()))
+    }
+
+    /// What a Reset's application data say; bytes that are not UTF-8 become U+FFFD.
+    pub(crate) fn of_data(data: &[u8]) -> Option<Self> {
+        let kept = &data[..data.len().min(Self::MAX)];
+        Self::new(&String::from_utf8_lossy(kept))
+    }
+
+    /// The text as it came, not escaped.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for ErrorText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0.escape_debug())
+    }
+}
+
+impl fmt::Debug for ErrorText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "\"{self}\"")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ErrorText;
+
+    /// A text of any length fits, and is cut between characters.
+    #[test]
+    fn long_texts_are_cut() {
+        let long = "é".repeat(200);
+        let text = ErrorText::new(&long).expect("there is one");
+        assert_eq!(text.as_str(), "é".repeat(128));
+        let odd = format!("a{long}");
+        let text = ErrorText::new(&odd).expect("there is one");
+        assert_eq!(text.as_str().len(), 255);
+        assert_eq!(ErrorText::new(""), None);
+    }
+
+    /// Whatever bytes come are a text within the bound, and nothing of it reaches a terminal as a command.
+    #[test]
+    fn any_bytes_are_a_text() {
+        let escape = ErrorText::of_data(b"\x1b[2J\xff\r\n").expect("there is one");
+        assert_eq!(escape.as_str(), "\u{1b}[2J\u{fffd}\r\n");
+        assert_eq!(escape.to_string(), r"\u{1b}[2J�\r\n");
+        let turned = ErrorText::of_data("\u{202e}txt".as_bytes()).expect("there is one");
+        assert_eq!(turned.to_string(), r"\u{202e}txt");
+        let garbage = ErrorText::of_data(&[0xff; 2_000]).expect("there is one");
+        assert!(garbage.as_str().len() <= ErrorText::MAX);
+        assert_eq!(ErrorText::of_data(&[]), None);
+    }
+}
