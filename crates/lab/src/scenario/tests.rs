@@ -74,14 +74,9 @@ fn cells_are_laid_over_the_base() {
     let queue = &plain.provenance["topology.bottleneck.queue.limit"];
     assert_eq!(queue.source, Source::Assumed);
     assert_eq!(queue.note.as_deref(), Some("direction not given"));
-    assert_eq!(
-        plain.provenance["flows.web.tcp.window"].source,
-        Source::Derived
-    );
-    assert_eq!(
-        plain.provenance["topology.access.rate"].source,
-        Source::Paper
-    );
+    let source = |path: &str| plain.provenance[path].source;
+    assert_eq!(source("flows.web.tcp.window"), Source::Derived);
+    assert_eq!(source("topology.access.rate"), Source::Paper);
 }
 
 /// `--set`, `--only`, `--duration`, `--seeds` change what is run, after the cells.
