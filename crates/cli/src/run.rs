@@ -217,9 +217,9 @@ impl Args {
             let _ = writeln!(text, "  note: {told}");
         }
         if let (Some(path), Some(run)) = (&self.pcap, cell.runs.first())
-            && let Some(captured) = run.captured
+            && let Some(captured) = &run.captured
         {
-            let in_udp = if in_udp(&cell.scenario) && captured.dccp > 0 {
+            let in_udp = if in_udp(&cell.scenario) && captured.packets("dccp") > 0 {
                 " in UDP (Wireshark needs the dissector of wireshark/ to look inside)"
             } else {
                 ""
@@ -229,9 +229,9 @@ impl Args {
                 "  {}: {} DCCP packets{in_udp}, {} TCP segments, {} UDP datagrams sent on the links \
                  captured, seed {}",
                 path.display(),
-                captured.dccp,
-                captured.tcp,
-                captured.udp,
+                captured.packets("dccp"),
+                captured.packets("tcp"),
+                captured.packets("udp"),
                 run.seed,
             );
         }

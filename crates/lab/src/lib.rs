@@ -6,7 +6,7 @@
 //! 4. What applications send is [`traffic`], to which a program can add kinds of its own.
 //! 5. A [`paper`] puts results beside what was printed; a [`report`] shows that as a page.
 //!
-//! These modules are floors: `traffic`, `scenario`, `results`, `sim`, `digests`, `campaign`, `paper`, `report`. Each takes names from
+//! These modules are floors: `traffic`, `quantity`, `transport`, `scenario`, `results`, `sim`, `digests`, `campaign`, `paper`, `report`. Each takes names from
 //! those before it only.
 //!
 //! Same scenario, same seed, same bytes: a run uses no thread, reads no clock and draws from
@@ -15,11 +15,13 @@
 pub mod campaign;
 pub mod digests;
 pub mod paper;
+mod quantity;
 pub mod report;
 pub mod results;
 pub mod scenario;
 pub mod sim;
 pub mod traffic;
+mod transport;
 
 /// The quantities in which this crate's interface speaks.
 pub use fairwire_units as units;

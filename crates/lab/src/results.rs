@@ -19,6 +19,7 @@ use serde::Serialize;
 
 pub use crate::scenario::{Metric, WHOLE};
 use crate::scenario::{Provenance, Scenario};
+use crate::transport::names::TRANSPORTS;
 
 pub use choice::{SeriesChoice, SeriesName};
 pub use json::to_json;
@@ -205,14 +206,27 @@ pub struct RunResult {
 }
 
 /// What a capture file got.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize)]
-pub struct Captured {
-    /// DCCP packets.
-    pub dccp: u64,
-    /// TCP segments.
-    pub tcp: u64,
-    /// UDP datagrams that carry no DCCP.
-    pub udp: u64,
+#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
+#[serde(transparent)]
+pub struct Captured(BTreeMap<&'static str, u64>);
+
+impl Default for Captured {
+    /// Nothing of each protocol.
+    fn default() -> Self {
+        Self(TRANSPORTS.iter().map(|name| (*name, 0)).collect())
+    }
+}
+
+impl Captured {
+    /// Packets of the protocol that scenarios call `transport`; `udp` without those that carry DCCP.
+    pub fn packets(&self, transport: &str) -> u64 {
+        self.0.get(transport).copied().unwrap_or(0)
+    }
+
+    /// One more packet was written.
+    pub(crate) fn add(&mut self, transport: &'static str) {
+        *self.0.entry(transport).or_default() += 1;
+    }
 }
 
 /// All runs of a cell.

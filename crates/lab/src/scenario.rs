@@ -8,7 +8,6 @@
 mod check;
 mod complete;
 mod explain;
-mod feedback;
 mod file;
 mod flow;
 mod graph;
@@ -16,14 +15,12 @@ mod measure;
 mod metric;
 mod place;
 mod preset;
-mod quantity;
 mod queue;
 mod read;
 mod route;
 mod schema;
 mod setting;
 pub(crate) mod shorten;
-mod tcp;
 #[cfg(test)]
 mod tests;
 mod topology;
@@ -35,22 +32,22 @@ use fairwire_units::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use crate::quantity::{MinRto, Named, QuantityError, SegmentSize, StartOffset};
+pub use crate::transport::dccp::{
+    CcidChange, Dccp, Encapsulation, Feedback, FirstIntervalName, IdleName, LossMeanName,
+    QueuePolicy, Receive, SendQueue,
+};
+pub use crate::transport::tcp::{Preset, Recovery, Tcp};
+pub use crate::transport::udp::Udp;
 pub use explain::{Explained, explain};
 pub use fairwire_units::{Packets, Percent};
-pub use feedback::Feedback;
 pub use file::{Adjust, Cell, ScenarioFile};
-pub use flow::{
-    CcidChange, DATA_HEAD, Dccp, Encapsulation, FirstIntervalName, Flow, IP_HEADER, IdleName,
-    LossMeanName, Protocol, QueuePolicy, SHORT_DATA_HEAD, SendQueue, Side, TCP_HEADER, UDP_HEADER,
-    Udp,
-};
+pub use flow::{Flow, Side};
 pub(crate) use graph::Graph;
 pub use measure::{Measure, WHOLE, Window};
 pub use metric::Metric;
 pub use place::ScenarioError;
-pub use quantity::{MinRto, Named, QuantityError, SegmentSize, StartOffset};
 pub use schema::{documented, file_schema};
-pub use tcp::{Preset, Recovery, Tcp};
 pub use topology::{Link, Topology, TopologyKind};
 pub use tree::{Provenance, Source};
 pub use voice::{CodecName, RTP_HEADER};

@@ -2,15 +2,10 @@
 //!
 //! [`run`] is the whole of it: one cell, one seed, one thread, no clock.
 
-mod application;
 mod build;
 mod built;
 mod capture;
-mod dccp;
-mod ends;
 mod error;
-mod flow_meter;
-mod frames;
 mod gather;
 mod graph;
 mod ground;
@@ -18,13 +13,8 @@ mod host;
 mod link_meter;
 mod link_spec;
 mod run;
-mod sample;
-mod store;
-mod tcp;
-mod tcp_build;
 #[cfg(test)]
 mod tests;
-mod udp;
 mod windows;
 mod wlan;
 

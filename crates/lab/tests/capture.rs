@@ -103,15 +103,15 @@ fn tshark_finds_nothing_wrong() {
             return;
         };
         assert_eq!(wrong, 0, "{name}");
-        assert!(captured.dccp > 1_000, "{name}: {captured:?}");
+        assert!(captured.packets("dccp") > 1_000, "{name}: {captured:?}");
         assert_eq!(
             matches(&path, "dccp.checksum.status == 1"),
-            Some(captured.dccp),
+            Some(captured.packets("dccp")),
             "{name}"
         );
         assert_eq!(
             matches(&path, "tcp.checksum.status == 1"),
-            Some(captured.tcp),
+            Some(captured.packets("tcp")),
             "{name}"
         );
         if name == "mixed" {
@@ -131,7 +131,7 @@ fn sack_options_are_true() {
         assert_eq!(wrong, 0);
         assert_eq!(
             matches(&path, "tcp.checksum.status == 1"),
-            Some(captured.tcp)
+            Some(captured.packets("tcp"))
         );
         assert_eq!(matches(&path, "tcp.options.sack_perm"), Some(2));
         let selects = matches(&path, "tcp.options.sack.count > 0");
@@ -161,7 +161,7 @@ fn datagrams_are_true() {
             );
         }
         let (path, captured) = capture(&scenario, name, &[]);
-        let all = captured.dccp + captured.udp;
+        let all = captured.packets("dccp") + captured.packets("udp");
         assert!(all > 500, "{name}: {captured:?}");
         if let Some(wrong) = matches(&path, WRONG) {
             assert_eq!(wrong, 0, "{name}");
@@ -187,12 +187,16 @@ fn each_link_is_an_interface() {
     let (every, of_all) = capture(&scenario, "every-link", &[]);
     let (middle, of_one) = capture(&scenario, "one-link", &["bottleneck"]);
     // Some are still under way at the end, so the last link has seen a few less than the first.
-    let seen = of_all.dccp as f64 / of_one.dccp as f64;
+    let seen = of_all.packets("dccp") as f64 / of_one.packets("dccp") as f64;
     assert!(seen > 2.9 && seen < 3.1, "{of_all:?} and {of_one:?}");
     let bottleneck = "frame.interface_name contains \"bottleneck\"";
     if let Some(count) = matches(&every, bottleneck) {
-        assert_eq!(count, of_one.dccp, "the same packets, picked out");
-        assert_eq!(matches(&middle, bottleneck), Some(of_one.dccp));
+        assert_eq!(
+            count,
+            of_one.packets("dccp"),
+            "the same packets, picked out"
+        );
+        assert_eq!(matches(&middle, bottleneck), Some(of_one.packets("dccp")));
     }
     for path in [every, middle] {
         std::fs::remove_file(&path).expect("removed");

@@ -25,10 +25,19 @@ use std::path::{Path, PathBuf};
 use circles::Arrows;
 use tree::Tree;
 
-/// The floors of `lab`, from the ground up: what applications send, what a scenario says, what a run comes to, how one runs, how
+/// The floors of `lab`, from the ground up: what applications send, what carries it, what a scenario says, what a run comes to, how one runs, how
 /// many do, what a paper makes of them, how that is shown. A floor takes names from those below it only.
-const FLOORS_OF_LAB: [&str; 8] = [
-    "traffic", "scenario", "results", "sim", "digests", "campaign", "paper", "report",
+const FLOORS_OF_LAB: [&str; 10] = [
+    "traffic",
+    "quantity",
+    "transport",
+    "scenario",
+    "results",
+    "sim",
+    "digests",
+    "campaign",
+    "paper",
+    "report",
 ];
 
 /// No file of a crate stands above and below another one.

@@ -4,7 +4,6 @@ pub(super) mod checker;
 pub(super) mod models;
 mod work;
 
-use fairwire_cc::default_law;
 use fairwire_net::QueueLimit;
 use fairwire_units::Duration;
 
@@ -14,16 +13,11 @@ use super::graph::{Graph, Problem, flow_problem, link_problem};
 use super::place::{COMMAND_LINE, FOLLOWS, ScenarioError};
 use super::tree::Node;
 use super::wlan::check as wlan;
-use super::{
-    Dccp, FirstIntervalName, Flow, LossMeanName, Protocol, Scenario, Topology, TopologyKind,
-};
+use super::{Flow, Scenario, Topology, TopologyKind};
+use crate::transport::names::TRANSPORTS;
 
 /// The longest IP packet.
 const MAX_PACKET: u32 = 65_535;
-
-/// What a head may take at most of a DCCP packet, beside the plain Data header (feedback options
-/// that ride on data in a flow that is loaded both ways).
-const OPTION_ROOM: u32 = 512;
 
 /// Checks `scenario`, which was read from `tree`.
 pub(super) fn check(scenario: &Scenario, tree: &Node) -> Result<(), ScenarioError> {
@@ -40,11 +34,10 @@ pub(super) fn check(scenario: &Scenario, tree: &Node) -> Result<(), ScenarioErro
         plain_name(&checker, name, &path)?;
         flow_shape(&checker, &path, flow)?;
         flow_times(&checker, &path, flow, scenario)?;
-        if let Protocol::Dccp(dccp) = flow.protocol() {
-            dccp_values(&checker, &format!("{path}.dccp"), dccp)?;
-        }
-        if let Some((key, message)) = flow.tcp.as_ref().and_then(super::Tcp::problem) {
-            return checker.refuse(&format!("{path}.tcp.{key}"), message);
+        for (table, transport) in flow.transports() {
+            if let Some((key, message)) = transport.problem() {
+                return checker.refuse(&format!("{path}.{table}.{key}"), message);
+            }
         }
     }
     queues(&checker, scenario)?;
@@ -145,7 +138,7 @@ fn queues(checker: &Checker<'_>, scenario: &Scenario) -> Result<(), ScenarioErro
     let topology = &scenario.topology;
     for (flow_name, flow) in scenario.enabled_flows() {
         let mut hops = topology.data_route(flow);
-        if matches!(flow.protocol(), Protocol::Dccp(dccp) if dccp.back_ccid.is_some()) {
+        if flow.transport().is_two_way() {
             hops.extend(topology.ack_route(flow));
         }
         for hop in hops {
@@ -170,10 +163,12 @@ fn queues(checker: &Checker<'_>, scenario: &Scenario) -> Result<(), ScenarioErro
 }
 
 fn flow_shape(checker: &Checker<'_>, path: &str, flow: &Flow) -> Result<(), ScenarioError> {
-    let protocols = [flow.tcp.is_some(), flow.dccp.is_some(), flow.udp.is_some()];
-    if protocols.into_iter().filter(|given| *given).count() != 1 {
-        let message =
-            "a flow has exactly one of the tables 'tcp', 'dccp' and 'udp' ('udp = {}' will do)";
+    if flow.transports().count() != 1 {
+        let names: Vec<String> = TRANSPORTS.iter().map(|name| format!("'{name}'")).collect();
+        let message = format!(
+            "a flow has exactly one of the tables {} ('udp = {{}}' will do)",
+            names.join(", ")
+        );
         return checker.refuse(path, message);
     }
     let twice = flow.wire.is_some() && flow.payload.is_some();
@@ -192,11 +187,7 @@ fn flow_shape(checker: &Checker<'_>, path: &str, flow: &Flow) -> Result<(), Scen
             format!("nothing is left for data: IP and transport headers take {header} bytes");
         return checker.refuse(&format!("{path}.{key}"), message);
     }
-    let room = match flow.protocol() {
-        Protocol::Dccp(_) => OPTION_ROOM,
-        Protocol::Tcp(_) | Protocol::Udp => 0,
-    };
-    let largest = MAX_PACKET - room;
+    let largest = MAX_PACKET - flow.transport().option_room();
     if flow.wire_bytes() > largest {
         let message = format!(
             "too large for an IP packet: at most {} bytes of payload",
@@ -212,7 +203,7 @@ fn traffic(checker: &Checker<'_>, path: &str, flow: &Flow) -> Result<(), Scenari
     if let Some((key, message)) = flow.traffic.problem(&flow.packet_shape()) {
         return checker.refuse(&format!("{path}.traffic.{key}"), message);
     }
-    let controlled = !matches!(flow.protocol(), Protocol::Udp);
+    let controlled = flow.transport().is_connected();
     let message = "nothing holds back a source over UDP that sends whatever it may: use traffic of a rate, \
                    as { kind = \"cbr\", rate = \"2 Mbit/s\" }";
     let held = controlled || flow.packets_per_second().is_some();
@@ -238,123 +229,6 @@ fn flow_times(
     let message = "nothing to send: leave 'total' away, or write how much";
     let total = flow.total.is_none_or(|total| total.bytes() > 0);
     checker.require(total, &format!("{path}.total"), message)
-}
-
-/// The CCIDs that a flow has at any time, in either direction, with the keys that say so.
-pub(super) fn ccids(dccp: &Dccp) -> Vec<(&'static str, u8)> {
-    let changes = dccp.ccid_changes.iter();
-    [("ccid", dccp.ccid)]
-        .into_iter()
-        .chain(dccp.back_ccid.map(|ccid| ("back_ccid", ccid)))
-        .chain(changes.map(|change| ("ccid_changes", change.ccid)))
-        .collect()
-}
-
-fn dccp_values(checker: &Checker<'_>, path: &str, dccp: &Dccp) -> Result<(), ScenarioError> {
-    let ccids = ccids(dccp);
-    for &(key, ccid) in &ccids {
-        let known = (2..=4).contains(&ccid);
-        let message =
-            "there are CCID 2 (TCP-like), CCID 3 (TFRC) and CCID 4 (TFRC for small packets)";
-        checker.require(known, &format!("{path}.{key}"), message)?;
-    }
-    let has = |ccid| ccids.iter().any(|&(_, had)| had == ccid);
-    let message = "the changes of CCID stand in the order of their times";
-    checker.require(
-        dccp.ccid_changes.is_sorted_by_key(|change| change.at),
-        &format!("{path}.ccid_changes"),
-        message,
-    )?;
-    if !has(2) {
-        let keys = ccid_2_keys(dccp);
-        foreign(checker, path, dccp.ccid, ("CCID 2 only", &keys))?;
-    }
-    if !has(3) && !has(4) {
-        let keys = tfrc_keys(dccp);
-        foreign(checker, path, dccp.ccid, ("CCID 3 and 4", &keys))?;
-    }
-    let message = "'segment' is for CCID 3 only: CCID 4 has segments of 1460 bytes in the equation";
-    checker.require(
-        has(3) || !has(4) || dccp.segment == Dccp::default_segment(),
-        &format!("{path}.segment"),
-        message,
-    )?;
-    for (key, coverage) in [
-        ("checksum_coverage", dccp.checksum_coverage),
-        ("minimum_checksum_coverage", dccp.minimum_checksum_coverage),
-    ] {
-        let message = "checksum coverage is 0 for everything, or 1 to 15";
-        checker.require(coverage <= 15, &format!("{path}.{key}"), message)?;
-    }
-    let message = "a receive queue has room for a packet at least";
-    let limit = format!("{path}.receive.limit");
-    checker.require(dccp.receive.limit.0 > 0, &limit, message)?;
-    let message = "an application that reads at once has no 'every'";
-    let waits = dccp.receive.every.is_none_or(|every| !every.is_zero());
-    checker.require(waits, &format!("{path}.receive.every"), message)?;
-    checker.require(
-        dccp.b >= 1.0,
-        &format!("{path}.b"),
-        "b is at least one packet",
-    )?;
-    let message = "t_rto_rtts is more than zero round trips";
-    checker.require(
-        dccp.t_rto_rtts > 0.0,
-        &format!("{path}.t_rto_rtts"),
-        message,
-    )?;
-    let message = "a send queue that holds nothing sends nothing";
-    checker.require(
-        dccp.queue.limit.0 > 0,
-        &format!("{path}.queue.limit"),
-        message,
-    )
-}
-
-/// What only CCID 2 reads, and whether it is set to anything but its default.
-pub(super) fn ccid_2_keys(dccp: &Dccp) -> Vec<(&'static str, bool)> {
-    vec![
-        ("law", dccp.law != default_law()),
-        ("initial_ssthresh", dccp.initial_ssthresh.is_some()),
-        ("initial_window", dccp.initial_window.is_some()),
-        ("idle", dccp.idle.is_some()),
-        ("ecn_nonce", dccp.ecn_nonce),
-        ("min_rto", dccp.min_rto != Dccp::default_min_rto()),
-    ]
-}
-
-/// The same of CCID 3 and 4.
-pub(super) fn tfrc_keys(dccp: &Dccp) -> Vec<(&'static str, bool)> {
-    let other_t_rto = (dccp.t_rto_rtts - Dccp::DEFAULT_T_RTO_RTTS).abs() > f64::EPSILON;
-    vec![
-        ("segment", dccp.segment != Dccp::default_segment()),
-        ("b", dccp.b > 1.0),
-        ("t_rto_rtts", other_t_rto),
-        ("oscillation_reduction", !dccp.oscillation_reduction),
-        ("history_discounting", !dccp.history_discounting),
-        ("loss_mean", dccp.loss_mean != LossMeanName::Known),
-        (
-            "first_interval",
-            dccp.first_interval != FirstIntervalName::LargestRate,
-        ),
-        ("send_rtt_estimate", dccp.send_rtt_estimate),
-        ("feedback", !dccp.feedback.is_default()),
-    ]
-}
-
-/// Refuses the keys that are set though they are for others. Defaults may be written out: resolved scenarios
-/// do so.
-fn foreign(
-    checker: &Checker<'_>,
-    path: &str,
-    ccid: u8,
-    (others, keys): (&str, &[(&str, bool)]),
-) -> Result<(), ScenarioError> {
-    for (key, is_set) in keys {
-        let message = format!("'{key}' is for {others}, and this flow has CCID {ccid}");
-        checker.require(!is_set, &format!("{path}.{key}"), &message)?;
-    }
-    Ok(())
 }
 
 fn measure(checker: &Checker<'_>, scenario: &Scenario) -> Result<(), ScenarioError> {

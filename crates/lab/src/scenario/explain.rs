@@ -3,10 +3,9 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::Dccp;
-use super::check::{ccid_2_keys, ccids, tfrc_keys};
 use super::file::Cell;
 use super::place::SourceText;
+use super::preset;
 use super::schema;
 use super::tree::{Node, Value};
 
@@ -131,25 +130,18 @@ fn has_effect(cell: &Cell, path: &str) -> bool {
     let Some(flow) = cell.scenario.flows.get(name) else {
         return true;
     };
-    match (of_flow, &flow.dccp) {
-        (["enabled"], _) => true,
+    match of_flow {
+        ["enabled"] => true,
         _ if !flow.enabled => false,
         // In a wlan flows have ends, not sides.
-        (["from"], _) => flow.sender.is_none(),
-        (["dccp", key, ..], Some(dccp)) => is_read(dccp, key),
+        ["from"] => flow.sender.is_none(),
+        [table, key, ..] => {
+            let mut transports = flow.transports();
+            let transport = transports.find(|(name, _)| name == table);
+            transport.is_none_or(|(_, transport)| transport.reads(key))
+        }
         _ => true,
     }
-}
-
-/// Does one of the CCIDs that a flow has read `key`?
-fn is_read(dccp: &Dccp, key: &str) -> bool {
-    let ccids = ccids(dccp);
-    let has = |wanted: &[u8]| ccids.iter().any(|(_, ccid)| wanted.contains(ccid));
-    let is_among = |keys: Vec<(&str, bool)>| keys.iter().any(|(known, _)| *known == key);
-    if key == "segment" {
-        return has(&[3]);
-    }
-    (has(&[2]) || !is_among(ccid_2_keys(dccp))) && (has(&[3, 4]) || !is_among(tfrc_keys(dccp)))
 }
 
 /// Is the value one that the flow's TCP preset sets?
@@ -160,5 +152,5 @@ fn is_of_preset(cell: &Cell, path: &str) -> bool {
     };
     let flow = cell.scenario.flows.get(flow);
     flow.and_then(|flow| flow.tcp.as_ref())
-        .is_some_and(|tcp| tcp.is_of_preset(key))
+        .is_some_and(|tcp| preset::is_of_preset(tcp, key))
 }

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::metric::Metric;
-use super::quantity::Named;
+use crate::quantity::Named;
 
 /// The window that every run has.
 pub const WHOLE: &str = "whole";

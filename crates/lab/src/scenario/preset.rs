@@ -4,6 +4,7 @@ use std::sync::{Arc, LazyLock};
 
 use super::place::{FOLLOWS, SourceText};
 use super::tree::{Node, Value};
+use crate::transport::tcp::Tcp;
 
 /// The data.
 fn presets() -> &'static Node {
@@ -57,8 +58,18 @@ fn lay_under(table: &mut Node, set: &Node) {
     }
 }
 
+/// Is the value of `key` the preset's of `tcp`, if nobody states another?
+pub(super) fn is_of_preset(tcp: &Tcp, key: &str) -> bool {
+    let Some(preset) = tcp.preset else {
+        return false;
+    };
+    let preset = toml::Value::try_from(preset).ok();
+    let preset = preset.as_ref().and_then(toml::Value::as_str);
+    preset.is_some_and(|preset| sets(preset, tcp.law.kind(), key))
+}
+
 /// Does `preset` set `key`, for a flow of this law?
-pub(super) fn sets(preset: &str, law: &str, key: &str) -> bool {
+fn sets(preset: &str, law: &str, key: &str) -> bool {
     let cases: [&[&str]; 2] = [&["preset", preset, CASES, law], &["preset", preset]];
     let mut sets = cases.iter().filter_map(|path| presets().below(path));
     key != CASES && sets.any(|set| set.names().contains(&key))

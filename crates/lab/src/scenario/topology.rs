@@ -6,9 +6,9 @@ use fairwire_units::{Duration, Rate, Size};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::quantity::Named;
 use super::queue::droptail;
 use super::wlan::Wlan;
+use crate::quantity::Named;
 
 /// How links are joined.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]

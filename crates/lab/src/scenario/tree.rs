@@ -12,6 +12,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::place::{Place, ScenarioError, SourceText};
+use crate::transport::names::TRANSPORTS;
 
 /// Where a value comes from.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, Ord, PartialEq, PartialOrd, Serialize)]
@@ -85,7 +86,7 @@ pub(crate) struct Entry {
 }
 
 /// Keys of a flow of which one at most makes sense: an override of one takes the others away.
-const OF_FLOW: &[&[&str]] = &[&["wire", "payload"], &["tcp", "dccp", "udp"]];
+const OF_FLOW: &[&[&str]] = &[&["wire", "payload"], TRANSPORTS];
 
 /// The same of its traffic.
 const OF_TRAFFIC: &[&[&str]] = &[&["rate", "every"]];

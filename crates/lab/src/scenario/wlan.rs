@@ -15,8 +15,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Side;
-use super::quantity::{Named, QuantityError};
 use super::queue::droptail;
+use crate::quantity::{Named, QuantityError};
 
 /// Access points and stations, and what they have in common.
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]

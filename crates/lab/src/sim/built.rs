@@ -3,10 +3,11 @@
 use fairwire_net::{Digest, Network};
 
 use super::capture::Capture;
-use super::ends::Ends;
 use super::host::Host;
 use super::link_meter::LinkMeters;
-use super::windows::Windows;
+use crate::transport::Reading;
+use crate::transport::ends::Ends;
+use crate::transport::windows::Windows;
 
 /// What watches a run.
 pub(crate) type Watch = (Digest, (LinkMeters, Option<Capture>));
@@ -17,6 +18,18 @@ pub(crate) struct FlowPlace {
     pub(crate) name: String,
     /// The sender's view and the receiver's.
     pub(crate) ends: (Ends, Ends),
+}
+
+impl FlowPlace {
+    /// What the instruments of both sides show.
+    pub(crate) fn readings(&self, network: &Network<Host, Watch>) -> (Reading, Reading) {
+        let side = |ends: &Ends| {
+            let host = network.agent(ends.here);
+            host.map(|host| host.reading(ends.outgoing))
+                .unwrap_or_default()
+        };
+        (side(&self.ends.0), side(&self.ends.1))
+    }
 }
 
 /// A run, ready to begin.

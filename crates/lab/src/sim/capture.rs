@@ -10,11 +10,8 @@ use std::fmt;
 use std::io::{self, Write};
 use std::time::Duration;
 
-use etherparse::{IpEcn, IpNumber, Ipv4Header, TcpHeader, TcpOptionElement, UdpHeader};
+use etherparse::{IpEcn, Ipv4Header};
 use fairwire_net::{LinkId, Observer, Place, Sighting};
-use fairwire_proto::Payload;
-use fairwire_tcp::TcpSegment;
-use fairwire_wire::udp;
 use pcap_file::pcapng::PcapNgWriter;
 use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketBlock;
 use pcap_file::pcapng::blocks::interface_description::{
@@ -22,9 +19,11 @@ use pcap_file::pcapng::blocks::interface_description::{
 };
 use pcap_file::{DataLink, PcapError};
 
-use super::ends::{address, port};
-use super::store::{Content, Slot, Store};
 use crate::results::Captured;
+use crate::transport::content::Parts;
+use crate::transport::ends::{address, port};
+use crate::transport::header::IP_HEADER;
+use crate::transport::store::{Slot, Store};
 
 /// Routers on the way are not modelled one by one.
 const TIME_TO_LIVE: u8 = 64;
@@ -118,7 +117,7 @@ impl Capture {
             return Err(failure);
         }
         self.writer.get_mut().flush()?;
-        Ok(self.written)
+        Ok(self.written.clone())
     }
 
     fn write(&mut self, interface: u32, seen: &Sighting<'_, Store>) -> io::Result<()> {
@@ -133,12 +132,7 @@ impl Capture {
             options: Vec::new(),
         };
         self.writer.write_pcapng_block(block).map_err(into_io)?;
-        match slot.content {
-            Content::Dccp { .. } => self.written.dccp += 1,
-            Content::Tcp(_) => self.written.tcp += 1,
-            Content::Udp => self.written.udp += 1,
-            Content::Free => {}
-        }
+        self.written.add(slot.content().counted());
         Ok(())
     }
 }
@@ -167,17 +161,13 @@ fn into_io(error: PcapError) -> io::Error {
 /// The whole packet: IP header, transport header, payload.
 fn build(out: &mut Vec<u8>, seen: &Sighting<'_, Store>, slot: &Slot) -> io::Result<()> {
     let packet = seen.packet;
-    let protocol = match slot.content {
-        Content::Dccp { in_udp: false } => IpNumber(fairwire_wire::checksum::IP_PROTOCOL),
-        Content::Dccp { in_udp: true } | Content::Udp | Content::Free => IpNumber::UDP,
-        Content::Tcp(_) => IpNumber::TCP,
-    };
-    let payload_len = packet.wire_len.saturating_sub(crate::scenario::IP_HEADER);
+    let content = slot.content();
+    let payload_len = packet.wire_len.saturating_sub(IP_HEADER);
     let payload_len = u16::try_from(payload_len).map_err(io::Error::other)?;
     let mut ip = Ipv4Header::new(
         payload_len,
         TIME_TO_LIVE,
-        protocol,
+        content.protocol(),
         address(packet.source).octets(),
         address(packet.destination).octets(),
     )
@@ -186,85 +176,11 @@ fn build(out: &mut Vec<u8>, seen: &Sighting<'_, Store>, slot: &Slot) -> io::Resu
     ip.dont_fragment = true;
     ip.header_checksum = ip.calc_header_checksum();
     ip.write(out)?;
-    match slot.content {
-        Content::Dccp { in_udp: false } => {
-            out.extend_from_slice(&slot.head);
-            zeros(out, &slot.payload);
-        }
-        Content::Dccp { in_udp: true } => datagram(out, &ip, slot, (udp::PORT, udp::PORT))?,
-        Content::Udp | Content::Free => {
-            let port = port(packet.flow);
-            datagram(out, &ip, slot, (port, port))?;
-        }
-        Content::Tcp(segment) => tcp(out, &ip, &segment, port(packet.flow), &slot.payload)?,
-    }
-    Ok(())
-}
-
-/// A UDP header over the slot's head (empty for plain UDP) and payload.
-fn datagram(
-    out: &mut Vec<u8>,
-    ip: &Ipv4Header,
-    slot: &Slot,
-    (source, destination): (u16, u16),
-) -> io::Result<()> {
-    let start = out.len();
-    out.extend_from_slice(&slot.head);
-    zeros(out, &slot.payload);
-    let header = UdpHeader::with_ipv4_checksum(source, destination, ip, &out[start..])
-        .map_err(io::Error::other)?;
-    out.splice(start..start, header.to_bytes());
-    Ok(())
-}
-
-fn tcp(
-    out: &mut Vec<u8>,
-    ip: &Ipv4Header,
-    segment: &TcpSegment,
-    port: u16,
-    payload: &Payload,
-) -> io::Result<()> {
-    let mut header = TcpHeader::new(port, port, segment.seq_field(), segment.window_field());
-    header.syn = segment.flags.syn;
-    header.ack = segment.flags.ack;
-    header.psh = segment.flags.psh;
-    header.ece = segment.flags.ece;
-    header.cwr = segment.flags.cwr;
-    header.acknowledgment_number = segment.ack_field();
-    let mut options = Vec::new();
-    if segment.flags.syn {
-        options.extend([
-            TcpOptionElement::MaximumSegmentSize(segment.mss),
-            TcpOptionElement::WindowScale(segment.window_shift),
-            TcpOptionElement::Noop,
-        ]);
-        if segment.sack_permitted {
-            let noop = TcpOptionElement::Noop;
-            let permitted = TcpOptionElement::SelectiveAcknowledgementPermitted;
-            options.extend([noop.clone(), noop, permitted]);
-        }
-    } else {
-        let mut blocks = segment.sack_fields();
-        if let Some(first) = blocks.next() {
-            let rest = [blocks.next(), blocks.next(), None];
-            let sack = TcpOptionElement::SelectiveAcknowledgement(first, rest);
-            options.extend([TcpOptionElement::Noop, TcpOptionElement::Noop, sack]);
-        }
-    }
-    header.set_options(&options).map_err(io::Error::other)?;
-    let start = out.len();
-    zeros(out, payload);
-    header.checksum = header
-        .calc_checksum_ipv4(ip, &out[start..])
-        .map_err(io::Error::other)?;
-    out.splice(start..start, header.to_bytes());
-    Ok(())
-}
-
-/// The payload's bytes; a synthetic one is zeros.
-fn zeros(out: &mut Vec<u8>, payload: &Payload) {
-    match payload {
-        Payload::Bytes(bytes) => out.extend_from_slice(bytes),
-        Payload::Synthetic { len, .. } => out.resize(out.len() + *len as usize, 0),
-    }
+    let parts = Parts {
+        ip: &ip,
+        port: port(packet.flow),
+        head: &slot.head,
+        payload: &slot.payload,
+    };
+    content.write(&parts, out)
 }

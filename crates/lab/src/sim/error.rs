@@ -20,8 +20,8 @@ pub enum RunError {
     Capture(io::Error),
     /// The scenario cannot be built; a checked one can.
     Scenario(&'static str),
-    /// The DCCP endpoints refuse their configuration.
-    Dccp(String),
+    /// The endpoints of a flow refuse their configuration.
+    Transport(String),
 }
 
 impl fmt::Display for RunError {
@@ -33,7 +33,7 @@ impl fmt::Display for RunError {
                 write!(f, "there is no link '{name}' to capture: there are {known}")
             }
             Self::Scenario(what) => f.write_str(what),
-            Self::Dccp(what) => write!(f, "DCCP refuses this configuration: {what}"),
+            Self::Transport(what) => write!(f, "a flow cannot be made so: {what}"),
         }
     }
 }

@@ -6,13 +6,13 @@ use fairwire_measure::{Moments, jain, max_over_min};
 use fairwire_units::{Duration, Instant};
 
 use super::built::{Built, Watch};
-use super::flow_meter::{FlowMeter, FlowPeriod, FlowWindow};
 use super::link_meter::{FlowDrops, LinkMeter};
-use super::sample::Reading;
-use super::store::Store;
-use super::windows::{Span, Windows};
 use crate::results::{Metric, RunResult, Series, SeriesMetric, Subject, Value};
-use crate::scenario::{Flow, Protocol, Scenario};
+use crate::scenario::{Flow, Scenario};
+use crate::transport::Reading;
+use crate::transport::flow_meter::{FlowMeter, FlowPeriod, FlowWindow};
+use crate::transport::store::Store;
+use crate::transport::windows::{Span, Windows};
 
 /// What was read at each moment, by flow: the sender's side and the receiver's.
 pub(crate) type Readings = Vec<(Instant, Vec<(Reading, Reading)>)>;
@@ -441,11 +441,10 @@ pub(crate) const SILENT: [&str; 3] = [
 /// What a reader should know of a direction that delivered nothing in the whole run: numbers that are zero or
 /// missing do not say why.
 fn silence(flow: &Direction<'_>, is_way_back: bool) -> Option<&'static str> {
-    let is_udp = flow
-        .flow
-        .is_none_or(|flow| matches!(flow.protocol(), Protocol::Udp));
+    let connects = |flow: &Flow| flow.transport().is_connected();
+    let needs_answer = flow.flow.is_some_and(connects);
     // What came back would have been the answer to the handshake.
-    let is_answered = is_udp || flow.back.counts[0].all_delays.1 > 0;
+    let is_answered = !needs_answer || flow.back.counts[0].all_delays.1 > 0;
     match flow.meter.counts[0].delivered {
         0 if flow.meter.has_data => Some(SILENT[0]),
         // Most directions back carry no data, and should not.

@@ -1,80 +1,24 @@
 //! A host: the peers that live at one node, as one agent.
 
-use fairwire_net::{Agent, Packet, Release};
+use fairwire_net::{Agent, FlowId, Packet, Release};
 use fairwire_units::Instant;
 
-use super::dccp::DccpPeer;
-use super::ends::Ends;
-use super::store::Store;
-use super::tcp::{TcpSink, TcpSource};
-use super::udp::{UdpSink, UdpSource};
-
-/// One side of one flow. Decided once, without a table of functions.
-#[derive(Debug)]
-pub(crate) enum Peer {
-    UdpSource(UdpSource),
-    UdpSink(UdpSink),
-    TcpSource(Box<TcpSource>),
-    TcpSink(Box<TcpSink>),
-    Dccp(Box<DccpPeer>),
-}
-
-impl Peer {
-    pub(crate) fn ends(&self) -> Ends {
-        match self {
-            Self::UdpSource(peer) => peer.ends,
-            Self::UdpSink(peer) => peer.ends,
-            Self::TcpSource(peer) => peer.ends,
-            Self::TcpSink(peer) => peer.ends,
-            Self::Dccp(peer) => peer.ends,
-        }
-    }
-
-    fn handle_packet(&mut self, now: Instant, packet: Packet, store: &mut Store) {
-        match self {
-            Self::UdpSource(_) => store.release(packet.handle),
-            Self::UdpSink(peer) => peer.handle_packet(now, packet, store),
-            Self::TcpSource(peer) => peer.handle_packet(now, packet, store),
-            Self::TcpSink(peer) => peer.handle_packet(now, packet, store),
-            Self::Dccp(peer) => peer.handle_packet(now, packet, store),
-        }
-    }
-
-    fn poll_transmit(&mut self, now: Instant, store: &mut Store) -> Option<Packet> {
-        match self {
-            Self::UdpSource(peer) => peer.poll_transmit(now, store),
-            Self::UdpSink(_) => None,
-            Self::TcpSource(peer) => peer.poll_transmit(now, store),
-            Self::TcpSink(peer) => peer.poll_transmit(now, store),
-            Self::Dccp(peer) => peer.poll_transmit(now, store),
-        }
-    }
-
-    fn next_timeout(&self) -> Option<Instant> {
-        match self {
-            Self::UdpSource(peer) => peer.next_timeout(),
-            Self::UdpSink(_) => None,
-            Self::TcpSource(peer) => peer.next_timeout(),
-            Self::TcpSink(peer) => peer.next_timeout(),
-            Self::Dccp(peer) => peer.next_timeout(),
-        }
-    }
-
-    fn handle_timeout(&mut self, now: Instant, store: &mut Store) {
-        match self {
-            Self::UdpSource(peer) => peer.handle_timeout(now),
-            Self::UdpSink(_) => {}
-            Self::TcpSource(peer) => peer.handle_timeout(now, store),
-            Self::TcpSink(peer) => peer.handle_timeout(now),
-            Self::Dccp(peer) => peer.handle_timeout(now, store),
-        }
-    }
-}
+use crate::transport::store::Store;
+use crate::transport::{Peer, Reading};
 
 /// All peers of a node: one in a dumbbell, one per flow at the end of a chain.
 #[derive(Debug, Default)]
 pub(crate) struct Host {
-    pub(crate) peers: Vec<Peer>,
+    pub(crate) peers: Vec<Box<dyn Peer>>,
+}
+
+impl Host {
+    /// What the instruments of the peer show that sends in `outgoing`; nothing if there is none.
+    pub(crate) fn reading(&self, outgoing: FlowId) -> Reading {
+        let mut peers = self.peers.iter();
+        let peer = peers.find(|peer| peer.ends().outgoing == outgoing);
+        peer.map(|peer| peer.reading()).unwrap_or_default()
+    }
 }
 
 impl Agent for Host {
@@ -100,7 +44,10 @@ impl Agent for Host {
     }
 
     fn next_timeout(&self) -> Option<Instant> {
-        self.peers.iter().filter_map(Peer::next_timeout).min()
+        self.peers
+            .iter()
+            .filter_map(|peer| peer.next_timeout())
+            .min()
     }
 
     fn handle_timeout(&mut self, now: Instant, store: &mut Store) {

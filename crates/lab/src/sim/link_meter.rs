@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 use fairwire_net::{DropReason, LinkId, Observer, Place, Sighting};
 use fairwire_units::{Duration, Ecn, Instant};
 
-use super::store::Store;
-use super::windows::Windows;
+use crate::transport::store::Store;
+use crate::transport::windows::Windows;
 
 /// The counts of one window of a link.
 #[derive(Clone, Copy, Debug, Default)]

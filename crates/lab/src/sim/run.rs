@@ -9,7 +9,6 @@ use super::build::build;
 use super::capture::Tap;
 use super::error::RunError;
 use super::gather::{Readings, gather};
-use super::sample;
 use crate::results::RunResult;
 use crate::scenario::Scenario;
 
@@ -58,10 +57,7 @@ pub fn run(
             progress(moment.saturating_since(done));
         }
         done = moment;
-        let now = built
-            .flows
-            .iter()
-            .map(|flow| sample::read(&built.network, flow));
+        let now = built.flows.iter().map(|flow| flow.readings(&built.network));
         readings.push((moment, now.collect()));
     }
     Ok(gather(scenario, (seed, perturbed), built, &readings))

@@ -1,96 +1,29 @@
-//! Windows and periods of a run, as meters need them.
+//! The windows and periods that a scenario asks for.
 
 use fairwire_units::{Duration, Instant};
 
 use crate::results::WHOLE;
 use crate::scenario::Scenario;
+use crate::transport::windows::{Span, Windows};
 
-/// How many periods a series has if the scenario asks for none.
+/// How long the periods of a series are if the scenario asks for none.
 const DEFAULT_PERIOD: Duration = Duration::from_secs(1);
 
-/// A window of time, `[from, to)`.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Span {
-    pub(crate) from: Instant,
-    pub(crate) to: Instant,
-}
-
-impl Span {
-    #[inline]
-    pub(crate) fn holds(self, at: Instant) -> bool {
-        self.from <= at && at < self.to
-    }
-
-    pub(crate) fn length(self) -> Duration {
-        self.to.saturating_since(self.from)
-    }
-
-    /// How much of `[start, end)` lies within.
-    #[inline]
-    pub(crate) fn overlap(self, start: Instant, end: Instant) -> Duration {
-        end.min(self.to).saturating_since(start.max(self.from))
-    }
-}
-
-/// All windows of a run, `whole` first, and the periods of its series.
-#[derive(Clone, Debug)]
-pub(crate) struct Windows {
-    pub(crate) names: Vec<String>,
-    pub(crate) spans: Vec<Span>,
-    pub(crate) period: Duration,
-    pub(crate) periods: usize,
-}
-
-impl Windows {
-    pub(crate) fn of(scenario: &Scenario) -> Self {
-        let end = Instant::START + scenario.run.duration;
-        let mut names = vec![WHOLE.to_owned()];
-        let mut spans = vec![Span {
-            from: Instant::START,
-            to: end,
-        }];
-        for (name, window) in scenario.measure.windows.iter() {
-            names.push(name.to_owned());
-            spans.push(Span {
-                from: Instant::START + window.from.unwrap_or_default(),
-                to: window.to.map_or(end, |to| Instant::START + to),
-            });
-        }
-        let period = scenario.measure.series.unwrap_or(DEFAULT_PERIOD);
-        let periods = scenario
-            .run
-            .duration
-            .as_nanos()
-            .div_ceil(period.as_nanos().max(1));
-        Self {
-            names,
-            spans,
-            period,
-            periods: usize::try_from(periods).unwrap_or(usize::MAX),
-        }
-    }
-
-    /// The number of the period that `at` lies in.
-    #[inline]
-    pub(crate) fn period_of(&self, at: Instant) -> usize {
-        let number = at.as_nanos() / self.period.as_nanos().max(1);
-        usize::try_from(number).unwrap_or(usize::MAX)
-    }
-
-    /// The span of period `number`; the last one may end with the run.
-    pub(crate) fn period_span(&self, number: usize) -> Span {
-        let from = Instant::START + self.period * number as u64;
-        let to = (from + self.period).min(self.spans[0].to);
-        Span { from, to }
-    }
-
-    /// Every moment at which gauges and counters are read, in order.
-    pub(crate) fn readings(&self) -> Vec<Instant> {
-        let ends = (0..self.periods).map(|number| self.period_span(number).to);
-        let edges = self.spans.iter().flat_map(|span| [span.from, span.to]);
-        let mut moments: Vec<Instant> = ends.chain(edges).collect();
-        moments.sort_unstable();
-        moments.dedup();
-        moments
-    }
+/// Those of `scenario`, `whole` first.
+pub(super) fn windows(scenario: &Scenario) -> Windows {
+    let end = Instant::START + scenario.run.duration;
+    let whole = Span {
+        from: Instant::START,
+        to: end,
+    };
+    let named = scenario.measure.windows.iter().map(|(name, window)| {
+        let span = Span {
+            from: Instant::START + window.from.unwrap_or_default(),
+            to: window.to.map_or(end, |to| Instant::START + to),
+        };
+        (name.to_owned(), span)
+    });
+    let all = [(WHOLE.to_owned(), whole)].into_iter().chain(named);
+    let period = scenario.measure.series.unwrap_or(DEFAULT_PERIOD);
+    Windows::new(all.collect(), period)
 }

@@ -2,7 +2,7 @@
 
 use super::words::one_or_many;
 use crate::paper::Paper;
-use crate::scenario::{Flow, Link, Protocol, Side};
+use crate::scenario::{Flow, Link, Side};
 
 /// A link in words.
 pub(super) struct LinkText {
@@ -29,11 +29,7 @@ impl FlowText {
     pub(super) fn of(paper: &Paper, name: &str, flow: &Flow) -> Self {
         Self {
             name: paper.flow_name(name),
-            protocol: match flow.protocol() {
-                Protocol::Dccp(_) => "DCCP",
-                Protocol::Tcp(_) => "TCP",
-                Protocol::Udp => "UDP",
-            },
+            protocol: flow.transport().label(),
             from_left: flow.from == Side::Left,
             ends: flow.sender.clone().zip(flow.receiver.clone()),
         }

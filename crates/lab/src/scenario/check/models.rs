@@ -4,7 +4,7 @@ use fairwire_net::Distribution;
 
 use super::checker::Checker;
 use crate::scenario::place::ScenarioError;
-use crate::scenario::{Flow, Link, Protocol, Scenario, WHOLE};
+use crate::scenario::{Flow, Link, Scenario, WHOLE};
 
 /// The models of both directions of the link at `path`.
 pub(crate) fn link(checker: &Checker<'_>, path: &str, link: &Link) -> Result<(), ScenarioError> {
@@ -30,7 +30,7 @@ fn one_way(checker: &Checker<'_>, path: &str, link: &Link) -> Result<(), Scenari
 
 /// RTP of the flow at `path`.
 pub(crate) fn rtp(checker: &Checker<'_>, path: &str, flow: &Flow) -> Result<(), ScenarioError> {
-    let datagrams = !matches!(flow.protocol(), Protocol::Tcp(_));
+    let datagrams = flow.transport().has_datagrams();
     let message = "RTP is for datagrams here: a flow over DCCP or UDP";
     checker.require(!flow.rtp || datagrams, &format!("{path}.rtp"), message)?;
     let message = "nothing is left behind the RTP header of 12 bytes";

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use super::checker::Checker;
 use crate::scenario::place::ScenarioError;
-use crate::scenario::{IP_HEADER, Protocol, Scenario, Side, TopologyKind, UDP_HEADER};
+use crate::scenario::{Scenario, Side, TopologyKind};
+use crate::transport::header::{IP_HEADER, UDP_HEADER};
 
 /// A run that would take more packet-hops than this is refused rather than begun.
 const MAX_PACKET_HOPS: u128 = 20_000_000_000;
@@ -67,10 +68,10 @@ fn load(scenario: &Scenario, beside: u128) -> u128 {
         let source_limit = flow
             .packets_per_second()
             .map(|packets| u128::from(packets) + 1);
-        let is_udp = matches!(flow.protocol(), Protocol::Udp);
+        let is_unheld = !flow.transport().is_connected();
         let packets = match source_limit {
             // A source over UDP sends what the link then drops; all others are held back by it.
-            Some(source) if is_udp => source,
+            Some(source) if is_unheld => source,
             Some(source) => source.min(at_most(narrowest)),
             None => at_most(narrowest),
         };
@@ -81,7 +82,7 @@ fn load(scenario: &Scenario, beside: u128) -> u128 {
         let extra = usize::from(flow.extra_delay.is_some());
         *hops = (*hops).max((path.len().max(least) + extra) as u128 + beside);
         *offered += packets;
-        *unheld += if is_udp { packets } else { 0 };
+        *unheld += if is_unheld { packets } else { 0 };
         *carried = (*carried).max(at_most(shared));
     }
     let per_second = ways.into_values().map(|[offered, unheld, carried, hops]| {
@@ -94,11 +95,8 @@ fn load(scenario: &Scenario, beside: u128) -> u128 {
             .saturating_add(dropped)
     });
     let per_second = per_second.fold(0, u128::saturating_add);
-    let both = scenario.enabled_flows().any(|(_, flow)| {
-        flow.dccp
-            .as_ref()
-            .is_some_and(|dccp| dccp.back_ccid.is_some())
-    });
+    let mut flows = scenario.enabled_flows();
+    let both = flows.any(|(_, flow)| flow.transport().is_two_way());
     let seconds = u128::from(scenario.run.duration.as_nanos() / 1_000_000_000 + 1);
     per_second
         .saturating_mul(seconds)

@@ -5,7 +5,7 @@ use fairwire_measure::{Call, mos};
 
 use crate::results::Metric;
 use crate::scenario::Flow;
-use crate::sim::flow_meter::FlowWindow;
+use crate::transport::flow_meter::FlowWindow;
 
 /// Adds what can be said of `flow` in a window.
 pub(super) fn values(

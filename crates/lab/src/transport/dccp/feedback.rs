@@ -6,7 +6,7 @@ use std::str::FromStr;
 use fairwire_proto::FeedbackRate;
 use fairwire_units::{Duration, text_setting};
 
-use super::quantity::QuantityError;
+use crate::quantity::QuantityError;
 
 /// Written `"10 per rtt"` or `"100 ms"`.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -32,7 +32,7 @@ impl Feedback {
         }
     }
 
-    pub(super) fn is_default(&self) -> bool {
+    pub(crate) fn is_default(&self) -> bool {
         *self == Self::default()
     }
 }

@@ -3,15 +3,15 @@
 use fairwire_cc::{Controller, Growth, RtoConfig};
 use fairwire_tcp::{Config, DelayedAcks, EcnMode, PartialAckTimer, RecoveryKind};
 
-use crate::scenario::{Flow, Recovery, Tcp};
+use super::settings::{Recovery, Tcp};
 
 /// RFC 3465's limit in slow start, segments.
 const ABC_LIMIT: u32 = 2;
 
 /// What both sides of the connection are told.
-pub(super) fn config(flow: &Flow, tcp: &Tcp) -> Config {
+pub(super) fn config(tcp: &Tcp, wire_bytes: u32) -> Config {
     Config {
-        wire_size: flow.wire_bytes(),
+        wire_size: wire_bytes,
         initial_window: tcp.initial_window.map(|window| f64::from(window.0)),
         receive_window: tcp.window.map(|window| window.0),
         delayed_acks: tcp.delayed_acks.then_some(DelayedAcks {

@@ -7,8 +7,7 @@ use fairwire_units::{Duration, Packets};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::preset;
-use super::quantity::MinRto;
+use crate::quantity::MinRto;
 
 /// TCP's parameters, complete.
 #[expect(
@@ -126,34 +125,4 @@ fn initial_rto() -> Duration {
 
 fn max_burst() -> Packets {
     Packets(4)
-}
-
-impl Tcp {
-    /// Is the value of `key` the preset's, if nobody states another?
-    pub(super) fn is_of_preset(&self, key: &str) -> bool {
-        let Some(preset) = self.preset else {
-            return false;
-        };
-        let preset = toml::Value::try_from(preset).ok();
-        let preset = preset.as_ref().and_then(toml::Value::as_str);
-        preset.is_some_and(|preset| preset::sets(preset, self.law.kind(), key))
-    }
-
-    /// What does not belong together: the key, and what is wrong with it.
-    pub(super) fn problem(&self) -> Option<(&'static str, String)> {
-        let after_loss = self.recovery == Recovery::Tahoe && self.law != default_law();
-        if after_loss {
-            let message = "recovery = \"tahoe\" goes with law = \"newreno\": a slow start after each loss leaves other laws \
-                           nothing to do";
-            return Some(("recovery", message.to_owned()));
-        }
-        let unmarked = self.law.counts_marks() && !self.ecn;
-        unmarked.then(|| {
-            let law = self.law.kind();
-            let message = format!(
-                "law = \"{law}\" counts marks, and without ECN there are none: write ecn = true"
-            );
-            ("ecn", message)
-        })
-    }
 }

@@ -1,33 +1,22 @@
 //! What packets carry: a slab of slots that are used again and again.
 
+use std::any::{Any, TypeId};
+
 use fairwire_net::{FlowId, Handle, Release};
 use fairwire_proto::Payload;
-use fairwire_tcp::TcpSegment;
 use fairwire_units::Instant;
 
+use super::content::Content;
 use super::flow_meter::FlowMeter;
-
-/// What kind of packet a slot holds.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Content {
-    /// Nothing: the slot is free.
-    Free,
-    /// A DCCP packet: its head is in the slot, its path in the store's `paths`.
-    Dccp {
-        /// Is it in UDP?
-        in_udp: bool,
-    },
-    /// A TCP segment.
-    Tcp(TcpSegment),
-    /// A plain datagram.
-    Udp,
-}
 
 /// One packet's contents.
 #[derive(Debug)]
 pub(crate) struct Slot {
-    pub(crate) content: Content,
-    /// The DCCP head, really encoded; keeps its memory when the slot is used again.
+    content: Box<dyn Content>,
+    /// The number of its list of free slots: one for each type of content, so that what is in the box is written over.
+    list: usize,
+    is_free: bool,
+    /// The head, if the transport really encodes it; keeps its memory when the slot is used again.
     pub(crate) head: Vec<u8>,
     /// What follows the headers.
     pub(crate) payload: Payload,
@@ -37,11 +26,33 @@ pub(crate) struct Slot {
     pub(crate) is_data: bool,
 }
 
+impl Slot {
+    /// What it is to its transport.
+    pub(crate) fn content(&self) -> &dyn Content {
+        &*self.content
+    }
+
+    /// The same, if it is of this type.
+    pub(crate) fn content_of<C: Content>(&self) -> Option<&C> {
+        let content: &dyn Any = &*self.content;
+        content.downcast_ref()
+    }
+
+    fn fill<C: Content>(&mut self, content: C) {
+        let held: &mut dyn Any = &mut *self.content;
+        match held.downcast_mut::<C>() {
+            Some(held) => *held = content,
+            None => self.content = Box::new(content),
+        }
+    }
+}
+
 /// The slots of a run, and the meters that agents write to.
 #[derive(Debug, Default)]
 pub(crate) struct Store {
     slots: Vec<Slot>,
-    free: Vec<u32>,
+    /// The free ones, by the type of their content.
+    free: Vec<(TypeId, Vec<u32>)>,
     /// By flow number.
     pub(crate) meters: Vec<FlowMeter>,
     /// What a reader of the results should know, such as a connection that ended early.
@@ -58,16 +69,18 @@ impl Store {
     }
 
     /// Takes a free slot and fills it; its head is empty.
-    pub(crate) fn put(
+    pub(crate) fn put<C: Content>(
         &mut self,
-        content: Content,
+        content: C,
         payload: Payload,
         sent_at: Instant,
         is_data: bool,
     ) -> Handle {
-        if let Some(index) = self.free.pop() {
+        let list = self.list_of(TypeId::of::<C>());
+        if let Some(index) = self.free[list].1.pop() {
             let slot = &mut self.slots[index as usize];
-            slot.content = content;
+            slot.fill(content);
+            slot.is_free = false;
             slot.head.clear();
             slot.payload = payload;
             slot.sent_at = sent_at;
@@ -76,13 +89,24 @@ impl Store {
         }
         let index = u32::try_from(self.slots.len()).expect("fewer than 2^32 packets on their way");
         self.slots.push(Slot {
-            content,
+            content: Box::new(content),
+            list,
+            is_free: false,
             head: Vec::new(),
             payload,
             sent_at,
             is_data,
         });
         Handle(index)
+    }
+
+    /// The number of the list of free slots whose content has this type.
+    fn list_of(&mut self, content: TypeId) -> usize {
+        let known = self.free.iter().position(|(of, _)| *of == content);
+        known.unwrap_or_else(|| {
+            self.free.push((content, Vec::new()));
+            self.free.len() - 1
+        })
     }
 
     /// The slot of `handle`.
@@ -104,10 +128,10 @@ impl Store {
 impl Release for Store {
     fn release(&mut self, handle: Handle) {
         let slot = &mut self.slots[handle.0 as usize];
-        debug_assert!(slot.content != Content::Free, "a handle is released once");
-        slot.content = Content::Free;
+        debug_assert!(!slot.is_free, "a handle is released once");
+        slot.is_free = true;
         slot.payload = Payload::EMPTY;
-        self.free.push(handle.0);
+        self.free[slot.list].1.push(handle.0);
     }
 }
 
@@ -117,13 +141,15 @@ mod tests {
     use fairwire_proto::Payload;
     use fairwire_units::Instant;
 
-    use super::{Content, Store};
+    use super::super::tcp::TcpPacket;
+    use super::super::udp::UdpPacket;
+    use super::Store;
 
     /// A released slot is used again with its memory, and forgets what was in it.
     #[test]
     fn slots_are_used_again() {
         let mut store = Store::default();
-        let put = |store: &mut Store| store.put(Content::Udp, Payload::EMPTY, Instant::START, true);
+        let put = |store: &mut Store| store.put(UdpPacket, Payload::EMPTY, Instant::START, true);
         let first = put(&mut store);
         store.slot_mut(first).head.extend_from_slice(&[1; 40]);
         let room = store.slot(first).head.capacity();
@@ -133,5 +159,19 @@ mod tests {
         assert_eq!(put(&mut store), first);
         assert!(store.slot(first).head.is_empty());
         assert_eq!(store.slot(first).head.capacity(), room);
+    }
+
+    /// A slot goes to a packet of its own transport, whose content takes the place of the one before.
+    #[test]
+    fn slots_keep_their_transport() {
+        let mut store = Store::default();
+        let udp = store.put(UdpPacket, Payload::EMPTY, Instant::START, true);
+        store.release(udp);
+        let tcp = store.put(TcpPacket::default(), Payload::EMPTY, Instant::START, true);
+        assert_ne!(udp, tcp);
+        assert!(store.slot(tcp).content_of::<TcpPacket>().is_some());
+        assert!(store.slot(tcp).content_of::<UdpPacket>().is_none());
+        let next = store.put(UdpPacket, Payload::EMPTY, Instant::START, true);
+        assert_eq!(udp, next);
     }
 }

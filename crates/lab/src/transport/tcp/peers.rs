@@ -2,17 +2,19 @@
 
 use fairwire_net::{Packet, Release};
 use fairwire_proto::Payload;
-use fairwire_tcp::{Receiver, Sender, SenderStats, TcpSegment};
+use fairwire_tcp::{Receiver, Sender, TcpSegment};
 use fairwire_units::Instant;
 
-use super::application::Application;
-use super::ends::Ends;
-use super::store::{Content, Store};
+use super::super::application::Application;
+use super::super::ends::Ends;
+use super::super::peer::{Peer, Reading};
+use super::super::store::Store;
+use super::packet::TcpPacket;
 
 /// The side that has data.
 #[derive(Debug)]
-pub(crate) struct TcpSource {
-    pub(crate) ends: Ends,
+pub(super) struct TcpSource {
+    ends: Ends,
     sender: Sender,
     /// Writes what it offers. A greedy one offers nothing by itself: its sender knows that there is always more.
     application: Application,
@@ -21,7 +23,7 @@ pub(crate) struct TcpSource {
 }
 
 impl TcpSource {
-    pub(crate) fn new(ends: Ends, sender: Sender, application: Application) -> Self {
+    pub(super) fn new(ends: Ends, sender: Sender, application: Application) -> Self {
         let stop = application.stop().filter(|_| application.is_greedy());
         Self {
             ends,
@@ -30,15 +32,21 @@ impl TcpSource {
             silent_from: stop.unwrap_or(Instant::MAX),
         }
     }
+}
 
-    pub(crate) fn handle_packet(&mut self, now: Instant, packet: Packet, store: &mut Store) {
+impl Peer for TcpSource {
+    fn ends(&self) -> Ends {
+        self.ends
+    }
+
+    fn handle_packet(&mut self, now: Instant, packet: Packet, store: &mut Store) {
         let segment = arrive(now, self.ends, packet, store);
         if let Some(segment) = segment.filter(|_| now < self.silent_from) {
             self.sender.handle_segment(now, &segment);
         }
     }
 
-    pub(crate) fn poll_transmit(&mut self, now: Instant, store: &mut Store) -> Option<Packet> {
+    fn poll_transmit(&mut self, now: Instant, store: &mut Store) -> Option<Packet> {
         if now >= self.silent_from {
             return None;
         }
@@ -46,7 +54,7 @@ impl TcpSource {
         Some(send(now, self.ends, segment, store))
     }
 
-    pub(crate) fn next_timeout(&self) -> Option<Instant> {
+    fn next_timeout(&self) -> Option<Instant> {
         [self.application.next(), self.sender.next_timeout()]
             .into_iter()
             .flatten()
@@ -54,7 +62,7 @@ impl TcpSource {
             .filter(|at| *at < self.silent_from)
     }
 
-    pub(crate) fn handle_timeout(&mut self, now: Instant, store: &mut Store) {
+    fn handle_timeout(&mut self, now: Instant, store: &mut Store) {
         while let Some(bytes) = self.application.take(now) {
             self.sender.write(u64::from(bytes));
             store
@@ -66,24 +74,39 @@ impl TcpSource {
         }
     }
 
-    pub(crate) fn stats(&self) -> SenderStats {
-        self.sender.stats()
+    fn reading(&self) -> Reading {
+        let stats = self.sender.stats();
+        Reading {
+            cwnd: stats.cwnd_packets,
+            ssthresh: stats.ssthresh_packets.filter(|packets| packets.is_finite()),
+            srtt: stats.srtt,
+            cuts: Some(stats.fast_recoveries + stats.timeouts),
+            timeouts: Some(stats.timeouts),
+            retransmitted: Some(stats.segments_retransmitted),
+            ..Reading::default()
+        }
     }
 }
 
 /// The side that acknowledges.
 #[derive(Debug)]
-pub(crate) struct TcpSink {
-    pub(crate) ends: Ends,
+pub(super) struct TcpSink {
+    ends: Ends,
     receiver: Receiver,
 }
 
 impl TcpSink {
-    pub(crate) fn new(ends: Ends, receiver: Receiver) -> Self {
+    pub(super) fn new(ends: Ends, receiver: Receiver) -> Self {
         Self { ends, receiver }
     }
+}
 
-    pub(crate) fn handle_packet(&mut self, now: Instant, packet: Packet, store: &mut Store) {
+impl Peer for TcpSink {
+    fn ends(&self) -> Ends {
+        self.ends
+    }
+
+    fn handle_packet(&mut self, now: Instant, packet: Packet, store: &mut Store) {
         let Some(segment) = arrive(now, self.ends, packet, store) else {
             return;
         };
@@ -95,34 +118,30 @@ impl TcpSink {
         }
     }
 
-    pub(crate) fn poll_transmit(&mut self, now: Instant, store: &mut Store) -> Option<Packet> {
+    fn poll_transmit(&mut self, now: Instant, store: &mut Store) -> Option<Packet> {
         let segment = self.receiver.poll_transmit(now)?;
         Some(send(now, self.ends, segment, store))
     }
 
-    pub(crate) fn next_timeout(&self) -> Option<Instant> {
+    fn next_timeout(&self) -> Option<Instant> {
         self.receiver.next_timeout()
     }
 
-    pub(crate) fn handle_timeout(&mut self, now: Instant) {
+    fn handle_timeout(&mut self, now: Instant, _store: &mut Store) {
         self.receiver.handle_timeout(now);
     }
 }
 
 fn arrive(now: Instant, ends: Ends, packet: Packet, store: &mut Store) -> Option<TcpSegment> {
     let slot = store.slot(packet.handle);
-    let (content, sent_at, is_data) = (slot.content, slot.sent_at, slot.is_data);
+    let segment = slot.content_of::<TcpPacket>().map(|packet| packet.0);
+    let (sent_at, is_data) = (slot.sent_at, slot.is_data);
     store.release(packet.handle);
     store
         .meter(ends.incoming)
         .arrived(now, sent_at, packet.wire_len, is_data);
-    match content {
-        Content::Tcp(segment) => Some(TcpSegment {
-            ecn: packet.ecn,
-            ..segment
-        }),
-        _ => None,
-    }
+    let ecn = packet.ecn;
+    segment.map(|segment| TcpSegment { ecn, ..segment })
 }
 
 fn send(now: Instant, ends: Ends, segment: TcpSegment, store: &mut Store) -> Packet {
@@ -131,7 +150,7 @@ fn send(now: Instant, ends: Ends, segment: TcpSegment, store: &mut Store) -> Pac
         len: segment.len,
         tag: 0,
     };
-    let handle = store.put(Content::Tcp(segment), payload, now, is_data);
+    let handle = store.put(TcpPacket(segment), payload, now, is_data);
     if is_data {
         store.meter(ends.outgoing).sent(now);
     }

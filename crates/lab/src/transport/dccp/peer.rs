@@ -8,18 +8,20 @@ use std::collections::VecDeque;
 use fairwire_net::{Packet, Release};
 use fairwire_proto::{
     ChangeCcidError, Config, ConnectionId, Direction, Encapsulation, Endpoint, Event, Meta, Path,
-    Payload, SendError, Stats,
+    Payload, SendError,
 };
 use fairwire_units::{Duration, Instant, Rate};
 use fairwire_wire::{Ccid, HeadBuf, ServiceCode};
 
-use super::application::Application;
-use super::ends::{Ends, port};
-use super::store::{Content, Store};
-use crate::scenario::{IP_HEADER, UDP_HEADER};
+use super::super::application::Application;
+use super::super::ends::{Ends, port};
+use super::super::header::{IP_HEADER, UDP_HEADER};
+use super::super::peer::{Peer, Reading};
+use super::super::store::Store;
+use super::packet::DccpPacket;
 
 /// The service that simulated servers offer.
-pub(crate) const SERVICE: ServiceCode = ServiceCode::from_bytes(*b"fair");
+pub(super) const SERVICE: ServiceCode = ServiceCode::from_bytes(*b"fair");
 
 /// How this side comes to its connection.
 #[derive(Debug)]
@@ -36,8 +38,8 @@ enum Role {
 
 /// One side of a DCCP flow.
 #[derive(Debug)]
-pub(crate) struct DccpPeer {
-    pub(crate) ends: Ends,
+pub(super) struct DccpPeer {
+    ends: Ends,
     name: String,
     endpoint: Endpoint,
     role: Role,
@@ -56,7 +58,7 @@ pub(crate) struct DccpPeer {
 }
 
 impl DccpPeer {
-    pub(crate) fn client(
+    pub(super) fn client(
         (ends, name): (Ends, String),
         endpoint: Endpoint,
         encapsulation: Encapsulation,
@@ -72,7 +74,7 @@ impl DccpPeer {
     }
 
     /// `endpoint` listens already.
-    pub(crate) fn server(
+    pub(super) fn server(
         (ends, name): (Ends, String),
         endpoint: Endpoint,
         encapsulation: Encapsulation,
@@ -115,7 +117,7 @@ impl DccpPeer {
     }
 
     /// Asks for these CCIDs for its data, each at its time.
-    pub(crate) fn with_ccid_changes(
+    pub(super) fn with_ccid_changes(
         mut self,
         changes: impl Iterator<Item = (Instant, u8)>,
     ) -> Self {
@@ -124,14 +126,20 @@ impl DccpPeer {
     }
 
     /// Lets the application read one datagram in this time, instead of each at once.
-    pub(crate) fn reading(self, every: Option<Duration>) -> Self {
+    pub(super) fn reading(self, every: Option<Duration>) -> Self {
         Self {
             read_every: every,
             ..self
         }
     }
+}
 
-    pub(crate) fn handle_packet(&mut self, now: Instant, packet: Packet, store: &mut Store) {
+impl Peer for DccpPeer {
+    fn ends(&self) -> Ends {
+        self.ends
+    }
+
+    fn handle_packet(&mut self, now: Instant, packet: Packet, store: &mut Store) {
         let slot = store.slot_mut(packet.handle);
         let payload = std::mem::replace(&mut slot.payload, Payload::EMPTY);
         let meta = Meta {
@@ -148,13 +156,13 @@ impl DccpPeer {
         self.events(now, store);
     }
 
-    pub(crate) fn poll_transmit(&mut self, now: Instant, store: &mut Store) -> Option<Packet> {
+    fn poll_transmit(&mut self, now: Instant, store: &mut Store) -> Option<Packet> {
         loop {
             if let Some(transmit) = self.endpoint.poll_transmit(now, &mut self.head) {
                 let payload_len = u32::try_from(transmit.payload.len()).unwrap_or(u32::MAX);
                 let head_len = u32::try_from(self.head.len()).unwrap_or(u32::MAX);
                 let is_data = transmit.id.is_some();
-                let content = Content::Dccp {
+                let content = DccpPacket {
                     in_udp: transmit.path.encapsulation == Encapsulation::Udp,
                 };
                 let handle = store.put(content, transmit.payload, now, is_data);
@@ -173,7 +181,7 @@ impl DccpPeer {
         }
     }
 
-    pub(crate) fn next_timeout(&self) -> Option<Instant> {
+    fn next_timeout(&self) -> Option<Instant> {
         let connect = match (&self.role, self.connection) {
             (Role::Client { at, .. }, None) => Some(*at),
             _ => None,
@@ -192,7 +200,7 @@ impl DccpPeer {
         .min()
     }
 
-    pub(crate) fn handle_timeout(&mut self, now: Instant, store: &mut Store) {
+    fn handle_timeout(&mut self, now: Instant, store: &mut Store) {
         self.connect_if_due(now, store);
         self.change_ccid_if_due(now, store);
         if self.endpoint.next_timeout().is_some_and(|at| at <= now) {
@@ -203,11 +211,31 @@ impl DccpPeer {
         self.read_slowly(now, store);
     }
 
-    /// Counters and gauges, once there is a connection.
-    pub(crate) fn stats(&self) -> Option<Stats> {
-        self.endpoint.stats(self.connection?)
+    fn reading(&self) -> Reading {
+        let stats = self.connection.and_then(|id| self.endpoint.stats(id));
+        let Some(stats) = stats else {
+            return Reading::default();
+        };
+        let gauges = stats.gauges;
+        let rate = gauges.rate_bytes_per_s.map(Rate::from_bytes_per_s);
+        Reading {
+            cwnd: gauges.cwnd_packets,
+            ssthresh: gauges
+                .ssthresh_packets
+                .filter(|packets| packets.is_finite()),
+            rate_bits_per_s: rate.map(|rate| rate.bits_per_s() as f64),
+            srtt: stats.srtt.map(Into::into),
+            p: gauges.p,
+            cuts: Some(gauges.cuts),
+            timeouts: Some(gauges.timeouts),
+            retransmitted: None,
+            syncs: Some(stats.syncs_sent),
+            ack_vector_state: Some(stats.ack_vector_state as u64),
+        }
     }
+}
 
+impl DccpPeer {
     fn connect_if_due(&mut self, now: Instant, store: &mut Store) {
         let Role::Client {
             at,
@@ -382,9 +410,4 @@ impl DccpPeer {
             }
         }
     }
-}
-
-/// The rate in bits per second that a connection's controller permits.
-pub(crate) fn permitted_rate(stats: &Stats) -> Option<Rate> {
-    stats.gauges.rate_bytes_per_s.map(Rate::from_bytes_per_s)
 }

@@ -1,0 +1,106 @@
+//! DCCP as a transport.
+
+use fairwire_proto::{Endpoint, EndpointConfig};
+use fairwire_units::Instant;
+use fairwire_wire::Ccid;
+
+use super::super::ends::port;
+use super::super::header::UDP_HEADER;
+use super::super::model::{Conversation, Peers, Transport};
+use super::check;
+use super::config::{OPTION_ROOM, config};
+use super::peer::{DccpPeer, SERVICE};
+use super::settings::{Dccp, Encapsulation};
+
+/// The head of a DCCP Data packet without options, with 48-bit sequence numbers, bytes.
+const DATA_HEAD: u32 = 16;
+/// The same with 24-bit sequence numbers.
+const SHORT_DATA_HEAD: u32 = 12;
+
+impl Transport for Dccp {
+    fn label(&self) -> &'static str {
+        "DCCP"
+    }
+
+    fn header_bytes(&self) -> u32 {
+        let head = if self.short_seqnos {
+            SHORT_DATA_HEAD
+        } else {
+            DATA_HEAD
+        };
+        let below = match self.encapsulation {
+            Encapsulation::Native => 0,
+            Encapsulation::Udp => UDP_HEADER,
+        };
+        head + below
+    }
+
+    fn option_room(&self) -> u32 {
+        OPTION_ROOM
+    }
+
+    fn has_datagrams(&self) -> bool {
+        true
+    }
+
+    fn is_two_way(&self) -> bool {
+        self.back_ccid.is_some()
+    }
+
+    fn problem(&self) -> Option<(&'static str, String)> {
+        check::problem(self)
+    }
+
+    fn reads(&self, key: &str) -> bool {
+        check::is_read(self, key)
+    }
+
+    fn connect(&self, conversation: &Conversation<'_>) -> Result<Peers, String> {
+        let (source, sink) = conversation.ends;
+        let (name, bytes) = (conversation.name, conversation.wire_bytes);
+        let sending = (conversation.application)(name);
+        let encapsulation = match self.encapsulation {
+            Encapsulation::Native => fairwire_proto::Encapsulation::Native,
+            Encapsulation::Udp => fairwire_proto::Encapsulation::Udp,
+        };
+        let back_ccid = self.back_ccid.unwrap_or(self.ccid);
+        let endpoint = |side: &str| {
+            let mut draw = conversation
+                .streams
+                .stream(&format!("secret/{name}/{side}"));
+            let mut secret = [0; 32];
+            for part in secret.chunks_exact_mut(8) {
+                part.copy_from_slice(&draw.bits().to_le_bytes());
+            }
+            let mut config = EndpointConfig::default();
+            // Synthetic payloads take no memory, however many a scenario lets wait.
+            config.max_memory = usize::MAX;
+            Endpoint::new(config, secret)
+        };
+        let service = self.service.unwrap_or(SERVICE);
+        let client_config = config(self, bytes, self.ccid, back_ccid);
+        let mut server_config = config(self, bytes, back_ccid, self.ccid);
+        let changes = self.ccid_changes.iter();
+        server_config
+            .receive_ccids
+            .extend(changes.clone().map(|change| Ccid::new(change.ccid)));
+        let client = DccpPeer::client(
+            (source, name.to_owned()),
+            endpoint("sender"),
+            encapsulation,
+            (conversation.start, service, client_config),
+            Some(sending),
+        )
+        .with_ccid_changes(changes.map(|change| (Instant::START + change.at, change.ccid)))
+        .reading(self.receive.every);
+        let mut listening = endpoint("receiver");
+        listening
+            .listen(port(sink.incoming), &[service], server_config)
+            .map_err(|error| error.to_string())?;
+        let back = || (conversation.application)(&format!("{name}/back"));
+        let answer = self.back_ccid.map(|_| back());
+        let server = DccpPeer::server((sink, name.to_owned()), listening, encapsulation, answer)
+            .reading(self.receive.every);
+        Ok((Box::new(client), Box::new(server)))
+    }
+}

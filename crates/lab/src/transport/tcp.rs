@@ -1,0 +1,11 @@
+//! TCP: its settings, and the simulated sender and receiver.
+
+mod build;
+mod connect;
+mod packet;
+mod peers;
+mod settings;
+
+#[cfg(test)]
+pub(super) use packet::TcpPacket;
+pub use settings::{Preset, Recovery, Tcp};

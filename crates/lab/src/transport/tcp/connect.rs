@@ -1,0 +1,60 @@
+//! TCP as a transport.
+
+use fairwire_cc::default_law;
+use fairwire_tcp::{Receiver, Sender, Source};
+
+use super::super::model::{Conversation, Peers, Transport};
+use super::build;
+use super::peers::{TcpSink, TcpSource};
+use super::settings::{Recovery, Tcp};
+
+/// A TCP header without options, bytes.
+const HEADER: u32 = 20;
+
+impl Transport for Tcp {
+    fn label(&self) -> &'static str {
+        "TCP"
+    }
+
+    fn header_bytes(&self) -> u32 {
+        HEADER
+    }
+
+    fn has_datagrams(&self) -> bool {
+        false
+    }
+
+    fn problem(&self) -> Option<(&'static str, String)> {
+        let after_loss = self.recovery == Recovery::Tahoe && self.law != default_law();
+        if after_loss {
+            let message = "recovery = \"tahoe\" goes with law = \"newreno\": a slow start after each loss leaves other laws \
+                           nothing to do";
+            return Some(("recovery", message.to_owned()));
+        }
+        let unmarked = self.law.counts_marks() && !self.ecn;
+        unmarked.then(|| {
+            let law = self.law.kind();
+            let message = format!(
+                "law = \"{law}\" counts marks, and without ECN there are none: write ecn = true"
+            );
+            ("ecn", message)
+        })
+    }
+
+    fn connect(&self, conversation: &Conversation<'_>) -> Result<Peers, String> {
+        let (source, sink) = conversation.ends;
+        let mut sending = (conversation.application)(conversation.name);
+        sending.begin(conversation.start);
+        let config = build::config(self, conversation.wire_bytes);
+        let data = match (sending.is_greedy(), sending.left()) {
+            (false, _) => Source::Written,
+            (true, None) => Source::Greedy,
+            (true, Some(total)) => Source::Finite(total),
+        };
+        let controller = build::controller(&config, self);
+        let sender = Sender::new(config, controller, data, conversation.start);
+        let from = TcpSource::new(source, sender, sending);
+        let to = TcpSink::new(sink, Receiver::new(config));
+        Ok((Box::new(from), Box::new(to)))
+    }
+}

@@ -1,0 +1,75 @@
+//! Windows and periods of a run, as meters need them.
+
+use fairwire_units::{Duration, Instant};
+
+/// A window of time, `[from, to)`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Span {
+    pub(crate) from: Instant,
+    pub(crate) to: Instant,
+}
+
+impl Span {
+    #[inline]
+    pub(crate) fn holds(self, at: Instant) -> bool {
+        self.from <= at && at < self.to
+    }
+
+    pub(crate) fn length(self) -> Duration {
+        self.to.saturating_since(self.from)
+    }
+
+    /// How much of `[start, end)` lies within.
+    #[inline]
+    pub(crate) fn overlap(self, start: Instant, end: Instant) -> Duration {
+        end.min(self.to).saturating_since(start.max(self.from))
+    }
+}
+
+/// All windows of a run, `whole` first, and the periods of its series.
+#[derive(Clone, Debug)]
+pub(crate) struct Windows {
+    pub(crate) names: Vec<String>,
+    pub(crate) spans: Vec<Span>,
+    pub(crate) period: Duration,
+    pub(crate) periods: usize,
+}
+
+impl Windows {
+    /// Windows with these names, of which the first is the whole run, and periods of this length.
+    pub(crate) fn new(windows: Vec<(String, Span)>, period: Duration) -> Self {
+        let (names, spans): (Vec<String>, Vec<Span>) = windows.into_iter().unzip();
+        let whole = spans.first().map_or(Duration::ZERO, |span| span.length());
+        let periods = whole.as_nanos().div_ceil(period.as_nanos().max(1));
+        Self {
+            names,
+            spans,
+            period,
+            periods: usize::try_from(periods).unwrap_or(usize::MAX),
+        }
+    }
+
+    /// The number of the period that `at` lies in.
+    #[inline]
+    pub(crate) fn period_of(&self, at: Instant) -> usize {
+        let number = at.as_nanos() / self.period.as_nanos().max(1);
+        usize::try_from(number).unwrap_or(usize::MAX)
+    }
+
+    /// The span of period `number`; the last one may end with the run.
+    pub(crate) fn period_span(&self, number: usize) -> Span {
+        let from = Instant::START + self.period * number as u64;
+        let to = (from + self.period).min(self.spans[0].to);
+        Span { from, to }
+    }
+
+    /// Every moment at which gauges and counters are read, in order.
+    pub(crate) fn readings(&self) -> Vec<Instant> {
+        let ends = (0..self.periods).map(|number| self.period_span(number).to);
+        let edges = self.spans.iter().flat_map(|span| [span.from, span.to]);
+        let mut moments: Vec<Instant> = ends.chain(edges).collect();
+        moments.sort_unstable();
+        moments.dedup();
+        moments
+    }
+}
