@@ -4,7 +4,9 @@
 
 mod build;
 mod built;
+mod call;
 mod capture;
+mod crowd;
 mod error;
 mod gather;
 mod graph;

@@ -11,6 +11,7 @@ mod cbr;
 mod greedy;
 mod model;
 mod pace;
+mod short_flows;
 mod source;
 mod talk;
 mod video;
@@ -22,14 +23,21 @@ use fairwire_units::registry::{Registered, Registry};
 pub use cbr::Cbr;
 pub use greedy::Greedy;
 pub use model::{FlowContext, PacketShape, TrafficModel};
-pub use source::{Offer, Source, When};
+pub use short_flows::{ShortFlows, Sizes};
+pub use source::{Arrival, Arrivals, Offer, Source, When};
 pub use talk::TalkSpurts;
 pub use video::Video;
 
 impl Registered for dyn TrafficModel {
     fn registry() -> &'static Registry<Self> {
         static ALL: LazyLock<Registry<dyn TrafficModel>> = LazyLock::new(|| {
-            let kinds = [greedy::kind(), cbr::kind(), talk::kind(), video::kind()];
+            let kinds = [
+                greedy::kind(),
+                cbr::kind(),
+                talk::kind(),
+                video::kind(),
+                short_flows::kind(),
+            ];
             Registry::new("traffic", kinds)
         });
         &ALL

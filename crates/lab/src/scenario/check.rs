@@ -203,11 +203,32 @@ fn traffic(checker: &Checker<'_>, path: &str, flow: &Flow) -> Result<(), Scenari
     if let Some((key, message)) = flow.traffic.problem(&flow.packet_shape()) {
         return checker.refuse(&format!("{path}.traffic.{key}"), message);
     }
+    if flow.brings_short_flows() {
+        short_flows(checker, path, flow)?;
+    }
     let controlled = flow.transport().is_connected();
     let message = "nothing holds back a source over UDP that sends whatever it may: use traffic of a rate, \
                    as { kind = \"cbr\", rate = \"2 Mbit/s\" }";
     let held = controlled || flow.packets_per_second().is_some();
     checker.require(held, &format!("{path}.traffic"), message)
+}
+
+/// What goes with flows of finite size that arrive one after the other.
+fn short_flows(checker: &Checker<'_>, path: &str, flow: &Flow) -> Result<(), ScenarioError> {
+    let message = "short flows need a connection, which UDP has not: use tcp or dccp";
+    checker.require(
+        flow.transport().is_connected(),
+        &format!("{path}.traffic"),
+        message,
+    )?;
+    let message = "short flows have sizes of their own: take 'total' away";
+    checker.require(flow.total.is_none(), &format!("{path}.total"), message)?;
+    let message = "short flows go one way: the way back cannot be loaded, too";
+    checker.require(
+        !flow.transport().is_two_way(),
+        &format!("{path}.traffic"),
+        message,
+    )
 }
 
 fn flow_times(

@@ -1,12 +1,13 @@
 //! The flows of a scenario: who sends what, and by which protocol.
 
+use fairwire_net::Streams;
 use fairwire_units::registry::Chosen;
 use fairwire_units::{Duration, Size};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::voice::{CodecName, RTP_HEADER};
-use crate::traffic::{PacketShape, TrafficModel};
+use crate::traffic::{FlowContext, PacketShape, TrafficModel};
 use crate::transport::Transport;
 use crate::transport::dccp::Dccp;
 use crate::transport::header::IP_HEADER;
@@ -140,6 +141,12 @@ impl Flow {
     /// The time between two packets, where its traffic has one (but for pauses).
     pub fn interval(&self) -> Option<Duration> {
         self.traffic.interval(&self.packet_shape())
+    }
+
+    /// Does its traffic come as flows of finite size, each with a connection of its own?
+    pub(crate) fn brings_short_flows(&self) -> bool {
+        let context = FlowContext::new("", self.packet_shape(), Streams::new(0));
+        self.traffic.arrivals(&context).is_some()
     }
 
     /// The packets that its application offers per second on average; `None` if it sends whatever it may.

@@ -63,6 +63,11 @@ metrics! {
     RFactor "r_factor" "" "Rating of the E-model (ITU-T G.107) for a flow with a codec, from the mean delay of packets in time plus one frame, and `loss_playout`. It falls below zero where nothing is left of a call; `mos` is 1 there.";
     Mos "mos" "" "Mean opinion score, 1 to 4.5, of the E-model's rating (`r_factor`).";
     Completed "completed" "s" "When the last byte of a flow with a `total` had come, from the beginning of the run.";
+    FlowsBegun "flows_begun" "flows" "Short flows that began in the window.";
+    FlowsCompleted "flows_completed" "flows" "Of the short flows that began in the window, those that completed before the run ended.";
+    CompletionMean "completion_mean" "s" "Mean time that the short flows which began in the window and completed took, from the beginning of each to its last byte; over DCCP to the end of its connection.";
+    CompletionP50 "completion_p50" "s" "Median of the times that short flows took.";
+    CompletionP95 "completion_p95" "s" "95th percentile of the times that short flows took.";
     DelayMean "delay_mean" "s" "Mean time from the sender's network interface to the receiver's, of data packets delivered in the window.";
     DelayMin "delay_min" "s" "The least time from the sender's network interface to the receiver's, of data packets delivered in the window.";
     DelayP50 "delay_p50" "s" "Median of the one-way delays from interface to interface.";

@@ -4,7 +4,9 @@ use fairwire_net::{Access, Digest, LinkId, Network, NodeId, Streams, Topology, T
 use fairwire_units::{Instant, Size};
 
 use super::built::{Built, FlowPlace};
+use super::call::NamedFlow;
 use super::capture::{Capture, Tap, forward};
+use super::crowd::crowd;
 use super::error::RunError;
 use super::graph::graph;
 use super::ground::{Ground, both_ways};
@@ -15,8 +17,6 @@ use super::windows::windows;
 use crate::scenario::shorten::{QUOTED, shorten};
 use crate::scenario::{Flow, Scenario, Side, TopologyKind};
 use crate::traffic::FlowContext;
-use crate::transport::Conversation;
-use crate::transport::application::Application;
 use crate::transport::ends::Ends;
 use crate::transport::flow_meter::FlowMeter;
 use crate::transport::model::Peers;
@@ -49,6 +49,7 @@ pub(crate) fn build(
     let watch = (Digest::new(), (meters, capture));
     let nodes = ground.topology.nodes();
     let network = Network::new(ground.topology, store, watch);
+    let stride = u32::try_from(2 * flows.len()).unwrap_or(u32::MAX);
     let mut hosts: Vec<Host> = (0..nodes).map(|_| Host::default()).collect();
     let mut places = Vec::new();
     for ((index, (name, flow)), (left, right)) in (0..).zip(&flows).zip(&ground.hosts) {
@@ -62,7 +63,12 @@ pub(crate) fn build(
             let range = scenario.start_range(flow);
             start += streams.stream(&format!("start/{name}")).span(range);
         }
-        let (source, sink) = peers(name, flow, ends, start, streams)?;
+        let flow = NamedFlow {
+            name,
+            flow,
+            streams,
+        };
+        let (source, sink) = peers(&flow, ends, (start, stride))?;
         hosts[sender.0 as usize].peers.push(source);
         hosts[receiver.0 as usize].peers.push(sink);
         places.push(FlowPlace {
@@ -202,30 +208,16 @@ fn chain(scenario: &Scenario, flows: usize, streams: Streams) -> Ground {
     Ground::of_links(topology, pairs.collect(), vec![ends; flows])
 }
 
-/// The application that sends in `flow`, called `name`.
-fn application(name: &str, flow: &Flow, streams: Streams) -> Application {
-    let context = FlowContext::new(name, flow.packet_shape(), streams);
-    let stop = flow.stop.map(|stop| Instant::START + stop);
-    let total = flow.total.map(Size::bytes);
-    Application::new(flow.traffic.build(&context), stop, total)
-}
-
-/// The sender and the receiver of a flow.
+/// The sender and the receiver of a flow; of short flows, those of all of them.
 fn peers(
-    name: &str,
-    flow: &Flow,
+    flow: &NamedFlow<'_>,
     ends: (Ends, Ends),
-    start: Instant,
-    streams: Streams,
+    (start, stride): (Instant, u32),
 ) -> Result<Peers, RunError> {
-    let conversation = Conversation {
-        name,
-        ends,
-        start,
-        wire_bytes: flow.wire_bytes(),
-        streams,
-        application: &|name| application(name, flow, streams),
+    let context = FlowContext::new(flow.name, flow.flow.packet_shape(), flow.streams);
+    let made = match flow.flow.traffic.arrivals(&context) {
+        Some(arrivals) => Ok(crowd(flow, ends, (start, stride), arrivals)),
+        None => flow.connect(ends, start),
     };
-    let made = flow.transport().connect(&conversation);
-    made.map_err(|what| RunError::Transport(format!("{}: {what}", flow.transport().label())))
+    made.map_err(RunError::Transport)
 }

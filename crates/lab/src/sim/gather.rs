@@ -188,6 +188,7 @@ fn flow_values(out: &mut Collector<'_>, flow: &Direction<'_>) {
         add(Metric::GoodputSpread, goodputs.deviation());
         let has_playout = flow.meter.playout.is_some();
         voice::values(&mut add, flow.flow, (counts, has_playout));
+        short_flows(&mut add, counts);
         delays(&mut add, counts, &flow.back.counts[index]);
         add(Metric::JitterPeriods, steps);
         sampled(&mut add, flow, span);
@@ -205,6 +206,28 @@ fn flow_values(out: &mut Collector<'_>, flow: &Direction<'_>) {
             out.add(&flow.subject, 0, Metric::PeakAt, at);
         }
     }
+}
+
+/// What became of the short flows that began in a window.
+fn short_flows(add: &mut impl FnMut(Metric, Option<f64>), counts: &FlowWindow) {
+    if counts.flows == 0 {
+        return;
+    }
+    let mut times: Vec<f64> = counts
+        .completions
+        .iter()
+        .map(|took| took.as_secs_f64())
+        .collect();
+    times.sort_by(f64::total_cmp);
+    let count = times.len();
+    add(Metric::FlowsBegun, Some(counts.flows as f64));
+    add(Metric::FlowsCompleted, Some(count as f64));
+    let mean = (count > 0).then(|| times.iter().sum::<f64>() / count as f64);
+    add(Metric::CompletionMean, mean);
+    // The nearest rank: the least time that so many percent of the flows did not exceed.
+    let rank = |percent: usize| times.get((count * percent).div_ceil(100).saturating_sub(1));
+    add(Metric::CompletionP50, rank(50).copied());
+    add(Metric::CompletionP95, rank(95).copied());
 }
 
 fn delays(add: &mut impl FnMut(Metric, Option<f64>), counts: &FlowWindow, back: &FlowWindow) {

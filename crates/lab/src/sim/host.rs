@@ -27,9 +27,7 @@ impl Agent for Host {
     fn handle_packet(&mut self, now: Instant, packet: Packet, store: &mut Store) {
         let peer = match self.peers.as_mut_slice() {
             [only] => Some(only),
-            peers => peers
-                .iter_mut()
-                .find(|peer| peer.ends().incoming == packet.flow),
+            peers => peers.iter_mut().find(|peer| peer.takes(packet.flow)),
         };
         match peer {
             Some(peer) => peer.handle_packet(now, packet, store),

@@ -94,7 +94,9 @@ impl LinkMeters {
 
     fn flow_dropped(&mut self, seen: &Sighting<'_, Store>) {
         let slot = seen.store.slot(seen.packet.handle);
-        let Some(drops) = self.drops.get_mut(seen.packet.flow.0 as usize) else {
+        // Short flows of one flow have numbers beyond it, in steps of as many as there are.
+        let place = seen.packet.flow.0 as usize % self.drops.len().max(1);
+        let Some(drops) = self.drops.get_mut(place) else {
             return;
         };
         if !slot.is_data {

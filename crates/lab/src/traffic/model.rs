@@ -5,12 +5,19 @@ use std::fmt;
 use fairwire_net::{Stream, Streams};
 use fairwire_units::{Duration, Size};
 
-use super::source::Source;
+use super::source::{Arrivals, Source};
 
 /// A kind of application with its settings, of which each flow has a source made for itself.
 pub trait TrafficModel: fmt::Debug + Send + Sync + 'static {
     /// Makes the source of `flow`.
     fn build(&self, flow: &FlowContext<'_>) -> Box<dyn Source>;
+
+    /// Returns how flows arrive, where this is traffic of many flows: each has a connection and a source of its own,
+    /// and ends with its last byte.
+    fn arrivals(&self, flow: &FlowContext<'_>) -> Option<Box<dyn Arrivals>> {
+        let _ = flow;
+        None
+    }
 
     /// Returns the packets that it offers per second on average, rounded up; `None` if it sends whatever the transport
     /// takes. Nothing holds such a source back over UDP, so it is refused there.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use fairwire_units::Instant;
+use fairwire_units::{Duration, Instant};
 
 /// What an application sends next.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -33,4 +33,19 @@ pub trait Source: fmt::Debug + Send {
 
     /// Goes on to the offer after the next one, which was made.
     fn advance(&mut self);
+}
+
+/// A flow of finite size that arrives.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Arrival {
+    /// The time since the one before it, or since the beginning.
+    pub after: Duration,
+    /// Bytes of payload, one at least.
+    pub bytes: u64,
+}
+
+/// Flows of finite size that arrive one after the other, each of which gets a connection of its own.
+pub trait Arrivals: fmt::Debug + Send {
+    /// Returns the next one.
+    fn next(&mut self) -> Arrival;
 }

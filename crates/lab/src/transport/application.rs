@@ -75,6 +75,11 @@ impl Application {
         (offer.when == When::ItFits).then_some(offer.bytes)
     }
 
+    /// Has it sent all that there was?
+    pub(crate) fn is_spent(&self) -> bool {
+        self.left == Some(0)
+    }
+
     /// As much of `bytes` as it may still send; zero when all is sent.
     pub(crate) fn allowed(&self, bytes: u32) -> u32 {
         let left = self.left.unwrap_or(u64::MAX);

@@ -34,6 +34,17 @@ impl Ends {
         )
     }
 
+    /// The same view of conversation number `number` of those that share a flow; `stride` is how many flow numbers
+    /// there are.
+    pub(crate) fn of_call(self, number: u32, stride: u32) -> Self {
+        let moved = |flow: FlowId| FlowId(flow.0 + number * stride);
+        Self {
+            outgoing: moved(self.outgoing),
+            incoming: moved(self.incoming),
+            ..self
+        }
+    }
+
     /// A packet from here to there.
     pub(crate) fn packet(&self, wire_len: u32, ecn: Ecn, handle: fairwire_net::Handle) -> Packet {
         Packet {

@@ -19,6 +19,9 @@ pub(crate) struct FlowWindow {
     pub(crate) frames: u64,
     pub(crate) frames_whole: u64,
     pub(crate) frames_timely: u64,
+    /// Short flows that began, and how long each of them took that completed.
+    pub(crate) flows: u64,
+    pub(crate) completions: Vec<Duration>,
     /// Sum and number of times from offer to delivery, of those that were not overdue.
     pub(crate) on_time: (Duration, u64),
     /// Data packets that left the sender.
@@ -213,6 +216,18 @@ impl FlowMeter {
             counts.frames_whole += 1;
             counts.frames_timely += u64::from(timely);
         }
+    }
+
+    /// A short flow began.
+    pub(crate) fn flow_began(&mut self, now: Instant) {
+        self.at(now).for_each(|counts| counts.flows += 1);
+    }
+
+    /// A short flow that had begun at `began` completed.
+    pub(crate) fn flow_completed(&mut self, began: Instant, now: Instant) {
+        let took = now.saturating_since(began);
+        self.at(began)
+            .for_each(|counts| counts.completions.push(took));
     }
 
     /// A packet that was offered at `offered_at` came after `delay`: in time or not.

@@ -67,6 +67,8 @@ pub(crate) struct Conversation<'a> {
     pub(crate) start: Instant,
     /// The size of a plain data packet as IP packet, bytes.
     pub(crate) wire_bytes: u32,
+    /// Does the sender close the connection when its source has sent everything?
+    pub(crate) closes: bool,
     pub(crate) streams: Streams,
     /// Makes the application that sends in the flow of this name: of the conversation's, or of its way back, `NAME/back`.
     pub(crate) application: &'a dyn Fn(&str) -> Application,

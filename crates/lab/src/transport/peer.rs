@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use fairwire_net::Packet;
+use fairwire_net::{FlowId, Packet};
 use fairwire_units::{Duration, Instant};
 
 use super::ends::Ends;
@@ -12,6 +12,11 @@ use super::store::Store;
 pub(crate) trait Peer: fmt::Debug + Send {
     /// Returns who talks to whom.
     fn ends(&self) -> Ends;
+
+    /// Are packets of `flow` for it?
+    fn takes(&self, flow: FlowId) -> bool {
+        self.ends().incoming == flow
+    }
 
     /// Takes a packet that came, and releases what it holds.
     fn handle_packet(&mut self, now: Instant, packet: Packet, store: &mut Store);
@@ -24,6 +29,17 @@ pub(crate) trait Peer: fmt::Debug + Send {
 
     /// Does what is due.
     fn handle_timeout(&mut self, now: Instant, store: &mut Store);
+
+    /// Sender of a finite source: is everything acknowledged, or the connection closed?
+    fn is_over(&self) -> bool {
+        false
+    }
+
+    /// Receiver: has everything come that the other side's finite source sends? Over an unreliable transport: has the
+    /// sender closed the connection behind it, whatever was lost?
+    fn is_complete(&self) -> bool {
+        false
+    }
 
     /// Returns what its instruments show.
     fn reading(&self) -> Reading {

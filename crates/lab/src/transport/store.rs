@@ -121,7 +121,15 @@ impl Store {
 
     /// The meter of `flow`.
     pub(crate) fn meter(&mut self, flow: FlowId) -> &mut FlowMeter {
-        &mut self.meters[flow.0 as usize]
+        let number = flow.0 as usize;
+        // Conversations that share a flow have numbers beyond it, in steps of as many as there are meters.
+        let count = self.meters.len();
+        let meter = if number < count {
+            number
+        } else {
+            number % count
+        };
+        &mut self.meters[meter]
     }
 }
 

@@ -1,7 +1,7 @@
 //! DCCP as a transport.
 
 use fairwire_proto::{Endpoint, EndpointConfig};
-use fairwire_units::Instant;
+use fairwire_units::{Duration, Instant};
 use fairwire_wire::Ccid;
 
 use super::super::ends::port;
@@ -16,6 +16,9 @@ use super::settings::{Dccp, Encapsulation};
 const DATA_HEAD: u32 = 16;
 /// The same with 24-bit sequence numbers.
 const SHORT_DATA_HEAD: u32 = 12;
+
+/// How long a connection that is to close may take to send what is in its queue: as long as that takes.
+const PATIENCE: Duration = Duration::from_secs(86_400);
 
 impl Transport for Dccp {
     fn label(&self) -> &'static str {
@@ -78,7 +81,10 @@ impl Transport for Dccp {
             Endpoint::new(config, secret)
         };
         let service = self.service.unwrap_or(SERVICE);
-        let client_config = config(self, bytes, self.ccid, back_ccid);
+        let mut client_config = config(self, bytes, self.ccid, back_ccid);
+        if conversation.closes {
+            client_config.drain_timeout = PATIENCE.into();
+        }
         let mut server_config = config(self, bytes, back_ccid, self.ccid);
         let changes = self.ccid_changes.iter();
         server_config
@@ -92,7 +98,8 @@ impl Transport for Dccp {
             Some(sending),
         )
         .with_ccid_changes(changes.map(|change| (Instant::START + change.at, change.ccid)))
-        .reading(self.receive.every);
+        .reading(self.receive.every)
+        .closing(conversation.closes);
         let mut listening = endpoint("receiver");
         listening
             .listen(port(sink.incoming), &[service], server_config)
@@ -100,7 +107,8 @@ impl Transport for Dccp {
         let back = || (conversation.application)(&format!("{name}/back"));
         let answer = self.back_ccid.map(|_| back());
         let server = DccpPeer::server((sink, name.to_owned()), listening, encapsulation, answer)
-            .reading(self.receive.every);
+            .reading(self.receive.every)
+            .closing(conversation.closes);
         Ok((Box::new(client), Box::new(server)))
     }
 }

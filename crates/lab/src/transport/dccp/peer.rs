@@ -7,8 +7,8 @@ use std::collections::VecDeque;
 
 use fairwire_net::{Packet, Release};
 use fairwire_proto::{
-    ChangeCcidError, Config, ConnectionId, Direction, Encapsulation, Endpoint, Event, Meta, Path,
-    Payload, SendError,
+    ChangeCcidError, CloseReason, Config, ConnectionId, Direction, Encapsulation, Endpoint, Event,
+    Meta, Path, Payload, SendError,
 };
 use fairwire_units::{Duration, Instant, Rate};
 use fairwire_wire::{Ccid, HeadBuf, ServiceCode};
@@ -53,6 +53,10 @@ pub(super) struct DccpPeer {
     next_read: Option<Instant>,
     head: Box<HeadBuf>,
     below: u32,
+    /// Closes the connection when the application has sent everything.
+    closes: bool,
+    /// Did the connection end, and in good order?
+    ended: Option<bool>,
     /// CCIDs to ask for, and when, in order.
     changes: VecDeque<(Instant, u8)>,
 }
@@ -112,6 +116,8 @@ impl DccpPeer {
             next_read: None,
             head: Box::new(HeadBuf::new()),
             below,
+            closes: false,
+            ended: None,
             changes: VecDeque::new(),
         }
     }
@@ -123,6 +129,11 @@ impl DccpPeer {
     ) -> Self {
         self.changes = changes.collect();
         self
+    }
+
+    /// Closes the connection when the application has sent everything, if `closes`. Such a connection's end is no news.
+    pub(super) fn closing(self, closes: bool) -> Self {
+        Self { closes, ..self }
     }
 
     /// Lets the application read one datagram in this time, instead of each at once.
@@ -175,7 +186,7 @@ impl Peer for DccpPeer {
                 return Some(self.ends.packet(wire_len, transmit.ecn, handle));
             }
             // What left made room: a greedy application fills it at once.
-            if !self.refill(now, store) {
+            if !self.refill(now, store) && !self.close_if_sent(now) {
                 return None;
             }
         }
@@ -209,6 +220,14 @@ impl Peer for DccpPeer {
         self.events(now, store);
         self.offer_due(now, store);
         self.read_slowly(now, store);
+    }
+
+    fn is_over(&self) -> bool {
+        self.ended.is_some()
+    }
+
+    fn is_complete(&self) -> bool {
+        self.ended == Some(true)
     }
 
     fn reading(&self) -> Reading {
@@ -302,8 +321,13 @@ impl DccpPeer {
                 Event::Closed { reason } => {
                     self.end();
                     self.next_read = None;
-                    let note = format!("{}: the connection ended at {now}: {reason:?}", self.name);
-                    store.notes.push(note);
+                    let in_order = matches!(reason, CloseReason::Closed);
+                    self.ended = Some(in_order);
+                    if !(self.closes && in_order) {
+                        let note =
+                            format!("{}: the connection ended at {now}: {reason:?}", self.name);
+                        store.notes.push(note);
+                    }
                 }
                 _ => {}
             }
@@ -352,6 +376,17 @@ impl DccpPeer {
         while let Some(bytes) = self.application.as_mut().and_then(|it| it.due(now)) {
             self.offer(now, bytes, store);
         }
+    }
+
+    /// The application has sent everything and closes the connection, once; true if it did.
+    fn close_if_sent(&mut self, now: Instant) -> bool {
+        let is_spent = self.application.as_ref().is_some_and(Application::is_spent);
+        let Some(id) = self.connection.filter(|_| self.closes && is_spent) else {
+            return false;
+        };
+        self.application = None;
+        self.endpoint.close(now, id);
+        true
     }
 
     /// A greedy application offers what fits; true if it did.

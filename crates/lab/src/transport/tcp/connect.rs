@@ -51,10 +51,11 @@ impl Transport for Tcp {
             (true, None) => Source::Greedy,
             (true, Some(total)) => Source::Finite(total),
         };
+        let total = sending.left();
         let controller = build::controller(&config, self);
         let sender = Sender::new(config, controller, data, conversation.start);
         let from = TcpSource::new(source, sender, sending);
-        let to = TcpSink::new(sink, Receiver::new(config));
+        let to = TcpSink::new(sink, Receiver::new(config), total);
         Ok((Box::new(from), Box::new(to)))
     }
 }

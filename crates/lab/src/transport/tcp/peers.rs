@@ -74,6 +74,10 @@ impl Peer for TcpSource {
         }
     }
 
+    fn is_over(&self) -> bool {
+        self.sender.is_done()
+    }
+
     fn reading(&self) -> Reading {
         let stats = self.sender.stats();
         Reading {
@@ -93,11 +97,17 @@ impl Peer for TcpSource {
 pub(super) struct TcpSink {
     ends: Ends,
     receiver: Receiver,
+    /// All that there is to come, bytes, if there is an end.
+    total: Option<u64>,
 }
 
 impl TcpSink {
-    pub(super) fn new(ends: Ends, receiver: Receiver) -> Self {
-        Self { ends, receiver }
+    pub(super) fn new(ends: Ends, receiver: Receiver, total: Option<u64>) -> Self {
+        Self {
+            ends,
+            receiver,
+            total,
+        }
     }
 }
 
@@ -129,6 +139,11 @@ impl Peer for TcpSink {
 
     fn handle_timeout(&mut self, now: Instant, _store: &mut Store) {
         self.receiver.handle_timeout(now);
+    }
+
+    fn is_complete(&self) -> bool {
+        let delivered = self.receiver.stats().bytes_delivered;
+        self.total.is_some_and(|total| delivered >= total)
     }
 }
 

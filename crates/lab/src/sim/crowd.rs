@@ -1,0 +1,355 @@
+//! Short flows: two peers that hold the many conversations of one flow, each with peers of its own.
+//!
+//! Conversation number `n` of a flow has the flow's numbers plus `n` times the count of all numbers (`stride`), so that
+//! queues, captures and digests tell them apart and meters do not. The caller makes both peers of a conversation as it
+//! arrives; the answerer finds its own when the first packet of it comes, and forgets it when the caller has.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use fairwire_net::{FlowId, Packet, Release, Streams};
+use fairwire_units::{Duration, Instant};
+
+use super::call::NamedFlow;
+use crate::scenario::Flow;
+use crate::traffic::{Arrival, Arrivals};
+use crate::transport::Peer;
+use crate::transport::ends::Ends;
+use crate::transport::model::Peers;
+use crate::transport::store::Store;
+
+/// The two sides of `flow`, whose conversations arrive from `start` on.
+pub(super) fn crowd(
+    flow: &NamedFlow<'_>,
+    ends: (Ends, Ends),
+    (start, stride): (Instant, u32),
+    mut arrivals: Box<dyn Arrivals>,
+) -> Peers {
+    let shared = Arc::new(Mutex::new(Shared::default()));
+    let next = arrivals.next();
+    let caller = Caller {
+        calls: Calls::new(ends.0, stride),
+        peer_ends: ends.1,
+        name: flow.name.to_owned(),
+        flow: flow.flow.clone(),
+        streams: flow.streams,
+        arrivals,
+        next: (start + next.after, next),
+        stop: flow
+            .flow
+            .stop
+            .map_or(Instant::MAX, |stop| Instant::START + stop),
+        count: 0,
+        shared: Arc::clone(&shared),
+    };
+    let answerer = Answerer {
+        calls: Calls::new(ends.1, stride),
+        shared,
+    };
+    (Box::new(caller), Box::new(answerer))
+}
+
+/// What the caller tells the answerer, which no packet can.
+#[derive(Debug, Default)]
+struct Shared {
+    /// Receivers whose first packet has not come, and when their conversations began.
+    new: BTreeMap<u32, (Box<dyn Peer>, Instant)>,
+    /// Conversations that are over.
+    over: Vec<u32>,
+}
+
+fn locked(shared: &Mutex<Shared>) -> MutexGuard<'_, Shared> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// One side of one conversation.
+#[derive(Debug)]
+struct Call {
+    peer: Box<dyn Peer>,
+    began: Instant,
+    timer: Option<Instant>,
+    is_complete: bool,
+}
+
+/// The conversations of one side that go on.
+#[derive(Debug)]
+struct Calls {
+    ends: Ends,
+    stride: u32,
+    all: BTreeMap<u32, Call>,
+    timers: BTreeSet<(Instant, u32)>,
+    /// Those that may have something to send.
+    ready: BTreeSet<u32>,
+    /// Those whose timers are being handled; keeps its memory.
+    due: Vec<u32>,
+}
+
+impl Calls {
+    fn new(ends: Ends, stride: u32) -> Self {
+        Self {
+            ends,
+            stride: stride.max(1),
+            all: BTreeMap::new(),
+            timers: BTreeSet::new(),
+            ready: BTreeSet::new(),
+            due: Vec::new(),
+        }
+    }
+
+    fn takes(&self, flow: FlowId) -> bool {
+        flow.0 % self.stride == self.ends.incoming.0
+    }
+
+    /// The number of the conversation that `flow` belongs to.
+    fn number(&self, flow: FlowId) -> u32 {
+        flow.0 / self.stride
+    }
+
+    fn add(&mut self, number: u32, peer: Box<dyn Peer>, began: Instant) {
+        let call = Call {
+            peer,
+            began,
+            timer: None,
+            is_complete: false,
+        };
+        self.all.insert(number, call);
+        self.touched(number);
+    }
+
+    fn remove(&mut self, number: u32) {
+        if let Some(Call {
+            timer: Some(at), ..
+        }) = self.all.remove(&number)
+        {
+            self.timers.remove(&(at, number));
+        }
+        self.ready.remove(&number);
+    }
+
+    /// Something happened to `number`: its timer may be another, and it may have something to send.
+    fn touched(&mut self, number: u32) {
+        let Some(call) = self.all.get_mut(&number) else {
+            return;
+        };
+        let timer = call.peer.next_timeout();
+        if timer != call.timer {
+            if let Some(at) = call.timer {
+                self.timers.remove(&(at, number));
+            }
+            if let Some(at) = timer {
+                self.timers.insert((at, number));
+            }
+            call.timer = timer;
+        }
+        self.ready.insert(number);
+    }
+
+    /// Gives a packet to its conversation; false if that is not there.
+    fn handle_packet(&mut self, now: Instant, packet: Packet, store: &mut Store) -> bool {
+        let number = self.number(packet.flow);
+        let Some(call) = self.all.get_mut(&number) else {
+            return false;
+        };
+        call.peer.handle_packet(now, packet, store);
+        self.touched(number);
+        true
+    }
+
+    /// The next packet of any conversation; `idle` is told of each that has none.
+    fn poll_transmit(
+        &mut self,
+        now: Instant,
+        store: &mut Store,
+        mut idle: impl FnMut(&mut Self, u32),
+    ) -> Option<Packet> {
+        while let Some(&number) = self.ready.first() {
+            let call = self.all.get_mut(&number);
+            let packet = call.and_then(|call| call.peer.poll_transmit(now, store));
+            self.touched(number);
+            if packet.is_some() {
+                return packet;
+            }
+            self.ready.remove(&number);
+            idle(self, number);
+        }
+        None
+    }
+
+    fn next_timeout(&self) -> Option<Instant> {
+        self.timers.first().map(|&(at, _)| at)
+    }
+
+    fn handle_timeout(&mut self, now: Instant, store: &mut Store) {
+        let mut due = std::mem::take(&mut self.due);
+        while let Some(&(at, number)) = self.timers.first().filter(|&&(at, _)| at <= now) {
+            self.timers.remove(&(at, number));
+            due.push(number);
+        }
+        // Each once: what has something to send may be due until it is sent.
+        for number in due.drain(..) {
+            if let Some(call) = self.all.get_mut(&number) {
+                call.timer = None;
+                call.peer.handle_timeout(now, store);
+            }
+            self.touched(number);
+        }
+        self.due = due;
+    }
+}
+
+/// The side that sends.
+#[derive(Debug)]
+struct Caller {
+    calls: Calls,
+    /// The receiver's view.
+    peer_ends: Ends,
+    name: String,
+    flow: Flow,
+    streams: Streams,
+    arrivals: Box<dyn Arrivals>,
+    /// The next arrival, and its moment.
+    next: (Instant, Arrival),
+    /// From when on none arrives.
+    stop: Instant,
+    /// How many have arrived.
+    count: u32,
+    shared: Arc<Mutex<Shared>>,
+}
+
+impl Caller {
+    fn begin(&mut self, now: Instant, bytes: u64, store: &mut Store) {
+        let number = self.count;
+        let stride = self.calls.stride;
+        let ends = (
+            self.calls.ends.of_call(number, stride),
+            self.peer_ends.of_call(number, stride),
+        );
+        let name = format!("{}/{number}", self.name);
+        let flow = NamedFlow {
+            name: &name,
+            flow: &self.flow,
+            streams: self.streams,
+        };
+        self.count += 1;
+        store.meter(self.calls.ends.outgoing).flow_began(now);
+        match flow.call(ends, now, bytes) {
+            Ok((sender, receiver)) => {
+                locked(&self.shared).new.insert(number, (receiver, now));
+                self.calls.add(number, sender, now);
+            }
+            Err(what) => store.notes.push(format!("{name}: {what}")),
+        }
+    }
+
+    /// The moment of the next arrival, as long as there are numbers for it.
+    fn next_arrival(&self) -> Option<Instant> {
+        let has_number = self.count < u32::MAX / self.calls.stride - 1;
+        Some(self.next.0).filter(|at| *at < self.stop && has_number)
+    }
+}
+
+impl Peer for Caller {
+    fn ends(&self) -> Ends {
+        self.calls.ends
+    }
+
+    fn takes(&self, flow: FlowId) -> bool {
+        self.calls.takes(flow)
+    }
+
+    fn handle_packet(&mut self, now: Instant, packet: Packet, store: &mut Store) {
+        if !self.calls.handle_packet(now, packet, store) {
+            store.release(packet.handle);
+        }
+    }
+
+    /// A conversation that has nothing to send and is over is forgotten, on both sides.
+    fn poll_transmit(&mut self, now: Instant, store: &mut Store) -> Option<Packet> {
+        let shared = &self.shared;
+        self.calls.poll_transmit(now, store, |calls, number| {
+            let call = calls.all.get(&number);
+            if call.is_some_and(|call| call.peer.is_over()) {
+                calls.remove(number);
+                locked(shared).over.push(number);
+            }
+        })
+    }
+
+    fn next_timeout(&self) -> Option<Instant> {
+        let next = [self.next_arrival(), self.calls.next_timeout()];
+        next.into_iter().flatten().min()
+    }
+
+    fn handle_timeout(&mut self, now: Instant, store: &mut Store) {
+        while self.next_arrival().is_some_and(|at| at <= now) {
+            let (at, arrival) = self.next;
+            self.begin(now, arrival.bytes, store);
+            let next = self.arrivals.next();
+            // Two flows never begin at one moment, so that the run goes on.
+            let after = next.after.max(Duration::from_nanos(1));
+            self.next = (at + after, next);
+        }
+        self.calls.handle_timeout(now, store);
+    }
+}
+
+/// The side that receives.
+#[derive(Debug)]
+struct Answerer {
+    calls: Calls,
+    shared: Arc<Mutex<Shared>>,
+}
+
+impl Answerer {
+    /// Forgets what is over, and makes sure that the conversation of `number` is there if it goes on.
+    fn meet(&mut self, number: u32) {
+        let mut shared = locked(&self.shared);
+        for over in std::mem::take(&mut shared.over) {
+            shared.new.remove(&over);
+            self.calls.remove(over);
+        }
+        if let Some((peer, began)) = shared.new.remove(&number) {
+            self.calls.add(number, peer, began);
+        }
+    }
+}
+
+impl Peer for Answerer {
+    fn ends(&self) -> Ends {
+        self.calls.ends
+    }
+
+    fn takes(&self, flow: FlowId) -> bool {
+        self.calls.takes(flow)
+    }
+
+    fn handle_packet(&mut self, now: Instant, packet: Packet, store: &mut Store) {
+        let number = self.calls.number(packet.flow);
+        self.meet(number);
+        if !self.calls.handle_packet(now, packet, store) {
+            store.release(packet.handle);
+            return;
+        }
+        if let Some(call) = self.calls.all.get_mut(&number)
+            && !call.is_complete
+            && call.peer.is_complete()
+        {
+            call.is_complete = true;
+            let began = call.began;
+            let meter = store.meter(self.calls.ends.incoming);
+            meter.flow_completed(began, now);
+        }
+    }
+
+    fn poll_transmit(&mut self, now: Instant, store: &mut Store) -> Option<Packet> {
+        self.calls.poll_transmit(now, store, |_, _| {})
+    }
+
+    fn next_timeout(&self) -> Option<Instant> {
+        self.calls.next_timeout()
+    }
+
+    fn handle_timeout(&mut self, now: Instant, store: &mut Store) {
+        self.calls.handle_timeout(now, store);
+    }
+}

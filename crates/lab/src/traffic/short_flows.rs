@@ -1,0 +1,220 @@
+//! Short flows: requests that come at random, each a flow of finite size (docs/models/short-flows.md).
+
+use std::sync::Arc;
+
+use fairwire_net::Stream;
+use fairwire_units::registry::Kind;
+use fairwire_units::{Duration, Size};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::greedy::Greedy;
+use super::model::{FlowContext, PacketShape, TrafficModel};
+use super::source::{Arrival, Arrivals, Source};
+
+/// Flows of finite size that arrive as a Poisson process, each on a new connection.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct ShortFlows {
+    /// The mean time from one arrival to the next; the times are exponential.
+    #[schemars(extend(
+        "minimum_quantity" = "1 us",
+        "advice" = "flows arrive a microsecond apart on average at least"
+    ))]
+    pub every: Duration,
+    /// How large the flows are; a size alone is that of all.
+    pub sizes: Sizes,
+}
+
+/// How large flows are: bytes of payload.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, Serialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+#[schemars(extend("short_form" = "size"))]
+pub enum Sizes {
+    /// All flows are alike.
+    Fixed {
+        /// The size of each.
+        #[schemars(extend(
+            "minimum_quantity" = "1 B",
+            "advice" = "a flow has a byte at least"
+        ))]
+        size: Size,
+    },
+    /// Exponential.
+    Exponential {
+        /// The mean.
+        #[schemars(extend(
+            "minimum_quantity" = "1 B",
+            "advice" = "a flow has a byte at least"
+        ))]
+        mean: Size,
+    },
+    /// Pareto's distribution within bounds: most flows are small, and most bytes are in a few large ones.
+    Pareto {
+        /// The exponent: the share of flows above a size falls with its power.
+        #[schemars(
+            range(max = 100.0),
+            extend("exclusive_minimum" = 0.0, "advice" = "a shape is above zero and at most 100")
+        )]
+        shape: f64,
+        /// The smallest.
+        #[schemars(extend(
+            "minimum_quantity" = "1 B",
+            "advice" = "a flow has a byte at least"
+        ))]
+        least: Size,
+        /// The largest.
+        most: Size,
+    },
+}
+
+impl Sizes {
+    fn draw(self, stream: &mut Stream) -> u64 {
+        match self {
+            Self::Fixed { size } => size.bytes(),
+            Self::Exponential { mean } => {
+                whole(-(mean.bytes() as f64) * libm::log(1.0 - stream.uniform()))
+            }
+            // The inverse of F(x) = (1 - (l/x)^a) / (1 - (l/m)^a).
+            Self::Pareto { shape, least, most } => {
+                let (least, most) = (least.bytes() as f64, most.bytes() as f64);
+                let cut = 1.0 - libm::pow(least / most, shape);
+                whole(least * libm::pow(1.0 - stream.uniform() * cut, -1.0 / shape))
+            }
+        }
+    }
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "sizes are not below zero, and the cast saturates"
+)]
+fn whole(bytes: f64) -> u64 {
+    ((bytes + 0.5) as u64).max(1)
+}
+
+impl TrafficModel for ShortFlows {
+    /// Each flow sends as fast as it may.
+    fn build(&self, flow: &FlowContext<'_>) -> Box<dyn Source> {
+        Greedy.build(flow)
+    }
+
+    fn arrivals(&self, flow: &FlowContext<'_>) -> Option<Box<dyn Arrivals>> {
+        Some(Box::new(Poisson {
+            of: *self,
+            times: flow.stream("arrivals"),
+            sizes: flow.stream("sizes"),
+        }))
+    }
+
+    fn packets_per_second(&self, _packet: &PacketShape) -> Option<u64> {
+        None
+    }
+
+    fn is_random(&self) -> bool {
+        true
+    }
+
+    fn problem(&self, _packet: &PacketShape) -> Option<(&'static str, String)> {
+        match self.sizes {
+            Sizes::Pareto { least, most, .. } if least >= most => {
+                let message = "'least' is less than 'most'";
+                Some(("sizes.most", message.to_owned()))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// What the registry holds.
+pub(super) fn kind() -> Kind<dyn TrafficModel> {
+    let meaning = "Flows of finite size that arrive at random, each on a new connection.";
+    let kind: Kind<dyn TrafficModel> = Kind::new("short-flows", meaning);
+    kind.settings(|settings: ShortFlows| Arc::new(settings))
+}
+
+#[derive(Clone, Debug)]
+struct Poisson {
+    of: ShortFlows,
+    times: Stream,
+    sizes: Stream,
+}
+
+impl Arrivals for Poisson {
+    fn next(&mut self) -> Arrival {
+        Arrival {
+            after: self.times.exponential(self.of.every),
+            bytes: self.of.sizes.draw(&mut self.sizes),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fairwire_net::Streams;
+    use fairwire_units::{Duration, Size};
+
+    use super::super::model::{FlowContext, PacketShape, TrafficModel};
+    use super::super::source::Arrival;
+    use super::{ShortFlows, Sizes};
+
+    const COUNT: u32 = 20_000;
+
+    fn drawn(sizes: Sizes) -> Vec<Arrival> {
+        let flows = ShortFlows {
+            every: Duration::from_millis(100),
+            sizes,
+        };
+        let flow = FlowContext::new("web", PacketShape::new(1_000), Streams::new(1));
+        let mut arrivals = flows.arrivals(&flow).expect("flows arrive");
+        (0..COUNT).map(|_| arrivals.next()).collect()
+    }
+
+    fn mean(values: impl Iterator<Item = f64>) -> f64 {
+        values.sum::<f64>() / f64::from(COUNT)
+    }
+
+    /// Times and sizes have the means that are asked for, within four standard errors; their streams have nothing to do
+    /// with each other, so that other sizes come at the same times.
+    #[test]
+    fn means_are_as_asked_for() {
+        let exponential = drawn(Sizes::Exponential {
+            mean: Size::new(20_000),
+        });
+        let bound = 4.0 / f64::from(COUNT).sqrt();
+        let every = mean(exponential.iter().map(|one| one.after.as_secs_f64()));
+        assert!((every / 0.1 - 1.0).abs() < bound, "{every}");
+        let size = mean(exponential.iter().map(|one| one.bytes as f64));
+        assert!((size / 20_000.0 - 1.0).abs() < bound, "{size}");
+        let fixed = drawn(Sizes::Fixed { size: Size::new(7) });
+        assert!(fixed.iter().all(|one| one.bytes == 7));
+        let times = |all: &[Arrival]| all.iter().map(|one| one.after).collect::<Vec<_>>();
+        assert_eq!(times(&fixed), times(&exponential));
+    }
+
+    /// Bounded Pareto: all sizes lie within the bounds, and as many lie above a size as the distribution says.
+    #[test]
+    fn large_flows_are_rare() {
+        let all = drawn(Sizes::Pareto {
+            shape: 1.2,
+            least: Size::new(4_000),
+            most: Size::new(4_000_000),
+        });
+        let within = |one: &Arrival| (4_000..=4_000_000).contains(&one.bytes);
+        assert!(all.iter().all(within));
+        let cut = 1.0 - libm::pow(0.001, 1.2);
+        for size in [8_000.0, 40_000.0, 400_000.0] {
+            let share = mean(
+                all.iter()
+                    .map(|one| f64::from(u8::from(one.bytes as f64 > size))),
+            );
+            let expected = 1.0 - (1.0 - libm::pow(4_000.0 / size, 1.2)) / cut;
+            let error = (expected * (1.0 - expected) / f64::from(COUNT)).sqrt();
+            assert!(
+                (share - expected).abs() < 4.0 * error,
+                "{size}: {share}, not {expected}"
+            );
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! Short flows: how many begin and complete, and how long they take.
+
+use fairwire_lab::results::{Metric, RunResult, Subject, WHOLE};
+use fairwire_lab::scenario::{Adjust, Cell, ScenarioError, ScenarioFile};
+use fairwire_lab::sim::{RunOptions, run};
+
+/// Flows of 10 packets of 1000 bytes, on average every 2 s: with some 0.25 s each they seldom meet. A packet of 1040 bytes
+/// takes 0.832 ms on the link, then 50 ms.
+const FLOWS: &str = r#"
+title = "short flows"
+run = { duration = "400 s" }
+topology.kind = "chain"
+topology.links.wire = { rate = "10 Mbit/s", delay = "50 ms" }
+[flows.web]
+payload = "1000 B"
+stop = "390 s"
+traffic = { kind = "short-flows", every = "2 s", sizes = "10 kB" }
+tcp = { initial_window = "10 packets" }
+"#;
+
+fn cells(set: &[&str]) -> Result<Vec<Cell>, ScenarioError> {
+    let adjust = Adjust {
+        set: set.iter().map(|one| (*one).to_owned()).collect(),
+        ..Adjust::default()
+    };
+    ScenarioFile::parse("flows.toml", FLOWS)?.cells(&adjust)
+}
+
+fn result(set: &[&str]) -> RunResult {
+    let cells = cells(set).unwrap_or_else(|error| panic!("{error}"));
+    run(&cells[0].scenario, (1, true), RunOptions::default()).expect("runs")
+}
+
+fn value(result: &RunResult, metric: Metric) -> f64 {
+    let value = result.value(&Subject::flow("web"), WHOLE, metric);
+    value.unwrap_or_else(|| panic!("no {metric}"))
+}
+
+/// Over TCP a flow takes a round trip for the handshake and half a one for its ten packets, which leave at once: 150 ms of
+/// delays, 3 packets of 40 bytes at 0.032 ms, and ten at 0.832 ms. Over DCCP the Close comes behind the last packet; its
+/// headers are a little larger, and CCID 2's initial window is 4 packets (RFC 3390), so that another round trip and two are needed.
+#[test]
+fn a_lone_flow_takes_its_round_trips() {
+    let tcp = result(&[]);
+    let begun = value(&tcp, Metric::FlowsBegun);
+    // Poisson with a mean of 195: four standard deviations are 56.
+    assert!((begun - 195.0).abs() < 56.0, "{begun}");
+    assert!((value(&tcp, Metric::FlowsCompleted) - begun).abs() < 1e-9);
+    let median = value(&tcp, Metric::CompletionP50);
+    assert!((median - 0.1584).abs() < 0.0003, "{median}");
+    let set = "flows.web.dccp={ ccid = 2, initial_window = \"10 packets\" }";
+    let dccp = result(&[set]);
+    assert!(
+        (value(&dccp, Metric::FlowsBegun) - begun).abs() < 1e-9,
+        "the same arrivals"
+    );
+    assert!((value(&dccp, Metric::FlowsCompleted) - begun).abs() < 1e-9);
+    let median = value(&dccp, Metric::CompletionP50);
+    assert!((median - 0.1584).abs() < 0.001, "{median}");
+}
+
+/// Twice as much as the link carries: of the bytes that come half get through, and flows wait for each other.
+#[test]
+fn overload_leaves_flows_behind() {
+    let sizes = "flows.web.traffic={ kind = \"short-flows\", every = \"100 ms\", sizes = { kind = \"exponential\", mean = \"25 kB\" } }";
+    for transport in ["flows.web.tcp={}", "flows.web.dccp={ ccid = 2 }"] {
+        let set = [
+            sizes,
+            transport,
+            "topology.links.wire={ rate = \"1 Mbit/s\", delay = \"10 ms\", queue = \"20 packets\" }",
+            "run.duration=60 s",
+            "flows.web.stop=59 s",
+        ];
+        let run = result(&set);
+        let (begun, completed) = (
+            value(&run, Metric::FlowsBegun),
+            value(&run, Metric::FlowsCompleted),
+        );
+        assert!(
+            completed < 0.9 * begun,
+            "{transport}: {completed} of {begun}"
+        );
+        assert!(value(&run, Metric::Throughput) > 0.9e6, "{transport}");
+        let (median, most) = (
+            value(&run, Metric::CompletionP50),
+            value(&run, Metric::CompletionP95),
+        );
+        assert!(median < most, "{transport}: {median} {most}");
+    }
+}
+
+/// What short flows cannot have is refused with what would do.
+#[test]
+fn what_does_not_go_with_short_flows_is_refused() {
+    for (set, says) in [
+        ("flows.web.udp={}", "use tcp or dccp"),
+        ("flows.web.total=1 MB", "sizes of their own"),
+        ("flows.web.dccp={ ccid = 2, back_ccid = 2 }", "one way"),
+        ("flows.web.traffic.sizes=0 B", "a byte at least"),
+        ("flows.web.traffic.every=0 s", "microsecond"),
+        (
+            "flows.web.traffic.sizes={ kind = \"pareto\", shape = 1.2, least = \"9 kB\", most = \"9 kB\" }",
+            "'least' is less than 'most'",
+        ),
+        (
+            "flows.web.traffic.sizes={ kind = \"paretto\" }",
+            "did you mean \"pareto\"?",
+        ),
+    ] {
+        let error = cells(&[set]).expect_err(set);
+        assert!(error.message().contains(says), "{set}: {error}");
+    }
+}
