@@ -244,12 +244,6 @@ const MISTAKES: &[(&str, &str, &str, &str)] = &[
     ),
     (
         "traffic.rate = \"2 Mbit/s\"",
-        "traffic.talk = \"1 s\"",
-        ":31:9",
-        "'talk' belongs to kind \"talk-spurts\", and this is kind \"cbr\"",
-    ),
-    (
-        "traffic.rate = \"2 Mbit/s\"",
         "",
         ":30:",
         "say how fast this source is, once",
