@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use clap::{ArgGroup, Parser, ValueEnum};
 use fairwire_tools::perf::{
-    self, ClientOptions, Console, DEFAULT_PORT, Limit, PathMtu, PathMtuDiscovery, PerfError,
-    Protocol, ServerOptions, ServiceCode, parse_bit_rate, parse_byte_count,
+    self, Chosen, ClientOptions, Console, DEFAULT_PORT, Law, Limit, PathMtu, PathMtuDiscovery,
+    PerfError, Protocol, ServerOptions, ServiceCode, parse_bit_rate, parse_byte_count, parse_law,
 };
 
 /// Measure a path, or send a file over it, as iperf3 does but over DCCP.
@@ -52,6 +52,10 @@ pub(crate) struct Args {
     /// How DCCP finds out whether such packets pass: by probes, by ICMP errors alone, or not at all.
     #[arg(long, value_enum, default_value = "probe", value_name = "HOW")]
     pmtud: Pmtud,
+    /// The window law of what this side sends over DCCP. A client then insists on CCID 2; with -R it is
+    /// the server that sends, so the law is to be given there.
+    #[arg(long, value_parser = parse_law, value_name = "NAME", help = law_help())]
+    cc: Option<Chosen<dyn Law>>,
     /// Seconds between two lines, 0.1 or more; 0 prints the summary only.
     #[arg(short, long, default_value = "1", value_parser = seconds, value_name = "SECONDS")]
     #[arg(allow_negative_numbers = true)] // As below: read, to be refused with what would do.
@@ -162,6 +166,7 @@ impl Args {
         options.native = self.native;
         options.service = self.service.unwrap_or(options.service);
         options.ccid = self.ccid;
+        options.law = self.cc;
         options.limit = match (self.time, self.bytes) {
             (Some(time), _) => Some(Limit::Time(time)),
             (None, Some(bytes)) => Some(Limit::Bytes(bytes)),
@@ -185,10 +190,19 @@ impl Args {
         options.native = self.native;
         options.service = self.service.unwrap_or(options.service);
         options.interval = self.interval;
+        options.law = self.cc;
         options.one_off = self.one_off;
         options.save = self.save;
         options
     }
+}
+
+/// What `--cc` is, with the names that it takes.
+fn law_help() -> String {
+    format!(
+        "Send by this window law over DCCP, which takes CCID 2: {}. With -R the server sends: give it there [default: newreno]",
+        perf::law_names().join(", ")
+    )
 }
 
 fn seconds(text: &str) -> Result<Duration, PerfError> {

@@ -37,9 +37,11 @@ use std::fmt;
 
 pub use client::client;
 pub use console::Console;
+pub use fairwire::laws::{Chosen, Law};
 pub use fairwire::{PathMtuDiscovery, ServiceCode};
 pub use options::{
-    ClientOptions, Limit, PathMtu, Protocol, ServerOptions, parse_bit_rate, parse_byte_count,
+    ClientOptions, Limit, PathMtu, Protocol, ServerOptions, law_names, parse_bit_rate,
+    parse_byte_count, parse_law,
 };
 pub use ranges::Missing;
 pub use report::{

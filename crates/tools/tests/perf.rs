@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use fairwire_tools::perf::{
     ClientOptions, Console, Limit, Outcome, Protocol, Role, Server, ServerOptions, client,
+    parse_law,
 };
 
 const ALL: [Protocol; 3] = [Protocol::Dccp, Protocol::Udp, Protocol::Tcp];
@@ -47,20 +48,25 @@ struct Running {
 
 impl Running {
     fn start(protocol: Protocol, save: Option<PathBuf>) -> Self {
+        Self::with(protocol, |options| options.save = save)
+    }
+
+    /// A server with other options besides.
+    fn with(protocol: Protocol, set: impl FnOnce(&mut ServerOptions)) -> Self {
         let (tell, told) = std::sync::mpsc::channel();
         let paper = Paper::default();
         let mut console = paper.console(false);
+        let mut options = ServerOptions::new(0);
+        options.bind = Some([127, 0, 0, 1].into());
+        options.protocol = protocol;
+        options.one_off = true;
+        set(&mut options);
         let thread = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread()
                 .enable_all()
                 .build()
                 .expect("a runtime");
             runtime.block_on(async {
-                let mut options = ServerOptions::new(0);
-                options.bind = Some([127, 0, 0, 1].into());
-                options.protocol = protocol;
-                options.one_off = true;
-                options.save = save;
                 let server = Server::bind(options).expect("a free port");
                 tell.send(server.port().expect("bound")).expect("heard");
                 let serving = server.run(&mut console);
@@ -174,7 +180,33 @@ fn the_ccid_asked_for_is_agreed() {
         assert_eq!(path.ccid, Some(ccid), "{text}");
         // Only CCID 2's sender learns which datagrams are missing.
         assert_eq!(path.lost.is_some(), ccid == 2, "{text}");
-        assert!(text.contains(&format!("CCID {ccid}: RTT")), "{text}");
+        let law = if ccid == 2 { " (newreno)" } else { "" };
+        assert!(text.contains(&format!("CCID {ccid}{law}: RTT")), "{text}");
+    }
+}
+
+/// `--cc` is what the side that sends goes by, under CCID 2 even where the default would be another one. Both sides name
+/// it, in the text and in the report, whichever of them sent.
+#[test]
+fn the_window_law_asked_for_is_in_force() {
+    for reverse in [false, true] {
+        let law = Some(parse_law("vegas").expect("built in"));
+        let server = Running::with(Protocol::Dccp, |server| {
+            server.law = law.clone().filter(|_| reverse);
+        });
+        let mut options = options(server.port, Protocol::Dccp);
+        options.reverse = reverse;
+        options.ccid = reverse.then_some(2);
+        options.law = law.filter(|_| !reverse);
+        options.limit = Some(Limit::Bytes(100_000));
+        let (outcome, text) = run(&options);
+        let (code, served) = server.end();
+        assert_eq!((outcome.exit_code(), code), (0, 0), "{text}{served}");
+        let sender = outcome.flows[0].sender.as_ref().expect("a report");
+        assert_eq!(sender.law.as_deref(), Some("vegas"), "{text}");
+        for text in [text, served] {
+            assert!(text.contains("CCID 2 (vegas): RTT"), "{text}");
+        }
     }
 }
 

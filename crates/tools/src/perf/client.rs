@@ -11,7 +11,7 @@ use super::file::Source;
 use super::flow::Flow;
 use super::link::{Incoming, Link, native_endpoint};
 use super::meter::Meter;
-use super::options::{ClientOptions, LEAST_INTERVAL, Limit, Protocol};
+use super::options::{ClientOptions, LEAST_INTERVAL, Limit, Protocol, law_name};
 use super::report::{ErrorReport, FlowReport, Interval, Outcome, Role};
 use super::session::{Params, Stop, introduce, random};
 use super::text;
@@ -107,6 +107,7 @@ async fn prepare(options: &ClientOptions, source: Option<Source>) -> Result<Vec<
             },
             meter: Meter::of(&link),
             stop: stop.clone(),
+            law: law_name(options.law.as_ref()),
             source: None,
             sink: None,
             early,

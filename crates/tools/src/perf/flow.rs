@@ -16,6 +16,8 @@ pub(crate) struct Flow {
     pub role: Role,
     pub meter: Meter,
     pub stop: Stop,
+    /// The name of our window law, which matters where we send under CCID 2.
+    pub law: &'static str,
     /// The file that is sent.
     pub source: Option<Source>,
     /// Where it goes.
@@ -33,13 +35,17 @@ impl Flow {
             role,
             meter,
             stop,
+            law,
             source,
             sink,
             early,
         } = self;
         let flow = params.flow;
         let mut report = match role {
-            Role::Sender => Sender::new(&link, &params, &meter, stop).run(source).await,
+            Role::Sender => {
+                let report = Sender::new(&link, &params, &meter, stop, law);
+                report.run(source).await
+            }
             Role::Receiver => {
                 Receiver::new(&link, &params, &meter, stop, sink)
                     .run(early)

@@ -11,6 +11,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use bytes::Bytes;
+use fairwire::laws::{Chosen, Law};
 use fairwire::{Ccid, Config, Connection, Ecn, Endpoint, SendError, Stats};
 
 use super::PerfError;
@@ -49,7 +50,12 @@ impl Link {
         let target = target(&client.host, client.port);
         match client.protocol {
             Protocol::Dccp => {
-                let config = config(client.ccid, client.path_mtu, client.patience);
+                let mut config = config(client.ccid, client.path_mtu, client.patience);
+                if let Some(law) = &client.law {
+                    // A law is of a window, and so of CCID 2.
+                    config.send_ccids = vec![Ccid::TCP_LIKE];
+                    config.ccid2.law = law.clone();
+                }
                 let service = client.service;
                 let connection = dccp::connect(&target, service, config, native).await?;
                 Ok(Self::Dccp(connection))
@@ -171,10 +177,13 @@ pub(crate) fn config(ccid: Option<u8>, path_mtu: PathMtu, patience: Duration) ->
 }
 
 /// The server's parameters: the client says which congestion control it wants.
-pub(crate) fn server_config(path_mtu: PathMtu) -> Config {
+pub(crate) fn server_config(path_mtu: PathMtu, law: Option<&Chosen<dyn Law>>) -> Config {
     let mut config = config(None, path_mtu, PATIENCE);
     config.send_ccids = vec![Ccid::TCP_LIKE, Ccid::TFRC, Ccid::TFRC_SP];
     config.receive_ccids = vec![Ccid::TCP_LIKE, Ccid::TFRC, Ccid::TFRC_SP];
+    if let Some(law) = law {
+        config.ccid2.law = law.clone();
+    }
     config
 }
 

@@ -4,6 +4,7 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use fairwire::laws::{Chosen, Law, default_law, law, laws};
 use fairwire::{PathMtuDiscovery, ServiceCode};
 
 use super::PerfError;
@@ -14,6 +15,9 @@ use super::message;
 pub(crate) const LEAST_INTERVAL: Duration = Duration::from_millis(100);
 
 const SERVICE_IS_DCCP: &str = "--service is for --proto dccp: the others know only ports";
+
+const LAW_IS_DCCP: &str =
+    "--cc is for --proto dccp: UDP has no congestion control, and TCP's is the system's";
 
 const NATIVE_IS_DCCP: &str = "--native is for --proto dccp: the others have no other way";
 
@@ -103,6 +107,8 @@ pub struct ClientOptions {
     pub path_mtu: PathMtu,
     /// The CCID that we insist on, for DCCP.
     pub ccid: Option<u8>,
+    /// The window law of what we send, for DCCP; we then insist on CCID 2 for it. The protocol's default if `None`.
+    pub law: Option<Chosen<dyn Law>>,
     /// When to stop; 10 s, or the end of the file, if `None`.
     pub limit: Option<Limit>,
     /// Time between two lines, 100 ms at least; zero prints the summary only.
@@ -132,6 +138,7 @@ impl ClientOptions {
             service: SERVICE,
             path_mtu: PathMtu::default(),
             ccid: None,
+            law: None,
             limit: None,
             interval: Duration::from_secs(1),
             rate: None,
@@ -174,6 +181,22 @@ impl ClientOptions {
         }
         if !matches!(self.ccid, None | Some(2..=4)) {
             return usage("--ccid is 2, 3 or 4");
+        }
+        if let Some(law) = &self.law {
+            check_law(law, self.protocol)?;
+            if self.reverse {
+                let text = format!(
+                    "--cc is the sender's, and with -R that is the server: start it with --cc {}",
+                    law.kind()
+                );
+                return Err(PerfError::Usage(text));
+            }
+            if let Some(ccid @ (3 | 4)) = self.ccid {
+                let text = format!(
+                    "--cc is a window law, and CCID {ccid} has no window: write --ccid 2, or leave out --cc"
+                );
+                return Err(PerfError::Usage(text));
+            }
         }
         if self.file.is_some() && self.reverse {
             return usage("-F sends from the client: leave out -R, or swap the two sides");
@@ -247,6 +270,8 @@ pub struct ServerOptions {
     pub service: ServiceCode,
     /// How DCCP finds out what the path takes, where the server sends.
     pub path_mtu: PathMtu,
+    /// The window law where the server sends under CCID 2, for DCCP; the protocol's default if `None`.
+    pub law: Option<Chosen<dyn Law>>,
     /// Time between two lines, 100 ms at least; zero prints the summary only.
     pub interval: Duration,
     /// Serve one client, then end?
@@ -265,6 +290,7 @@ impl ServerOptions {
             native: false,
             service: SERVICE,
             path_mtu: PathMtu::default(),
+            law: None,
             interval: Duration::from_secs(1),
             one_off: false,
             save: None,
@@ -283,7 +309,26 @@ impl ServerOptions {
         if self.service != SERVICE && self.protocol != Protocol::Dccp {
             return Err(PerfError::Usage(SERVICE_IS_DCCP.to_owned()));
         }
+        if let Some(law) = &self.law {
+            check_law(law, self.protocol)?;
+        }
         self.path_mtu.check(self.protocol)
+    }
+}
+
+/// What the law in force is called.
+pub(crate) fn law_name(law: Option<&Chosen<dyn Law>>) -> &'static str {
+    law.map_or_else(|| default_law().kind(), Chosen::kind)
+}
+
+/// Does that law fit?
+fn check_law(law: &Chosen<dyn Law>, protocol: Protocol) -> Result<(), PerfError> {
+    if protocol != Protocol::Dccp {
+        return Err(PerfError::Usage(LAW_IS_DCCP.to_owned()));
+    }
+    match law.problem() {
+        None => Ok(()),
+        Some(problem) => Err(PerfError::Usage(format!("--cc {}: {problem}", law.kind()))),
     }
 }
 
@@ -294,6 +339,20 @@ fn check_interval(interval: Duration) -> Result<(), PerfError> {
     }
     let text = "-i is too short: at least 0.1 seconds, or 0 for the summary only";
     Err(PerfError::Usage(text.to_owned()))
+}
+
+/// The window law called `name`, with its default settings.
+///
+/// # Errors
+/// [`PerfError::Usage`] with the names that would do.
+pub fn parse_law(name: &str) -> Result<Chosen<dyn Law>, PerfError> {
+    law(name).map_err(|error| PerfError::Usage(error.to_string()))
+}
+
+/// The names that [`parse_law`] takes: those of all registered laws that need no settings.
+pub fn law_names() -> Vec<&'static str> {
+    let names = laws().into_iter().map(|kind| kind.name());
+    names.filter(|name| law(name).is_ok()).collect()
 }
 
 /// Bits per second as iperf3 writes them: `200M`, `1.5G`, `64k`; powers of ten, zero is unlimited.
@@ -343,7 +402,10 @@ fn scaled(text: &str, step: u64) -> Option<u64> {
 mod tests {
     use std::time::Duration;
 
-    use super::{ClientOptions, Protocol, ServerOptions, parse_bit_rate, parse_byte_count};
+    use super::{
+        ClientOptions, Protocol, ServerOptions, law_names, parse_bit_rate, parse_byte_count,
+        parse_law,
+    };
 
     /// Rates count in thousands, sizes in 1,024, as in iperf3.
     #[test]
@@ -379,6 +441,36 @@ mod tests {
             assert!(error.to_string().contains("200M"), "{error}");
             assert!(parse_byte_count(text).is_err(), "{text}");
         }
+    }
+
+    /// A window law is chosen by its name, by who sends, under the CCID that has a window. Whatever else is asked is
+    /// refused with what would do.
+    #[test]
+    fn window_laws_belong_to_the_sender() {
+        assert!(law_names().contains(&"vegas"));
+        let unknown = parse_law("vegsa").expect_err("no such law").to_string();
+        assert!(unknown.contains("did you mean 'vegas'?"), "{unknown}");
+        assert!(unknown.contains("cubic"), "{unknown}");
+        let needs = parse_law("threshold-window").expect_err("it needs a cut");
+        assert!(needs.to_string().contains("settings"), "{needs}");
+
+        let mut options = ClientOptions::new("localhost", 7_001);
+        options.law = Some(parse_law("vegas").expect("built in"));
+        let mut server = ServerOptions::new(0);
+        server.law = options.law.clone();
+        assert_eq!((options.check(), server.check()), (Ok(()), Ok(())));
+        options.ccid = Some(2);
+        assert_eq!(options.check(), Ok(()));
+        options.ccid = Some(3);
+        let text = options.check().expect_err("no window").to_string();
+        assert!(text.contains("--ccid 2"), "{text}");
+        options.ccid = None;
+        options.reverse = true;
+        let text = options.check().expect_err("the server sends").to_string();
+        assert!(text.contains("start it with --cc vegas"), "{text}");
+        options.reverse = false;
+        (options.protocol, server.protocol) = (Protocol::Tcp, Protocol::Udp);
+        assert!(options.check().is_err() && server.check().is_err());
     }
 
     /// Options that contradict each other are found before a socket is opened.

@@ -91,6 +91,9 @@ pub struct SenderReport {
     pub cpu_seconds: Option<f64>,
     /// What DCCP knows about the path.
     pub path: Option<PathReport>,
+    /// The window law that CCID 2 sent by, as it is called where it is chosen.
+    #[serde(default)]
+    pub law: Option<String>,
     /// SHA-256 of the file.
     pub sha256: Option<String>,
 }
@@ -246,8 +249,16 @@ impl SenderReport {
             bits_per_second: rate(counts.bytes, counts.seconds()),
             cpu_seconds,
             path: counts.stats.as_ref().map(PathReport::from),
+            law: None,
             sha256: None,
         }
+    }
+
+    /// Names the window law in force, if CCID 2 is.
+    pub(crate) fn by(mut self, law: &str) -> Self {
+        let ccid = self.path.as_ref().and_then(|path| path.ccid);
+        self.law = (ccid == Some(2)).then(|| law.to_owned());
+        self
     }
 
     /// Keeps what has left, once the flow is over: where it was cut off, something may have waited.

@@ -27,15 +27,24 @@ pub(crate) struct Sender<'a> {
     params: &'a Params,
     meter: &'a Meter,
     stop: Stop,
+    /// The name of the window law.
+    law: &'static str,
 }
 
 impl<'a> Sender<'a> {
-    pub(crate) fn new(link: &'a Link, params: &'a Params, meter: &'a Meter, stop: Stop) -> Self {
+    pub(crate) fn new(
+        link: &'a Link,
+        params: &'a Params,
+        meter: &'a Meter,
+        stop: Stop,
+        law: &'static str,
+    ) -> Self {
         Self {
             link,
             params,
             meter,
             stop,
+            law,
         }
     }
 
@@ -46,7 +55,7 @@ impl<'a> Sender<'a> {
         if let Err(error) = outcome {
             outcome = Err(last_word(self.link, error).await);
         }
-        let mut report = SenderReport::of(&self.meter.read(), cpu::used_since(cpu));
+        let mut report = SenderReport::of(&self.meter.read(), cpu::used_since(cpu)).by(self.law);
         match source.map(Source::sha256).transpose() {
             Ok(sum) => report.sha256 = sum,
             Err(error) => outcome = outcome.and(Err(error)),
@@ -104,6 +113,7 @@ impl<'a> Sender<'a> {
             params,
             meter,
             stop,
+            ..
         } = self;
         let sending = async {
             tokio::select! {

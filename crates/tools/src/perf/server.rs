@@ -18,7 +18,7 @@ use super::flow::Flow;
 use super::link::{self, Link, Tcp, Udp};
 use super::message::{DATA_HEADER, Message};
 use super::meter::Meter;
-use super::options::{LEAST_INTERVAL, Protocol, ServerOptions};
+use super::options::{LEAST_INTERVAL, Protocol, ServerOptions, law_name};
 use super::report::{ErrorReport, FlowReport, Outcome, Role};
 use super::session::{Params, Stop, greet, refuse};
 use super::ticker::Ticker;
@@ -281,6 +281,7 @@ impl Server {
             role: our_role(&params),
             meter: Meter::of(&link),
             stop: stop.clone(),
+            law: law_name(self.options.law.as_ref()),
             source: None,
             sink,
             early: None,
@@ -371,7 +372,7 @@ impl Socket {
                     BindError::PortInUse { .. } => Unbound::InUse,
                     other => Unbound::Other(other.to_string()),
                 })?;
-                let config = link::server_config(server.path_mtu);
+                let config = link::server_config(server.path_mtu, server.law.as_ref());
                 Self::Dccp(listen(&endpoint, addr.port(), server.service, &config)?)
             }
             Protocol::Udp => Self::Udp(link::bind_udp(addr)?, VecDeque::new()),

@@ -134,7 +134,11 @@ fn details(text: &mut String, outcome: &Outcome, flow: &FlowReport) {
         0 | 1 => String::new(),
         _ => format!("[{:>3}] ", flow.flow),
     };
-    if let Some(path) = flow.sender.as_ref().and_then(|sender| sender.path.as_ref()) {
+    if let Some(sender) = &flow.sender
+        && let Some(path) = &sender.path
+    {
+        let law = sender.law.as_deref().map(printable);
+        let law = law.map_or(String::new(), |law| format!(" ({law})"));
         let ccid = path.ccid.map_or("none yet".into(), |ccid| ccid.to_string());
         let lost = path.lost.map_or(String::new(), |n| format!("{n} lost, "));
         let never_sent = match path.never_sent {
@@ -143,7 +147,7 @@ fn details(text: &mut String, outcome: &Outcome, flow: &FlowReport) {
         };
         let _ = writeln!(
             text,
-            "{name}CCID {ccid}: RTT {}, {}, {lost}{never_sent}{} marked, {} cuts, {} timeouts, {} Syncs sent, path MTU {} ({} probes)",
+            "{name}CCID {ccid}{law}: RTT {}, {}, {lost}{never_sent}{} marked, {} cuts, {} timeouts, {} Syncs sent, path MTU {} ({} probes)",
             millis(path.rtt_ms),
             window(path),
             path.marked,
