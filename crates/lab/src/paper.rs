@@ -118,7 +118,8 @@ impl Paper {
         let mut cells: Vec<Cell> = Vec::new();
         for scenario in &manifest.scenarios {
             let file =
-                ScenarioFile::parse(&bundle.path(scenario), bundle.text(MANIFEST, scenario)?)?;
+                ScenarioFile::parse(&bundle.path(scenario), bundle.text(MANIFEST, scenario)?)?
+                    .with_traces(bundle.traces());
             let quick = shorter.map(|quick| quick.adjust(adjust));
             let mut all = file.cells(quick.as_ref().unwrap_or(adjust))?;
             if let Some(sweep) = &sweep {

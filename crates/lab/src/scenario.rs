@@ -24,6 +24,8 @@ pub(crate) mod shorten;
 #[cfg(test)]
 mod tests;
 mod topology;
+mod trace;
+mod traces;
 mod tree;
 mod voice;
 mod wlan;
@@ -49,6 +51,7 @@ pub use metric::Metric;
 pub use place::ScenarioError;
 pub use schema::{documented, file_schema};
 pub use topology::{Link, Topology, TopologyKind};
+pub use trace::TraceFile;
 pub use tree::{Provenance, Source};
 pub use voice::{CodecName, RTP_HEADER};
 pub use wlan::{AccessPoint, Decibels, HandOff, SlowHost, Station, Stranded, Wlan, WlanRate};
@@ -164,7 +167,11 @@ impl Scenario {
         ] {
             for hop in way {
                 let bytes = u64::from(bytes) + hop.link.framing_bytes();
-                rtt += hop.link.delay + hop.link.rate.time_for(fairwire_units::Size::new(bytes));
+                rtt += hop.link.delay
+                    + hop
+                        .link
+                        .mean_rate()
+                        .time_for(fairwire_units::Size::new(bytes));
             }
         }
         rtt

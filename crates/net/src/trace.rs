@@ -115,6 +115,13 @@ impl FromStr for Trace {
     }
 }
 
+/// A line for each time, as it is read.
+impl fmt::Display for Trace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.times.iter().try_for_each(|time| writeln!(f, "{time}"))
+    }
+}
+
 /// So many characters of a wrong line are quoted.
 const QUOTED: usize = 40;
 

@@ -12,6 +12,9 @@ use super::PaperError;
 /// The file that a paper begins with.
 pub(super) const MANIFEST: &str = "paper.toml";
 
+/// The end of the name of a file with the trace of a link.
+const TRACE: &str = "trace";
+
 /// No file of a paper is longer.
 const LONGEST_FILE: u64 = 4 << 20;
 
@@ -44,7 +47,7 @@ impl Bundle {
         }
     }
 
-    /// The paper in `directory`: its TOML and CSV files. It is called as the directory is.
+    /// The paper in `directory`: its TOML and CSV files, and traces of links. It is called as the directory is.
     ///
     /// # Errors
     /// If there is none, or if a file cannot be read; the error names it.
@@ -60,7 +63,7 @@ impl Bundle {
             let entry = entry.map_err(|error| refuse(directory, &error))?;
             let file = PathBuf::from(entry.file_name());
             let kind = file.extension().and_then(|kind| kind.to_str());
-            if let (Some("toml" | "csv"), Some(file)) = (kind, file.to_str())
+            if let (Some("toml" | "csv" | TRACE), Some(file)) = (kind, file.to_str())
                 && entry.path().is_file()
             {
                 let path = directory.join(file);
@@ -105,6 +108,21 @@ impl Bundle {
             Files::BuiltIn(_) | Files::InMemory(_) => None,
             Files::Read { directory, .. } => Some(directory),
         }
+    }
+
+    /// Its traces of links, by name.
+    pub(super) fn traces(&self) -> BTreeMap<String, String> {
+        let all: Vec<(&str, &str)> = match &self.files {
+            Files::BuiltIn(files) => files.to_vec(),
+            Files::Read { texts, .. } | Files::InMemory(texts) => {
+                let texts = texts.iter();
+                texts.map(|(name, text)| (&**name, &**text)).collect()
+            }
+        };
+        let is_trace = |name: &str| Path::new(name).extension().is_some_and(|it| it == TRACE);
+        let traces = all.into_iter().filter(|(name, _)| is_trace(name));
+        let traces = traces.map(|(name, text)| (name.to_owned(), text.to_owned()));
+        traces.collect()
     }
 
     /// How messages call `file`.

@@ -16,7 +16,7 @@ use fairwire_measure::Spread;
 
 use super::json::json_with;
 use super::{CellResult, Results, Row, RunResult, SeriesChoice, summary};
-use crate::scenario::Cell;
+use crate::scenario::{Cell, Scenario, TraceFile};
 
 use named::unwritten;
 use table::{GZ, Sink, Table};
@@ -66,7 +66,9 @@ impl Form {
         let long = long.into_iter().map(|name| self.long(name));
         let resolved = cells.iter().map(|cell| format!("{}.toml", cell.name));
         let runs = "runs.csv".to_owned();
-        long.chain(resolved).chain([runs]).collect()
+        let traces = cells.iter().flat_map(|cell| traces(&cell.scenario));
+        let traces = traces.map(TraceFile::name);
+        long.chain(resolved).chain(traces).chain([runs]).collect()
     }
 }
 
@@ -115,6 +117,12 @@ impl Output {
         self.runs.flush()?;
         if let Some(series) = &mut self.series {
             series.flush()?;
+        }
+        for file in traces(&cell.scenario) {
+            if let Some(trace) = file.trace() {
+                let text = trace.to_string();
+                write_file(&self.directory, &file.name(), text.as_bytes())?;
+            }
         }
         let text = resolved(cell)?;
         let name = format!("{}.toml", cell.name);
@@ -223,6 +231,12 @@ fn summary_record(cell: &CellResult, row: &Row) -> [String; 10] {
         text(half_width),
         text(row.unperturbed),
     ]
+}
+
+/// The traces of `scenario`, which lie beside it.
+fn traces(scenario: &Scenario) -> impl Iterator<Item = &TraceFile> {
+    let links = scenario.topology.directions().into_iter();
+    links.filter_map(|(_, link)| link.trace.as_ref())
 }
 
 /// The scenario of a cell as a file that runs as it is. It does not repeat where its values come from, so

@@ -2,7 +2,7 @@
 
 use super::place::Place;
 use super::preset;
-use super::tree::{Entry, Node, Value};
+use super::tree::{Entry, Level, Node, Value};
 
 /// Completes `tree`.
 pub(super) fn complete(tree: &mut Node) {
@@ -78,7 +78,7 @@ fn way_back(link: &mut Node) {
     };
     let back = entries.remove(at);
     let mut whole = link.clone();
-    whole.lay_over(&back.node);
+    whole.lay(&back.node, Level::Link);
     whole.place = back.node.place.clone();
     if let Value::Table(entries) = &mut link.value {
         entries.push(Entry {

@@ -1,6 +1,6 @@
 //! A scenario explained: every value, where it comes from, and what it means.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::sync::Arc;
 
 use super::file::Cell;
@@ -64,8 +64,12 @@ pub fn explain(cell: &Cell) -> Vec<Explained> {
                 Value::Array(_) => node.inline(),
                 _ => source.text[node.place.span.clone()].to_owned(),
             };
+            let mut meaning = meaning(&tree, path, &form).to_owned();
+            if let Some(words) = of_trace(cell, path) {
+                let _ = write!(meaning, " ({words})");
+            }
             lines.push(Explained {
-                meaning: meaning(&tree, path, &form).to_owned(),
+                meaning,
                 ..line(cell, path, value)
             });
         });
@@ -82,6 +86,14 @@ pub fn explain(cell: &Cell) -> Vec<Explained> {
     let mut inherited = inherited.into_iter();
     lines.retain(|_| inherited.next() == Some(false));
     lines
+}
+
+/// What the trace at `path` amounts to, if there is one.
+fn of_trace(cell: &Cell, path: &str) -> Option<String> {
+    let path = path.strip_prefix("topology.")?.strip_suffix(".trace")?;
+    let mut all = cell.scenario.topology.directions().into_iter();
+    let (_, link) = all.find(|(known, _)| known == path)?;
+    link.trace.as_ref()?.words()
 }
 
 /// What the value at `path` of `tree` means.

@@ -16,6 +16,7 @@ use super::read::Reader;
 use super::schema;
 use super::setting::Setting;
 use super::shorten::{QUOTED, shorten};
+use super::traces::{Beside, Traces};
 use super::tree::{Node, Provenance, Value};
 use super::{Named, Scenario, WHOLE};
 
@@ -57,6 +58,7 @@ const LONGEST_FILE: u64 = 4 << 20;
 pub struct ScenarioFile {
     base: Node,
     cells: Vec<(String, Place, Node)>,
+    traces: Beside,
 }
 
 impl Cell {
@@ -94,10 +96,24 @@ impl ScenarioFile {
         let name = path.display().to_string();
         let text = read_bounded(path)
             .map_err(|error| ScenarioError::new(format!("cannot read {name}: {error}")))?;
-        Self::parse(&name, &text)
+        let folder = path.parent().unwrap_or(Path::new("")).to_owned();
+        Ok(Self {
+            traces: Beside::Folder(folder),
+            ..Self::parse(&name, &text)?
+        })
     }
 
-    /// Reads `text`, which messages call `name`.
+    /// Looks for the traces of links in `texts`, by the paths that the scenario writes, and not in files.
+    #[must_use]
+    pub fn with_traces(self, texts: BTreeMap<String, String>) -> Self {
+        Self {
+            traces: Beside::Texts(Arc::new(texts)),
+            ..self
+        }
+    }
+
+    /// Reads `text`, which messages call `name`. It has no traces, for it is in no folder, unless it is given them
+    /// [by their names](Self::with_traces).
     ///
     /// # Errors
     /// If it is no TOML, or its cells are no tables.
@@ -126,7 +142,11 @@ impl ScenarioFile {
         for tree in trees.chain([&mut base]) {
             schema::expand(tree, &form);
         }
-        Ok(Self { base, cells })
+        Ok(Self {
+            base,
+            cells,
+            traces: Beside::default(),
+        })
     }
 
     /// Names of the cells in the order of the file.
@@ -175,16 +195,24 @@ impl ScenarioFile {
         {
             return Err(error);
         }
+        let mut traces = Traces::of(&self.traces);
         let cells = trees.into_iter();
-        cells.map(|(name, tree)| cell(name, tree, adjust)).collect()
+        let cells = cells.map(|(name, tree)| cell(name, tree, adjust, &mut traces));
+        cells.collect()
     }
 }
 
-fn cell(name: &str, mut tree: Node, adjust: &Adjust) -> Result<Cell, ScenarioError> {
+fn cell(
+    name: &str,
+    mut tree: Node,
+    adjust: &Adjust,
+    traces: &mut Traces<'_>,
+) -> Result<Cell, ScenarioError> {
     complete::complete(&mut tree);
     let whole = complete::ways_back(&tree);
     schema::check(&whole, &schema::form())?;
     let mut scenario = Scenario::deserialize(Reader(&whole)).map_err(ScenarioError::unforeseen)?;
+    traces.fill(&scenario.topology, &tree)?;
     if adjust.duration.is_some() {
         fit(&mut scenario, &mut tree);
     }

@@ -98,7 +98,7 @@ fn the_command_line_has_the_last_word() {
     assert_eq!(cells.len(), 1);
     let scenario = &cells[0].scenario;
     let bottleneck = scenario.topology.bottleneck.as_ref().expect("bottleneck");
-    assert_eq!(bottleneck.rate, Rate::from_bits_per_s(4_000_000));
+    assert_eq!(bottleneck.rate, Some(Rate::from_bits_per_s(4_000_000)));
     let video = scenario.flows.get("video").expect("video");
     assert_eq!(video.dccp.as_ref().map(|dccp| dccp.ccid), Some(3));
     assert_eq!(
@@ -161,7 +161,7 @@ fn nothing_takes_a_key_away() {
     assert!(refused("nowhere.at.all=").contains("stated there is title, paper"));
     let error = refused("topology.bottleneck.rate=");
     assert!(
-        error.contains("'rate' is missing here\n") && error.contains("good.toml:"),
+        error.contains("'rate' is missing here, or a 'trace'\n") && error.contains("good.toml:"),
         "{error}"
     );
     assert_eq!(

@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::queue::droptail;
+use super::trace::{TraceFile, rounded};
 use super::wlan::Wlan;
 use crate::quantity::Named;
 
@@ -47,17 +48,24 @@ pub struct Topology {
 /// A link and the queue before it, both ways alike unless `back` says otherwise.
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("anyOf" = [{ "required": ["rate"] }, { "required": ["trace"] }]))]
 pub struct Link {
     /// Graph: the two nodes that it joins, `["a", "b"]`; the way back is from the second to the first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(equal = 2))]
     pub between: Vec<String>,
-    /// Bits per second.
+    /// Bits per second. A link has a rate or a `trace`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend(
         "exclusive_minimum_quantity" = "0 bit/s",
         "advice" = "a link of rate zero carries nothing: write a rate as \"2 Mbit/s\""
     ))]
-    pub rate: Rate,
+    pub rate: Option<Rate>,
+    /// A file of times in place of a rate, as mahimahi has them: each line is a millisecond at which a packet of 1500
+    /// bytes can leave. The path begins in the folder of the scenario.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    pub trace: Option<TraceFile>,
     /// Propagation delay, one way.
     #[schemars(extend(
         "maximum_quantity" = "1 h",
@@ -102,7 +110,8 @@ impl Link {
     pub(crate) fn plain(rate: Rate, delay: Duration, queue: Chosen<dyn QueueModel>) -> Self {
         Self {
             between: Vec::new(),
-            rate,
+            rate: Some(rate),
+            trace: None,
             delay,
             queue,
             loss: None,
@@ -116,6 +125,25 @@ impl Link {
     /// The link as it is from right to left.
     pub fn reversed(&self) -> &Self {
         self.back.as_deref().unwrap_or(self)
+    }
+
+    /// Its rate; that of a trace is the mean.
+    pub fn mean_rate(&self) -> Rate {
+        let traced = || self.trace.as_ref().map(TraceFile::mean_rate);
+        self.rate.or_else(traced).unwrap_or(Rate::ZERO)
+    }
+
+    /// Have both the same rate, or the same trace?
+    pub fn is_as_fast_as(&self, other: &Self) -> bool {
+        (self.rate, &self.trace) == (other.rate, &other.trace)
+    }
+
+    /// Its rate in words: with a trace the mean, and where it is from.
+    pub fn rate_words(&self) -> String {
+        match &self.trace {
+            Some(file) => format!("{} by {}", rounded(file.mean_rate()), file.name()),
+            None => self.mean_rate().to_string(),
+        }
     }
 
     /// Is anything random about it, either way: losses, delays, what its queue drops?
@@ -176,10 +204,26 @@ impl Topology {
             TopologyKind::Dumbbell => Some("bottleneck"),
             TopologyKind::Wlan => self.bottleneck.as_ref().map(|_| "bottleneck"),
             TopologyKind::Chain | TopologyKind::Graph => {
-                let slowest = self.links.iter().min_by_key(|(_, link)| link.rate);
+                let slowest = self.links.iter().min_by_key(|(_, link)| link.mean_rate());
                 slowest.map(|(name, _)| name)
             }
         }
+    }
+
+    /// Every link both ways, by its path in `topology`: `bottleneck`, `links.NAME.back`.
+    pub(crate) fn directions(&self) -> Vec<(String, &Link)> {
+        let access = self.access.iter().map(|link| ("access".to_owned(), link));
+        let middle = self.bottleneck.iter();
+        let middle = middle.map(|link| ("bottleneck".to_owned(), link));
+        let links = self.links.iter();
+        let links = links.map(|(name, link)| (format!("links.{name}"), link));
+        let mut all = Vec::new();
+        for (path, link) in access.chain(middle).chain(links) {
+            let back = link.back.as_deref();
+            all.extend(back.map(|back| (format!("{path}.back"), back)));
+            all.push((path, link));
+        }
+        all
     }
 
     /// Does any link lose packets at random, or does chance decide who sends?

@@ -91,13 +91,19 @@ const OF_FLOW: &[&[&str]] = &[&["wire", "payload"], TRANSPORTS];
 /// The same of its traffic.
 const OF_TRAFFIC: &[&[&str]] = &[&["rate", "every"]];
 
+/// The same for a link.
+const OF_LINK: &[&[&str]] = &[&["rate", "trace"]];
+
 /// Where in a scenario a table is, as far as overrides care.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Level {
+pub(super) enum Level {
     Top,
     Flows,
     Flow,
     Traffic,
+    Topology,
+    Links,
+    Link,
     Elsewhere,
 }
 
@@ -107,6 +113,11 @@ impl Level {
             Self::Top if name == "flows" => Self::Flows,
             Self::Flows => Self::Flow,
             Self::Flow if name == "traffic" => Self::Traffic,
+            Self::Top if name == "topology" => Self::Topology,
+            Self::Topology if name == "links" => Self::Links,
+            Self::Topology if ["access", "bottleneck"].contains(&name) => Self::Link,
+            Self::Links => Self::Link,
+            Self::Link if name == "back" => Self::Link,
             _ => Self::Elsewhere,
         }
     }
@@ -116,6 +127,7 @@ impl Level {
         match self {
             Self::Flow => OF_FLOW,
             Self::Traffic => OF_TRAFFIC,
+            Self::Link => OF_LINK,
             _ => &[],
         }
     }
@@ -335,7 +347,8 @@ impl Node {
         self.lay(over, Level::Top);
     }
 
-    fn lay(&mut self, over: &Self, level: Level) {
+    /// The same for a part of a scenario that is at `level`.
+    pub(super) fn lay(&mut self, over: &Self, level: Level) {
         let (Value::Table(_), Value::Table(_)) = (&self.value, &over.value) else {
             *self = over.clone();
             return;
@@ -353,8 +366,10 @@ impl Node {
         for entry in new {
             let groups = level.alternatives().iter();
             for group in groups.filter(|group| group.contains(&entry.name.as_str())) {
-                let is_other =
-                    |old: &Entry| old.name != entry.name && group.contains(&old.name.as_str());
+                // What the override states itself stays: two of a group are refused later.
+                let is_other = |old: &Entry| {
+                    group.contains(&old.name.as_str()) && new.iter().all(|it| it.name != old.name)
+                };
                 entries.retain(|old| !is_other(old));
             }
             match entries.iter_mut().find(|old| old.name == entry.name) {

@@ -28,13 +28,20 @@ pub(crate) fn build(
     (seed, perturbed): (u64, bool),
     tap: Option<Tap>,
 ) -> Result<Built, RunError> {
+    let links = scenario.topology.directions();
+    let mut traces = links.iter().filter_map(|(_, link)| link.trace.as_ref());
+    if traces.any(|file| file.trace().is_none()) {
+        return Err(RunError::Scenario(
+            "a trace of this scenario was not read: make its cells from a scenario file",
+        ));
+    }
     let streams = Streams::new(seed);
     let flows: Vec<(&str, &Flow)> = scenario.enabled_flows().collect();
     let ground = ground(scenario, &flows, streams)?;
     let windows = windows(scenario);
     let mut meters = LinkMeters::new(&windows, ground.links.len(), 2 * flows.len());
     for (id, name, link) in &ground.watched {
-        meters.watch(*id, name, link.rate.bits_per_s(), link.framing_bytes());
+        meters.watch(*id, name, link);
     }
     let capture = tap.map(|tap| capture(tap, &ground.links)).transpose()?;
     let meter = FlowMeter::new(&windows, scenario.measure.playout);

@@ -431,17 +431,24 @@ fn link_values(out: &mut Collector<'_>, link: &LinkMeter) {
         let counts = link.counts[index];
         let length = span.length();
         let seconds = length.as_secs_f64();
-        let mut add = |metric, value| out.add(&subject, index, metric, Some(value));
-        add(Metric::Throughput, counts.wire_bytes as f64 * 8.0 / seconds);
-        add(Metric::Utilisation, 100.0 * link.utilisation(index, length));
-        add(
-            Metric::QueueMean,
-            counts.packet_time_ns as f64 / length.as_nanos() as f64,
-        );
-        add(Metric::QueueMax, counts.queue_max as f64);
-        add(Metric::QueueDrops, counts.queue_drops as f64);
-        add(Metric::LinkLosses, counts.losses as f64);
-        add(Metric::Marks, counts.marks as f64);
+        let used = link.utilisation(index, span);
+        for (metric, value) in [
+            (
+                Metric::Throughput,
+                Some(counts.wire_bytes as f64 * 8.0 / seconds),
+            ),
+            (Metric::Utilisation, used.map(|share| 100.0 * share)),
+            (
+                Metric::QueueMean,
+                Some(counts.packet_time_ns as f64 / length.as_nanos() as f64),
+            ),
+            (Metric::QueueMax, Some(counts.queue_max as f64)),
+            (Metric::QueueDrops, Some(counts.queue_drops as f64)),
+            (Metric::LinkLosses, Some(counts.losses as f64)),
+            (Metric::Marks, Some(counts.marks as f64)),
+        ] {
+            out.add(&subject, index, metric, value);
+        }
     }
     let windows = out.windows;
     let queue = link

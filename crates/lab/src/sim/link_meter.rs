@@ -1,12 +1,14 @@
 //! What the links did: queues over time, and who lost what where.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
-use fairwire_net::{DropReason, LinkId, Observer, Place, Sighting};
-use fairwire_units::{Duration, Ecn, Instant};
+use fairwire_net::{DropReason, LinkId, Observer, Place, Sighting, Trace};
+use fairwire_units::{Ecn, Instant};
 
+use crate::scenario::{Link, TraceFile};
 use crate::transport::store::Store;
-use crate::transport::windows::Windows;
+use crate::transport::windows::{Span, Windows};
 
 /// The counts of one window of a link.
 #[derive(Clone, Copy, Debug, Default)]
@@ -27,7 +29,8 @@ pub(crate) struct LinkWindow {
 #[derive(Clone, Debug)]
 pub(crate) struct LinkMeter {
     pub(crate) name: String,
-    pub(crate) rate_bits_per_s: u64,
+    rate_bits_per_s: u64,
+    trace: Option<Arc<Trace>>,
     framing: u64,
     /// When each packet in queue and transmitter came, and whether it was marked then.
     inside: VecDeque<(Instant, bool)>,
@@ -71,12 +74,13 @@ impl LinkMeters {
     }
 
     /// Watches `link`.
-    pub(crate) fn watch(&mut self, link: LinkId, name: &str, rate_bits_per_s: u64, framing: u64) {
-        if let Some(place) = self.links.get_mut(link.0 as usize) {
+    pub(crate) fn watch(&mut self, id: LinkId, name: &str, link: &Link) {
+        if let Some(place) = self.links.get_mut(id.0 as usize) {
             *place = Some(LinkMeter {
                 name: name.to_owned(),
-                rate_bits_per_s,
-                framing,
+                rate_bits_per_s: link.mean_rate().bits_per_s(),
+                trace: link.trace.as_ref().and_then(TraceFile::trace).cloned(),
+                framing: link.framing_bytes(),
                 inside: VecDeque::new(),
                 counts: vec![LinkWindow::default(); self.windows.spans.len()],
                 periods: vec![0; self.windows.periods],
@@ -136,12 +140,15 @@ impl LinkMeter {
         }
     }
 
-    /// Share of the link's rate that was used in window `index`, 0 to 1.
-    pub(crate) fn utilisation(&self, index: usize, length: Duration) -> f64 {
-        let capacity = self.rate_bits_per_s as f64 * length.as_secs_f64();
-        self.counts
-            .get(index)
-            .map_or(0.0, |counts| counts.carried_bytes as f64 * 8.0 / capacity)
+    /// Share of what the link could carry that was used in window `index`, which is `span`, 0 to 1; `None` if it could
+    /// carry nothing.
+    pub(crate) fn utilisation(&self, index: usize, span: Span) -> Option<f64> {
+        let capacity = match &self.trace {
+            Some(trace) => (trace.bytes_by(span.to) - trace.bytes_by(span.from)) as f64 * 8.0,
+            None => self.rate_bits_per_s as f64 * span.length().as_secs_f64(),
+        };
+        let carried = self.counts.get(index)?.carried_bytes as f64 * 8.0;
+        (capacity > 0.0).then(|| carried / capacity)
     }
 }
 

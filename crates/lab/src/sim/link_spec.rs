@@ -1,21 +1,26 @@
 //! From the description of a link to a link of the network.
 
+use std::sync::Arc;
+
 use fairwire_net::{LinkContext, LinkSpec, Oversize, Streams};
 
-use crate::scenario::Link;
+use crate::scenario::{Link, TraceFile};
 
 /// `link`, which results call `name`; the streams of what is random in it begin with that name.
 pub(crate) fn spec(link: &Link, name: &str, streams: Streams) -> LinkSpec {
     let framing = u32::try_from(link.framing_bytes()).unwrap_or(u32::MAX);
     let context = LinkContext {
         name,
-        rate: link.rate,
+        rate: link.mean_rate(),
         framing,
         streams,
     };
-    let mut spec = LinkSpec::new(link.rate, link.delay)
+    let mut spec = LinkSpec::new(link.mean_rate(), link.delay)
         .framing(framing)
         .boxed_queue(link.queue.build(&context));
+    if let Some(trace) = link.trace.as_ref().and_then(TraceFile::trace) {
+        spec = spec.trace(Arc::clone(trace));
+    }
     if let Some(variation) = &link.delay_variation {
         spec = spec.variation(variation.build(&context));
     }

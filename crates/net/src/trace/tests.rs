@@ -95,6 +95,7 @@ fn extremes_saturate() {
 fn what_is_no_trace_is_refused() {
     let read = |text: &str| text.parse::<Trace>();
     assert_eq!(read("1\n1\r\n 4 \n"), Ok(trace(&[1, 1, 4])));
+    assert_eq!(read(&trace(&[1, 1, 4]).to_string()), Ok(trace(&[1, 1, 4])));
     for (text, line, says) in [
         ("1\ntwo\n3\n", Some(2), "'two' is no time"),
         ("1\n\n3\n", Some(2), "'' is no time"),

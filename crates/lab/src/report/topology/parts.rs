@@ -48,15 +48,15 @@ impl FlowText {
 impl LinkText {
     pub(super) fn of(name: &str, links: &[&Link]) -> Self {
         let backs: Vec<&Link> = links.iter().map(|link| link.reversed()).collect();
-        let rate = one_or_many(links.iter().map(|link| link.rate.to_string()), "rates");
+        let rate = one_or_many(links.iter().map(|link| link.rate_words()), "rates");
         let delay = one_or_many(links.iter().map(|link| link.delay.to_string()), "delays");
         let queue = one_or_many(links.iter().map(|link| link.queue_words()), "sizes");
         let differs = links
             .iter()
             .zip(&backs)
-            .any(|(link, back)| link.rate != back.rate || link.delay != back.delay);
+            .any(|(link, back)| !link.is_as_fast_as(back) || link.delay != back.delay);
         let back = if differs {
-            let rate = one_or_many(backs.iter().map(|link| link.rate.to_string()), "rates");
+            let rate = one_or_many(backs.iter().map(|link| link.rate_words()), "rates");
             let delay = one_or_many(backs.iter().map(|link| link.delay.to_string()), "delays");
             format!("back {rate}, {delay}")
         } else {

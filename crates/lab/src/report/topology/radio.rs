@@ -175,7 +175,7 @@ fn air(scenario: &Scenario, wlan: &Wlan) -> Vec<String> {
         air.push(format!("a hand-off takes {outages}"));
     }
     if let Some(access) = &scenario.topology.access {
-        let (rate, delay) = (access.rate.to_string(), access.delay.to_string());
+        let (rate, delay) = (access.rate_words(), access.delay.to_string());
         let (rate, delay) = (spaced(&rate), spaced(&delay));
         air.push(format!("cables to access points: {rate}, {delay}"));
     }

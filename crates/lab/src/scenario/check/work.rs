@@ -60,9 +60,12 @@ fn load(scenario: &Scenario, beside: u128) -> u128 {
     let mut ways: BTreeMap<_, [u128; 4]> = BTreeMap::new();
     for (_, flow) in scenario.enabled_flows() {
         let path = topology.data_route(flow);
-        let narrowest = path.iter().map(|hop| hop.link.rate.bits_per_s()).min();
+        let narrowest = path
+            .iter()
+            .map(|hop| hop.link.mean_rate().bits_per_s())
+            .min();
         let narrowest = narrowest.unwrap_or(FASTEST_WLAN);
-        let shared = shared.map_or(narrowest, |link| link.rate.bits_per_s());
+        let shared = shared.map_or(narrowest, |link| link.mean_rate().bits_per_s());
         let smallest = flow.wire_bytes().max(IP_HEADER + UDP_HEADER);
         let at_most = |rate: u64| u128::from(rate) / (u128::from(smallest) * 8) + 1;
         let source_limit = flow

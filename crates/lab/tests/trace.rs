@@ -1,0 +1,113 @@
+//! Links by a trace, and `scenarios/trace.toml` with the trace that it uses.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use fairwire_lab::results::{Metric, RunResult, Subject, WHOLE};
+use fairwire_lab::scenario::{Adjust, Cell, ScenarioFile};
+use fairwire_lab::sim::{RunOptions, run};
+use fairwire_net::{Streams, Trace};
+use fairwire_units::{Duration, Instant};
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios")
+}
+
+fn cells(set: &[&str]) -> Vec<Cell> {
+    let adjust = Adjust {
+        set: set.iter().map(|&one| one.to_owned()).collect(),
+        ..Adjust::default()
+    };
+    ScenarioFile::load(&folder().join("trace.toml"))
+        .and_then(|file| file.cells(&adjust))
+        .unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn result(cell: &Cell) -> RunResult {
+    run(&cell.scenario, (1, true), RunOptions::default()).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// The trace as `docs/models/trace.md` describes it: ten seconds in each of whose milliseconds a packet can leave with a
+/// probability of rate / 12 Mbit/s. Each 200 ms the rate is multiplied by 2/3, 1 or 3/2, between 1 and 12 Mbit/s; from
+/// 6.0 s to 6.4 s nothing leaves.
+fn generated() -> String {
+    let streams = Streams::new(8_257);
+    let (mut steps, mut draws) = (streams.stream("trace/steps"), streams.stream("trace/draws"));
+    let (least, most) = (1.0 / 12.0, 1.0);
+    let mut share: f64 = 0.5;
+    let mut text = String::new();
+    for ms in 1..=10_000 {
+        if ms % 200 == 0 {
+            let factor = [2.0 / 3.0, 1.0, 1.5][usize::try_from(steps.below(3)).expect("small")];
+            share = (share * factor).clamp(least, most);
+        }
+        let outage = (6_000..6_400).contains(&ms);
+        // The last one ends the trace.
+        if (draws.bool(share) && !outage) || ms == 10_000 {
+            let _ = writeln!(text, "{ms}");
+        }
+    }
+    text
+}
+
+/// The committed trace is the one that is described. `UPDATE_DOCS=1` writes it.
+#[test]
+fn the_trace_is_generated() {
+    let path = folder().join("mobile.trace");
+    let text = generated();
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        std::fs::write(&path, &text).expect("written");
+    }
+    assert_eq!(std::fs::read_to_string(&path).expect("there"), text);
+}
+
+/// A source that never stops fills a trace to the packet: of 1,500 bytes as many arrive as there are times, those of the
+/// last 20 ms being under way, and the link is fully used.
+#[test]
+fn a_busy_link_follows_its_trace() {
+    let trace: Trace = generated().parse().expect("a trace");
+    let cells = cells(&[
+        "run.duration=20 s",
+        "flows.tcp.enabled=false",
+        "flows.call.enabled=false",
+        "flows.flood={ wire = \"1500 B\", traffic = { kind = \"cbr\", rate = \"24 Mbit/s\" }, udp = {} }",
+    ]);
+    let run = result(&cells[0]);
+    let of = |metric| run.value(&Subject::flow("flood"), WHOLE, metric);
+    // What leaves until 20 ms (bottleneck) and 1 ms and 0.12 ms (access, and its 1,500 bytes at 100 Mbit/s) before the end.
+    let end = Instant::START + Duration::from_secs(20);
+    let before = |time: Duration| Instant::from_nanos(end.as_nanos() - time.as_nanos());
+    let left = trace.bytes_by(before(Duration::from_micros(21_120))) / 1_500;
+    let arrived = of(Metric::Delivered).expect("counted");
+    // The first packet comes 1.12 ms after its start, which is moved by less than a round trip of 44 ms.
+    let missed = trace.bytes_by(Instant::START + Duration::from_millis(46)) / 1_500;
+    assert!(
+        arrived <= left as f64 && arrived >= (left - missed) as f64,
+        "{arrived} of {left}"
+    );
+    let used = run.value(&Subject::link("bottleneck"), WHOLE, Metric::Utilisation);
+    // What is under way at the end has been sent, too.
+    assert!(
+        used.is_some_and(|used| used > 99.0 && used <= 100.0),
+        "{used:?}"
+    );
+}
+
+/// What the scenario's text promises: in a queue of 200 packets the call waits for all of them, longest while the link is
+/// slow; behind `CoDel` and in a queue of its own it waits less, each time.
+#[test]
+fn queues_decide_what_a_slow_link_does_to_a_call() {
+    let cells = cells(&[]);
+    let delays: Vec<f64> = ["droptail", "codel", "fq-codel"]
+        .iter()
+        .map(|name| {
+            let cell = cells.iter().find(|cell| cell.name == *name).expect(name);
+            let run = result(cell);
+            let delay = run.value(&Subject::flow("call"), WHOLE, Metric::DelayMean);
+            delay.expect("delivered")
+        })
+        .collect();
+    assert!(delays.is_sorted_by(|a, b| a > b), "{delays:?}");
+    // Nothing helps against the outage of 0.4 s, but it is a twenty-fifth of the time.
+    assert!(delays[0] > 2.0 * delays[2], "{delays:?}");
+}
