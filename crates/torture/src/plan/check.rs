@@ -11,7 +11,7 @@ use std::ops::RangeInclusive;
 use super::draw_faults::HOLD_MS;
 use super::fault::{Fault, Happening, Harm, Moment};
 use super::script::{Act, Entry};
-use super::settings::{EndpointSetting, Setting};
+use super::settings::{EndpointSetting, LAST_LAW, Setting};
 use super::{ConnectionPlan, HostPlan, Plan};
 
 /// Hosts. Two are needed for a connection.
@@ -268,7 +268,7 @@ fn of_connection(setting: &Setting) -> Option<Numbered> {
         Setting::PathMtu(n) => ("PathMtu", n.into(), 576..=65_535),
         Setting::ChecksumCoverage(n) => ("ChecksumCoverage", n.into(), 0..=15),
         Setting::MinimumChecksumCoverage(n) => ("MinimumChecksumCoverage", n.into(), 0..=15),
-        Setting::Law(n) => ("Law", n.into(), 0..=5),
+        Setting::Law(n) => ("Law", n.into(), 0..=LAST_LAW.into()),
         Setting::InitialWindow(n) => ("InitialWindow", n.into(), 1..=100),
         Setting::MinRto(n) => ("MinRto", n, 1..=10_000),
         Setting::FeedbackPerRoundTrip(n) => ("FeedbackPerRoundTrip", n.into(), 1..=100),

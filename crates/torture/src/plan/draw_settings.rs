@@ -1,6 +1,6 @@
 //! Configurations from a seed.
 
-use super::settings::{EndpointSetting, Setting, Setting as S};
+use super::settings::{EndpointSetting, LAST_LAW, Setting, Setting as S};
 use crate::dice::Dice;
 
 /// How an endpoint differs from the default.
@@ -145,7 +145,7 @@ fn one(dice: &mut Dice) -> Vec<Setting> {
     may(150, &mut |_| S::DataChecksum);
     may(40, &mut |_| S::RequireDataChecksum);
     may(150, &mut |_| S::DeliverDamaged);
-    may(200, &mut |dice| S::Law(dice.small(0, 5)));
+    may(200, &mut |dice| S::Law(dice.small(0, LAST_LAW.into())));
     may(60, &mut |dice| S::InitialWindow(dice.small(1, 10)));
     may(60, &mut |dice| S::MinRto(dice.between(20, 1_000)));
     may(100, &mut |dice| S::FeedbackPerRoundTrip(dice.small(1, 8)));

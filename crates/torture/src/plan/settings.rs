@@ -88,14 +88,18 @@ pub enum Setting {
     NoOscillationReduction,
 }
 
-/// The window laws by the numbers that plans name them with.
-const LAWS: [&str; 6] = [
+/// The number of the last window law.
+pub(super) const LAST_LAW: u8 = 6;
+
+/// The window laws by the numbers that plans name them with: all that are built in.
+const LAWS: [&str; LAST_LAW as usize + 1] = [
     "newreno",
     THRESHOLD_WINDOW,
     "vegas",
     "veno",
     "cubic",
     "cubic-8312",
+    "dctcp",
 ];
 
 /// The law whose settings have no defaults.
@@ -248,4 +252,22 @@ pub fn endpoint_config(settings: &[EndpointSetting]) -> EndpointConfig {
         }
     }
     config
+}
+
+#[cfg(test)]
+mod tests {
+    use fairwire_proto::laws::{Kind, laws};
+
+    use super::{LAST_LAW, LAWS, law_of};
+
+    /// A law that is built in can be drawn, and each number is that of its law.
+    #[test]
+    fn every_law_has_a_number() {
+        let known = laws();
+        let known: Vec<&str> = known.iter().map(Kind::name).collect();
+        assert_eq!(LAWS.to_vec(), known);
+        for number in 0..=LAST_LAW {
+            assert_eq!(law_of(number).kind(), LAWS[usize::from(number)]);
+        }
+    }
 }
