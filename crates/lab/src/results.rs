@@ -19,7 +19,7 @@ use serde::Serialize;
 
 pub use crate::scenario::{Metric, WHOLE};
 use crate::scenario::{Provenance, Scenario};
-use crate::transport::names::TRANSPORTS;
+use crate::transport::TRANSPORTS;
 
 pub use choice::{SeriesChoice, SeriesName};
 pub use json::to_json;

@@ -16,7 +16,6 @@ pub(crate) mod flow_meter;
 mod frames;
 pub(crate) mod header;
 pub(crate) mod model;
-pub(crate) mod names;
 pub(crate) mod peer;
 pub(crate) mod store;
 pub(crate) mod tcp;
@@ -25,3 +24,6 @@ pub(crate) mod windows;
 
 pub(crate) use model::{Conversation, Transport};
 pub(crate) use peer::{Peer, Reading};
+
+/// The keys of a flow that are transports, in the order of `Flow::transports`; a flow has one of them.
+pub(crate) const TRANSPORTS: &[&str] = &["tcp", "dccp", "udp"];

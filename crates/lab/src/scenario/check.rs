@@ -14,7 +14,7 @@ use super::place::{COMMAND_LINE, FOLLOWS, ScenarioError};
 use super::tree::Node;
 use super::wlan::check as wlan;
 use super::{Flow, Scenario, Topology, TopologyKind};
-use crate::transport::names::TRANSPORTS;
+use crate::transport::TRANSPORTS;
 
 /// The longest IP packet.
 const MAX_PACKET: u32 = 65_535;

@@ -8,10 +8,10 @@ use serde::{Deserialize, Serialize};
 
 use super::voice::{CodecName, RTP_HEADER};
 use crate::traffic::{FlowContext, PacketShape, TrafficModel};
+use crate::transport::TRANSPORTS;
 use crate::transport::Transport;
 use crate::transport::dccp::Dccp;
 use crate::transport::header::IP_HEADER;
-use crate::transport::names::TRANSPORTS;
 use crate::transport::tcp::Tcp;
 use crate::transport::udp::Udp;
 

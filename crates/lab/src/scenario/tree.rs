@@ -12,7 +12,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::place::{Place, ScenarioError, SourceText};
-use crate::transport::names::TRANSPORTS;
+use crate::transport::TRANSPORTS;
 
 /// Where a value comes from.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, Ord, PartialEq, PartialOrd, Serialize)]
