@@ -18,7 +18,7 @@ use std::sync::LazyLock;
 
 use fairwire_units::registry::{Registered, Registry};
 
-pub use codel::{Codel, CodelConfig};
+pub use codel::{Codel, CodelConfig, CodelLaw};
 pub use discipline::{Admission, Backlog, Next, Queue, Queued};
 pub use drop_tail::{Counts, DropTail, DropTailConfig};
 pub use fq_codel::{FqCodel, FqCodelConfig};

@@ -15,14 +15,14 @@ use super::limit::QueueLimit;
 use super::model::QueueModel;
 use crate::{DropReason, LinkContext};
 
-/// `CoDel`'s parameters. The default has RFC 8289's (sections 4.2 and 4.3).
+/// When `CoDel` drops. The default has RFC 8289's values (sections 4.2 and 4.3).
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[cfg_attr(
     feature = "settings",
     derive(schemars::JsonSchema, serde::Deserialize, serde::Serialize),
-    serde(deny_unknown_fields, default)
+    serde(default)
 )]
-pub struct CodelConfig {
+pub struct CodelLaw {
     /// The time in the queue that is accepted as standing.
     #[cfg_attr(
         feature = "settings",
@@ -36,6 +36,39 @@ pub struct CodelConfig {
     pub interval: Duration,
     /// A queue with at most so much left in it drops nothing: one packet of the largest size.
     pub keeps: Size,
+}
+
+impl Default for CodelLaw {
+    fn default() -> Self {
+        Self {
+            target: Duration::from_millis(5),
+            interval: Duration::from_millis(100),
+            keeps: Size::new(1_500),
+        }
+    }
+}
+
+impl CodelLaw {
+    /// What does not fit together: the key and why.
+    pub(super) fn problem(&self) -> Option<(&'static str, &'static str)> {
+        let message = "CoDel's target is above zero and less than its interval";
+        let ordered = self.target < self.interval;
+        (!ordered).then_some(("target", message))
+    }
+}
+
+/// The settings of a [`Codel`].
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[cfg_attr(
+    feature = "settings",
+    derive(schemars::JsonSchema, serde::Deserialize, serde::Serialize),
+    serde(default),
+    schemars(extend("additionalProperties" = false))
+)]
+pub struct CodelConfig {
+    /// When it drops.
+    #[cfg_attr(feature = "settings", serde(flatten))]
+    pub law: CodelLaw,
     /// Mark ECN-capable packets instead of dropping them?
     pub ecn: bool,
     /// Packets that may wait.
@@ -53,9 +86,7 @@ pub struct CodelConfig {
 impl Default for CodelConfig {
     fn default() -> Self {
         Self {
-            target: Duration::from_millis(5),
-            interval: Duration::from_millis(100),
-            keeps: Size::new(1_500),
+            law: CodelLaw::default(),
             ecn: false,
             limit: Packets(1_000),
         }
@@ -72,9 +103,7 @@ impl QueueModel for CodelConfig {
     }
 
     fn problem(&self) -> Option<(&'static str, &'static str)> {
-        let message = "CoDel's target is above zero and less than its interval";
-        let ordered = self.target < self.interval;
-        (!ordered).then_some(("target", message))
+        self.law.problem()
     }
 }
 
@@ -146,13 +175,13 @@ impl Codel {
         };
         self.bytes -= u64::from(next.packet.wire_len);
         let waited = now.saturating_since(next.entered);
-        if waited < self.config.target || self.bytes <= self.config.keeps.bytes() {
+        if waited < self.config.law.target || self.bytes <= self.config.law.keeps.bytes() {
             self.first_above = None;
             return Some((next, false));
         }
         match self.first_above {
             None => {
-                self.first_above = Some(now + self.config.interval);
+                self.first_above = Some(now + self.config.law.interval);
                 Some((next, false))
             }
             Some(first) => Some((next, now >= first)),
@@ -163,6 +192,7 @@ impl Codel {
     fn control_law(&self, from: Instant) -> Instant {
         from + self
             .config
+            .law
             .interval
             .mul_f64(1.0 / (self.count as f64).sqrt())
     }
@@ -170,7 +200,7 @@ impl Codel {
     /// A cycle begins. Where the last one ended shortly before, it goes on at nearly its rate.
     fn begin(&mut self, now: Instant) {
         let delta = self.count - self.last_count;
-        let recent = now.saturating_since(self.drop_next) < self.config.interval * 16;
+        let recent = now.saturating_since(self.drop_next) < self.config.law.interval * 16;
         self.count = if delta > 1 && recent { delta } else { 1 };
         self.drop_next = self.control_law(now);
         self.last_count = self.count;

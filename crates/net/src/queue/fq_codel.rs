@@ -8,9 +8,9 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use fairwire_units::registry::Kind;
-use fairwire_units::{Duration, Instant, Packets, Size};
+use fairwire_units::{Instant, Packets, Size};
 
-use super::codel::{Codel, CodelConfig};
+use super::codel::{Codel, CodelConfig, CodelLaw};
 use super::discipline::{Admission, Backlog, Next, Queue, Queued};
 use super::limit::QueueLimit;
 use super::model::QueueModel;
@@ -21,7 +21,8 @@ use crate::{DropReason, LinkContext, Packet, Stream};
 #[cfg_attr(
     feature = "settings",
     derive(schemars::JsonSchema, serde::Deserialize, serde::Serialize),
-    serde(deny_unknown_fields, default)
+    serde(default),
+    schemars(extend("additionalProperties" = false))
 )]
 pub struct FqCodelConfig {
     /// The queues over which flows are spread.
@@ -53,33 +54,20 @@ pub struct FqCodelConfig {
         ))
     )]
     pub limit: Packets,
-    /// `CoDel`'s time in the queue that is accepted as standing, for each queue by itself.
-    #[cfg_attr(
-        feature = "settings",
-        schemars(extend(
-            "exclusive_minimum_quantity" = "0 s",
-            "advice" = "CoDel's target is above zero and less than its interval"
-        ))
-    )]
-    pub target: Duration,
-    /// `CoDel`'s interval: how long the target may be exceeded.
-    pub interval: Duration,
-    /// One of the queues with at most so much left in it drops nothing.
-    pub keeps: Size,
+    /// When each queue drops.
+    #[cfg_attr(feature = "settings", serde(flatten))]
+    pub law: CodelLaw,
     /// Are ECN-capable packets marked instead of dropped?
     pub ecn: bool,
 }
 
 impl Default for FqCodelConfig {
     fn default() -> Self {
-        let codel = CodelConfig::default();
         Self {
             flows: 1_024,
             quantum: Size::new(1_514),
             limit: Packets(10_240),
-            target: codel.target,
-            interval: codel.interval,
-            keeps: codel.keeps,
+            law: CodelLaw::default(),
             ecn: true,
         }
     }
@@ -89,9 +77,7 @@ impl FqCodelConfig {
     /// What each queue has.
     fn codel(&self) -> CodelConfig {
         CodelConfig {
-            target: self.target,
-            interval: self.interval,
-            keeps: self.keeps,
+            law: self.law,
             ecn: self.ecn,
             // Section 5.2.3: the limit is one of all queues together.
             limit: Packets(u32::MAX),
@@ -111,7 +97,7 @@ impl QueueModel for FqCodelConfig {
     }
 
     fn problem(&self) -> Option<(&'static str, &'static str)> {
-        self.codel().problem()
+        self.law.problem()
     }
 }
 

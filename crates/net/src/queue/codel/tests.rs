@@ -1,4 +1,4 @@
-use super::{Codel, CodelConfig};
+use super::{Codel, CodelConfig, CodelLaw};
 use crate::queue::{Admission, Next, Queue, Queued};
 use crate::{DropReason, FlowId, Handle, NodeId, Packet};
 use fairwire_units::{Duration, Ecn, Instant, Packets, Size};
@@ -159,7 +159,10 @@ fn a_cycle_ends_and_resumes() {
 fn the_last_packet_is_kept() {
     for (keeps, drops) in [(1_000, 0), (999, 1)] {
         let config = CodelConfig {
-            keeps: Size::new(keeps),
+            law: CodelLaw {
+                keeps: Size::new(keeps),
+                ..CodelLaw::default()
+            },
             ..CodelConfig::default()
         };
         let mut queue = Codel::new(config);
