@@ -102,6 +102,14 @@ pub(crate) fn extended_paper(
     bundle(&format!("{MANIFEST}{more}"), claims, SCENARIO, adjust)
 }
 
+/// The paper with more flows in its cells.
+pub(crate) fn paper_with_flows(flows: &str) -> Result<Paper, super::PaperError> {
+    paper_with(
+        "claims = []",
+        &SCENARIO.replace("[measure]\n", &format!("{flows}[measure]\n")),
+    )
+}
+
 fn paper_with(claims: &str, scenario: &str) -> Result<Paper, super::PaperError> {
     bundle(MANIFEST, claims, scenario, &Adjust::default())
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::paper::Paper;
-use crate::paper::synthetic::{figured_paper, results};
+use crate::paper::synthetic::{figured_paper, paper_with_flows, results};
 use crate::report::Reported;
 use crate::report::page;
 
@@ -102,4 +102,31 @@ fn a_partial_page_says_so() {
     assert!(
         html(&[("a", &[(99.0, 110.0)])], 2).contains("<h2 id=\"overview-title\">Overview</h2>")
     );
+}
+
+/// Flows that differ by their names alone share a host of the drawing, which counts them; a flow with another
+/// setting has its own. Whoever does not see the drawing reads all names.
+#[test]
+fn equal_flows_are_drawn_once() {
+    let like_dccp = "wire = \"500 B\"\ntraffic = \"greedy\"\ndccp = { ccid = 2 }\n";
+    let flows = format!(
+        "[flows.second]\n{like_dccp}[flows.other]\n{like_dccp}start = \"1 s\"\n[flows.third]\n{like_dccp}"
+    );
+    let paper = paper_with_flows(&flows).expect("loads");
+    let page = page(&[Reported {
+        paper: &paper,
+        report: paper.report(&results(&paper, BOTH)),
+    }]);
+    let hosts: Vec<&str> = page
+        .split("class=\"host-name middle\"")
+        .skip(1)
+        .filter_map(|part| part.split('<').next()?.split('>').nth(1))
+        .collect();
+    let once = ["dccp and 2 alike", "receiver", "other", "receiver"];
+    assert_eq!(
+        hosts,
+        [once, once].concat(),
+        "in the wide drawing and in the narrow one"
+    );
+    assert!(page.contains("Flows: dccp, second and third (DCCP, left to right). other (DCCP"));
 }

@@ -20,7 +20,7 @@ use draw::Wired;
 use graph::Nodes;
 use parts::{FlowText, LinkText};
 use radio::Radio;
-use words::capital;
+use words::{and, capital};
 
 pub(super) use words::spaced;
 
@@ -114,10 +114,8 @@ fn alike<'a, T, K: PartialEq>(
 
 impl Network {
     fn of(paper: &Paper, cells: &[&Cell]) -> Self {
-        let flows = |cell: &Cell| -> Vec<FlowText> {
-            let flow = |(name, flow): (&str, &Flow)| FlowText::of(paper, name, flow);
-            cell.scenario.enabled_flows().map(flow).collect()
-        };
+        let flows =
+            |cell: &Cell| -> Vec<FlowText> { FlowText::all(paper, cell.scenario.enabled_flows()) };
         let by_flows = alike(cells.iter().copied(), |cell| {
             let flow = |(name, flow): (&str, &Flow)| (name.to_owned(), flow.from == Side::Left);
             cell.scenario.enabled_flows().map(flow).collect::<Vec<_>>()
@@ -174,7 +172,7 @@ impl Network {
         };
         if matches!(self.shape, Shape::Radio(_) | Shape::Graph(_)) {
             for flow in &self.flows {
-                let _ = write!(text, " {}: {}.", capital(&flow.name), flow.way());
+                let _ = write!(text, " {}: {}.", capital(&flow.names()), flow.way());
             }
         }
         text + &self.other_flows()
@@ -191,7 +189,7 @@ impl Network {
             let flows: Vec<String> = flows
                 .iter()
                 .map(|flow| {
-                    let (name, protocol, way) = (&flow.name, flow.protocol, flow.way());
+                    let (name, protocol, way) = (flow.names(), flow.protocol, flow.way());
                     if name.contains(protocol) {
                         format!("{name} ({way})")
                     } else {
@@ -217,18 +215,15 @@ impl Network {
         }
         text.push_str(" Flows:");
         for flow in &self.flows {
-            let _ = write!(text, " {} ({}, {}).", flow.name, flow.protocol, flow.way());
+            let _ = write!(
+                text,
+                " {} ({}, {}).",
+                flow.names(),
+                flow.protocol,
+                flow.way()
+            );
         }
         text
-    }
-}
-
-/// `a, b and c`.
-fn and(words: &[String]) -> String {
-    match words {
-        [] => "no flow".to_owned(),
-        [one] => one.clone(),
-        [some @ .., last] => format!("{} and {last}", some.join(", ")),
     }
 }
 

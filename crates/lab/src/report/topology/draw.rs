@@ -87,12 +87,15 @@ impl<'a> Drawing<'a> {
             let Some(flow) = flows.get(row) else {
                 continue;
             };
-            let more = flows.len() - self.rows;
+            let more = flows[self.rows..]
+                .iter()
+                .map(FlowText::count)
+                .sum::<usize>();
             let is_last = row + 1 == self.rows && more > 0;
             let name = if is_last {
-                format!("{} and {more} more", flow.name)
+                format!("{} and {more} more", flow.title())
             } else {
-                flow.name.clone()
+                flow.title()
             };
             let (sends, receives) = if flow.from_left {
                 (self.left, self.right)

@@ -1,6 +1,6 @@
 //! Links and flows of a network in words.
 
-use super::words::one_or_many;
+use super::words::{and, one_or_many};
 use crate::paper::Paper;
 use crate::scenario::{Flow, Link, Side};
 
@@ -15,10 +15,10 @@ pub(super) struct LinkText {
     pub(super) back: String,
 }
 
-/// A flow in words.
+/// Flows in words: one, or several whose settings are equal.
 #[derive(PartialEq)]
 pub(super) struct FlowText {
-    pub(super) name: String,
+    names: Vec<String>,
     pub(super) protocol: &'static str,
     pub(super) from_left: bool,
     /// Who sends and who receives, where flows name their ends.
@@ -26,16 +26,49 @@ pub(super) struct FlowText {
 }
 
 impl FlowText {
-    pub(super) fn of(paper: &Paper, name: &str, flow: &Flow) -> Self {
+    /// The flows of a scenario, those together that differ by their names alone.
+    pub(super) fn all<'a>(
+        paper: &Paper,
+        flows: impl Iterator<Item = (&'a str, &'a Flow)>,
+    ) -> Vec<Self> {
+        let mut groups: Vec<(&Flow, Self)> = Vec::new();
+        for (name, flow) in flows {
+            match groups.iter_mut().find(|(known, _)| *known == flow) {
+                Some((_, group)) => group.names.push(paper.flow_name(name)),
+                None => groups.push((flow, Self::of(paper.flow_name(name), flow))),
+            }
+        }
+        groups.into_iter().map(|(_, group)| group).collect()
+    }
+
+    fn of(name: String, flow: &Flow) -> Self {
         Self {
-            name: paper.flow_name(name),
+            names: vec![name],
             protocol: flow.transport().label(),
             from_left: flow.from == Side::Left,
             ends: flow.sender.clone().zip(flow.receiver.clone()),
         }
     }
 
-    /// Which way its data goes.
+    /// How many flows these are.
+    pub(super) fn count(&self) -> usize {
+        self.names.len()
+    }
+
+    /// Their names, in a sentence.
+    pub(super) fn names(&self) -> String {
+        and(&self.names)
+    }
+
+    /// What a host is called that sends or receives them: `first and 2 alike`.
+    pub(super) fn title(&self) -> String {
+        match self.names.as_slice() {
+            [first, more @ ..] if !more.is_empty() => format!("{first} and {} alike", more.len()),
+            _ => self.names(),
+        }
+    }
+
+    /// Which way their data goes.
     pub(super) fn way(&self) -> String {
         match (&self.ends, self.from_left) {
             (Some((sender, receiver)), _) => format!("{sender} to {receiver}"),

@@ -44,3 +44,12 @@ pub(in crate::report) fn spaced(value: &str) -> String {
         _ => value.to_owned(),
     }
 }
+
+/// `a, b and c`.
+pub(super) fn and(words: &[String]) -> String {
+    match words {
+        [] => "no flow".to_owned(),
+        [one] => one.clone(),
+        [some @ .., last] => format!("{} and {last}", some.join(", ")),
+    }
+}
