@@ -5,7 +5,7 @@ use std::error::Error;
 use std::fmt;
 use std::str::FromStr;
 
-use fairwire_units::{Duration, Size, text_setting};
+use fairwire_units::{Duration, text_setting};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde::ser::{SerializeMap, Serializer};
@@ -68,54 +68,6 @@ impl fmt::Display for MinRto {
         match self {
             Self::Ns2 => f.pad("ns2"),
             Self::Time(time) => time.fmt(f),
-        }
-    }
-}
-
-/// The segment size of TFRC's equation: `"mean"`, `"mps"`, a size, or a size `literally`.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum SegmentSize {
-    /// The mean size of the packets sent.
-    Mean,
-    /// The largest that may be sent.
-    Mps,
-    /// This many bytes: each packet counts as that much.
-    Fixed(Size),
-    /// This many bytes, while bytes received count as they are.
-    Literal(Size),
-}
-
-/// What follows a size that is taken word for word.
-const LITERALLY: &str = " literally";
-
-impl FromStr for SegmentSize {
-    type Err = QuantityError;
-    fn from_str(text: &str) -> Result<Self, QuantityError> {
-        match text {
-            "mean" => Ok(Self::Mean),
-            "mps" => Ok(Self::Mps),
-            size => {
-                let (size, kind): (_, fn(Size) -> Self) = match size.strip_suffix(LITERALLY) {
-                    Some(size) => (size, Self::Literal),
-                    None => (size, Self::Fixed),
-                };
-                size.parse().map(kind).map_err(|_| {
-                    QuantityError(format!(
-                        "'{text}' is neither \"mean\", \"mps\" nor a size as \"1460 B\" or \"1460 B literally\""
-                    ))
-                })
-            }
-        }
-    }
-}
-
-impl fmt::Display for SegmentSize {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Mean => f.pad("mean"),
-            Self::Mps => f.pad("mps"),
-            Self::Fixed(size) => size.fmt(f),
-            Self::Literal(size) => write!(f, "{size}{LITERALLY}"),
         }
     }
 }
@@ -236,12 +188,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Named<T> {
 }
 
 text_setting!(MinRto, "min-rto", "200 ms", r"^(ns2|\s*[0-9].*s\s*)$");
-text_setting!(
-    SegmentSize,
-    "segment",
-    "1460 B",
-    r"^(mean|mps|\s*[0-9].*B( literally)?\s*)$"
-);
+
 text_setting!(
     StartOffset,
     "start-offset",
@@ -251,23 +198,15 @@ text_setting!(
 
 #[cfg(test)]
 mod tests {
-    use fairwire_units::{Duration, Size};
+    use fairwire_units::Duration;
 
-    use super::{MinRto, SegmentSize, StartOffset};
+    use super::{MinRto, StartOffset};
 
     /// What is printed is read back to the same value.
     #[test]
     fn printed_quantities_are_read_back() {
         for rto in [MinRto::Ns2, MinRto::Time(Duration::from_millis(200))] {
             assert_eq!(rto.to_string().parse(), Ok(rto));
-        }
-        for segment in [
-            SegmentSize::Mean,
-            SegmentSize::Mps,
-            SegmentSize::Fixed(Size::new(1_460)),
-            SegmentSize::Literal(Size::new(1_460)),
-        ] {
-            assert_eq!(segment.to_string().parse(), Ok(segment));
         }
         for offset in [
             StartOffset::Auto,

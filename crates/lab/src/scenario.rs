@@ -34,14 +34,14 @@ use fairwire_units::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use crate::quantity::{MinRto, Named, QuantityError, SegmentSize, StartOffset};
-pub use crate::transport::dccp::{
-    CcidChange, Dccp, Encapsulation, Feedback, FirstIntervalName, IdleName, LossMeanName,
-    QueuePolicy, Receive, SendQueue,
-};
+pub use crate::quantity::{MinRto, Named, QuantityError, StartOffset};
+pub use crate::transport::dccp::{CcidChange, Dccp, Receive, SendQueue};
 pub use crate::transport::tcp::{Preset, Recovery, Tcp};
 pub use crate::transport::udp::Udp;
 pub use explain::{Explained, explain};
+pub use fairwire_proto::{
+    Ccid2Config, Ccid3Config, Encapsulation, QueuePolicy, ReceiveQueuePolicy,
+};
 pub use fairwire_units::{Packets, Percent};
 pub use file::{Adjust, Cell, ScenarioFile};
 pub use flow::{Flow, Side};

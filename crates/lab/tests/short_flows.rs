@@ -48,7 +48,7 @@ fn a_lone_flow_takes_its_round_trips() {
     assert!((value(&tcp, Metric::FlowsCompleted) - begun).abs() < 1e-9);
     let median = value(&tcp, Metric::CompletionP50);
     assert!((median - 0.1584).abs() < 0.0003, "{median}");
-    let set = "flows.web.dccp={ ccid = 2, initial_window = \"10 packets\" }";
+    let set = "flows.web.dccp={ ccid = 2, ccid2.initial_window = \"10 packets\" }";
     let dccp = result(&[set]);
     assert!(
         (value(&dccp, Metric::FlowsBegun) - begun).abs() < 1e-9,

@@ -206,7 +206,7 @@ fn the_laws_serve_ccid_2() {
     let rate = |law: &str| {
         let adjust = Adjust {
             only: Some("ccid-2-1000".to_owned()),
-            set: vec![format!("flows.dccp.dccp.law={law}")],
+            set: vec![format!("flows.dccp.dccp.ccid2.law={law}")],
             seeds: Some(1),
             ..Adjust::default()
         };

@@ -1,6 +1,8 @@
 //! What can be set, and what it is when nobody sets it.
 
 mod ccids;
+#[cfg(feature = "settings")]
+mod written;
 
 use std::time::Duration;
 
@@ -369,10 +371,17 @@ impl Default for QueueLimits {
 }
 
 /// What a full send queue does.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[cfg_attr(
+    feature = "settings",
+    derive(schemars::JsonSchema, serde::Deserialize, serde::Serialize),
+    serde(rename_all = "kebab-case")
+)]
 #[non_exhaustive]
 pub enum QueuePolicy {
     /// Refuse the new datagram: the application waits.
+    #[default]
+    #[cfg_attr(feature = "settings", serde(rename = "refuse"))]
     BackPressure,
     /// Drop the oldest for it: the newest data is worth most.
     DropOldest,
@@ -380,6 +389,11 @@ pub enum QueuePolicy {
 
 /// What a full receive queue drops. Whatever it is, the peer is told and slows down; it cannot be made to wait.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[cfg_attr(
+    feature = "settings",
+    derive(schemars::JsonSchema, serde::Deserialize, serde::Serialize),
+    serde(rename_all = "kebab-case")
+)]
 #[non_exhaustive]
 pub enum ReceiveQueuePolicy {
     /// The datagram that arrives.

@@ -10,9 +10,15 @@ use crate::id::{ConnectionId, DatagramId};
 use crate::payload::Payload;
 
 /// How DCCP packets travel.
-#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]
+#[cfg_attr(
+    feature = "settings",
+    derive(schemars::JsonSchema, serde::Deserialize, serde::Serialize),
+    serde(rename_all = "lowercase")
+)]
 pub enum Encapsulation {
     /// Directly in IP, protocol number 33; the ports of the addresses in [`Path`] are zero.
+    #[default]
     Native,
     /// In UDP (RFC 6773); the ports of the addresses in [`Path`] are the UDP ports.
     Udp,

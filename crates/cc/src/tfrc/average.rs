@@ -13,6 +13,11 @@ const THRESHOLD: f64 = 0.25;
 ///
 /// From the eighth loss event on both are the same.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[cfg_attr(
+    feature = "settings",
+    derive(schemars::JsonSchema, serde::Deserialize, serde::Serialize),
+    serde(rename_all = "kebab-case")
+)]
 pub enum LossMean {
     /// The weights of the intervals that are known: the sums of RFC 5348, section 5.4, end at `k`.
     #[default]

@@ -5,6 +5,11 @@ use fairwire_units::{Duration, Instant};
 /// What happens to the window when nothing was sent for longer than the timeout, and when less was
 /// sent than it allows.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[cfg_attr(
+    feature = "settings",
+    derive(schemars::JsonSchema, serde::Deserialize, serde::Serialize),
+    serde(rename_all = "lowercase")
+)]
 pub enum IdleRule {
     /// Back to the initial window, if that is smaller (RFC 5681, section 4.1; RFC 4341, section 5.1).
     #[default]

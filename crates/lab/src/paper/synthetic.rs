@@ -64,7 +64,7 @@ pub(crate) fn paper(claims: &str) -> Result<Paper, super::PaperError> {
 /// The same with a fitted value in cell `b`.
 pub(crate) fn fitted_paper(claims: &str) -> Paper {
     let over = "[cells.b.flows.dccp.dccp]\n\
-        min_rto = { value = \"1 s\", source = \"fitted\", note = \"to b\" }\n";
+        ccid2.min_rto = { value = \"1 s\", source = \"fitted\", note = \"to b\" }\n";
     paper_with(claims, &SCENARIO.replace("[cells.b]\n", over)).expect("loads")
 }
 

@@ -147,10 +147,10 @@ fn has_effect(cell: &Cell, path: &str) -> bool {
         _ if !flow.enabled => false,
         // In a wlan flows have ends, not sides.
         ["from"] => flow.sender.is_none(),
-        [table, key, ..] => {
+        [table, key @ ..] if !key.is_empty() => {
             let mut transports = flow.transports();
             let transport = transports.find(|(name, _)| name == table);
-            transport.is_none_or(|(_, transport)| transport.reads(key))
+            transport.is_none_or(|(_, transport)| transport.reads(&key.join(".")))
         }
         _ => true,
     }

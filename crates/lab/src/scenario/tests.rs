@@ -1,5 +1,7 @@
 //! Scenario files as people write them, well and badly.
 
+mod ccids;
+
 use fairwire_units::{Duration, Rate};
 
 use super::{Adjust, Cell, ScenarioFile, Source, explain};
@@ -39,7 +41,7 @@ dccp = { ccid = 2 }
 
 [cells.plain]
 
-[cells.cut-5.flows.video.dccp]
+[cells.cut-5.flows.video.dccp.ccid2]
 source = "paper"
 law = { kind = "threshold-window", cut = "5 %" }
 "#;
@@ -65,8 +67,8 @@ fn cells_are_laid_over_the_base() {
     let (plain, cut) = (&cells[0], &cells[1]);
     assert_eq!((plain.name.as_str(), cut.name.as_str()), ("plain", "cut-5"));
     let video = |cell: &Cell| cell.scenario.flows.get("video").cloned().expect("video");
-    assert_eq!(video(plain).dccp.expect("dccp").law.kind(), "newreno");
-    let law = video(cut).dccp.expect("dccp").law;
+    assert_eq!(video(plain).dccp.expect("dccp").ccid2.law.kind(), "newreno");
+    let law = video(cut).dccp.expect("dccp").ccid2.law;
     assert_eq!(law.kind(), "threshold-window");
     assert!(format!("{law:?}").contains("cut: 0.05"), "{law:?}");
     assert_eq!(video(cut).interval(), Some(Duration::from_millis(2)));
@@ -141,7 +143,7 @@ fn nothing_takes_a_key_away() {
         );
     }
     // In one cell only.
-    let cells = with(&["flows.video.dccp.law="]).expect("taken away");
+    let cells = with(&["flows.video.dccp.ccid2="]).expect("taken away");
     assert_eq!(cells[0].scenario, cells[1].scenario);
     // What was set before can go again.
     let rate = "topology.bottleneck.framing=8 B";
@@ -287,9 +289,9 @@ const MISTAKES: &[(&str, &str, &str, &str)] = &[
     ),
     (
         "ccid = 2",
-        "ccid = 3, initial_ssthresh = \"20 packets\"",
+        "ccid = 3, ccid2 = { initial_ssthresh = \"20 packets\" }",
         ":32:",
-        "CCID 2 only",
+        "'ccid2' is for CCID 2, and this flow has CCID 3",
     ),
     ("title =", "titel =", ":2:1", ", cells"),
     (
@@ -302,7 +304,7 @@ const MISTAKES: &[(&str, &str, &str, &str)] = &[
         "law = { kind = \"threshold-window\", cut = \"5 %\" }",
         "law = \"threshold-window\"\ncut = \"5 %\"",
         ":39:1",
-        "'cut' is now written inside the law: law = { kind = \"threshold-window\"",
+        "'cut' is now written inside the law: ccid2 = { law = { kind = \"threshold-window\"",
     ),
     (
         "kind = \"threshold-window\", cut",
@@ -344,29 +346,6 @@ fn mistakes_are_refused_where_they_stand() {
         let message = refusal(&GOOD.replacen(from, to, 1));
         assert!(message.contains(hint), "{to}: {message}");
         assert!(message.contains(line), "{to}: {message}");
-    }
-}
-
-/// What only another CCID reads is refused, with the CCID that reads it.
-#[test]
-fn keys_of_another_ccid_are_refused() {
-    for (value, hint) in [
-        ("ccid = 4, segment = \"mps\"", "CCID 3 only"),
-        ("ccid = 4, initial_window = \"4 packets\"", "CCID 2 only"),
-        ("ccid = 3, idle = \"keep\"", "CCID 2 only"),
-        ("ccid = 3, ecn_nonce = true", "CCID 2 only"),
-        ("ccid = 2, segment = \"1460 B\"", "CCID 3 and 4"),
-        ("ccid = 2, b = 2.0", "CCID 3 and 4"),
-        ("ccid = 2, t_rto_rtts = 2.0", "CCID 3 and 4"),
-        ("ccid = 2, oscillation_reduction = false", "CCID 3 and 4"),
-        ("ccid = 2, feedback = \"10 per rtt\"", "CCID 3 and 4"),
-        ("ccid = 2, send_rtt_estimate = true", "CCID 3 and 4"),
-        ("ccid = 2, loss_mean = \"all-weights\"", "CCID 3 and 4"),
-        ("ccid = 2, first_interval = \"latest-rate\"", "CCID 3 and 4"),
-    ] {
-        let message = refusal(&GOOD.replacen("ccid = 2", value, 1));
-        assert!(message.contains(hint), "{value}: {message}");
-        assert!(message.contains(":32"), "{value}: {message}");
     }
 }
 
@@ -458,7 +437,7 @@ fn the_nearest_right_one_is_named() {
             ":32:17",
             "the text \"two\", where a whole number belongs",
         ),
-        ("ccid = 2", "ccid = 300", ":32:17", "at most 255"),
+        ("ccid = 2", "ccid = 300", ":32:17", "there are CCID 2"),
     ] {
         assert!(GOOD.contains(from), "{from}");
         let message = refusal(&GOOD.replacen(from, to, 1));
@@ -514,7 +493,7 @@ fn every_value_is_explained() {
         assert_eq!(source("topology.bottleneck.rate"), "paper");
         assert_eq!(source("topology.bottleneck.queue.limit"), "assumed");
         assert_eq!(source("topology.bottleneck.back.loss.rate"), "paper");
-        assert_eq!(source("flows.video.dccp.min_rto"), "default");
+        assert_eq!(source("flows.video.dccp.ccid2.min_rto"), "default");
         let mut scenario = cell.scenario.clone();
         scenario.paper = None; // What is resolved does not repeat the sources.
         let text = toml::to_string(&scenario).expect("prints");
@@ -546,18 +525,24 @@ fn what_does_nothing_is_known() {
         "history_discounting",
         "loss_mean",
         "first_interval",
-        "send_rtt_estimate",
+        "granularity",
         "feedback",
     ];
     let of_2 = explained(&[]);
-    assert_eq!(idle(&of_2), [&["segment"][..], &tfrc].concat());
+    assert_eq!(
+        idle(&of_2),
+        [&["send_rtt_estimate", "segment"][..], &tfrc].concat()
+    );
     let of_3 = explained(&["flows.video.dccp.ccid=3"]);
-    assert_eq!(idle(&of_3), ["ecn_nonce", "min_rto", "kind"]);
+    assert_eq!(idle(&of_3), ["ecn_nonce", "min_rto", "idle", "kind"]);
     let of_4 = explained(&["flows.video.dccp.ccid=4"]);
-    assert_eq!(idle(&of_4), ["ecn_nonce", "min_rto", "segment", "kind"]);
+    assert_eq!(
+        idle(&of_4),
+        ["ecn_nonce", "min_rto", "idle", "kind", "segment"]
+    );
     let stated = explained(&[
         "flows.video.dccp.ccid=3",
-        "flows.video.dccp.loss_mean=all-weights",
+        "flows.video.dccp.ccid3.loss_mean=all-weights",
     ]);
     let mut means = stated
         .iter()

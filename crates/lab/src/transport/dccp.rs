@@ -3,13 +3,8 @@
 mod check;
 mod config;
 mod connect;
-mod feedback;
 mod packet;
 mod peer;
 mod settings;
 
-pub use feedback::Feedback;
-pub use settings::{
-    CcidChange, Dccp, Encapsulation, FirstIntervalName, IdleName, LossMeanName, QueuePolicy,
-    Receive, SendQueue,
-};
+pub use settings::{CcidChange, Dccp, Receive, SendQueue};

@@ -6,20 +6,34 @@ use fairwire_cc::tfrc::LossMean;
 use fairwire_cc::{IdleRule, Law, default_law};
 use fairwire_units::registry::Chosen;
 
+#[cfg(feature = "settings")]
+use super::written;
 use crate::error::ConfigError;
 
 /// Parameters of CCID 2 (RFC 4341).
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(
+    feature = "settings",
+    derive(schemars::JsonSchema, serde::Deserialize, serde::Serialize),
+    serde(deny_unknown_fields, default)
+)]
 #[non_exhaustive]
 pub struct Ccid2Config {
     /// How the window grows and shrinks: a law by its name, `config.ccid2.law = law("vegas")?` with
     /// [`law`](crate::laws::law), or one made by hand with [`Chosen::of`].
     pub law: Chosen<dyn Law>,
     /// First slow-start threshold, packets; `None` is unlimited.
+    #[cfg_attr(feature = "settings", serde(with = "written::packets", skip_serializing_if = "Option::is_none"), schemars(with = "Option<fairwire_units::Packets>", extend("minimum_quantity" = "2 packets", "advice" = "use at least 2 packets")))]
     pub initial_ssthresh: Option<f64>,
     /// First window, packets; `None` follows RFC 3390 by the packet size.
+    #[cfg_attr(feature = "settings", serde(with = "written::packets", skip_serializing_if = "Option::is_none"), schemars(with = "Option<fairwire_units::Packets>", extend("minimum_quantity" = "1 packet", "advice" = "use at least 1 packet")))]
     pub initial_window: Option<f64>,
     /// Retransmission timeout at least.
+    #[cfg_attr(
+        feature = "settings",
+        serde(with = "written::time"),
+        schemars(with = "fairwire_units::Duration")
+    )]
     pub min_rto: Duration,
     /// What becomes of a window that is not used (RFC 4341, 5.1).
     pub idle: IdleRule,
@@ -61,14 +75,22 @@ impl Ccid2Config {
 
 /// Parameters of CCID 3 (RFC 4342, RFC 5348) and CCID 4 (RFC 5622, RFC 4828).
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(
+    feature = "settings",
+    derive(schemars::JsonSchema, serde::Deserialize, serde::Serialize),
+    serde(deny_unknown_fields, default)
+)]
 #[non_exhaustive]
 pub struct Ccid3Config {
-    /// CCID 3: the segment size s of the equation. CCID 4 has 1,460 bytes, or what a narrower path
+    /// CCID 3: the segment size s of the equation: the mean of what is sent, the largest that may be, or a number of
+    /// bytes, which each packet then counts as. CCID 4 has 1,460 bytes, or what a narrower path
     /// leaves to TCP.
     pub segment: Segment,
     /// Packets acknowledged by one TCP acknowledgement, b of the equation.
+    #[cfg_attr(feature = "settings", schemars(range(min = 1.0), extend("advice" = "b is at least one packet")))]
     pub b: f64,
     /// TCP's retransmission timeout in the equation, in round trips (4 in RFC 5348, section 3.1).
+    #[cfg_attr(feature = "settings", schemars(extend("exclusiveMinimum" = 0.0, "advice" = "t_rto_rtts is more than zero round trips")))]
     pub t_rto_rtts: f64,
     /// Reduce oscillations by the square root of the round-trip time (RFC 5348, section 4.5)?
     pub oscillation_reduction: bool,
@@ -80,14 +102,26 @@ pub struct Ccid3Config {
     /// The rate that the interval before the first loss event stands for, in a receiver.
     pub first_interval: FirstInterval,
     /// The send timer's grain: what a paced burst may make up for (RFC 5348, section 4.6).
+    #[cfg_attr(
+        feature = "settings",
+        serde(with = "written::time"),
+        schemars(with = "fairwire_units::Duration")
+    )]
     pub granularity: Duration,
-    /// How often feedback is given on the data that come.
+    /// How often feedback is given on the data that come: per round trip, or the time from one report to the next (a
+    /// round trip if that is shorter). At most one report for each data packet; a loss event is told at once, and each
+    /// report's receive rate covers a whole round trip (RFC 5348, section 6).
     pub feedback: FeedbackRate,
 }
 
 /// A TFRC receiver takes the interval before the first loss event to be as long as the throughput
 /// equation needs for one rate, since the packets that came before it were sent at many.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[cfg_attr(
+    feature = "settings",
+    derive(schemars::JsonSchema, serde::Deserialize, serde::Serialize),
+    serde(rename_all = "kebab-case")
+)]
 #[non_exhaustive]
 pub enum FirstInterval {
     /// The largest rate received so far (RFC 5348, section 6.3.1).

@@ -83,7 +83,8 @@ impl Limits {
         }
         // What a Rust integer holds is a limit that nobody wrote down.
         let format = schema.text("format");
-        if let Some(most) = format.and_then(largest) {
+        let is_bounded = schema.get("maximum").is_some();
+        if let Some(most) = format.and_then(largest).filter(|_| !is_bounded) {
             bounds.push(Bound {
                 side: Side::AtMost,
                 text: most.to_string(),

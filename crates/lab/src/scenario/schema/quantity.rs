@@ -4,10 +4,11 @@ use std::fmt;
 use std::str::FromStr;
 
 use fairwire_net::QueueLimit;
+use fairwire_proto::{FeedbackRate, Segment};
 use fairwire_units::{Duration, Packets, Percent, Rate, Size};
 use fairwire_wire::ServiceCode;
 
-use super::super::{Decibels, Feedback, MinRto, SegmentSize, StartOffset, WlanRate};
+use super::super::{Decibels, MinRto, StartOffset, WlanRate};
 
 /// Reads a text: what it amounts to, where that can be compared with a limit.
 pub(super) type Read = fn(&str) -> Result<Option<f64>, String>;
@@ -44,7 +45,7 @@ const FORMATS: &[(&str, &str, Read)] = &[
         read(text, |rto: MinRto| Some(rto.duration().as_nanos() as f64))
     }),
     ("segment", "`\"mean\"`, `\"mps\"` or size", |text| {
-        read(text, |_: SegmentSize| None)
+        read(text, |_: Segment| None)
     }),
     (
         "start-offset",
@@ -52,7 +53,7 @@ const FORMATS: &[(&str, &str, Read)] = &[
         |text| read(text, |_: StartOffset| None),
     ),
     ("feedback-rate", "`\"1 per rtt\"` or time", |text| {
-        read(text, |_: Feedback| None)
+        read(text, |_: FeedbackRate| None)
     }),
     ("wlan-rate", "rate or `\"adaptive\"`", |text| {
         read(text, |_: WlanRate| None)

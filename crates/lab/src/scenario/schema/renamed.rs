@@ -40,6 +40,68 @@ const RENAMED: &[(&str, &str, &str)] = &[
         "inside the traffic: traffic = { kind = \"talk-spurts\", talk = ..., pause = ... }",
     ),
     ("Dccp", "cut", OF_THRESHOLD_WINDOW),
+    ("Ccid2Config", "cut", OF_THRESHOLD_WINDOW),
+    (
+        "Dccp",
+        "law",
+        "inside its CCID: ccid2 = { law = \"vegas\" }",
+    ),
+    (
+        "Dccp",
+        "initial_ssthresh",
+        "inside its CCID: ccid2 = { initial_ssthresh = \"20 packets\" }",
+    ),
+    (
+        "Dccp",
+        "initial_window",
+        "inside its CCID: ccid2 = { initial_window = \"2 packets\" }",
+    ),
+    (
+        "Dccp",
+        "min_rto",
+        "inside its CCID: ccid2 = { min_rto = \"200 ms\" }",
+    ),
+    (
+        "Dccp",
+        "idle",
+        "inside its CCID: ccid2 = { idle = \"keep\" }",
+    ),
+    (
+        "Dccp",
+        "segment",
+        "inside its CCID: ccid3 = { segment = \"mps\" }",
+    ),
+    ("Dccp", "b", "inside its CCID: ccid3 = { b = 2.0 }"),
+    (
+        "Dccp",
+        "t_rto_rtts",
+        "inside its CCID: ccid3 = { t_rto_rtts = 4.0 }",
+    ),
+    (
+        "Dccp",
+        "oscillation_reduction",
+        "inside its CCID: ccid3 = { oscillation_reduction = false }",
+    ),
+    (
+        "Dccp",
+        "history_discounting",
+        "inside its CCID: ccid3 = { history_discounting = false }",
+    ),
+    (
+        "Dccp",
+        "loss_mean",
+        "inside its CCID: ccid3 = { loss_mean = \"all-weights\" }",
+    ),
+    (
+        "Dccp",
+        "first_interval",
+        "inside its CCID: ccid3 = { first_interval = \"latest-rate\" }",
+    ),
+    (
+        "Dccp",
+        "feedback",
+        "inside its CCID: ccid3 = { feedback = \"10 per rtt\" }",
+    ),
     ("Tcp", "variant", OF_VARIANT),
     ("Tcp", "alpha", OF_VEGAS),
     ("Tcp", "beta", OF_VEGAS),
@@ -47,7 +109,7 @@ const RENAMED: &[(&str, &str, &str)] = &[
 ];
 
 const OF_THRESHOLD_WINDOW: &str =
-    "inside the law: law = { kind = \"threshold-window\", cut = \"50 %\" }";
+    "inside the law: ccid2 = { law = { kind = \"threshold-window\", cut = \"50 %\" } }";
 const OF_VARIANT: &str = "as a window law and a recovery, as in law = \"cubic\" and recovery = \"sack\"; Tahoe, Reno and \
                           SACK are recoveries";
 const OF_VEGAS: &str = "inside the law: law = { kind = \"vegas\", alpha = \"1 packet\" }";

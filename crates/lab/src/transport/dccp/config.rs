@@ -1,22 +1,14 @@
 //! From DCCP's settings to the configuration of an endpoint.
 
 use fairwire_proto::{Config, PathMtuDiscovery};
-use fairwire_units::{Duration, Size};
+use fairwire_units::Duration;
 use fairwire_wire::Ccid;
 
-use super::settings::{Dccp, FirstIntervalName, IdleName, LossMeanName, QueuePolicy};
-use crate::quantity::SegmentSize;
+use super::settings::Dccp;
 
 /// What options may add to a plain data packet at most (feedback options that ride on data in a flow that is loaded both
 /// ways).
 pub(super) const OPTION_ROOM: u32 = 512;
-
-fn queue_policy(policy: QueuePolicy) -> fairwire_proto::QueuePolicy {
-    match policy {
-        QueuePolicy::Refuse => fairwire_proto::QueuePolicy::BackPressure,
-        QueuePolicy::DropOldest => fairwire_proto::QueuePolicy::DropOldest,
-    }
-}
 
 /// The configuration of a side that sends by `send_ccid` and receives by `receive_ccid`; its plain data packets have
 /// `wire_bytes` bytes.
@@ -41,14 +33,11 @@ pub(super) fn config(dccp: &Dccp, wire_bytes: u32, send_ccid: u8, receive_ccid: 
     config.minimum_checksum_coverage = dccp.minimum_checksum_coverage;
     config.receive_queue_packets = dccp.receive.limit.0 as usize;
     config.receive_queue_bytes = usize::MAX;
-    config.receive_queue_policy = match dccp.receive.policy {
-        QueuePolicy::Refuse => fairwire_proto::ReceiveQueuePolicy::DropNewest,
-        QueuePolicy::DropOldest => fairwire_proto::ReceiveQueuePolicy::DropOldest,
-    };
+    config.receive_queue_policy = dccp.receive.policy;
     config.send_queue.packets = dccp.queue.limit.0 as usize;
     config.send_queue.bytes = usize::MAX;
     config.send_queue.age = dccp.queue.age.map(Into::into);
-    config.send_queue.policy = queue_policy(dccp.queue.policy);
+    config.send_queue.policy = dccp.queue.policy;
     let room = wire_bytes.saturating_add(OPTION_ROOM);
     config.path_mtu = u16::try_from(room).unwrap_or(u16::MAX).max(config.path_mtu);
     config.path_mtu_discovery = PathMtuDiscovery::Off;
@@ -58,35 +47,8 @@ pub(super) fn config(dccp: &Dccp, wire_bytes: u32, send_ccid: u8, receive_ccid: 
         config.path_mtu = packet.max(Config::default().path_mtu);
         config.path_mtu_discovery = PathMtuDiscovery::Probe;
     }
-    config.ccid2.law = dccp.law.clone();
-    config.ccid2.initial_ssthresh = dccp.initial_ssthresh.map(|packets| f64::from(packets.0));
-    config.ccid2.initial_window = dccp.initial_window.map(|packets| f64::from(packets.0));
-    config.ccid2.min_rto = dccp.min_rto.duration().into();
+    config.ccid2 = dccp.ccid2.clone();
+    config.ccid3 = dccp.ccid3;
     config.send_rtt_estimate = dccp.send_rtt_estimate;
-    config.ccid2.idle = match dccp.idle {
-        None | Some(IdleName::Restart) => fairwire_proto::IdleRule::Restart,
-        Some(IdleName::Halve) => fairwire_proto::IdleRule::Halve,
-        Some(IdleName::Keep) => fairwire_proto::IdleRule::Keep,
-    };
-    let bytes = |size: Size| u32::try_from(size.bytes()).unwrap_or(u32::MAX);
-    config.ccid3.segment = match dccp.segment {
-        SegmentSize::Mean => fairwire_proto::Segment::Mean,
-        SegmentSize::Mps => fairwire_proto::Segment::Mps,
-        SegmentSize::Fixed(size) => fairwire_proto::Segment::Fixed(bytes(size)),
-        SegmentSize::Literal(size) => fairwire_proto::Segment::Literal(bytes(size)),
-    };
-    config.ccid3.b = dccp.b;
-    config.ccid3.t_rto_rtts = dccp.t_rto_rtts;
-    config.ccid3.oscillation_reduction = dccp.oscillation_reduction;
-    config.ccid3.history_discounting = dccp.history_discounting;
-    config.ccid3.loss_mean = match dccp.loss_mean {
-        LossMeanName::Known => fairwire_proto::LossMean::Known,
-        LossMeanName::AllWeights => fairwire_proto::LossMean::AllWeights,
-    };
-    config.ccid3.first_interval = match dccp.first_interval {
-        FirstIntervalName::LargestRate => fairwire_proto::FirstInterval::LargestRate,
-        FirstIntervalName::LatestRate => fairwire_proto::FirstInterval::LatestRate,
-    };
-    config.ccid3.feedback = dccp.feedback.rate();
     config
 }

@@ -1,6 +1,6 @@
 //! DCCP as a transport.
 
-use fairwire_proto::{Endpoint, EndpointConfig};
+use fairwire_proto::{Encapsulation, Endpoint, EndpointConfig};
 use fairwire_units::{Duration, Instant};
 use fairwire_wire::Ccid;
 
@@ -10,7 +10,7 @@ use super::super::model::{Conversation, Peers, Transport};
 use super::check;
 use super::config::{OPTION_ROOM, config};
 use super::peer::{DccpPeer, SERVICE};
-use super::settings::{Dccp, Encapsulation};
+use super::settings::Dccp;
 
 /// The head of a DCCP Data packet without options, with 48-bit sequence numbers, bytes.
 const DATA_HEAD: u32 = 16;
@@ -62,10 +62,7 @@ impl Transport for Dccp {
         let (source, sink) = conversation.ends;
         let (name, bytes) = (conversation.name, conversation.wire_bytes);
         let sending = (conversation.application)(name);
-        let encapsulation = match self.encapsulation {
-            Encapsulation::Native => fairwire_proto::Encapsulation::Native,
-            Encapsulation::Udp => fairwire_proto::Encapsulation::Udp,
-        };
+        let encapsulation = self.encapsulation;
         let back_ccid = self.back_ccid.unwrap_or(self.ccid);
         let endpoint = |side: &str| {
             let mut draw = conversation

@@ -1,14 +1,10 @@
 //! DCCP's settings.
 
-use fairwire_cc::{Law, default_law};
-use fairwire_units::registry::Chosen;
+use fairwire_proto::{Ccid2Config, Ccid3Config, Encapsulation, QueuePolicy, ReceiveQueuePolicy};
 use fairwire_units::{Duration, Packets};
 use fairwire_wire::ServiceCode;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-
-use super::feedback::Feedback;
-use crate::quantity::{MinRto, SegmentSize};
 
 /// DCCP's parameters.
 #[expect(
@@ -18,86 +14,81 @@ use crate::quantity::{MinRto, SegmentSize};
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Dccp {
-    /// Congestion control of the data: 2 (TCP-like), 3 (TFRC) or 4 (TFRC for small packets).
+    /// Congestion control of the data: 2 (TCP-like), 3 (TFRC) or 4 (TFRC for small packets, at most 100 a second).
+    #[schemars(
+        range(min = 2, max = 4),
+        extend(
+            "advice" = "there are CCID 2 (TCP-like), CCID 3 (TFRC) and CCID 4 (TFRC for small packets)"
+        )
+    )]
     pub ccid: u8,
     /// Loads the other direction too, with the same traffic, under this CCID.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(
+        range(min = 2, max = 4),
+        extend(
+            "advice" = "there are CCID 2 (TCP-like), CCID 3 (TFRC) and CCID 4 (TFRC for small packets)"
+        )
+    )]
     pub back_ccid: Option<u8>,
     /// Natively on IP, or in UDP.
     #[serde(default)]
     pub encapsulation: Encapsulation,
-    /// What the server offers and the client asks for (RFC 5595); `SC:fair` if it does not say.
+    /// What the server offers and the client asks for, as `"SC:name"`, `"SC=number"` or `"SC=xhex"` (RFC 5595);
+    /// `SC:fair` if it does not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub service: Option<ServiceCode>,
     /// Send ECN-capable packets and answer marks?
     #[serde(default = "yes")]
     pub ecn: bool,
-    /// CCID 2: send ECN nonces and hold the receiver's echoes against them (RFC 4340, section 12.2)?
+    /// CCID 2: send ECN nonces, and hold the receiver's echoes against them (RFC 4340, section 12.2)? Data leaves as
+    /// ECT(0) or ECT(1) at random (from `secret/FLOW/SIDE`); a receiver whose echoes are wrong slows its sender down
+    /// and is reset at last (section 12.3).
     #[serde(default)]
     pub ecn_nonce: bool,
-    /// CCIDs that the data changes to while the connection is open, in order.
+    /// CCIDs that the data changes to while the connection is open, in order: `[{ at = "10 s", ccid = 3 }]`. The
+    /// notes of the results tell from when on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ccid_changes: Vec<CcidChange>,
-    /// 24-bit sequence numbers (RFC 4340, section 7.6), while the Sequence Window bears them?
+    /// 24-bit sequence numbers in heads of 12 bytes (RFC 4340, section 7.6), while the Sequence Window bears them?
+    /// Above 1,024 packets it does not.
     #[serde(default)]
     pub short_seqnos: bool,
-    /// Find out by padded Syncs what the path takes (RFC 4340, section 14.1; RFC 8899)?
+    /// Find out by padded Syncs what the path takes (RFC 4340, section 14.1; RFC 8899)? From 1,500 bytes or the
+    /// packet's size down; datagrams are shortened to it, and each size found is noted.
     #[serde(default)]
     pub probe_path_mtu: bool,
-    /// A Data Checksum on each datagram (RFC 4340, section 9.3)?
+    /// A Data Checksum on each datagram (RFC 4340, section 9.3)? It is a CRC-32c of 8 bytes, which the receiver
+    /// checks.
     #[serde(default)]
     pub data_checksum: bool,
-    /// `CsCov` of data packets (RFC 4340, section 9.2), if the other side takes as little.
+    /// `CsCov` of data packets (RFC 4340, section 9.2), if the other side takes as little: 0 covers everything, n the
+    /// first 4(n - 1) bytes.
     #[serde(default)]
+    #[schemars(
+        range(max = 15),
+        extend("advice" = "checksum coverage is 0 for everything, or 1 to 15")
+    )]
     pub checksum_coverage: u8,
-    /// The least `CsCov` that is taken (RFC 4340, section 9.2.1).
+    /// The least `CsCov` that either side takes (RFC 4340, section 9.2.1); 0 takes complete coverage only.
     #[serde(default)]
+    #[schemars(
+        range(max = 15),
+        extend("advice" = "checksum coverage is 0 for everything, or 1 to 15")
+    )]
     pub minimum_checksum_coverage: u8,
     /// The application that receives, and its queue.
     #[serde(default)]
     pub receive: Receive,
-    /// CCID 2: how the window grows and shrinks.
-    #[serde(default = "default_law")]
-    pub law: Chosen<dyn Law>,
-    /// CCID 2: first slow-start threshold; unlimited if it does not say.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub initial_ssthresh: Option<Packets>,
-    /// CCID 2: first window; RFC 3390's if it does not say.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub initial_window: Option<Packets>,
-    /// CCID 2: retransmission timeout at least.
-    #[serde(default = "dccp_min_rto")]
-    pub min_rto: MinRto,
-    /// CCID 2: what becomes of a window that is not used; `restart` if it does not say.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub idle: Option<IdleName>,
-    /// CCID 3: the segment size of the throughput equation.
-    #[serde(default = "default_segment")]
-    pub segment: SegmentSize,
-    /// CCID 3 and 4: packets per acknowledgement of the TCP that the equation models.
-    #[serde(default = "one")]
-    pub b: f64,
-    /// CCID 3 and 4: that TCP's retransmission timeout, in round trips.
-    #[serde(default = "default_t_rto_rtts")]
-    pub t_rto_rtts: f64,
-    /// CCID 3 and 4: RFC 5348, section 4.5.
-    #[serde(default = "yes")]
-    pub oscillation_reduction: bool,
-    /// CCID 3 and 4: RFC 5348, section 5.5.
-    #[serde(default = "yes")]
-    pub history_discounting: bool,
-    /// CCID 3 and 4: what the mean of loss intervals is divided by before eight are closed.
+    /// CCID 2's parameters.
     #[serde(default)]
-    pub loss_mean: LossMeanName,
-    /// CCID 3 and 4: the rate that the interval before the first loss event stands for.
+    pub ccid2: Ccid2Config,
+    /// CCID 3's parameters, and CCID 4's.
     #[serde(default)]
-    pub first_interval: FirstIntervalName,
-    /// CCID 3 and 4: data carries its sender's round-trip time (RFC 6323).
+    pub ccid3: Ccid3Config,
+    /// CCID 3 and 4: data carries its sender's round-trip time, so that receivers need not guess it (RFC 6323).
     #[serde(default)]
     pub send_rtt_estimate: bool,
-    /// CCID 3 and 4: how often the receiver gives feedback.
-    #[serde(default)]
-    pub feedback: Feedback,
     /// The send queue.
     #[serde(default)]
     pub queue: SendQueue,
@@ -110,52 +101,13 @@ pub struct CcidChange {
     /// When the sender asks for it.
     pub at: Duration,
     /// The CCID asked for.
+    #[schemars(
+        range(min = 2, max = 4),
+        extend(
+            "advice" = "there are CCID 2 (TCP-like), CCID 3 (TFRC) and CCID 4 (TFRC for small packets)"
+        )
+    )]
     pub ccid: u8,
-}
-
-/// Below DCCP.
-#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Encapsulation {
-    /// IP protocol 33.
-    #[default]
-    Native,
-    /// In UDP (RFC 6773).
-    Udp,
-}
-
-/// What CCID 2 does with a window that is not used.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum IdleName {
-    /// Back to the initial window after a pause (RFC 5681, section 4.1).
-    Restart,
-    /// Half for each timeout of it, and half way to what the application uses (RFC 2861).
-    Halve,
-    /// Nothing.
-    Keep,
-}
-
-/// What TFRC divides its weighted sum of loss intervals by while fewer than eight are closed.
-#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum LossMeanName {
-    /// The weights of the intervals known (RFC 5348, section 5.4).
-    #[default]
-    Known,
-    /// All eight weights, as ns-2 does.
-    AllWeights,
-}
-
-/// The rate that the interval before the first loss event stands for.
-#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum FirstIntervalName {
-    /// The largest that was received so far (RFC 5348, section 6.3.1).
-    #[default]
-    LargestRate,
-    /// That of the latest round trip (RFC 3448, section 6.3.1).
-    LatestRate,
 }
 
 /// The sender's queue.
@@ -168,7 +120,7 @@ pub struct SendQueue {
     /// A datagram that waited longer is dropped; never if it does not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub age: Option<Duration>,
-    /// What a full queue does.
+    /// What a full queue does. A greedy source waits where it refuses, a CBR source loses the datagram.
     #[serde(default)]
     pub policy: QueuePolicy,
 }
@@ -187,12 +139,13 @@ impl Default for SendQueue {
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Receive {
-    /// Datagrams in its queue at most.
+    /// Datagrams in its queue at most. From three quarters on the sender is told not to speed up, and to slow down
+    /// by what is dropped.
     #[serde(default = "receive_limit")]
     pub limit: Packets,
     /// What a full queue drops.
     #[serde(default)]
-    pub policy: QueuePolicy,
+    pub policy: ReceiveQueuePolicy,
     /// It reads one datagram in this time; each at once if it does not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub every: Option<Duration>,
@@ -202,56 +155,14 @@ impl Default for Receive {
     fn default() -> Self {
         Self {
             limit: receive_limit(),
-            policy: QueuePolicy::default(),
+            policy: ReceiveQueuePolicy::default(),
             every: None,
         }
     }
 }
 
-/// What a full queue does.
-#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum QueuePolicy {
-    /// Refuses the new datagram; a greedy source waits, a CBR source loses it.
-    #[default]
-    Refuse,
-    /// Drops the oldest for it.
-    DropOldest,
-}
-
 fn yes() -> bool {
     true
-}
-
-fn one() -> f64 {
-    1.0
-}
-
-fn default_t_rto_rtts() -> f64 {
-    Dccp::DEFAULT_T_RTO_RTTS
-}
-
-impl Dccp {
-    /// What `t_rto_rtts` is where it is not written (RFC 5348, section 3.1).
-    pub(super) const DEFAULT_T_RTO_RTTS: f64 = 4.0;
-
-    /// What `segment` is where it is not written.
-    pub(super) fn default_segment() -> SegmentSize {
-        default_segment()
-    }
-
-    /// What `min_rto` is where it is not written.
-    pub(super) fn default_min_rto() -> MinRto {
-        dccp_min_rto()
-    }
-}
-
-fn dccp_min_rto() -> MinRto {
-    MinRto::Time(Duration::from_millis(200))
-}
-
-fn default_segment() -> SegmentSize {
-    SegmentSize::Mean
 }
 
 fn receive_limit() -> Packets {
