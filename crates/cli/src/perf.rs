@@ -200,8 +200,9 @@ impl Args {
 /// What `--cc` is, with the names that it takes.
 fn law_help() -> String {
     format!(
-        "Send by this window law over DCCP, which takes CCID 2: {}. With -R the server sends: give it there [default: newreno]",
-        perf::law_names().join(", ")
+        "Send by this window law over DCCP, which takes CCID 2: {}. With -R the server sends: give it there [default: {}]",
+        perf::law_names().join(", "),
+        perf::default_law_name()
     )
 }
 

@@ -56,7 +56,7 @@ const SCENARIO: &str = r#"
 title = "A law of one's own and NewReno, each over a link that loses three packets in a thousand"
 run.duration = "300 s"
 topology = { kind = "graph", links.a = { between = ["s", "a"], rate = "50 Mbit/s", delay = "50 ms", loss = "0.3 %", back.loss = "0 %" }, links.b = { between = ["s", "b"], rate = "50 Mbit/s", delay = "50 ms", loss = "0.3 %", back.loss = "0 %" } }
-flows.gentle = { sender = "s", receiver = "a", wire = "1000 B", traffic = "greedy", dccp = { ccid = 2, law = "gentle" } }
+flows.gentle = { sender = "s", receiver = "a", wire = "1000 B", traffic = "greedy", dccp = { ccid = 2, ccid2 = { law = "gentle" } } }
 flows.newreno = { sender = "s", receiver = "b", wire = "1000 B", traffic = "greedy", dccp = { ccid = 2 } }
 "#;
 

@@ -239,10 +239,7 @@ impl fmt::Display for Reason<'_> {
                 code: ResetCode::Aborted,
                 text: Some(text),
                 ..
-            } => write!(
-                f,
-                "the peer's program aborted the connection, saying {text:?}"
-            ),
+            } => write!(f, "the peer aborted the connection, saying {text:?}"),
             CloseReason::Reset {
                 code: ResetCode::Aborted,
                 ..

@@ -56,7 +56,7 @@ fn marks_shorten_the_queue() {
 }
 
 /// Over a queue that DCTCP holds at the threshold NewReno is cut in each round trip and left with a few packets in
-/// each, of the 64 that path and queue hold (RFC 8257, section 5: the two must not share a queue).
+/// each, of the 64 that path and queue hold (RFC 8257, section 5, recommends to keep the two apart).
 #[test]
 fn newreno_starves_beside_dctcp() {
     let run = result("together");

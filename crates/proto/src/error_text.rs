@@ -38,13 +38,16 @@ impl ErrorText {
 
 impl fmt::Display for ErrorText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.0.escape_debug())
+        self.0.chars().try_for_each(|c| match c {
+            '\'' | '"' | '\\' => write!(f, "{c}"),
+            other => write!(f, "{}", other.escape_debug()),
+        })
     }
 }
 
 impl fmt::Debug for ErrorText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "\"{self}\"")
+        fmt::Debug::fmt(&*self.0, f)
     }
 }
 
@@ -75,5 +78,8 @@ mod tests {
         let garbage = ErrorText::of_data(&[0xff; 2_000]).expect("there is one");
         assert!(garbage.as_str().len() <= ErrorText::MAX);
         assert_eq!(ErrorText::of_data(&[]), None);
+        let quoted = ErrorText::new(r#"can't open "C:\""#).expect("there is one");
+        assert_eq!(quoted.to_string(), r#"can't open "C:\""#);
+        assert_eq!(format!("{quoted:?}"), r#""can't open \"C:\\\"""#);
     }
 }

@@ -73,7 +73,7 @@ pub enum CloseReason {
     Echoed,
     /// The peer fell silent for longer than the idle timeout.
     IdleTimeout,
-    /// The peer did not answer our Close within `Config::close_timeout`.
+    /// The peer did not answer our Close in the time that `Config::close_timeout` sets.
     CloseTimeout,
     /// The application aborted it, or let go of it without closing it.
     Aborted,

@@ -40,8 +40,8 @@ pub use console::Console;
 pub use fairwire::laws::{Chosen, Law};
 pub use fairwire::{PathMtuDiscovery, ServiceCode};
 pub use options::{
-    ClientOptions, Limit, PathMtu, Protocol, ServerOptions, law_names, parse_bit_rate,
-    parse_byte_count, parse_law,
+    ClientOptions, Limit, PathMtu, Protocol, ServerOptions, default_law_name, law_names,
+    parse_bit_rate, parse_byte_count, parse_law,
 };
 pub use ranges::Missing;
 pub use report::{

@@ -18,8 +18,8 @@ use super::source::{Arrival, Arrivals, Source};
 pub struct ShortFlows {
     /// The mean time from one arrival to the next; the times are exponential.
     #[schemars(extend(
-        "minimum_quantity" = "1 us",
-        "advice" = "flows arrive a microsecond apart on average at least"
+        "minimum_quantity" = "100 us",
+        "advice" = "flows arrive 100 us apart on average at least: each is a connection, which takes memory"
     ))]
     pub every: Duration,
     /// How large the flows are; a size alone is that of all.

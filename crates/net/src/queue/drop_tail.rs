@@ -31,8 +31,8 @@ pub struct DropTailConfig {
     pub limit: QueueLimit,
     /// What the limit is compared with.
     pub counts: Counts,
-    /// An ECN-capable packet that finds as many waiting, or more, is marked (RFC 8257, section 3.1). None is marked
-    /// if nothing is said.
+    /// An ECN-capable packet that finds as many waiting, or more, is marked. None is marked if nothing is said. With
+    /// the packet in transmission the queue is then longer than this, which is when RFC 8257, section 3.1, has it mark.
     #[cfg_attr(feature = "settings", serde(skip_serializing_if = "Option::is_none"))]
     pub mark_threshold: Option<Packets>,
 }
@@ -134,7 +134,8 @@ impl DropTail {
     }
 
     /// Marks an ECN-capable packet that finds `packets` or more waiting: the step that DCTCP asks of a switch
-    /// (RFC 8257, section 3.1). The length at this moment counts, not an average.
+    /// (RFC 8257, section 3.1: the queue, with the packet in transmission, is longer than that). The length at this
+    /// moment counts, not an average.
     pub fn marking_from(mut self, packets: u32) -> Self {
         self.mark_threshold = packets as usize;
         self

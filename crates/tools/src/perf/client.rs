@@ -9,9 +9,9 @@ use tokio::time::{Instant, MissedTickBehavior, interval_at};
 use super::console::Console;
 use super::file::Source;
 use super::flow::Flow;
-use super::link::{Incoming, Link, native_endpoint};
+use super::link::{Incoming, Link, client_config, native_endpoint};
 use super::meter::Meter;
-use super::options::{ClientOptions, LEAST_INTERVAL, Limit, Protocol, law_name};
+use super::options::{ClientOptions, LEAST_INTERVAL, Limit, Protocol};
 use super::report::{ErrorReport, FlowReport, Interval, Outcome, Role};
 use super::session::{Params, Stop, introduce, random};
 use super::text;
@@ -107,7 +107,7 @@ async fn prepare(options: &ClientOptions, source: Option<Source>) -> Result<Vec<
             },
             meter: Meter::of(&link),
             stop: stop.clone(),
-            law: law_name(options.law.as_ref()),
+            law: client_config(options).ccid2.law.kind(),
             source: None,
             sink: None,
             early,

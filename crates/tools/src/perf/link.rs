@@ -50,13 +50,7 @@ impl Link {
         let target = target(&client.host, client.port);
         match client.protocol {
             Protocol::Dccp => {
-                let mut config = config(client.ccid, client.path_mtu, client.patience);
-                if let Some(law) = &client.law {
-                    // A law is of a window, and so of CCID 2.
-                    config.send_ccids = vec![Ccid::TCP_LIKE];
-                    config.ccid2.law = law.clone();
-                }
-                let service = client.service;
+                let (service, config) = (client.service, client_config(client));
                 let connection = dccp::connect(&target, service, config, native).await?;
                 Ok(Self::Dccp(connection))
             }
@@ -173,6 +167,17 @@ pub(crate) fn config(ccid: Option<u8>, path_mtu: PathMtu, patience: Duration) ->
     config.close_timeout = Duration::from_secs(1);
     config.receive_queue_packets = 16_384;
     config.receive_queue_bytes = 32 << 20;
+    config
+}
+
+/// The client's parameters.
+pub(crate) fn client_config(client: &ClientOptions) -> Config {
+    let mut config = config(client.ccid, client.path_mtu, client.patience);
+    if let Some(law) = &client.law {
+        // A law is of a window, and so of CCID 2.
+        config.send_ccids = vec![Ccid::TCP_LIKE];
+        config.ccid2.law = law.clone();
+    }
     config
 }
 

@@ -316,11 +316,6 @@ impl ServerOptions {
     }
 }
 
-/// What the law in force is called.
-pub(crate) fn law_name(law: Option<&Chosen<dyn Law>>) -> &'static str {
-    law.map_or_else(|| default_law().kind(), Chosen::kind)
-}
-
 /// Does that law fit?
 fn check_law(law: &Chosen<dyn Law>, protocol: Protocol) -> Result<(), PerfError> {
     if protocol != Protocol::Dccp {
@@ -347,6 +342,11 @@ fn check_interval(interval: Duration) -> Result<(), PerfError> {
 /// [`PerfError::Usage`] with the names that would do.
 pub fn parse_law(name: &str) -> Result<Chosen<dyn Law>, PerfError> {
     law(name).map_err(|error| PerfError::Usage(error.to_string()))
+}
+
+/// The law where none is chosen.
+pub fn default_law_name() -> &'static str {
+    default_law().kind()
 }
 
 /// The names that [`parse_law`] takes: those of all registered laws that need no settings.

@@ -18,7 +18,7 @@ use super::flow::Flow;
 use super::link::{self, Link, Tcp, Udp};
 use super::message::{DATA_HEADER, Message};
 use super::meter::Meter;
-use super::options::{LEAST_INTERVAL, Protocol, ServerOptions, law_name};
+use super::options::{LEAST_INTERVAL, Protocol, ServerOptions};
 use super::report::{ErrorReport, FlowReport, Outcome, Role};
 use super::session::{Params, Stop, greet, refuse};
 use super::ticker::Ticker;
@@ -281,7 +281,10 @@ impl Server {
             role: our_role(&params),
             meter: Meter::of(&link),
             stop: stop.clone(),
-            law: law_name(self.options.law.as_ref()),
+            law: link::server_config(self.options.path_mtu, self.options.law.as_ref())
+                .ccid2
+                .law
+                .kind(),
             source: None,
             sink,
             early: None,
