@@ -2,6 +2,14 @@
 
 import struct
 
+__all__ = [
+    "PROTOCOL",
+    "TYPES",
+    *"REQUEST RESPONSE DATA ACK DATAACK CLOSEREQ CLOSE RESET SYNC SYNCACK".split(),
+    "checksum",
+    "parse_options",
+]
+
 PROTOCOL = 33  # RFC 4340, 19: DCCP's protocol number in IP.
 
 REQUEST, RESPONSE, DATA, ACK, DATAACK, CLOSEREQ, CLOSE, RESET, SYNC, SYNCACK = range(10)
