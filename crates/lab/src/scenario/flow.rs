@@ -25,40 +25,42 @@ pub struct Flow {
     /// The side that its sender is on.
     #[serde(default)]
     pub from: Side,
-    /// Graph: the node that sends. Wlan: the station, or wired host, that sends.
+    /// In place of `from`, who sends: in a graph one of its nodes, in a wlan a station or one of the wired hosts
+    /// `"left"` and `"right"`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sender: Option<String>,
-    /// Graph and wlan: the one that receives.
+    /// Who receives, where `sender` says who sends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub receiver: Option<String>,
-    /// A delay that this flow alone has, each way: its sender stands behind a link of its own that has no
-    /// limit of rate, so its round trip is longer by twice as much.
+    /// A delay that this flow alone has, each way, so that its round trip is longer by twice as much; not in a wlan.
+    /// Its sender stands behind a link of its own without a limit of rate, which captures call `extra/FLOW`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend(
         "maximum_quantity" = "1 h",
         "advice" = "a delay of more than an hour is surely not meant"
     ))]
     pub extra_delay: Option<Duration>,
-    /// When it starts: TCP's and UDP's first packet, DCCP's Request.
+    /// When it starts: TCP's and UDP's first packet, or DCCP's Request, whose source starts when the connection is
+    /// open.
     #[serde(default)]
     pub start: Duration,
-    /// When its source stops; the end of the run if it does not say.
+    /// When its source stops, if before the end of the run; a greedy TCP falls silent at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop: Option<Duration>,
-    /// The size of a data packet as IP packet, with a plain header.
+    /// The size of a data packet as IP packet, with a plain header. In place of it `payload` or `codec` may stand.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wire: Option<Size>,
     /// The size of its payload.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub payload: Option<Size>,
-    /// The speech codec: sizes and times where `payload`, `wire` and the traffic's settings do not say
-    /// them, and what a call is worth.
+    /// A [speech codec](models/voice.md). It gives sizes and times where the keys around do not, and `r_factor` and
+    /// `mos` in the results.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub codec: Option<CodecName>,
-    /// Does an RTP header come before each payload?
+    /// Does an RTP header of 12 bytes come before each payload (RFC 5762; UDP and DCCP)? `wire` includes it.
     #[serde(default)]
     pub rtp: bool,
-    /// What the application sends, and when.
+    /// What the application sends, and when: [by its kind](#traffic).
     pub traffic: Chosen<dyn TrafficModel>,
     /// How much payload it sends at most; without end if it does not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
