@@ -210,6 +210,10 @@ impl Watched {
         }
         while let Some((id, event)) = self.endpoint.poll_event() {
             self.on_event(id, &event);
+            // What an event owns, the text of a Reset, the application lets go.
+            let before = thread::held();
+            drop(event);
+            self.held += thread::held() - before;
         }
         if self.releases {
             self.release();
