@@ -99,6 +99,14 @@ fn what_does_not_go_with_short_flows_is_refused() {
         ("flows.web.traffic.sizes=0 B", "a byte at least"),
         ("flows.web.traffic.every=99 us", "100 us apart"),
         (
+            "flows.web.traffic.sizes={ kind = \"pareto\", shape = 0, least = \"1 kB\", most = \"9 kB\" }",
+            "a shape is above zero",
+        ),
+        (
+            "flows.web.traffic={ kind = \"video\", rate = \"1 Mbit/s\", frames_per_second = -1 }",
+            "once in ten seconds at least",
+        ),
+        (
             "flows.web.traffic.sizes={ kind = \"pareto\", shape = 1.2, least = \"9 kB\", most = \"9 kB\" }",
             "'least' is less than 'most'",
         ),

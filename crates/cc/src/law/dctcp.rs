@@ -90,7 +90,7 @@ struct Settings {
     /// How much of its estimate the marks of a round trip make up (RFC 8257, section 4.2).
     #[cfg_attr(
         feature = "settings",
-        schemars(range(max = 1.0), extend("exclusive_minimum" = 0.0))
+        schemars(range(max = 1.0), extend("exclusiveMinimum" = 0.0))
     )]
     gain: f64,
 }

@@ -6,7 +6,7 @@
 //! | attribute | meaning |
 //! |---|---|
 //! | `range(min = 1, max = 5)` | limits of a number |
-//! | `extend("exclusive_minimum" = 0.0)` | a number above this one |
+//! | `extend("exclusiveMinimum" = 0.0)` | a number above this one |
 //! | `extend("minimum_quantity" = "1 packet")` | limits of a quantity; `maximum_quantity`, `exclusive_minimum_quantity` and `exclusive_maximum_quantity` likewise |
 //! | `extend("advice" = "...")` | what to say where a limit is passed |
 //!

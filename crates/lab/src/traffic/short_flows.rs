@@ -54,7 +54,7 @@ pub enum Sizes {
         /// The exponent: the share of flows above a size falls with its power.
         #[schemars(
             range(max = 100.0),
-            extend("exclusive_minimum" = 0.0, "advice" = "a shape is above zero and at most 100")
+            extend("exclusiveMinimum" = 0.0, "advice" = "a shape is above zero and at most 100")
         )]
         shape: f64,
         /// The smallest.

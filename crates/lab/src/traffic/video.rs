@@ -26,8 +26,8 @@ pub struct Video {
     /// Frames per second.
     #[serde(default = "twenty_five")]
     #[schemars(
-        range(max = 1000.0),
-        extend("exclusive_minimum" = 0.0, "advice" = "frames come more often than never, and 1000 times a second at most")
+        range(min = 0.1, max = 1000.0),
+        extend("advice" = "frames come once in ten seconds at least, and 1000 times a second at most")
     )]
     pub frames_per_second: f64,
     /// Frames in a group of pictures: an I frame and the frames up to the next one.
