@@ -1,6 +1,7 @@
 //! The documents describe what there is.
 
 use std::path::Path;
+use std::sync::LazyLock;
 
 use fairwire_lab::results::Metric;
 use fairwire_lab::scenario::{Adjust, ScenarioFile, documented, explain};
@@ -12,23 +13,30 @@ fn read(path: &str) -> String {
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
+/// docs/scenario.md. With `UPDATE_DOCS=1` its tables are written anew, before any test reads them.
+static SCENARIO: LazyLock<String> = LazyLock::new(|| {
+    let text = read("docs/scenario.md");
+    if std::env::var_os("UPDATE_DOCS").is_none() {
+        return text;
+    }
+    let wanted = documented(&text).expect("known types between markers");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/scenario.md");
+    std::fs::write(path, &wanted).expect("docs/scenario.md can be written");
+    wanted
+});
+
 /// The tables of keys in docs/scenario.md are those of the types that are read. `UPDATE_DOCS=1` rewrites them.
 #[test]
 fn tables_of_keys_are_in_step() {
-    let text = read("docs/scenario.md");
-    let wanted = documented(&text).expect("known types between markers");
-    if std::env::var_os("UPDATE_DOCS").is_some() {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/scenario.md");
-        std::fs::write(path, wanted).expect("docs/scenario.md can be written");
-        return;
-    }
+    let text = &*SCENARIO;
+    let wanted = documented(text).expect("known types between markers");
     for (line, wanted) in text.lines().zip(wanted.lines()) {
         assert_eq!(
             line, wanted,
             "UPDATE_DOCS=1 cargo test -p fairwire-lab --test docs mends it"
         );
     }
-    assert_eq!(text, wanted);
+    assert_eq!(*text, wanted);
 }
 
 /// docs/results.md lists every metric with its unit.
@@ -44,7 +52,7 @@ fn every_metric_is_described() {
 /// docs/scenario.md names every key of a scenario that uses all tables, and its first example runs.
 #[test]
 fn every_key_is_described() {
-    let text = read("docs/scenario.md");
+    let text = &*SCENARIO;
     let example = text
         .split("```")
         .nth(1)

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use fairwire_lab::results::{Metric, RunResult, Subject, WHOLE};
 use fairwire_lab::scenario::{Adjust, Cell, ScenarioFile};
@@ -18,6 +19,7 @@ fn cells(set: &[&str]) -> Vec<Cell> {
         set: set.iter().map(|&one| one.to_owned()).collect(),
         ..Adjust::default()
     };
+    LazyLock::force(&TRACE);
     ScenarioFile::load(&folder().join("trace.toml"))
         .and_then(|file| file.cells(&adjust))
         .unwrap_or_else(|error| panic!("{error}"))
@@ -50,22 +52,28 @@ fn generated() -> String {
     text
 }
 
+/// The trace as it is described. With `UPDATE_DOCS=1` it is written, before any test reads it.
+static TRACE: LazyLock<String> = LazyLock::new(|| {
+    let text = generated();
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        std::fs::write(folder().join("mobile.trace"), &text).expect("written");
+    }
+    text
+});
+
 /// The committed trace is the one that is described. `UPDATE_DOCS=1` writes it.
 #[test]
 fn the_trace_is_generated() {
-    let path = folder().join("mobile.trace");
-    let text = generated();
-    if std::env::var_os("UPDATE_DOCS").is_some() {
-        std::fs::write(&path, &text).expect("written");
-    }
-    assert_eq!(std::fs::read_to_string(&path).expect("there"), text);
+    let described = &*TRACE;
+    let committed = std::fs::read_to_string(folder().join("mobile.trace")).expect("there");
+    assert_eq!(committed, *described);
 }
 
 /// A source that never stops fills a trace to the packet: of 1,500 bytes as many arrive as there are times, those of the
 /// last 20 ms being under way, and the link is fully used.
 #[test]
 fn a_busy_link_follows_its_trace() {
-    let trace: Trace = generated().parse().expect("a trace");
+    let trace: Trace = TRACE.parse().expect("a trace");
     let cells = cells(&[
         "run.duration=20 s",
         "flows.tcp.enabled=false",
@@ -91,6 +99,39 @@ fn a_busy_link_follows_its_trace() {
         used.is_some_and(|used| used > 99.0 && used <= 100.0),
         "{used:?}"
     );
+}
+
+/// A window is held against what the trace let leave in it, also where that arrives long after: here packets leave in the
+/// first half of each second and come half a second later. The source offers 20 Mbit/s and 12 Mbit/s can leave, so each
+/// time of the trace is used; in the other half nothing can leave, and there is no share of nothing.
+#[test]
+fn utilisation_counts_what_left() {
+    let times: String = (1..=500)
+        .chain([1_000])
+        .fold(String::new(), |mut text, ms| {
+            let _ = writeln!(text, "{ms}");
+            text
+        });
+    let text = r#"
+title = "half of the time"
+run = { duration = "10 s", start_offset = "none" }
+topology.kind = "chain"
+topology.links.wire = { trace = "half.trace", delay = "500 ms", queue = "20 packets", back = { rate = "1 Mbit/s" } }
+measure.windows.first = { from = "3 s", to = "3500 ms" }
+measure.windows.second = { from = "3501 ms", to = "4 s" }
+[flows.flood]
+wire = "1500 B"
+traffic = { kind = "cbr", rate = "20 Mbit/s" }
+udp = {}
+"#;
+    let traces = [("half.trace".to_owned(), times)].into();
+    let cells = ScenarioFile::parse("half.toml", text)
+        .and_then(|file| file.with_traces(traces).cells(&Adjust::default()))
+        .unwrap_or_else(|error| panic!("{error}"));
+    let run = result(&cells[0]);
+    let used = |window| run.value(&Subject::link("wire"), window, Metric::Utilisation);
+    assert_eq!(used("first"), Some(100.0));
+    assert_eq!(used("second"), None);
 }
 
 /// What the scenario's text promises: in a queue of 200 packets the call waits for all of them, longest while the link is

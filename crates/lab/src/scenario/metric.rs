@@ -97,7 +97,7 @@ metrics! {
     Timeouts "timeouts" "times" "Retransmission or nofeedback timeouts in the window.";
     Syncs "syncs" "packets" "Sync packets sent in the window, both sides (DCCP).";
     AckVectorState "ack_vector_state" "B" "The most bytes of Ack Vector history that the receiver held at a sample (DCCP).";
-    Utilisation "utilisation" "%" "Share of the link's rate used by what it delivered, framing included.";
+    Utilisation "utilisation" "%" "Share of the link's rate used by what left on it, framing included.";
     QueueMean "queue_mean" "packets" "Mean number of packets in the queue, the one in transmission included, over time.";
     QueueMax "queue_max" "packets" "The greatest number of packets in the queue, the one in transmission included.";
     QueueDrops "queue_drops" "packets" "Packets that the queue dropped in the window.";

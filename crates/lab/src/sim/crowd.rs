@@ -144,15 +144,19 @@ impl Calls {
         self.ready.insert(number);
     }
 
-    /// Gives a packet to its conversation; false if that is not there.
-    fn handle_packet(&mut self, now: Instant, packet: Packet, store: &mut Store) -> bool {
+    /// Gives a packet to its conversation. One whose conversation is over has arrived all the same.
+    fn handle_packet(&mut self, now: Instant, packet: Packet, store: &mut Store) {
         let number = self.number(packet.flow);
-        let Some(call) = self.all.get_mut(&number) else {
-            return false;
-        };
-        call.peer.handle_packet(now, packet, store);
-        self.touched(number);
-        true
+        if let Some(call) = self.all.get_mut(&number) {
+            call.peer.handle_packet(now, packet, store);
+            self.touched(number);
+            return;
+        }
+        let slot = store.slot(packet.handle);
+        let (sent_at, is_data) = (slot.sent_at, slot.is_data);
+        store.release(packet.handle);
+        let meter = store.meter(self.ends.incoming);
+        meter.arrived(now, sent_at, packet.wire_len, is_data);
     }
 
     /// The next packet of any conversation; `idle` is told of each that has none.
@@ -258,9 +262,7 @@ impl Peer for Caller {
     }
 
     fn handle_packet(&mut self, now: Instant, packet: Packet, store: &mut Store) {
-        if !self.calls.handle_packet(now, packet, store) {
-            store.release(packet.handle);
-        }
+        self.calls.handle_packet(now, packet, store);
     }
 
     /// A conversation that has nothing to send and is over is forgotten, on both sides.
@@ -326,10 +328,7 @@ impl Peer for Answerer {
     fn handle_packet(&mut self, now: Instant, packet: Packet, store: &mut Store) {
         let number = self.calls.number(packet.flow);
         self.meet(number);
-        if !self.calls.handle_packet(now, packet, store) {
-            store.release(packet.handle);
-            return;
-        }
+        self.calls.handle_packet(now, packet, store);
         if let Some(call) = self.calls.all.get_mut(&number)
             && !call.is_complete
             && call.peer.is_complete()

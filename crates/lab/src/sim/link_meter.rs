@@ -13,8 +13,8 @@ use crate::transport::windows::{Span, Windows};
 /// The counts of one window of a link.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct LinkWindow {
-    /// Bytes that came to the far end, with framing.
-    pub(crate) carried_bytes: u64,
+    /// Bytes that left for the wire, with framing.
+    pub(crate) departed_bytes: u64,
     /// Bytes of IP packets that came to the far end.
     pub(crate) wire_bytes: u64,
     /// Packets times the time they spent in queue and transmitter.
@@ -140,16 +140,22 @@ impl LinkMeter {
         }
     }
 
-    /// Share of what the link could carry that was used in window `index`, which is `span`, 0 to 1; `None` if it could
-    /// carry nothing.
+    /// Share of what could leave on the link that did in window `index`, which is `span`, 0 to 1; `None` if nothing
+    /// could.
     pub(crate) fn utilisation(&self, index: usize, span: Span) -> Option<f64> {
         let capacity = match &self.trace {
-            Some(trace) => (trace.bytes_by(span.to) - trace.bytes_by(span.from)) as f64 * 8.0,
-            None => self.rate_bits_per_s as f64 * span.length().as_secs_f64(),
+            Some(trace) => (bytes_before(trace, span.to) - bytes_before(trace, span.from)) as f64,
+            None => self.rate_bits_per_s as f64 / 8.0 * span.length().as_secs_f64(),
         };
-        let carried = self.counts.get(index)?.carried_bytes as f64 * 8.0;
-        (capacity > 0.0).then(|| carried / capacity)
+        let departed = self.counts.get(index)?.departed_bytes as f64;
+        (capacity > 0.0).then(|| departed / capacity)
     }
+}
+
+/// The bytes that can have left before `end`: a window ends before its last moment, as it does for what left.
+fn bytes_before(trace: &Trace, end: Instant) -> u64 {
+    let last = end.as_nanos().checked_sub(1);
+    last.map_or(0, |last| trace.bytes_by(Instant::from_nanos(last)))
 }
 
 impl Observer<Store> for LinkMeters {
@@ -172,6 +178,12 @@ impl Observer<Store> for LinkMeters {
         let Some((meter, windows)) = self.link(seen.place) else {
             return;
         };
+        let bytes = u64::from(seen.packet.wire_len) + meter.framing;
+        for (counts, span) in meter.counts.iter_mut().zip(&windows.spans) {
+            if span.holds(seen.at) {
+                counts.departed_bytes += bytes;
+            }
+        }
         // First in, first out: a discipline that reorders would need names here.
         let Some((entered, was_marked)) = meter.inside.pop_front() else {
             return;
@@ -201,7 +213,6 @@ impl Observer<Store> for LinkMeters {
         for (counts, span) in meter.counts.iter_mut().zip(&windows.spans) {
             if span.holds(seen.at) {
                 counts.wire_bytes += bytes;
-                counts.carried_bytes += bytes + meter.framing;
             }
         }
     }
