@@ -14,6 +14,13 @@ pub(crate) fn claim(
     files: BTreeSet<String>,
     scenario: Option<&Path>,
 ) -> io::Result<OutputDirectory> {
+    if directory.metadata().is_ok_and(|it| !it.is_dir()) {
+        let message = format!(
+            "{} is a file, and --out takes a directory: name another place, or move the file away",
+            directory.display()
+        );
+        return Err(io::Error::new(io::ErrorKind::NotADirectory, message));
+    }
     let arguments = std::env::args_os().skip(1);
     let arguments: Vec<String> = arguments
         .map(|argument| argument.to_string_lossy().into_owned())

@@ -200,12 +200,13 @@ impl Args {
     }
 
     fn report(&self, papers: &[Paper], all: bool) -> ExitCode {
+        // Before anything is made that an interrupt would leave behind.
+        let stop = stop::on_interrupt();
         let (directory, outputs) = match self.outputs(papers, all) {
             Ok(outputs) => outputs.unzip(),
             Err(error) => return print::refuse(self.json, FAILED, &error),
         };
         let mut outputs = outputs.unwrap_or_default();
-        let stop = stop::on_interrupt();
         let Finished {
             results,
             unwritten,

@@ -128,6 +128,8 @@ impl Args {
     }
 
     fn campaign(&self, cells: &[Cell]) -> ExitCode {
+        // Before anything is made that an interrupt would leave behind.
+        let stop = stop::on_interrupt();
         let mut output = match self.output(cells) {
             Ok(output) => output,
             Err(error) => return print::refuse(self.json, FAILED, &error),
@@ -141,7 +143,6 @@ impl Args {
         };
         let bar = progress::bar();
         let progress = |progress: Progress<'_>| progress::show(&bar, progress);
-        let stop = stop::on_interrupt();
         let campaign = Campaign {
             name: self.scenario.display().to_string(),
             threads: campaign::threads(),

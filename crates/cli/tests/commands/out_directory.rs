@@ -59,7 +59,7 @@ fn short(place: &Scratch, more: &[&str]) -> Output {
 /// A run that takes longer than any test, with `--out` at its work.
 fn long(place: &Scratch) -> Child {
     let directory = place.path();
-    let running = command(&["run", "scenarios/dumbbell.toml", "--duration", "20000s"])
+    let mut running = command(&["run", "scenarios/dumbbell.toml", "--duration", "20000s"])
         .args(["--out", &directory])
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
@@ -69,9 +69,31 @@ fn long(place: &Scratch) -> Child {
         .unfinished()
         .any(|folder| folder.join("runs.csv").exists())
     {
+        let ended = running.try_wait().expect("a child");
+        assert_eq!(ended, None, "it ended before it wrote anything");
         std::thread::park_timeout(Duration::from_millis(10));
     }
     running
+}
+
+/// A file in the place of the directory is named as what it is.
+#[test]
+fn a_file_is_no_directory() {
+    let place = Scratch::new("file");
+    std::fs::create_dir_all(&place.0).expect("a directory");
+    let file = place.0.join("results.csv");
+    std::fs::write(&file, "mine").expect("written");
+    let path = file.display().to_string();
+    for command in [&SHORT[..], &["paper", "long-delay", "--quick"]] {
+        let refused = fairwire(&[command, &["--out", &path]].concat());
+        assert_eq!(refused.status.code(), Some(1), "{}", err(&refused));
+        let told = err(&refused);
+        assert!(
+            told.contains(&format!("{path} is a file, and --out takes a directory")),
+            "{told}"
+        );
+    }
+    assert_eq!(place.read("results.csv"), "mine");
 }
 
 /// The second run into a directory is refused with the process that has it; after that one was killed,

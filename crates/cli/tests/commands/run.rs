@@ -249,7 +249,11 @@ fn failures_have_words_and_numbers() {
         (&["run", &missing], 2, "cannot read"),
         (&["run", "/dev/zero"], 2, "so it is no scenario"),
         (&["run", &missing, "--check-digests"], 2, "cannot read"),
-        (&["run", DUMBBELL, "--out", &bad], 1, "cannot write"),
+        (
+            &["run", DUMBBELL, "--out", &bad],
+            1,
+            "--out takes a directory",
+        ),
         (&["run", DUMBBELL, "--bogus"], 2, "--bogus"),
         (&["run", DUMBBELL, "--only", "x"], 2, "base"),
         (&["run", DUMBBELL, "--set", "run.sedes=1"], 2, "seeds"),
