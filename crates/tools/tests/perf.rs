@@ -210,6 +210,25 @@ fn the_window_law_asked_for_is_in_force() {
     }
 }
 
+/// A server that has a window law says so where it sends by a CCID without a window, for the client asked for that.
+#[test]
+fn a_law_without_a_window_is_noted() {
+    for (ccid, noted) in [(2, false), (3, true)] {
+        let server = Running::with(Protocol::Dccp, |server| {
+            server.law = Some(parse_law("vegas").expect("built in"));
+        });
+        let mut options = options(server.port, Protocol::Dccp);
+        options.reverse = true;
+        options.ccid = Some(ccid);
+        options.limit = Some(Limit::Bytes(100_000));
+        let (outcome, text) = run(&options);
+        let (code, served) = server.end();
+        assert_eq!((outcome.exit_code(), code), (0, 0), "{text}{served}");
+        let note = "--cc vegas did nothing, for the client asked for CCID 3";
+        assert_eq!(served.contains(note), noted, "{served}");
+    }
+}
+
 /// CCID 4 sends at most 100 packets a second (RFC 5622, 5): whatever the queue takes at once, lines and
 /// summary count what has left, and the rate shown is one that can be had.
 #[test]

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use fairwire::laws::{Chosen, Law, default_law, law, laws};
+use fairwire::laws::{ChooseError, Chosen, Law, default_law, law, laws};
 use fairwire::{PathMtuDiscovery, ServiceCode};
 
 use super::PerfError;
@@ -341,7 +341,23 @@ fn check_interval(interval: Duration) -> Result<(), PerfError> {
 /// # Errors
 /// [`PerfError::Usage`] with the names that would do.
 pub fn parse_law(name: &str) -> Result<Chosen<dyn Law>, PerfError> {
-    law(name).map_err(|error| PerfError::Usage(error.to_string()))
+    law(name).map_err(|error| {
+        let names = law_names();
+        PerfError::Usage(match error {
+            ChooseError::NeedsSettings { name, .. } => format!(
+                "the window law '{name}' has settings that --cc cannot give: write one of {}",
+                names.join(", ")
+            ),
+            // Those that a name alone chooses.
+            ChooseError::Unknown { what, name, .. } => ChooseError::Unknown {
+                what,
+                name,
+                known: names,
+            }
+            .to_string(),
+            other => other.to_string(),
+        })
+    })
 }
 
 /// The law where none is chosen.
@@ -451,8 +467,13 @@ mod tests {
         let unknown = parse_law("vegsa").expect_err("no such law").to_string();
         assert!(unknown.contains("did you mean 'vegas'?"), "{unknown}");
         assert!(unknown.contains("cubic"), "{unknown}");
+        assert!(!unknown.contains("threshold-window"), "{unknown}");
         let needs = parse_law("threshold-window").expect_err("it needs a cut");
-        assert!(needs.to_string().contains("settings"), "{needs}");
+        let needs = needs.to_string();
+        assert!(
+            needs.contains("--cc cannot give: write one of newreno, vegas"),
+            "{needs}"
+        );
 
         let mut options = ClientOptions::new("localhost", 7_001);
         options.law = Some(parse_law("vegas").expect("built in"));

@@ -143,6 +143,9 @@ impl Server {
                 Greeted::Silent => continue,
             };
             let outcome = self.serve(link, params, &mut greeting, console).await;
+            if let Some(note) = self.without_window(&outcome) {
+                console.aside(&note);
+            }
             console.outcome(&outcome);
             let interrupted = outcome
                 .error
@@ -226,6 +229,18 @@ impl Server {
         }
         outcome.conclude();
         outcome
+    }
+
+    /// What to say where we sent without the window law that was asked for: it is the client that chooses the CCID.
+    fn without_window(&self, outcome: &Outcome) -> Option<String> {
+        let law = self.options.law.as_ref().filter(|_| outcome.reverse)?;
+        let senders = outcome.flows.iter().filter_map(|it| it.sender.as_ref());
+        let mut ccids = senders.filter_map(|it| it.path.as_ref()?.ccid);
+        let ccid = ccids.find(|ccid| *ccid != 2)?;
+        Some(format!(
+            "note: --cc {} did nothing, for the client asked for CCID {ccid}, which has no window",
+            law.kind()
+        ))
     }
 
     fn begin(&self, link: &Link, params: &Params) -> Outcome {
