@@ -64,6 +64,12 @@ impl<'a> Arbitrary<'a> for Setup {
         queue(&mut config, queues);
         path(&mut config, paths);
         clock(&mut config, clocks);
+        config.close_timeout = match roads >> 3 & 3 {
+            0 => config.drain_timeout,
+            1 => Duration::from_secs(5),
+            2 => Duration::ZERO,
+            _ => Duration::from_millis(100),
+        };
         config.sequence_window = match (config.short_seqnos, ccids >> 6) {
             (_, 0) => 1_024,
             (_, 1) => 32,
@@ -180,7 +186,6 @@ fn clock(config: &mut Config, by: u8) {
         ],
         by >> 3 & 3,
     );
-    config.close_timeout = config.drain_timeout;
     if by & 0x20 != 0 {
         config.ccid_change_interval = Duration::ZERO;
     }

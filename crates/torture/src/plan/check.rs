@@ -262,6 +262,7 @@ fn of_connection(setting: &Setting) -> Option<Numbered> {
         // More often, and a run takes more packets than it may.
         Setting::KeepAlive(n) => ("KeepAlive", n, 500..=15_000),
         Setting::CloseTimes(n) => ("CloseTimes", n, 0..=5_000),
+        Setting::CloseTimeout(n) => ("CloseTimeout", n, 0..=5_000),
         Setting::SequenceWindow(n) => ("SequenceWindow", n, 0..=1 << 20),
         Setting::MaxSequenceWindow(n) => ("MaxSequenceWindow", n, 0..=1 << 20),
         Setting::CcidChangeInterval(n) => ("CcidChangeInterval", n, 0..=600_000),

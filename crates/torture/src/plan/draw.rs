@@ -32,6 +32,8 @@ impl Plan {
         }
         draw_faults::draw(&mut Dice::new(seed, "faults"), weather, &mut plan);
         draw_rare::draw(seed, weather, &mut plan);
+        let of = &mut Dice::new(seed, "close timeouts");
+        draw_settings::close_timeouts(of, &mut plan.connections);
         recovery(dice, &mut plan);
         plan.script.sort_by_key(|entry| entry.at_ms);
         plan

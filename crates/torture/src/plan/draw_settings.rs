@@ -1,5 +1,6 @@
 //! Configurations from a seed.
 
+use super::ConnectionPlan;
 use super::settings::{EndpointSetting, LAST_LAW, Setting, Setting as S};
 use crate::dice::Dice;
 
@@ -88,6 +89,23 @@ pub(super) fn pair(dice: &mut Dice) -> (Vec<Setting>, Vec<Setting>) {
     (client, server)
 }
 
+/// Of the ends whose close does not take the default times, some wait another time for the answer to it than for their
+/// queue to drain.
+pub(super) fn close_timeouts(dice: &mut Dice, connections: &mut [ConnectionPlan]) {
+    for of in connections {
+        for settings in [&mut of.client_settings, &mut of.server_settings] {
+            let is_drawn = |setting: &Setting| matches!(setting, Setting::CloseTimes(_));
+            if settings.iter().any(is_drawn) && dice.per_mille(600) {
+                let time = dice.pick(&CLOSE_TIMES);
+                settings.push(Setting::CloseTimeout(time));
+            }
+        }
+    }
+}
+
+/// How long a close may take, ms.
+const CLOSE_TIMES: [u64; 4] = [0, 100, 1_000, 3_000];
+
 fn one(dice: &mut Dice) -> Vec<Setting> {
     let mut settings = Vec::new();
     let mut may = |per_mille: u64, make: &mut dyn FnMut(&mut Dice) -> Setting| {
@@ -119,9 +137,7 @@ fn one(dice: &mut Dice) -> Vec<Setting> {
     may(250, &mut |dice| {
         S::KeepAlive(dice.pick(&[0, 1_000, 3_000, 10_000]))
     });
-    may(150, &mut |dice| {
-        S::CloseTimes(dice.pick(&[0, 100, 1_000, 3_000]))
-    });
+    may(150, &mut |dice| S::CloseTimes(dice.pick(&CLOSE_TIMES)));
     may(150, &mut |dice| {
         S::SequenceWindow(dice.magnitude(32, 100_000))
     });

@@ -50,6 +50,8 @@ pub enum Setting {
     KeepAlive(u64),
     /// `drain_timeout` and `close_timeout`, ms.
     CloseTimes(u64),
+    /// `close_timeout` alone, ms.
+    CloseTimeout(u64),
     /// `sequence_window`.
     SequenceWindow(u64),
     /// `max_sequence_window`.
@@ -146,6 +148,7 @@ impl Setting {
                 config.drain_timeout = ms(*time);
                 config.close_timeout = ms(*time);
             }
+            Self::CloseTimeout(time) => config.close_timeout = ms(*time),
             Self::SequenceWindow(window) => config.sequence_window = *window,
             Self::MaxSequenceWindow(window) => config.max_sequence_window = *window,
             Self::CcidChangeInterval(time) => config.ccid_change_interval = ms(*time),
