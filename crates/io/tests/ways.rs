@@ -184,6 +184,14 @@ async fn incoming_connections_are_inspected() {
         let expected = (way == "say why").then_some("no seat is free");
         assert_eq!(code, ResetCode::Aborted, "{way}");
         assert_eq!(text.as_ref().map(ErrorText::as_str), expected, "{way}");
+        // The same answer to a Request is the error of `connect`.
+        let remote = listener.local_addr();
+        let shown = ConnectError::Refused { remote, code, text }.to_string();
+        let saying = expected.map_or(String::new(), |text| format!(", saying {text:?}"));
+        let expected = format!(
+            "{remote} refused the connection ({code}){saying}: the server's program stopped listening, or gave up"
+        );
+        assert_eq!(shown, expected, "{way}");
     }
 }
 
