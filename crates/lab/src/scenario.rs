@@ -11,13 +11,13 @@ mod explain;
 mod file;
 mod flow;
 mod graph;
+mod link;
 mod measure;
 mod metric;
 mod place;
 mod preset;
 mod queue;
 mod read;
-mod route;
 mod schema;
 mod setting;
 pub(crate) mod shorten;
@@ -28,6 +28,7 @@ mod trace;
 mod traces;
 mod tree;
 mod voice;
+mod wiring;
 mod wlan;
 
 use fairwire_units::Duration;
@@ -36,7 +37,7 @@ use serde::{Deserialize, Serialize};
 
 pub use crate::quantity::{MinRto, Named, QuantityError, StartOffset};
 pub use crate::transport::dccp::{CcidChange, Dccp, Receive, SendQueue};
-pub use crate::transport::tcp::{Preset, Recovery, Tcp};
+pub use crate::transport::tcp::{Preset, Tcp};
 pub use crate::transport::udp::Udp;
 pub use explain::{Explained, explain};
 pub use fairwire_proto::{
@@ -45,16 +46,17 @@ pub use fairwire_proto::{
 pub use fairwire_units::{Packets, Percent};
 pub use file::{Adjust, Cell, ScenarioFile};
 pub use flow::{Flow, Side};
-pub(crate) use graph::Graph;
+pub use link::{Joined, Link};
 pub use measure::{Measure, WHOLE, Window};
 pub use metric::Metric;
 pub use place::ScenarioError;
 pub use schema::{documented, file_schema};
-pub use topology::{Link, Topology, TopologyKind};
+pub use topology::{Chain, Dumbbell, Graph, Topology, Wireless};
 pub use trace::TraceFile;
 pub use tree::{Provenance, Source};
 pub use voice::{CodecName, RTP_HEADER};
-pub use wlan::{AccessPoint, Decibels, HandOff, SlowHost, Station, Stranded, Wlan, WlanRate};
+pub(crate) use wiring::Wiring;
+pub use wlan::{AccessPoint, Decibels, HandOff, Station, Wlan};
 
 /// One experiment, complete: nothing is left to defaults.
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]

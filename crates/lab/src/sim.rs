@@ -9,7 +9,6 @@ mod capture;
 mod crowd;
 mod error;
 mod gather;
-mod graph;
 mod ground;
 mod host;
 mod link_meter;

@@ -34,7 +34,7 @@ use mover::Mover;
 use radio::{Radio, Role, Serving};
 use signal::Signal;
 
-pub use adapt::RateControl;
+pub use adapt::{ParseRateControlError, RateControl};
 pub use dcf::Dcf;
 pub use mover::{HandOff, Stranded};
 pub use phy::{MAC_FRAMING, PhyRate};

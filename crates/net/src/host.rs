@@ -6,20 +6,46 @@
 
 use std::collections::VecDeque;
 
-use fairwire_units::{Duration, Instant};
+use fairwire_units::{Duration, Instant, Packets};
 
 use crate::schedule::Key;
 use crate::{NodeId, Packet};
 
-/// How slow a host is.
+/// A host that takes its time for each packet.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[cfg_attr(
+    feature = "settings",
+    derive(schemars::JsonSchema, serde::Deserialize, serde::Serialize),
+    serde(deny_unknown_fields)
+)]
 pub struct HostSpec {
-    /// What each packet takes.
+    /// What each packet takes that it sends or receives.
+    #[cfg_attr(
+        feature = "settings",
+        schemars(extend(
+            "maximum_quantity" = "10 s",
+            "advice" = "a host that takes more than ten seconds for a packet is surely not meant"
+        ))
+    )]
     pub per_packet: Duration,
-    /// What each 1000 bytes of it take, as IP packet, in proportion.
+    /// What each 1000 bytes of it take besides, as IP packet, in proportion.
+    #[cfg_attr(
+        feature = "settings",
+        serde(default),
+        schemars(extend(
+            "maximum_quantity" = "10 s",
+            "advice" = "a host that takes more than ten seconds for a packet is surely not meant"
+        ))
+    )]
     pub per_kilobyte: Duration,
     /// Packets that wait at most, the one at work not counted.
-    pub backlog: u32,
+    #[cfg_attr(feature = "settings", serde(default = "hundred_packets"))]
+    pub backlog: Packets,
+}
+
+#[cfg(feature = "settings")]
+fn hundred_packets() -> Packets {
+    Packets(100)
 }
 
 impl HostSpec {
@@ -83,7 +109,7 @@ impl Server {
             self.begin(now, ticket, job);
             return None;
         }
-        if self.waiting.len() >= self.spec.backlog as usize {
+        if self.waiting.len() >= self.spec.backlog.0 as usize {
             return Some(job);
         }
         self.waiting.push_back(job);
@@ -112,7 +138,7 @@ impl Server {
 #[cfg(test)]
 mod tests {
     use super::HostSpec;
-    use fairwire_units::Duration;
+    use fairwire_units::{Duration, Packets};
 
     /// 262 us and 0.185 us a byte: 512 bytes take 356.72 us, that is 2,803 packets a second.
     #[test]
@@ -120,7 +146,7 @@ mod tests {
         let spec = HostSpec {
             per_packet: Duration::from_micros(262),
             per_kilobyte: Duration::from_micros(185),
-            backlog: 10,
+            backlog: Packets(10),
         };
         assert_eq!(spec.service(512), Duration::from_nanos(356_720));
         assert_eq!(spec.service(0), Duration::from_micros(262));

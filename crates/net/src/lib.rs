@@ -34,8 +34,8 @@ mod variation;
 
 pub use agent::{Agent, FlowId, Handle, LinkId, NodeId, Packet, Release};
 pub use air::{
-    Dcf, HandOff, MAC_FRAMING, MediumId, PhyRate, RadioSpec, RadioStats, RateControl, StationSpec,
-    Stranded,
+    Dcf, HandOff, MAC_FRAMING, MediumId, ParseRateControlError, PhyRate, RadioSpec, RadioStats,
+    RateControl, StationSpec, Stranded,
 };
 pub use context::LinkContext;
 pub use digest::{Digest, DigestValue};

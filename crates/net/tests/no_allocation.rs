@@ -10,7 +10,7 @@ use fairwire_net::{
     Agent, Bernoulli, Dcf, Digest, DropTail, FlowId, Handle, HostSpec, LinkSpec, Network, NodeId,
     Packet, PhyRate, RadioSpec, RateControl, Release, StationSpec, Streams, Topology,
 };
-use fairwire_units::{Duration, Ecn, Instant, Rate};
+use fairwire_units::{Duration, Ecn, Instant, Packets, Rate};
 
 struct Counting;
 
@@ -167,7 +167,7 @@ fn over_the_air() {
         let slow = HostSpec {
             per_packet: Duration::from_micros(900),
             per_kilobyte: Duration::ZERO,
-            backlog: 10,
+            backlog: Packets(10),
         };
         topology.host(*station, slow);
     }

@@ -30,7 +30,7 @@ mod stats;
 pub use config::{Config, DelayedAcks, EcnMode, Source};
 pub use event::{Event, Traced};
 pub use receiver::Receiver;
-pub use recovery::{PartialAckTimer, RecoveryKind};
+pub use recovery::RecoveryKind;
 pub use sack::{MAX_SACK_BLOCKS, SackBlocks};
 pub use segment::{Flags, IPV4_HEADER, TCP_HEADER, TcpSegment};
 pub use sender::Sender;

@@ -15,31 +15,36 @@ mod tests;
 mod vegas;
 
 pub(crate) use answer::{Answer, DUPLICATES, Sequence};
-pub use newreno::PartialAckTimer;
 
-use newreno::NewReno;
+use newreno::{NewReno, PartialAckTimer};
 use reno::Reno;
 use sack::Sack;
 use tahoe::Tahoe;
 use vegas::Vegas;
 
-/// How lost segments are found and sent again.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+/// What is sent again and when.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[cfg_attr(
+    feature = "settings",
+    derive(schemars::JsonSchema, serde::Deserialize, serde::Serialize),
+    serde(rename_all = "kebab-case")
+)]
 pub enum RecoveryKind {
-    /// Fast retransmission, and slow start from one packet after each loss (Jacobson 1988).
+    /// Slow start from the first segment outstanding (Jacobson 1988).
     Tahoe,
-    /// Fast recovery that ends with the first acknowledgement of something new (RFC 2581, section 3.2).
-    Reno {
-        /// Wait for the timeout where a second loss of the same window shows, as ns-2 does unless
-        /// told otherwise (its `bugFix_`); without it each of them cuts the window.
-        once_per_window: bool,
-    },
-    /// Fast recovery that stays until all of it is acknowledged (RFC 6582).
-    NewReno {
-        /// What a partial acknowledgement does to the retransmission timer.
-        timer: PartialAckTimer,
-    },
-    /// Selective acknowledgements (RFC 6675).
+    /// Until the first acknowledgement of something new (RFC 2581, section 3.2).
+    Reno,
+    /// The same, once per window: a second loss waits for the timeout, as in ns-2 (its `bugFix_`).
+    RenoOnce,
+    /// Until all that was outstanding is acknowledged (RFC 6582). Of partial acknowledgements the first alone
+    /// starts the retransmission timer afresh, so that many losses in one window end in slow start.
+    #[default]
+    #[cfg_attr(feature = "settings", serde(rename = "newreno", alias = "new-reno"))]
+    NewReno,
+    /// The same with the timer started afresh by each, so that one loss after another is repaired.
+    #[cfg_attr(feature = "settings", serde(rename = "newreno-steady"))]
+    NewRenoSteady,
+    /// By selective acknowledgements (RFC 6675).
     Sack,
     /// Reno's, with Vegas's clock: a segment that is older than the fine-grained timeout goes again on the
     /// first duplicate, and on the first two acknowledgements after a retransmission.
@@ -50,14 +55,6 @@ impl RecoveryKind {
     /// Do acknowledgements carry SACK blocks?
     pub fn uses_sack(self) -> bool {
         self == Self::Sack
-    }
-}
-
-impl Default for RecoveryKind {
-    fn default() -> Self {
-        Self::NewReno {
-            timer: PartialAckTimer::default(),
-        }
     }
 }
 
@@ -75,8 +72,12 @@ impl Recovery {
     pub(crate) fn new(kind: RecoveryKind) -> Self {
         match kind {
             RecoveryKind::Tahoe => Self::Tahoe(Tahoe::default()),
-            RecoveryKind::Reno { once_per_window } => Self::Reno(Reno::new(once_per_window)),
-            RecoveryKind::NewReno { timer } => Self::NewReno(NewReno::new(timer)),
+            RecoveryKind::Reno => Self::Reno(Reno::new(false)),
+            RecoveryKind::RenoOnce => Self::Reno(Reno::new(true)),
+            RecoveryKind::NewReno => Self::NewReno(NewReno::new(PartialAckTimer::Impatient)),
+            RecoveryKind::NewRenoSteady => {
+                Self::NewReno(NewReno::new(PartialAckTimer::SlowButSteady))
+            }
             RecoveryKind::Sack => Self::Sack(Sack::default()),
             RecoveryKind::Vegas => Self::Vegas(Vegas::default()),
         }

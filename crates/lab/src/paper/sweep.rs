@@ -283,7 +283,7 @@ why = "five per cent"
         let last = &paper.cells[7].scenario;
         assert_eq!(last.run.duration, Duration::from_secs(12));
         assert_eq!((last.run.seeds, last.run.max_seeds), (1, 1));
-        let link = last.topology.links.get("one").expect("a link");
+        let link = last.topology.link("one").expect("a link");
         assert_eq!(link.mean_rate().bits_per_s(), 2_000_000);
         assert_eq!(link.delay, Duration::from_millis(3));
         assert_eq!(

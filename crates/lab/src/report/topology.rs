@@ -15,7 +15,7 @@ use maud::{Markup, html};
 
 use super::markup::{Frame, breakable, drawing};
 use crate::paper::Paper;
-use crate::scenario::{Cell, Flow, Link, Side, TopologyKind};
+use crate::scenario::{Cell, Flow, Link, Side, Topology};
 use draw::Wired;
 use graph::Nodes;
 use parts::{FlowText, LinkText};
@@ -88,11 +88,27 @@ pub(super) fn networks(paper: &Paper) -> Markup {
 fn groups(paper: &Paper) -> Vec<Vec<&Cell>> {
     alike(&paper.cells, |cell| {
         let topology = &cell.scenario.topology;
-        let path = topology.path();
-        let links = path.iter();
-        let links = links.map(|(name, link)| ((*name).to_owned(), link.between.clone()));
-        (topology.kind, links.collect::<Vec<_>>())
+        let links = topology.links().into_iter();
+        let names: Vec<String> = links.map(|(name, _)| name.to_owned()).collect();
+        let joins = match topology {
+            Topology::Graph(graph) => {
+                let links = graph.links.iter();
+                links.map(|(_, joined)| joined.between.clone()).collect()
+            }
+            _ => Vec::new(),
+        };
+        (std::mem::discriminant(topology), names, joins)
     })
+}
+
+/// The links that a drawing shows. What hangs on access points is told in words.
+fn drawn(cell: &Cell) -> Vec<(&str, &Link)> {
+    let topology = &cell.scenario.topology;
+    let mut links = topology.links();
+    if topology.wlan().is_some() {
+        links.retain(|(name, _)| *name != "access");
+    }
+    links
 }
 
 /// `all`, those together of which `what` is the same; what most are like comes first.
@@ -124,28 +140,19 @@ impl Network {
         let others = by_flows[1..].iter();
         let scenario = &first.scenario;
         let mut links: Vec<LinkText> = Vec::new();
-        for (number, (name, _)) in scenario.topology.path().iter().enumerate() {
-            if links.iter().any(|link| link.name == *name) {
-                continue; // The access links of a dumbbell are on both sides of its path.
-            }
-            let all: Vec<&Link> = cells
+        for (number, (name, _)) in drawn(first).into_iter().enumerate() {
+            let all = cells
                 .iter()
-                .filter_map(|cell| {
-                    cell.scenario
-                        .topology
-                        .path()
-                        .get(number)
-                        .map(|(_, link)| *link)
-                })
-                .collect();
+                .filter_map(|cell| drawn(cell).get(number).copied());
+            let all: Vec<&Link> = all.map(|(_, link)| link).collect();
             links.push(LinkText::of(name, &all));
         }
         Self {
-            shape: match scenario.topology.kind {
-                TopologyKind::Dumbbell => Shape::Wired(Wired::Dumbbell),
-                TopologyKind::Chain => Shape::Wired(Wired::Chain),
-                TopologyKind::Graph => Shape::Graph(Nodes::of(scenario)),
-                TopologyKind::Wlan => Shape::Radio(Radio::of(scenario)),
+            shape: match &scenario.topology {
+                Topology::Dumbbell(_) => Shape::Wired(Wired::Dumbbell),
+                Topology::Chain(_) => Shape::Wired(Wired::Chain),
+                Topology::Graph(graph) => Shape::Graph(Nodes::of(graph)),
+                Topology::Wlan(wireless) => Shape::Radio(Radio::of(scenario, wireless)),
             },
             links,
             flows: flows(first),

@@ -5,15 +5,16 @@ pub(super) mod models;
 mod work;
 
 use fairwire_net::QueueLimit;
-use fairwire_units::Duration;
 
 use self::checker::{Checker, plain_name};
 use self::models::link;
-use super::graph::{Graph, Problem, flow_problem, link_problem};
+use super::graph::{flow_problem, link_problem};
 use super::place::{COMMAND_LINE, FOLLOWS, ScenarioError};
+use super::topology::{Graph, Topology};
 use super::tree::Node;
+use super::wiring::Wiring;
 use super::wlan::check as wlan;
-use super::{Flow, Scenario, Topology, TopologyKind};
+use super::{Flow, Scenario};
 use crate::transport::TRANSPORTS;
 
 /// The longest IP packet.
@@ -23,9 +24,7 @@ const MAX_PACKET: u32 = 65_535;
 pub(super) fn check(scenario: &Scenario, tree: &Node) -> Result<(), ScenarioError> {
     let checker = Checker { tree };
     run(&checker, scenario)?;
-    topology(&checker, &scenario.topology, scenario.run.duration)?;
-    wlan::ends(&checker, scenario)?;
-    graph(&checker, scenario)?;
+    topology(&checker, scenario)?;
     if scenario.enabled_flows().next().is_none() {
         return checker.refuse("flows", "a scenario needs a flow: write [flows.NAME]");
     }
@@ -62,74 +61,39 @@ fn run(checker: &Checker<'_>, scenario: &Scenario) -> Result<(), ScenarioError> 
     )
 }
 
-fn topology(
-    checker: &Checker<'_>,
-    topology: &Topology,
-    duration: Duration,
-) -> Result<(), ScenarioError> {
-    placed(checker, link_problem(topology))?;
-    match topology.kind {
-        TopologyKind::Graph => {
-            for (name, each) in topology.links.iter() {
-                let path = format!("topology.links.{name}");
-                plain_name(checker, name, &path)?;
-                for node in &each.between {
-                    plain_name(checker, node, &format!("{path}.between"))?;
-                }
-                link(checker, &path, each)?;
-            }
-            Ok(())
-        }
-        TopologyKind::Wlan => wlan::topology(checker, topology, duration),
-        TopologyKind::Dumbbell => {
-            let Some(access) = &topology.access else {
-                let message = "a dumbbell needs [topology.access]: the link of each host";
-                return checker.refuse("topology", message);
-            };
-            let Some(bottleneck) = &topology.bottleneck else {
-                let message =
-                    "a dumbbell needs [topology.bottleneck]: the link between its routers";
-                return checker.refuse("topology", message);
-            };
-            let message = "a dumbbell has 'access' and 'bottleneck'; 'links' make a chain";
-            checker.require(topology.links.is_empty(), "topology.links", message)?;
-            link(checker, "topology.access", access)?;
-            link(checker, "topology.bottleneck", bottleneck)
-        }
-        TopologyKind::Chain => {
+fn topology(checker: &Checker<'_>, scenario: &Scenario) -> Result<(), ScenarioError> {
+    let topology = &scenario.topology;
+    for (name, each) in topology.links() {
+        let path = format!("topology.{}", topology.path(name));
+        plain_name(checker, name, &path)?;
+        link(checker, &path, each)?;
+    }
+    match topology {
+        Topology::Chain(chain) => {
             let message = "a chain needs links from left to right: write [topology.links.NAME]";
-            checker.require(!topology.links.is_empty(), "topology", message)?;
-            let message = "a chain has 'links'; 'access' and 'bottleneck' make a dumbbell";
-            checker.require(topology.access.is_none(), "topology.access", message)?;
-            checker.require(
-                topology.bottleneck.is_none(),
-                "topology.bottleneck",
-                message,
-            )?;
-            for (name, each) in topology.links.iter() {
-                let path = format!("topology.links.{name}");
-                plain_name(checker, name, &path)?;
-                link(checker, &path, each)?;
-            }
-            Ok(())
+            checker.require(!chain.links.is_empty(), "topology.links", message)?;
+            wlan::no_ends(checker, scenario)
+        }
+        Topology::Dumbbell(_) => wlan::no_ends(checker, scenario),
+        Topology::Graph(it) => graph(checker, it, scenario),
+        Topology::Wlan(wireless) => wlan::network(checker, &wireless.wlan, scenario),
+    }
+}
+
+/// The links of a graph, their nodes, and the ends of each flow.
+fn graph(checker: &Checker<'_>, graph: &Graph, scenario: &Scenario) -> Result<(), ScenarioError> {
+    let message =
+        "a graph needs links: write [topology.links.NAME] with 'between', 'rate' and 'delay'";
+    checker.require(!graph.links.is_empty(), "topology.links", message)?;
+    for (name, joined) in graph.links.iter() {
+        for node in &joined.between {
+            plain_name(checker, node, &format!("topology.links.{name}.between"))?;
         }
     }
-}
-
-/// The ends of each flow in a graph.
-fn graph(checker: &Checker<'_>, scenario: &Scenario) -> Result<(), ScenarioError> {
-    if scenario.topology.kind != TopologyKind::Graph {
-        return Ok(());
-    }
-    let graph = Graph::of(&scenario.topology);
+    let wiring = Wiring::graph(graph);
     let mut flows = scenario.flows.iter();
-    placed(
-        checker,
-        flows.find_map(|(name, flow)| flow_problem(&graph, name, flow)),
-    )
-}
-
-fn placed(checker: &Checker<'_>, problem: Option<Problem>) -> Result<(), ScenarioError> {
+    let problem = link_problem(graph)
+        .or_else(|| flows.find_map(|(name, flow)| flow_problem(&wiring, name, flow)));
     problem.map_or(Ok(()), |(path, message)| checker.refuse(&path, message))
 }
 
@@ -146,16 +110,13 @@ fn queues(checker: &Checker<'_>, scenario: &Scenario) -> Result<(), ScenarioErro
             let is_small =
                 matches!(hop.link.queue.limit(), QueueLimit::Bytes(size) if size.bytes() < packet);
             if is_small {
-                let table = match topology.kind {
-                    TopologyKind::Dumbbell | TopologyKind::Wlan => "topology",
-                    TopologyKind::Chain | TopologyKind::Graph => "topology.links",
-                };
+                let table = topology.path(hop.table);
                 let back = if hop.is_back { ".back" } else { "" };
                 let message = format!(
                     "this queue is smaller than a data packet of flow '{flow_name}' ({packet} B): \
                      none would get through"
                 );
-                return checker.refuse(&format!("{table}.{}{back}.queue", hop.name), message);
+                return checker.refuse(&format!("topology.{table}{back}.queue"), message);
             }
         }
     }

@@ -1,5 +1,6 @@
 //! What follows from what a scenario states, laid under it before it is read.
 
+use super::link::BETWEEN;
 use super::place::Place;
 use super::preset;
 use super::tree::{Entry, Level, Node, Value};
@@ -78,6 +79,8 @@ fn way_back(link: &mut Node) {
     };
     let back = entries.remove(at);
     let mut whole = link.clone();
+    // The way back joins the same nodes.
+    whole.take(BETWEEN);
     whole.lay(&back.node, Level::Link);
     whole.place = back.node.place.clone();
     if let Value::Table(entries) = &mut link.value {

@@ -16,6 +16,7 @@ use super::read::Reader;
 use super::schema;
 use super::setting::Setting;
 use super::shorten::{QUOTED, shorten};
+use super::topology::{Topology, Wireless};
 use super::traces::{Beside, Traces};
 use super::tree::{Node, Provenance, Value};
 use super::{Named, Scenario, WHOLE};
@@ -254,7 +255,7 @@ fn cell(
 /// it are left out, too, and of `tree`, whose places are found by their numbers.
 fn fit(scenario: &mut Scenario, tree: &mut Node) {
     let duration = scenario.run.duration;
-    if let Some(wlan) = &mut scenario.topology.wlan {
+    if let Topology::Wlan(Wireless { wlan, .. }) = &mut scenario.topology {
         let list = tree.below_mut(&["topology", "wlan", "handoffs"]);
         if let Some(Value::Array(items)) = list.map(|list| &mut list.value) {
             let mut stays = wlan.handoffs.iter().map(|one| one.at < duration);

@@ -37,7 +37,7 @@ flows.one = { traffic = "greedy", wire = "1000 B", tcp = {} }
         };
         let red = "{ kind = \"red\", min = \"5 packets\", max = \"15 packets\" }";
         let cells = with(red, "queue.ecn=true").expect("a key of RED");
-        let bottleneck = cells[0].scenario.topology.bottleneck.as_ref().expect("one");
+        let bottleneck = cells[0].scenario.topology.link("bottleneck").expect("one");
         assert!(format!("{:?}", bottleneck.queue).contains("ecn: true"));
         assert_eq!(bottleneck.reversed().queue, bottleneck.queue, "both ways");
         for (queue, set, says) in [
@@ -79,10 +79,10 @@ flows.one = { traffic = "greedy", wire = "1000 B", tcp = {} }
             assert!(error.contains(says), "{queue}, {set}: {error}");
         }
         let codel = with("\"codel\"", "queue.interval=50ms").expect("by its name alone");
-        let bottleneck = codel[0].scenario.topology.bottleneck.as_ref().expect("one");
+        let bottleneck = codel[0].scenario.topology.link("bottleneck").expect("one");
         assert_eq!(bottleneck.queue_words(), "1000 packets (codel)");
         let tail = with(red, "queue=50 packets").expect("another kind");
-        let bottleneck = tail[0].scenario.topology.bottleneck.as_ref().expect("one");
+        let bottleneck = tail[0].scenario.topology.link("bottleneck").expect("one");
         assert_eq!(bottleneck.queue_words(), "50 packets");
     }
 }

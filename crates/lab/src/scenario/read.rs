@@ -5,6 +5,7 @@ use serde::de::{DeserializeSeed, Deserializer, IntoDeserializer, MapAccess, SeqA
 use serde::forward_to_deserialize_any;
 
 use super::place::ScenarioError;
+use super::schema::KIND;
 use super::tree::{Entry, Node, Value};
 
 /// Reads one node.
@@ -21,10 +22,7 @@ impl<'de> Deserializer<'de> for Reader<'de> {
             Value::Float(value) => visitor.visit_f64(*value),
             Value::Text(value) => visitor.visit_borrowed_str(value),
             Value::Array(items) => visitor.visit_seq(Items(items.iter())),
-            Value::Table(entries) => visitor.visit_map(Entries {
-                entries: entries.iter(),
-                current: None,
-            }),
+            Value::Table(entries) => visitor.visit_map(Entries::of(entries)),
         };
         result.map_err(|error| error.or_at(&self.0.place))
     }
@@ -78,9 +76,21 @@ impl<'de> SeqAccess<'de> for Items<'de> {
     }
 }
 
+/// The entries of a table: its kind, on which the others depend, and then those in their order.
 struct Entries<'a> {
-    entries: std::slice::Iter<'a, Entry>,
+    kind: Option<&'a Entry>,
+    others: std::slice::Iter<'a, Entry>,
     current: Option<&'a Entry>,
+}
+
+impl<'a> Entries<'a> {
+    fn of(entries: &'a [Entry]) -> Self {
+        Self {
+            kind: entries.iter().find(|entry| entry.name == KIND),
+            others: entries.iter(),
+            current: None,
+        }
+    }
 }
 
 impl<'de> MapAccess<'de> for Entries<'de> {
@@ -90,7 +100,8 @@ impl<'de> MapAccess<'de> for Entries<'de> {
         &mut self,
         seed: K,
     ) -> Result<Option<K::Value>, ScenarioError> {
-        self.current = self.entries.next();
+        let mut others = self.others.by_ref().filter(|entry| entry.name != KIND);
+        self.current = self.kind.take().or_else(|| others.next());
         let Some(entry) = self.current else {
             return Ok(None);
         };

@@ -34,7 +34,7 @@ use serde_json::Value;
 
 pub(super) use expand::expand;
 pub use file::schema as file_schema;
-pub(super) use forms::Form;
+pub(super) use forms::{Form, KIND};
 pub use tables::documented;
 pub(super) use walk::check;
 

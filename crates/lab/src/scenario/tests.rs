@@ -99,7 +99,7 @@ fn the_command_line_has_the_last_word() {
     let cells = cells(GOOD, &adjust);
     assert_eq!(cells.len(), 1);
     let scenario = &cells[0].scenario;
-    let bottleneck = scenario.topology.bottleneck.as_ref().expect("bottleneck");
+    let bottleneck = scenario.topology.link("bottleneck").expect("bottleneck");
     assert_eq!(bottleneck.rate, Some(Rate::from_bits_per_s(4_000_000)));
     let video = scenario.flows.get("video").expect("video");
     assert_eq!(video.dccp.as_ref().map(|dccp| dccp.ccid), Some(3));
@@ -133,7 +133,7 @@ fn nothing_takes_a_key_away() {
     let refused = |set: &str| with(&[set]).expect_err(set).to_string();
     let one = with(&["topology.bottleneck.back=", "flows.web = "]).expect("taken away");
     for cell in &one {
-        let bottleneck = cell.scenario.topology.bottleneck.as_ref().expect("one");
+        let bottleneck = cell.scenario.topology.link("bottleneck").expect("one");
         assert_eq!(bottleneck.back, None);
         assert!(cell.scenario.flows.get("web").is_none());
         assert!(

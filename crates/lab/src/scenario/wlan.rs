@@ -8,9 +8,9 @@ pub(super) mod check;
 use std::fmt;
 use std::str::FromStr;
 
-use fairwire_net::{DropTailConfig, PhyRate, QueueLimit, QueueModel};
+use fairwire_net::{DropTailConfig, HostSpec, QueueLimit, QueueModel, RateControl, Stranded};
 use fairwire_units::registry::Chosen;
-use fairwire_units::{Duration, Packets, Rate, text_setting};
+use fairwire_units::{Duration, text_setting};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -25,7 +25,7 @@ pub struct Wlan {
     /// The rate of frames, both ways, of stations that do not say their own. 6, 9, 12, 18, 24, 36, 48 or
     /// 54 Mbit/s, or `"adaptive"`.
     #[serde(default)]
-    pub rate: WlanRate,
+    pub rate: RateControl,
     /// The signal of stations that do not say their own: its level above what 6 Mbit/s needs. Without one only
     /// collisions lose frames.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -35,7 +35,7 @@ pub struct Wlan {
     pub queue: Chosen<dyn QueueModel>,
     /// How slow the stations are that do not say so. Without it they are not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub host: Option<SlowHost>,
+    pub host: Option<HostSpec>,
     /// How long a station that hands off belongs to nobody, where the hand-off does not say it.
     #[serde(default = "outage")]
     #[schemars(extend(
@@ -80,7 +80,7 @@ pub struct Station {
     pub ap: String,
     /// The rate of its frames, both ways.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rate: Option<WlanRate>,
+    pub rate: Option<RateControl>,
     /// Its signal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signal: Option<Decibels>,
@@ -89,29 +89,7 @@ pub struct Station {
     pub queue: Option<Chosen<dyn QueueModel>>,
     /// How slow it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub host: Option<SlowHost>,
-}
-
-/// A host that takes its time for each packet.
-#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
-#[serde(deny_unknown_fields)]
-pub struct SlowHost {
-    /// What each packet takes that it sends or receives.
-    #[schemars(extend(
-        "maximum_quantity" = "10 s",
-        "advice" = "a host that takes more than ten seconds for a packet is surely not meant"
-    ))]
-    pub per_packet: Duration,
-    /// What each 1000 bytes of it take, besides.
-    #[serde(default)]
-    #[schemars(extend(
-        "maximum_quantity" = "10 s",
-        "advice" = "a host that takes more than ten seconds for a packet is surely not meant"
-    ))]
-    pub per_kilobyte: Duration,
-    /// Packets that wait for a slow host at most.
-    #[serde(default = "hundred_packets")]
-    pub backlog: Packets,
+    pub host: Option<HostSpec>,
 }
 
 /// A change of access point.
@@ -131,56 +109,6 @@ pub struct HandOff {
         "advice" = "an outage of more than an hour is surely not meant"
     ))]
     pub outage: Option<Duration>,
-}
-
-/// What becomes of packets that a hand-off overtakes.
-#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Stranded {
-    /// They are lost.
-    Lost,
-    /// They wait, or are sent on.
-    #[default]
-    Kept,
-}
-
-/// The rate of a station's frames: one, or `"adaptive"`.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum WlanRate {
-    /// Always this one.
-    Fixed(PhyRate),
-    /// Automatic rate fallback from 54 Mbit/s.
-    Adaptive,
-}
-
-impl Default for WlanRate {
-    fn default() -> Self {
-        Self::Fixed(PhyRate::M54)
-    }
-}
-
-impl FromStr for WlanRate {
-    type Err = QuantityError;
-    fn from_str(text: &str) -> Result<Self, QuantityError> {
-        if text == "adaptive" {
-            return Ok(Self::Adaptive);
-        }
-        let rate = text.parse::<Rate>().ok().and_then(PhyRate::of);
-        rate.map(Self::Fixed).ok_or_else(|| {
-            QuantityError::new(format!(
-                "'{text}' is no rate of 802.11g: write \"adaptive\", or one of \"6 Mbit/s\", 9, 12, 18, 24, 36, 48 and 54"
-            ))
-        })
-    }
-}
-
-impl fmt::Display for WlanRate {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Fixed(rate) => f.pad(&format!("{} Mbit/s", rate.mbit_per_s())),
-            Self::Adaptive => f.pad("adaptive"),
-        }
-    }
 }
 
 /// A level in decibels, written `"20 dB"`.
@@ -207,12 +135,6 @@ impl fmt::Display for Decibels {
     }
 }
 
-text_setting!(
-    WlanRate,
-    "wlan-rate",
-    "54 Mbit/s",
-    r"^(adaptive|\s*[0-9].*bit/s\s*)$"
-);
 text_setting!(Decibels, "decibels", "20 dB", r"^\s*-?[0-9.]+\s*dB\s*$");
 
 fn hundred() -> Chosen<dyn QueueModel> {
@@ -220,10 +142,6 @@ fn hundred() -> Chosen<dyn QueueModel> {
         limit: QueueLimit::Packets(100),
         ..DropTailConfig::default()
     })
-}
-
-fn hundred_packets() -> Packets {
-    Packets(100)
 }
 
 fn outage() -> Duration {

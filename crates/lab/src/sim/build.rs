@@ -1,6 +1,6 @@
 //! From a scenario to a network with its agents in place.
 
-use fairwire_net::{Access, Digest, LinkId, Network, NodeId, Streams, Topology, Towards};
+use fairwire_net::{Digest, LinkId, Network, NodeId, Streams};
 use fairwire_units::{Instant, Size};
 
 use super::built::{Built, FlowPlace};
@@ -8,14 +8,12 @@ use super::call::NamedFlow;
 use super::capture::{Capture, Tap, forward};
 use super::crowd::crowd;
 use super::error::RunError;
-use super::graph::graph;
-use super::ground::{Ground, both_ways};
+use super::ground::Ground;
 use super::host::Host;
 use super::link_meter::LinkMeters;
-use super::link_spec::spec;
 use super::windows::windows;
 use crate::scenario::shorten::{QUOTED, shorten};
-use crate::scenario::{Flow, Scenario, Side, TopologyKind};
+use crate::scenario::{Flow, Scenario, Side, Topology, Wiring};
 use crate::traffic::FlowContext;
 use crate::transport::ends::Ends;
 use crate::transport::flow_meter::FlowMeter;
@@ -101,12 +99,11 @@ fn ground(
     flows: &[(&str, &Flow)],
     streams: Streams,
 ) -> Result<Ground, RunError> {
-    let mut ground = match scenario.topology.kind {
-        TopologyKind::Dumbbell => dumbbell(scenario, flows, streams)?,
-        TopologyKind::Chain => chain(scenario, flows.len(), streams),
-        TopologyKind::Graph => graph(scenario, flows, streams)
-            .ok_or(RunError::Scenario("a flow's end is no node of the graph"))?,
-        TopologyKind::Wlan => super::wlan::wlan(scenario, flows, streams)?,
+    let mut ground = match &scenario.topology {
+        Topology::Wlan(wireless) => super::wlan::wlan(wireless, flows, streams)?,
+        wired => Wiring::of(wired, flows)
+            .and_then(|wiring| Ground::of_wires(&wiring, flows, streams))
+            .ok_or(RunError::Scenario("a flow's end is no node of the network"))?,
     };
     ground.add_extra_delays(flows);
     Ok(ground)
@@ -147,72 +144,6 @@ fn capture(tap: Tap, links: &[(LinkId, String)]) -> Result<Capture, RunError> {
         .collect::<Vec<_>>();
     let named = watched.iter().map(|(id, name)| (*id, name.as_str()));
     Capture::new(tap.out, named).map_err(RunError::Capture)
-}
-
-fn dumbbell(
-    scenario: &Scenario,
-    flows: &[(&str, &Flow)],
-    streams: Streams,
-) -> Result<Ground, RunError> {
-    let (Some(access), Some(middle)) = (&scenario.topology.access, &scenario.topology.bottleneck)
-    else {
-        return Err(RunError::Scenario(
-            "a dumbbell has access links and a bottleneck",
-        ));
-    };
-    let mut topology = Topology::new();
-    let shared = both_ways("bottleneck", middle, streams);
-    let built = topology.dumbbell(flows.len(), shared, |which| {
-        let name = access_name(which, flows[which.pair].0);
-        if name.ends_with("/back") {
-            spec(access.reversed(), &name, streams)
-        } else {
-            spec(access, &name, streams)
-        }
-    });
-    let mut links: Vec<(LinkId, String)> = built
-        .access
-        .iter()
-        .map(|(which, id)| (*id, access_name(*which, flows[which.pair].0)))
-        .collect();
-    let names = [
-        (built.forward, "bottleneck".to_owned(), middle.clone()),
-        (
-            built.backward,
-            "bottleneck/back".to_owned(),
-            middle.reversed().clone(),
-        ),
-    ];
-    links.extend(names.iter().map(|(id, name, _)| (*id, name.clone())));
-    links.sort_by(|(_, one), (_, other)| forward(one).cmp(forward(other)));
-    Ok(Ground {
-        links,
-        hosts: built.left.into_iter().zip(built.right).collect(),
-        watched: names.into(),
-        topology,
-    })
-}
-
-/// The name of an access link of `flow`: its side, and whether it is the way back.
-fn access_name(which: Access, flow: &str) -> String {
-    let (side, away) = match which.side {
-        fairwire_net::Side::Left => ("left", Towards::Router),
-        fairwire_net::Side::Right => ("right", Towards::Host),
-    };
-    let back = if which.towards == away { "" } else { "/back" };
-    format!("access/{side}/{flow}{back}")
-}
-
-fn chain(scenario: &Scenario, flows: usize, streams: Streams) -> Ground {
-    let mut topology = Topology::new();
-    let links = scenario.topology.links.iter();
-    let built = topology.chain(links.map(|(name, link)| both_ways(name, link, streams)));
-    let numbers = built.forward.iter().copied().zip(built.backward);
-    let links = scenario.topology.links.iter();
-    let pairs = links.zip(numbers);
-    let pairs = pairs.map(|((name, link), numbers)| (name, link, numbers));
-    let ends = (built.nodes[0], built.nodes[built.nodes.len() - 1]);
-    Ground::of_links(topology, pairs.collect(), vec![ends; flows])
 }
 
 /// The sender and the receiver of a flow; of short flows, those of all of them.

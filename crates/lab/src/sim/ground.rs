@@ -1,10 +1,13 @@
 //! The network of a run before anybody is in it.
 
+#[cfg(test)]
+mod tests;
+
 use fairwire_net::{LinkId, LinkSpec, NodeId, Streams, Topology};
 use fairwire_units::{Duration, Rate};
 
 use super::link_spec::spec;
-use crate::scenario::{Flow, Link, Side};
+use crate::scenario::{Flow, Link, Side, Wiring};
 
 /// Nodes and links of a scenario.
 pub(super) struct Ground {
@@ -18,25 +21,46 @@ pub(super) struct Ground {
 }
 
 impl Ground {
-    /// A ground whose links are all measured: `pairs` has the name of each link, what it is, and its numbers
-    /// there and back.
-    pub(super) fn of_links(
-        topology: Topology,
-        pairs: Vec<(&str, &Link, (LinkId, LinkId))>,
-        hosts: Vec<(NodeId, NodeId)>,
-    ) -> Self {
-        let mut watched = Vec::new();
-        for (name, link, (there, back)) in pairs {
-            watched.push((there, name.to_owned(), link.clone()));
-            watched.push((back, format!("{name}/back"), link.reversed().clone()));
+    /// The ground of a network of wires; `None` if a flow's end is no node of it.
+    pub(super) fn of_wires(
+        wiring: &Wiring<'_>,
+        flows: &[(&str, &Flow)],
+        streams: Streams,
+    ) -> Option<Self> {
+        let mut topology = Topology::new();
+        // They have the numbers that they have in the wiring, for there are no others yet.
+        wiring.nodes.iter().for_each(|_| {
+            topology.node();
+        });
+        let hosts = flows.iter().map(|(name, flow)| wiring.ends_of(name, flow));
+        let hosts = hosts.collect::<Option<Vec<_>>>()?;
+        let (mut links, mut watched) = (Vec::new(), Vec::new());
+        for wire in &wiring.wires {
+            let (a, b) = wire.ends;
+            let (there, back) = both_ways(&wire.name, wire.link, streams);
+            let (there, back) = if wire.is_turned {
+                let (back, there) = topology.duplex(a, b, (back, there));
+                (there, back)
+            } else {
+                topology.duplex(a, b, (there, back))
+            };
+            let back_name = format!("{}/back", wire.name);
+            for (id, name, link) in [
+                (there, wire.name.clone(), wire.link),
+                (back, back_name, wire.link.reversed()),
+            ] {
+                links.push((id, name.clone()));
+                if wire.is_measured {
+                    watched.push((id, name, link.clone()));
+                }
+            }
         }
-        let links = watched.iter();
-        Self {
+        Some(Self {
             topology,
             hosts,
-            links: links.map(|(id, name, _)| (*id, name.clone())).collect(),
             watched,
-        }
+            links,
+        })
     }
 
     /// Puts the sender of each flow with an `extra_delay` behind a link of its own.

@@ -3,18 +3,18 @@
 use std::collections::BTreeMap;
 
 use fairwire_net::{
-    Dcf, HandOff, HostSpec, LinkContext, LinkId, NodeId, PhyRate, QueueModel, RadioSpec,
-    RateControl, StationSpec, Stranded, Streams, Topology,
+    Dcf, HandOff, LinkContext, LinkId, NodeId, QueueModel, RadioSpec, RateControl, StationSpec,
+    Streams, Topology,
 };
-use fairwire_units::{Duration, Instant, Rate};
+use fairwire_units::{Duration, Instant};
 
 use super::error::RunError;
 use super::ground::{Ground, both_ways};
-use crate::scenario::{self, Flow, Link, Scenario, Side, SlowHost, Wlan, WlanRate};
+use crate::scenario::{Flow, Link, Side, Wireless, Wlan};
 
 /// A network under construction.
 struct Site<'a> {
-    scenario: &'a Scenario,
+    wireless: &'a Wireless,
     wlan: &'a Wlan,
     streams: Streams,
     topology: Topology,
@@ -26,23 +26,20 @@ struct Site<'a> {
 
 /// The ground of a scenario of kind "wlan".
 pub(super) fn wlan(
-    scenario: &Scenario,
+    wireless: &Wireless,
     flows: &[(&str, &Flow)],
     streams: Streams,
 ) -> Result<Ground, RunError> {
-    let Some(wlan) = &scenario.topology.wlan else {
-        return Err(RunError::Scenario("a wlan has access points and stations"));
-    };
     let mut site = Site {
-        scenario,
-        wlan,
+        wireless,
+        wlan: &wireless.wlan,
         streams,
         topology: Topology::new(),
         nodes: BTreeMap::new(),
         links: Vec::new(),
         watched: Vec::new(),
     };
-    site.wires(flows)?;
+    site.wires(flows);
     site.radios()?;
     site.hand_offs()?;
     let hosts = flows.iter().map(|(_, flow)| {
@@ -79,12 +76,10 @@ impl<'a> Site<'a> {
     }
 
     /// Switches, the link between them, wired hosts and access points: wires come first.
-    fn wires(&mut self, flows: &[(&str, &'a Flow)]) -> Result<(), RunError> {
-        let Some(access) = &self.scenario.topology.access else {
-            return Err(RunError::Scenario("a wlan has access links"));
-        };
+    fn wires(&mut self, flows: &[(&str, &'a Flow)]) {
+        let access = &self.wireless.access;
         let left = self.topology.node();
-        let right = match &self.scenario.topology.bottleneck {
+        let right = match &self.wireless.bottleneck {
             Some(bottleneck) => {
                 let right = self.topology.node();
                 self.duplex((left, right), "bottleneck", bottleneck, true);
@@ -112,14 +107,13 @@ impl<'a> Site<'a> {
             };
             self.duplex((node, switch), &format!("access/{name}"), access, false);
         }
-        Ok(())
     }
 
-    fn radio(&self, name: &str, queue: &dyn QueueModel, rate: WlanRate) -> RadioSpec {
+    fn radio(&self, name: &str, queue: &dyn QueueModel, rate: RateControl) -> RadioSpec {
         let name = format!("wlan/{name}");
         let context = LinkContext {
             name: &name,
-            rate: bits_per_s(rate),
+            rate: rate.first().rate(),
             framing: 0,
             streams: self.streams,
         };
@@ -148,19 +142,19 @@ impl<'a> Site<'a> {
             let rate = station.rate.unwrap_or(self.wlan.rate);
             let queue = station.queue.as_ref().unwrap_or(&self.wlan.queue);
             let radio = self.radio(name, &**queue, rate);
-            let mut spec = StationSpec::new(radio).rate(control(rate));
+            let mut spec = StationSpec::new(radio).rate(rate);
             if let Some(level) = station.signal.or(self.wlan.signal) {
                 let draws = |way| self.streams.stream(&format!("wlan/{name}/errors/{way}"));
                 spec = spec.signal(level.0, draws("up"), draws("down"));
             }
             let (up, down) = self.topology.station(node, &nodes, spec);
-            let shown = Link::plain(bits_per_s(rate), Duration::ZERO, queue.clone());
+            let shown = Link::plain(rate.first().rate(), Duration::ZERO, queue.clone());
             self.watch(up, format!("air/{name}"), &shown);
             for (ap, link) in aps.iter().zip(down) {
                 self.watch(link, format!("air/{name}/{ap}/back"), &shown);
             }
             if let Some(host) = station.host.or(self.wlan.host) {
-                self.topology.host(node, host_spec(host));
+                self.topology.host(node, host);
             }
         }
         Ok(())
@@ -172,45 +166,17 @@ impl<'a> Site<'a> {
     }
 
     fn hand_offs(&mut self) -> Result<(), RunError> {
-        let stranded = |what| match what {
-            scenario::Stranded::Lost => Stranded::Lost,
-            scenario::Stranded::Kept => Stranded::Kept,
-        };
         for one in &self.wlan.handoffs {
             let hand_off = HandOff {
                 station: self.node(&one.station)?,
                 at: Instant::START + one.at,
                 to: self.node(&one.to)?,
                 outage: one.outage.unwrap_or(self.wlan.outage),
-                at_station: stranded(self.wlan.at_station),
-                at_ap: stranded(self.wlan.at_ap),
+                at_station: self.wlan.at_station,
+                at_ap: self.wlan.at_ap,
             };
             self.topology.hand_off(hand_off);
         }
         Ok(())
     }
-}
-
-fn control(rate: WlanRate) -> RateControl {
-    match rate {
-        WlanRate::Fixed(rate) => RateControl::Fixed(rate),
-        WlanRate::Adaptive => RateControl::Fallback(PhyRate::M54),
-    }
-}
-
-fn host_spec(host: SlowHost) -> HostSpec {
-    HostSpec {
-        per_packet: host.per_packet,
-        per_kilobyte: host.per_kilobyte,
-        backlog: host.backlog.0,
-    }
-}
-
-/// The rate of frames, against which the utilisation of a hop is counted.
-fn bits_per_s(rate: WlanRate) -> Rate {
-    let mbit = match rate {
-        WlanRate::Fixed(rate) => rate.mbit_per_s(),
-        WlanRate::Adaptive => PhyRate::M54.mbit_per_s(),
-    };
-    Rate::from_bits_per_s(mbit * 1_000_000)
 }

@@ -8,4 +8,4 @@ mod settings;
 
 #[cfg(test)]
 pub(super) use packet::TcpPacket;
-pub use settings::{Preset, Recovery, Tcp};
+pub use settings::{Preset, Tcp};

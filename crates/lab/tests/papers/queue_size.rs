@@ -58,7 +58,7 @@ fn a_packet_is_made_of_real_headers() {
             assert!(cell.name.starts_with("two-tcp"), "{}", cell.name);
             continue;
         };
-        let (_, link) = cell.scenario.topology.path()[0];
+        let (_, link) = cell.scenario.topology.links()[0];
         assert_eq!(flow.payload_bytes(), 160 + 12, "{}", cell.name);
         assert_eq!(
             u64::from(flow.wire_bytes()) + link.framing_bytes(),

@@ -5,6 +5,10 @@
 //! that are take it one up, and if the first frame after a step up fails it steps down at
 //! once. It cannot tell collisions from a weak signal, here as little as in the devices that had it.
 
+use std::error::Error;
+use std::fmt;
+use std::str::FromStr;
+
 use super::phy::PhyRate;
 
 /// Acknowledged frames in a row that take a sender up.
@@ -13,7 +17,7 @@ const UP_AFTER: u32 = 10;
 /// Failed frames in a row that take it down.
 const DOWN_AFTER: u32 = 2;
 
-/// How a sender chooses its mode.
+/// How a sender chooses its mode. As text `"54 Mbit/s"`, `"adaptive"` or `"adaptive from 24 Mbit/s"`.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum RateControl {
     /// Always this one.
@@ -21,6 +25,72 @@ pub enum RateControl {
     /// Automatic rate fallback, from this one.
     Fallback(PhyRate),
 }
+
+/// The word for automatic rate fallback, and what may follow it.
+const ADAPTIVE: &str = "adaptive";
+const FROM: &str = " from ";
+
+impl RateControl {
+    /// The mode of the first frame.
+    pub fn first(self) -> PhyRate {
+        match self {
+            Self::Fixed(rate) | Self::Fallback(rate) => rate,
+        }
+    }
+}
+
+impl Default for RateControl {
+    fn default() -> Self {
+        Self::Fixed(PhyRate::M54)
+    }
+}
+
+/// A text that is no [`RateControl`].
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct ParseRateControlError(String);
+
+impl fmt::Display for ParseRateControlError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "'{}' is no rate of 802.11g: write one of \"6 Mbit/s\", 9, 12, 18, 24, 36, 48 and 54, or \"adaptive\"",
+            self.0
+        )
+    }
+}
+
+impl Error for ParseRateControlError {}
+
+impl FromStr for RateControl {
+    type Err = ParseRateControlError;
+    fn from_str(text: &str) -> Result<Self, ParseRateControlError> {
+        let mode = |text: &str| text.parse().ok().and_then(PhyRate::of);
+        let read = match text.strip_prefix(ADAPTIVE) {
+            Some("") => Some(Self::Fallback(PhyRate::M54)),
+            Some(rest) => rest.strip_prefix(FROM).and_then(mode).map(Self::Fallback),
+            None => mode(text).map(Self::Fixed),
+        };
+        read.ok_or_else(|| ParseRateControlError(text.to_owned()))
+    }
+}
+
+impl fmt::Display for RateControl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Fixed(mode) => mode.rate().fmt(f),
+            Self::Fallback(PhyRate::M54) => f.pad(ADAPTIVE),
+            Self::Fallback(mode) => f.pad(&format!("{ADAPTIVE}{FROM}{}", mode.rate())),
+        }
+    }
+}
+
+#[cfg(feature = "settings")]
+fairwire_units::text_setting!(
+    RateControl,
+    "wlan-rate",
+    "54 Mbit/s",
+    r"^(adaptive( from [0-9].*bit/s)?|\s*[0-9].*bit/s\s*)$"
+);
 
 /// A sender's choice at work.
 #[derive(Clone, Copy, Debug)]
@@ -35,13 +105,9 @@ pub(crate) struct Adaptation {
 
 impl Adaptation {
     pub(crate) fn new(control: RateControl) -> Self {
-        let (now, is_fixed) = match control {
-            RateControl::Fixed(rate) => (rate, true),
-            RateControl::Fallback(rate) => (rate, false),
-        };
         Self {
-            now,
-            is_fixed,
+            now: control.first(),
+            is_fixed: matches!(control, RateControl::Fixed(_)),
             successes: 0,
             failures: 0,
             probing: false,
@@ -127,5 +193,23 @@ mod tests {
             adaptation.failed();
         }
         assert_eq!(adaptation.rate(), PhyRate::M18);
+    }
+
+    /// What is written reads again as the same; what is no mode is refused with those that are.
+    #[test]
+    fn written_and_read() {
+        for text in [
+            "54 Mbit/s",
+            "6 Mbit/s",
+            "adaptive",
+            "adaptive from 24 Mbit/s",
+        ] {
+            let control: RateControl = text.parse().expect(text);
+            assert_eq!(control.to_string(), text);
+        }
+        for text in ["11 Mbit/s", "adaptive from", "adaptive24 Mbit/s", ""] {
+            let error = text.parse::<RateControl>().expect_err(text).to_string();
+            assert!(error.contains("48 and 54"), "{error}");
+        }
     }
 }

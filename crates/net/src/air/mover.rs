@@ -8,12 +8,18 @@ use crate::schedule::Key;
 use crate::{NodeId, Packet};
 
 /// What becomes of packets that a hand-off overtakes.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[cfg_attr(
+    feature = "settings",
+    derive(schemars::JsonSchema, serde::Deserialize, serde::Serialize),
+    serde(rename_all = "lowercase")
+)]
 pub enum Stranded {
     /// They are lost.
     Lost,
     /// They wait: at a station until it sends again; at the old access point until the new one
     /// is known, and then they go there by wire.
+    #[default]
     Kept,
 }
 

@@ -61,11 +61,14 @@ impl PhyRate {
         }
     }
 
+    /// Its rate while symbols last.
+    pub const fn rate(self) -> Rate {
+        Rate::from_bits_per_s(self.mbit_per_s() * 1_000_000)
+    }
+
     /// The mode of this rate, if there is one.
     pub fn of(rate: Rate) -> Option<Self> {
-        Self::ALL
-            .into_iter()
-            .find(|mode| mode.mbit_per_s() * 1_000_000 == rate.bits_per_s())
+        Self::ALL.into_iter().find(|mode| mode.rate() == rate)
     }
 
     /// Data bits in a symbol (table 17-3): four microseconds of the rate.

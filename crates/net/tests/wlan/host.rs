@@ -2,12 +2,12 @@
 
 use crate::support::{Cells, Host, at_ms, ms, run};
 use fairwire_net::{HostSpec, Network};
-use fairwire_units::{Duration, Instant};
+use fairwire_units::{Duration, Instant, Packets};
 
 const SLOW: HostSpec = HostSpec {
     per_packet: Duration::from_micros(400),
     per_kilobyte: Duration::from_micros(200),
-    backlog: 5,
+    backlog: Packets(5),
 };
 
 /// 500 bytes take 400 + 100 us: of ten packets a millisecond, two are sent, whatever the network
@@ -80,7 +80,7 @@ fn a_fast_host_loses_nothing() {
     let spec = HostSpec {
         per_packet: Duration::from_micros(30),
         per_kilobyte: Duration::ZERO,
-        backlog: 0,
+        backlog: Packets(0),
     };
     cells.topology.host(ap, spec);
     let mut net: Network<Host> = Network::new(cells.topology, (), ());

@@ -9,10 +9,9 @@
 use super::{Answer, DUPLICATES, Sequence};
 
 /// Does each partial acknowledgement start the retransmission timer afresh?
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub enum PartialAckTimer {
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum PartialAckTimer {
     /// Only the first: many losses in one window end in a timeout and slow start (RFC 6582, 3.2).
-    #[default]
     Impatient,
     /// Each: one loss after another is repaired, one per round trip.
     SlowButSteady,

@@ -6,8 +6,11 @@ use super::{Answer, Recovery, RecoveryKind, Sequence};
 /// the next one at once, unless it is told to begin once per window.
 #[test]
 fn reno_ends_with_the_first_new_acknowledgement() {
-    for (once_per_window, second) in [(false, Answer::Begin), (true, Answer::Continue)] {
-        let mut reno = Recovery::new(RecoveryKind::Reno { once_per_window });
+    for (kind, second) in [
+        (RecoveryKind::Reno, Answer::Begin),
+        (RecoveryKind::RenoOnce, Answer::Continue),
+    ] {
+        let mut reno = Recovery::new(kind);
         duplicates(&mut reno, at(1, 11), Answer::Begin);
         assert_eq!(reno.on_duplicate(at(1, 11), 4), Answer::Stay);
         assert_eq!((reno.is_active(), reno.inflation()), (true, 4));

@@ -175,7 +175,7 @@ impl Sender {
         };
         let newest_sent = match self.config.recovery {
             // They have no memory of the window's other losses: each is news.
-            RecoveryKind::Reno { .. } | RecoveryKind::Tahoe => now,
+            RecoveryKind::Reno | RecoveryKind::RenoOnce | RecoveryKind::Tahoe => now,
             _ => lost.left_at,
         };
         let congestion = Congestion {

@@ -1,7 +1,7 @@
 //! Everything arrives, whatever is lost.
 
 use fairwire_cc::NewReno;
-use fairwire_tcp::{Config, PartialAckTimer, Receiver, RecoveryKind, Sender, Source};
+use fairwire_tcp::{Config, Receiver, RecoveryKind, Sender, Source};
 use fairwire_units::{Duration, Instant, Rate};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
@@ -10,15 +10,9 @@ use crate::path::{Path, Run};
 
 const RECOVERIES: [RecoveryKind; 6] = [
     RecoveryKind::Tahoe,
-    RecoveryKind::Reno {
-        once_per_window: false,
-    },
-    RecoveryKind::Reno {
-        once_per_window: true,
-    },
-    RecoveryKind::NewReno {
-        timer: PartialAckTimer::Impatient,
-    },
+    RecoveryKind::Reno,
+    RecoveryKind::RenoOnce,
+    RecoveryKind::NewReno,
     RecoveryKind::Sack,
     RecoveryKind::Vegas,
 ];

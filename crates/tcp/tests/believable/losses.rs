@@ -11,19 +11,13 @@
 //! second loss is behind the first.
 
 use fairwire_cc::NewReno;
-use fairwire_tcp::{
-    Config, Event, PartialAckTimer, Receiver, RecoveryKind, Sender, Source, Traced,
-};
+use fairwire_tcp::{Config, Event, Receiver, RecoveryKind, Sender, Source, Traced};
 use fairwire_units::{Duration, Instant};
 
 use crate::path::{Path, Run};
 
-const RENO: RecoveryKind = RecoveryKind::Reno {
-    once_per_window: false,
-};
-const NEW_RENO: RecoveryKind = RecoveryKind::NewReno {
-    timer: PartialAckTimer::SlowButSteady,
-};
+const RENO: RecoveryKind = RecoveryKind::Reno;
+const NEW_RENO: RecoveryKind = RecoveryKind::NewRenoSteady;
 const RTT: Duration = Duration::from_millis(100);
 
 /// What a recovery came to.
@@ -121,9 +115,7 @@ fn tahoe_starts_over() {
 /// ns-2's Reno, which is told to recover once per window, waits for the timeout with the second loss.
 #[test]
 fn reno_once_per_window_times_out_with_two() {
-    let careful = RecoveryKind::Reno {
-        once_per_window: true,
-    };
+    let careful = RecoveryKind::RenoOnce;
     assert_eq!(counts(&lose(careful, 16, &[0])), (0, 1, 1));
     let outcome = lose(careful, 16, &[0, 3]);
     assert_eq!(

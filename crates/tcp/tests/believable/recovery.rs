@@ -1,7 +1,7 @@
 //! The recovery of RFC 6582, round trip by round trip.
 
 use fairwire_cc::NewReno;
-use fairwire_tcp::{Config, PartialAckTimer, Receiver, RecoveryKind, Sender, Source, TcpSegment};
+use fairwire_tcp::{Config, Receiver, RecoveryKind, Sender, Source, TcpSegment};
 use fairwire_units::{Duration, Instant};
 
 use crate::path::{Path, Run};
@@ -92,26 +92,23 @@ fn limited_transmit_sends_on_the_first_duplicates() {
 #[test]
 fn many_losses_time_out_or_take_their_round_trips() {
     let lost: Vec<u64> = (2..60).step_by(3).collect();
-    for (timer, timeouts) in [
-        (PartialAckTimer::Impatient, 1),
-        (PartialAckTimer::SlowButSteady, 0),
-    ] {
+    for (recovery, timeouts) in [(RecoveryKind::NewReno, 1), (RecoveryKind::NewRenoSteady, 0)] {
         let config = Config {
             initial_window: Some(64.0),
-            recovery: RecoveryKind::NewReno { timer },
+            recovery,
             ..plain()
         };
         let mut run = start(config, &lost);
         run.until(Instant::START + Duration::from_secs(6));
         let stats = run.sender.stats();
-        assert_eq!(stats.timeouts, timeouts, "{timer:?}");
-        assert_eq!(stats.fast_recoveries, 1, "{timer:?}");
+        assert_eq!(stats.timeouts, timeouts, "{recovery:?}");
+        assert_eq!(stats.fast_recoveries, 1, "{recovery:?}");
         if timeouts == 0 {
             assert_eq!(stats.segments_retransmitted, lost.len() as u64);
         }
         assert!(
             run.receiver.stats().bytes_delivered > 100 * 1_000,
-            "{timer:?}"
+            "{recovery:?}"
         );
     }
 }

@@ -1,7 +1,7 @@
 //! Long-run windows where every n-th segment is lost, so that nothing is random and the loss rate is known.
 
 use fairwire_cc::{Cubic, CubicVersion, Growth, NewReno, Veno, WindowLaw};
-use fairwire_tcp::{Config, PartialAckTimer, Receiver, RecoveryKind, Sender, Source};
+use fairwire_tcp::{Config, Receiver, RecoveryKind, Sender, Source};
 use fairwire_units::{Duration, Instant};
 
 use crate::path::{Path, Run};
@@ -18,12 +18,8 @@ const RTT: Duration = Duration::from_millis(100);
 #[test]
 fn the_reno_family_follows_the_square_root_law() {
     for recovery in [
-        RecoveryKind::Reno {
-            once_per_window: false,
-        },
-        RecoveryKind::NewReno {
-            timer: PartialAckTimer::Impatient,
-        },
+        RecoveryKind::Reno,
+        RecoveryKind::NewReno,
         RecoveryKind::Sack,
     ] {
         for n in [1_000, 300, 100, 50] {

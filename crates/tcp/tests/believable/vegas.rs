@@ -72,15 +72,7 @@ fn slow_start_doubles_every_other_round_trip() {
 /// the first that the segment is late, since each takes a third of the round trip to send.
 #[test]
 fn a_late_segment_goes_again_at_once() {
-    for (recovery, timeouts) in [
-        (
-            RecoveryKind::Reno {
-                once_per_window: false,
-            },
-            1,
-        ),
-        (RecoveryKind::Vegas, 0),
-    ] {
+    for (recovery, timeouts) in [(RecoveryKind::Reno, 1), (RecoveryKind::Vegas, 0)] {
         let config = Config {
             recovery,
             receive_window: Some(3),

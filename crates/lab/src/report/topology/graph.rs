@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::report::markup::{Frame, esc, svg, svg_text, text_width};
-use crate::scenario::{Graph, Scenario};
+use crate::scenario::{Graph, Wiring};
 
 /// From one node of a column to the next.
 const ROW: f64 = 64.0;
@@ -22,14 +22,14 @@ pub(super) struct Nodes {
 }
 
 impl Nodes {
-    /// Those of `scenario`.
-    pub(super) fn of(scenario: &Scenario) -> Self {
-        let graph = Graph::of(&scenario.topology);
-        let wires = graph.ends().iter().step_by(2);
-        let wires: Vec<(usize, usize)> = wires.map(|(a, b)| (a.0 as usize, b.0 as usize)).collect();
+    /// Those of `graph`.
+    pub(super) fn of(graph: &Graph) -> Self {
+        let wiring = Wiring::graph(graph);
+        let ends = wiring.wires.iter().map(|wire| wire.ends);
+        let wires: Vec<(usize, usize)> = ends.map(|(a, b)| (a.0 as usize, b.0 as usize)).collect();
         Self {
-            places: places(graph.nodes.len(), &wires),
-            names: graph.nodes.iter().map(|name| (*name).to_owned()).collect(),
+            places: places(wiring.nodes.len(), &wires),
+            names: wiring.nodes,
             wires,
         }
     }
@@ -147,7 +147,7 @@ fn legend(links: &[Vec<&str>], width: f64) -> Vec<String> {
 mod tests {
     use super::{Nodes, places};
     use crate::report::markup::Frame;
-    use crate::scenario::{Adjust, ScenarioFile};
+    use crate::scenario::{Adjust, ScenarioFile, Topology};
 
     const PARKING_LOT: &str = include_str!("../../../../../scenarios/parking-lot.toml");
 
@@ -164,7 +164,10 @@ mod tests {
     fn nodes_and_links_are_named() {
         let file = ScenarioFile::parse("parking-lot.toml", PARKING_LOT).expect("TOML");
         let cells = file.cells(&Adjust::default()).expect("a scenario");
-        let nodes = Nodes::of(&cells[0].scenario);
+        let Topology::Graph(graph) = &cells[0].scenario.topology else {
+            panic!("no graph");
+        };
+        let nodes = Nodes::of(graph);
         for frame in [Frame::WIDE, Frame::NARROW] {
             let mut out = String::new();
             let link = vec!["first", "10 Mbit/s", "10 ms", "queue 100 packets (codel)"];

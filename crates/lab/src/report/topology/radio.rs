@@ -8,7 +8,7 @@ use super::parts::LinkText;
 use super::words::{capital, one_or_many, spaced};
 use crate::report::chart::COLOURS;
 use crate::report::markup::{Frame, esc, svg, svg_text};
-use crate::scenario::{Scenario, Side, Wlan};
+use crate::scenario::{Scenario, Side, Wireless, Wlan};
 
 /// The height of a box: a name, and what it is below.
 const BOX: f64 = 40.0;
@@ -50,15 +50,9 @@ struct Station {
 }
 
 impl Radio {
-    /// What `scenario` has of radios.
-    pub(super) fn of(scenario: &Scenario) -> Self {
-        let Some(wlan) = &scenario.topology.wlan else {
-            return Self {
-                hung: Vec::new(),
-                is_split: false,
-                air: Vec::new(),
-            };
-        };
+    /// What `scenario` has of radios, whose network is `wireless`.
+    pub(super) fn of(scenario: &Scenario, wireless: &Wireless) -> Self {
+        let wlan = &wireless.wlan;
         let flows = || scenario.enabled_flows().map(|(_, flow)| flow);
         let is_end = |name: &str| {
             flows().any(|flow| {
@@ -95,8 +89,8 @@ impl Radio {
         let right = aps(Side::Right).chain(wired(Side::Right, "right"));
         Self {
             hung: left.chain(right).collect(),
-            is_split: scenario.topology.bottleneck.is_some(),
-            air: air(scenario, wlan),
+            is_split: wireless.bottleneck.is_some(),
+            air: air(wireless),
         }
     }
 
@@ -157,7 +151,8 @@ fn stations(wlan: &Wlan, ap: &str, part: &dyn Fn(&str) -> String) -> Vec<Station
 }
 
 /// What all radios have in common.
-fn air(scenario: &Scenario, wlan: &Wlan) -> Vec<String> {
+fn air(wireless: &Wireless) -> Vec<String> {
+    let (wlan, access) = (&wireless.wlan, &wireless.access);
     let rates = wlan
         .stations
         .iter()
@@ -174,11 +169,9 @@ fn air(scenario: &Scenario, wlan: &Wlan) -> Vec<String> {
         let outages = one_or_many(outages, "durations");
         air.push(format!("a hand-off takes {outages}"));
     }
-    if let Some(access) = &scenario.topology.access {
-        let (rate, delay) = (access.rate_words(), access.delay.to_string());
-        let (rate, delay) = (spaced(&rate), spaced(&delay));
-        air.push(format!("cables to access points: {rate}, {delay}"));
-    }
+    let (rate, delay) = (access.rate_words(), access.delay.to_string());
+    let (rate, delay) = (spaced(&rate), spaced(&delay));
+    air.push(format!("cables to access points: {rate}, {delay}"));
     air
 }
 
@@ -378,7 +371,7 @@ fn labelled(
 #[cfg(test)]
 mod tests {
     use super::Radio;
-    use crate::scenario::{Adjust, ScenarioFile};
+    use crate::scenario::{Adjust, ScenarioFile, Topology};
 
     /// Stations stand at the access point that they begin at, with every hand-off and its time; who takes
     /// no part is not shown.
@@ -387,7 +380,11 @@ mod tests {
         let text = include_str!("../../../../../scenarios/wlan.toml");
         let file = ScenarioFile::parse("wlan.toml", text).unwrap();
         let cells = file.cells(&Adjust::default()).unwrap();
-        let radio = Radio::of(&cells[0].scenario);
+        let scenario = &cells[0].scenario;
+        let Topology::Wlan(wireless) = &scenario.topology else {
+            panic!("no radios");
+        };
+        let radio = Radio::of(scenario, wireless);
         assert_eq!(
             radio.alt(),
             "A network with radios: AP hall (channel 1, left, with walker, sitter); AP garden (channel 6, left); \

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::checker::Checker;
 use crate::scenario::place::ScenarioError;
-use crate::scenario::{Scenario, Side, TopologyKind};
+use crate::scenario::{Scenario, Side, Topology};
 use crate::transport::header::{IP_HEADER, UDP_HEADER};
 
 /// A run that would take more packet-hops than this is refused rather than begun.
@@ -49,12 +49,12 @@ impl Scenario {
 fn load(scenario: &Scenario, beside: u128) -> u128 {
     let topology = &scenario.topology;
     // Access links are each flow's own.
-    let shared = topology
-        .bottleneck
-        .as_ref()
-        .filter(|_| topology.kind == TopologyKind::Dumbbell);
+    let shared = match topology {
+        Topology::Dumbbell(dumbbell) => Some(&dumbbell.bottleneck),
+        _ => None,
+    };
     // Over the air, the switch and the air again, whatever is between them.
-    let least = if topology.wlan.is_some() { 4 } else { 0 };
+    let least = if topology.wlan().is_some() { 4 } else { 0 };
     // Packets a second by the way that they take, whose links its flows share: what they offer together, of
     // that what nothing holds back, and what the links carry.
     let mut ways: BTreeMap<_, [u128; 4]> = BTreeMap::new();
@@ -78,7 +78,7 @@ fn load(scenario: &Scenario, beside: u128) -> u128 {
             Some(source) => source.min(at_most(narrowest)),
             None => at_most(narrowest),
         };
-        let is_graph = topology.kind == TopologyKind::Graph;
+        let is_graph = matches!(topology, Topology::Graph(_));
         let sender = flow.sender.as_deref().filter(|_| is_graph);
         let way = (flow.from == Side::Left, sender, flow.receiver.as_deref());
         let [offered, unheld, carried, hops] = ways.entry(way).or_default();

@@ -29,6 +29,7 @@ enum Side {
     Above,
     AtMost,
     Below,
+    Exactly,
 }
 
 /// The keywords of bounds: those of JSON Schema, and the same for quantities.
@@ -50,6 +51,7 @@ impl Side {
             Self::Above => value > bound,
             Self::AtMost => value <= bound,
             Self::Below => value < bound,
+            Self::Exactly => value.total_cmp(&bound).is_eq(),
         }
     }
 
@@ -59,6 +61,7 @@ impl Side {
             Self::Above => "above",
             Self::AtMost => "at most",
             Self::Below => "less than",
+            Self::Exactly => "exactly",
         }
     }
 }
@@ -80,6 +83,17 @@ impl Limits {
                 }),
                 _ => {}
             }
+        }
+        // A list of fixed length.
+        let length = schema.get("minItems");
+        if let Some(Value::Number(least)) = length
+            && schema.get("maxItems") == length
+        {
+            bounds.push(Bound {
+                side: Side::Exactly,
+                text: least.to_string(),
+                number: least.as_f64(),
+            });
         }
         // What a Rust integer holds is a limit that nobody wrote down.
         let format = schema.text("format");

@@ -3,12 +3,12 @@
 use std::fmt;
 use std::str::FromStr;
 
-use fairwire_net::QueueLimit;
+use fairwire_net::{QueueLimit, RateControl};
 use fairwire_proto::{FeedbackRate, Segment};
 use fairwire_units::{Duration, Packets, Percent, Rate, Size};
 use fairwire_wire::ServiceCode;
 
-use super::super::{Decibels, MinRto, StartOffset, WlanRate};
+use super::super::{Decibels, MinRto, StartOffset};
 
 /// Reads a text: what it amounts to, where that can be compared with a limit.
 pub(super) type Read = fn(&str) -> Result<Option<f64>, String>;
@@ -56,7 +56,7 @@ const FORMATS: &[(&str, &str, Read)] = &[
         read(text, |_: FeedbackRate| None)
     }),
     ("wlan-rate", "rate or `\"adaptive\"`", |text| {
-        read(text, |_: WlanRate| None)
+        read(text, |_: RateControl| None)
     }),
     ("decibels", "decibels", |text| {
         read(text, |level: Decibels| Some(level.0))

@@ -27,8 +27,9 @@ pub(in super::super) fn check(node: &Node, form: &Form) -> Result<(), ScenarioEr
             let message = format!("write one of {} in quotes", words.join(", "));
             Err(ScenarioError::at(message, &node.place))
         }
-        (Shape::List(form), Value::Array(items)) => {
-            items.iter().try_for_each(|item| check(item, form))
+        (Shape::List(of), Value::Array(items)) => {
+            limits(node, form, items.len() as f64)?;
+            items.iter().try_for_each(|item| check(item, of))
         }
         (Shape::Named(form), Value::Table(entries)) => {
             let mut entries = entries.iter();

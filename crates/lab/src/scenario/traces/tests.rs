@@ -31,7 +31,7 @@ fn cells(files: &[(&str, &str)], set: &[&str]) -> Result<Vec<Cell>, ScenarioErro
 }
 
 fn rates(cells: &[Cell]) -> [u64; 2] {
-    let link = cells[0].scenario.topology.bottleneck.as_ref();
+    let link = cells[0].scenario.topology.link("bottleneck");
     let link = link.expect("a dumbbell has one");
     [link, link.reversed()].map(|it| it.mean_rate().bits_per_s())
 }

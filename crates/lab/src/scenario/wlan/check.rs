@@ -3,35 +3,19 @@
 use fairwire_units::Duration;
 
 use super::super::check::checker::{Checker, plain_name};
-use super::super::check::models::link;
 use super::super::place::ScenarioError;
-use super::super::{Scenario, Side, Topology, TopologyKind};
+use super::super::{Scenario, Side};
 use super::Wlan;
 
 /// Names of the wired hosts that flows can have as ends.
 pub(crate) const WIRED: [&str; 2] = ["left", "right"];
 
-/// The network of kind "wlan".
-pub(crate) fn topology(
+/// The access points and stations of a wlan, and the ends of its flows.
+pub(crate) fn network(
     checker: &Checker<'_>,
-    topology: &Topology,
-    duration: Duration,
+    wlan: &Wlan,
+    scenario: &Scenario,
 ) -> Result<(), ScenarioError> {
-    let Some(wlan) = &topology.wlan else {
-        let message = "a wlan needs [topology.wlan] with its 'aps' and 'stations'";
-        return checker.refuse("topology", message);
-    };
-    let Some(access) = &topology.access else {
-        let message =
-            "a wlan needs [topology.access]: the link between an access point and its switch";
-        return checker.refuse("topology", message);
-    };
-    let message = "a wlan has 'access' and perhaps a 'bottleneck'; 'links' make a chain";
-    checker.require(topology.links.is_empty(), "topology.links", message)?;
-    link(checker, "topology.access", access)?;
-    if let Some(bottleneck) = &topology.bottleneck {
-        link(checker, "topology.bottleneck", bottleneck)?;
-    }
     let message = "a wlan needs an access point: write [topology.wlan.aps.NAME]";
     checker.require(!wlan.aps.is_empty(), "topology.wlan", message)?;
     let message = "a wlan needs a station: write [topology.wlan.stations.NAME]";
@@ -46,7 +30,8 @@ pub(crate) fn topology(
         checker.require(!WIRED.contains(&name), &path, message)?;
         ap(checker, wlan, &format!("{path}.ap"), &station.ap)?;
     }
-    hand_offs(checker, wlan, duration)
+    hand_offs(checker, wlan, scenario.run.duration)?;
+    ends(checker, wlan, scenario)
 }
 
 fn ap(checker: &Checker<'_>, wlan: &Wlan, path: &str, name: &str) -> Result<(), ScenarioError> {
@@ -92,27 +77,19 @@ fn hand_offs(checker: &Checker<'_>, wlan: &Wlan, duration: Duration) -> Result<(
     Ok(())
 }
 
-/// The ends of each flow: in a wlan both are named, elsewhere none is.
-pub(crate) fn ends(checker: &Checker<'_>, scenario: &Scenario) -> Result<(), ScenarioError> {
-    let topology = &scenario.topology;
-    let wlan = match (topology.kind, &topology.wlan) {
-        (TopologyKind::Wlan, Some(wlan)) => wlan,
-        (TopologyKind::Wlan, None) => return Ok(()),
-        (_, wlan) => {
-            let message = "only kind = \"wlan\" has this table";
-            checker.require(wlan.is_none(), "topology.wlan", message)?;
-            if topology.kind == TopologyKind::Graph {
-                return Ok(());
-            }
-            for (name, flow) in scenario.flows.iter() {
-                let message = "only flows of a wlan or a graph name their ends: here they go from side to side, as 'from' says";
-                for (key, end) in [("sender", &flow.sender), ("receiver", &flow.receiver)] {
-                    checker.require(end.is_none(), &format!("flows.{name}.{key}"), message)?;
-                }
-            }
-            return Ok(());
+/// Flows of a chain or a dumbbell name no ends.
+pub(crate) fn no_ends(checker: &Checker<'_>, scenario: &Scenario) -> Result<(), ScenarioError> {
+    let message = "only flows of a wlan or a graph name their ends: here they go from side to side, as 'from' says";
+    for (name, flow) in scenario.flows.iter() {
+        for (key, end) in [("sender", &flow.sender), ("receiver", &flow.receiver)] {
+            checker.require(end.is_none(), &format!("flows.{name}.{key}"), message)?;
         }
-    };
+    }
+    Ok(())
+}
+
+/// The ends of each flow of a wlan are named.
+fn ends(checker: &Checker<'_>, wlan: &Wlan, scenario: &Scenario) -> Result<(), ScenarioError> {
     for (name, flow) in scenario.flows.iter() {
         let path = format!("flows.{name}");
         let message = "a flow of a wlan has no side: 'sender' and 'receiver' name its ends";

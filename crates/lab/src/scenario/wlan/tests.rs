@@ -114,12 +114,12 @@ fn impossible_networks_are_refused() {
         (
             "kind = \"wlan\"",
             "kind = \"dumbbell\"",
-            "needs [topology.bottleneck]",
+            "'wlan' belongs to kind \"wlan\", and this is kind \"dumbbell\"",
         ),
         (
             "access = { rate = \"100 Mbit/s\", delay = \"1 ms\" }",
             "",
-            "needs [topology.access]",
+            "'access' is missing",
         ),
         (
             "channel = 1 }",
@@ -169,8 +169,7 @@ fn hand_offs_happen_within_the_run() {
         cells[0]
             .scenario
             .topology
-            .wlan
-            .as_ref()
+            .wlan()
             .map(|wlan| wlan.handoffs.len())
     };
     let inside = GOOD.replace("at = \"4 s\"", "at = \"9999 ms\"");
@@ -230,5 +229,5 @@ fn only_a_wlan_has_stations() {
     };
     assert!(refused(&chain("sender = \"a\"\n", "")).contains("only flows of a wlan"));
     let stations = "[topology.wlan]\naps.a = { channel = 1 }\nstations.b = { ap = \"a\" }\n";
-    assert!(refused(&chain("", stations)).contains("only kind = \"wlan\""));
+    assert!(refused(&chain("", stations)).contains("'wlan' belongs to kind \"wlan\""));
 }

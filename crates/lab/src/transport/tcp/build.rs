@@ -1,9 +1,9 @@
 //! From a scenario's TCP to a simulated one: its configuration and its controller.
 
 use fairwire_cc::{Controller, Growth, RtoConfig};
-use fairwire_tcp::{Config, DelayedAcks, EcnMode, PartialAckTimer, RecoveryKind};
+use fairwire_tcp::{Config, DelayedAcks, EcnMode, RecoveryKind};
 
-use super::settings::{Recovery, Tcp};
+use super::settings::Tcp;
 
 /// RFC 3465's limit in slow start, segments.
 const ABC_LIMIT: u32 = 2;
@@ -20,7 +20,7 @@ pub(super) fn config(tcp: &Tcp, wire_bytes: u32) -> Config {
             quick: tcp.quick_acks.0,
         }),
         handshake: tcp.handshake,
-        recovery: recovery(tcp.recovery),
+        recovery: tcp.recovery,
         limited_transmit: tcp.limited_transmit,
         max_burst: tcp.max_burst.0.max(1),
         growth: if tcp.abc {
@@ -33,30 +33,13 @@ pub(super) fn config(tcp: &Tcp, wire_bytes: u32) -> Config {
             ..RtoConfig::TCP.with_min(tcp.min_rto.duration())
         },
         fast_retransmit_restarts_timer: tcp.rearm,
-        sample_every_ack: tcp.law.wants_every_sample() || tcp.recovery == Recovery::Vegas,
+        sample_every_ack: tcp.law.wants_every_sample() || tcp.recovery == RecoveryKind::Vegas,
         ecn: match (tcp.ecn, tcp.law.counts_marks()) {
             (false, _) => EcnMode::Off,
             (true, false) => EcnMode::Classic,
             (true, true) => EcnMode::Dctcp,
         },
         trace: false,
-    }
-}
-
-fn recovery(recovery: Recovery) -> RecoveryKind {
-    match recovery {
-        Recovery::Tahoe => RecoveryKind::Tahoe,
-        Recovery::Reno => RecoveryKind::Reno {
-            once_per_window: false,
-        },
-        Recovery::RenoOnce => RecoveryKind::Reno {
-            once_per_window: true,
-        },
-        Recovery::NewReno => RecoveryKind::NewReno {
-            timer: PartialAckTimer::default(),
-        },
-        Recovery::Sack => RecoveryKind::Sack,
-        Recovery::Vegas => RecoveryKind::Vegas,
     }
 }
 

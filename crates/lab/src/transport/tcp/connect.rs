@@ -1,12 +1,12 @@
 //! TCP as a transport.
 
 use fairwire_cc::default_law;
-use fairwire_tcp::{Receiver, Sender, Source};
+use fairwire_tcp::{Receiver, RecoveryKind, Sender, Source};
 
 use super::super::model::{Conversation, Peers, Transport};
 use super::build;
 use super::peers::{TcpSink, TcpSource};
-use super::settings::{Recovery, Tcp};
+use super::settings::Tcp;
 
 /// A TCP header without options, bytes.
 const HEADER: u32 = 20;
@@ -25,7 +25,7 @@ impl Transport for Tcp {
     }
 
     fn problem(&self) -> Option<(&'static str, String)> {
-        let after_loss = self.recovery == Recovery::Tahoe && self.law != default_law();
+        let after_loss = self.recovery == RecoveryKind::Tahoe && self.law != default_law();
         if after_loss {
             let message = "recovery = \"tahoe\" goes with law = \"newreno\": a slow start after each loss leaves other laws \
                            nothing to do";

@@ -2,6 +2,7 @@
 //! scenario says beyond them.
 
 use fairwire_cc::{Law, default_law};
+use fairwire_tcp::RecoveryKind;
 use fairwire_units::registry::Chosen;
 use fairwire_units::{Duration, Packets};
 use schemars::JsonSchema;
@@ -26,7 +27,7 @@ pub struct Tcp {
     /// What is sent again and when. Where nothing is said it is the preset's or the law's: `"vegas"` with Vegas, `"sack"` with
     /// CUBIC and DCTCP.
     #[serde(default)]
-    pub recovery: Recovery,
+    pub recovery: RecoveryKind,
     /// Use ECN (RFC 3168)? A law that counts marks has them echoed one by one (RFC 8257), and needs it.
     #[serde(default)]
     pub ecn: bool,
@@ -85,26 +86,6 @@ pub enum Preset {
     /// What RFCs of today ask for, with Linux's timers.
     #[serde(rename = "modern")]
     Modern,
-}
-
-/// What is sent again and when.
-#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Recovery {
-    /// Slow start from the first segment outstanding.
-    Tahoe,
-    /// Until the first acknowledgement of something new.
-    Reno,
-    /// The same, once per window: a second loss waits for the timeout.
-    RenoOnce,
-    /// Until all that was outstanding is acknowledged.
-    #[default]
-    #[serde(rename = "newreno", alias = "new-reno")]
-    NewReno,
-    /// By selective acknowledgements.
-    Sack,
-    /// Reno's with Vegas's clock.
-    Vegas,
 }
 
 fn yes() -> bool {

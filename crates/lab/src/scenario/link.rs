@@ -1,0 +1,204 @@
+//! A link of a scenario: how fast, how long, and what happens to packets on it.
+
+use std::fmt;
+
+use fairwire_net::{DropTailConfig, LossModel, QueueModel, VariationConfig};
+use fairwire_units::registry::Chosen;
+use fairwire_units::{Duration, Rate, Size};
+use schemars::JsonSchema;
+use serde::de::{
+    DeserializeSeed, Error as _, IntoDeserializer, MapAccess, Visitor, value::MapAccessDeserializer,
+};
+use serde::{Deserialize, Deserializer, Serialize};
+
+use super::queue::droptail;
+use super::trace::{TraceFile, rounded};
+
+/// A link and the queue before it, both ways alike unless `back` says otherwise.
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+#[schemars(extend("anyOf" = [{ "required": ["rate"] }, { "required": ["trace"] }]))]
+pub struct Link {
+    /// Bits per second. A link has a rate or a `trace`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend(
+        "exclusive_minimum_quantity" = "0 bit/s",
+        "advice" = "a link of rate zero carries nothing: write a rate as \"2 Mbit/s\""
+    ))]
+    pub rate: Option<Rate>,
+    /// A file of times in place of a rate, as mahimahi has them: each line is a millisecond at which a packet of 1500
+    /// bytes can leave. The path begins in the folder of the scenario.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    pub trace: Option<TraceFile>,
+    /// Propagation delay, one way.
+    #[schemars(extend(
+        "maximum_quantity" = "1 h",
+        "advice" = "a delay of more than an hour is surely not meant"
+    ))]
+    pub delay: Duration,
+    /// Who waits, how much, and who is dropped; a size alone is a DropTail queue of it.
+    #[serde(default = "default_queue")]
+    pub queue: Chosen<dyn QueueModel>,
+    /// What is lost behind the queue; a percentage alone is lost at random.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loss: Option<Chosen<dyn LossModel>>,
+    /// How the delay varies.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delay_variation: Option<VariationConfig>,
+    /// Bytes that the link adds to each packet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend(
+        "maximum_quantity" = "65535 B",
+        "advice" = "framing of more than 65535 bytes is surely not meant"
+    ))]
+    pub framing: Option<Size>,
+    /// The largest IP packet that it takes; longer ones disappear.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend(
+        "minimum_quantity" = "576 B",
+        "advice" = "an mtu of less than 576 bytes is no link of today: IPv4 hosts take that much"
+    ))]
+    pub mtu: Option<Size>,
+    /// What is different from right to left: a table of the same keys, laid over the link's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("laid_over" = true))]
+    pub back: Option<Box<Link>>,
+}
+
+fn default_queue() -> Chosen<dyn QueueModel> {
+    droptail(DropTailConfig::default())
+}
+
+impl Link {
+    /// A link of which nothing is said but this.
+    pub(crate) fn plain(rate: Rate, delay: Duration, queue: Chosen<dyn QueueModel>) -> Self {
+        Self {
+            rate: Some(rate),
+            trace: None,
+            delay,
+            queue,
+            loss: None,
+            delay_variation: None,
+            framing: None,
+            mtu: None,
+            back: None,
+        }
+    }
+
+    /// The link as it is from right to left.
+    pub fn reversed(&self) -> &Self {
+        self.back.as_deref().unwrap_or(self)
+    }
+
+    /// Its rate; that of a trace is the mean.
+    pub fn mean_rate(&self) -> Rate {
+        let traced = || self.trace.as_ref().map(TraceFile::mean_rate);
+        self.rate.or_else(traced).unwrap_or(Rate::ZERO)
+    }
+
+    /// Have both the same rate, or the same trace?
+    pub fn is_as_fast_as(&self, other: &Self) -> bool {
+        (self.rate, &self.trace) == (other.rate, &other.trace)
+    }
+
+    /// Its rate in words: with a trace the mean, and where it is from.
+    pub fn rate_words(&self) -> String {
+        match &self.trace {
+            Some(file) => format!("{} by {}", rounded(file.mean_rate()), file.name()),
+            None => self.mean_rate().to_string(),
+        }
+    }
+
+    /// Is anything random about it, either way: losses, delays, what its queue drops?
+    pub fn is_random(&self) -> bool {
+        [self, self.reversed()].into_iter().any(|link| {
+            link.queue.is_random()
+                || link.loss.as_ref().is_some_and(|loss| loss.is_random())
+                || link.delay_variation.is_some()
+        })
+    }
+
+    /// Bytes that the link adds to each packet, zero if nothing is said.
+    pub fn framing_bytes(&self) -> u64 {
+        self.framing.map_or(0, Size::bytes)
+    }
+
+    /// Its queue in words: the limit of a DropTail queue, or the discipline, too.
+    pub fn queue_words(&self) -> String {
+        match self.queue.kind() {
+            "droptail" => self.queue.limit().to_string(),
+            kind => format!("{} ({kind})", self.queue.limit()),
+        }
+    }
+}
+
+/// A link, and the nodes that it joins.
+#[derive(Clone, Debug, JsonSchema, PartialEq, Serialize)]
+pub struct Joined {
+    /// The two nodes that it joins, `["a", "b"]`; the way back is from the second to the first.
+    #[schemars(extend("advice" = "a link joins two nodes: between = [\"a\", \"b\"]"))]
+    pub between: [String; 2],
+    /// What it is like.
+    #[serde(flatten)]
+    pub link: Link,
+}
+
+/// The key of a link's table that names its nodes.
+pub(super) const BETWEEN: &str = "between";
+
+impl<'de> Deserialize<'de> for Joined {
+    /// Hands all keys but one on to [`Link`] as they come. What serde derives would hold them back first, and an
+    /// error would have lost its place.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(Nodes)
+    }
+}
+
+struct Nodes;
+
+impl<'de> Visitor<'de> for Nodes {
+    type Value = Joined;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a table of a link, with the nodes that it joins")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Joined, A::Error> {
+        let mut between = None;
+        let rest = Rest {
+            map,
+            between: &mut between,
+        };
+        let link = Link::deserialize(MapAccessDeserializer::new(rest))?;
+        let between = between.ok_or_else(|| A::Error::missing_field(BETWEEN))?;
+        Ok(Joined { between, link })
+    }
+}
+
+/// A table without the key that names its nodes, which is kept.
+struct Rest<'a, A> {
+    map: A,
+    between: &'a mut Option<[String; 2]>,
+}
+
+impl<'de, A: MapAccess<'de>> MapAccess<'de> for Rest<'_, A> {
+    type Error = A::Error;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(
+        &mut self,
+        seed: K,
+    ) -> Result<Option<K::Value>, A::Error> {
+        while let Some(key) = self.map.next_key::<String>()? {
+            if key != BETWEEN {
+                return seed.deserialize(key.into_deserializer()).map(Some);
+            }
+            *self.between = Some(self.map.next_value()?);
+        }
+        Ok(None)
+    }
+
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, A::Error> {
+        self.map.next_value_seed(seed)
+    }
+}
