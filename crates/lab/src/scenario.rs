@@ -93,7 +93,10 @@ pub struct Run {
     pub duration: Duration,
     /// Seeds at least.
     #[serde(default = "ten")]
-    #[schemars(range(min = 1), extend("advice" = "at least one seed is needed"))]
+    #[schemars(
+        range(min = 1, max = 10_000),
+        extend("advice" = "at least one seed is needed, and at most 10000 seeds run")
+    )]
     pub seeds: u32,
     /// Seeds at most. In between, as many run as bring each flow's throughput in each window within 5 %:
     /// n = (1.96 s / (0.05 mean))² over the first `seeds` runs. More `seeds` than the default are as many at

@@ -168,7 +168,8 @@ impl fmt::Display for TraceError {
         match self {
             Self::NoNumber { text, .. } => write!(
                 f,
-                "'{text}' is no time: each line of a trace is a whole number of milliseconds, as 250"
+                "'{}' is no time: each line of a trace is a whole number of milliseconds, as 250",
+                text.escape_debug()
             ),
             Self::GoesBack { before, time, .. } => write!(
                 f,

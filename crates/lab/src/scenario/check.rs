@@ -164,24 +164,31 @@ fn traffic(checker: &Checker<'_>, path: &str, flow: &Flow) -> Result<(), Scenari
     if let Some((key, message)) = flow.traffic.problem(&flow.packet_shape()) {
         return checker.refuse(&format!("{path}.traffic.{key}"), message);
     }
+    // Where --set made it a flow over UDP, that is what does not go with its traffic.
+    let is_set = |key: &str| {
+        let place = &checker.tree.nearest(&format!("{path}.{key}")).place;
+        place.source.name == COMMAND_LINE
+    };
+    let key = if is_set("udp") { "udp" } else { "traffic" };
+    let at_fault = format!("{path}.{key}");
     if flow.brings_short_flows() {
-        short_flows(checker, path, flow)?;
+        short_flows(checker, (path, &at_fault), flow)?;
     }
     let controlled = flow.transport().is_connected();
     let message = "nothing holds back a source over UDP that sends whatever it may: use traffic of a rate, \
                    as { kind = \"cbr\", rate = \"2 Mbit/s\" }";
     let held = controlled || flow.packets_per_second().is_some();
-    checker.require(held, &format!("{path}.traffic"), message)
+    checker.require(held, &at_fault, message)
 }
 
 /// What goes with flows of finite size that arrive one after the other.
-fn short_flows(checker: &Checker<'_>, path: &str, flow: &Flow) -> Result<(), ScenarioError> {
+fn short_flows(
+    checker: &Checker<'_>,
+    (path, at_fault): (&str, &str),
+    flow: &Flow,
+) -> Result<(), ScenarioError> {
     let message = "short flows need a connection, which UDP has not: use tcp or dccp";
-    checker.require(
-        flow.transport().is_connected(),
-        &format!("{path}.traffic"),
-        message,
-    )?;
+    checker.require(flow.transport().is_connected(), at_fault, message)?;
     let message = "short flows have sizes of their own: take 'total' away";
     checker.require(flow.total.is_none(), &format!("{path}.total"), message)?;
     let message = "short flows go one way: the way back cannot be loaded, too";

@@ -34,6 +34,13 @@ impl Place {
         }
     }
 
+    /// The path that an option here sets, where its text begins with one: `--set path.to.key=value`.
+    pub(super) fn path_set(&self) -> Option<&str> {
+        let option = self.source.text.strip_prefix(SET)?;
+        let (path, _) = option.split_once('=')?;
+        (self.source.name == COMMAND_LINE).then_some(path.trim())
+    }
+
     /// A place in no text, of something that follows from the scenario.
     pub(crate) fn nowhere() -> Self {
         let source = Arc::new(SourceText {
@@ -79,21 +86,24 @@ pub struct ScenarioError {
     place: Option<Place>,
 }
 
-/// What [`SourceText`]s from the command line are called; their text is an option with its value.
+/// What [`SourceText`]s from the command line are called; their text is an option with its value, or a value.
 pub(crate) const COMMAND_LINE: &str = "command line";
+
+/// The option that changes a key.
+pub(super) const SET: &str = "--set ";
 
 impl ScenarioError {
     pub(crate) fn new(message: impl Into<String>) -> Self {
         Self {
-            message: message.into(),
+            message: escaped(message.into()),
             place: None,
         }
     }
 
     pub(crate) fn at(message: impl Into<String>, place: &Place) -> Self {
         Self {
-            message: message.into(),
             place: Some(place.clone()),
+            ..Self::new(message)
         }
     }
 
@@ -101,7 +111,8 @@ impl ScenarioError {
     pub(crate) fn or_at(mut self, place: &Place) -> Self {
         if self.place.is_none() {
             // `--set flows.typo.start=5s` makes a flow that lacks all the rest.
-            if place.source.name == COMMAND_LINE && self.message.contains(MISSING) {
+            let is_set = place.source.name == COMMAND_LINE && place.source.text.starts_with(SET);
+            if is_set && self.message.contains(MISSING) {
                 self.message += ": --set makes this table new, is its name right?";
             }
             self.place = Some(place.clone());
@@ -144,12 +155,19 @@ impl fmt::Display for ScenarioError {
             " ".to_owned()
         };
         let margin = " ".repeat(number.len());
-        let (text, before) = around(text, column - 1);
+        // As many characters as before: the marks are below them.
+        let visible = |c: char| match c {
+            '\t' => ' ',
+            c if c.is_control() => char::REPLACEMENT_CHARACTER,
+            c => c,
+        };
+        let text: String = text.chars().map(visible).collect();
+        let (text, before) = around(&text, column - 1);
         let indent = " ".repeat(before);
         let room = (text.chars().count() + 1).saturating_sub(before).max(1);
         let marks = "^".repeat(place.width().min(room));
         writeln!(f, "{}", self.message)?;
-        write!(f, "{margin}--> {}", place.source.name)?;
+        write!(f, "{margin}--> {}", escaped(place.source.name.clone()))?;
         if from_file {
             write!(f, ":{line}:{column}")?;
         }
@@ -158,6 +176,22 @@ impl fmt::Display for ScenarioError {
         writeln!(f, "{number} | {text}")?;
         write!(f, "{margin} | {indent}{marks}")
     }
+}
+
+/// `text` without what a terminal would obey: files and arguments are quoted in messages.
+fn escaped(text: String) -> String {
+    let obeyed = |c: char| c.is_control() && c != '\n';
+    if !text.contains(obeyed) {
+        return text;
+    }
+    text.chars().fold(String::new(), |mut all, c| {
+        if obeyed(c) {
+            all.extend(c.escape_debug());
+        } else {
+            all.push(c);
+        }
+        all
+    })
 }
 
 /// At most [`QUOTED`] characters of a line around its character number `at`, and where that is in them.

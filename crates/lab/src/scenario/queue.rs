@@ -72,7 +72,12 @@ flows.one = { traffic = "greedy", wire = "1000 B", tcp = {} }
                 "codel.ecn=true",
                 "'codel' is now written queue = { kind = \"codel\"",
             ),
-            (red, "queue.max=5 packets", "'min' is less than 'max'"),
+            (red, "queue.max=5 packets", "'min' must be less than 'max'"),
+            (
+                "\"20 packets\"",
+                "queue.mark_threshold=20 packets",
+                "a queue of 20 packets never marks from 20 packets on",
+            ),
             ("\"0 packets\"", "rate=1Mbit/s", "one packet at least"),
         ] {
             let error = with(queue, set).expect_err(says).to_string();

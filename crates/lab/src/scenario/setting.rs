@@ -5,7 +5,7 @@ use std::sync::Arc;
 use fairwire_units::Duration;
 use toml::de::DeValue;
 
-use super::place::{COMMAND_LINE, Place, ScenarioError, SourceText};
+use super::place::{COMMAND_LINE, Place, SET, ScenarioError, SourceText};
 use super::schema;
 use super::tree::{Entry, Node, Value};
 
@@ -24,9 +24,8 @@ pub(super) enum Setting {
 impl Setting {
     /// Reads `path.to.key=value`; a value that is no TOML is a text, and without one the key goes.
     pub(super) fn parse(setting: &str) -> Result<Self, ScenarioError> {
-        let option = "--set ";
-        let source = command_line(format!("{option}{setting}"));
-        let whole = Place::new(&source, option.len()..source.text.len());
+        let source = command_line(format!("{SET}{setting}"));
+        let whole = Place::new(&source, SET.len()..source.text.len());
         let Some((path, text)) = setting.split_once('=') else {
             let message = "write --set path.to.key=value, as in --set flows.dccp.start=5s";
             return Err(ScenarioError::at(message, &whole));
@@ -39,8 +38,8 @@ impl Setting {
             let message = "a part of the key's path is empty";
             return Err(ScenarioError::at(message, &whole));
         }
-        let end = option.len() + path.len();
-        let key = Place::new(&source, option.len()..end);
+        let end = SET.len() + path.len();
+        let key = Place::new(&source, SET.len()..end);
         if text.trim().is_empty() {
             return Ok(Self::Nothing(path.trim().to_owned(), key));
         }

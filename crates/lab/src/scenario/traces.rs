@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use fairwire_net::Trace;
@@ -32,7 +32,7 @@ pub(super) enum Beside {
 /// Traces that were read, each once for all cells.
 pub(super) struct Traces<'a> {
     beside: &'a Beside,
-    /// By path.
+    /// By [plain](plain) path.
     known: BTreeMap<String, Arc<Trace>>,
 }
 
@@ -48,18 +48,37 @@ impl Beside {
                 let path = folder.join(path);
                 Ok((path.display().to_string(), read_bounded(&path)?))
             }
-            Self::Texts(texts) => match texts.get(path) {
-                Some(text) => Ok((path.to_owned(), text.clone())),
-                None => Err(io::Error::from(io::ErrorKind::NotFound)),
-            },
+            Self::Texts(texts) => {
+                let whole = plain(path);
+                let mut texts = texts.iter().filter(|(name, _)| plain(name) == whole);
+                match texts.next() {
+                    Some((_, text)) => Ok((path.to_owned(), text.clone())),
+                    None => Err(io::Error::from(io::ErrorKind::NotFound)),
+                }
+            }
         }
+    }
+
+    /// In which folder a path begins, in words.
+    fn folder(&self) -> String {
+        let Self::Folder(folder) = self else {
+            return String::new();
+        };
+        let here = Path::new(".");
+        let folder = if folder.as_os_str().is_empty() {
+            here
+        } else {
+            folder
+        };
+        format!(" in the scenario's folder, '{}'", folder.display())
     }
 
     /// The trace at `path`, which stands at `place`.
     fn trace(&self, path: &str, place: &Place) -> Result<Arc<Trace>, ScenarioError> {
         let (name, text) = self.read(path).map_err(|error| {
             let path = shorten(path, QUOTED);
-            let message = format!("cannot read the trace '{path}': {error}");
+            let folder = self.folder();
+            let message = format!("cannot read the trace '{path}'{folder}: {error}");
             ScenarioError::at(message, place)
         })?;
         let read = text.parse::<Trace>();
@@ -91,7 +110,8 @@ impl<'a> Traces<'a> {
             let Some(file) = &link.trace else {
                 continue;
             };
-            if !self.known.contains_key(file.path()) {
+            let whole = plain(file.path());
+            if !self.known.contains_key(&whole) {
                 let place = &tree.nearest(&format!("topology.{path}.trace")).place;
                 let own = file.name();
                 if let Some(other) = self.known.keys().find(|path| name(path) == own) {
@@ -104,12 +124,19 @@ impl<'a> Traces<'a> {
                     return Err(ScenarioError::at(message, place));
                 }
                 let trace = self.beside.trace(file.path(), place)?;
-                self.known.insert(file.path().to_owned(), trace);
+                self.known.insert(whole.clone(), trace);
             }
-            file.fill(&self.known[file.path()]);
+            file.fill(&self.known[&whole]);
         }
         Ok(())
     }
+}
+
+/// `path` without the parts that lead nowhere: `./a.trace` is `a.trace`.
+fn plain(path: &str) -> String {
+    let parts = Path::new(path).components();
+    let parts: PathBuf = parts.filter(|part| *part != Component::CurDir).collect();
+    parts.to_string_lossy().into_owned()
 }
 
 /// The text of a file.

@@ -119,7 +119,7 @@ impl TrafficModel for ShortFlows {
     fn problem(&self, _packet: &PacketShape) -> Option<(&'static str, String)> {
         match self.sizes {
             Sizes::Pareto { least, most, .. } if least >= most => {
-                let message = "'least' is less than 'most'";
+                let message = "'least' must be less than 'most'";
                 Some(("sizes.most", message.to_owned()))
             }
             _ => None,

@@ -49,6 +49,9 @@ pub struct Video {
     pub variation: Percent,
 }
 
+/// The largest mean of I frames, bytes: what comes at one moment takes memory.
+const LARGEST_MEAN: f64 = 100e6;
+
 fn twenty_five() -> f64 {
     25.0
 }
@@ -117,10 +120,19 @@ impl TrafficModel for Video {
     }
 
     fn problem(&self, packet: &PacketShape) -> Option<(&'static str, String)> {
-        packet.codec_frame.map(|_| {
-            let message =
-                "a speech codec makes no video: take 'codec' away, and write how large a packet is at most";
-            ("kind", message.to_owned())
+        if packet.codec_frame.is_some() {
+            let message = "a speech codec makes no video: take 'codec' away, and write how large a packet is at most";
+            return Some(("kind", message.to_owned()));
+        }
+        let mean = self.mean_bytes() * self.i_ratio;
+        (mean > LARGEST_MEAN).then(|| {
+            let message = format!(
+                "an I frame would have {:.0} MB on average, and {:.0} MB are the most: take a lower rate, or more frames \
+                 per second",
+                mean / 1e6,
+                LARGEST_MEAN / 1e6
+            );
+            ("rate", message)
         })
     }
 }
@@ -149,7 +161,7 @@ struct VideoSource {
     /// Its place in its group; an I frame has place 0.
     place: u32,
     /// Bytes of it that are still to be offered; at least one once it has begun.
-    left: u32,
+    left: u64,
 }
 
 impl VideoSource {
@@ -167,7 +179,7 @@ impl VideoSource {
             clippy::cast_sign_loss,
             reason = "sizes are above zero, and the cast saturates"
         )]
-        let bytes = (bytes + 0.5) as u32;
+        let bytes = (bytes + 0.5) as u64;
         self.left = bytes.max(1);
     }
 }
@@ -179,14 +191,17 @@ impl Source for VideoSource {
     }
 
     fn next(&self) -> Option<Offer> {
+        let media = self.packet.media();
+        let bytes = u32::try_from(self.left).map_or(media, |left| left.min(media));
         Some(Offer {
             when: When::At(self.at),
-            bytes: self.left.min(self.packet.media()) + self.packet.rtp,
+            bytes: bytes + self.packet.rtp,
         })
     }
 
     fn advance(&mut self) {
-        self.left = self.left.saturating_sub(self.packet.media().max(1));
+        let media = self.packet.media().max(1);
+        self.left = self.left.saturating_sub(u64::from(media));
         if self.left == 0 {
             self.at += self.every;
             self.place = (self.place + 1) % self.group.max(1);

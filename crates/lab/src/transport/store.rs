@@ -109,6 +109,13 @@ impl Store {
         })
     }
 
+    /// Notes what many may have to say, once.
+    pub(crate) fn note_once(&mut self, note: String) {
+        if !self.notes.contains(&note) {
+            self.notes.push(note);
+        }
+    }
+
     /// The slot of `handle`.
     pub(crate) fn slot(&self, handle: Handle) -> &Slot {
         &self.slots[handle.0 as usize]

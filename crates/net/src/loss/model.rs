@@ -14,7 +14,7 @@ pub trait LossModel: fmt::Debug + Send + Sync + 'static {
     fn is_random(&self) -> bool;
 
     /// The setting that does not go with the others, and what would.
-    fn problem(&self) -> Option<(&'static str, &'static str)> {
+    fn problem(&self) -> Option<(&'static str, String)> {
         None
     }
 }

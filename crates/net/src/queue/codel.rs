@@ -50,10 +50,10 @@ impl Default for CodelLaw {
 
 impl CodelLaw {
     /// What does not fit together: the key and why.
-    pub(super) fn problem(&self) -> Option<(&'static str, &'static str)> {
+    pub(super) fn problem(&self) -> Option<(&'static str, String)> {
         let message = "CoDel's target is above zero and less than its interval";
         let ordered = self.target < self.interval;
-        (!ordered).then_some(("target", message))
+        (!ordered).then(|| ("target", message.to_owned()))
     }
 }
 
@@ -102,7 +102,7 @@ impl QueueModel for CodelConfig {
         QueueLimit::Packets(self.limit.0)
     }
 
-    fn problem(&self) -> Option<(&'static str, &'static str)> {
+    fn problem(&self) -> Option<(&'static str, String)> {
         self.law.problem()
     }
 }

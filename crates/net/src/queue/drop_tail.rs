@@ -78,6 +78,21 @@ impl QueueModel for DropTailConfig {
     fn limit(&self) -> QueueLimit {
         self.limit
     }
+
+    fn problem(&self) -> Option<(&'static str, String)> {
+        let (Some(threshold), QueueLimit::Packets(limit)) = (self.mark_threshold, self.limit)
+        else {
+            return None;
+        };
+        (threshold.0 >= limit).then(|| {
+            let message = format!(
+                "a queue of {} never marks from {threshold} on, for it drops what finds as many waiting: write a \
+                 mark_threshold below the limit",
+                Packets(limit)
+            );
+            ("mark_threshold", message)
+        })
+    }
 }
 
 /// What the registry holds.

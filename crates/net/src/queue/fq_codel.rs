@@ -96,7 +96,7 @@ impl QueueModel for FqCodelConfig {
         QueueLimit::Packets(self.limit.0)
     }
 
-    fn problem(&self) -> Option<(&'static str, &'static str)> {
+    fn problem(&self) -> Option<(&'static str, String)> {
         self.law.problem()
     }
 }

@@ -20,7 +20,7 @@ pub trait QueueModel: fmt::Debug + Send + Sync + 'static {
     }
 
     /// The setting that does not go with the others, and what would.
-    fn problem(&self) -> Option<(&'static str, &'static str)> {
+    fn problem(&self) -> Option<(&'static str, String)> {
         None
     }
 }

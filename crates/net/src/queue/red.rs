@@ -145,9 +145,10 @@ impl QueueModel for RedConfig {
         true
     }
 
-    fn problem(&self) -> Option<(&'static str, &'static str)> {
+    fn problem(&self) -> Option<(&'static str, String)> {
         let ordered = self.min < self.max;
-        (!ordered).then_some(("min", "RED's threshold 'min' is less than 'max'"))
+        let message = "RED's threshold 'min' must be less than 'max'";
+        (!ordered).then(|| ("min", message.to_owned()))
     }
 }
 

@@ -32,7 +32,14 @@ pub struct Ccid2Config {
     #[cfg_attr(
         feature = "settings",
         serde(with = "written::time"),
-        schemars(with = "fairwire_units::Duration")
+        schemars(
+            with = "fairwire_units::Duration",
+            extend(
+                "minimum_quantity" = "1 ms",
+                "maximum_quantity" = "60 s",
+                "advice" = "the least retransmission timeout is 1 ms at least and 60 s at most"
+            )
+        )
     )]
     pub min_rto: Duration,
     /// What becomes of a window that is not used (RFC 4341, 5.1).
@@ -87,10 +94,10 @@ pub struct Ccid3Config {
     /// leaves to TCP.
     pub segment: Segment,
     /// Packets acknowledged by one TCP acknowledgement, b of the equation.
-    #[cfg_attr(feature = "settings", schemars(range(min = 1.0), extend("advice" = "b is at least one packet")))]
+    #[cfg_attr(feature = "settings", schemars(range(min = 1.0, max = 100.0), extend("advice" = "b is at least one packet and at most 100")))]
     pub b: f64,
     /// TCP's retransmission timeout in the equation, in round trips (4 in RFC 5348, section 3.1).
-    #[cfg_attr(feature = "settings", schemars(extend("exclusiveMinimum" = 0.0, "advice" = "t_rto_rtts is more than zero round trips")))]
+    #[cfg_attr(feature = "settings", schemars(range(max = 1000.0), extend("exclusiveMinimum" = 0.0, "advice" = "t_rto_rtts is more than zero round trips and at most 1000")))]
     pub t_rto_rtts: f64,
     /// Reduce oscillations by the square root of the round-trip time (RFC 5348, section 4.5)?
     pub oscillation_reduction: bool,
@@ -105,7 +112,13 @@ pub struct Ccid3Config {
     #[cfg_attr(
         feature = "settings",
         serde(with = "written::time"),
-        schemars(with = "fairwire_units::Duration")
+        schemars(
+            with = "fairwire_units::Duration",
+            extend(
+                "maximum_quantity" = "1 s",
+                "advice" = "the send timer's grain is at most a second"
+            )
+        )
     )]
     pub granularity: Duration,
     /// How often feedback is given on the data that come: per round trip, or the time from one report to the next (a

@@ -179,7 +179,18 @@ fn table(
     }
     for key in keys.iter().filter(|key| key.is_required) {
         if !entries.iter().any(|entry| entry.name == key.name) {
-            return Err(missing(node, format!("'{}' {MISSING}", key.name)));
+            let message = format!("'{}' {MISSING}", key.name);
+            let Some(path) = node.place.path_set().filter(|_| is_kind) else {
+                return Err(missing(node, message));
+            };
+            // What was there was of another kind, and has gone.
+            let table = path.strip_suffix(".kind").unwrap_or(path);
+            let message = format!(
+                "{message}: the kind \"{name}\" has settings of its own, so write the whole table, as in \
+                 --set '{table}={{ kind = \"{name}\", {} = ... }}'",
+                key.name
+            );
+            return Err(ScenarioError::at(message, &node.place));
         }
     }
     Ok(())

@@ -12,7 +12,7 @@ fn keys_of_another_ccid_are_refused() {
         ),
         (
             "ccid = 4, ccid2.initial_window = \"4 packets\"",
-            "'ccid2' is for CCID 2,",
+            "'ccid2' is for CCID 2, and this flow has CCID 4: write ccid = 2, or leave out 'ccid2'",
         ),
         ("ccid = 3, ecn_nonce = true", "'ecn_nonce' is for CCID 2,"),
         (
@@ -21,7 +21,7 @@ fn keys_of_another_ccid_are_refused() {
         ),
         (
             "ccid = 2, ccid3 = { b = 2.0 }",
-            "'ccid3' is for CCID 3 and 4,",
+            "'ccid3' is for CCID 3 and 4, and this flow has CCID 2: write ccid = 3 or 4, or leave out",
         ),
         (
             "ccid = 2, send_rtt_estimate = true",
@@ -29,7 +29,26 @@ fn keys_of_another_ccid_are_refused() {
         ),
         (
             "ccid = 3, feedback = \"10 per rtt\"",
-            "now written inside its CCID: ccid3 = { feedback",
+            "now written in the table of CCID 3 and 4: ccid3 = { feedback",
+        ),
+        (
+            "ccid = 3, granularity = \"1 ms\"",
+            "now written in the table of CCID 3 and 4: ccid3 = { granularity",
+        ),
+        (
+            "ccid = 2, law = \"vegas\"",
+            "now written in the table of CCID 2: ccid2 = { law",
+        ),
+        (
+            "ccid = 2, ecn = false, ccid2.law = \"dctcp\"",
+            "law = \"dctcp\" counts marks, and without ECN there are none",
+        ),
+        ("ccid = 3, ccid3.b = 1e300", "at most 100"),
+        ("ccid = 3, ccid3.t_rto_rtts = 1e300", "at most 1000"),
+        ("ccid = 3, ccid3.granularity = \"1 h\"", "at most a second"),
+        (
+            "ccid = 2, ccid2.min_rto = \"0 s\"",
+            "1 ms at least and 60 s at most",
         ),
         (
             "ccid = 3, ccid3.segment = \"0 B\"",

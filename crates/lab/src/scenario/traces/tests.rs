@@ -54,12 +54,19 @@ fn traces_are_found_beside_the_scenario() {
     assert!(error.contains("'six' is no time"), "{error}");
     assert!(error.contains("down.trace:3:1"), "{error}");
     assert!(error.contains("3 | six\n"), "{error}");
+    // What a terminal would obey is shown as what it is.
+    fs::write(folder.path().join(TRACE.0), "2\n\u{1b}[31mred\n").expect("written");
+    let error = read().expect_err("no number").to_string();
+    assert!(error.contains(r"'\u{1b}[31mred' is no time"), "{error}");
+    assert!(error.contains("2 | \u{fffd}[31mred\n"), "{error}");
+    assert!(!error.contains('\u{1b}'), "{error}");
     fs::remove_file(folder.path().join(TRACE.0)).expect("removed");
     let error = read().expect_err("none").to_string();
-    assert!(
-        error.contains("cannot read the trace 'in/down.trace'"),
-        "{error}"
+    let place = folder.path().display();
+    let says = format!(
+        "cannot read the trace 'in/down.trace' in the scenario's folder, '{place}': No such"
     );
+    assert!(error.contains(&says), "{error}");
     assert!(error.contains("traces.toml:6:"), "{error}");
 }
 
@@ -93,6 +100,10 @@ fn a_trace_takes_the_place_of_a_rate() {
         (
             &["topology.bottleneck.back.trace=back"][..],
             [6_000_000, 2_400_000],
+        ),
+        (
+            &["topology.bottleneck.back.trace=./in/./down.trace"][..],
+            [6_000_000; 2],
         ),
         (
             &[

@@ -28,9 +28,19 @@ pub(super) fn problem(dccp: &Dccp) -> Option<(&'static str, String)> {
     });
     if let Some((key, _, wanted)) = foreign {
         let wanted: Vec<String> = wanted.iter().map(u8::to_string).collect();
-        let (wanted, ccid) = (wanted.join(" and "), dccp.ccid);
-        let message = format!("'{key}' is for CCID {wanted}, and this flow has CCID {ccid}");
+        let (all, any, ccid) = (wanted.join(" and "), wanted.join(" or "), dccp.ccid);
+        let message = format!(
+            "'{key}' is for CCID {all}, and this flow has CCID {ccid}: write ccid = {any}, or leave out '{key}'"
+        );
         return Some((key, message));
+    }
+    let law = &dccp.ccid2.law;
+    if has(2) && law.counts_marks() && !dccp.ecn {
+        let law = law.kind();
+        let message = format!(
+            "law = \"{law}\" counts marks, and without ECN there are none: leave out ecn = false, or take another law"
+        );
+        return Some(("ecn", message));
     }
     let receive = &dccp.receive;
     let rules = [

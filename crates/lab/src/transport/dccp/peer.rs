@@ -280,7 +280,7 @@ impl DccpPeer {
     }
 
     fn change_ccid_if_due(&mut self, now: Instant, store: &mut Store) {
-        while let Some(&(_, ccid)) = self.changes.front().filter(|&&(at, _)| at <= now) {
+        while let Some(&(at, ccid)) = self.changes.front().filter(|&&(at, _)| at <= now) {
             self.changes.pop_front();
             let direction = Direction::Send;
             let asked = match self.connection {
@@ -289,9 +289,19 @@ impl DccpPeer {
                     .change_ccid(now, id, direction, &[Ccid::new(ccid)]),
                 None => Err(ChangeCcidError::NotOpen),
             };
-            if let Err(error) = asked {
-                let note = format!("{}: no change to CCID {ccid} at {now}: {error}", self.name);
-                store.notes.push(note);
+            match asked {
+                Ok(()) => {}
+                Err(_) if self.closes => {
+                    let (flow, at) = (self.flow(), at.saturating_since(Instant::START));
+                    let note = format!(
+                        "{flow}: no change to CCID {ccid} of flows that are not open at {at}"
+                    );
+                    store.note_once(note);
+                }
+                Err(error) => {
+                    let note = format!("{}: no change to CCID {ccid} at {now}: {error}", self.name);
+                    store.notes.push(note);
+                }
             }
         }
     }
@@ -315,8 +325,14 @@ impl DccpPeer {
                     direction: Direction::Send,
                     ccid,
                 } => {
-                    let note = format!("{}: the data has {ccid} from {now} on", self.name);
-                    store.notes.push(note);
+                    if self.closes {
+                        let note =
+                            format!("{}: the data of open flows changed to {ccid}", self.flow());
+                        store.note_once(note);
+                    } else {
+                        let note = format!("{}: the data has {ccid} from {now} on", self.name);
+                        store.notes.push(note);
+                    }
                 }
                 Event::Closed { reason } => {
                     self.end();
@@ -332,6 +348,12 @@ impl DccpPeer {
                 _ => {}
             }
         }
+    }
+
+    /// The flow that a short flow belongs to, which is called `FLOW/NUMBER`.
+    fn flow(&self) -> &str {
+        let parts = self.name.rsplit_once('/');
+        parts.map_or(&*self.name, |(flow, _)| flow)
     }
 
     /// The application reads a datagram; false if there is none.

@@ -39,15 +39,29 @@ pub struct Tcp {
     pub delayed_acks: bool,
     /// How long a delayed acknowledgement waits for the second segment.
     #[serde(default = "ack_wait")]
+    #[schemars(extend(
+        "maximum_quantity" = "10 s",
+        "advice" = "an acknowledgement waits for 10 s at most"
+    ))]
     pub ack_wait: Duration,
     /// Segments at the beginning that are acknowledged one by one all the same.
     #[serde(default)]
     pub quick_acks: Packets,
     /// Retransmission timeout at least. `"ns2"` is one second.
     #[serde(default = "min_rto")]
+    #[schemars(extend(
+        "minimum_quantity" = "1 ms",
+        "maximum_quantity" = "60 s",
+        "advice" = "the least retransmission timeout is 1 ms at least and 60 s at most"
+    ))]
     pub min_rto: MinRto,
     /// Retransmission timeout before the first sample.
     #[serde(default = "initial_rto")]
+    #[schemars(extend(
+        "minimum_quantity" = "1 ms",
+        "maximum_quantity" = "60 s",
+        "advice" = "the first retransmission timeout is 1 ms at least and 60 s at most"
+    ))]
     pub initial_rto: Duration,
     /// Does a fast retransmission start the timer afresh? RFC 6298 lets acknowledgements alone do so; ns-2 and
     /// Linux do it.

@@ -1,0 +1,58 @@
+//! What `--set` gets wrong: said where it is written, with what would do.
+
+use super::super::{Adjust, ScenarioFile};
+use super::GOOD;
+
+/// Each option, the part of the message that says what would do, and where the error points.
+const MISTAKES: &[(&str, &str, &str)] = &[
+    (
+        "run.seeds=20000",
+        "at most 10000 seeds run",
+        "--set run.seeds=20000",
+    ),
+    (
+        "flows.video.traffic.kind=short-flows",
+        "write the whole table, as in --set 'flows.video.traffic={ kind = \"short-flows\", every = ... }'",
+        "--set flows.video.traffic.kind=short-flows",
+    ),
+    (
+        "topology.bottleneck.queue=red",
+        "as in --set 'topology.bottleneck.queue={ kind = \"red\", min = ... }'",
+        "--set topology.bottleneck.queue=red",
+    ),
+    (
+        "flows.vidoe.start=5s",
+        "--set makes this table new, is its name right?",
+        "--set flows.vidoe.start=5s",
+    ),
+    // A flow over UDP that is greedy: neither is wrong by itself, and the file was right before.
+    (
+        "flows.web.udp={}",
+        "use traffic of a rate",
+        "--set flows.web.udp={}",
+    ),
+    (
+        "flows.web.traffic={ kind = \"short-flows\", every = \"1 s\", sizes.kind = \"pareto\" }",
+        "'shape' is missing here\n",
+        "sizes.kind = \"pareto\"",
+    ),
+];
+
+/// An option that makes no sense of a scenario that did is what the message shows.
+#[test]
+fn options_are_at_fault_themselves() {
+    for (set, says, shows) in MISTAKES {
+        let adjust = Adjust {
+            set: vec![(*set).to_owned()],
+            ..Adjust::default()
+        };
+        let file = ScenarioFile::parse("good.toml", GOOD);
+        let error = file.and_then(|file| file.cells(&adjust));
+        let error = error.expect_err(set).to_string();
+        assert!(
+            error.contains(says) && error.contains(shows),
+            "{set}: {error}"
+        );
+        assert!(error.contains("command line"), "{set}: {error}");
+    }
+}
