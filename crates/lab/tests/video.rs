@@ -1,5 +1,7 @@
 //! Video over each transport: which frames arrive whole, and which in time.
 
+use std::path::Path;
+
 use fairwire_lab::results::{Metric, RunResult, Subject, WHOLE};
 use fairwire_lab::scenario::{Adjust, ScenarioFile};
 use fairwire_lab::sim::{RunOptions, run};
@@ -90,4 +92,38 @@ fn tcp_delays_frames_and_loses_none() {
     // Of the thousand packets four are lost.
     let timely = value(&run, Metric::FramesTimely).expect("there is a limit");
     assert!(timely <= 97.0, "{timely}");
+}
+
+/// What the text of scenarios/video.toml says, over its three seeds; in per cent. The margins leave room for other seeds.
+#[test]
+fn the_scenario_shows_what_it_says() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/video.toml");
+    let cells = ScenarioFile::load(&path)
+        .and_then(|file| file.cells(&Adjust::default()))
+        .unwrap_or_else(|error| panic!("{error}"));
+    let mean = |name: &str, metric| {
+        let cell = cells.iter().find(|cell| cell.name == name).expect(name);
+        let of = |seed| {
+            let run = run(&cell.scenario, (seed, false), RunOptions::default()).expect("runs");
+            value(&run, metric).unwrap_or_else(|| panic!("no {metric}"))
+        };
+        (1..=3).map(of).sum::<f64>() / 3.0
+    };
+    let loss = |name| mean(name, Metric::Loss);
+    let broken = |name| 100.0 - mean(name, Metric::FramesWhole);
+    let (udp, udp_broken) = (loss("udp"), broken("udp"));
+    assert!((2.5..6.0).contains(&udp), "{udp}");
+    // Frames have some eight packets: lost one by one they would break six times as many.
+    assert!((0.8..2.5).contains(&(udp_broken / udp)), "{udp_broken}");
+    for name in ["ccid-2", "ccid-3"] {
+        assert!(loss(name) < 0.5 * udp, "{name}: {}", loss(name));
+        assert!(broken(name) > 1.5 * udp_broken, "{name}: {}", broken(name));
+    }
+    let timely = mean("tcp", Metric::FramesTimely);
+    assert!(timely < 3.0, "{timely}");
+    let (fq, fq_broken) = (loss("fq-codel"), broken("fq-codel"));
+    assert!(fq < 0.6 * udp, "{fq}");
+    assert!(fq_broken > 1.5 * udp_broken, "{fq_broken}");
+    let delays = ["fq-codel", "udp"].map(|name| mean(name, Metric::DelayMean));
+    assert!(delays[0] < 0.8 * delays[1], "{delays:?}");
 }
