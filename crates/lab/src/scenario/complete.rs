@@ -1,9 +1,9 @@
 //! What follows from what a scenario states, laid under it before it is read.
 
 use super::link::BETWEEN;
-use super::place::Place;
+use super::place::{Place, ScenarioError};
 use super::preset;
-use super::tree::{Entry, Level, Node, Value};
+use super::tree::{Entry, Level, Node, Over, Value};
 
 /// Completes `tree`.
 pub(super) fn complete(tree: &mut Node) {
@@ -48,40 +48,41 @@ fn lay_under(table: &mut Node, key: &str, value: Value) {
             value,
             place,
             provenance: None,
+            over: Over::Merge,
         },
     });
 }
 
 /// `tree` with the way back of each link complete: the link's table with `back` laid over it.
-pub(super) fn ways_back(tree: &Node) -> Node {
+pub(super) fn ways_back(tree: &Node) -> Result<Node, ScenarioError> {
     let mut tree = tree.clone();
     for name in ["access", "bottleneck"] {
         if let Some(link) = tree.below_mut(&["topology", name]) {
-            way_back(link);
+            way_back(link)?;
         }
     }
     if let Some(links) = tree.below_mut(&["topology", "links"])
         && let Value::Table(links) = &mut links.value
     {
         for link in links {
-            way_back(&mut link.node);
+            way_back(&mut link.node)?;
         }
     }
-    tree
+    Ok(tree)
 }
 
-fn way_back(link: &mut Node) {
+fn way_back(link: &mut Node) -> Result<(), ScenarioError> {
     let Value::Table(entries) = &mut link.value else {
-        return;
+        return Ok(());
     };
     let Some(at) = entries.iter().position(|entry| entry.name == "back") else {
-        return;
+        return Ok(());
     };
     let back = entries.remove(at);
     let mut whole = link.clone();
     // The way back joins the same nodes.
     whole.take(BETWEEN);
-    whole.lay(&back.node, Level::Link);
+    whole.lay(&back.node, Level::Link)?;
     whole.place = back.node.place.clone();
     if let Value::Table(entries) = &mut link.value {
         entries.push(Entry {
@@ -89,4 +90,5 @@ fn way_back(link: &mut Node) {
             ..back
         });
     }
+    Ok(())
 }

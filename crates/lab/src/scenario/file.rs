@@ -181,12 +181,13 @@ impl ScenarioFile {
         let mut applied = vec![false; settings.len()];
         let mut trees = Vec::new();
         for name in names.into_iter().filter(|name| wanted(name)) {
-            let mut tree = self.base.clone();
+            let mut tree = Node::empty(&self.base.place);
+            tree.lay_over(&self.base)?;
             if let Some((_, _, over)) = self.cells.iter().find(|(cell, _, _)| cell == name) {
-                tree.lay_over(over);
+                tree.lay_over(over)?;
             }
             for (setting, applied) in settings.iter().zip(&mut applied) {
-                *applied |= setting.apply(&mut tree);
+                *applied |= setting.apply(&mut tree)?;
             }
             trees.push((name, tree));
         }
@@ -210,7 +211,7 @@ fn cell(
     traces: &mut Traces<'_>,
 ) -> Result<Cell, ScenarioError> {
     complete::complete(&mut tree);
-    let whole = complete::ways_back(&tree);
+    let whole = complete::ways_back(&tree)?;
     schema::check(&whole, &schema::form())?;
     let mut scenario = Scenario::deserialize(Reader(&whole)).map_err(ScenarioError::unforeseen)?;
     traces.fill(&scenario.topology, &tree)?;

@@ -7,7 +7,7 @@ use toml::de::DeValue;
 
 use super::place::{COMMAND_LINE, Place, SET, ScenarioError, SourceText};
 use super::schema;
-use super::tree::{Entry, Node, Value};
+use super::tree::{Entry, Node, Over, Value};
 
 /// The parts of a key's path on the command line: far more than any key has, far fewer than a stack holds.
 const DEEPEST: usize = 64;
@@ -63,6 +63,7 @@ impl Setting {
             value,
             place,
             provenance: None,
+            over: Over::Merge,
         };
         for name in path.rsplit('.') {
             let entry = Entry {
@@ -74,6 +75,7 @@ impl Setting {
                 value: Value::Table(vec![entry]),
                 place: table.clone(),
                 provenance: None,
+                over: Over::Merge,
             };
         }
         schema::expand(&mut node, &schema::form());
@@ -81,13 +83,10 @@ impl Setting {
     }
 
     /// Changes `tree`; false if a key should go that is not there.
-    pub(super) fn apply(&self, tree: &mut Node) -> bool {
+    pub(super) fn apply(&self, tree: &mut Node) -> Result<bool, ScenarioError> {
         match self {
-            Self::Value(node) => {
-                tree.lay_over(node);
-                true
-            }
-            Self::Nothing(path, _) => tree.take_at(path),
+            Self::Value(node) => tree.lay_over(node).map(|()| true),
+            Self::Nothing(path, _) => Ok(tree.take_at(path)),
         }
     }
 

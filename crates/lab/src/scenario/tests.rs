@@ -1,6 +1,7 @@
 //! Scenario files as people write them, well and badly.
 
 mod ccids;
+mod inherited;
 mod options;
 
 use fairwire_units::{Duration, Rate};

@@ -1,62 +1,19 @@
 //! A scenario file as a tree that remembers where each value is written and where it comes from.
 //!
 //! Two things happen here, before anything is understood: `{ value = ..., source = ... }` becomes
-//! a value with a [`Provenance`], and overrides (cells, `--set`) are laid over the base.
+//! a value with a [`Provenance`], and overrides (cells, `--set`) are laid over the base: key by key, unless
+//! they say `remove = true` or `replace = true`.
+
+mod lay;
+mod provenance;
+mod written;
 
 use std::collections::BTreeMap;
-use std::fmt;
-use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
-use toml::Spanned;
-use toml::de::{DeTable, DeValue};
+use super::place::Place;
 
-use super::place::{Place, ScenarioError, SourceText};
-use crate::transport::TRANSPORTS;
-
-/// Where a value comes from.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, Ord, PartialEq, PartialOrd, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Source {
-    /// The paper states it.
-    Paper,
-    /// It follows from what the paper states.
-    Derived,
-    /// The paper is silent, and this is what its authors most likely had.
-    Assumed,
-    /// Chosen to meet a published result; no claim about that result is then *reproduced*.
-    Fitted,
-}
-
-impl Source {
-    const ALL: [Self; 4] = [Self::Paper, Self::Derived, Self::Assumed, Self::Fitted];
-
-    /// The word in files.
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Paper => "paper",
-            Self::Derived => "derived",
-            Self::Assumed => "assumed",
-            Self::Fitted => "fitted",
-        }
-    }
-}
-
-impl fmt::Display for Source {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.word())
-    }
-}
-
-/// Where a value comes from, and why.
-#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
-pub struct Provenance {
-    /// Its source.
-    pub source: Source,
-    /// The reason, if one is written.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub note: Option<String>,
-}
+pub(super) use lay::Level;
+pub use provenance::{Provenance, Source};
 
 /// A value with its place and provenance.
 #[derive(Clone, Debug)]
@@ -64,6 +21,19 @@ pub(crate) struct Node {
     pub(crate) value: Value,
     pub(crate) place: Place,
     pub(crate) provenance: Option<Provenance>,
+    /// What it does to what it is laid over.
+    pub(crate) over: Over,
+}
+
+/// What an override does to what was there.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Over {
+    /// A table adds its keys to it; anything else takes its place.
+    Merge,
+    /// It takes its place.
+    Replace,
+    /// It takes it away.
+    Remove,
 }
 
 /// What TOML can say, dates excepted.
@@ -85,63 +55,15 @@ pub(crate) struct Entry {
     pub(crate) node: Node,
 }
 
-/// Keys of a flow of which one at most makes sense: an override of one takes the others away.
-const OF_FLOW: &[&[&str]] = &[&["wire", "payload"], TRANSPORTS];
-
-/// The same of its traffic.
-const OF_TRAFFIC: &[&[&str]] = &[&["rate", "every"]];
-
-/// The same for a link.
-const OF_LINK: &[&[&str]] = &[&["rate", "trace"]];
-
-/// Where in a scenario a table is, as far as overrides care.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Level {
-    Top,
-    Flows,
-    Flow,
-    Traffic,
-    Topology,
-    Links,
-    Link,
-    Elsewhere,
-}
-
-impl Level {
-    fn below(self, name: &str) -> Self {
-        match self {
-            Self::Top if name == "flows" => Self::Flows,
-            Self::Flows => Self::Flow,
-            Self::Flow if name == "traffic" => Self::Traffic,
-            Self::Top if name == "topology" => Self::Topology,
-            Self::Topology if name == "links" => Self::Links,
-            Self::Topology if ["access", "bottleneck"].contains(&name) => Self::Link,
-            Self::Links => Self::Link,
-            Self::Link if name == "back" => Self::Link,
-            _ => Self::Elsewhere,
-        }
-    }
-
-    /// Keys at this level of which one takes the others away.
-    fn alternatives(self) -> &'static [&'static [&'static str]] {
-        match self {
-            Self::Flow => OF_FLOW,
-            Self::Traffic => OF_TRAFFIC,
-            Self::Link => OF_LINK,
-            _ => &[],
-        }
-    }
-}
-
 impl Node {
-    /// Reads a TOML document.
-    pub(crate) fn parse(source: &Arc<SourceText>) -> Result<Self, ScenarioError> {
-        let table = DeTable::parse(&source.text).map_err(|error| {
-            let span = error.span().unwrap_or(0..0);
-            ScenarioError::at(error.message().trim(), &Place::new(source, span))
-        })?;
-        let place = Place::new(source, 0..0);
-        Self::table(table.get_ref(), place, source, None)
+    /// A table without entries.
+    pub(super) fn empty(place: &Place) -> Self {
+        Self {
+            value: Value::Table(Vec::new()),
+            place: place.clone(),
+            provenance: None,
+            over: Over::Merge,
+        }
     }
 
     /// Takes the value at a dotted path out; false if there is none.
@@ -218,83 +140,6 @@ impl Node {
         entry.node.below(rest)
     }
 
-    pub(super) fn convert(
-        spanned: &Spanned<DeValue<'_>>,
-        source: &Arc<SourceText>,
-        inherited: Option<&Provenance>,
-    ) -> Result<Self, ScenarioError> {
-        let place = Place::new(source, spanned.span());
-        let value = match spanned.get_ref() {
-            DeValue::Boolean(value) => Value::Bool(*value),
-            DeValue::String(text) => Value::Text(text.to_string()),
-            DeValue::Integer(number) => {
-                let digits = number.as_str().replace('_', "");
-                let value = i64::from_str_radix(&digits, number.radix())
-                    .map_err(|_| ScenarioError::at("this number is too large", &place))?;
-                Value::Integer(value)
-            }
-            DeValue::Float(number) => match number.as_str().replace('_', "").parse::<f64>() {
-                Ok(value) if value.is_finite() => Value::Float(value),
-                _ => return Err(ScenarioError::at("this is not a finite number", &place)),
-            },
-            DeValue::Datetime(_) => {
-                let message = "no date belongs in a scenario: write a text in quotes";
-                return Err(ScenarioError::at(message, &place));
-            }
-            DeValue::Array(items) => Value::Array(
-                items
-                    .iter()
-                    .map(|item| Self::convert(item, source, inherited))
-                    .collect::<Result<_, _>>()?,
-            ),
-            DeValue::Table(table) => return Self::table(table, place, source, inherited),
-        };
-        Ok(Self {
-            value,
-            place,
-            provenance: inherited.cloned(),
-        })
-    }
-
-    /// A table, or the value inside `{ value = ..., source = ..., note = ... }`.
-    fn table(
-        table: &DeTable<'_>,
-        place: Place,
-        source: &Arc<SourceText>,
-        inherited: Option<&Provenance>,
-    ) -> Result<Self, ScenarioError> {
-        let own = provenance(table, source, inherited)?;
-        let provenance = own.as_ref().or(inherited);
-        if let Some(value) = table.get("value") {
-            for key in table.keys() {
-                if !["value", "source", "note"].contains(&&**key.get_ref()) {
-                    let message = "beside 'value' may stand 'source' and 'note' only";
-                    let place = Place::new(source, key.span());
-                    return Err(ScenarioError::at(message, &place));
-                }
-            }
-            return Self::convert(value, source, provenance);
-        }
-        let mut entries = Vec::with_capacity(table.len());
-        for (key, value) in table {
-            let name = key.get_ref();
-            if name == "source" || name == "note" {
-                continue;
-            }
-            entries.push(Entry {
-                name: name.to_string(),
-                place: Place::new(source, key.span()),
-                node: Self::convert(value, source, provenance)?,
-            });
-        }
-        entries.sort_by_key(|entry| entry.place.span.start);
-        Ok(Self {
-            value: Value::Table(entries),
-            place,
-            provenance: provenance.cloned(),
-        })
-    }
-
     /// Takes `name` out of this table.
     pub(crate) fn take(&mut self, name: &str) -> Option<Self> {
         let Value::Table(entries) = &mut self.value else {
@@ -341,44 +186,6 @@ impl Node {
         }
     }
 
-    /// Lays `over` over this node: tables merge key by key, everything else is replaced. A table that states
-    /// another `kind` replaces what was there.
-    pub(crate) fn lay_over(&mut self, over: &Self) {
-        self.lay(over, Level::Top);
-    }
-
-    /// The same for a part of a scenario that is at `level`.
-    pub(super) fn lay(&mut self, over: &Self, level: Level) {
-        let (Value::Table(_), Value::Table(_)) = (&self.value, &over.value) else {
-            *self = over.clone();
-            return;
-        };
-        // Another alternative has keys of its own.
-        if let (Some(old), Some(new)) = (self.kind(), over.kind())
-            && old != new
-        {
-            *self = over.clone();
-            return;
-        }
-        let (Value::Table(entries), Value::Table(new)) = (&mut self.value, &over.value) else {
-            return;
-        };
-        for entry in new {
-            let groups = level.alternatives().iter();
-            for group in groups.filter(|group| group.contains(&entry.name.as_str())) {
-                // What the override states itself stays: two of a group are refused later.
-                let is_other = |old: &Entry| {
-                    group.contains(&old.name.as_str()) && new.iter().all(|it| it.name != old.name)
-                };
-                entries.retain(|old| !is_other(old));
-            }
-            match entries.iter_mut().find(|old| old.name == entry.name) {
-                Some(old) => old.node.lay(&entry.node, level.below(&entry.name)),
-                None => entries.push(entry.clone()),
-            }
-        }
-    }
-
     /// Calls `visit` with the dotted path of each value that is no table.
     pub(crate) fn leaves<'a>(&'a self, path: &str, visit: &mut impl FnMut(&str, &'a Self)) {
         let Value::Table(entries) = &self.value else {
@@ -403,44 +210,12 @@ fn key(name: &str) -> String {
     key.unwrap_or(name).to_owned()
 }
 
-/// The `source` and `note` of a table; a note alone explains what is inherited.
-fn provenance(
-    table: &DeTable<'_>,
-    text: &Arc<SourceText>,
-    inherited: Option<&Provenance>,
-) -> Result<Option<Provenance>, ScenarioError> {
-    let note = table
-        .get("note")
-        .map(|note| words(note, text))
-        .transpose()?;
-    let Some(source) = table.get("source") else {
-        let explained = note.and_then(|note| {
-            inherited.map(|above| Provenance {
-                source: above.source,
-                note: Some(note),
-            })
-        });
-        return Ok(explained);
-    };
-    let word = source.get_ref().as_str().unwrap_or_default();
-    let Some(source) = Source::ALL.into_iter().find(|known| known.word() == word) else {
-        let message = "a source is one of \"paper\", \"derived\", \"assumed\", \"fitted\"";
-        return Err(ScenarioError::at(message, &Place::new(text, source.span())));
-    };
-    Ok(Some(Provenance { source, note }))
-}
-
-fn words(note: &Spanned<DeValue<'_>>, text: &Arc<SourceText>) -> Result<String, ScenarioError> {
-    let place = Place::new(text, note.span());
-    let words = note.get_ref().as_str().map(str::to_owned);
-    words.ok_or_else(|| ScenarioError::at("a note is a text in quotes", &place))
-}
-
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
 
-    use super::{Node, SourceText};
+    use super::Node;
+    use crate::scenario::place::SourceText;
 
     /// What is written in one line reads back, keys that need quotes included.
     #[test]

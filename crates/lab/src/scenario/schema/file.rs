@@ -90,7 +90,7 @@ impl Rewriter<'_> {
                     Some(self.properties(properties, mode))
                 }
                 ("additionalProperties", Value::Object(_)) => {
-                    to.insert("properties".into(), about());
+                    to.insert("properties".into(), about(mode));
                     Some(self.sourced(value, mode))
                 }
                 ("items", _) => Some(self.sourced(value, mode)),
@@ -135,7 +135,7 @@ impl Rewriter<'_> {
 
     /// A table's properties, and what may stand in any table.
     fn properties(&self, properties: &Map<String, Value>, mode: Mode) -> Value {
-        let mut all = about();
+        let mut all = about(mode);
         for (name, property) in properties {
             all[name] = if is_laid_over(property) {
                 self.sourced(&self.laid_over(property), Mode::Override)
@@ -163,7 +163,7 @@ impl Rewriter<'_> {
         for keyword in ["description", "default"] {
             all.extend(remove(&mut plain, keyword).map(|value| (keyword.to_owned(), value)));
         }
-        let mut properties = about();
+        let mut properties = about(Mode::Whole);
         properties["value"] = plain.clone();
         let wrapped = json!({
             "type": "object",
@@ -171,7 +171,19 @@ impl Rewriter<'_> {
             "required": ["value"],
             "additionalProperties": false,
         });
-        all.insert("anyOf".into(), json!([plain, wrapped]));
+        let mut any = vec![plain, wrapped];
+        if mode == Mode::Override {
+            let mut properties = about(Mode::Whole);
+            properties["remove"] = json!({ "const": true });
+            any.push(json!({
+                "description": "What is inherited goes.",
+                "type": "object",
+                "properties": properties,
+                "required": ["remove"],
+                "additionalProperties": false,
+            }));
+        }
+        all.insert("anyOf".into(), any.into());
         Value::Object(all)
     }
 
@@ -194,12 +206,19 @@ impl Rewriter<'_> {
 }
 
 /// What may stand in any table.
-fn about() -> Value {
-    json!({
+fn about(mode: Mode) -> Value {
+    let mut all = json!({
         "source": {
             "description": "Where the values come from.",
             "enum": ["paper", "derived", "assumed", "fitted"],
         },
         "note": { "description": "Why.", "type": "string" },
-    })
+    });
+    if mode == Mode::Override {
+        all["replace"] = json!({
+            "description": "Nothing is inherited in this table.",
+            "const": true,
+        });
+    }
+    all
 }

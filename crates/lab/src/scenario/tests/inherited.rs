@@ -1,0 +1,124 @@
+//! What a cell takes over from the base, and what it takes away.
+
+use super::super::{Adjust, Source};
+use super::{GOOD, cells, refusal};
+
+/// A size alone in a cell changes the size: that the queue is a DropTail still comes from where the base says.
+#[test]
+fn a_short_form_keeps_the_source_of_the_kind() {
+    let base = "queue = { kind = \"droptail\", limit = \"9 packets\", source = \"derived\", note = \"by its name\" }";
+    let text = GOOD.replacen(
+        "queue = { value = \"20 packets\", source = \"assumed\", note = \"direction not given\" }",
+        base,
+        1,
+    );
+    let cell = "topology.bottleneck.queue = { value = \"5 packets\", source = \"paper\" }";
+    let text = text.replacen("[cells.plain]", &format!("[cells.plain]\n{cell}"), 1);
+    let cells = cells(&text, &Adjust::default());
+    let known = |path: &str| cells[0].provenance[path].clone();
+    let kind = known("topology.bottleneck.queue.kind");
+    assert_eq!(
+        (kind.source, kind.note.as_deref()),
+        (Source::Derived, Some("by its name"))
+    );
+    assert_eq!(
+        known("topology.bottleneck.queue.limit").source,
+        Source::Paper
+    );
+    assert_eq!(
+        cells[1].provenance["topology.bottleneck.queue.limit"].source,
+        Source::Derived
+    );
+}
+
+/// `remove` takes away one key or table, `replace` all that a table inherits; both may say why.
+#[test]
+fn what_is_inherited_goes() {
+    let over = "topology.bottleneck.back.remove = true\nflows.web = { remove = true, note = \"alone\" }\n\
+                [cells.plain.measure.windows]\nreplace = true\nlate = { from = \"100 s\" }";
+    let text = GOOD.replacen("[cells.plain]", &format!("[cells.plain]\n{over}"), 1);
+    let text = text.replacen(
+        "[cells.plain]",
+        "[measure]\nwindows = { early = { to = \"50 s\" } }\n[cells.plain]",
+        1,
+    );
+    let all = cells(&text, &Adjust::default());
+    let [plain, cut] = &all[..] else {
+        panic!("two cells");
+    };
+    let names = |cell: &super::Cell| {
+        let windows = cell.scenario.measure.windows.iter();
+        windows.map(|(name, _)| name.to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        (names(plain), names(cut)),
+        (vec!["late".into()], vec!["early".into()])
+    );
+    let back = |cell: &super::Cell| {
+        let link = cell.scenario.topology.link("bottleneck");
+        link.expect("one").back.is_some()
+    };
+    assert_eq!((back(plain), back(cut)), (false, true));
+    assert!(plain.scenario.flows.get("web").is_none());
+    assert!(!plain.stated.iter().any(|path| path.contains("web")));
+}
+
+/// What is not inherited cannot be removed, and the words take `true` alone: each is told where it stands.
+#[test]
+fn removing_what_is_not_there_is_refused() {
+    for (from, to, place, hint) in [
+        (
+            "[cells.plain]",
+            "[cells.plain]\nflows.vidoe.remove = true",
+            ":35:7",
+            "no 'vidoe' is inherited that could be removed: did you mean 'video'? inherited here is web, video",
+        ),
+        (
+            "[cells.plain]",
+            "[cells.plain]\nmeasure.series.remove = true",
+            ":35:9",
+            "inherited here is nothing",
+        ),
+        (
+            "back.loss = \"1 %\"",
+            "back.remove = true",
+            ":17:1",
+            "no 'back' is inherited",
+        ),
+        (
+            "[cells.plain]",
+            "[cells.plain]\nflows.web.remove = false",
+            ":35:20",
+            "write remove = true, or leave 'remove' out",
+        ),
+        (
+            "[cells.plain]",
+            "[cells.plain]\nflows.web = { replace = 1 }",
+            ":35:25",
+            "write replace = true",
+        ),
+        (
+            "[cells.plain]",
+            "[cells.plain]\nflows.web = { remove = true, wire = \"9 B\" }",
+            ":35:30",
+            "beside 'remove' may stand",
+        ),
+        (
+            "[cells.plain]",
+            "[cells.plain]\nremove = true",
+            ":34:",
+            "a whole scenario cannot be removed",
+        ),
+        (
+            "[cells.plain]",
+            "[cells.plain]\nflows.video.dccp.ccid_changes = [{ remove = true }]",
+            ":35:34",
+            "an item of a list cannot be removed",
+        ),
+    ] {
+        assert!(GOOD.contains(from), "{from}");
+        let message = refusal(&GOOD.replacen(from, to, 1));
+        assert!(message.contains(hint), "{to}: {message}");
+        assert!(message.contains(place), "{to}: {message}");
+    }
+}

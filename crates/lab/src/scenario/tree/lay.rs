@@ -1,0 +1,173 @@
+//! Overrides laid over what they are written for.
+
+use fairwire_units::registry::nearest;
+
+use super::{Entry, Node, Over, Value};
+use crate::scenario::place::{FOLLOWS, ScenarioError};
+use crate::scenario::shorten::{QUOTED, shorten};
+use crate::transport::TRANSPORTS;
+
+/// Keys of a flow of which one at most makes sense: an override of one takes the others away.
+const OF_FLOW: &[&[&str]] = &[&["wire", "payload"], TRANSPORTS];
+
+/// The same of its traffic.
+const OF_TRAFFIC: &[&[&str]] = &[&["rate", "every"]];
+
+/// The same for a link.
+const OF_LINK: &[&[&str]] = &[&["rate", "trace"]];
+
+/// Where in a scenario a table is, as far as overrides care.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(in crate::scenario) enum Level {
+    Top,
+    Flows,
+    Flow,
+    Traffic,
+    Topology,
+    Links,
+    Link,
+    Elsewhere,
+}
+
+impl Level {
+    fn below(self, name: &str) -> Self {
+        match self {
+            Self::Top if name == "flows" => Self::Flows,
+            Self::Flows => Self::Flow,
+            Self::Flow if name == "traffic" => Self::Traffic,
+            Self::Top if name == "topology" => Self::Topology,
+            Self::Topology if name == "links" => Self::Links,
+            Self::Topology if ["access", "bottleneck"].contains(&name) => Self::Link,
+            Self::Links => Self::Link,
+            Self::Link if name == "back" => Self::Link,
+            _ => Self::Elsewhere,
+        }
+    }
+
+    /// Keys at this level of which one takes the others away.
+    fn alternatives(self) -> &'static [&'static [&'static str]] {
+        match self {
+            Self::Flow => OF_FLOW,
+            Self::Traffic => OF_TRAFFIC,
+            Self::Link => OF_LINK,
+            _ => &[],
+        }
+    }
+}
+
+impl Node {
+    /// Lays `over` over this node: tables merge key by key, everything else is replaced. A table that states
+    /// another `kind` replaces what was there.
+    ///
+    /// # Errors
+    /// If `over` removes what is not there.
+    pub(crate) fn lay_over(&mut self, over: &Self) -> Result<(), ScenarioError> {
+        if over.over == Over::Remove {
+            let message =
+                "a whole scenario cannot be removed: 'remove' belongs into one of its tables";
+            return Err(ScenarioError::at(message, &over.place));
+        }
+        self.lay(over, Level::Top)
+    }
+
+    /// The same for a part of a scenario that is at `level`.
+    pub(in crate::scenario) fn lay(
+        &mut self,
+        over: &Self,
+        level: Level,
+    ) -> Result<(), ScenarioError> {
+        let merges = match (&self.value, &over.value) {
+            (Value::Table(_), Value::Table(_)) => {
+                // Another alternative has keys of its own.
+                let is_other = self
+                    .kind()
+                    .zip(over.kind())
+                    .is_some_and(|(old, new)| old != new);
+                over.over == Over::Merge && !is_other
+            }
+            _ => false,
+        };
+        if !merges {
+            *self = over.clone();
+            return self.settle();
+        }
+        let (Value::Table(entries), Value::Table(new)) = (&mut self.value, &over.value) else {
+            return Ok(());
+        };
+        for entry in new {
+            let groups = level.alternatives().iter();
+            for group in groups.filter(|group| group.contains(&entry.name.as_str())) {
+                // What the override states itself stays: two of a group are refused later.
+                let is_other = |old: &Entry| {
+                    group.contains(&old.name.as_str()) && new.iter().all(|it| it.name != old.name)
+                };
+                entries.retain(|old| !is_other(old));
+            }
+            let old = entries.iter().position(|old| old.name == entry.name);
+            match (old, entry.node.over) {
+                (Some(at), Over::Remove) => {
+                    entries.remove(at);
+                }
+                (None, Over::Remove) => return Err(not_inherited(entry, entries)),
+                // The kind that a short form stands for adds nothing to the same one.
+                (Some(at), _)
+                    if follows(&entry.node) && same_text(&entries[at].node, &entry.node) => {}
+                (Some(at), _) => entries[at]
+                    .node
+                    .lay(&entry.node, level.below(&entry.name))?,
+                (None, _) => {
+                    let mut entry = entry.clone();
+                    entry.node.settle()?;
+                    entries.push(entry);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes an override what stands there, where nothing is inherited.
+    fn settle(&mut self) -> Result<(), ScenarioError> {
+        self.over = Over::Merge;
+        match &mut self.value {
+            Value::Table(entries) => entries.iter_mut().try_for_each(|entry| {
+                if entry.node.over == Over::Remove {
+                    return Err(not_inherited(entry, &[]));
+                }
+                entry.node.settle()
+            }),
+            Value::Array(items) => items.iter_mut().try_for_each(|item| {
+                if item.over == Over::Remove {
+                    let message =
+                        "an item of a list cannot be removed: write the list that is to stay";
+                    return Err(ScenarioError::at(message, &item.place));
+                }
+                item.settle()
+            }),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn follows(node: &Node) -> bool {
+    node.place.source.name == FOLLOWS
+}
+
+fn same_text(one: &Node, other: &Node) -> bool {
+    matches!((&one.value, &other.value), (Value::Text(one), Value::Text(other)) if one == other)
+}
+
+/// That `entry` removes what is not among `inherited`.
+fn not_inherited(entry: &Entry, inherited: &[Entry]) -> ScenarioError {
+    let name = shorten(&entry.name, QUOTED);
+    let names = || inherited.iter().map(|entry| entry.name.as_str());
+    let hint = nearest(&entry.name, names())
+        .map(|one| format!("did you mean '{}'? ", shorten(one, QUOTED)))
+        .unwrap_or_default();
+    let there = match names().collect::<Vec<_>>().join(", ") {
+        none if none.is_empty() => "nothing".to_owned(),
+        some => shorten(&some, 3 * QUOTED),
+    };
+    let message =
+        format!("no '{name}' is inherited that could be removed: {hint}inherited here is {there}");
+    ScenarioError::at(message, &entry.place)
+}

@@ -1,0 +1,143 @@
+//! From TOML to a tree.
+
+use std::sync::Arc;
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::provenance::{Provenance, provenance};
+use super::{Entry, Node, Over, Value};
+use crate::scenario::place::{Place, ScenarioError, SourceText};
+
+/// The key that takes away what is inherited under the name of its table.
+const REMOVE: &str = "remove";
+
+/// The key that takes away all that is inherited in its table.
+const REPLACE: &str = "replace";
+
+impl Node {
+    /// Reads a TOML document.
+    pub(crate) fn parse(source: &Arc<SourceText>) -> Result<Self, ScenarioError> {
+        let table = DeTable::parse(&source.text).map_err(|error| {
+            let span = error.span().unwrap_or(0..0);
+            ScenarioError::at(error.message().trim(), &Place::new(source, span))
+        })?;
+        let place = Place::new(source, 0..0);
+        Self::table(table.get_ref(), place, source, None)
+    }
+
+    pub(in crate::scenario) fn convert(
+        spanned: &Spanned<DeValue<'_>>,
+        source: &Arc<SourceText>,
+        inherited: Option<&Provenance>,
+    ) -> Result<Self, ScenarioError> {
+        let place = Place::new(source, spanned.span());
+        let value = match spanned.get_ref() {
+            DeValue::Boolean(value) => Value::Bool(*value),
+            DeValue::String(text) => Value::Text(text.to_string()),
+            DeValue::Integer(number) => {
+                let digits = number.as_str().replace('_', "");
+                let value = i64::from_str_radix(&digits, number.radix())
+                    .map_err(|_| ScenarioError::at("this number is too large", &place))?;
+                Value::Integer(value)
+            }
+            DeValue::Float(number) => match number.as_str().replace('_', "").parse::<f64>() {
+                Ok(value) if value.is_finite() => Value::Float(value),
+                _ => return Err(ScenarioError::at("this is not a finite number", &place)),
+            },
+            DeValue::Datetime(_) => {
+                let message = "no date belongs in a scenario: write a text in quotes";
+                return Err(ScenarioError::at(message, &place));
+            }
+            DeValue::Array(items) => Value::Array(
+                items
+                    .iter()
+                    .map(|item| Self::convert(item, source, inherited))
+                    .collect::<Result<_, _>>()?,
+            ),
+            DeValue::Table(table) => return Self::table(table, place, source, inherited),
+        };
+        Ok(Self {
+            value,
+            place,
+            provenance: inherited.cloned(),
+            over: Over::Merge,
+        })
+    }
+
+    /// A table, or the value inside `{ value = ..., source = ..., note = ... }`.
+    fn table(
+        table: &DeTable<'_>,
+        place: Place,
+        source: &Arc<SourceText>,
+        inherited: Option<&Provenance>,
+    ) -> Result<Self, ScenarioError> {
+        let own = provenance(table, source, inherited)?;
+        let provenance = own.as_ref().or(inherited);
+        if is_set(table, REMOVE, source)? {
+            only(table, &[REMOVE, "source", "note"], source)?;
+            return Ok(Self {
+                value: Value::Table(Vec::new()),
+                place,
+                provenance: None,
+                over: Over::Remove,
+            });
+        }
+        if let Some(value) = table.get("value") {
+            only(table, &["value", "source", "note"], source)?;
+            return Self::convert(value, source, provenance);
+        }
+        let over = if is_set(table, REPLACE, source)? {
+            Over::Replace
+        } else {
+            Over::Merge
+        };
+        let mut entries = Vec::with_capacity(table.len());
+        for (key, value) in table {
+            let name = key.get_ref();
+            if ["source", "note", REPLACE].contains(&&**name) {
+                continue;
+            }
+            entries.push(Entry {
+                name: name.to_string(),
+                place: Place::new(source, key.span()),
+                node: Self::convert(value, source, provenance)?,
+            });
+        }
+        entries.sort_by_key(|entry| entry.place.span.start);
+        Ok(Self {
+            value: Value::Table(entries),
+            place,
+            provenance: provenance.cloned(),
+            over,
+        })
+    }
+}
+
+/// Does `table` say `key = true`, which is all that may be said?
+fn is_set(table: &DeTable<'_>, key: &str, source: &Arc<SourceText>) -> Result<bool, ScenarioError> {
+    let Some(value) = table.get(key) else {
+        return Ok(false);
+    };
+    if value.get_ref().as_bool() == Some(true) {
+        return Ok(true);
+    }
+    let message = format!("write {key} = true, or leave '{key}' out");
+    Err(ScenarioError::at(
+        message,
+        &Place::new(source, value.span()),
+    ))
+}
+
+/// Refuses what is in `table` beside `keys`, of which the first is why.
+fn only(table: &DeTable<'_>, keys: &[&str], source: &Arc<SourceText>) -> Result<(), ScenarioError> {
+    let others = table.keys().filter(|key| !keys.contains(&&**key.get_ref()));
+    let Some(first) = others.min_by_key(|key| key.span().start) else {
+        return Ok(());
+    };
+    let message = format!("beside '{}' may stand 'source' and 'note' only", keys[0]);
+    Err(ScenarioError::at(
+        message,
+        &Place::new(source, first.span()),
+    ))
+}
