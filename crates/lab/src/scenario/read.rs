@@ -83,10 +83,15 @@ struct Entries<'a> {
     current: Option<&'a Entry>,
 }
 
+/// Does it tell alternatives apart? A link or a flow may be called `kind`, too, but is a table.
+fn is_kind(entry: &Entry) -> bool {
+    entry.name == KIND && matches!(entry.node.value, Value::Text(_))
+}
+
 impl<'a> Entries<'a> {
     fn of(entries: &'a [Entry]) -> Self {
         Self {
-            kind: entries.iter().find(|entry| entry.name == KIND),
+            kind: entries.iter().find(|entry| is_kind(entry)),
             others: entries.iter(),
             current: None,
         }
@@ -100,7 +105,7 @@ impl<'de> MapAccess<'de> for Entries<'de> {
         &mut self,
         seed: K,
     ) -> Result<Option<K::Value>, ScenarioError> {
-        let mut others = self.others.by_ref().filter(|entry| entry.name != KIND);
+        let mut others = self.others.by_ref().filter(|entry| !is_kind(entry));
         self.current = self.kind.take().or_else(|| others.next());
         let Some(entry) = self.current else {
             return Ok(None);

@@ -66,8 +66,8 @@ pub struct Wireless {
 }
 
 impl<'de> Deserialize<'de> for Topology {
-    /// From a table that begins with its `kind` the rest is read as it comes, so that an error keeps its place.
-    /// What serde derives would hold it back first.
+    /// From a table that begins with its `kind`, as one does that was written by serde: the rest is read as it comes, so
+    /// that an error keeps its place and links their order. What serde derives would hold it back first.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_map(ByKind)
     }
@@ -79,27 +79,15 @@ impl<'de> Visitor<'de> for ByKind {
     type Value = Topology;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a table with a 'kind'")
+        f.write_str("a table that begins with its 'kind'")
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Topology, A::Error> {
-        // What comes before its kind has to wait.
-        let mut early = serde_json::Map::new();
-        while let Some(key) = map.next_key::<String>()? {
-            if key != KIND {
-                early.insert(key, map.next_value()?);
-                continue;
-            }
-            let kind: String = map.next_value()?;
-            if early.is_empty() {
-                return of_kind(&kind, MapAccessDeserializer::new(map));
-            }
-            while let Some((key, value)) = map.next_entry()? {
-                early.insert(key, value);
-            }
-            return of_kind(&kind, serde_json::Value::Object(early)).map_err(A::Error::custom);
-        }
-        Err(A::Error::missing_field(KIND))
+        let kind = match map.next_entry::<String, String>()? {
+            Some((key, kind)) if key == KIND => kind,
+            _ => return Err(A::Error::custom("a network begins with its 'kind'")),
+        };
+        of_kind(&kind, MapAccessDeserializer::new(map))
     }
 }
 
@@ -117,8 +105,7 @@ fn of_kind<'de, D: Deserializer<'de>>(kind: &str, rest: D) -> Result<Topology, D
 }
 
 impl Topology {
-    /// Its links with their names, each once, in the order of a packet that goes from left to right: what a
-    /// drawing shows, and `directions` without the ways back.
+    /// Its links with their names, each once, in the order of the file; of a dumbbell the access links come first.
     pub fn links(&self) -> Vec<(&str, &Link)> {
         match self {
             Self::Chain(chain) => chain.links.iter().collect(),

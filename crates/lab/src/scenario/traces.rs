@@ -59,11 +59,14 @@ impl Beside {
         }
     }
 
-    /// In which folder a path begins, in words.
-    fn folder(&self) -> String {
+    /// In which folder `path` begins, in words; nothing if it says so itself.
+    fn folder(&self, path: &str) -> String {
         let Self::Folder(folder) = self else {
             return String::new();
         };
+        if Path::new(path).is_absolute() {
+            return String::new();
+        }
         let here = Path::new(".");
         let folder = if folder.as_os_str().is_empty() {
             here
@@ -76,8 +79,8 @@ impl Beside {
     /// The trace at `path`, which stands at `place`.
     fn trace(&self, path: &str, place: &Place) -> Result<Arc<Trace>, ScenarioError> {
         let (name, text) = self.read(path).map_err(|error| {
+            let folder = self.folder(path);
             let path = shorten(path, QUOTED);
-            let folder = self.folder();
             let message = format!("cannot read the trace '{path}'{folder}: {error}");
             ScenarioError::at(message, place)
         })?;

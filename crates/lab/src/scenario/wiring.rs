@@ -1,4 +1,4 @@
-//! Networks of wires with their nodes numbered: chains and dumbbells are graphs whose nodes go without saying.
+//! Networks of wires with their nodes numbered: chains and dumbbells are graphs whose nodes need no names in the file.
 
 use std::collections::BTreeMap;
 

@@ -23,7 +23,7 @@ use crate::quantity::{Named, QuantityError};
 #[serde(deny_unknown_fields)]
 pub struct Wlan {
     /// The rate of frames, both ways, of stations that do not say their own. 6, 9, 12, 18, 24, 36, 48 or
-    /// 54 Mbit/s, or `"adaptive"`.
+    /// 54 Mbit/s; or `"adaptive"`, which begins with 54 Mbit/s, or `"adaptive from 24 Mbit/s"`.
     #[serde(default)]
     pub rate: RateControl,
     /// The signal of stations that do not say their own: its level above what 6 Mbit/s needs. Without one only

@@ -16,7 +16,7 @@ pub(super) struct Ground {
     pub(super) hosts: Vec<(NodeId, NodeId)>,
     /// The links that are measured: number, name, the link as described.
     pub(super) watched: Vec<(LinkId, String, Link)>,
-    /// Every link and its name, in the order of a packet's way.
+    /// Every link and its name, in the order in which they were numbered.
     pub(super) links: Vec<(LinkId, String)>,
 }
 
@@ -29,9 +29,10 @@ impl Ground {
     ) -> Option<Self> {
         let mut topology = Topology::new();
         // They have the numbers that they have in the wiring, for there are no others yet.
-        wiring.nodes.iter().for_each(|_| {
-            topology.node();
-        });
+        for number in 0..wiring.nodes.len() {
+            let node = topology.node();
+            debug_assert_eq!(node.0 as usize, number);
+        }
         let hosts = flows.iter().map(|(name, flow)| wiring.ends_of(name, flow));
         let hosts = hosts.collect::<Option<Vec<_>>>()?;
         let (mut links, mut watched) = (Vec::new(), Vec::new());

@@ -113,7 +113,7 @@ impl<'a> Site<'a> {
         let name = format!("wlan/{name}");
         let context = LinkContext {
             name: &name,
-            rate: rate.first().rate(),
+            rate: rate.fastest().rate(),
             framing: 0,
             streams: self.streams,
         };
@@ -148,7 +148,7 @@ impl<'a> Site<'a> {
                 spec = spec.signal(level.0, draws("up"), draws("down"));
             }
             let (up, down) = self.topology.station(node, &nodes, spec);
-            let shown = Link::plain(rate.first().rate(), Duration::ZERO, queue.clone());
+            let shown = Link::plain(rate.fastest().rate(), Duration::ZERO, queue.clone());
             self.watch(up, format!("air/{name}"), &shown);
             for (ap, link) in aps.iter().zip(down) {
                 self.watch(link, format!("air/{name}/{ap}/back"), &shown);

@@ -28,9 +28,17 @@ pub enum RateControl {
 
 /// The word for automatic rate fallback, and what may follow it.
 const ADAPTIVE: &str = "adaptive";
-const FROM: &str = " from ";
+const FROM: &str = " from";
 
 impl RateControl {
+    /// The fastest mode that it ever takes.
+    pub fn fastest(self) -> PhyRate {
+        match self {
+            Self::Fixed(rate) => rate,
+            Self::Fallback(_) => PhyRate::M54,
+        }
+    }
+
     /// The mode of the first frame.
     pub fn first(self) -> PhyRate {
         match self {
@@ -53,7 +61,7 @@ impl fmt::Display for ParseRateControlError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "'{}' is no rate of 802.11g: write one of \"6 Mbit/s\", 9, 12, 18, 24, 36, 48 and 54, or \"adaptive\"",
+            "'{}' is no rate of 802.11g: write one of \"6 Mbit/s\", 9, 12, 18, 24, 36, 48 and 54, \"adaptive\", or \"adaptive from 24 Mbit/s\"",
             self.0
         )
     }
@@ -67,7 +75,10 @@ impl FromStr for RateControl {
         let mode = |text: &str| text.parse().ok().and_then(PhyRate::of);
         let read = match text.strip_prefix(ADAPTIVE) {
             Some("") => Some(Self::Fallback(PhyRate::M54)),
-            Some(rest) => rest.strip_prefix(FROM).and_then(mode).map(Self::Fallback),
+            Some(rest) => rest
+                .strip_prefix(FROM)
+                .and_then(|rest| mode(rest.trim()))
+                .map(Self::Fallback),
             None => mode(text).map(Self::Fixed),
         };
         read.ok_or_else(|| ParseRateControlError(text.to_owned()))
@@ -79,7 +90,7 @@ impl fmt::Display for RateControl {
         match self {
             Self::Fixed(mode) => mode.rate().fmt(f),
             Self::Fallback(PhyRate::M54) => f.pad(ADAPTIVE),
-            Self::Fallback(mode) => f.pad(&format!("{ADAPTIVE}{FROM}{}", mode.rate())),
+            Self::Fallback(mode) => f.pad(&format!("{ADAPTIVE}{FROM} {}", mode.rate())),
         }
     }
 }
@@ -89,7 +100,7 @@ fairwire_units::text_setting!(
     RateControl,
     "wlan-rate",
     "54 Mbit/s",
-    r"^(adaptive( from [0-9].*bit/s)?|\s*[0-9].*bit/s\s*)$"
+    r"^(adaptive( from\s+[0-9.]+\s*Mbit/s\s*)?|\s*[0-9].*bit/s\s*)$"
 );
 
 /// A sender's choice at work.
@@ -207,7 +218,13 @@ mod tests {
             let control: RateControl = text.parse().expect(text);
             assert_eq!(control.to_string(), text);
         }
-        for text in ["11 Mbit/s", "adaptive from", "adaptive24 Mbit/s", ""] {
+        for text in [
+            "11 Mbit/s",
+            "adaptive from",
+            "adaptive24 Mbit/s",
+            "adaptive from 24 Gbit/s",
+            "",
+        ] {
             let error = text.parse::<RateControl>().expect_err(text).to_string();
             assert!(error.contains("48 and 54"), "{error}");
         }

@@ -84,11 +84,15 @@ impl QueueModel for DropTailConfig {
         else {
             return None;
         };
-        (threshold.0 >= limit).then(|| {
+        let waiting = match self.counts {
+            Counts::Waiting => limit,
+            Counts::Transmission => limit.saturating_sub(1),
+        };
+        (threshold.0 >= waiting).then(|| {
             let message = format!(
-                "a queue of {} never marks from {threshold} on, for it drops what finds as many waiting: write a \
-                 mark_threshold below the limit",
-                Packets(limit)
+                "a queue in which {} wait at most never marks from {threshold} on, for it drops what finds as many \
+                 waiting: write a lower mark_threshold",
+                Packets(waiting)
             );
             ("mark_threshold", message)
         })

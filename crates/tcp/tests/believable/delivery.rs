@@ -8,11 +8,12 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 
 use crate::path::{Path, Run};
 
-const RECOVERIES: [RecoveryKind; 6] = [
+const RECOVERIES: [RecoveryKind; 7] = [
     RecoveryKind::Tahoe,
     RecoveryKind::Reno,
     RecoveryKind::RenoOnce,
     RecoveryKind::NewReno,
+    RecoveryKind::NewRenoSteady,
     RecoveryKind::Sack,
     RecoveryKind::Vegas,
 ];

@@ -130,7 +130,7 @@ fn impossible_graphs_are_refused() {
             "links.north",
             "access",
             6,
-            "'access' belongs to kind \"dumbbell\" and \"wlan\", and this is kind \"graph\"",
+            "'access' belongs to the kinds \"dumbbell\" and \"wlan\", and this is kind \"graph\"",
         ),
         (
             "receiver = \"server\"\nwire = \"1250 B\"",

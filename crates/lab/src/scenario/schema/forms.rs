@@ -112,6 +112,14 @@ impl Form {
         Some(first_sentence(&kind.meaning))
     }
 
+    /// What it means, in a few words that follow a colon.
+    pub(in super::super) fn what_it_is(&self) -> String {
+        let meaning = self.short_meaning();
+        let mut letters = meaning.chars();
+        let first = letters.next().map(|first| first.to_ascii_lowercase());
+        first.into_iter().chain(letters).collect()
+    }
+
     /// The first sentence of its meaning.
     pub(in super::super) fn short_meaning(&self) -> &str {
         first_sentence(&self.meaning)

@@ -127,11 +127,14 @@ fn alternatives(node: &Node, entries: &[Entry], kinds: &Kinds) -> Result<(), Sce
         }
         let others = kinds.all.iter().filter(|kind| kind.keys.iter().any(is));
         let others: Vec<String> = others.map(|kind| format!("\"{}\"", kind.name)).collect();
-        if !others.is_empty() {
+        if let Some((last, before)) = others.split_last() {
+            let kinds = match before {
+                [] => format!("kind {last}"),
+                _ => format!("the kinds {} and {last}", before.join(", ")),
+            };
             let name = shorten(&entry.name, QUOTED);
             let message = format!(
-                "'{name}' belongs to kind {}, and this is kind \"{word}\": {}",
-                others.join(" and "),
+                "'{name}' belongs to {kinds}, and this is kind \"{word}\": {}",
                 may_stand(keys, true)
             );
             return Err(ScenarioError::at(message, &entry.place));
@@ -179,15 +182,14 @@ fn table(
     }
     for key in keys.iter().filter(|key| key.is_required) {
         if !entries.iter().any(|entry| entry.name == key.name) {
-            let message = format!("'{}' {MISSING}", key.name);
+            let message = format!("'{}' {MISSING}: {}", key.name, key.form.what_it_is());
             let Some(path) = node.place.path_set().filter(|_| is_kind) else {
                 return Err(missing(node, message));
             };
-            // What was there was of another kind, and has gone.
             let table = path.strip_suffix(".kind").unwrap_or(path);
             let message = format!(
-                "{message}: the kind \"{name}\" has settings of its own, so write the whole table, as in \
-                 --set '{table}={{ kind = \"{name}\", {} = ... }}'",
+                "{message}. If '{table}' was of another kind before, its settings went with that: write the whole \
+                 table, as in --set '{table}={{ kind = \"{name}\", {} = ... }}'. If nothing was there, look at the name",
                 key.name
             );
             return Err(ScenarioError::at(message, &node.place));

@@ -33,7 +33,7 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     ),
     (
         "flows.web.traffic={ kind = \"short-flows\", every = \"1 s\", sizes.kind = \"pareto\" }",
-        "'shape' is missing here\n",
+        "'shape' is missing here: ",
         "sizes.kind = \"pareto\"",
     ),
 ];

@@ -50,3 +50,60 @@ fn packets_take_their_route() {
         assert!(used(link).abs() < 1e-12, "{link}");
     }
 }
+
+/// The access link of a dumbbell has a way back of its own on either side: towards the host on the left, and towards the
+/// router on the right. Packets of 1250 bytes take 1 ms on each link of 10 Mbit/s.
+#[test]
+fn packets_take_the_way_back_of_an_access_link() {
+    let text = r#"
+title = "Two ways"
+run = { duration = "2 s", start_offset = "none" }
+[topology]
+kind = "dumbbell"
+access = { rate = "10 Mbit/s", delay = "1 ms", back.delay = "3 ms" }
+bottleneck = { rate = "10 Mbit/s", delay = "10 ms", back.delay = "20 ms" }
+[flows.there]
+wire = "1250 B"
+traffic = { kind = "cbr", every = "20 ms" }
+udp = {}
+[flows.back]
+from = "right"
+wire = "1250 B"
+traffic = { kind = "cbr", every = "20 ms" }
+udp = {}
+[flows.off]
+enabled = false
+wire = "1250 B"
+traffic = { kind = "cbr", every = "20 ms" }
+udp = {}
+"#;
+    let cells = |text: &str| {
+        let file = ScenarioFile::parse("two-ways.toml", text);
+        file.and_then(|file| file.cells(&Adjust::default()))
+    };
+    let scenario = &cells(text).expect("a scenario")[0].scenario;
+    let run = run(scenario, (1, false), RunOptions::default()).expect("runs");
+    for (flow, delay) in [("there", 0.003 + 0.012), ("back", 0.003 + 0.026)] {
+        let found = value(&run, &Subject::flow(flow), Metric::DelayMin);
+        assert!((found - delay).abs() < 1e-12, "{flow}: {found}");
+        let rtt = scenario.empty_rtt(scenario.flows.get(flow).expect("the flow"));
+        // The other way, and 32 us for a header of 40 bytes on each link.
+        let both = 0.003 + 0.012 + 0.026 + 3.0 * 0.000_032;
+        assert!((rtt.as_secs_f64() - both).abs() < 1e-9, "{flow}: {rtt}");
+    }
+    let small = text.replace("back.delay = \"3 ms\"", "back.queue = \"1 kB\"");
+    let error = cells(&small).expect_err("too small for the flow from the right");
+    assert!(error.message().contains("of flow 'back'"), "{error}");
+    assert_eq!(error.line_column().map(|(line, _)| line), Some(6));
+}
+
+/// A link may be called `kind`: it stands where it is written all the same.
+#[test]
+fn a_link_called_kind_stays_in_its_place() {
+    let file = ScenarioFile::parse("graph.toml", &TEXT.replace("links.on", "links.kind"));
+    let cells = file.and_then(|file| file.cells(&Adjust::default()));
+    let cells = cells.expect("a scenario");
+    let links = cells[0].scenario.topology.links();
+    let names: Vec<&str> = links.iter().map(|(name, _)| *name).collect();
+    assert_eq!(names, ["up", "kind", "idle"]);
+}

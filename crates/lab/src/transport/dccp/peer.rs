@@ -291,11 +291,13 @@ impl DccpPeer {
             };
             match asked {
                 Ok(()) => {}
-                Err(_) if self.closes => {
+                Err(error) if self.closes => {
                     let (flow, at) = (self.flow(), at.saturating_since(Instant::START));
-                    let note = format!(
-                        "{flow}: no change to CCID {ccid} of flows that are not open at {at}"
-                    );
+                    let which = match error {
+                        ChangeCcidError::NotOpen => "of flows that have nothing left to send",
+                        _ => "of some flows",
+                    };
+                    let note = format!("{flow}: no change to CCID {ccid} {which} at {at}: {error}");
                     store.note_once(note);
                 }
                 Err(error) => {
