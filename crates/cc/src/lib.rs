@@ -22,4 +22,6 @@ pub use law::{
     Window, WindowLaw, default_law, law, laws, register_law,
 };
 pub use rtt::{DEFAULT_RTT, RoundTrip, RtoConfig, RttEstimator};
-pub use windowed::{CutFrom, Growth, IdleRule, Windowed, rfc3390_window, rfc6928_window};
+pub use windowed::{
+    CutFrom, Growth, IdleRule, SlowStart, Windowed, rfc3390_window, rfc6928_window,
+};

@@ -16,8 +16,8 @@ mod history;
 mod receive_rate;
 mod sender;
 
-pub use average::{INTERVALS, LossAverage, LossMean};
-pub use equation::Equation;
+pub use average::{FirstIntervalLife, INTERVALS, LossAverage, LossMean};
+pub use equation::{Equation, EquationForm};
 pub use history::{ByTime, Grouping, LossHistory, Seen, SeenInterval};
 pub use receive_rate::ReceiveRate;
-pub use sender::{SegmentSize, Sender, TfrcConfig};
+pub use sender::{FirstRate, ReceiveLimit, SegmentSize, Sender, TfrcConfig};

@@ -22,7 +22,7 @@ use crate::{
 
 use idle::Use;
 
-pub use growth::Growth;
+pub use growth::{Growth, SlowStart};
 pub use idle::IdleRule;
 pub use initial::{rfc3390_window, rfc6928_window};
 
@@ -53,6 +53,10 @@ pub struct Windowed<L> {
     growth: Growth,
     cut_from: CutFrom,
     idle: IdleRule,
+    /// Does the window grow by packets that were sent before the last cut?
+    grows_after_cut: bool,
+    /// Does it grow while it is not full?
+    grows_unused: bool,
     initial_window: f64,
     initial_ssthresh: f64,
     max_cwnd: f64,
@@ -97,6 +101,8 @@ impl<L: WindowLaw> Windowed<L> {
             growth: Growth::Tcp,
             cut_from: CutFrom::default(),
             idle: IdleRule::default(),
+            grows_after_cut: false,
+            grows_unused: false,
             initial_window,
             initial_ssthresh,
             max_cwnd: MAX_CWND,
@@ -135,6 +141,26 @@ impl<L: WindowLaw> Windowed<L> {
     #[must_use]
     pub fn with_idle(self, idle: IdleRule) -> Self {
         Self { idle, ..self }
+    }
+
+    /// Does the window grow by acknowledgements of what was sent before the last cut? RFC 4341, section 5, gives
+    /// them nothing; some stacks do not ask when a packet was sent.
+    #[must_use]
+    pub fn with_growth_after_cut(self, grows_after_cut: bool) -> Self {
+        Self {
+            grows_after_cut,
+            ..self
+        }
+    }
+
+    /// Does the window grow while less is in flight than it allows? RFC 4341, section 5.1, forbids it; some stacks
+    /// do not look.
+    #[must_use]
+    pub fn with_growth_unused(self, grows_unused: bool) -> Self {
+        Self {
+            grows_unused,
+            ..self
+        }
     }
 
     /// Where slow start ends at first, packets (at least two); overrides the law's own value.
@@ -309,8 +335,9 @@ impl<L: WindowLaw> Windowed<L> {
             .map_or(0, |congestion| congestion.packets);
         // RFC 4341, 5: a marked packet earns nothing.
         let acked = feedback.newly_acked.saturating_sub(marked);
-        let kept_back = self.is_recovering(feedback) || self.is_held(now);
-        if acked == 0 || kept_back || !self.was_used(now, flight, feedback) {
+        let is_recovering = !self.grows_after_cut && self.is_recovering(feedback);
+        let was_used = self.grows_unused || self.was_used(now, flight, feedback);
+        if acked == 0 || is_recovering || self.is_held(now) || !was_used {
             return;
         }
         let window = Window {

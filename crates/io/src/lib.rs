@@ -127,9 +127,10 @@ pub use event::ConnectionEvent;
 pub use fairwire_proto::{
     Admit, AdmitHook, Attempt, Ccid2Config, Ccid3Config, ChangeCcidError, CloseReason, Config,
     ConfigError, DamagedData, DataChecksum, DatagramId, Direction, EndpointConfig, EndpointStats,
-    ErrorText, Fate, FeedbackRate, FirstInterval, Gauges, IdleRule, InitCookies, ListenError,
-    LossMean, PathMtuDiscovery, QueueLimits, QueuePolicy, ReceiveQueuePolicy, Segment, StartError,
-    Stats, Unreachable, laws,
+    EquationForm, ErrorText, Fate, FeedbackRate, FirstInterval, FirstIntervalLife, FirstRate,
+    Gauges, IdleRule, InitCookies, ListenError, LossEvents, LossMean, PathMtuDiscovery,
+    QueueLimits, QueuePolicy, ReceiveLimit, ReceiveQueuePolicy, ReceiveRateOver, Reports, Segment,
+    SlowStart, StartError, Stats, Unreachable, laws,
 };
 pub use fairwire_units::{Ecn, Rate};
 pub use fairwire_wire::udp::PORT as DCCP_UDP_PORT;

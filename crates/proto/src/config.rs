@@ -11,7 +11,10 @@ use fairwire_wire::Ccid;
 use crate::constants::{CCIDS, DATAGRAM_OVERHEAD, MAX_SHORT_WINDOW, MIN_PATH_MTU};
 use crate::error::ConfigError;
 
-pub use ccids::{Ccid2Config, Ccid3Config, FeedbackRate, FirstInterval, Segment};
+pub use ccids::{
+    Ccid2Config, Ccid3Config, FeedbackRate, FirstInterval, LossEvents, ReceiveRateOver, Reports,
+    Segment,
+};
 
 /// What an [`Endpoint`](crate::Endpoint) as a whole may do.
 #[derive(Clone, Debug)]

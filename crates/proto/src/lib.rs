@@ -38,8 +38,8 @@ mod tfrc;
 mod transmit;
 mod work;
 
-pub use fairwire_cc::tfrc::LossMean;
-pub use fairwire_cc::{Gauges, IdleRule};
+pub use fairwire_cc::tfrc::{EquationForm, FirstIntervalLife, FirstRate, LossMean, ReceiveLimit};
+pub use fairwire_cc::{Gauges, IdleRule, SlowStart};
 #[cfg(feature = "plant")]
 pub use fairwire_units::plant;
 
@@ -58,8 +58,8 @@ pub mod laws {
 
 pub use config::{
     Ccid2Config, Ccid3Config, Config, DamagedData, DataChecksum, EndpointConfig, FeedbackRate,
-    FirstInterval, InitCookies, PathMtuDiscovery, QueueLimits, QueuePolicy, ReceiveQueuePolicy,
-    Segment,
+    FirstInterval, InitCookies, LossEvents, PathMtuDiscovery, QueueLimits, QueuePolicy,
+    ReceiveQueuePolicy, ReceiveRateOver, Reports, Segment,
 };
 pub use constants::DATAGRAM_OVERHEAD;
 pub use endpoint::{Admit, AdmitHook, Attempt, Endpoint};

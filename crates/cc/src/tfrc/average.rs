@@ -6,6 +6,9 @@ pub const INTERVALS: usize = 8;
 /// RFC 5348, 5.4: the weights for n = 8, newest first.
 const WEIGHTS: [f64; INTERVALS] = [1.0, 1.0, 1.0, 1.0, 0.8, 0.6, 0.4, 0.2];
 
+/// Linux 2.6.20's weights, newest first.
+const CLOSED_WEIGHTS: [f64; INTERVALS] = [4.0, 4.0, 4.0, 4.0, 3.0, 2.0, 1.0, 1.0];
+
 /// RFC 5348, 5.5: a long loss-free time discounts older intervals no further than this.
 const THRESHOLD: f64 = 0.25;
 
@@ -30,6 +33,26 @@ pub enum LossMean {
     /// section 6.3.1 of both RFCs wants this interval to give: a simulator to be compared with, not
     /// something to send with.
     AllWeights,
+    /// The closed intervals that are known, and never the current one: p moves with loss events alone. Weights are
+    /// 4, 4, 4, 4, 3, 2, 1, 1; the newest interval counts in its place, or else pushes the others one place on, whichever
+    /// makes the mean longer. Linux 2.6.20 does so, and no RFC.
+    Closed,
+}
+
+/// How long the interval counts that stands for the time before the first loss event.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[cfg_attr(
+    feature = "settings",
+    derive(schemars::JsonSchema, serde::Deserialize, serde::Serialize),
+    serde(rename_all = "kebab-case")
+)]
+pub enum FirstIntervalLife {
+    /// Until eight others have pushed it out (RFC 5348, section 5.4).
+    #[default]
+    PushedOut,
+    /// Until the second loss event, and alone till then: Linux from 2.6.25 on. A rate that the first interval kept at
+    /// what the path had borne then falls at once to what one real interval says.
+    SecondEvent,
 }
 
 /// The lengths of the current loss interval and of the eight before it, and their weighted mean.
@@ -44,6 +67,9 @@ pub struct LossAverage {
     known: usize,
     discounting: bool,
     mean: LossMean,
+    life: FirstIntervalLife,
+    /// Is the one closed interval that of before the first loss event?
+    first_is_alone: bool,
     /// Is the current interval short, so that it does not count?
     current_is_short: bool,
 }
@@ -57,6 +83,8 @@ impl LossAverage {
             known: 0,
             discounting,
             mean: LossMean::Known,
+            life: FirstIntervalLife::PushedOut,
+            first_is_alone: false,
             current_is_short: false,
         }
     }
@@ -65,6 +93,13 @@ impl LossAverage {
     #[must_use]
     pub const fn with_mean(mut self, mean: LossMean) -> Self {
         self.mean = mean;
+        self
+    }
+
+    /// The same with another life of the interval before the first loss event.
+    #[must_use]
+    pub const fn with_first_interval(mut self, life: FirstIntervalLife) -> Self {
+        self.life = life;
         self
     }
 
@@ -95,15 +130,22 @@ impl LossAverage {
         }
         self.lengths[0] = 1.0;
         self.known = (self.known + 1).min(INTERVALS + 1);
+        if std::mem::take(&mut self.first_is_alone) && self.life == FirstIntervalLife::SecondEvent {
+            // The one that has just closed takes its place.
+            self.known = 2;
+        }
     }
 
     /// The first loss event begins, after an interval that counts as `first` packets
     /// (RFC 5348, section 6.3.1).
     pub fn begin_first(&mut self, first: f64) {
-        *self = Self::new(self.discounting).with_mean(self.mean);
+        *self = Self::new(self.discounting)
+            .with_mean(self.mean)
+            .with_first_interval(self.life);
         self.known = 1;
         self.set(0, first);
         self.begin();
+        self.first_is_alone = true;
     }
 
     /// Interval `index` (0 is the current one, 1 the one before it) has this length. An index
@@ -128,6 +170,9 @@ impl LossAverage {
         let Some(closed) = self.known.checked_sub(1) else {
             return 0.0;
         };
+        if self.mean == LossMean::Closed {
+            return self.closed_alone(closed);
+        }
         let discount = self.general_discount();
         let (mut total, mut weight) = (self.lengths[0] * WEIGHTS[0], WEIGHTS[0]);
         for (i, w) in WEIGHTS
@@ -144,13 +189,36 @@ impl LossAverage {
         // RFC 5348, 5.4: the current interval counts only where it makes the average longer.
         let p = self.closed_mean().map_or(with_current, |mean| {
             let closed_alone = 1.0 / mean;
-            if self.current_is_short {
+            let first_alone = self.first_is_alone && self.life == FirstIntervalLife::SecondEvent;
+            if self.current_is_short || first_alone {
                 closed_alone
             } else {
                 with_current.min(closed_alone)
             }
         });
         p.min(1.0)
+    }
+
+    /// [`LossMean::Closed`], of `closed` intervals.
+    fn closed_alone(&self, closed: usize) -> f64 {
+        let lengths = &self.lengths[1..=closed];
+        let sum =
+            |weights: &[f64]| -> f64 { lengths.iter().zip(weights).map(|(l, w)| l * w).sum() };
+        let weight: f64 = CLOSED_WEIGHTS[..closed].iter().sum();
+        // As if the newest were the current one: it takes the first place, and the oldest none.
+        let in_place = sum(&CLOSED_WEIGHTS);
+        let shifted: f64 = lengths
+            .iter()
+            .skip(1)
+            .zip(&CLOSED_WEIGHTS)
+            .map(|(l, w)| l * w)
+            .sum();
+        let total = in_place.max(shifted);
+        if total > 0.0 {
+            (weight / total).min(1.0)
+        } else {
+            0.0
+        }
     }
 
     /// The mean of the closed intervals, discounted by what earlier events discounted.
@@ -168,7 +236,7 @@ impl LossAverage {
     /// How many intervals the mean is over where `closed` are closed.
     const fn counted(&self, closed: usize) -> usize {
         match self.mean {
-            LossMean::Known => closed,
+            LossMean::Known | LossMean::Closed => closed,
             LossMean::AllWeights => INTERVALS,
         }
     }
@@ -187,7 +255,7 @@ impl LossAverage {
 
 #[cfg(test)]
 mod tests {
-    use super::{LossAverage, LossMean};
+    use super::{FirstIntervalLife, LossAverage, LossMean};
 
     fn history(discounting: bool, lengths: &[f64]) -> LossAverage {
         let mut average = LossAverage::new(discounting);
@@ -361,5 +429,62 @@ mod tests {
         average.set(0, f64::NAN);
         average.set(1, 0.0);
         assert_eq!(average.p(), 1.0);
+    }
+
+    /// Linux's from 2.6.25 on: the interval before the first loss event counts alone until the second one, whose real
+    /// length then takes its place.
+    #[test]
+    fn the_first_interval_can_end_with_the_second_event() {
+        let mut average =
+            LossAverage::new(false).with_first_interval(FirstIntervalLife::SecondEvent);
+        average.begin_first(1_000.0);
+        average.set(0, 5_000.0);
+        assert!(
+            (mean(&average) - 1_000.0).abs() < 1e-9,
+            "the current one waits"
+        );
+        average.set(0, 40.0);
+        average.begin();
+        assert_eq!(average.known(), 2);
+        assert!((mean(&average) - 40.0).abs() < 1e-9);
+        average.set(0, 100.0);
+        assert!(
+            (mean(&average) - 100.0).abs() < 1e-9,
+            "it counts from now on"
+        );
+        average.begin();
+        assert_eq!(average.known(), 3);
+    }
+
+    /// Linux 2.6.20's: closed intervals alone. Of 60, 30 and 90, newest first, all in place make 180 / 3; pushed one
+    /// place on without the newest, 120 / 3.
+    #[test]
+    fn closed_intervals_can_count_alone() {
+        let mut average = LossAverage::new(false).with_mean(LossMean::Closed);
+        assert!(average.p().abs() < 1e-12);
+        average.begin_first(90.0);
+        for length in [30.0, 60.0] {
+            average.set(0, length);
+            average.begin();
+        }
+        assert!((mean(&average) - 60.0).abs() < 1e-9);
+        average.set(0, 10_000.0);
+        assert!(
+            (mean(&average) - 60.0).abs() < 1e-9,
+            "the current one never counts"
+        );
+        // A short newest interval of 1 before seven of 80: in place (4 + 80 x 19) / 23; without it, and the others one
+        // place on, 80 x 22 / 23.
+        let mut eight = LossAverage::new(false).with_mean(LossMean::Closed);
+        eight.begin_first(80.0);
+        for length in [80.0, 80.0, 80.0, 80.0, 80.0, 80.0, 1.0] {
+            eight.set(0, length);
+            eight.begin();
+        }
+        assert!(
+            (mean(&eight) - 80.0 * 22.0 / 23.0).abs() < 1e-9,
+            "{}",
+            mean(&eight)
+        );
     }
 }

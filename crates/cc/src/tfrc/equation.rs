@@ -17,6 +17,58 @@ pub struct Equation {
     pub b: f64,
     /// TCP's retransmission timeout in round trips: `t_RTO / R`, 4 in RFC 5348.
     pub t_rto_rtts: f64,
+    /// How exactly it is computed.
+    pub form: EquationForm,
+}
+
+/// How exactly the equation and its inverse are computed. Linux has a table in the place of the formula: with it a rate is
+/// never above that of a loss event rate of 0.01 %, some 122 packets in a round trip.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[cfg_attr(
+    feature = "settings",
+    derive(schemars::JsonSchema, serde::Deserialize, serde::Serialize),
+    serde(rename_all = "kebab-case")
+)]
+pub enum EquationForm {
+    /// As it is written.
+    #[default]
+    Exact,
+    /// In steps of 0.01 % up to a loss event rate of 5 %, and of 0.2 % above.
+    Table,
+    /// The same with the mistake of Linux before 2.6.26: the inverse of a rate beyond the table is not 0.01 % but
+    /// 0.8172 %, so that the first loss of a fast connection counts as one of 122 packets.
+    TableBefore2626,
+}
+
+/// The table's first step, where the finer ones end, and the coarser ones.
+const FINE: f64 = 1e-4;
+const FINE_UP_TO: f64 = 0.05;
+const COARSE: f64 = 2e-3;
+/// What the mistaken inverse gives for a rate beyond the table.
+const MISTAKEN: f64 = 0.008_172;
+
+impl EquationForm {
+    /// The place in the table from which the rate at `p` is read: the one below.
+    fn below(self, p: f64) -> f64 {
+        // A number a hair below a place of the table is that place: the arithmetic rounds.
+        let at = |step: f64| (p / step + 1e-6).floor() * step;
+        match self {
+            Self::Exact => p,
+            Self::Table | Self::TableBefore2626 if p <= FINE_UP_TO => at(FINE).max(FINE),
+            Self::Table | Self::TableBefore2626 => at(COARSE),
+        }
+    }
+
+    /// The place that the inverse finds for `p`: the one above.
+    fn above(self, p: f64) -> f64 {
+        let at = |step: f64| (p / step - 1e-6).ceil() * step;
+        match self {
+            Self::Exact => p,
+            Self::TableBefore2626 if p < FINE => MISTAKEN,
+            Self::Table | Self::TableBefore2626 if p <= FINE_UP_TO => at(FINE).max(FINE),
+            Self::Table | Self::TableBefore2626 => at(COARSE).min(1.0),
+        }
+    }
 }
 
 impl Equation {
@@ -24,6 +76,7 @@ impl Equation {
     pub const RFC5348: Self = Self {
         b: 1.0,
         t_rto_rtts: 4.0,
+        form: EquationForm::Exact,
     };
 
     /// The rate in bytes per second, for packets of `size` bytes, round-trip time `rtt` and loss
@@ -39,11 +92,20 @@ impl Equation {
         }
         let p = if p.is_nan() { 1.0 } else { p.clamp(MIN_P, 1.0) };
         let rtt = rtt.max(Duration::from_micros(1)).as_secs_f64();
-        size / (rtt * self.round_trips_per_packet(p))
+        size / (rtt * self.round_trips_per_packet(self.form.below(p)))
     }
 
     /// The loss event rate at which [`Equation::rate`] gives `rate`, held between 1e-10 and 1.
     pub fn loss_rate(&self, size: f64, rtt: Duration, rate: f64) -> f64 {
+        let exact = Self {
+            form: EquationForm::Exact,
+            ..*self
+        };
+        self.form.above(exact.exact_loss_rate(size, rtt, rate))
+    }
+
+    /// The same of the equation as it is written.
+    fn exact_loss_rate(&self, size: f64, rtt: Duration, rate: f64) -> f64 {
         if rate.is_nan() || rate <= self.rate(size, rtt, 1.0) {
             return 1.0;
         }
@@ -81,7 +143,7 @@ impl Default for Equation {
 
 #[cfg(test)]
 mod tests {
-    use super::Equation;
+    use super::{Equation, EquationForm};
     use fairwire_units::Duration;
 
     fn kbit_per_s(rtt_ms: f64, p: f64) -> f64 {
@@ -176,5 +238,35 @@ mod tests {
             let p = Equation::RFC5348.loss_rate(1e3, Duration::from_secs(1), rate);
             assert!((1e-10..=1.0).contains(&p), "{rate}: {p}");
         }
+    }
+
+    /// Linux's table: f(p) is read at the place below p, and the inverse finds the place above. At 0.0345 % these are
+    /// 0.03 and 0.04 %; at 7.3 % they are 7.2 and 7.4 %. Nothing is faster than 0.01 %.
+    #[test]
+    fn a_table_has_steps() {
+        let rtt = Duration::from_millis(100);
+        let exact = Equation::RFC5348;
+        let table = Equation {
+            form: EquationForm::Table,
+            ..exact
+        };
+        for (p, below, above) in [
+            (0.000_345, 0.000_3, 0.000_4),
+            (0.000_4, 0.000_4, 0.000_4),
+            (0.073, 0.072, 0.074),
+            (0.000_001, 0.000_1, 0.000_1),
+        ] {
+            let rate = table.rate(1e3, rtt, p);
+            let expected = exact.rate(1e3, rtt, below);
+            assert!((rate / expected - 1.0).abs() < 1e-9, "{p}: {rate}");
+            let found = table.loss_rate(1e3, rtt, exact.rate(1e3, rtt, p));
+            assert!((found - above).abs() < 1e-9, "{p}: {found}");
+        }
+        let mistaken = Equation {
+            form: EquationForm::TableBefore2626,
+            ..exact
+        };
+        let fast = exact.rate(1e3, rtt, 0.000_05);
+        assert!((mistaken.loss_rate(1e3, rtt, fast) - 0.008_172).abs() < 1e-9);
     }
 }

@@ -6,12 +6,14 @@
 mod data_limited;
 mod host;
 mod limits;
+mod rules;
 mod schedule;
 mod segment;
 
 #[cfg(test)]
 mod tests;
 
+pub use rules::{FirstRate, ReceiveLimit};
 pub use segment::SegmentSize;
 
 use fairwire_units::plant::{Plant, planted};
@@ -45,6 +47,12 @@ pub struct TfrcConfig {
     pub max_segment: u32,
     /// Reduce oscillations (RFC 5348, section 4.5)?
     pub oscillation_reduction: bool,
+    /// How what was received limits what is sent.
+    pub receive_limit: ReceiveLimit,
+    /// The rate until the first report, and behind it.
+    pub start: FirstRate,
+    /// The nofeedback timer is no shorter.
+    pub min_nofeedback: Duration,
     /// The grain of the timer that sends packets, `t_gran` (RFC 5348, section 8.3). A nofeedback
     /// timer shorter than four of these would only measure the grain: it is not set shorter.
     pub granularity: Duration,
@@ -62,6 +70,9 @@ impl Default for TfrcConfig {
             segment: SegmentSize::Mean,
             max_segment: 1_460,
             oscillation_reduction: true,
+            receive_limit: ReceiveLimit::Rfc5348,
+            start: FirstRate::Handshake,
+            min_nofeedback: Duration::ZERO,
             granularity: Duration::from_millis(1),
             max_rate: 125e9,
             min_interval: Duration::ZERO,
@@ -191,7 +202,25 @@ impl Sender {
     /// The rate to start with: one packet per second while the path is unknown, then
     /// `initial_rate` (RFC 5348, section 4.2).
     fn first_rate(&self) -> f64 {
-        self.initial_rate().unwrap_or_else(|| self.segment_size())
+        let known = match self.config.start {
+            FirstRate::Handshake | FirstRate::FirstReport => self.initial_rate(),
+            FirstRate::OnePacket => self.packet_per_rtt(),
+        };
+        known.unwrap_or_else(|| self.segment_size())
+    }
+
+    /// `s / R`.
+    fn packet_per_rtt(&self) -> Option<f64> {
+        let rtt = self.rtt?.mean.as_secs_f64();
+        Some(self.segment_size() / rtt)
+    }
+
+    /// No rate of slow start is lower: `initial_rate` (RFC 5348, section 4.3), or `s / R` (RFC 3448, section 4.3).
+    fn slow_start_floor(&self) -> f64 {
+        match self.config.receive_limit {
+            ReceiveLimit::Rfc5348 => self.first_rate(),
+            ReceiveLimit::Rfc3448 => self.packet_per_rtt().unwrap_or_else(|| self.segment_size()),
+        }
     }
 
     /// `initial_rate = W_init / R`, which is also the `recover_rate` of RFC 5348, section 4.4.
@@ -227,7 +256,7 @@ impl Sender {
             Some(rtt) => rtt.mean.max(self.config.granularity) * 4,
             None => FIRST_TIMEOUT,
         };
-        floor.max(two_packets)
+        floor.max(two_packets).max(self.config.min_nofeedback)
     }
 
     fn set_timer(&mut self, now: Instant) {
@@ -296,14 +325,18 @@ impl Sender {
             .covers_until
             .unwrap_or_else(|| now.saturating_before(rtt));
         let was_limited = self.limited.covers(covers_until, rtt);
-        // RFC 5348, 4.3: a receive rate of zero is the first report's and no sign of a pause.
-        let limit = if was_limited && reported > 0.0 {
-            self.received.limit_of_pause(now, x_recv, worse)
-        } else if first && reported == 0.0 && p > 0.0 {
+        let limit = if first && reported == 0.0 && p > 0.0 {
             // RFC 5348, 4.3: what the first report says was received is no limit, also where all
             // packets of the first two round trips were lost.
             self.received.start(now);
             f64::INFINITY
+        } else if self.config.receive_limit == ReceiveLimit::Rfc3448 {
+            // RFC 3448, 4.3: the latest rate alone.
+            self.received.replace(now, x_recv);
+            2.0 * x_recv
+        } else if was_limited && reported > 0.0 {
+            // RFC 5348, 4.3: a receive rate of zero is the first report's and no sign of a pause.
+            self.received.limit_of_pause(now, x_recv, worse)
         } else {
             self.received.update(now, x_recv, rtt);
             2.0 * self.received.max()
@@ -329,7 +362,7 @@ impl Sender {
             .is_none_or(|doubled| now.saturating_since(doubled) >= rtt)
         {
             let doubled = (2.0 * self.x).min(recv_limit);
-            self.x = self.bounded(doubled.max(self.first_rate()));
+            self.x = self.bounded(doubled.max(self.slow_start_floor()));
             self.last_doubled = Some(now);
         }
         self.keep_to_host(now);
@@ -365,6 +398,11 @@ impl Sender {
     /// RFC 5348, 4.4, step 1. Returns whether anything changed.
     fn on_nofeedback(&mut self, now: Instant) -> bool {
         let x_recv = self.received.max();
+        if let (ReceiveLimit::Rfc3448, Some(packet)) =
+            (self.config.receive_limit, self.packet_per_rtt())
+        {
+            return self.on_nofeedback_of_rfc3448(now, x_recv, packet);
+        }
         let Some((rtt, recover_rate)) = self.rtt().zip(self.initial_rate()) else {
             if self.idle {
                 return false;
@@ -394,6 +432,30 @@ impl Sender {
         let timer_limit = timer_limit.max(self.min_rate());
         self.received.replace(now, timer_limit / 2.0);
         self.apply(now, rtt, timer_limit);
+        true
+    }
+
+    /// RFC 3448, 4.4: half of what was received, or a quarter of what the equation allows, unless the sender was idle
+    /// below four packets per round trip; `packet` is one per round trip.
+    fn on_nofeedback_of_rfc3448(&mut self, now: Instant, x_recv: f64, packet: f64) -> bool {
+        if self.idle && x_recv < 4.0 * packet {
+            return false;
+        }
+        let halved = if self.x_bps > 2.0 * x_recv {
+            x_recv / 2.0
+        } else {
+            self.x_bps / 4.0
+        };
+        let left = halved.max(self.min_rate() / 2.0);
+        self.received.replace(now, left);
+        let most = if self.p > 0.0 { self.x_bps } else { self.x };
+        // Before the first report nothing is known to have been received.
+        let limit = if left.is_finite() {
+            2.0 * left
+        } else {
+            self.x / 2.0
+        };
+        self.x = self.bounded(most.min(limit));
         true
     }
 
@@ -449,7 +511,9 @@ impl Controller for Sender {
     fn on_feedback(&mut self, now: Instant, _flight: Flight, feedback: &Feedback) {
         if let Some(report) = feedback.tfrc {
             self.on_report(now, feedback.rtt, report);
-        } else if let (Some(sample), None) = (feedback.rtt, self.rtt) {
+        } else if let (Some(sample), None, FirstRate::Handshake) =
+            (feedback.rtt, self.rtt, self.config.start)
+        {
             self.on_rtt_sample(sample, true);
             if self.started {
                 self.leave_first_rate(now);

@@ -18,17 +18,41 @@ pub enum Growth {
     Ccid2 {
         /// The Ack Ratio in force; feedback that names another changes it.
         ack_ratio: u32,
+        /// How fast slow start is.
+        slow_start: SlowStart,
     },
+}
+
+/// What CCID 2 adds to its window in slow start for the packets that an acknowledgement tells of, of which at most
+/// as many count as the Ack Ratio says.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[cfg_attr(
+    feature = "settings",
+    derive(schemars::JsonSchema, serde::Deserialize, serde::Serialize),
+    serde(rename_all = "kebab-case")
+)]
+pub enum SlowStart {
+    /// One packet for two: the window grows by half in a round trip (RFC 4341, section 5).
+    #[default]
+    OneForTwo,
+    /// One packet for each: it doubles. The DCCP module of ns-2.35 does so.
+    OneForOne,
 }
 
 impl Growth {
     /// CCID 2 with the Ack Ratio of two with which connections begin (RFC 4340, section 11.3).
-    pub const CCID2: Self = Self::Ccid2 { ack_ratio: 2 };
+    pub const CCID2: Self = Self::Ccid2 {
+        ack_ratio: 2,
+        slow_start: SlowStart::OneForTwo,
+    };
 
     /// The same with another Ack Ratio, where one matters.
     pub(super) fn with_ack_ratio(self, ratio: u32) -> Self {
         match self {
-            Self::Ccid2 { .. } => Self::Ccid2 { ack_ratio: ratio },
+            Self::Ccid2 { slow_start, .. } => Self::Ccid2 {
+                ack_ratio: ratio,
+                slow_start,
+            },
             other => other,
         }
     }
@@ -38,7 +62,16 @@ impl Growth {
         match self {
             Self::Tcp => 1.0,
             Self::ByteCounting { limit } => f64::from(acked.min(limit)),
-            Self::Ccid2 { ack_ratio } => f64::from(acked.min(ack_ratio)) / 2.0,
+            Self::Ccid2 {
+                ack_ratio,
+                slow_start,
+            } => {
+                let counted = f64::from(acked.min(ack_ratio));
+                match slow_start {
+                    SlowStart::OneForTwo => counted / 2.0,
+                    SlowStart::OneForOne => counted,
+                }
+            }
         }
     }
 

@@ -2,7 +2,7 @@
 
 use fairwire_units::{Duration, Instant};
 
-use super::{CutFrom, Growth, IdleRule, Windowed};
+use super::{CutFrom, Growth, IdleRule, SlowStart, Windowed};
 use crate::law::{NewReno, ThresholdWindow};
 use crate::{Congestion, Controller, Feedback, Flight, Permit, RoundTrip, Signal};
 
@@ -56,6 +56,51 @@ fn cuts_are_rounded_down_to_their_floors() {
     let mut tcp = Windowed::new(NewReno, 7.0);
     tcp.on_feedback(ms(100), full(7), &loss_of_packet_sent_at(ms(10)));
     assert_eq!(cwnd(&tcp), 3.5, "a TCP counts bytes");
+}
+
+/// With one packet for each, a window of four is one of eight after a round trip of acknowledgements that cover two.
+#[test]
+fn slow_start_can_double_the_window() {
+    let mut cc = Windowed::new(NewReno, 4.0).with_growth(Growth::Ccid2 {
+        ack_ratio: 2,
+        slow_start: SlowStart::OneForOne,
+    });
+    for _ in 0..2 {
+        cc.on_feedback(ms(100), full(8), &acks(2));
+    }
+    assert_eq!(cwnd(&cc), 8.0);
+    cc.on_feedback(ms(100), full(8), &acks(9));
+    assert_eq!(cwnd(&cc), 10.0, "no more than the Ack Ratio counts");
+}
+
+/// RFC 4341, sections 5 and 5.1: what was sent before a cut, and a window that is not full, earn nothing; unless that is
+/// switched off, as other stacks have it.
+#[test]
+fn growth_that_was_not_earned_is_a_setting() {
+    let after_cut = Feedback {
+        oldest_acked_sent: Some(ms(50)),
+        ..acks(8)
+    };
+    for (grows, grown) in [(false, 0.0), (true, 1.0)] {
+        let mut cc = Windowed::new(NewReno, 16.0)
+            .with_growth(Growth::CCID2)
+            .with_growth_after_cut(grows);
+        cc.on_feedback(ms(100), full(16), &loss_of_packet_sent_at(ms(10)));
+        assert_eq!(cwnd(&cc), 8.0);
+        cc.on_feedback(ms(110), full(8), &after_cut);
+        assert_eq!(cwnd(&cc), 8.0 + grown);
+    }
+    for (grows, grown) in [(false, 0.0), (true, 1.0)] {
+        let mut cc = Windowed::new(NewReno, 16.0)
+            .with_growth(Growth::CCID2)
+            .with_growth_unused(grows);
+        let one = Flight {
+            packets: 1,
+            ..Flight::default()
+        };
+        cc.on_feedback(ms(100), one, &acks(2));
+        assert_eq!(cwnd(&cc), 16.0 + grown);
+    }
 }
 
 /// RFC 5681, section 3.1, equation 4: a TCP halves what is outstanding, not an unused window.

@@ -15,6 +15,9 @@ pub(super) fn complete(tree: &mut Node) {
         if let Some(tcp) = flow.node.below_mut(&["tcp"]) {
             preset::complete(tcp);
         }
+        if let Some(dccp) = flow.node.below_mut(&["dccp"]) {
+            preset::complete_dccp(dccp);
+        }
     }
 }
 
@@ -78,10 +81,13 @@ fn way_back(link: &mut Node) -> Result<(), ScenarioError> {
     let Some(at) = entries.iter().position(|entry| entry.name == "back") else {
         return Ok(());
     };
-    let back = entries.remove(at);
+    let mut back = entries.remove(at);
     let mut whole = link.clone();
-    // The way back joins the same nodes.
-    whole.take(BETWEEN);
+    // The way back joins the same nodes, and may say so.
+    let joins = whole.take(BETWEEN).map(|node| node.inline());
+    if joins.is_some() && back.node.below(&[BETWEEN]).map(Node::inline) == joins {
+        back.node.take(BETWEEN);
+    }
     whole.lay(&back.node, Level::Link)?;
     whole.place = back.node.place.clone();
     if let Value::Table(entries) = &mut link.value {

@@ -156,13 +156,18 @@ fn has_effect(cell: &Cell, path: &str) -> bool {
     }
 }
 
-/// Is the value one that the flow's TCP preset sets?
+/// Is the value one that the flow's preset sets?
 fn is_of_preset(cell: &Cell, path: &str) -> bool {
     let parts: Vec<&str> = path.split('.').collect();
-    let ["flows", flow, "tcp", key, ..] = parts[..] else {
+    let ["flows", flow, table, key @ ..] = &parts[..] else {
         return false;
     };
-    let flow = cell.scenario.flows.get(flow);
-    flow.and_then(|flow| flow.tcp.as_ref())
-        .is_some_and(|tcp| preset::is_of_preset(tcp, key))
+    let Some(flow) = cell.scenario.flows.get(flow) else {
+        return false;
+    };
+    match (*table, &flow.tcp, &flow.dccp, key) {
+        ("tcp", Some(tcp), _, [key, ..]) => preset::is_of_preset(tcp, key),
+        ("dccp", _, Some(dccp), key) => preset::is_of_stack(dccp, &key.join(".")),
+        _ => false,
+    }
 }

@@ -1,9 +1,10 @@
-//! What a TCP's law and preset stand for: `presets.toml`, laid under what a flow states.
+//! What a preset stands for, and a TCP's law: `presets.toml`, laid under what a flow states.
 
 use std::sync::{Arc, LazyLock};
 
 use super::place::{FOLLOWS, SourceText};
 use super::tree::{Node, Value};
+use crate::transport::dccp::Dccp;
 use crate::transport::tcp::Tcp;
 
 /// The data.
@@ -16,6 +17,41 @@ fn presets() -> &'static Node {
         Node::parse(&source).expect("a file of ours, which the tests read")
     });
     &PRESETS
+}
+
+/// Completes the table of a DCCP: of the tables of CCIDs, those of the ones that it has.
+pub(super) fn complete_dccp(dccp: &mut Node) {
+    let preset = dccp.text("preset").map(str::to_owned);
+    let Some(mut set) = preset.and_then(|name| stack(&name).cloned()) else {
+        return;
+    };
+    for (table, ccid) in [("ccid2", 2), ("ccid3", 3)] {
+        if !has_ccid(dccp, ccid) {
+            set.take(table);
+        }
+    }
+    lay_under(dccp, &set);
+}
+
+/// What the preset `name` sets of a DCCP.
+fn stack(name: &str) -> Option<&'static Node> {
+    presets().below(&["dccp", name])
+}
+
+/// Does the flow with the table `dccp` have CCID `wanted` at any time, either way?
+fn has_ccid(dccp: &Node, wanted: i64) -> bool {
+    let is_wanted = |table: &Node, key: &str| {
+        let ccid = table.below(&[key]).map(|ccid| &ccid.value);
+        matches!(ccid, Some(Value::Integer(ccid)) if *ccid == wanted)
+    };
+    let changes = dccp.below(&["ccid_changes"]).map(|changes| &changes.value);
+    let changes = match changes {
+        Some(Value::Array(changes)) => changes.as_slice(),
+        _ => &[],
+    };
+    is_wanted(dccp, "ccid")
+        || is_wanted(dccp, "back_ccid")
+        || changes.iter().any(|change| is_wanted(change, "ccid"))
 }
 
 /// Completes the table of a TCP.
@@ -45,17 +81,28 @@ fn law(table: &Node) -> Option<&str> {
 /// The key of a preset's cases.
 const CASES: &str = "when";
 
-/// States in `table` what `set` has and it does not.
+/// States in `table` what `set` has and it does not, and the same in the tables that both have.
 fn lay_under(table: &mut Node, set: &Node) {
+    // A law that is stated is another alternative, with settings of its own.
+    if table.kind().is_some() {
+        return;
+    }
     let (Value::Table(entries), Value::Table(new)) = (&mut table.value, &set.value) else {
         return;
     };
-    for entry in new {
-        let is_there = entries.iter().any(|old| old.name == entry.name);
-        if entry.name != CASES && !is_there {
-            entries.push(entry.clone());
+    for entry in new.iter().filter(|entry| entry.name != CASES) {
+        match entries.iter_mut().find(|old| old.name == entry.name) {
+            Some(old) => lay_under(&mut old.node, &entry.node),
+            None => entries.push(entry.clone()),
         }
     }
+}
+
+/// Is the value at `key`, names with dots between, the preset's of `dccp`, if nobody states another?
+pub(super) fn is_of_stack(dccp: &Dccp, key: &str) -> bool {
+    let stack = dccp.preset.and_then(|preset| stack(preset.word()));
+    let names: Vec<&str> = key.split('.').collect();
+    stack.is_some_and(|stack| stack.below(&names).is_some())
 }
 
 /// Is the value of `key` the preset's of `tcp`, if nobody states another?
@@ -82,7 +129,7 @@ mod tests {
     /// The data reads; a preset's values are told from the law's.
     #[test]
     fn presets_are_read() {
-        assert_eq!(presets().names(), ["law", "preset"]);
+        assert_eq!(presets().names(), ["law", "preset", "dccp"]);
         assert!(sets("ns2", "newreno", "window"));
         assert!(sets("ns2", "vegas", "limited_transmit"));
         assert!(!sets("ns2", "cubic", "recovery"));

@@ -3,6 +3,7 @@
 mod ccids;
 mod inherited;
 mod options;
+mod stacks;
 
 use fairwire_units::{Duration, Rate};
 
@@ -527,6 +528,14 @@ fn what_does_nothing_is_known() {
         "history_discounting",
         "loss_mean",
         "first_interval",
+        "first_interval_lasts",
+        "loss_events",
+        "equation",
+        "reports",
+        "receive_rate",
+        "receive_limit",
+        "start",
+        "min_nofeedback",
         "granularity",
         "feedback",
     ];
@@ -536,12 +545,18 @@ fn what_does_nothing_is_known() {
         [&["send_rtt_estimate", "segment"][..], &tfrc].concat()
     );
     let of_3 = explained(&["flows.video.dccp.ccid=3"]);
-    assert_eq!(idle(&of_3), ["ecn_nonce", "min_rto", "idle", "kind"]);
+    let window = [
+        "ecn_nonce",
+        "min_rto",
+        "idle",
+        "slow_start",
+        "growth_after_cut",
+        "growth_unused",
+        "kind",
+    ];
+    assert_eq!(idle(&of_3), window);
     let of_4 = explained(&["flows.video.dccp.ccid=4"]);
-    assert_eq!(
-        idle(&of_4),
-        ["ecn_nonce", "min_rto", "idle", "kind", "segment"]
-    );
+    assert_eq!(idle(&of_4), [&window[..], &["segment"]].concat());
     let stated = explained(&[
         "flows.video.dccp.ccid=3",
         "flows.video.dccp.ccid3.loss_mean=all-weights",

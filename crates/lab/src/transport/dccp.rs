@@ -7,4 +7,4 @@ mod packet;
 mod peer;
 mod settings;
 
-pub use settings::{CcidChange, Dccp, Receive, SendQueue};
+pub use settings::{CcidChange, Dccp, Receive, SendQueue, Stack};

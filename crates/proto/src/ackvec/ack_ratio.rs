@@ -4,6 +4,8 @@
 //! The rate of acknowledgements is halved, by doubling the ratio, for a window of data with a lost
 //! or marked one, and raised by about one acknowledgement per window without.
 
+use std::num::NonZeroU16;
+
 /// The ratio with which connections begin (RFC 4340, section 11.3), always allowed.
 const DEFAULT: u16 = 2;
 
@@ -30,22 +32,27 @@ pub(super) struct AckRatio {
     clean_windows: f64,
     /// Reports in a row with a small window.
     small_reports: u32,
+    /// One that holds whatever happens.
+    fixed: Option<NonZeroU16>,
 }
 
 impl AckRatio {
-    pub(super) fn new() -> Self {
+    /// The ratio of a new connection, which is `fixed` if there is one.
+    pub(super) fn new(fixed: Option<NonZeroU16>) -> Self {
         Self {
             ratio: DEFAULT,
             settling: 0,
             clean_windows: 0.0,
             small_reports: 0,
+            fixed,
         }
     }
 
     /// R under a window of `cwnd`, which idle time or the peer's host may have made smaller since
     /// the last report.
     pub(super) fn get(&self, cwnd: f64) -> u16 {
-        within(self.ratio, cwnd)
+        self.fixed
+            .map_or_else(|| within(self.ratio, cwnd), NonZeroU16::get)
     }
 
     /// An acknowledgement was lost or marked.
@@ -129,7 +136,7 @@ mod tests {
     /// RFC 4341, 6.1.2: doubled once for each window of data with a loss.
     #[test]
     fn one_doubling_per_window() {
-        let mut ratio = AckRatio::new();
+        let mut ratio = AckRatio::new(None);
         ratio.on_congestion(40.0);
         ratio.on_congestion(40.0);
         ratio.on_report(39, 40.0);
@@ -152,14 +159,14 @@ mod tests {
             (40.0, 20),
             (1e9, u16::MAX),
         ] {
-            let mut ratio = AckRatio::new();
+            let mut ratio = AckRatio::new(None);
             for _ in 0..20 {
                 ratio.on_congestion(cwnd);
                 ratio.settling = 0;
             }
             assert_eq!(ratio.shown(), most, "{cwnd}");
         }
-        let mut ratio = AckRatio::new();
+        let mut ratio = AckRatio::new(None);
         ratio.on_congestion(40.0);
         ratio.on_report(40, 40.0);
         ratio.on_congestion(40.0);
@@ -175,7 +182,7 @@ mod tests {
     /// then 60/6 = 10 windows, 600 packets.
     #[test]
     fn clean_windows_lower_the_ratio() {
-        let mut ratio = AckRatio::new();
+        let mut ratio = AckRatio::new(None);
         ratio.on_congestion(60.0);
         let mut fell = Vec::new();
         for packet in 1..=5_000 {
@@ -195,7 +202,7 @@ mod tests {
     /// A loss begins the count of clean windows anew, the newest window being what counts.
     #[test]
     fn a_loss_ends_the_clean_windows() {
-        let mut ratio = AckRatio::new();
+        let mut ratio = AckRatio::new(None);
         ratio.on_congestion(60.0);
         ratio.on_report(60, 60.0);
         ratio.on_report(290, 60.0);
@@ -216,7 +223,7 @@ mod tests {
     /// are lost; two from four on.
     #[test]
     fn one_for_small_windows() {
-        let mut ratio = AckRatio::new();
+        let mut ratio = AckRatio::new(None);
         for report in 1..=4 {
             assert_eq!(ratio.shown(), 2, "report {report}");
             ratio.on_report(1, 2.0);
@@ -239,7 +246,7 @@ mod tests {
     /// within its bounds when it is asked for: 8 under 40 packets, 3 under 5, 2 under 2 or 3.
     #[test]
     fn one_for_a_window_of_one() {
-        let mut ratio = AckRatio::new();
+        let mut ratio = AckRatio::new(None);
         for _ in 0..2 {
             ratio.on_congestion(40.0);
             ratio.on_report(40, 40.0);
@@ -252,5 +259,16 @@ mod tests {
         assert_eq!(ratio.get(1.0), 1);
         ratio.on_report(2, 4.0);
         assert_eq!(ratio.get(4.0), 2);
+    }
+
+    /// A ratio that is set holds through losses and under any window.
+    #[test]
+    fn a_ratio_that_is_set_holds() {
+        let mut ratio = AckRatio::new(std::num::NonZeroU16::new(1));
+        ratio.on_congestion(40.0);
+        for cwnd in [1.0, 4.0, 40.0] {
+            ratio.on_report(4, cwnd);
+            assert_eq!(ratio.get(cwnd), 1, "{cwnd}");
+        }
     }
 }

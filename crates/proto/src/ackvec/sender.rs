@@ -76,7 +76,7 @@ impl Sender {
             timer: None,
             acked_unacknowledged: 0,
             mean_size: f64::from(size_hint),
-            ack_ratio: AckRatio::new(),
+            ack_ratio: AckRatio::new(config.ack_ratio),
             agreed_ratio: DEFAULT_ACK_RATIO,
             acks: AckWatch::default(),
             wants_counts: false,
@@ -301,7 +301,12 @@ fn controller(config: &Ccid2Config, rto: RtoConfig, size_hint: u32) -> Box<dyn C
         // RFC 4341, 5: at most four packets, as RFC 3390 has it.
         .unwrap_or_else(|| rfc3390_window(size_hint));
     let window = Windowed::new(config.law.build(), initial_window)
-        .with_growth(Growth::CCID2)
+        .with_growth(Growth::Ccid2 {
+            ack_ratio: DEFAULT_ACK_RATIO.into(),
+            slow_start: config.slow_start,
+        })
+        .with_growth_after_cut(config.growth_after_cut)
+        .with_growth_unused(config.growth_unused)
         .with_idle(config.idle)
         .with_first_timeout(rto.initial.max(rto.min));
     match config.initial_ssthresh {

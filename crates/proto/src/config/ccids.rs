@@ -1,9 +1,10 @@
 //! Parameters of the congestion controls.
 
+use std::num::NonZeroU16;
 use std::time::Duration;
 
-use fairwire_cc::tfrc::LossMean;
-use fairwire_cc::{IdleRule, Law, default_law};
+use fairwire_cc::tfrc::{EquationForm, FirstIntervalLife, FirstRate, LossMean, ReceiveLimit};
+use fairwire_cc::{IdleRule, Law, SlowStart, default_law};
 use fairwire_units::registry::Chosen;
 
 #[cfg(feature = "settings")]
@@ -44,6 +45,18 @@ pub struct Ccid2Config {
     pub min_rto: Duration,
     /// What becomes of a window that is not used (RFC 4341, 5.1).
     pub idle: IdleRule,
+    /// What slow start adds for what is acknowledged.
+    pub slow_start: SlowStart,
+    /// Does the window grow by acknowledgements of packets that were sent before it was cut? RFC 4341, section 5, gives
+    /// them nothing; ns-2's module and Linux do not ask.
+    pub growth_after_cut: bool,
+    /// Does the window grow while the application leaves it unused? RFC 4341, section 5.1, forbids it; ns-2's module
+    /// and Linux of before 3.4 do not look.
+    pub growth_unused: bool,
+    /// The Ack Ratio that we ask the peer for, whatever happens: how many of our data packets one of its acknowledgements
+    /// covers. `None` follows the loss of acknowledgements (RFC 4341, 6.1.2).
+    #[cfg_attr(feature = "settings", serde(with = "written::ratio", skip_serializing_if = "Option::is_none"), schemars(with = "Option<fairwire_units::Packets>", extend("minimum_quantity" = "1 packet", "maximum_quantity" = "65535 packets", "advice" = "an Ack Ratio is from 1 to 65535 packets")))]
+    pub ack_ratio: Option<NonZeroU16>,
 }
 
 impl Default for Ccid2Config {
@@ -54,6 +67,10 @@ impl Default for Ccid2Config {
             initial_window: None,
             min_rto: Duration::from_millis(200),
             idle: IdleRule::Restart,
+            slow_start: SlowStart::OneForTwo,
+            growth_after_cut: false,
+            growth_unused: false,
+            ack_ratio: None,
         }
     }
 }
@@ -108,6 +125,30 @@ pub struct Ccid3Config {
     pub loss_mean: LossMean,
     /// The rate that the interval before the first loss event stands for, in a receiver.
     pub first_interval: FirstInterval,
+    /// How long that interval counts. Ours as a sender and as a receiver, as `loss_mean`.
+    pub first_interval_lasts: FirstIntervalLife,
+    /// Which losses are one loss event, in a receiver.
+    pub loss_events: LossEvents,
+    /// How exactly the throughput equation is computed.
+    pub equation: EquationForm,
+    /// What a receiver's reports tell of losses. CCID 4 tells intervals in any case.
+    pub reports: Reports,
+    /// Over which time the receive rate is measured that a receiver reports.
+    pub receive_rate: ReceiveRateOver,
+    /// How the receive rate limits the rate that is sent.
+    pub receive_limit: ReceiveLimit,
+    /// The rate until the first report, and the one that it leads to.
+    pub start: FirstRate,
+    /// The nofeedback timer is no shorter.
+    #[cfg_attr(
+        feature = "settings",
+        serde(with = "written::time"),
+        schemars(with = "fairwire_units::Duration", extend(
+            "maximum_quantity" = "1 h",
+            "advice" = "a nofeedback timer of more than an hour is surely not meant"
+        ))
+    )]
+    pub min_nofeedback: Duration,
     /// The send timer's grain: what a paced burst may make up for (RFC 5348, section 4.6).
     #[cfg_attr(
         feature = "settings",
@@ -145,6 +186,59 @@ pub enum FirstInterval {
     LatestRate,
 }
 
+/// Which losses a TFRC receiver takes for one loss event.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[cfg_attr(
+    feature = "settings",
+    derive(schemars::JsonSchema, serde::Deserialize, serde::Serialize),
+    serde(rename_all = "kebab-case")
+)]
+#[non_exhaustive]
+pub enum LossEvents {
+    /// Those of one round trip (RFC 4342, section 10.2).
+    #[default]
+    RoundTrip,
+    /// Each lost or marked packet is one of its own, as in Linux 2.6.20.
+    EachPacket,
+}
+
+/// What a TFRC receiver tells of losses.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[cfg_attr(
+    feature = "settings",
+    derive(schemars::JsonSchema, serde::Deserialize, serde::Serialize),
+    serde(rename_all = "kebab-case")
+)]
+#[non_exhaustive]
+pub enum Reports {
+    /// The loss intervals, of which the sender makes its own mean (RFC 4342, section 8.6), and the loss event rate.
+    #[default]
+    Intervals,
+    /// The loss event rate alone (RFC 4342, section 8.5), whose inverse is cut to a whole number, not rounded up. So do
+    /// ns-2's module and Linux; the peer must have asked for it (section 8.4).
+    Rate,
+}
+
+/// Over which time a TFRC receiver measures the receive rate.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[cfg_attr(
+    feature = "settings",
+    derive(schemars::JsonSchema, serde::Deserialize, serde::Serialize),
+    serde(rename_all = "kebab-case")
+)]
+#[non_exhaustive]
+pub enum ReceiveRateOver {
+    /// The last round trip (RFC 5348, section 6).
+    #[default]
+    RoundTrip,
+    /// The time since the last report, or the last round trip if that is longer. So does ns-2's module.
+    AtLeastRoundTrip,
+    /// The time since the last report, however short. So does Linux 2.6.20.
+    SinceReport,
+    /// The same, but a report of a loss repeats the rate of the one before. So does Linux from 2.6.25 on.
+    SinceReportButLoss,
+}
+
 /// How often a TFRC receiver gives feedback. Each loss event is told at once in any case, nothing is
 /// told twice (at most one report per data packet), and each report's receive rate covers a
 /// whole round trip, however far apart they are (RFC 5348, section 6).
@@ -169,6 +263,14 @@ impl Default for Ccid3Config {
             history_discounting: true,
             loss_mean: LossMean::Known,
             first_interval: FirstInterval::LargestRate,
+            first_interval_lasts: FirstIntervalLife::PushedOut,
+            loss_events: LossEvents::RoundTrip,
+            equation: EquationForm::Exact,
+            reports: Reports::Intervals,
+            receive_rate: ReceiveRateOver::RoundTrip,
+            receive_limit: ReceiveLimit::Rfc5348,
+            start: FirstRate::Handshake,
+            min_nofeedback: Duration::ZERO,
             granularity: Duration::from_millis(1),
             feedback: FeedbackRate::PerRoundTrip(1),
         }

@@ -36,6 +36,41 @@ pub(super) mod packets {
     }
 }
 
+/// An Ack Ratio that may be left away: `"1 packet"`.
+pub(super) mod ratio {
+    use std::num::NonZeroU16;
+
+    use fairwire_units::Packets;
+    use serde::de::Error as _;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    #[expect(
+        clippy::ref_option,
+        clippy::trivially_copy_pass_by_ref,
+        reason = "serde's signature"
+    )]
+    pub(in super::super) fn serialize<S: Serializer>(
+        ratio: &Option<NonZeroU16>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        ratio
+            .map(|ratio| Packets(ratio.get().into()))
+            .serialize(serializer)
+    }
+
+    pub(in super::super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<NonZeroU16>, D::Error> {
+        let Some(packets) = Option::<Packets>::deserialize(deserializer)? else {
+            return Ok(None);
+        };
+        let ratio = u16::try_from(packets.0).ok().and_then(NonZeroU16::new);
+        let ratio =
+            ratio.ok_or_else(|| D::Error::custom("an Ack Ratio is from 1 to 65535 packets"))?;
+        Ok(Some(ratio))
+    }
+}
+
 /// A time: `"200 ms"`.
 pub(super) mod time {
     use std::time::Duration;

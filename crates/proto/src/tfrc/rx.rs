@@ -21,7 +21,7 @@ use self::numbers::Numbers;
 use self::sender_rtt::SenderRtt;
 use super::Profile;
 use super::profile::NOMINAL;
-use crate::config::{Ccid3Config, FeedbackRate, FirstInterval};
+use crate::config::{Ccid3Config, FeedbackRate, FirstInterval, ReceiveRateOver, Reports};
 use crate::half::{AckDue, Incoming, PeerData, Rx, quiescent_after};
 
 /// Intervals in a report: those that count, the current one and eight before it (RFC 4342,
@@ -40,6 +40,8 @@ pub(crate) struct TfrcRx {
     profile: Profile,
     feedback: FeedbackRate,
     first_interval: FirstInterval,
+    reports: Reports,
+    receive_rate_over: ReceiveRateOver,
     equation: Equation,
     numbers: Numbers,
     history: LossHistory<LossEvents>,
@@ -58,6 +60,10 @@ pub(crate) struct TfrcRx {
     newest_at: Instant,
     /// Is feedback due at once?
     due: bool,
+    /// Is a new loss event the reason?
+    due_by_loss: bool,
+    /// Bytes of data since the last feedback.
+    bytes_since: u64,
     /// When data arrived last.
     data_at: Option<Instant>,
     /// Has data arrived since the last feedback?
@@ -71,6 +77,8 @@ struct LastFeedback {
     at: Instant,
     /// The greatest window counter then: `last_counter` of RFC 4342, section 10.3.
     counter: u64,
+    /// The receive rate that it told.
+    receive_rate: u32,
 }
 
 impl TfrcRx {
@@ -85,7 +93,10 @@ impl TfrcRx {
     ) -> Self {
         let numbers = Numbers::new(newest);
         let history = LossHistory::new(
-            LossEvents { told: None },
+            LossEvents {
+                told: None,
+                rule: config.loss_events,
+            },
             numbers.newest(),
             super::tx::loss_average(config),
         );
@@ -93,6 +104,13 @@ impl TfrcRx {
             profile,
             feedback: config.feedback,
             first_interval: config.first_interval,
+            // RFC 5622, 8.7: CCID 4's sender needs them.
+            reports: if profile.is_small() {
+                Reports::Intervals
+            } else {
+                config.reports
+            },
+            receive_rate_over: config.receive_rate,
             equation: super::tx::equation(config),
             history: if profile.is_small() {
                 history.with_small_packets()
@@ -109,6 +127,8 @@ impl TfrcRx {
             max_rate: 0.0,
             newest_at: now,
             due: false,
+            due_by_loss: false,
+            bytes_since: 0,
             data_at: None,
             fresh: false,
             last: None,
@@ -131,6 +151,7 @@ impl TfrcRx {
             SIZE_WEIGHT * mean + (1.0 - SIZE_WEIGHT) * sample
         }));
         self.rate.on_data(now, size, self.rtt());
+        self.bytes_since = self.bytes_since.saturating_add(size.into());
         self.data_at = Some(now);
         self.fresh = true;
         // RFC 5348, 6.3: the first data packet is answered at once. RFC 4342, 10.3: so is one
@@ -163,13 +184,24 @@ impl TfrcRx {
     }
 
     /// The receive rate to report, whole bytes per second.
-    fn receive_rate(&self) -> u32 {
-        // RFC 5348, 6: over the last round trip, also where reports are closer to each other.
-        if self.last.is_none() {
+    fn receive_rate(&self, now: Instant) -> u32 {
+        let Some(last) = self.last else {
             // RFC 5348, 6.3: the first feedback reports zero.
             return 0;
+        };
+        let since = now.saturating_since(last.at);
+        let since_report = || {
+            let seconds = since.max(Duration::from_micros(1)).as_secs_f64();
+            whole(self.bytes_since as f64 / seconds)
+        };
+        // RFC 5348, 6: over the last round trip, also where reports are closer to each other.
+        let of_round_trip = || whole(self.rate.bytes_per_s(self.rtt()));
+        match self.receive_rate_over {
+            ReceiveRateOver::RoundTrip => of_round_trip(),
+            ReceiveRateOver::AtLeastRoundTrip if since < self.rtt() => of_round_trip(),
+            ReceiveRateOver::SinceReportButLoss if self.due_by_loss => last.receive_rate,
+            _ => since_report(),
         }
-        whole(self.rate.bytes_per_s(self.rtt()))
     }
 
     /// The newest intervals as they are reported with `ackno`, and how many packets to skip.
@@ -214,7 +246,11 @@ impl TfrcRx {
         // 8.4: the loss event rate is sent whether or not feature 192 asks for it.
         encoder.option(&DccpOption::ElapsedTime(self.elapsed(now, ackno)))?;
         encoder.option(&DccpOption::ReceiveRate(receive_rate))?;
-        encoder.option(&DccpOption::LossEventRate(inverse(self.history.p())))?;
+        let p = self.history.p();
+        if self.reports == Reports::Rate {
+            return encoder.option(&DccpOption::LossEventRate(cut_inverse(p)));
+        }
+        encoder.option(&DccpOption::LossEventRate(inverse(p)))?;
         let (skip, intervals) = self.intervals(ackno);
         encoder.loss_intervals(skip, intervals)?;
         if self.profile.is_small() {
@@ -278,7 +314,10 @@ impl Rx for TfrcRx {
             quiet_before: arrival.ndp_count.unwrap_or(0),
         };
         // RFC 4342, 10.3, RFC 5348, 6, and RFC 5348, 6.1: a new loss event is told at once.
-        self.due |= self.history.receive(packet, |data| first.length(data));
+        if self.history.receive(packet, |data| first.length(data)) {
+            self.due = true;
+            self.due_by_loss = true;
+        }
     }
 
     fn peer_data(&self, now: Instant, _rtt: Duration) -> PeerData {
@@ -331,7 +370,11 @@ impl Rx for TfrcRx {
         } else {
             0
         };
-        elapsed_len + 6 + 6 + 3 + intervals * LossInterval::LEN + drops_len
+        let intervals_len = match self.reports {
+            Reports::Rate => 0,
+            _ => 3 + intervals * LossInterval::LEN + drops_len,
+        };
+        elapsed_len + 6 + 6 + intervals_len
     }
 
     fn write_options(
@@ -344,7 +387,7 @@ impl Rx for TfrcRx {
         if self.ack_due(now) != AckDue::Now {
             return Ok(());
         }
-        let receive_rate = self.receive_rate();
+        let receive_rate = self.receive_rate(now);
         let mark = encoder.mark();
         if let Err(no_room) = self.write(now, ackno, receive_rate, encoder) {
             encoder.truncate(mark);
@@ -354,8 +397,11 @@ impl Rx for TfrcRx {
         self.last = Some(LastFeedback {
             at: now,
             counter: self.clock.newest(),
+            receive_rate,
         });
         self.due = false;
+        self.due_by_loss = false;
+        self.bytes_since = 0;
         self.fresh = false;
         Ok(())
     }
@@ -400,6 +446,15 @@ fn inverse(p: f64) -> u32 {
         // A quotient a hair above a whole number is that number: rounding of the arithmetic is no
         // reason to round up.
         whole(f64::ceil(1.0 / p - 1e-6)).clamp(1, NO_LOSS - 1)
+    } else {
+        NO_LOSS
+    }
+}
+
+/// The same cut to a whole number of packets.
+fn cut_inverse(p: f64) -> u32 {
+    if p > 0.0 {
+        whole(f64::floor(1.0 / p + 1e-6)).clamp(1, NO_LOSS - 1)
     } else {
         NO_LOSS
     }

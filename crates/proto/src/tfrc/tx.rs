@@ -424,6 +424,9 @@ fn controller_config(config: &Ccid3Config, profile: Profile, mps: u32) -> TfrcCo
         segment: profile.segment(config),
         max_segment: mps,
         oscillation_reduction: config.oscillation_reduction,
+        receive_limit: config.receive_limit,
+        start: config.start,
+        min_nofeedback: config.min_nofeedback.into(),
         granularity: config.granularity.into(),
         min_interval: profile.min_interval(),
         ..TfrcConfig::default()
@@ -432,7 +435,9 @@ fn controller_config(config: &Ccid3Config, profile: Profile, mps: u32) -> TfrcCo
 
 /// The mean of loss intervals that is configured, of none as yet.
 pub(super) const fn loss_average(config: &Ccid3Config) -> LossAverage {
-    LossAverage::new(config.history_discounting).with_mean(config.loss_mean)
+    LossAverage::new(config.history_discounting)
+        .with_mean(config.loss_mean)
+        .with_first_interval(config.first_interval_lasts)
 }
 
 /// The throughput equation with the constants that are configured.
@@ -440,5 +445,6 @@ pub(super) fn equation(config: &Ccid3Config) -> Equation {
     Equation {
         b: config.b,
         t_rto_rtts: config.t_rto_rtts,
+        form: config.equation,
     }
 }

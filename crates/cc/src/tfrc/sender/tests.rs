@@ -6,6 +6,7 @@ use crate::tfrc::Equation;
 use crate::{Controller, Feedback, Flight, Permit, TfrcReport};
 
 mod pipe;
+mod rules;
 
 /// Bytes of every packet: `s`.
 const S: u32 = 1_000;

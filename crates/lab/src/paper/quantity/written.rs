@@ -169,6 +169,7 @@ impl WrittenTfrc {
             equation: Equation {
                 b: self.b,
                 t_rto_rtts: self.t_rto_rtts,
+                ..Equation::RFC5348
             },
             bytes: self.bytes,
             p_unit,

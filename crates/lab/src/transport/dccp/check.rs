@@ -2,7 +2,7 @@
 
 use fairwire_proto::{Ccid2Config, Ccid3Config};
 
-use super::settings::Dccp;
+use super::settings::{Dccp, Stack};
 
 /// The CCIDs that a flow has at any time, in either direction, with the keys that say so.
 fn ccids(dccp: &Dccp) -> Vec<(&'static str, u8)> {
@@ -21,6 +21,14 @@ pub(super) fn problem(dccp: &Dccp) -> Option<(&'static str, String)> {
     if !dccp.ccid_changes.is_sorted_by_key(|change| change.at) {
         let message = "the changes of CCID stand in the order of their times";
         return Some(("ccid_changes", message.to_owned()));
+    }
+    if let Some(stack) = dccp.preset
+        && stack != Stack::Rfc
+        && has(4)
+    {
+        let stack = stack.word();
+        let message = format!("{stack} has no CCID 4: take 'preset' away, or use CCID 2 or 3");
+        return Some(("preset", message));
     }
     let foreign = of_a_ccid(dccp).into_iter().find(|(_, is_set, wanted)| {
         let read = wanted.iter().any(|&ccid| has(ccid));

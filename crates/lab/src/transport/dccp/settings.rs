@@ -14,6 +14,10 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Dccp {
+    /// Which stack it imitates ([what each has and leaves out](models/dccp.md)). It gives the values of what is not
+    /// written. What an RFC of today asks for if it does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preset: Option<Stack>,
     /// Congestion control of the data: 2 (TCP-like), 3 (TFRC) or 4 (TFRC for small packets, at most 100 a second).
     #[schemars(
         range(min = 2, max = 4),
@@ -92,6 +96,27 @@ pub struct Dccp {
     /// The send queue.
     #[serde(default)]
     pub queue: SendQueue,
+}
+
+/// A DCCP that was run elsewhere.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+pub enum Stack {
+    /// What the RFCs of today ask for: nothing but defaults.
+    #[serde(rename = "rfc")]
+    Rfc,
+    /// The DCCP module in ns-2.35.
+    #[serde(rename = "ns2-module")]
+    Ns2Module,
+}
+
+impl Stack {
+    /// The word for it in files.
+    pub(crate) const fn word(self) -> &'static str {
+        match self {
+            Self::Rfc => "rfc",
+            Self::Ns2Module => "ns2-module",
+        }
+    }
 }
 
 /// A change of CCID in mid-connection (RFC 4340, section 10).

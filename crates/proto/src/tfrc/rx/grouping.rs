@@ -3,6 +3,8 @@
 use fairwire_cc::tfrc::{ByTime, Grouping};
 use fairwire_units::{Duration, Instant};
 
+use crate::config;
+
 /// Counters further apart than a round trip, which is four steps, are of different events.
 const ROUND_TRIP: u64 = 4;
 /// Intervals whose counters are no further apart are two round trips long at most.
@@ -26,6 +28,8 @@ pub(super) struct Stamp {
 pub(super) struct LossEvents {
     /// The round-trip time as the sender tells it.
     pub(super) told: Option<Duration>,
+    /// Is each loss an event?
+    pub(super) rule: config::LossEvents,
 }
 
 impl LossEvents {
@@ -55,6 +59,9 @@ impl Grouping for LossEvents {
     }
 
     fn is_separate(&self, event: Stamp, loss: Stamp) -> bool {
+        if self.rule == config::LossEvents::EachPacket {
+            return true;
+        }
         match self.by_time() {
             // RFC 6323, 2.2.2 and 3.3: the value told is used for this, too.
             Some(by_time) => by_time.is_separate(event.at, loss.at),

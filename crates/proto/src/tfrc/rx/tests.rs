@@ -1,4 +1,5 @@
 mod overtaken;
+mod stacks;
 
 use fairwire_units::{Duration, Ecn, Instant};
 use fairwire_wire::{

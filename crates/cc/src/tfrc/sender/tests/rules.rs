@@ -1,0 +1,90 @@
+//! The rules of RFC 3448, and of stacks that began otherwise.
+
+use super::{GREEDY, MODEST, R, S, assert_rate, at, by_equation, ms, plain, report};
+use crate::tfrc::{FirstRate, ReceiveLimit, Sender, TfrcConfig};
+use crate::{Controller, Feedback};
+
+/// A sender that was told the round trip of the handshake and then sent its first packet.
+fn started(config: TfrcConfig) -> Sender {
+    let mut sender = Sender::new(config);
+    let rtt = Feedback {
+        rtt: Some(ms(R)),
+        ..Feedback::default()
+    };
+    sender.on_feedback(at(990), MODEST, &rtt);
+    sender.on_sent(at(1_000), GREEDY, S);
+    sender
+}
+
+/// RFC 3448, 4.3: the latest report alone is the limit, and slow start keeps one packet per round trip.
+#[test]
+fn the_latest_report_is_the_limit() {
+    let mut sender = started(TfrcConfig {
+        receive_limit: ReceiveLimit::Rfc3448,
+        ..plain()
+    });
+    assert_rate(&sender, 40_000.0);
+    report(&mut sender, 1_200, 30_000.0, 0.0);
+    assert_rate(&sender, 60_000.0);
+    report(&mut sender, 1_301, 4_000.0, 0.0);
+    // s/R, where RFC 5348 would keep W_init/R.
+    assert_rate(&sender, 10_000.0);
+    report(&mut sender, 1_500, 100_000.0, 0.01);
+    assert_rate(&sender, by_equation(0.01));
+    report(&mut sender, 1_600, 20_000.0, 0.01);
+    assert_rate(&sender, 40_000.0);
+}
+
+/// RFC 3448, 4.4: without feedback half of what was received counts, or a quarter of what the equation allows if that
+/// is the limit; an idle sender below four packets per round trip keeps its rate.
+#[test]
+fn silence_halves_what_was_received() {
+    let config = TfrcConfig {
+        receive_limit: ReceiveLimit::Rfc3448,
+        ..plain()
+    };
+    let mut sender = started(config);
+    report(&mut sender, 1_100, 20_000.0, 0.01);
+    assert_rate(&sender, 40_000.0);
+    sender.on_sent(at(1_200), GREEDY, S);
+    sender.handle_timeout(at(1_600), GREEDY);
+    assert_rate(&sender, 20_000.0);
+    let mut fast = started(config);
+    report(&mut fast, 1_100, 400_000.0, 0.01);
+    fast.on_sent(at(1_200), GREEDY, S);
+    fast.handle_timeout(at(1_600), GREEDY);
+    assert_rate(&fast, by_equation(0.01) / 2.0);
+    let mut idle = started(config);
+    report(&mut idle, 1_100, 39_000.0, 0.01);
+    idle.handle_timeout(at(1_600), MODEST);
+    assert_rate(&idle, 78_000.0);
+}
+
+/// RFC 3448, 4.2 and 4.3, and RFC 4342, 5: what the handshake measured can be left out of account. Then one packet leaves per second until the first
+/// report, which leads to one packet per round trip, or to the initial window.
+#[test]
+fn the_first_rate_is_a_setting() {
+    for (start, before, after) in [
+        (FirstRate::Handshake, 40_000.0, 80_000.0),
+        (FirstRate::FirstReport, 1_000.0, 40_000.0),
+        (FirstRate::OnePacket, 1_000.0, 10_000.0),
+    ] {
+        let mut sender = started(TfrcConfig { start, ..plain() });
+        assert_rate(&sender, before);
+        report(&mut sender, 1_100, 0.0, 0.0);
+        assert_rate(&sender, after);
+    }
+}
+
+/// The nofeedback timer has a floor, beside 4R and 2s/X.
+#[test]
+fn the_nofeedback_timer_can_have_a_floor() {
+    for (least, expires) in [(0, 1_500), (200, 1_500), (900, 2_000)] {
+        let mut sender = started(TfrcConfig {
+            min_nofeedback: ms(least),
+            ..plain()
+        });
+        report(&mut sender, 1_100, 40_000.0, 0.0);
+        assert_eq!(sender.next_timeout(), Some(at(expires)), "{least}");
+    }
+}

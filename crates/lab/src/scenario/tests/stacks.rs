@@ -1,0 +1,89 @@
+//! Presets of DCCP.
+
+use fairwire_proto::{Ccid3Config, LossMean, Reports, Segment, SlowStart};
+
+use crate::scenario::{Adjust, Cell, ScenarioError, ScenarioFile, explain};
+
+const TEXT: &str = r#"
+title = "A stack"
+run = { duration = "10 s" }
+topology = { kind = "chain", links.wire = { rate = "2 Mbit/s", delay = "20 ms" } }
+[flows.f]
+wire = "500 B"
+traffic = "greedy"
+dccp = { ccid = 3, preset = "ns2-module" }
+"#;
+
+fn with(set: &[&str]) -> Result<Cell, ScenarioError> {
+    let adjust = Adjust {
+        set: set.iter().map(|it| (*it).to_owned()).collect(),
+        ..Adjust::default()
+    };
+    let mut cells = ScenarioFile::parse("stack.toml", TEXT)?.cells(&adjust)?;
+    Ok(cells.remove(0))
+}
+
+fn dccp(cell: &Cell) -> &crate::scenario::Dccp {
+    let flow = cell.scenario.flows.get("f").expect("the flow");
+    flow.dccp.as_ref().expect("over DCCP")
+}
+
+/// A preset gives what is not written, to the tables of the CCIDs that the flow has; what is written wins, key by key.
+#[test]
+fn a_preset_gives_what_is_not_written() {
+    let cell = with(&[]).expect("a scenario");
+    let given = dccp(&cell);
+    assert_eq!(given.ccid3.segment, Segment::Literal(500));
+    assert_eq!(given.ccid3.reports, Reports::Rate);
+    assert!(given.short_seqnos && given.ccid2.initial_window.is_none());
+    let stated =
+        with(&["flows.f.dccp.ccid3={ segment = \"80 B literally\" }"]).expect("a scenario");
+    let stated = dccp(&stated);
+    assert_eq!(stated.ccid3.segment, Segment::Literal(80));
+    assert_eq!(
+        stated.ccid3.loss_mean,
+        LossMean::AllWeights,
+        "still the preset's"
+    );
+    let other = with(&["flows.f.dccp.ccid=2"]).expect("a scenario");
+    let other = dccp(&other);
+    assert_eq!(other.ccid2.initial_window, Some(3.0));
+    assert_eq!(other.ccid2.slow_start, SlowStart::OneForOne);
+    assert_eq!(other.ccid3, Ccid3Config::default());
+    let rfc = with(&["flows.f.dccp.preset=rfc"]).expect("a scenario");
+    assert_eq!(dccp(&rfc).ccid3, Ccid3Config::default());
+}
+
+/// `--explain` says which values are the preset's. What is resolved reads again as the same.
+#[test]
+fn a_preset_is_explained() {
+    let cell = with(&["flows.f.dccp.ccid3.granularity=1 ms"]).expect("a scenario");
+    let lines = explain(&cell);
+    let source = |path: &str| {
+        let line = lines.iter().find(|line| line.path == path);
+        line.map_or("", |line| line.source)
+    };
+    assert_eq!(source("flows.f.dccp.ccid3.reports"), "preset");
+    assert_eq!(source("flows.f.dccp.short_seqnos"), "preset");
+    assert_eq!(source("flows.f.dccp.ccid3.granularity"), "stated");
+    assert_eq!(source("flows.f.dccp.ccid3.b"), "default");
+    let resolved = toml::to_string(&cell.scenario).expect("it is TOML");
+    let again = ScenarioFile::parse("resolved.toml", &resolved).expect("TOML");
+    let again = again.cells(&Adjust::default()).expect("a scenario");
+    assert_eq!(again[0].scenario, cell.scenario);
+}
+
+/// A stack that has no CCID 4 is not asked for it, and one that is not known is met with those that are.
+#[test]
+fn impossible_stacks_are_refused() {
+    for (set, told) in [
+        ("flows.f.dccp.ccid=4", "ns2-module has no CCID 4"),
+        (
+            "flows.f.dccp.preset=ns2-modul",
+            "did you mean \"ns2-module\"?",
+        ),
+    ] {
+        let error = with(&[set]).expect_err(set).to_string();
+        assert!(error.contains(told), "{error}");
+    }
+}
