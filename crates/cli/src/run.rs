@@ -76,9 +76,11 @@ pub(crate) struct Args {
     json: bool,
     /// Compare with the golden digests beside the file, and do nothing else.
     #[arg(long, conflicts_with_all = ["update_digests", "pcap", "out", "explain"])]
+    #[arg(conflicts_with_all = ["set", "only", "duration", "seeds", "seed", "quick"])]
     check_digests: bool,
     /// Write the golden digests beside the file, and do nothing else.
     #[arg(long, conflicts_with_all = ["pcap", "out", "explain"])]
+    #[arg(conflicts_with_all = ["set", "only", "duration", "seeds", "seed", "quick"])]
     update_digests: bool,
 }
 

@@ -88,7 +88,8 @@ pub struct Run {
     /// Simulated time.
     #[schemars(extend(
         "exclusive_minimum_quantity" = "0 s",
-        "advice" = "a run of no time shows nothing"
+        "maximum_quantity" = "100 h",
+        "advice" = "a run takes some time, and at most 100 hours: it keeps what happened in each second"
     ))]
     pub duration: Duration,
     /// Seeds at least.

@@ -101,7 +101,7 @@ impl FromStr for Trace {
     /// Reads a trace: one whole number of milliseconds on each line.
     fn from_str(text: &str) -> Result<Self, TraceError> {
         let mut times = Vec::new();
-        for (line, word) in (1..).zip(text.lines()) {
+        for (line, word) in (1..).zip(text.trim_end().lines()) {
             if line > Self::MOST_TIMES {
                 return Err(TraceError::TooLong);
             }

@@ -302,7 +302,7 @@ impl fmt::Display for ChooseError {
                 if let Some(nearest) = nearest(name, known.iter().copied()) {
                     write!(f, "did you mean '{nearest}'? ")?;
                 }
-                write!(f, "Use one of {}", known.join(", "))
+                write!(f, "write one of {}", known.join(", "))
             }
             Self::NeedsSettings { what, name } => {
                 write!(

@@ -10,6 +10,7 @@ use fairwire_units::Duration;
 use serde::Deserialize;
 
 use super::check;
+use super::check::checker::name_problem;
 use super::complete;
 use super::place::{FOLLOWS, Place, ScenarioError, SourceText};
 use super::read::Reader;
@@ -19,7 +20,7 @@ use super::shorten::{QUOTED, shorten};
 use super::topology::{Topology, Wireless};
 use super::traces::{Beside, Traces};
 use super::tree::{Node, Provenance, Value};
-use super::{Named, Scenario, WHOLE};
+use super::{Named, Scenario};
 
 /// What the command line changes.
 #[derive(Clone, Debug, Default)]
@@ -133,6 +134,9 @@ impl ScenarioFile {
             for entry in entries {
                 if !matches!(entry.node.value, Value::Table(_)) {
                     let message = "a cell is a table of overrides: write [cells.NAME]";
+                    return Err(ScenarioError::at(message, &entry.place));
+                }
+                if let Some(message) = name_problem(&entry.name) {
                     return Err(ScenarioError::at(message, &entry.place));
                 }
                 cells.push((entry.name, entry.place, entry.node));
@@ -264,16 +268,20 @@ fn fit(scenario: &mut Scenario, tree: &mut Node) {
         }
         wlan.handoffs.retain(|hand_off| hand_off.at < duration);
     }
-    let windows = std::mem::take(&mut scenario.measure.windows);
+    let measure = &mut scenario.measure;
+    let mut left_out = Vec::new();
+    let windows = std::mem::take(&mut measure.windows);
     let kept = windows.0.into_iter().filter_map(|(name, mut window)| {
+        if window.from.unwrap_or_default() >= duration {
+            left_out.push(name);
+            return None;
+        }
         window.to = window.to.map(|to| to.min(duration));
-        let from = window.from.unwrap_or_default();
-        (from < duration && window.to.is_none_or(|to| from < to)).then_some((name, window))
+        Some((name, window))
     });
-    scenario.measure.windows = Named(kept.collect());
-    let windows = &scenario.measure.windows;
-    let is_there = |name: &String| name == WHOLE || windows.get(name).is_some();
-    scenario.measure.baseline = scenario.measure.baseline.take().filter(is_there);
+    measure.windows = Named(kept.collect());
+    let is_left_out = |name: &String| left_out.contains(name);
+    measure.baseline = measure.baseline.take().filter(|name| !is_left_out(name));
 }
 
 /// The text of a file.

@@ -1,5 +1,6 @@
 //! Scenario files as people write them, well and badly.
 
+mod bounds;
 mod ccids;
 mod inherited;
 mod options;
@@ -389,7 +390,7 @@ fn other_mistakes_are_told() {
         ("flows.video=fast", "where a table belongs"),
         ("nothing", "path.to.key=value"),
         ("a..b=1", "empty"),
-        ("run.duration=0s", "no time"),
+        ("run.duration=0s", "a run takes some time"),
     ] {
         let adjust = Adjust {
             set: vec![setting.into()],

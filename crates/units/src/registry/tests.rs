@@ -62,11 +62,13 @@ fn kinds_are_chosen_by_name() {
     assert!(
         error
             .to_string()
-            .starts_with("there is no drink 'cofee': Use one of tea")
+            .starts_with("there is no drink 'cofee': write one of tea")
     );
     let error = registry.choose("tee").expect_err("no such drink");
     assert!(
-        error.to_string().contains("did you mean 'tea'? Use one of"),
+        error
+            .to_string()
+            .contains("did you mean 'tea'? write one of"),
         "{error}"
     );
     let taken = registry

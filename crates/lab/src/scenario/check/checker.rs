@@ -30,13 +30,24 @@ impl Checker<'_> {
     }
 }
 
-/// Names go into dotted paths, file names and columns.
+/// No name is longer: it is part of the names of files.
+const LONGEST_NAME: usize = 100;
+
+/// What is wrong with a name. Names go into dotted paths, file names and columns.
+pub(crate) fn name_problem(name: &str) -> Option<String> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    if name.is_empty() || !name.chars().all(plain) {
+        return Some("a name is made of letters, digits, '-' and '_'".to_owned());
+    }
+    let is_long = name.len() > LONGEST_NAME;
+    is_long.then(|| format!("a name has at most {LONGEST_NAME} characters"))
+}
+
+/// Refuses a name that is none.
 pub(crate) fn plain_name(
     checker: &Checker<'_>,
     name: &str,
     path: &str,
 ) -> Result<(), ScenarioError> {
-    let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-    let message = "a name is made of letters, digits, '-' and '_'";
-    checker.require(!name.is_empty() && name.chars().all(plain), path, message)
+    name_problem(name).map_or(Ok(()), |message| checker.refuse(path, message))
 }

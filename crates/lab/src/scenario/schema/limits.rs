@@ -128,7 +128,7 @@ impl Limits {
             let number = bound.number.or_else(of_text);
             number.is_some_and(|number| !bound.side.holds(value, number))
         })?;
-        let said = format!("this is {} {}", broken.side.words(), broken.text);
+        let said = format!("this must be {} {}", broken.side.words(), broken.text);
         Some(self.advice.clone().unwrap_or(said))
     }
 
