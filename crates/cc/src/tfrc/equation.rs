@@ -37,6 +37,7 @@ pub enum EquationForm {
     Table,
     /// The same with the mistake of Linux before 2.6.26: the inverse of a rate beyond the table is not 0.01 % but
     /// 0.8172 %, so that the first loss of a fast connection counts as one of 122 packets.
+    #[cfg_attr(feature = "settings", serde(rename = "table-before-2.6.26"))]
     TableBefore2626,
 }
 

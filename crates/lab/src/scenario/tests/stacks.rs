@@ -2,7 +2,9 @@
 
 use fairwire_proto::{Ccid3Config, LossMean, Reports, Segment, SlowStart};
 
-use crate::scenario::{Adjust, Cell, ScenarioError, ScenarioFile, explain};
+use crate::results::{Metric, Subject};
+use crate::scenario::{Adjust, Cell, ScenarioError, ScenarioFile, WHOLE, explain};
+use crate::sim::{RunOptions, run};
 
 const TEXT: &str = r#"
 title = "A stack"
@@ -71,6 +73,52 @@ fn a_preset_is_explained() {
     let again = ScenarioFile::parse("resolved.toml", &resolved).expect("TOML");
     let again = again.cells(&Adjust::default()).expect("a scenario");
     assert_eq!(again[0].scenario, cell.scenario);
+}
+
+/// Every stack runs, under either CCID: data arrive at a good part of the link's rate.
+#[test]
+fn every_stack_carries_data() {
+    for stack in [
+        "rfc",
+        "ns2-module",
+        "linux-2.6.20",
+        "linux-2.6.25",
+        "linux-6.1",
+    ] {
+        for ccid in [2, 3] {
+            let cell = with(&[
+                &format!("flows.f.dccp={{ ccid = {ccid}, preset = \"{stack}\" }}"),
+                "run.duration=60 s",
+            ]);
+            let cell = cell.unwrap_or_else(|error| panic!("{error}"));
+            let run = run(&cell.scenario, (1, false), RunOptions::default());
+            let run = run.unwrap_or_else(|error| panic!("{stack}, CCID {ccid}: {error}"));
+            let goodput = run.value(&Subject::flow("f"), WHOLE, Metric::Goodput);
+            let goodput = goodput.unwrap_or_default();
+            // The link has 2 Mbit/s. A stack whose every lost packet is a loss event of its own gets less of it than others.
+            assert!(goodput > 100e3, "{stack}, CCID {ccid}: {goodput}");
+        }
+    }
+}
+
+/// With a clock of 20 ms what CCID 3 paces leaves in bursts, which wait for each other; without one a packet or two.
+#[test]
+fn a_coarse_clock_makes_bursts() {
+    let most = |tick: &str| {
+        let cell = with(&[
+            "topology.links.wire.rate=50 Mbit/s",
+            "topology.links.wire.delay=50 ms",
+            // Slow start has not filled the link by then.
+            "run.duration=800 ms",
+            &format!("flows.f.dccp={{ ccid = 3{tick} }}"),
+        ]);
+        let cell = cell.unwrap_or_else(|error| panic!("{error}"));
+        let run = run(&cell.scenario, (1, false), RunOptions::default()).expect("runs");
+        run.value(&Subject::link("wire"), WHOLE, Metric::QueueMax)
+    };
+    let smooth = most("").unwrap_or_default();
+    let coarse = most(", tick = \"20 ms\", ccid3 = { granularity = \"20 ms\" }");
+    assert!(coarse > Some(4.0 * smooth.max(1.0)), "{coarse:?}, {smooth}");
 }
 
 /// A stack that has no CCID 4 is not asked for it, and one that is not known is met with those that are.

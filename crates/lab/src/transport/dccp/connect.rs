@@ -11,6 +11,7 @@ use super::check;
 use super::config::{OPTION_ROOM, config};
 use super::peer::{DccpPeer, SERVICE};
 use super::settings::Dccp;
+use super::ticks::Ticks;
 
 /// The head of a DCCP Data packet without options, with 48-bit sequence numbers, bytes.
 const DATA_HEAD: u32 = 16;
@@ -77,6 +78,10 @@ impl Transport for Dccp {
             config.max_memory = usize::MAX;
             Endpoint::new(config, secret)
         };
+        let ticks = |side: &str| {
+            let every = self.tick?;
+            Some(Ticks::new(every, conversation.streams, name, side))
+        };
         let service = self.service.unwrap_or(SERVICE);
         let mut client_config = config(self, bytes, self.ccid, back_ccid);
         if conversation.closes {
@@ -96,6 +101,7 @@ impl Transport for Dccp {
         )
         .with_ccid_changes(changes.map(|change| (Instant::START + change.at, change.ccid)))
         .reading(self.receive.every)
+        .ticking(ticks("sender"))
         .closing(conversation.closes);
         let mut listening = endpoint("receiver");
         listening
@@ -105,6 +111,7 @@ impl Transport for Dccp {
         let answer = self.back_ccid.map(|_| back());
         let server = DccpPeer::server((sink, name.to_owned()), listening, encapsulation, answer)
             .reading(self.receive.every)
+            .ticking(ticks("receiver"))
             .closing(conversation.closes);
         Ok((Box::new(client), Box::new(server)))
     }

@@ -19,6 +19,7 @@ use super::super::header::{IP_HEADER, UDP_HEADER};
 use super::super::peer::{Peer, Reading};
 use super::super::store::Store;
 use super::packet::DccpPacket;
+use super::ticks::Ticks;
 
 /// The service that simulated servers offer.
 pub(super) const SERVICE: ServiceCode = ServiceCode::from_bytes(*b"fair");
@@ -59,6 +60,8 @@ pub(super) struct DccpPeer {
     ended: Option<bool>,
     /// CCIDs to ask for, and when, in order.
     changes: VecDeque<(Instant, u8)>,
+    /// When its timers can go off, if not at any moment.
+    ticks: Option<Ticks>,
 }
 
 impl DccpPeer {
@@ -119,7 +122,19 @@ impl DccpPeer {
             closes: false,
             ended: None,
             changes: VecDeque::new(),
+            ticks: None,
         }
+    }
+
+    /// Lets its timers go off at `ticks` alone.
+    pub(super) fn ticking(self, ticks: Option<Ticks>) -> Self {
+        Self { ticks, ..self }
+    }
+
+    /// When the endpoint is to be woken: where there are ticks, at the next one.
+    fn endpoint_timeout(&self) -> Option<Instant> {
+        let at = self.endpoint.next_timeout()?;
+        Some(self.ticks.map_or(at, |ticks| ticks.not_before(at)))
     }
 
     /// Asks for these CCIDs for its data, each at its time.
@@ -204,7 +219,7 @@ impl Peer for DccpPeer {
             offer,
             change,
             self.next_read,
-            self.endpoint.next_timeout(),
+            self.endpoint_timeout(),
         ]
         .into_iter()
         .flatten()
@@ -214,7 +229,7 @@ impl Peer for DccpPeer {
     fn handle_timeout(&mut self, now: Instant, store: &mut Store) {
         self.connect_if_due(now, store);
         self.change_ccid_if_due(now, store);
-        if self.endpoint.next_timeout().is_some_and(|at| at <= now) {
+        if self.endpoint_timeout().is_some_and(|at| at <= now) {
             self.endpoint.handle_timeout(now);
         }
         self.events(now, store);

@@ -42,6 +42,16 @@ pub struct Dccp {
     /// `SC:fair` if it does not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub service: Option<ServiceCode>,
+    /// The clock of either host: its timers go off at multiples of this time alone, from a first one that is drawn
+    /// (`tick/FLOW/SIDE`), so that what CCID 3 paces leaves in bursts. At any moment if it does not say. Write the same
+    /// time as `ccid3.granularity`, or bursts are spread.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend(
+        "exclusive_minimum_quantity" = "0 s",
+        "maximum_quantity" = "1 s",
+        "advice" = "a clock ticks at least once a second"
+    ))]
+    pub tick: Option<Duration>,
     /// Send ECN-capable packets and answer marks?
     #[serde(default = "yes")]
     pub ecn: bool,
@@ -107,6 +117,15 @@ pub enum Stack {
     /// The DCCP module in ns-2.35.
     #[serde(rename = "ns2-module")]
     Ns2Module,
+    /// Linux 2.6.20.
+    #[serde(rename = "linux-2.6.20")]
+    Linux2620,
+    /// Linux 2.6.25.
+    #[serde(rename = "linux-2.6.25")]
+    Linux2625,
+    /// Linux 6.1.
+    #[serde(rename = "linux-6.1")]
+    Linux61,
 }
 
 impl Stack {
@@ -115,6 +134,9 @@ impl Stack {
         match self {
             Self::Rfc => "rfc",
             Self::Ns2Module => "ns2-module",
+            Self::Linux2620 => "linux-2.6.20",
+            Self::Linux2625 => "linux-2.6.25",
+            Self::Linux61 => "linux-6.1",
         }
     }
 }
