@@ -109,7 +109,7 @@ fn a_coarse_clock_makes_bursts() {
             "topology.links.wire.rate=50 Mbit/s",
             "topology.links.wire.delay=50 ms",
             // Slow start has not filled the link by then.
-            "run.duration=800 ms",
+            "run.duration=2 s",
             &format!("flows.f.dccp={{ ccid = 3{tick} }}"),
         ]);
         let cell = cell.unwrap_or_else(|error| panic!("{error}"));
@@ -118,7 +118,7 @@ fn a_coarse_clock_makes_bursts() {
     };
     let smooth = most("").unwrap_or_default();
     let coarse = most(", tick = \"20 ms\", ccid3 = { granularity = \"20 ms\" }");
-    assert!(coarse > Some(4.0 * smooth.max(1.0)), "{coarse:?}, {smooth}");
+    assert!(coarse > Some(2.0 * smooth.max(1.0)), "{coarse:?}, {smooth}");
 }
 
 /// A stack that has no CCID 4 is not asked for it, and one that is not known is met with those that are.
