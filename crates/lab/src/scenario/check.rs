@@ -15,7 +15,6 @@ use super::tree::Node;
 use super::wiring::Wiring;
 use super::wlan::check as wlan;
 use super::{Flow, Scenario};
-use crate::transport::TRANSPORTS;
 
 /// The longest IP packet.
 const MAX_PACKET: u32 = 65_535;
@@ -124,19 +123,6 @@ fn queues(checker: &Checker<'_>, scenario: &Scenario) -> Result<(), ScenarioErro
 }
 
 fn flow_shape(checker: &Checker<'_>, path: &str, flow: &Flow) -> Result<(), ScenarioError> {
-    if flow.transports().count() != 1 {
-        let names: Vec<String> = TRANSPORTS.iter().map(|name| format!("'{name}'")).collect();
-        let message = format!(
-            "a flow has exactly one of the tables {} ('udp = {{}}' will do)",
-            names.join(", ")
-        );
-        return checker.refuse(path, message);
-    }
-    let twice = flow.wire.is_some() && flow.payload.is_some();
-    if twice || (flow.wire.is_none() && flow.payload.is_none() && flow.codec.is_none()) {
-        let message = "say how large packets are, once: wire = \"500 B\" (as IP packet) or payload = \"80 B\"";
-        return checker.refuse(path, message);
-    }
     let header = flow.header_bytes();
     let (key, payload) = if flow.wire.is_some() {
         ("wire", flow.payload_bytes())

@@ -18,6 +18,24 @@ use crate::transport::udp::Udp;
 /// One flow: a sender, a receiver, and what is sent between them.
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("choices" = [
+    {
+        "keys": ["tcp", "dccp", "udp"],
+        "least": 1,
+        "most": 1,
+        "advice": "a flow has exactly one of the tables 'tcp', 'dccp', 'udp' ('udp = {}' will do)"
+    },
+    {
+        "keys": ["wire", "payload"],
+        "most": 1,
+        "advice": "say how large packets are, once: wire = \"500 B\" (as IP packet) or payload = \"80 B\""
+    },
+    {
+        "keys": ["wire", "payload", "codec"],
+        "least": 1,
+        "advice": "say how large packets are, once: wire = \"500 B\" (as IP packet) or payload = \"80 B\""
+    }
+]))]
 pub struct Flow {
     /// Is it there at all? A cell may take a flow away.
     #[serde(default = "yes")]

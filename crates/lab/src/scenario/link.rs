@@ -17,7 +17,12 @@ use super::trace::{TraceFile, rounded};
 /// A link and the queue before it, both ways alike unless `back` says otherwise.
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
-#[schemars(extend("anyOf" = [{ "required": ["rate"] }, { "required": ["trace"] }]))]
+#[schemars(extend("choices" = [{
+    "keys": ["rate", "trace"],
+    "least": 1,
+    "most": 1,
+    "advice": "a link has a 'rate', or a 'trace' in its place"
+}]))]
 pub struct Link {
     /// Bits per second. A link has a rate or a `trace`.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -9,12 +9,14 @@
 //! | `extend("exclusiveMinimum" = 0.0)` | a number above this one |
 //! | `extend("minimum_quantity" = "1 packet")` | limits of a quantity; `maximum_quantity`, `exclusive_minimum_quantity` and `exclusive_maximum_quantity` likewise |
 //! | `extend("advice" = "...")` | what to say where a limit is passed |
+//! | `extend("choices" = [...])` | keys of which one at most, or one at least, stands in a table |
 //!
 //! 1. [`Form`] is the schema, read into what the rest works on: once, and again after a kind was registered.
 //! 2. [`expand`] writes short forms out, [`check`] holds a tree against it.
 //! 3. [`file`] makes of it the schema of files, with cells and sources.
 //! 4. [`tables`] prints it as tables.
 
+mod choice;
 mod expand;
 mod file;
 mod forms;

@@ -167,7 +167,8 @@ fn nothing_takes_a_key_away() {
     assert!(refused("nowhere.at.all=").contains("stated there is title, paper"));
     let error = refused("topology.bottleneck.rate=");
     assert!(
-        error.contains("'rate' is missing here, or a 'trace'\n") && error.contains("good.toml:"),
+        error.contains("'rate' or 'trace' is missing here: a link has a 'rate'")
+            && error.contains("good.toml:"),
         "{error}"
     );
     assert_eq!(
@@ -233,8 +234,8 @@ const MISTAKES: &[(&str, &str, &str, &str)] = &[
     (
         "wire = \"500 B\"",
         "wire = \"500 B\"\npayload = \"80 B\"",
-        ":26:1",
-        "once",
+        ":30:1",
+        "'wire' and 'payload' do not go together: say how large packets are, once",
     ),
     (
         "traffic.kind = \"cbr\"",

@@ -3,7 +3,7 @@
 use fairwire_net::Distribution;
 
 use super::checker::Checker;
-use crate::scenario::place::{MISSING, ScenarioError};
+use crate::scenario::place::ScenarioError;
 use crate::scenario::{Flow, Link, Scenario, WHOLE};
 
 /// The models of both directions of the link at `path`.
@@ -14,17 +14,6 @@ pub(crate) fn link(checker: &Checker<'_>, path: &str, link: &Link) -> Result<(),
 
 /// The models of one of them.
 fn one_way(checker: &Checker<'_>, path: &str, link: &Link) -> Result<(), ScenarioError> {
-    match (link.rate, &link.trace) {
-        (Some(_), Some(_)) => {
-            let message = "a link has a rate or a trace: leave out one of them";
-            return checker.refuse(&format!("{path}.trace"), message);
-        }
-        (None, None) => {
-            let message = format!("'rate' {MISSING}, or a 'trace'");
-            return Err(ScenarioError::new(message).or_at(&checker.tree.nearest(path).place));
-        }
-        _ => {}
-    }
     let queue = link.queue.problem().map(|problem| ("queue", problem));
     let loss = link.loss.as_ref().and_then(|loss| loss.problem());
     let loss = loss.map(|problem| ("loss", problem));

@@ -6,6 +6,7 @@
 
 use serde_json::{Map, Value, json};
 
+use super::choice::{CHOICES, Choice};
 use super::reader::is_laid_over;
 
 /// Is anything missing that must be there?
@@ -99,6 +100,12 @@ impl Rewriter<'_> {
                     Some(all.map(|one| self.rewrite(one, mode)).collect())
                 }
                 ("short_form" | "short_value" | "laid_over", _) => None,
+                (CHOICES, Value::Array(choices)) => {
+                    let rules = choices.iter();
+                    let rules = rules.flat_map(|choice| Choice::rules(choice, mode == Mode::Whole));
+                    to.insert("allOf".into(), rules.collect());
+                    None
+                }
                 _ => Some(value.clone()),
             };
             to.extend(value.map(|value| (keyword.clone(), value)));

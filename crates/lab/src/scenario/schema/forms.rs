@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::choice::Choice;
 use super::limits::Limits;
 
 /// What may stand in one place.
@@ -16,6 +17,8 @@ pub(in super::super) struct Form {
     /// What it is where nothing is written.
     pub(in super::super) default: Option<Value>,
     pub(in super::super) limits: Limits,
+    /// Which of a table's keys go together.
+    pub(in super::super) choices: Vec<Choice>,
     /// Shared by all places of one type.
     pub(in super::super) shape: Arc<Shape>,
 }

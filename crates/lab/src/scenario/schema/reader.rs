@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::choice::Choice;
 use super::forms::{Form, KIND, Key, Kind, Kinds, Shape, Short};
 use super::layers::Layers;
 use super::limits::Limits;
@@ -171,6 +172,7 @@ fn with_shape(schema: &Layers<'_>, shape: Arc<Shape>) -> Form {
         meaning: schema.text("description").unwrap_or_default().to_owned(),
         default: default.cloned(),
         limits: Limits::of(schema),
+        choices: Choice::all(schema),
         shape,
     }
 }

@@ -5,6 +5,7 @@ use fairwire_units::registry::nearest;
 use super::super::place::{MISSING, ScenarioError};
 use super::super::shorten::{QUOTED, shorten};
 use super::super::tree::{Entry, Node, Value};
+use super::choice::Choice;
 use super::forms::{Form, KIND, Key, Kinds, Shape};
 use super::quantity;
 use super::renamed::renamed;
@@ -36,7 +37,7 @@ pub(in super::super) fn check(node: &Node, form: &Form) -> Result<(), ScenarioEr
             entries.try_for_each(|entry| below(entry, form))
         }
         (Shape::Table(keys), Value::Table(entries)) => {
-            table(node, entries, (keys, false), &form.name)
+            table(node, entries, (keys, false), (&form.name, &form.choices))
         }
         (Shape::Kinds(kinds), Value::Table(entries)) => alternatives(node, entries, kinds),
         (shape, value) => Err(wrong_type(node, shape, value)),
@@ -140,7 +141,7 @@ fn alternatives(node: &Node, entries: &[Entry], kinds: &Kinds) -> Result<(), Sce
             return Err(ScenarioError::at(message, &entry.place));
         }
     }
-    table(node, entries, (keys, true), word)
+    table(node, entries, (keys, true), (word, &[]))
 }
 
 fn one_of<'a>(
@@ -167,7 +168,7 @@ fn table(
     node: &Node,
     entries: &[Entry],
     (keys, is_kind): (&[Key], bool),
-    name: &str,
+    (name, choices): (&str, &[Choice]),
 ) -> Result<(), ScenarioError> {
     let find = |name: &str| keys.iter().find(|key| key.name == name);
     for entry in entries {
@@ -175,6 +176,8 @@ fn table(
             return Err(unknown(entry, keys, is_kind, name));
         }
     }
+    let mut choices = choices.iter();
+    choices.try_for_each(|choice| choice.check(node, entries))?;
     for entry in entries {
         if let Some(key) = find(&entry.name) {
             below(entry, &key.form)?;

@@ -119,15 +119,15 @@ fn a_trace_takes_the_place_of_a_rate() {
     for (set, says) in [
         (
             "topology.bottleneck.trace=",
-            "'rate' is missing here, or a 'trace'",
+            "'rate' or 'trace' is missing here",
         ),
         (
             "topology.bottleneck={ rate = \"1 Mbit/s\", trace = \"back\" }",
-            "a rate or a trace",
+            "'rate' and 'trace' do not go together",
         ),
         (
             "topology.bottleneck.back={ rate = \"1 Mbit/s\", trace = \"back\" }",
-            "a rate or a trace",
+            "'rate' and 'trace' do not go together",
         ),
     ] {
         let error = cells(&[TRACE, back], &[set]).expect_err(says).to_string();

@@ -308,11 +308,13 @@ impl DccpPeer {
                 Ok(()) => {}
                 Err(error) if self.closes => {
                     let (flow, at) = (self.flow(), at.saturating_since(Instant::START));
-                    let which = match error {
-                        ChangeCcidError::NotOpen => "of flows that have nothing left to send",
-                        _ => "of some flows",
+                    let none = format!("{flow}: no change to CCID {ccid}");
+                    let note = match error {
+                        ChangeCcidError::NotOpen => format!(
+                            "{none} of flows that were not open, or had nothing left to send, at {at}"
+                        ),
+                        error => format!("{none} of some flows at {at}: {error}"),
                     };
-                    let note = format!("{flow}: no change to CCID {ccid} {which} at {at}: {error}");
                     store.note_once(note);
                 }
                 Err(error) => {
