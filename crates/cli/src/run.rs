@@ -40,9 +40,9 @@ pub(crate) struct Args {
     /// in --set topology.bottleneck.loss=; may be repeated.
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
-    /// Run this cell only.
-    #[arg(long, value_name = "CELL")]
-    only: Option<String>,
+    /// Run these cells only: names, groups of the file, or patterns as in --only '96k-*'; may be repeated.
+    #[arg(long, value_name = "CELL,...", value_delimiter = ',')]
+    only: Vec<String>,
     /// Simulate so long, as in 20s.
     #[arg(long, value_name = "TIME")]
     #[arg(allow_hyphen_values = true)] // To be refused with what would do.
@@ -95,7 +95,7 @@ impl Args {
             Err(error) => return print::refuse(self.json, USAGE, &error),
         };
         if self.explain {
-            return print::text(&explanation(&cells));
+            return print::text(&explanation(&cells, !self.only.is_empty()));
         }
         if self.pcap.is_some() && cells.len() > 1 {
             let names: Vec<&str> = cells.iter().map(|cell| cell.name.as_str()).collect();
@@ -325,16 +325,70 @@ fn create(path: &Path) -> io::Result<Box<dyn io::Write + Send>> {
     Ok(Box::new(BufWriter::with_capacity(1 << 16, file)))
 }
 
-fn explanation(cells: &[Cell]) -> String {
+/// What would run. Of a family only its axes are told, unless its cells were asked for by name.
+fn explanation(cells: &[Cell], by_name: bool) -> String {
     let mut text = String::new();
+    let mut families: Vec<&str> = Vec::new();
     for cell in cells {
-        let _ = writeln!(text, "[{}] {}", cell.name, cell.scenario.title);
-        // What the file states is shown even where it does nothing; a default that does nothing is no news.
-        let lines = explain(cell);
-        for line in lines.iter().filter(|it| it.has_effect || it.is_stated()) {
-            let _ = writeln!(text, "  {line}");
+        match &cell.family {
+            Some(family) if !by_name => {
+                if !families.contains(&family.as_str()) {
+                    families.push(family);
+                    text.push_str(&of_family(cells, family));
+                }
+            }
+            _ => text.push_str(&of_cell(cell)),
         }
-        let _ = writeln!(text, "  {}\n", cell.plan());
     }
+    text
+}
+
+/// A family: how many cells, along which axes.
+fn of_family(cells: &[Cell], family: &str) -> String {
+    let all = cells
+        .iter()
+        .filter(|cell| cell.family.as_deref() == Some(family));
+    let all: Vec<&Cell> = all.collect();
+    let mut text = format!("[{family}] {} cells\n", all.len());
+    let axes = all.iter().flat_map(|cell| &cell.axes);
+    let mut known: Vec<(&str, Vec<&str>)> = Vec::new();
+    for (axis, value) in axes {
+        let at = known.iter().position(|(name, _)| name == axis);
+        let at = at.unwrap_or_else(|| {
+            known.push((axis, Vec::new()));
+            known.len() - 1
+        });
+        if !known[at].1.contains(&value.as_str()) {
+            known[at].1.push(value);
+        }
+    }
+    for (axis, values) in known {
+        let _ = writeln!(text, "  {axis} = {}", values.join(", "));
+    }
+    let names: Vec<&str> = all.iter().map(|cell| cell.name.as_str()).collect();
+    let _ = writeln!(text, "  cells: {}", names.join(", "));
+    if let Some(first) = names.first() {
+        let _ = writeln!(text, "  --only {first} explains one of them\n");
+    }
+    text
+}
+
+fn of_cell(cell: &Cell) -> String {
+    let mut text = format!("[{}] {}\n", cell.name, cell.scenario.title);
+    if let Some(family) = &cell.family {
+        let axes = cell.axes.iter();
+        let axes = axes.map(|(axis, value)| format!("{axis} = {value}"));
+        let axes: Vec<String> = axes.collect();
+        let _ = writeln!(text, "  of {family}: {}", axes.join(", "));
+    }
+    if !cell.over.is_empty() {
+        let _ = writeln!(text, "  extends {}", cell.over.join(", "));
+    }
+    // What the file states is shown even where it does nothing; a default that does nothing is no news.
+    let lines = explain(cell);
+    for line in lines.iter().filter(|it| it.has_effect || it.is_stated()) {
+        let _ = writeln!(text, "  {line}");
+    }
+    let _ = writeln!(text, "  {}\n", cell.plan());
     text
 }

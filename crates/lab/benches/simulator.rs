@@ -14,7 +14,7 @@ fn scenario(file: &str, only: Option<&str>) -> Scenario {
         .join("../../scenarios")
         .join(file);
     let adjust = Adjust {
-        only: only.map(str::to_owned),
+        only: only.map(str::to_owned).into_iter().collect(),
         duration: Some(Duration::from_secs(20)),
         ..Adjust::default()
     };

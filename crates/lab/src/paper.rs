@@ -117,9 +117,11 @@ impl Paper {
         let shorter = manifest.quick.as_ref().filter(|_| adjust.quick);
         let mut cells: Vec<Cell> = Vec::new();
         for scenario in &manifest.scenarios {
-            let file =
-                ScenarioFile::parse(&bundle.path(scenario), bundle.text(MANIFEST, scenario)?)?
-                    .with_traces(bundle.traces());
+            let file = ScenarioFile::parse_beside(
+                &bundle.path(scenario),
+                bundle.text(MANIFEST, scenario)?,
+                bundle.beside(),
+            )?;
             let quick = shorter.map(|quick| quick.adjust(adjust));
             let mut all = file.cells(quick.as_ref().unwrap_or(adjust))?;
             if let Some(sweep) = &sweep {

@@ -5,9 +5,11 @@
 //! ready to run. Every refusal is a [`ScenarioError`] that points at its line.
 //! `docs/scenario.md` describes the format.
 
+mod beside;
 mod check;
 mod complete;
 mod explain;
+mod family;
 mod file;
 mod flow;
 mod graph;
@@ -44,6 +46,7 @@ pub use fairwire_proto::{
     Ccid2Config, Ccid3Config, Encapsulation, QueuePolicy, ReceiveQueuePolicy,
 };
 pub use fairwire_units::{Packets, Percent};
+pub(crate) use family::{literal, word};
 pub use file::{Adjust, Cell, ScenarioFile};
 pub use flow::{Flow, Side};
 pub use link::{Joined, Link};

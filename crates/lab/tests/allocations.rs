@@ -47,7 +47,7 @@ fn scenario(file: &str, only: Option<&str>, seconds: u64) -> Scenario {
         .join("../../scenarios")
         .join(file);
     let adjust = Adjust {
-        only: only.map(str::to_owned),
+        only: only.map(str::to_owned).into_iter().collect(),
         duration: Some(Duration::from_secs(seconds)),
         ..Adjust::default()
     };

@@ -14,7 +14,7 @@ fn scenario(file: &str, only: Option<&str>, set: &[&str]) -> Scenario {
         .join("../../scenarios")
         .join(file);
     let adjust = Adjust {
-        only: only.map(str::to_owned),
+        only: only.map(str::to_owned).into_iter().collect(),
         set: set.iter().map(|setting| (*setting).to_owned()).collect(),
         duration: Some(Duration::from_secs(5)),
         ..Adjust::default()

@@ -9,7 +9,7 @@ use fairwire_lab::sim::{RunOptions, run};
 fn result(cell: &str) -> RunResult {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/dctcp.toml");
     let adjust = Adjust {
-        only: Some(cell.to_owned()),
+        only: vec![cell.to_owned()],
         ..Adjust::default()
     };
     let cells = ScenarioFile::load(&path)

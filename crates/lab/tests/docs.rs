@@ -49,6 +49,22 @@ fn every_metric_is_described() {
     }
 }
 
+/// The family of docs/scenario.md is the cells that the text says.
+#[test]
+fn the_family_runs() {
+    let text = &*SCENARIO;
+    let (_, family) = text.split_once("## Families").expect("a section");
+    let example = family.split("```").nth(1);
+    let example = example.and_then(|block| block.strip_prefix("toml"));
+    let cells = ScenarioFile::parse("the example", example.expect("an example"))
+        .and_then(|file| file.cells(&Adjust::default()))
+        .unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(cells.len(), 18);
+    assert_eq!(cells[0].name, "queue20packets-tcps1-ccid3");
+    assert_eq!(cells[17].name, "codel-tcps20-cubic");
+    assert_eq!(cells[17].scenario.flows.iter().count(), 21);
+}
+
 /// docs/scenario.md names every key of a scenario that uses all tables, and its first example runs.
 #[test]
 fn every_key_is_described() {

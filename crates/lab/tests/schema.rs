@@ -57,6 +57,58 @@ fn the_schema_accepts_what_there_is() {
     }
 }
 
+/// Axes, placeholders, families of flows and what is removed keep to the schema, and so does what they stand for.
+#[test]
+fn the_schema_knows_families() {
+    let validator = validator();
+    let docs = read(&root().join("docs/scenario.md"));
+    let (_, family) = docs.split_once("## Families").expect("a section");
+    let example = family
+        .split("```")
+        .nth(1)
+        .and_then(|block| block.strip_prefix("toml"));
+    let example = format!("{}{CELLS}", example.expect("an example"));
+    let wrong: Vec<String> = validator
+        .iter_errors(&json(&example))
+        .map(|error| format!("{}: {error}", error.instance_path))
+        .collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    let file = ScenarioFile::parse("good.toml", &example);
+    let cells = file.and_then(|file| file.cells(&Adjust::default()));
+    assert_eq!(cells.unwrap_or_else(|error| panic!("{error}")).len(), 3);
+    for (from, to) in [
+        ("count = \"{tcps}\"", "count = -1"),
+        ("axes.tcps = [1, 5, 20]", "axes.tcps = []"),
+        ("axes.queue = [\"codel\"]", "axis.queue = [\"codel\"]"),
+        ("remove = true", "remove = 1"),
+    ] {
+        assert!(example.contains(from), "{from}");
+        let bad = example.replacen(from, to, 1);
+        assert!(!validator.is_valid(&json(&bad)), "{to}");
+        let file = ScenarioFile::parse("bad.toml", &bad);
+        assert!(
+            file.and_then(|file| file.cells(&Adjust::default()))
+                .is_err(),
+            "{to}"
+        );
+    }
+}
+
+const CELLS: &str = r#"
+slow.topology.bottleneck.rate = { value = "1 Mbit/s", source = "assumed" }
+[shared]
+small = "500 B"
+[groups]
+few = ["{tcps}"]
+[cells."{tcps}"]
+axes.queue = ["codel"]
+axes.test = "ccid3"
+extends = "slow"
+flows."tcp{n}".wire = "{shared.small}"
+measure.windows.replace = true
+flows.test.remove = true
+"#;
+
 /// A misspelt key, a number without its unit, an unknown alternative and a missing key are refused: by the
 /// schema, and by Fairwire.
 #[test]

@@ -205,7 +205,7 @@ fn the_laws_serve_ccid_2() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/response.toml");
     let rate = |law: &str| {
         let adjust = Adjust {
-            only: Some("ccid-2-1000".to_owned()),
+            only: vec!["ccid-2-1000".to_owned()],
             set: vec![format!("flows.dccp.dccp.ccid2.law={law}")],
             seeds: Some(1),
             ..Adjust::default()

@@ -125,8 +125,8 @@ traffic = { kind = "cbr", rate = "20 Mbit/s" }
 udp = {}
 "#;
     let traces = [("half.trace".to_owned(), times)].into();
-    let cells = ScenarioFile::parse("half.toml", text)
-        .and_then(|file| file.with_traces(traces).cells(&Adjust::default()))
+    let cells = ScenarioFile::parse_beside("half.toml", text, traces)
+        .and_then(|file| file.cells(&Adjust::default()))
         .unwrap_or_else(|error| panic!("{error}"));
     let run = result(&cells[0]);
     let used = |window| run.value(&Subject::link("wire"), window, Metric::Utilisation);

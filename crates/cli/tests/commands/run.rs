@@ -84,6 +84,48 @@ fn json_is_json() {
     );
 }
 
+/// `--only` takes several cells and patterns. A family is explained by its axes; one cell by itself, with what it
+/// extends and the values of its axes.
+#[test]
+fn families_are_chosen_and_explained() {
+    let queues = "scenarios/queues.toml";
+    let output = fairwire(&["run", queues, "--explain", "--only", "fq-*,droptail"]);
+    assert!(output.status.success(), "{}", err(&output));
+    let text = out(&output);
+    assert!(
+        text.contains("[droptail]") && text.contains("[fq-codel]"),
+        "{text}"
+    );
+    assert!(!text.contains("[codel]"), "{text}");
+
+    let place = scratch("family");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let file = place.join("family.toml");
+    let family = "extends = \"dumbbell.toml\"\naxes.mbit = [1, 2]\ntopology.bottleneck.rate = \"{mbit} Mbit/s\"\n";
+    std::fs::write(&file, family).expect("written");
+    std::fs::copy(root.join(DUMBBELL), place.join("dumbbell.toml")).expect("copied");
+    let file = file.display().to_string();
+    let explained = |more: &[&str]| {
+        let output = fairwire(&[&["run", &file, "--explain"], more].concat());
+        assert!(output.status.success(), "{}", err(&output));
+        out(&output)
+    };
+    assert_eq!(
+        explained(&[]),
+        "[{mbit}] 2 cells\n  mbit = 1, 2\n  cells: mbit1, mbit2\n  --only mbit1 explains one of them\n\n"
+    );
+    let one = explained(&["--only", "mbit2"]);
+    assert!(
+        one.contains("  of {mbit}: mbit = 2\n  extends dumbbell.toml\n"),
+        "{one}"
+    );
+    assert!(
+        one.contains("topology.bottleneck.rate = \"2 Mbit/s\""),
+        "{one}"
+    );
+    std::fs::remove_dir_all(&place).expect("removed");
+}
+
 /// `--explain` says what would run and runs nothing.
 #[test]
 fn explaining_runs_nothing() {

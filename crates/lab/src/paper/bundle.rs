@@ -110,8 +110,8 @@ impl Bundle {
         }
     }
 
-    /// Its traces of links, by name.
-    pub(super) fn traces(&self) -> BTreeMap<String, String> {
+    /// What its scenarios read: other scenarios, and traces of links, by name.
+    pub(super) fn beside(&self) -> BTreeMap<String, String> {
         let all: Vec<(&str, &str)> = match &self.files {
             Files::BuiltIn(files) => files.to_vec(),
             Files::Read { texts, .. } | Files::InMemory(texts) => {
@@ -119,10 +119,13 @@ impl Bundle {
                 texts.map(|(name, text)| (&**name, &**text)).collect()
             }
         };
-        let is_trace = |name: &str| Path::new(name).extension().is_some_and(|it| it == TRACE);
-        let traces = all.into_iter().filter(|(name, _)| is_trace(name));
-        let traces = traces.map(|(name, text)| (name.to_owned(), text.to_owned()));
-        traces.collect()
+        let is_read = |name: &str| {
+            let end = Path::new(name).extension();
+            end.is_some_and(|it| it == TRACE || it == "toml")
+        };
+        let files = all.into_iter().filter(|(name, _)| is_read(name));
+        let files = files.map(|(name, text)| (name.to_owned(), text.to_owned()));
+        files.collect()
     }
 
     /// How messages call `file`.

@@ -12,7 +12,7 @@ use super::claim::Claim;
 use super::quantity::Lens;
 use super::quick::Quick;
 use super::verdict::Verdict;
-use crate::scenario::{Adjust, Cell, ScenarioFile};
+use crate::scenario::{Adjust, Cell, ScenarioFile, word};
 
 /// A sweep as it is written.
 #[derive(Clone, Debug, Deserialize)]
@@ -107,7 +107,7 @@ impl Sweep {
                         .cloned()
                         .chain(set)
                         .collect(),
-                    only: Some(base.clone()),
+                    only: vec![base.clone()],
                     seeds: Some(self.seeds),
                     ..adjust.clone()
                 };
@@ -124,14 +124,9 @@ impl Sweep {
     fn at(&self, cell: &str, point: &Point) -> String {
         let mut name = format!("{cell}-at");
         for (axis, value) in self.axes.iter().zip(point) {
-            let value = axis.values[*value].replace("/s", "");
-            for part in [&axis.name, &value] {
+            for part in [&axis.name, &axis.values[*value]] {
                 name.push('-');
-                name.extend(part.chars().filter_map(|c| match c {
-                    ' ' => None,
-                    c if c.is_ascii_alphanumeric() || c == '.' => Some(c),
-                    _ => Some('-'),
-                }));
+                name += &word(part);
             }
         }
         name

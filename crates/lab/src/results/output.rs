@@ -16,7 +16,7 @@ use fairwire_measure::Spread;
 
 use super::json::json_with;
 use super::{CellResult, Results, Row, RunResult, SeriesChoice, summary};
-use crate::scenario::{Cell, Scenario, TraceFile};
+use crate::scenario::{Cell, Scenario, TraceFile, literal};
 
 use named::unwritten;
 use table::{GZ, Sink, Table};
@@ -244,7 +244,7 @@ fn traces(scenario: &Scenario) -> impl Iterator<Item = &TraceFile> {
 fn resolved(cell: &CellResult) -> io::Result<String> {
     let mut scenario = cell.scenario.clone();
     let paper = scenario.paper.take();
-    let text = toml::to_string(&scenario).map_err(io::Error::other)?;
+    let text = literal(&toml::to_string(&scenario).map_err(io::Error::other)?);
     Ok(match paper {
         Some(paper) => format!(
             "# Cell {} of the paper {paper}, resolved; the JSON beside it says where its values come from.\n{text}",

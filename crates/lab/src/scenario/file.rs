@@ -1,24 +1,22 @@
 //! Scenario files: a base, cells laid over it, and what the command line lays over both.
 
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
 
 use fairwire_units::Duration;
 use serde::Deserialize;
 
+use super::beside::{Beside, read_bounded};
 use super::check;
-use super::check::checker::name_problem;
 use super::complete;
+use super::family::{Draft, LONGEST_FILE, Sheet};
 use super::place::{FOLLOWS, Place, ScenarioError, SourceText};
 use super::read::Reader;
 use super::schema;
 use super::setting::Setting;
-use super::shorten::{QUOTED, shorten};
 use super::topology::{Topology, Wireless};
-use super::traces::{Beside, Traces};
+use super::traces::Traces;
 use super::tree::{Node, Provenance, Value};
 use super::{Named, Scenario};
 
@@ -27,8 +25,8 @@ use super::{Named, Scenario};
 pub struct Adjust {
     /// `path.to.key=value` for every cell; `path.to.key=` takes the key or table away.
     pub set: Vec<String>,
-    /// Only this cell.
-    pub only: Option<String>,
+    /// Only these cells: names, groups, or patterns with `*`. All of them if there is none.
+    pub only: Vec<String>,
     /// Another duration.
     pub duration: Option<Duration>,
     /// Another number of seeds: so many, no more and no fewer.
@@ -42,8 +40,14 @@ pub struct Adjust {
 /// One experiment of a file, ready to run.
 #[derive(Clone, Debug)]
 pub struct Cell {
-    /// Its name; `base` in a file without cells.
+    /// Its name; `base` in a file without cells and axes.
     pub name: String,
+    /// The name of the family that it is of, as it is written (`{rate}-q{queue}`), if it is of one.
+    pub family: Option<String>,
+    /// The values of its axes, by their names: its own, then those of the cells that it extends.
+    pub axes: Vec<(String, String)>,
+    /// The files, cells and parts that it extends, in the order in which they are laid on each other.
+    pub over: Vec<String>,
     /// All of it.
     pub scenario: Scenario,
     /// Where values come from, by dotted path, as far as it is said.
@@ -52,15 +56,11 @@ pub struct Cell {
     pub stated: Vec<String>,
 }
 
-/// No scenario is longer; what is (a device, a capture) is not read to its end.
-const LONGEST_FILE: u64 = 4 << 20;
-
 /// A scenario file, read but not yet made into cells.
 #[derive(Clone, Debug)]
 pub struct ScenarioFile {
-    base: Node,
-    cells: Vec<(String, Place, Node)>,
-    traces: Beside,
+    sheet: Sheet,
+    beside: Beside,
 }
 
 impl Cell {
@@ -86,83 +86,51 @@ impl Cell {
     }
 }
 
-/// The name of the only cell of a file without cells.
-pub(super) const BASE: &str = "base";
-
 impl ScenarioFile {
-    /// Reads the file at `path`.
+    /// Reads the file at `path`, and those that it extends.
     ///
     /// # Errors
-    /// If it cannot be read or is no TOML.
+    /// If one cannot be read or is no TOML, or if its cells, parts and axes are not what they should be.
     pub fn load(path: &Path) -> Result<Self, ScenarioError> {
         let name = path.display().to_string();
-        let text = read_bounded(path)
+        let text = read_bounded(path, "scenario", LONGEST_FILE)
             .map_err(|error| ScenarioError::new(format!("cannot read {name}: {error}")))?;
         let folder = path.parent().unwrap_or(Path::new("")).to_owned();
-        Ok(Self {
-            traces: Beside::Folder(folder),
-            ..Self::parse(&name, &text)?
-        })
+        Self::read(&name, &text, Beside::Folder(folder))
     }
 
-    /// Looks for the traces of links in `texts`, by the paths that the scenario writes, and not in files.
-    #[must_use]
-    pub fn with_traces(self, texts: BTreeMap<String, String>) -> Self {
-        Self {
-            traces: Beside::Texts(Arc::new(texts)),
-            ..self
-        }
-    }
-
-    /// Reads `text`, which messages call `name`. It has no traces, for it is in no folder, unless it is given them
-    /// [by their names](Self::with_traces).
+    /// Reads `text`, which messages call `name`. It is in no folder: it extends no other file, and has no traces.
     ///
     /// # Errors
-    /// If it is no TOML, or its cells are no tables.
+    /// If it is no TOML, or if its cells, parts and axes are not what they should be.
     pub fn parse(name: &str, text: &str) -> Result<Self, ScenarioError> {
+        Self::read(name, text, Beside::Nowhere)
+    }
+
+    /// The same, with what lies beside it, by the paths that the scenario writes: files that it extends, and traces.
+    ///
+    /// # Errors
+    /// As [`parse`](Self::parse).
+    pub fn parse_beside(
+        name: &str,
+        text: &str,
+        files: BTreeMap<String, String>,
+    ) -> Result<Self, ScenarioError> {
+        Self::read(name, text, Beside::Texts(Arc::new(files)))
+    }
+
+    fn read(name: &str, text: &str, beside: Beside) -> Result<Self, ScenarioError> {
         let source = Arc::new(SourceText {
             name: name.to_owned(),
             text: text.to_owned(),
         });
-        let mut base = Node::parse(&source)?;
-        let mut cells = Vec::new();
-        if let Some(node) = base.take("cells") {
-            let Value::Table(entries) = node.value else {
-                let message = "cells are tables: write [cells.NAME]";
-                return Err(ScenarioError::at(message, &node.place));
-            };
-            for entry in entries {
-                if !matches!(entry.node.value, Value::Table(_)) {
-                    let message = "a cell is a table of overrides: write [cells.NAME]";
-                    return Err(ScenarioError::at(message, &entry.place));
-                }
-                if let Some(message) = name_problem(&entry.name) {
-                    return Err(ScenarioError::at(message, &entry.place));
-                }
-                cells.push((entry.name, entry.place, entry.node));
-            }
-        }
-        let trees = cells.iter_mut().map(|(_, _, cell)| cell);
-        let form = schema::form();
-        for tree in trees.chain([&mut base]) {
-            schema::expand(tree, &form);
-        }
-        Ok(Self {
-            base,
-            cells,
-            traces: Beside::default(),
-        })
+        let sheet = Sheet::read(&source, &beside)?;
+        Ok(Self { sheet, beside })
     }
 
     /// Names of the cells in the order of the file.
     pub fn names(&self) -> Vec<&str> {
-        if self.cells.is_empty() {
-            return vec![BASE];
-        }
-        self.cells
-            .iter()
-            .map(|(name, _, _)| name.as_str())
-            .collect()
+        self.sheet.names().collect()
     }
 
     /// The cells, adjusted and checked.
@@ -174,46 +142,39 @@ impl ScenarioFile {
         let settings = settings
             .chain(adjust.duration.map(|time| Ok(Setting::duration(time))))
             .collect::<Result<Vec<_>, _>>()?;
-        let names = self.names();
-        if let Some(only) = adjust.only.as_deref().filter(|only| !names.contains(only)) {
-            let (only, names) = (shorten(only, QUOTED), names.join(", "));
-            let message = format!("there is no cell '{only}': write one of {names}");
-            return Err(ScenarioError::new(message));
-        }
-        let wanted = |name: &str| adjust.only.as_deref().is_none_or(|only| only == name);
         // A key that goes need not be in every cell, but in one.
         let mut applied = vec![false; settings.len()];
-        let mut trees = Vec::new();
-        for name in names.into_iter().filter(|name| wanted(name)) {
-            let mut tree = Node::empty(&self.base.place);
-            tree.lay_over(&self.base)?;
-            if let Some((_, _, over)) = self.cells.iter().find(|(cell, _, _)| cell == name) {
-                tree.lay_over(over)?;
-            }
+        let mut drafts = Vec::new();
+        for instance in self.sheet.select(&adjust.only)? {
+            let mut draft = self.sheet.draft(instance)?;
             for (setting, applied) in settings.iter().zip(&mut applied) {
-                *applied |= setting.apply(&mut tree)?;
+                let set = setting.apply(draft.parts());
+                *applied |= set.map_err(|error| draft.told(error))?;
             }
-            trees.push((name, tree));
+            drafts.push(draft);
         }
         let mut missed = settings.iter().zip(applied).filter(|(_, applied)| !applied);
-        if let (Some((setting, _)), Some((_, tree))) = (missed.next(), trees.first())
-            && let Some(error) = setting.missed(tree)
+        if let (Some((setting, _)), Some(draft)) = (missed.next(), drafts.first())
+            && let Some(error) = setting.missed(&draft.tree)
         {
             return Err(error);
         }
-        let mut traces = Traces::of(&self.traces);
-        let cells = trees.into_iter();
-        let cells = cells.map(|(name, tree)| cell(name, tree, adjust, &mut traces));
+        let mut traces = Traces::of(&self.beside);
+        let cells = drafts.into_iter().map(|mut draft| {
+            let cell = cell(&mut draft, adjust, &mut traces);
+            cell.map_err(|error| draft.told(error))
+        });
         cells.collect()
     }
 }
 
 fn cell(
-    name: &str,
-    mut tree: Node,
+    draft: &mut Draft<'_>,
     adjust: &Adjust,
     traces: &mut Traces<'_>,
 ) -> Result<Cell, ScenarioError> {
+    draft.finish()?;
+    let mut tree = std::mem::replace(&mut draft.tree, Node::empty(&Place::nowhere()));
     complete::complete(&mut tree);
     let whole = complete::ways_back(&tree)?;
     schema::check(&whole, &schema::form())?;
@@ -249,7 +210,10 @@ fn cell(
         }
     });
     Ok(Cell {
-        name: name.to_owned(),
+        name: draft.instance.name.clone(),
+        family: draft.family().map(str::to_owned),
+        axes: draft.axes(),
+        over: draft.over().to_vec(),
         scenario,
         provenance,
         stated,
@@ -282,17 +246,4 @@ fn fit(scenario: &mut Scenario, tree: &mut Node) {
     measure.windows = Named(kept.collect());
     let is_left_out = |name: &String| left_out.contains(name);
     measure.baseline = measure.baseline.take().filter(|name| !is_left_out(name));
-}
-
-/// The text of a file.
-fn read_bounded(path: &Path) -> io::Result<String> {
-    let mut text = String::new();
-    File::open(path)?
-        .take(LONGEST_FILE + 1)
-        .read_to_string(&mut text)?;
-    if text.len() as u64 > LONGEST_FILE {
-        let message = format!("it is longer than {LONGEST_FILE} bytes, so it is no scenario");
-        return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
-    }
-    Ok(text)
 }

@@ -24,6 +24,8 @@ pub(crate) struct SourceText {
 pub(crate) struct Place {
     pub(crate) source: Arc<SourceText>,
     pub(crate) span: Range<usize>,
+    /// Where the placeholder stands that what is here fills.
+    used: Option<Arc<Place>>,
 }
 
 impl Place {
@@ -31,7 +33,22 @@ impl Place {
         Self {
             source: Arc::clone(source),
             span,
+            used: None,
         }
+    }
+
+    /// This place, of what fills the placeholder at `place`.
+    pub(super) fn used_at(&self, place: &Self) -> Self {
+        Self {
+            used: Some(Arc::new(place.clone())),
+            ..self.clone()
+        }
+    }
+
+    /// `file:line:column`.
+    pub(super) fn words(&self) -> String {
+        let (line, column, _) = self.line();
+        format!("{}:{line}:{column}", escaped(self.source.name.clone()))
     }
 
     /// The path that an option here sets, where its text begins with one: `--set path.to.key=value`.
@@ -84,6 +101,8 @@ fn floor_boundary(text: &str, at: usize) -> usize {
 pub struct ScenarioError {
     message: String,
     place: Option<Place>,
+    /// What else there is to say: in which cell of a family it is, where the other one stands.
+    notes: Vec<String>,
 }
 
 /// What [`SourceText`]s from the command line are called; their text is an option with its value, or a value.
@@ -97,6 +116,7 @@ impl ScenarioError {
         Self {
             message: escaped(message.into()),
             place: None,
+            notes: Vec::new(),
         }
     }
 
@@ -117,6 +137,12 @@ impl ScenarioError {
             }
             self.place = Some(place.clone());
         }
+        self
+    }
+
+    /// This error with a `note` below it.
+    pub(super) fn with_note(mut self, note: String) -> Self {
+        self.notes.push(escaped(note));
         self
     }
 
@@ -144,7 +170,9 @@ impl ScenarioError {
 impl fmt::Display for ScenarioError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some(place) = &self.place else {
-            return f.write_str(&self.message);
+            f.write_str(&self.message)?;
+            let mut notes = self.notes.iter();
+            return notes.try_for_each(|note| write!(f, " ({note})"));
         };
         let (line, column, text) = place.line();
         // An option needs no line to be found.
@@ -174,7 +202,14 @@ impl fmt::Display for ScenarioError {
         writeln!(f)?;
         writeln!(f, "{margin} |")?;
         writeln!(f, "{number} | {text}")?;
-        write!(f, "{margin} | {indent}{marks}")
+        write!(f, "{margin} | {indent}{marks}")?;
+        let mut user = place.used.as_deref();
+        while let Some(place) = user {
+            write!(f, "\n{margin} = used at {}", place.words())?;
+            user = place.used.as_deref();
+        }
+        let mut notes = self.notes.iter();
+        notes.try_for_each(|note| write!(f, "\n{margin} = {note}"))
     }
 }
 

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use fairwire_units::Duration;
 use toml::de::DeValue;
 
+use super::family::Filling;
 use super::place::{COMMAND_LINE, Place, SET, ScenarioError, SourceText};
-use super::schema;
 use super::tree::{Entry, Node, Over, Value};
 
 /// The parts of a key's path on the command line: far more than any key has, far fewer than a stack holds.
@@ -78,14 +78,16 @@ impl Setting {
                 over: Over::Merge,
             };
         }
-        schema::expand(&mut node, &schema::form());
         Self::Value(node)
     }
 
-    /// Changes `tree`; false if a key should go that is not there.
-    pub(super) fn apply(&self, tree: &mut Node) -> Result<bool, ScenarioError> {
+    /// Changes `tree`, filled in by `filling`; false if a key should go that is not there.
+    pub(super) fn apply(
+        &self,
+        (tree, filling): (&mut Node, Filling<'_>),
+    ) -> Result<bool, ScenarioError> {
         match self {
-            Self::Value(node) => tree.lay_over(node).map(|()| true),
+            Self::Value(node) => tree.lay_over(&filling.layer(node)?).map(|()| true),
             Self::Nothing(path, _) => Ok(tree.take_at(path)),
         }
     }

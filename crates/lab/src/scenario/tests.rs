@@ -94,7 +94,7 @@ fn the_command_line_has_the_last_word() {
             "flows.video.dccp.ccid=3".into(),
             "flows.video.traffic.every = \"1 ms\"".into(),
         ],
-        only: Some("plain".into()),
+        only: vec!["plain".into()],
         duration: Some(Duration::from_secs(20)),
         seeds: Some(2),
         seed: Some(7),
@@ -188,7 +188,7 @@ fn alternatives_replace_each_other_within_a_flow() {
         .replace("flows.web", "flows.tcp");
     let adjust = Adjust {
         set: vec!["flows.dccp.start=3s".into(), "flows.dccp.udp={}".into()],
-        only: Some("plain".into()),
+        only: vec!["plain".into()],
         ..Adjust::default()
     };
     let scenario = cells(&named, &adjust)[0].scenario.clone();
@@ -380,7 +380,7 @@ fn other_mistakes_are_told() {
     assert!(refusal("").contains("missing"));
     let file = ScenarioFile::parse("good.toml", GOOD).expect("parses");
     let only = |name: &str| Adjust {
-        only: Some(name.into()),
+        only: vec![name.into()],
         ..Adjust::default()
     };
     let error = file.cells(&only("cut-6")).expect_err("no such cell");
@@ -513,7 +513,7 @@ fn what_does_nothing_is_known() {
     let explained = |set: &[&str]| {
         let adjust = Adjust {
             set: set.iter().map(|it| (*it).to_owned()).collect(),
-            only: Some("plain".into()),
+            only: vec!["plain".into()],
             ..Adjust::default()
         };
         explain(&cells(GOOD, &adjust)[0])

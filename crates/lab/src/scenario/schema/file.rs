@@ -1,8 +1,8 @@
 //! The schema of scenario files: what `fairwire schema` prints, for editors.
 //!
-//! A file says more than a scenario: a value may be a table with its source, any table may state the source
-//! of what is in it, and `[cells.NAME]` are overrides, of which each may lack whatever the base states. So
-//! each type is there twice, whole and as an override.
+//! A file says more than a scenario: a value may be a table with its source or a text with a placeholder, any table may
+//! state the source of what is in it, and `[cells.NAME]` are overrides, of which each may lack whatever the base states.
+//! So each type is there twice, whole and as an override.
 
 use serde_json::{Map, Value, json};
 
@@ -39,7 +39,11 @@ pub fn schema() -> Value {
     let mut all = Map::new();
     for (name, definition) in rewriter.definitions {
         for mode in [Mode::Whole, Mode::Override] {
-            all.insert(mode.named(name), rewriter.rewrite(definition, mode));
+            let mut one = rewriter.rewrite(definition, mode);
+            if name == "Flow" {
+                members(&mut one["properties"]);
+            }
+            all.insert(mode.named(name), one);
         }
     }
     let mut file = rewriter.rewrite(&scenario, Mode::Override);
@@ -51,16 +55,106 @@ pub fn schema() -> Value {
         all.insert(mode.named("Scenario"), whole);
     }
     file["title"] = "Fairwire scenario".into();
-    file["properties"]["cells"] = json!({
-        "description": "Cells: experiments of one table, each laid over the rest of the file key by key.",
-        "type": "object",
-        "additionalProperties": { "$ref": "#/$defs/Scenario-override" },
-    });
+    let mut cell = file.clone();
+    remove(&mut cell, "$schema");
+    cell["title"] = "Cell".into();
+    cell["properties"]["extends"] =
+        extends("Cells and parts that are laid over the base before it, in this order.");
+    cell["properties"]["axes"] = axes("Its values of axes, where they are not those of the file.");
+    all.insert("Cell".into(), cell);
+    for (name, schema) in tables() {
+        file["properties"][name] = schema;
+    }
     // Without cells the file is one experiment, and nothing may be missing.
-    file["if"] = json!({ "not": { "required": ["cells"] } });
+    let of_several = ["cells", "extends", "axes"].map(|key| json!({ "required": [key] }));
+    file["if"] = json!({ "not": { "anyOf": of_several } });
     file["then"] = json!({ "$ref": "#/$defs/Scenario" });
     file["$defs"] = Value::Object(all);
     file
+}
+
+/// What stands beside the scenario in a file.
+fn tables() -> [(&'static str, Value); 6] {
+    let cells = json!({ "$ref": "#/$defs/Cell" });
+    [
+        (
+            "cells",
+            json!({
+                "description": "Cells: experiments of one table, each laid over the rest of the file key by key. A name \
+                                with placeholders is a cell for each combination of the values of these axes.",
+                "type": "object",
+                "additionalProperties": cells,
+            }),
+        ),
+        (
+            "parts",
+            json!({
+                "description": "Parts: what cells and files extend; a part is not run.",
+                "type": "object",
+                "additionalProperties": cells,
+            }),
+        ),
+        (
+            "axes",
+            axes(
+                "Axes: lists of values, or tables in which each value has a table of its attributes.",
+            ),
+        ),
+        (
+            "extends",
+            extends(
+                "Files whose base, axes, parts and cells this one takes over, and parts that are laid over the base.",
+            ),
+        ),
+        (
+            "shared",
+            json!({
+                "description": "Values and texts that placeholders as {shared.name} stand for.",
+                "type": "object",
+            }),
+        ),
+        (
+            "groups",
+            json!({
+                "description": "Names of several cells, for --only.",
+                "type": "object",
+                "additionalProperties": { "type": "array", "items": { "type": "string" } },
+            }),
+        ),
+    ]
+}
+
+/// What a family of flows says of its members.
+fn members(flow: &mut Value) {
+    flow["count"] = json!({
+        "description": "How many flows this is, where its name has the placeholder {n}.",
+        "anyOf": [
+            { "type": "integer", "minimum": 0, "maximum": 1000 },
+            { "type": "string", "pattern": "\\{[A-Za-z]" },
+        ],
+    });
+    flow["for"] = axes(
+        "For which values this is a flow each, where its name has a placeholder of this name.",
+    );
+}
+
+fn extends(description: &str) -> Value {
+    json!({
+        "description": description,
+        "anyOf": [{ "type": "string" }, { "type": "array", "items": { "type": "string" } }],
+    })
+}
+
+fn axes(description: &str) -> Value {
+    json!({
+        "description": description,
+        "type": "object",
+        "additionalProperties": { "anyOf": [
+            { "type": "array", "minItems": 1, "items": { "type": ["string", "number", "boolean"] } },
+            { "type": "object", "minProperties": 1, "additionalProperties": { "type": "object" } },
+            { "type": ["string", "number", "boolean"] },
+        ] },
+    })
 }
 
 fn remove(value: &mut Value, key: &str) -> Option<Value> {
@@ -178,7 +272,12 @@ impl Rewriter<'_> {
             "required": ["value"],
             "additionalProperties": false,
         });
-        let mut any = vec![plain, wrapped];
+        let filled = json!({
+            "description": "What a placeholder as {name} stands for.",
+            "type": "string",
+            "pattern": "\\{[A-Za-z]",
+        });
+        let mut any = vec![plain, wrapped, filled];
         if mode == Mode::Override {
             let mut properties = about(Mode::Whole);
             properties["remove"] = json!({ "const": true });

@@ -226,12 +226,12 @@ fn may_stand(keys: &[Key], is_kind: bool) -> String {
         .into_iter()
         .chain(keys.iter().map(|key| key.name.as_str()));
     let mut names: Vec<&str> = names.collect();
-    // Cells are taken out before the rest is read.
+    // They are taken out before the rest is read.
     if ["topology", "flows"]
         .iter()
         .all(|head| names.contains(head))
     {
-        names.push("cells");
+        names.extend(["cells", "axes", "extends", "groups", "parts", "shared"]);
     }
     if names.is_empty() {
         return "nothing may stand here".to_owned();

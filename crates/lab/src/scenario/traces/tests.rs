@@ -21,13 +21,12 @@ const TRACE: (&str, &str) = ("in/down.trace", "2\n4\n6\n");
 fn cells(files: &[(&str, &str)], set: &[&str]) -> Result<Vec<Cell>, ScenarioError> {
     let files = files.iter();
     let files = files.map(|(name, text)| ((*name).to_owned(), (*text).to_owned()));
-    let file = ScenarioFile::parse("traces.toml", SCENARIO)?;
+    let files = files.collect::<BTreeMap<_, _>>();
     let adjust = Adjust {
         set: set.iter().map(|&one| one.to_owned()).collect(),
         ..Adjust::default()
     };
-    file.with_traces(files.collect::<BTreeMap<_, _>>())
-        .cells(&adjust)
+    ScenarioFile::parse_beside("traces.toml", SCENARIO, files)?.cells(&adjust)
 }
 
 fn rates(cells: &[Cell]) -> [u64; 2] {

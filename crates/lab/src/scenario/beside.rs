@@ -1,0 +1,84 @@
+//! What lies beside a scenario: the traces of its links, and the files that it extends.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+
+/// Where that is.
+#[derive(Clone, Debug, Default)]
+pub(super) enum Beside {
+    /// Nowhere: the scenario is in no folder.
+    #[default]
+    Nowhere,
+    /// In files; paths begin in this folder.
+    Folder(PathBuf),
+    /// Here, by the paths that the scenario writes.
+    Texts(Arc<BTreeMap<String, String>>),
+}
+
+impl Beside {
+    /// What `path` leads to, and how messages call it; `what` it should be, and how long it is at most.
+    pub(super) fn read(&self, path: &str, what: &str, most: u64) -> io::Result<(String, String)> {
+        match self {
+            Self::Nowhere => {
+                let message =
+                    format!("this scenario is in no file, and a {what} is found beside the file");
+                Err(io::Error::other(message))
+            }
+            Self::Folder(folder) => {
+                let path = folder.join(path);
+                if !fs::metadata(&path)?.is_file() {
+                    return Err(io::Error::other("it is no file"));
+                }
+                let text = read_bounded(&path, what, most)?;
+                Ok((path.display().to_string(), text))
+            }
+            Self::Texts(texts) => {
+                let whole = plain(path);
+                let mut texts = texts.iter().filter(|(name, _)| plain(name) == whole);
+                match texts.next() {
+                    Some((_, text)) => Ok((path.to_owned(), text.clone())),
+                    None => Err(io::Error::from(io::ErrorKind::NotFound)),
+                }
+            }
+        }
+    }
+
+    /// In which folder `path` begins, in words; nothing if it says so itself.
+    pub(super) fn folder(&self, path: &str) -> String {
+        let Self::Folder(folder) = self else {
+            return String::new();
+        };
+        if Path::new(path).is_absolute() {
+            return String::new();
+        }
+        let here = Path::new(".");
+        let folder = if folder.as_os_str().is_empty() {
+            here
+        } else {
+            folder
+        };
+        format!(" in the scenario's folder, '{}'", folder.display())
+    }
+}
+
+/// `path` without the parts that lead nowhere: `./a.trace` is `a.trace`.
+pub(super) fn plain(path: &str) -> String {
+    let parts = Path::new(path).components();
+    let parts: PathBuf = parts.filter(|part| *part != Component::CurDir).collect();
+    parts.to_string_lossy().into_owned()
+}
+
+/// The text of the file at `path`, which should be a `what` and is `most` bytes long at most.
+pub(super) fn read_bounded(path: &Path, what: &str, most: u64) -> io::Result<String> {
+    let mut text = String::new();
+    let mut file = File::open(path)?.take(most.saturating_add(1));
+    file.read_to_string(&mut text)?;
+    if text.len() as u64 > most {
+        let message = format!("it is longer than {most} bytes, so it is no {what}");
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
+    }
+    Ok(text)
+}

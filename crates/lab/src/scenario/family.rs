@@ -1,0 +1,29 @@
+//! Families: files that extend others, cells that extend cells and parts, and cells along axes.
+//!
+//! 1. [`Sheet`] reads a file and those that it extends. Of each cell that a name with placeholders stands for it keeps
+//!    an [`Instance`]: its name, and the values of its axes.
+//! 2. [`Sheet::select`] says which of them are wanted.
+//! 3. A [`Draft`] is one of them with all layers laid on each other: the bases of the files, what all cells extend,
+//!    what the cell extends, and the cell. Each layer is filled in first, then its short forms are written out, then it
+//!    is laid.
+//! 4. [`flows`] makes the members of families of flows, last, when all layers are there.
+
+mod axis;
+mod draft;
+mod fill;
+mod flows;
+mod groups;
+mod hole;
+mod name;
+mod pattern;
+mod select;
+mod sheet;
+mod template;
+#[cfg(test)]
+mod tests;
+
+pub(super) use draft::Draft;
+pub(super) use fill::Filling;
+pub(crate) use hole::literal;
+pub(crate) use name::word;
+pub(super) use sheet::{LONGEST_FILE, Sheet};

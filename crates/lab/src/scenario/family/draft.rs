@@ -1,0 +1,249 @@
+//! A cell made: what it extends, and what it says, laid on each other.
+
+use std::sync::Arc;
+
+use super::axis::{Values, instead};
+use super::fill::{Filling, Room, Shared};
+use super::flows;
+use super::hole::holes;
+use super::sheet::{FILE, Sheet};
+use super::template::{Instance, Reference, Template};
+use crate::scenario::place::{Place, ScenarioError};
+use crate::scenario::shorten::{QUOTED, shorten};
+use crate::scenario::tree::Node;
+
+/// The most layers of a cell, and the longest chain of what extends what.
+const MOST_LAYERS: usize = 1_000;
+const DEEPEST: usize = 32;
+
+/// A cell before it is checked: what it says, and who it is.
+#[derive(Debug)]
+pub(in crate::scenario) struct Draft<'a> {
+    pub(in crate::scenario) instance: &'a Instance,
+    pub(in crate::scenario) tree: Node,
+    /// The values of its axes, and of those of the cells that it extends.
+    values: Values,
+    /// What it extends, in the order in which that is laid.
+    over: Vec<String>,
+    shared: &'a Shared,
+    room: Room,
+}
+
+/// What is laid over the bases, with the values that fill it.
+struct Layers<'a> {
+    all: Vec<(&'a Node, Values)>,
+    over: Vec<String>,
+    /// What extends what, down to here.
+    chain: Vec<&'a Instance>,
+}
+
+impl Sheet {
+    /// Makes `instance`, one of its own cells.
+    pub(in crate::scenario) fn draft<'a>(
+        &'a self,
+        instance: &'a Instance,
+    ) -> Result<Draft<'a>, ScenarioError> {
+        let room = Room::new();
+        let made = self
+            .layers(instance, &room)
+            .and_then(|(layers, common, values)| {
+                let mut tree = Node::empty(&instance.template.place);
+                let bases = self.bases.iter().map(|(_, base)| (&**base, &values));
+                let parts = common.all.iter().chain(&layers.all);
+                for (node, own) in bases.chain(parts.map(|(node, own)| (*node, own))) {
+                    let filling = self.filling((own, &values), &room);
+                    tree.lay_over(&filling.layer(node)?)?;
+                }
+                let files = self.bases.split_last().map_or(&[][..], |(_, files)| files);
+                let files = files.iter().map(|(name, _)| name.clone());
+                let over = files.chain(common.over).chain(layers.over).collect();
+                Ok((tree, values, over))
+            });
+        match made {
+            Ok((tree, values, over)) => Ok(Draft {
+                instance,
+                tree,
+                values,
+                over,
+                shared: &self.shared,
+                room,
+            }),
+            Err(error) => Err(told(error, &instance.name, &instance.values)),
+        }
+    }
+
+    fn filling<'a>(&'a self, (own, all): (&'a Values, &'a Values), room: &'a Room) -> Filling<'a> {
+        Filling {
+            own,
+            all,
+            shared: &self.shared,
+            room,
+        }
+    }
+
+    /// The layers of `instance`, those that lie below them in all cells, and the values of its axes.
+    fn layers<'a>(
+        &'a self,
+        instance: &'a Instance,
+        room: &Room,
+    ) -> Result<(Layers<'a>, Layers<'a>, Values), ScenarioError> {
+        let mut layers = Layers::of(instance);
+        let template = &instance.template;
+        let values = self.climb(template, &instance.values, room, &mut layers)?;
+        let mut common = Layers::of(instance);
+        let values = self.climb_all(&self.common, &values, room, &mut common)?;
+        Ok((layers, common, values))
+    }
+
+    /// Puts what `template` extends and then itself into `layers`; returns the values of its axes with those that it
+    /// inherits.
+    fn climb<'a>(
+        &'a self,
+        template: &'a Template,
+        values: &Values,
+        room: &Room,
+        layers: &mut Layers<'a>,
+    ) -> Result<Values, ScenarioError> {
+        let values = self.climb_all(&template.extends, values, room, layers)?;
+        if layers.all.len() >= MOST_LAYERS {
+            let message =
+                format!("a cell extends {MOST_LAYERS} others at most, one over the other");
+            return Err(ScenarioError::at(message, &template.place));
+        }
+        layers.all.push((&template.node, values.clone()));
+        Ok(values)
+    }
+
+    fn climb_all<'a>(
+        &'a self,
+        extends: &[Reference],
+        values: &Values,
+        room: &Room,
+        layers: &mut Layers<'a>,
+    ) -> Result<Values, ScenarioError> {
+        let mut inherited = values.clone();
+        for Reference { text, place } in extends {
+            let filling = self.filling((values, values), room);
+            let name = filling.text(text, place, 0)?;
+            let found = self.found(&name, values, place)?;
+            let is_circle = layers.chain.iter().any(|above| std::ptr::eq(*above, found));
+            if is_circle || layers.chain.len() >= DEEPEST {
+                let above = layers.chain.iter().map(|above| above.name.as_str());
+                let chain: Vec<&str> = above.chain([name.as_str()]).collect();
+                let chain = shorten(&chain.join(" extends "), 3 * QUOTED);
+                let message =
+                    format!("what extends what has no end, or is deeper than {DEEPEST}: {chain}");
+                return Err(ScenarioError::at(message, place));
+            }
+            let below = with(found.values.clone(), values);
+            layers.chain.push(found);
+            let below = self.climb(&found.template, &below, room, layers)?;
+            layers.chain.pop();
+            layers.over.push(name);
+            inherited = with(inherited, &below);
+        }
+        Ok(inherited)
+    }
+
+    /// What is called `name`, as the text at `place` has it, which these values filled.
+    fn found<'a>(
+        &'a self,
+        name: &str,
+        values: &Values,
+        place: &Place,
+    ) -> Result<&'a Instance, ScenarioError> {
+        if let Some(found) = self.known.get(name) {
+            return Ok(found);
+        }
+        let short = shorten(name, QUOTED);
+        let message = if let Some(hole) = holes(name).next() {
+            let axes = values.iter().map(|(axis, _)| &**axis);
+            format!(
+                "nothing fills {}: {} as an axis of this cell",
+                hole.whole,
+                instead(hole.name, axes)
+            )
+        } else {
+            let known = self.known.keys().map(String::as_str);
+            format!(
+                "no cell or part is called '{short}': {}; a file's name ends with {FILE}",
+                instead(name, known)
+            )
+        };
+        Err(ScenarioError::at(message, place))
+    }
+}
+
+impl<'a> Layers<'a> {
+    fn of(instance: &'a Instance) -> Self {
+        Self {
+            all: Vec::new(),
+            over: Vec::new(),
+            chain: vec![instance],
+        }
+    }
+}
+
+impl Draft<'_> {
+    /// What it says so far, and what fills placeholders in more.
+    pub(in crate::scenario) fn parts(&mut self) -> (&mut Node, Filling<'_>) {
+        let filling = Filling {
+            own: &self.values,
+            all: &self.values,
+            shared: self.shared,
+            room: &self.room,
+        };
+        (&mut self.tree, filling)
+    }
+
+    /// Ends it: families of flows are made into their members, and no placeholder is left.
+    pub(in crate::scenario) fn finish(&mut self) -> Result<(), ScenarioError> {
+        flows::expand(&mut self.tree, &self.room)?;
+        let (tree, filling) = self.parts();
+        filling.finish(tree)
+    }
+
+    /// `error` with the cell that it is in, where that is one of several.
+    pub(in crate::scenario) fn told(&self, error: ScenarioError) -> ScenarioError {
+        told(error, &self.instance.name, &self.values)
+    }
+
+    /// The values of its axes, by their names.
+    pub(in crate::scenario) fn axes(&self) -> Vec<(String, String)> {
+        let values = self.values.iter();
+        let values = values.map(|(axis, value)| (axis.to_string(), value.text()));
+        values.collect()
+    }
+
+    /// The family that it is of, by its name as it is written, if it is of one.
+    pub(in crate::scenario) fn family(&self) -> Option<&str> {
+        let template = &*self.instance.template;
+        (template.name != self.instance.name).then_some(&template.name)
+    }
+
+    /// What it extends, in the order in which that is laid.
+    pub(in crate::scenario) fn over(&self) -> &[String] {
+        &self.over
+    }
+}
+
+/// `error`, in the cell `name` with these values of axes.
+fn told(error: ScenarioError, name: &str, values: &Values) -> ScenarioError {
+    if values.is_empty() {
+        return error;
+    }
+    let values = values.iter();
+    let values = values.map(|(axis, value)| format!("{axis} = {}", shorten(&value.text(), QUOTED)));
+    let values = shorten(&values.collect::<Vec<_>>().join(", "), 3 * QUOTED);
+    error.with_note(format!("in cell '{}' ({values})", shorten(name, QUOTED)))
+}
+
+/// `values`, and those of `others` that it has not.
+fn with(mut values: Values, others: &Values) -> Values {
+    for (axis, value) in others {
+        if values.iter().all(|(known, _)| known != axis) {
+            values.push((Arc::clone(axis), Arc::clone(value)));
+        }
+    }
+    values
+}

@@ -1,0 +1,347 @@
+//! Placeholders filled in, with the values of a cell's axes and with what is shared.
+
+use std::cell::Cell;
+use std::collections::BTreeMap;
+
+use super::axis::{SHARED, Values, find, instead, text};
+use super::hole::{Hole, Part, holes, only, parts};
+use crate::scenario::place::{Place, ScenarioError};
+use crate::scenario::schema;
+use crate::scenario::shorten::{QUOTED, shorten};
+use crate::scenario::tree::{Entry, Node, Value};
+
+/// Placeholders in what is filled in, one within the other.
+const DEEPEST: usize = 8;
+
+/// What a cell may grow by: values and bytes of text.
+const MOST_ITEMS: usize = 100_000;
+const MOST_BYTES: usize = 4 << 20;
+
+/// Values that several places share, by name.
+pub(super) type Shared = BTreeMap<String, Node>;
+
+/// How much a cell may still grow.
+#[derive(Debug)]
+pub(super) struct Room {
+    items: Cell<usize>,
+    bytes: Cell<usize>,
+}
+
+impl Room {
+    pub(super) fn new() -> Self {
+        Self {
+            items: Cell::new(MOST_ITEMS),
+            bytes: Cell::new(MOST_BYTES),
+        }
+    }
+
+    /// Takes the room of a copy of `node`.
+    pub(super) fn take(&self, node: &Node) -> Result<(), ScenarioError> {
+        let (items, bytes) = size(node);
+        self.take_all(items, bytes, &node.place)
+    }
+
+    fn take_all(&self, items: usize, bytes: usize, place: &Place) -> Result<(), ScenarioError> {
+        let left = self
+            .items
+            .get()
+            .checked_sub(items)
+            .zip(self.bytes.get().checked_sub(bytes));
+        let Some((items, bytes)) = left else {
+            let message = format!(
+                "a cell of a family has {MOST_ITEMS} values and {MOST_BYTES} bytes of text at most"
+            );
+            return Err(ScenarioError::at(message, place));
+        };
+        self.items.set(items);
+        self.bytes.set(bytes);
+        Ok(())
+    }
+}
+
+/// Values in `node`, and bytes of their texts.
+fn size(node: &Node) -> (usize, usize) {
+    let note = node
+        .provenance
+        .as_ref()
+        .and_then(|known| known.note.as_ref());
+    let note = note.map_or(0, String::len);
+    let sum = |sizes: &mut dyn Iterator<Item = (usize, usize)>| {
+        sizes.fold((1, note), |all, one| (all.0 + one.0, all.1 + one.1))
+    };
+    match &node.value {
+        Value::Text(text) => (1, text.len() + note),
+        Value::Array(items) => sum(&mut items.iter().map(size)),
+        Value::Table(entries) => sum(&mut entries.iter().map(|entry| {
+            let (items, bytes) = size(&entry.node);
+            (items, bytes + entry.name.len())
+        })),
+        Value::Bool(_) | Value::Integer(_) | Value::Float(_) => (1, note),
+    }
+}
+
+/// What fills the placeholders of one layer.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::scenario) struct Filling<'a> {
+    /// Those of the cell or part that the layer is of.
+    pub(super) own: &'a Values,
+    /// Those of the cell that is made.
+    pub(super) all: &'a Values,
+    pub(super) shared: &'a Shared,
+    pub(super) room: &'a Room,
+}
+
+impl Filling<'_> {
+    /// `node` as it is laid over what is below it: filled in, and with short forms written out.
+    pub(in crate::scenario) fn layer(&self, node: &Node) -> Result<Node, ScenarioError> {
+        let mut node = node.clone();
+        self.fill(&mut node, 0)?;
+        schema::expand(&mut node, &schema::form());
+        Ok(node)
+    }
+
+    /// The same without short forms.
+    pub(super) fn filled(&self, node: &Node) -> Result<Node, ScenarioError> {
+        let mut node = node.clone();
+        self.fill(&mut node, 0)?;
+        Ok(node)
+    }
+
+    fn fill(&self, node: &mut Node, depth: usize) -> Result<(), ScenarioError> {
+        if let Some(note) = node
+            .provenance
+            .as_mut()
+            .and_then(|known| known.note.as_mut())
+        {
+            self.replace(note, &node.place, depth)?;
+        }
+        match &mut node.value {
+            Value::Text(text) => match only(text) {
+                Some(hole) => {
+                    if let Some(found) = self.lookup(hole, &node.place)? {
+                        *node = self.inserted(found, node, depth)?;
+                    }
+                }
+                None => self.replace(text, &node.place, depth)?,
+            },
+            Value::Array(items) => {
+                let mut all = Vec::with_capacity(items.len());
+                for mut item in items.drain(..) {
+                    let was_text = matches!(item.value, Value::Text(_));
+                    self.fill(&mut item, depth)?;
+                    match item.value {
+                        // A list in place of an item is more items.
+                        Value::Array(more) if was_text => all.extend(more),
+                        _ => all.push(item),
+                    }
+                }
+                *items = all;
+            }
+            Value::Table(entries) => {
+                for entry in &mut *entries {
+                    self.replace(&mut entry.name, &entry.place, depth)?;
+                    self.fill(&mut entry.node, depth)?;
+                }
+                distinct(entries)?;
+            }
+            Value::Bool(_) | Value::Integer(_) | Value::Float(_) => {}
+        }
+        Ok(())
+    }
+
+    /// `found` in place of the placeholder `at`. It has the source of that place unless it has its own.
+    fn inserted(&self, found: &Node, at: &Node, depth: usize) -> Result<Node, ScenarioError> {
+        self.room.take(found)?;
+        let mut node = found.clone();
+        adopt(&mut node, at);
+        node.over = at.over;
+        deeper(depth, &at.place)?;
+        self.fill(&mut node, depth + 1)?;
+        Ok(node)
+    }
+
+    /// Fills the placeholders in `text`, which stands at `place`.
+    fn replace(&self, text: &mut String, place: &Place, depth: usize) -> Result<(), ScenarioError> {
+        if text.contains('{') {
+            *text = self.text(text, place, depth)?;
+        }
+        Ok(())
+    }
+
+    /// `text`, which stands at `place`, with its placeholders filled in.
+    pub(super) fn text(
+        &self,
+        text: &str,
+        place: &Place,
+        depth: usize,
+    ) -> Result<String, ScenarioError> {
+        let mut all = String::new();
+        for part in parts(text) {
+            match part {
+                Part::Text(text) => all += text,
+                // Undone at the end, when no placeholder is left.
+                Part::Literal(hole) => {
+                    all.push('{');
+                    all += hole;
+                    all.push('}');
+                }
+                Part::Hole(hole) => {
+                    let Some(found) = self.lookup(hole, place)? else {
+                        all += hole.whole;
+                        continue;
+                    };
+                    let Some(mut word) = as_text(found) else {
+                        let whole = hole.whole;
+                        let message = format!(
+                            "{whole} is a list or a table here, and so no part of a text: write it alone"
+                        );
+                        return Err(ScenarioError::at(message, place));
+                    };
+                    if word.contains('{') {
+                        deeper(depth, place)?;
+                        word = self.text(&word, place, depth + 1)?;
+                    }
+                    self.room.take_all(0, word.len(), place)?;
+                    all += &word;
+                }
+            }
+        }
+        Ok(all)
+    }
+
+    /// What fills `hole`, if anything does.
+    fn lookup(&self, hole: Hole<'_>, place: &Place) -> Result<Option<&Node>, ScenarioError> {
+        if let (SHARED, Some(name)) = (hole.name, hole.attribute) {
+            let known = self.shared.keys().map(String::as_str);
+            return self.shared.get(name).map(Some).ok_or_else(|| {
+                let message = format!(
+                    "nothing shared is called '{name}': {}",
+                    instead(name, known)
+                );
+                ScenarioError::at(message, place)
+            });
+        }
+        let Some(value) = find(self.own, hole.name).or_else(|| find(self.all, hole.name)) else {
+            return Ok(None);
+        };
+        let Some(name) = hole.attribute else {
+            return Ok(Some(&value.node));
+        };
+        let attributes = &value.attributes;
+        let known = attributes.iter().find(|entry| entry.name == name);
+        known.map(|entry| Some(&entry.node)).ok_or_else(|| {
+            let known = attributes.iter().map(|entry| entry.name.as_str());
+            let message = format!(
+                "the {} {} has no '{name}': {}",
+                hole.name,
+                shorten(&value.text(), QUOTED),
+                instead(name, known)
+            );
+            ScenarioError::at(message, place)
+        })
+    }
+
+    /// Ends the filling of a whole scenario: refuses placeholders that are left, and writes `{{name}}` as it is meant.
+    pub(in crate::scenario) fn finish(&self, node: &mut Node) -> Result<(), ScenarioError> {
+        if let Some(note) = node
+            .provenance
+            .as_mut()
+            .and_then(|known| known.note.as_mut())
+        {
+            self.finish_text(note, &node.place)?;
+        }
+        match &mut node.value {
+            Value::Text(text) => self.finish_text(text, &node.place),
+            Value::Array(items) => items.iter_mut().try_for_each(|item| self.finish(item)),
+            Value::Table(entries) => entries.iter_mut().try_for_each(|entry| {
+                self.finish_text(&mut entry.name, &entry.place)?;
+                self.finish(&mut entry.node)
+            }),
+            Value::Bool(_) | Value::Integer(_) | Value::Float(_) => Ok(()),
+        }
+    }
+
+    fn finish_text(&self, text: &mut String, place: &Place) -> Result<(), ScenarioError> {
+        if !text.contains('{') {
+            return Ok(());
+        }
+        if let Some(hole) = holes(text).next() {
+            let known = self.all.iter().map(|(name, _)| &**name);
+            let message = format!(
+                "nothing fills {}: {} as an axis of this cell; the text itself is written {{{}}}",
+                hole.whole,
+                instead(hole.name, known),
+                hole.whole
+            );
+            return Err(ScenarioError::at(message, place));
+        }
+        let plain = parts(text).into_iter().map(|part| match part {
+            Part::Text(text) | Part::Literal(text) => text,
+            Part::Hole(hole) => hole.whole,
+        });
+        *text = plain.collect();
+        Ok(())
+    }
+}
+
+/// `node` with what is shared filled in, and nothing else.
+pub(super) fn fill_shared(node: &Node, shared: &Shared) -> Result<Node, ScenarioError> {
+    let (none, room) = (Values::new(), Room::new());
+    let filling = Filling {
+        own: &none,
+        all: &none,
+        shared,
+        room: &room,
+    };
+    filling.filled(node)
+}
+
+/// Refuses what is filled in too deep.
+fn deeper(depth: usize, place: &Place) -> Result<(), ScenarioError> {
+    if depth < DEEPEST {
+        return Ok(());
+    }
+    let message = format!(
+        "placeholders stand in what fills placeholders, more than {DEEPEST} deep: does one stand in its own value?"
+    );
+    Err(ScenarioError::at(message, place))
+}
+
+/// A value as text, unless it is a list or table.
+fn as_text(node: &Node) -> Option<String> {
+    text(&node.value)
+}
+
+/// Gives `node`, which fills the place `at`, the source of that place where it has none of its own.
+fn adopt(node: &mut Node, at: &Node) {
+    node.place = node.place.used_at(&at.place);
+    if node.provenance.is_none() {
+        node.provenance.clone_from(&at.provenance);
+    }
+    match &mut node.value {
+        Value::Array(items) => items.iter_mut().for_each(|item| adopt(item, at)),
+        Value::Table(entries) => {
+            for entry in entries {
+                entry.place = entry.place.used_at(&at.place);
+                adopt(&mut entry.node, at);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Filled in, no two keys of a table are the same.
+fn distinct(entries: &[Entry]) -> Result<(), ScenarioError> {
+    let mut names: Vec<(&str, &Place)> = Vec::with_capacity(entries.len());
+    names.extend(
+        entries
+            .iter()
+            .map(|entry| (entry.name.as_str(), &entry.place)),
+    );
+    names.sort_by_key(|(name, _)| *name);
+    let Some([_, (name, place)]) = names.windows(2).find(|pair| pair[0].0 == pair[1].0) else {
+        return Ok(());
+    };
+    let message = format!("'{}' stands here twice", shorten(name, QUOTED));
+    Err(ScenarioError::at(message, place))
+}

@@ -1,0 +1,181 @@
+//! Families of flows: `[flows."web{n}"]` with `count = 5` is `web1` to `web5`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::axis::{Axis, AxisValue, NUMBER, Values};
+use super::fill::{Filling, Room, Shared};
+use super::hole::{Hole, holes};
+use super::template::filled;
+use crate::scenario::place::{Place, ScenarioError};
+use crate::scenario::shorten::{QUOTED, shorten};
+use crate::scenario::tree::{Entry, Level, Node, Value};
+
+/// How many members there are: `{n}` is 1, 2 and so on in them.
+const COUNT: &str = "count";
+
+/// The values of the author's choice that the members have.
+const FOR: &str = "for";
+
+/// The most members of a family.
+const MOST: i64 = 1_000;
+
+/// Makes of each family in `tree` its members, where the family stands; what is said of one of them by its name is
+/// laid over it.
+pub(super) fn expand(tree: &mut Node, room: &Room) -> Result<(), ScenarioError> {
+    let Some(Value::Table(flows)) = tree.below_mut(&["flows"]).map(|flows| &mut flows.value) else {
+        return Ok(());
+    };
+    let is_family = |flow: &Entry| holes(&flow.name).next().is_some();
+    let mut others = flows.iter().filter(|flow| !is_family(flow));
+    others.try_for_each(alone_is_one)?;
+    if !flows.iter().any(is_family) {
+        return Ok(());
+    }
+    let mut families = Vec::with_capacity(flows.len());
+    for flow in flows.drain(..) {
+        let members = members(&flow, room)?;
+        families.push((flow, members));
+    }
+    let made = families.iter().filter_map(|(_, members)| members.as_ref());
+    let made: BTreeSet<String> = made.flatten().map(|member| member.name.clone()).collect();
+    // What is said of one member.
+    let mut alone = BTreeMap::new();
+    for (flow, members) in &families {
+        if members.is_none() && made.contains(&flow.name) {
+            alone.insert(flow.name.clone(), flow.node.clone());
+        }
+    }
+    let mut seen = BTreeSet::new();
+    for (flow, members) in families {
+        let Some(members) = members else {
+            if !made.contains(&flow.name) {
+                flows.push(flow);
+            }
+            continue;
+        };
+        for mut member in members {
+            if !seen.insert(member.name.clone()) {
+                let name = shorten(&member.name, QUOTED);
+                let message = format!("two families of flows make '{name}'");
+                return Err(ScenarioError::at(message, &flow.place));
+            }
+            if let Some(own) = alone.get(&member.name) {
+                member.node.lay(own, Level::Flow)?;
+            }
+            flows.push(member);
+        }
+    }
+    Ok(())
+}
+
+/// Refuses the keys of a family in a flow that is none.
+fn alone_is_one(flow: &Entry) -> Result<(), ScenarioError> {
+    let Value::Table(entries) = &flow.node.value else {
+        return Ok(());
+    };
+    let Some(key) = entries
+        .iter()
+        .find(|entry| [COUNT, FOR].contains(&&*entry.name))
+    else {
+        return Ok(());
+    };
+    let message = format!(
+        "'{}' belongs to a family of flows, whose name has a placeholder: write [flows.\"{}{{{NUMBER}}}\"]",
+        key.name,
+        shorten(&flow.name, QUOTED)
+    );
+    Err(ScenarioError::at(message, &key.place))
+}
+
+/// The members of the family that `flow` is, if it is one.
+fn members(flow: &Entry, room: &Room) -> Result<Option<Vec<Entry>>, ScenarioError> {
+    let Some(hole) = holes(&flow.name).next() else {
+        return Ok(None);
+    };
+    let mut family = flow.node.clone();
+    let (count, list) = (family.take(COUNT), family.take(FOR));
+    let axis = match (count, list) {
+        (Some(count), None) => of_count(&count)?,
+        (None, Some(list)) => of_list(&list)?,
+        _ => {
+            let message = format!(
+                "say once of which flows '{}' stands for: {COUNT} = 5 for {{{NUMBER}}} = 1 to 5, or \
+                 {FOR}.{} = [...] for values of your own",
+                shorten(&flow.name, QUOTED),
+                if hole.name == NUMBER {
+                    "name"
+                } else {
+                    hole.name
+                }
+            );
+            return Err(ScenarioError::at(message, &flow.place));
+        }
+    };
+    same(hole, &axis, flow)?;
+    let shared = Shared::new();
+    let mut all = Vec::with_capacity(axis.values.len());
+    for value in &axis.values {
+        let values: Values = vec![(Arc::clone(&axis.name), Arc::clone(value))];
+        room.take(&family)?;
+        let filling = Filling {
+            own: &values,
+            all: &values,
+            shared: &shared,
+            room,
+        };
+        all.push(Entry {
+            name: filled(&flow.name, &flow.place, &values)?,
+            place: flow.place.clone(),
+            node: filling.filled(&family)?,
+        });
+    }
+    Ok(Some(all))
+}
+
+/// The placeholder in the flow's name is the family's.
+fn same(hole: Hole<'_>, axis: &Axis, flow: &Entry) -> Result<(), ScenarioError> {
+    if *axis.name == *hole.name {
+        return Ok(());
+    }
+    let message = format!(
+        "nothing fills {}: the members of this family have {{{}}}",
+        hole.whole, axis.name
+    );
+    Err(ScenarioError::at(message, &flow.place))
+}
+
+fn of_count(count: &Node) -> Result<Axis, ScenarioError> {
+    let members = match count.value {
+        Value::Integer(members) if (0..=MOST).contains(&members) => members,
+        _ => {
+            let message = format!("'{COUNT}' is a whole number, {MOST} at most");
+            return Err(ScenarioError::at(message, &count.place));
+        }
+    };
+    let value = |number: i64| {
+        Arc::new(AxisValue {
+            node: Node {
+                value: Value::Integer(number),
+                ..Node::empty(&count.place)
+            },
+            attributes: Vec::new(),
+        })
+    };
+    Ok(Axis::of(NUMBER, (1..=members).map(value).collect()))
+}
+
+fn of_list(list: &Node) -> Result<Axis, ScenarioError> {
+    let refuse = |place: &Place| {
+        let message =
+            format!("write {FOR}.NAME = [...], as in {FOR}.size = [\"500 B\", \"1500 B\"]");
+        Err(ScenarioError::at(message, place))
+    };
+    let Value::Table(entries) = &list.value else {
+        return refuse(&list.place);
+    };
+    match &entries[..] {
+        [entry] => Axis::read(entry, None),
+        _ => refuse(&list.place),
+    }
+}

@@ -1,0 +1,146 @@
+//! Placeholders in texts: `{name}` and `{name.attribute}`, and `{{name}}`, which writes a literal one.
+
+/// A placeholder.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) struct Hole<'a> {
+    /// It with its braces.
+    pub(super) whole: &'a str,
+    pub(super) name: &'a str,
+    pub(super) attribute: Option<&'a str>,
+}
+
+/// A part of a text.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Part<'a> {
+    Text(&'a str),
+    Hole(Hole<'a>),
+    /// What stands between double braces, with one pair of them.
+    Literal(&'a str),
+}
+
+/// The parts of `text`; anything else in braces is text.
+pub(super) fn parts(text: &str) -> Vec<Part<'_>> {
+    let mut all = Vec::new();
+    let (mut from, mut at) = (0, 0);
+    while let Some(next) = text[at..].find('{') {
+        at += next;
+        let rest = &text[at..];
+        let double = rest.strip_prefix('{').and_then(hole);
+        let double = double.filter(|inner| rest[1 + inner.whole.len()..].starts_with('}'));
+        let (part, length) = match (double, hole(rest)) {
+            (Some(inner), _) => (Part::Literal(inner.whole), inner.whole.len() + 2),
+            (None, Some(hole)) => (Part::Hole(hole), hole.whole.len()),
+            (None, None) => {
+                at += 1;
+                continue;
+            }
+        };
+        if from < at {
+            all.push(Part::Text(&text[from..at]));
+        }
+        all.push(part);
+        at += length;
+        from = at;
+    }
+    if from < text.len() {
+        all.push(Part::Text(&text[from..]));
+    }
+    all
+}
+
+/// The placeholders of `text`.
+pub(super) fn holes(text: &str) -> impl Iterator<Item = Hole<'_>> {
+    parts(text).into_iter().filter_map(|part| match part {
+        Part::Hole(hole) => Some(hole),
+        Part::Text(_) | Part::Literal(_) => None,
+    })
+}
+
+/// The placeholder that `text` is, if it is one and nothing else.
+pub(super) fn only(text: &str) -> Option<Hole<'_>> {
+    hole(text).filter(|hole| hole.whole.len() == text.len())
+}
+
+/// `text` with its placeholders as texts: what reads it sees them as they stand here.
+pub(crate) fn literal(text: &str) -> String {
+    let mut all = String::new();
+    for part in parts(text) {
+        match part {
+            Part::Text(text) => all += text,
+            Part::Hole(Hole { whole, .. }) | Part::Literal(whole) => {
+                for part in ["{", whole, "}"] {
+                    all += part;
+                }
+            }
+        }
+    }
+    all
+}
+
+/// The most characters in the name of an axis or an attribute.
+const LONGEST: usize = 80;
+
+/// May an axis be called so?
+pub(super) fn is_name(text: &str) -> bool {
+    text.starts_with(|first: char| first.is_ascii_alphabetic()) && is_word(text)
+}
+
+/// May an attribute be called so?
+fn is_word(text: &str) -> bool {
+    let is_of_word = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    (1..=LONGEST).contains(&text.len()) && text.chars().all(is_of_word)
+}
+
+/// The placeholder with which `text` begins.
+fn hole(text: &str) -> Option<Hole<'_>> {
+    let end = text.strip_prefix('{')?.find('}')? + 1;
+    let inner = &text[1..end];
+    let (name, attribute) = match inner.split_once('.') {
+        Some((name, attribute)) => (name, Some(attribute)),
+        None => (inner, None),
+    };
+    (is_name(name) && attribute.is_none_or(is_word)).then_some(Hole {
+        whole: &text[..=end],
+        name,
+        attribute,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Hole, Part, only, parts};
+
+    const fn hole<'a>(whole: &'a str, name: &'a str, attribute: Option<&'a str>) -> Part<'a> {
+        Part::Hole(Hole {
+            whole,
+            name,
+            attribute,
+        })
+    }
+
+    /// Names with or without an attribute are placeholders, double braces write one, all else is text.
+    #[test]
+    fn texts_have_parts() {
+        assert_eq!(
+            parts("a {n}0 s, {rate.text}; {{n}}, {2}, { n }, [{x=1}] µ{"),
+            [
+                Part::Text("a "),
+                hole("{n}", "n", None),
+                Part::Text("0 s, "),
+                hole("{rate.text}", "rate", Some("text")),
+                Part::Text("; "),
+                Part::Literal("{n}"),
+                Part::Text(", {2}, { n }, [{x=1}] µ{"),
+            ]
+        );
+        assert_eq!(parts(""), []);
+        assert!(only("{n}").is_some() && only("{n} ").is_none() && only("{{n}}").is_none());
+        for text in ["{", "{}", "{a.}", "{a.b.c}", "{{a}", "{.a}"] {
+            let holes = parts(text)
+                .iter()
+                .filter(|part| matches!(part, Part::Hole(_)))
+                .count();
+            assert_eq!(holes, usize::from(text == "{{a}"), "{text}");
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! Names that are made of values.
+
+/// `value` as a part of a name: `20 packets` is `20packets`, `5 Mbit/s` is `5Mbit`.
+pub(crate) fn word(value: &str) -> String {
+    let value = value.replace("/s", "");
+    let known = value.chars().filter_map(|c| match c {
+        ' ' => None,
+        c if c.is_ascii_alphanumeric() || c == '.' => Some(c),
+        _ => Some('-'),
+    });
+    known.collect()
+}
+
+/// The same as a part of a cell's name, which has no dots.
+pub(super) fn plain(value: &str) -> String {
+    word(value).replace('.', "-")
+}
+
+/// The name of a cell with these values of axes: its words, and before what begins with a digit its axis.
+pub(super) fn joined<'a>(values: impl Iterator<Item = (&'a str, String)>) -> String {
+    let mut name = String::new();
+    for (axis, value) in values {
+        let value = plain(&value);
+        if !name.is_empty() {
+            name.push('-');
+        }
+        if value.starts_with(|first: char| first.is_ascii_digit()) {
+            name += axis;
+        }
+        name += &value;
+    }
+    name
+}

@@ -1,0 +1,42 @@
+//! Patterns of names.
+
+/// Is `name` as `pattern` says, in which `*` stands for any text?
+pub(super) fn matches(pattern: &str, name: &str) -> bool {
+    let Some((first, rest)) = pattern.split_once('*') else {
+        return pattern == name;
+    };
+    let Some(mut left) = name.strip_prefix(first) else {
+        return false;
+    };
+    let mut parts: Vec<&str> = rest.split('*').collect();
+    let last = parts.pop().unwrap_or_default();
+    for part in parts {
+        let Some(at) = left.find(part) else {
+            return false;
+        };
+        left = &left[at + part.len()..];
+    }
+    left.ends_with(last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::matches;
+
+    /// A star is any text, an empty one too.
+    #[test]
+    fn stars_match() {
+        for (pattern, name, is) in [
+            ("a", "a", true),
+            ("a", "ab", false),
+            ("a*", "a", true),
+            ("*-q10", "96k-q10", true),
+            ("*-q10", "96k-q100", false),
+            ("9*-*0", "96k-q10", true),
+            ("a*a", "a", false),
+            ("*", "", true),
+        ] {
+            assert_eq!(matches(pattern, name), is, "{pattern} {name}");
+        }
+    }
+}

@@ -1,0 +1,258 @@
+//! A scenario file and those that it extends, as one.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::Arc;
+
+use super::axis::Axis;
+use super::fill::{Shared, fill_shared};
+use super::groups::Group;
+use super::hole::holes;
+use super::template::{Instance, MOST_CELLS, Reference, Template, entries, references};
+use crate::scenario::beside::Beside;
+use crate::scenario::place::{Place, ScenarioError, SourceText};
+use crate::scenario::shorten::{QUOTED, shorten};
+use crate::scenario::tree::{Entry, Node};
+
+/// No scenario file is longer.
+pub(in crate::scenario) const LONGEST_FILE: u64 = 4 << 20;
+
+/// The end of the name of a file that is extended; other names are those of cells and parts.
+pub(super) const FILE: &str = ".toml";
+
+/// The most files that one extends, those that they extend included.
+const MOST_FILES: usize = 64;
+
+/// The name of the only cell of a file without cells and axes.
+pub(in crate::scenario) const BASE: &str = "base";
+
+/// What cells are made of.
+#[derive(Clone, Debug, Default)]
+pub(in crate::scenario) struct Sheet {
+    /// The files with what each says outside its cells and parts, in the order in which they are laid.
+    pub(super) bases: Vec<(String, Arc<Node>)>,
+    /// What is laid over them in each cell.
+    pub(super) common: Vec<Reference>,
+    pub(super) axes: Vec<Axis>,
+    pub(super) shared: Shared,
+    /// What can be extended: cells and parts of all files, by name.
+    pub(super) known: BTreeMap<String, Arc<Instance>>,
+    /// The cells of the file itself, in its order.
+    pub(super) own: Vec<Arc<Instance>>,
+    pub(super) groups: Vec<Group>,
+}
+
+impl Sheet {
+    /// Reads `source`, and what it extends from `beside` it.
+    pub(in crate::scenario) fn read(
+        source: &Arc<SourceText>,
+        beside: &Beside,
+    ) -> Result<Self, ScenarioError> {
+        let mut chain = vec![file_name(&source.name)];
+        Self::file(source, beside, &mut chain, &mut 1)
+    }
+
+    fn file(
+        source: &Arc<SourceText>,
+        beside: &Beside,
+        chain: &mut Vec<String>,
+        count: &mut usize,
+    ) -> Result<Self, ScenarioError> {
+        let mut base = Node::parse(source)?;
+        let mut sheet = Self::default();
+        let mut common = Vec::new();
+        for reference in references(base.take("extends"))? {
+            if reference.text.ends_with(FILE) {
+                sheet.add(parent(&reference, source, beside, chain, count)?);
+            } else {
+                common.push(reference);
+            }
+        }
+        sheet.common.extend(common);
+        sheet.take_tables(&mut base)?;
+        let name = chain.last().cloned().unwrap_or_default();
+        sheet.bases.push((name, Arc::new(base)));
+        Ok(sheet)
+    }
+
+    /// Adds what a file extends: all of it but that its cells are run.
+    fn add(&mut self, parent: Self) {
+        for (name, base) in parent.bases {
+            // Two that extend the same one have it below them once.
+            if self.bases.iter().all(|(known, _)| *known != name) {
+                self.bases.push((name, base));
+            }
+        }
+        self.common.extend(parent.common);
+        for axis in parent.axes {
+            self.put_axis(axis);
+        }
+        self.shared.extend(parent.shared);
+        self.known.extend(parent.known);
+    }
+
+    fn put_axis(&mut self, axis: Axis) {
+        match self.axes.iter_mut().find(|old| old.name == axis.name) {
+            Some(old) => *old = axis,
+            None => self.axes.push(axis),
+        }
+    }
+
+    /// Takes out of `base` all that is no scenario.
+    fn take_tables(&mut self, base: &mut Node) -> Result<(), ScenarioError> {
+        let mut table = |name: &str, message: &str| {
+            let table = base.take(name).map(|node| entries(node, message));
+            table.transpose()
+        };
+        let axes = table("axes", "axes stand in a table: write axes.NAME = [...]")?;
+        let shared = table("shared", "what is shared stands in a table: write [shared]")?;
+        let parts = table("parts", "parts are tables: write [parts.NAME]")?;
+        let cells = table("cells", "cells are tables: write [cells.NAME]")?;
+        let groups = table(
+            "groups",
+            "groups stand in a table: write groups.NAME = [...]",
+        )?;
+        let shared = shared.unwrap_or_default().into_iter();
+        self.shared
+            .extend(shared.map(|entry| (entry.name, entry.node)));
+        for mut entry in axes.unwrap_or_default() {
+            entry.node = fill_shared(&entry.node, &self.shared)?;
+            let known = self.axes.iter().find(|axis| *axis.name == *entry.name);
+            self.put_axis(Axis::read(&entry, known)?);
+        }
+        self.take_cells(
+            parts.unwrap_or_default(),
+            cells.unwrap_or_default(),
+            &base.place,
+        )?;
+        let names: BTreeSet<&str> = self.own.iter().map(|it| it.name.as_str()).collect();
+        for entry in groups.unwrap_or_default() {
+            let group = Group::read(entry)?;
+            group.check(&names, &self.axes)?;
+            self.groups.push(group);
+        }
+        Ok(())
+    }
+
+    /// Makes the parts and cells of the file, which begins at `place`.
+    fn take_cells(
+        &mut self,
+        parts: Vec<Entry>,
+        cells: Vec<Entry>,
+        place: &Place,
+    ) -> Result<(), ScenarioError> {
+        // The names of this file, which may hide those of the files that it extends.
+        let mut names = BTreeSet::new();
+        for entry in parts {
+            let part = Template::part(entry)?.only();
+            self.know(Arc::new(part), &mut names)?;
+        }
+        let mut templates = Vec::with_capacity(cells.len());
+        for entry in cells {
+            templates.push(Template::cells(entry, &self.axes, &self.shared)?);
+        }
+        let is_written = !templates.is_empty();
+        if templates.is_empty() {
+            templates.push(Template::of_file(&self.axes, BASE, place));
+        }
+        for template in templates {
+            let room = MOST_CELLS.saturating_sub(self.own.len());
+            for instance in template.all(room)? {
+                let instance = Arc::new(instance);
+                self.own.push(Arc::clone(&instance));
+                // A name that nobody wrote gives way to a part's, and `base` is none to extend.
+                let is_taken = names.contains(&instance.name) || self.axes.is_empty();
+                if is_written || !is_taken {
+                    self.know(instance, &mut names)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes `instance` known, so that it can be extended, unless another one of the file is called the same.
+    fn know(
+        &mut self,
+        instance: Arc<Instance>,
+        names: &mut BTreeSet<String>,
+    ) -> Result<(), ScenarioError> {
+        let place = &instance.template.place;
+        if !names.insert(instance.name.clone()) {
+            let message = format!(
+                "two cells or parts are called '{}'",
+                shorten(&instance.name, QUOTED)
+            );
+            let other = self.known.get(&instance.name);
+            let error = ScenarioError::at(message, place);
+            return Err(match other {
+                Some(other) => {
+                    error.with_note(format!("the other at {}", other.template.place.words()))
+                }
+                None => error,
+            });
+        }
+        if self.known.len() > 2 * MOST_CELLS {
+            let message = format!(
+                "a file and those that it extends have {} cells and parts at most",
+                2 * MOST_CELLS
+            );
+            return Err(ScenarioError::at(message, place));
+        }
+        self.known.insert(instance.name.clone(), instance);
+        Ok(())
+    }
+}
+
+/// The file that `reference` names, which stands in `source`.
+fn parent(
+    reference: &Reference,
+    source: &SourceText,
+    beside: &Beside,
+    chain: &mut Vec<String>,
+    count: &mut usize,
+) -> Result<Sheet, ScenarioError> {
+    let Reference { text: name, place } = reference;
+    let refuse = |message: String| Err(ScenarioError::at(message, place));
+    let short = shorten(name, QUOTED);
+    if let Some(hole) = holes(name).next() {
+        return refuse(format!(
+            "the name of a file has no placeholder as {}",
+            hole.whole
+        ));
+    }
+    if file_name(name) != *name {
+        return refuse(format!(
+            "'{short}' is in another folder: a scenario extends files of its own"
+        ));
+    }
+    if chain.contains(name) {
+        let chain = shorten(&chain.join(" extends "), 3 * QUOTED);
+        return refuse(format!(
+            "{chain} extends {short}: files extend each other in a circle"
+        ));
+    }
+    *count += 1;
+    if *count > MOST_FILES {
+        return refuse(format!("a scenario extends {MOST_FILES} files at most"));
+    }
+    let read = beside.read(name, "scenario", LONGEST_FILE);
+    let (_, text) = read.map_err(|error| {
+        let folder = beside.folder(name);
+        ScenarioError::at(format!("cannot read '{short}'{folder}: {error}"), place)
+    })?;
+    let path = Path::new(&source.name).with_file_name(name);
+    let source = Arc::new(SourceText {
+        name: path.display().to_string(),
+        text,
+    });
+    chain.push(name.clone());
+    let sheet = Sheet::file(&source, beside, chain, count);
+    chain.pop();
+    sheet
+}
+
+/// The last part of a path.
+fn file_name(path: &str) -> String {
+    let name = Path::new(path).file_name();
+    name.unwrap_or_default().to_string_lossy().into_owned()
+}
