@@ -325,12 +325,15 @@ impl Sender {
             .covers_until
             .unwrap_or_else(|| now.saturating_before(rtt));
         let was_limited = self.limited.covers(covers_until, rtt);
-        let limit = if first && reported == 0.0 && p > 0.0 {
+        let by_latest = self.config.receive_limit == ReceiveLimit::Rfc3448;
+        // RFC 3448, 4.2 and 6.3: nothing was measured yet, so that the rate to start with stays.
+        let stays = by_latest && first && reported == 0.0 && p == 0.0;
+        let limit = if first && reported == 0.0 && (p > 0.0 || by_latest) {
             // RFC 5348, 4.3: what the first report says was received is no limit, also where all
             // packets of the first two round trips were lost.
             self.received.start(now);
             f64::INFINITY
-        } else if self.config.receive_limit == ReceiveLimit::Rfc3448 {
+        } else if by_latest {
             // RFC 3448, 4.3: the latest rate alone.
             self.received.replace(now, x_recv);
             2.0 * x_recv
@@ -341,7 +344,7 @@ impl Sender {
             self.received.update(now, x_recv, rtt);
             2.0 * self.received.max()
         };
-        if had_rtt || p > 0.0 {
+        if (had_rtt || p > 0.0) && !stays {
             self.apply(now, rtt, limit);
         } else {
             // RFC 5348, 4.2: the first report that brings a round-trip time.

@@ -124,7 +124,45 @@ fn sets(preset: &str, law: &str, key: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{presets, sets};
+    use std::collections::BTreeSet;
+
+    use super::super::tree::Value;
+    use super::{presets, sets, stack};
+
+    /// The table of docs/models/dccp.md says what each stack sets, and nothing else.
+    #[test]
+    fn the_table_of_stacks_is_in_step() {
+        let text = include_str!("../../../../docs/models/dccp.md");
+        let rows = text.lines().filter(|line| line.starts_with("| "));
+        let rows = rows.map(|line| -> Vec<String> {
+            let cells = line.trim_matches('|').split('|');
+            cells.map(|cell| cell.trim().replace('`', "")).collect()
+        });
+        let mut rows = rows.skip_while(|row| row[0] != "key");
+        let head = rows.next().expect("the head of the table");
+        let mut told = BTreeSet::new();
+        for row in rows {
+            for (name, value) in head.iter().zip(&row).skip(2) {
+                if !value.is_empty() {
+                    told.insert(format!("{name}: {} = {value}", row[0]));
+                }
+            }
+        }
+        let mut set = BTreeSet::new();
+        for name in presets().below(&["dccp"]).expect("stacks").names() {
+            let stack = stack(name).expect("it is there");
+            stack.leaves("", &mut |key, node| {
+                let value = match &node.value {
+                    Value::Text(text) => text.clone(),
+                    Value::Bool(yes) => (if *yes { "yes" } else { "no" }).to_owned(),
+                    other => panic!("{name}: {key} = {other:?}"),
+                };
+                set.insert(format!("{name}: {key} = {value}"));
+            });
+        }
+        let apart: Vec<&String> = told.symmetric_difference(&set).collect();
+        assert!(apart.is_empty(), "{apart:#?}");
+    }
 
     /// The data reads; a preset's values are told from the law's.
     #[test]

@@ -35,6 +35,20 @@ fn the_latest_report_is_the_limit() {
     assert_rate(&sender, 40_000.0);
 }
 
+/// The first report says that nothing was received (RFC 3448, 6.3), which is no limit: the rate of the handshake stays, and
+/// doubles with the next report.
+#[test]
+fn a_first_report_of_zero_is_no_limit() {
+    let mut sender = started(TfrcConfig {
+        receive_limit: ReceiveLimit::Rfc3448,
+        ..plain()
+    });
+    report(&mut sender, 1_100, 0.0, 0.0);
+    assert_rate(&sender, 40_000.0);
+    report(&mut sender, 1_200, 100_000.0, 0.0);
+    assert_rate(&sender, 80_000.0);
+}
+
 /// RFC 3448, 4.4: without feedback half of what was received counts, or a quarter of what the equation allows if that
 /// is the limit; an idle sender below four packets per round trip keeps its rate.
 #[test]
