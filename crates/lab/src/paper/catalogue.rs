@@ -20,7 +20,7 @@ static BUNDLES: &[Bundle] = &[
         "digests.toml"
     ),
     bundle!("voip":
-        "paper.toml" "joins.toml" "late-call.toml" "segment.toml" "isolating.toml" "claims.toml"
+        "paper.toml" "joins.toml" "late-call.toml" "isolating.toml" "claims.toml"
         "table3.csv" "table4.csv" "digests.toml"
     ),
     bundle!("satellite":

@@ -1,8 +1,8 @@
 //! What must be seen in a short form.
 
-use fairwire_lab::paper::{Measured, Paper, Verdict};
+use fairwire_lab::paper::{Measured, Verdict};
 
-use crate::{Verdicts, first_runs, quick};
+use crate::{Verdicts, cell, first_runs, quick};
 
 /// The claims of the paper, those that a version of TCP has of its own, what is derived from its numbers.
 const CLAIMS: &[&str] = &[
@@ -36,13 +36,17 @@ const CLAIMS: &[&str] = &[
     "S1-D4",
 ];
 
-/// What decides about the idle delay, UDP, Vegas and CCID 4: scenario A.
-const JOINS: usize = 15;
+/// The TCPs that a call meets.
+const TCPS: [&str; 5] = ["tahoe", "reno", "newreno", "sack", "vegas"];
 
-/// The cells of scenario A.
-fn joins(paper: &Paper) -> Vec<&str> {
-    let cells = &paper.cells[..JOINS];
-    cells.iter().map(|cell| cell.name.as_str()).collect()
+/// What decides about the idle delay, UDP, Vegas and CCID 4: scenario A.
+fn joins() -> Vec<String> {
+    let of = |form: &'static str| TCPS.map(|tcp| format!("{tcp}{form}"));
+    ["", "-ccid4", "-udp"].into_iter().flat_map(of).collect()
+}
+
+fn names(cells: &[String]) -> Vec<&str> {
+    cells.iter().map(String::as_str).collect()
 }
 
 /// In three seeds of scenario A: an idle frame takes 73 ms, UDP keeps at least 90 %, Vegas leaves most beside one and two
@@ -51,7 +55,7 @@ fn joins(paper: &Paper) -> Vec<&str> {
 #[test]
 fn what_must_be_seen_is_seen() {
     let paper = quick("voip");
-    let verdicts = Verdicts::after(&paper, &joins(&paper));
+    let verdicts = Verdicts::after(&paper, &names(&joins()));
     verdicts.are_of(CLAIMS);
     for id in ["S1-C1", "S1-C4b", "S1-C6a", "S1-D4"] {
         assert_eq!(*verdicts.of(id), Verdict::Reproduced, "{id}");
@@ -86,12 +90,10 @@ fn loss_intervals_of_ns2_are_nearer_at_eight_of_nine_delays() {
         "-ns2-blurred",
     ];
     let forms = by_delay.iter().flatten().map(String::as_str).chain(others);
-    let kinds = ["tahoe", "reno", "newreno", "sack", "vegas"];
     let cells: Vec<String> = forms
-        .flat_map(|form| kinds.map(|kind| format!("{kind}{form}")))
+        .flat_map(|form| TCPS.map(|tcp| format!("{tcp}{form}")))
         .collect();
-    let cells: Vec<&str> = cells.iter().map(String::as_str).collect();
-    let verdicts = Verdicts::after(&paper, &cells);
+    let verdicts = Verdicts::after(&paper, &names(&cells));
     let judged = verdicts.0.iter().find(|judged| judged.id == "S1-C3");
     let shown = &judged.expect("the claim").isolated;
     let distances = |starts: &str| -> Vec<f64> {
@@ -125,7 +127,9 @@ fn loss_intervals_of_ns2_are_nearer_at_eight_of_nine_delays() {
 /// What paces the call is its frame of 80 bytes; 36 of IP and DCCP come on top, or 28 of IP and UDP.
 #[test]
 fn a_frame_has_real_headers() {
-    for cell in &quick("voip").cells[..JOINS] {
+    let paper = quick("voip");
+    for name in joins() {
+        let cell = cell(&paper, &name);
         let (_, call) = cell.scenario.enabled_flows().next().expect("a flow");
         let headers = if call.dccp.is_some() { 36 } else { 28 };
         assert_eq!(call.payload_bytes(), 80, "{}", cell.name);
@@ -137,5 +141,5 @@ fn a_frame_has_real_headers() {
 #[test]
 fn golden_digests_of_scenario_a_hold() {
     let paper = quick("voip");
-    first_runs(&paper, &joins(&paper));
+    first_runs(&paper, &names(&joins()));
 }
