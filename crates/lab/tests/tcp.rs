@@ -41,6 +41,11 @@ fn presets_set_what_they_say() {
             "{ preset = \"ns2\", law = \"vegas\" }",
             &[("recovery", "\"vegas\""), ("limited_transmit", "false")],
         ),
+        // ns-2's `reset()` begins every run with `ssthresh_` at `window_`.
+        (
+            "{ preset = \"ns2\", window = \"50 packets\" }",
+            &[("initial_ssthresh", "\"50 packets\"")],
+        ),
         (
             "{ preset = \"linux-2.6\" }",
             &[
@@ -56,6 +61,20 @@ fn presets_set_what_they_say() {
         (
             "{ preset = \"linux-2.6\", law = \"newreno\" }",
             &[("recovery", "\"sack\"")],
+        ),
+        // Linux's `tcp_vegas.c`.
+        (
+            "{ preset = \"linux-2.6\", law = \"vegas\" }",
+            &[
+                ("recovery", "\"sack\""),
+                ("law.alpha", "\"2 packets\""),
+                ("law.beta", "\"4 packets\""),
+                ("law.gamma", "\"1 packet\""),
+            ],
+        ),
+        (
+            "{ preset = \"modern\", law = { kind = \"vegas\", alpha = \"3 packets\" } }",
+            &[("law.beta", "\"4 packets\"")],
         ),
         (
             "{ preset = \"modern\" }",
@@ -76,15 +95,51 @@ fn presets_set_what_they_say() {
             assert_eq!((&*line.value, line.source), (*value, "preset"), "{table}");
         }
     }
-    let stated = explain(&cell("{ preset = \"ns2\", window = \"50 packets\" }"));
-    let window = stated
-        .iter()
-        .find(|line| line.path == "flows.tcp.tcp.window");
-    let window = window.expect("it is there");
-    assert_eq!(
-        (&*window.value, window.source),
-        ("\"50 packets\"", "stated")
-    );
+}
+
+/// What is stated wins over the preset, key by key, and what neither says is the default.
+#[test]
+fn what_is_stated_wins() {
+    for (table, key, value, source) in [
+        (
+            "{ preset = \"ns2\", window = \"50 packets\" }",
+            "window",
+            "\"50 packets\"",
+            "stated",
+        ),
+        (
+            "{ preset = \"ns2\", window = \"50 packets\", initial_ssthresh = \"20 packets\" }",
+            "initial_ssthresh",
+            "\"20 packets\"",
+            "stated",
+        ),
+        (
+            "{ preset = \"modern\", law = { kind = \"vegas\", alpha = \"3 packets\" } }",
+            "law.alpha",
+            "\"3 packets\"",
+            "stated",
+        ),
+        // What the law takes in slow start is said by the explanation too.
+        (
+            "{ law = { kind = \"threshold-window\", cut = \"5 %\" } }",
+            "law.slow_start_cut",
+            "\"50 %\"",
+            "default",
+        ),
+        // The preset's law has settings of the same name.
+        (
+            "{ preset = \"modern\", law = \"veno\" }",
+            "law.beta",
+            "\"3 packets\"",
+            "default",
+        ),
+    ] {
+        let lines = explain(&cell(table));
+        let path = format!("flows.tcp.tcp.{key}");
+        let line = lines.iter().find(|line| line.path == path);
+        let line = line.unwrap_or_else(|| panic!("{table} lacks {key}"));
+        assert_eq!((&*line.value, line.source), (value, source), "{table}");
+    }
 }
 
 /// Without a preset a flow is what it was before there were any: `NewReno` with delayed acknowledgements.
@@ -134,6 +189,10 @@ fn what_does_not_belong_together_is_refused() {
         (
             "{ law = { kind = \"vegas\", alpha = \"4 packets\", beta = \"2 packets\" } }",
             "beta is at least alpha",
+        ),
+        (
+            "{ law = { kind = \"threshold-window\", cut = \"5 %\", slow_start_cut = \"100 %\" } }",
+            "leaves more than nothing",
         ),
         (
             "{ law = \"vegas\", recovery = \"tahoe\" }",

@@ -75,7 +75,7 @@ impl WindowLaw for ThresholdWindow {
     serde(deny_unknown_fields)
 )]
 struct Settings {
-    /// What congestion takes of the window.
+    /// What congestion takes of the window in congestion avoidance.
     #[cfg_attr(
         feature = "settings",
         schemars(
@@ -85,13 +85,37 @@ struct Settings {
         )
     )]
     cut: Percent,
+    /// What it takes in slow start. The paper that proposes this law says nothing of it.
+    #[cfg_attr(
+        feature = "settings",
+        serde(default = "half"),
+        schemars(
+            extend("exclusive_minimum_quantity" = "0 %"),
+            extend("exclusive_maximum_quantity" = "100 %"),
+            extend("advice" = "a cut takes more than nothing and leaves more than nothing")
+        )
+    )]
+    slow_start_cut: Percent,
+}
+
+/// RFC 5681's cut.
+#[cfg(feature = "settings")]
+fn half() -> Percent {
+    Percent::of(0.5)
 }
 
 /// Its name. The threshold is infinite unless the connection has one of its own.
 pub(super) fn kind() -> Kind<dyn Law> {
+    let make: fn(Settings) -> Arc<dyn Law> = |it| {
+        Arc::new(ThresholdWindow {
+            initial_ssthresh: f64::INFINITY,
+            cut: it.cut.fraction(),
+            slow_start_cut: it.slow_start_cut.fraction(),
+        })
+    };
     Kind::<dyn Law>::new(
         "threshold-window",
-        "A packet more per round trip, a settable part at congestion; in slow start half.",
+        "A packet more per round trip, a settable part less at congestion.",
     )
-    .settings(|it: Settings| Arc::new(ThresholdWindow::new(f64::INFINITY, it.cut.fraction())))
+    .settings(make)
 }

@@ -336,7 +336,7 @@ fn the_permit_counts_whole_packets() {
 }
 
 /// The long-delay paper's law: slow start up to 200 packets, 5 % off in congestion avoidance, half
-/// in slow start; any law's threshold can be set.
+/// in slow start unless another part is set; any law's threshold can be set.
 #[test]
 fn the_threshold_window_of_the_paper() {
     let mut cc = Windowed::new(ThresholdWindow::PAPER, 400.0).with_growth(Growth::CCID2);
@@ -347,6 +347,13 @@ fn the_threshold_window_of_the_paper() {
     let mut slow_start = Windowed::new(ThresholdWindow::PAPER, 100.0);
     slow_start.on_feedback(ms(100), full(100), &loss_of_packet_sent_at(ms(10)));
     assert_eq!(cwnd(&slow_start), 50.0);
+    let gentle = ThresholdWindow {
+        slow_start_cut: 0.25,
+        ..ThresholdWindow::PAPER
+    };
+    let mut slow_start = Windowed::new(gentle, 100.0);
+    slow_start.on_feedback(ms(100), full(100), &loss_of_packet_sent_at(ms(10)));
+    assert_eq!(cwnd(&slow_start), 75.0);
 
     assert_eq!(
         ssthresh(&Windowed::new(NewReno, 4.0).with_initial_ssthresh(20.0)),

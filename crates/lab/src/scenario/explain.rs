@@ -166,7 +166,7 @@ fn is_of_preset(cell: &Cell, path: &str) -> bool {
         return false;
     };
     match (*table, &flow.tcp, &flow.dccp, key) {
-        ("tcp", Some(tcp), _, [key, ..]) => preset::is_of_preset(tcp, key),
+        ("tcp", Some(tcp), _, [_, ..]) => preset::is_of_preset(tcp, key),
         ("dccp", _, Some(dccp), key) => preset::is_of_stack(dccp, &key.join(".")),
         _ => false,
     }

@@ -3,7 +3,7 @@
 use std::sync::{Arc, LazyLock};
 
 use super::place::{FOLLOWS, SourceText};
-use super::tree::{Node, Value};
+use super::tree::{Entry, Node, Value};
 use crate::transport::dccp::Dccp;
 use crate::transport::tcp::Tcp;
 
@@ -71,6 +71,37 @@ pub(super) fn complete(tcp: &mut Node) {
     for set in sets.into_iter().flatten() {
         lay_under(tcp, set);
     }
+    if let Some(preset) = preset {
+        follow(tcp, preset);
+    }
+}
+
+/// States the keys that have the value of another key of the same table where nothing else is said.
+fn follow(tcp: &mut Node, preset: &Node) {
+    let Some(Value::Table(pairs)) = preset.below(&[FOLLOWERS]).map(|pairs| &pairs.value) else {
+        return;
+    };
+    for pair in pairs {
+        let Value::Text(leader) = &pair.node.value else {
+            continue;
+        };
+        let Some(leader) = tcp.below(&[leader]).cloned() else {
+            continue;
+        };
+        let Value::Table(entries) = &mut tcp.value else {
+            return;
+        };
+        if !entries.iter().any(|entry| entry.name == pair.name) {
+            entries.push(Entry {
+                node: Node {
+                    place: pair.node.place.clone(),
+                    provenance: None,
+                    ..leader
+                },
+                ..pair.clone()
+            });
+        }
+    }
 }
 
 /// The window law that `table` names.
@@ -81,21 +112,29 @@ fn law(table: &Node) -> Option<&str> {
 /// The key of a preset's cases.
 const CASES: &str = "when";
 
+/// The key of what has the value of another key.
+const FOLLOWERS: &str = "follows";
+
 /// States in `table` what `set` has and it does not, and the same in the tables that both have.
 fn lay_under(table: &mut Node, set: &Node) {
-    // A law that is stated is another alternative, with settings of its own.
-    if table.kind().is_some() {
+    // A law of another kind is another alternative, with settings of its own.
+    if table.kind().is_some() && table.kind() != set.kind() {
         return;
     }
     let (Value::Table(entries), Value::Table(new)) = (&mut table.value, &set.value) else {
         return;
     };
-    for entry in new.iter().filter(|entry| entry.name != CASES) {
+    for entry in new.iter().filter(|entry| !is_of_presets(&entry.name)) {
         match entries.iter_mut().find(|old| old.name == entry.name) {
             Some(old) => lay_under(&mut old.node, &entry.node),
             None => entries.push(entry.clone()),
         }
     }
+}
+
+/// Is `name` a table that says something about a preset's values, and no key of a flow?
+fn is_of_presets(name: &str) -> bool {
+    [CASES, FOLLOWERS].contains(&name)
 }
 
 /// Is the value at `key`, names with dots between, the preset's of `dccp`, if nobody states another?
@@ -105,8 +144,8 @@ pub(super) fn is_of_stack(dccp: &Dccp, key: &str) -> bool {
     stack.is_some_and(|stack| stack.below(&names).is_some())
 }
 
-/// Is the value of `key` the preset's of `tcp`, if nobody states another?
-pub(super) fn is_of_preset(tcp: &Tcp, key: &str) -> bool {
+/// Is the value at `key`, the names down to it, the preset's of `tcp`, if nobody states another?
+pub(super) fn is_of_preset(tcp: &Tcp, key: &[&str]) -> bool {
     let Some(preset) = tcp.preset else {
         return false;
     };
@@ -116,10 +155,17 @@ pub(super) fn is_of_preset(tcp: &Tcp, key: &str) -> bool {
 }
 
 /// Does `preset` set `key`, for a flow of this law?
-fn sets(preset: &str, law: &str, key: &str) -> bool {
-    let cases: [&[&str]; 2] = [&["preset", preset, CASES, law], &["preset", preset]];
+fn sets(preset: &str, law: &str, key: &[&str]) -> bool {
+    let cases: [&[&str]; 3] = [
+        &["preset", preset, CASES, law],
+        &["preset", preset],
+        &["preset", preset, FOLLOWERS],
+    ];
     let mut sets = cases.iter().filter_map(|path| presets().below(path));
-    key != CASES && sets.any(|set| set.names().contains(&key))
+    sets.any(|set| match key {
+        ["law", ..] if self::law(set) != Some(law) => false,
+        _ => set.below(key).is_some(),
+    })
 }
 
 #[cfg(test)]
@@ -168,10 +214,17 @@ mod tests {
     #[test]
     fn presets_are_read() {
         assert_eq!(presets().names(), ["law", "preset", "dccp"]);
-        assert!(sets("ns2", "newreno", "window"));
-        assert!(sets("ns2", "vegas", "limited_transmit"));
-        assert!(!sets("ns2", "cubic", "recovery"));
-        assert!(sets("modern", "veno", "recovery"));
-        assert!(!sets("ns2", "newreno", "law") && sets("modern", "cubic", "law"));
+        assert!(sets("ns2", "newreno", &["window"]));
+        assert!(sets("ns2", "newreno", &["initial_ssthresh"]));
+        assert!(sets("ns2", "vegas", &["limited_transmit"]));
+        assert!(!sets("ns2", "cubic", &["recovery"]));
+        assert!(sets("modern", "veno", &["recovery"]));
+        assert!(
+            !sets("ns2", "newreno", &["law", "kind"]) && sets("modern", "cubic", &["law", "kind"])
+        );
+        assert!(
+            sets("modern", "vegas", &["law", "alpha"]) && !sets("ns2", "vegas", &["law", "alpha"])
+        );
+        assert!(!sets("modern", "veno", &["law", "beta"]));
     }
 }
