@@ -11,11 +11,13 @@
 //! the catalogue.
 
 mod bundle;
+mod cascade;
 mod catalogue;
 mod check;
 mod claim;
 mod difference;
 pub mod digests;
+mod document;
 mod error;
 mod figure;
 mod findings;
@@ -39,8 +41,9 @@ mod what;
 
 use std::collections::BTreeMap;
 
-use crate::scenario::{Adjust, Cell, ScenarioFile};
-use bundle::{MANIFEST, not_toml, place};
+use crate::scenario::{Adjust, Cell, Families, ScenarioFile};
+use bundle::{MANIFEST, not_toml};
+use document::Document;
 use figure::FigurePlan;
 use manifest::{Manifest, TablePlan};
 use names::Names;
@@ -106,26 +109,31 @@ impl Paper {
     /// The first thing that is wrong in any of its files, or with a cell as adjusted.
     pub fn load(bundle: &Bundle, adjust: &Adjust) -> Result<Self, PaperError> {
         let file = bundle.path(MANIFEST);
-        let text = bundle.text(MANIFEST, MANIFEST)?;
         let refuse = |message: String| PaperError::file(&file, message);
-        let manifest: Manifest =
-            toml::from_str(text).map_err(|error| not_toml(&file, text, &error))?;
+        let mut document = Document::read(bundle, MANIFEST)?;
+        let mut families = Families::default();
+        let mut scenarios = Vec::new();
+        for scenario in document.take_texts("scenarios")? {
+            let text = bundle.text(MANIFEST, &scenario)?;
+            let path = bundle.path(&scenario);
+            let scenario = ScenarioFile::parse_beside(&path, text, bundle.beside())?;
+            scenario.tell(&mut families)?;
+            scenarios.push(scenario);
+        }
+        document.write_out(&mut families)?;
+        let shown = manifest::shown(&mut document)?;
+        let manifest: Manifest = document.rest()?;
         if let Some(fault) = manifest.sweep.as_ref().and_then(Sweep::fault) {
             return Err(refuse(fault));
         }
         let sweep = manifest.sweep.map(|sweep| sweep.hurried(adjust.quick));
         let shorter = manifest.quick.as_ref().filter(|_| adjust.quick);
         let mut cells: Vec<Cell> = Vec::new();
-        for scenario in &manifest.scenarios {
-            let file = ScenarioFile::parse_beside(
-                &bundle.path(scenario),
-                bundle.text(MANIFEST, scenario)?,
-                bundle.beside(),
-            )?;
+        for file in &scenarios {
             let quick = shorter.map(|quick| quick.adjust(adjust));
             let mut all = file.cells(quick.as_ref().unwrap_or(adjust))?;
             if let Some(sweep) = &sweep {
-                all.extend(sweep.cells(&file, adjust)?);
+                all.extend(sweep.cells(file, adjust)?);
             }
             for cell in all {
                 if cells.iter().any(|known| known.name == cell.name) {
@@ -152,21 +160,16 @@ impl Paper {
             moments: &manifest.moments,
             published: &published,
         };
-        // What is wrong with a table or a figure is told with the place where it begins.
-        let refuse_at = |span, message| PaperError::file(&place(&file, text, Some(span)), message);
-        let tables = manifest.tables.into_iter().map(|table| {
-            let span = table.span();
-            let plan = table.into_inner().resolve(&names);
-            plan.map_err(|message| refuse_at(span, message))
-        });
-        let mut tables: Vec<TablePlan> = tables.collect::<Result<_, _>>()?;
-        let figures = manifest.figures.into_iter().map(|figure| {
-            let span = figure.span();
-            let figure = figure.into_inner().hurried(shorter.is_some());
-            let plan = figure.resolve(&names);
-            plan.map_err(|message| refuse_at(span, message))
-        });
-        let mut figures: Vec<FigurePlan> = figures.collect::<Result<_, _>>()?;
+        let mut tables = Vec::with_capacity(shown.tables.len());
+        for (node, table) in shown.tables {
+            let plan = table.resolve(&names);
+            tables.push(plan.map_err(|message| document::refuse(&node, &message))?);
+        }
+        let mut figures = Vec::with_capacity(shown.figures.len());
+        for (node, figure) in shown.figures {
+            let plan = figure.hurried(shorter.is_some()).resolve(&names);
+            figures.push(plan.map_err(|message| document::refuse(&node, &message))?);
+        }
         let shortened = shorter.map(|quick| quick.says.clone());
         if shortened.is_some() {
             let tables = tables.iter_mut().map(|table| &mut table.about);
@@ -174,8 +177,9 @@ impl Paper {
                 quick::tell(about, shortened.as_deref());
             }
         }
-        let claims = bundle.text(MANIFEST, &manifest.claims)?;
-        let claims = claim::read(&bundle.path(&manifest.claims), claims, &names)?;
+        let mut document = Document::read(bundle, &manifest.claims)?;
+        document.write_out(&mut families)?;
+        let claims = claim::read(&mut document, &names)?;
         Ok(Self {
             name: bundle.name().to_owned(),
             title: manifest.title,

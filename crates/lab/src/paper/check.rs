@@ -21,8 +21,8 @@ pub(super) struct WrittenCheck {
     #[serde(default)]
     what: String,
     kind: Kind,
-    #[serde(default)]
-    unit: String,
+    /// That of its first quantity, unless it is written.
+    unit: Option<String>,
     #[serde(default)]
     of: Vec<Written>,
     #[serde(default)]
@@ -87,18 +87,12 @@ impl WrittenCheck {
             cells: self.cells,
             place,
         };
-        let unit = Unit::find(&self.unit).ok_or_else(|| {
-            format!(
-                "unknown unit '{}': write one of {}",
-                self.unit,
-                Unit::names()
-            )
-        })?;
+        let (quantities, unit) = quantities.resolve(names, self.unit.as_deref())?;
         let check = Check {
             what: self.what,
             kind: self.kind,
             unit,
-            quantities: quantities.resolve(names, unit)?,
+            quantities,
             expected: self.expected,
             tolerance: self.tolerance.unwrap_or(0.0),
             why: self.why,
@@ -118,11 +112,6 @@ impl Check {
             kind if kind.is_order() => (0, false),
             _ => (0, true),
         };
-        if let Some(odd) = self.expected.iter().find(|one| !one.is_finite()) {
-            return Err(format!(
-                "'expected' has {odd}, which nothing can be held against"
-            ));
-        }
         // A factor below one would leave no room at all.
         let least = if self.kind == Kind::Factor { 1.0 } else { 0.0 };
         if tolerance && has_tolerance && !(least..).contains(&self.tolerance) {

@@ -4,19 +4,20 @@
 //! which outcome is written beside the claim, before anybody knows the outcome.
 
 use serde::Deserialize;
-use toml::Spanned;
 
-use super::bundle::{not_toml, place};
+use super::cascade::hand_down;
 use super::check::{Check, WrittenCheck};
+use super::document::{Document, refuse};
 use super::quantity::{Quantities, Quantity, Written};
-use super::{Names, PaperError, Unit};
+use super::{Names, Unit};
 use crate::results::WHOLE;
+use crate::scenario::ScenarioError;
+use crate::scenario::read::Reader;
 
+/// What a file of claims has beside them.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
-    claims: Vec<Spanned<WrittenClaim>>,
-}
+struct Rest {}
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -43,7 +44,7 @@ struct WrittenClaim {
 pub(super) struct Because {
     /// Everything holds.
     pub(super) holds: String,
-    /// It holds in some of the windows.
+    /// It holds in some of the windows; as if in all, unless it is written.
     pub(super) partly: String,
     /// It does not hold.
     pub(super) fails: String,
@@ -61,8 +62,7 @@ struct WrittenContradiction {
 #[serde(deny_unknown_fields)]
 struct WrittenIsolation {
     says: String,
-    #[serde(default)]
-    unit: String,
+    unit: Option<String>,
     #[serde(default)]
     of: Vec<Written>,
     #[serde(default)]
@@ -105,15 +105,17 @@ pub(super) struct Isolation {
     pub(super) quantities: Vec<Quantity>,
 }
 
-/// Reads the claims in `text`, which messages call `file`.
-pub(super) fn read(file: &str, text: &str, names: &Names<'_>) -> Result<Vec<Claim>, PaperError> {
-    let claims: File = toml::from_str(text).map_err(|error| not_toml(file, text, &error))?;
-    let mut ready: Vec<Claim> = Vec::with_capacity(claims.claims.len());
-    for written in claims.claims {
-        let at = place(file, text, Some(written.span()));
-        let written = written.into_inner();
+/// Reads the claims in `file`, whose families are written out.
+pub(super) fn read(file: &mut Document, names: &Names<'_>) -> Result<Vec<Claim>, ScenarioError> {
+    let defaults = file.take_table("defaults")?;
+    let claims = file.take_list("claims")?;
+    file.rest::<Rest>()?;
+    let mut ready: Vec<Claim> = Vec::with_capacity(claims.len());
+    for mut node in claims {
+        hand_down(&mut node, &defaults);
+        let written = WrittenClaim::deserialize(Reader(&node))?;
         let id = written.id.clone();
-        let refuse = |message: String| PaperError::file(&at, format!("claim {id}: {message}"));
+        let refuse = |message: String| refuse(&node, &format!("claim {id}: {message}"));
         if id.trim().is_empty() {
             return Err(refuse("an 'id' has a letter at least".into()));
         }
@@ -140,6 +142,10 @@ impl WrittenClaim {
                 must: resolve(written.must)?,
             }),
         };
+        let mut because = self.because;
+        if because.partly.is_empty() {
+            because.partly.clone_from(&because.holds);
+        }
         let claim = Claim {
             id: self.id,
             says: self.says,
@@ -149,7 +155,7 @@ impl WrittenClaim {
             condition: self.condition,
             not_testable: self.not_testable,
             contradiction,
-            because: self.because,
+            because,
             isolated_by: self
                 .isolated_by
                 .into_iter()
@@ -163,13 +169,6 @@ impl WrittenClaim {
 
 impl WrittenIsolation {
     fn resolve(self, names: &Names<'_>) -> Result<Isolation, String> {
-        let unit = Unit::find(&self.unit).ok_or_else(|| {
-            format!(
-                "unknown unit '{}': write one of {}",
-                self.unit,
-                Unit::names()
-            )
-        })?;
         let quantities = Quantities {
             of: self.of,
             cells: self.cells,
@@ -180,7 +179,7 @@ impl WrittenIsolation {
                 ..Written::default()
             },
         };
-        let quantities = quantities.resolve(names, unit)?;
+        let (quantities, unit) = quantities.resolve(names, self.unit.as_deref())?;
         if quantities.iter().any(Quantity::needs_window) {
             return Err("an isolating run says which 'window' it shows".into());
         }
@@ -209,9 +208,6 @@ impl Claim {
         let needs_window = self.checks.iter().any(Check::needs_window);
         if needs_window == self.windows.is_empty() {
             return Err("'windows' says where it is judged, if its quantities do not".into());
-        }
-        if self.windows.len() > 1 && self.because.partly.is_empty() {
-            return Err("judged in several windows, 'because' needs words for 'partly'".into());
         }
         for window in self.windows.iter().filter(|window| *window != WHOLE) {
             let quantities = self.checks.iter().flat_map(|check| &check.quantities);

@@ -32,8 +32,8 @@ pub enum PaperError {
         /// What is wrong and what would do.
         message: String,
     },
-    /// One of its scenarios is wrong.
-    Scenario(ScenarioError),
+    /// One of its TOML files is wrong, at a place that the error shows.
+    Toml(ScenarioError),
 }
 
 impl PaperError {
@@ -69,7 +69,7 @@ impl fmt::Display for PaperError {
                 )
             }
             Self::File { file, message } => write!(f, "{file}: {}", message.trim_end()),
-            Self::Scenario(error) => error.fmt(f),
+            Self::Toml(error) => error.fmt(f),
         }
     }
 }
@@ -78,6 +78,6 @@ impl Error for PaperError {}
 
 impl From<ScenarioError> for PaperError {
     fn from(error: ScenarioError) -> Self {
-        Self::Scenario(error)
+        Self::Toml(error)
     }
 }

@@ -5,14 +5,18 @@ mod metric;
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
-use toml::Spanned;
+use serde::de::DeserializeOwned;
 
+use super::document::Document;
 use super::figure::WrittenFigure;
 use super::quantity::Quantity;
 use super::quick::Quick;
 use super::sweep::Sweep;
 use super::{Moment, Names, Part, Unit};
 use crate::results::WHOLE;
+use crate::scenario::ScenarioError;
+use crate::scenario::read::Reader;
+use crate::scenario::tree::Node;
 use metric::WrittenMetric;
 
 #[derive(Debug, Deserialize)]
@@ -25,7 +29,6 @@ pub(super) struct Manifest {
     /// For somebody who has not read the paper.
     #[serde(default)]
     pub(super) about: String,
-    pub(super) scenarios: Vec<String>,
     pub(super) claims: String,
     #[serde(default)]
     pub(super) published: Vec<String>,
@@ -38,10 +41,53 @@ pub(super) struct Manifest {
     pub(super) flows: BTreeMap<String, String>,
     #[serde(default)]
     pub(super) moments: BTreeMap<String, Moment>,
-    #[serde(default)]
-    pub(super) tables: Vec<Spanned<WrittenTable>>,
-    #[serde(default)]
-    pub(super) figures: Vec<Spanned<WrittenFigure>>,
+}
+
+/// What a file shows, each with where it stands.
+#[derive(Debug)]
+pub(super) struct Shown {
+    pub(super) tables: Vec<(Node, WrittenTable)>,
+    pub(super) figures: Vec<(Node, WrittenFigure)>,
+}
+
+/// Takes tables and figures out of `file`.
+pub(super) fn shown(file: &mut Document) -> Result<Shown, ScenarioError> {
+    let mut defaults = file.take_table("defaults")?;
+    let mut below = |name: &str| defaults.take(name);
+    let (of_tables, of_figures) = (below("tables"), below("figures"));
+    if let Some(other) = defaults.names().first() {
+        let message =
+            format!("there are defaults of 'tables' and of 'figures', and none of '{other}'");
+        return Err(ScenarioError::at(message, &defaults.place));
+    }
+    let mut tables = over(of_tables.as_ref(), file.take_list("tables")?);
+    tables.iter_mut().for_each(metric::write_names_out);
+    let figures = over(of_figures.as_ref(), file.take_list("figures")?);
+    Ok(Shown {
+        tables: read(tables)?,
+        figures: read(figures)?,
+    })
+}
+
+/// `items`, each laid over `defaults`.
+fn over(defaults: Option<&Node>, items: Vec<Node>) -> Vec<Node> {
+    let Some(defaults) = defaults else {
+        return items;
+    };
+    let whole = |item: Node| {
+        let mut whole = defaults.clone();
+        whole.merge(item);
+        whole
+    };
+    items.into_iter().map(whole).collect()
+}
+
+fn read<T: DeserializeOwned>(items: Vec<Node>) -> Result<Vec<(Node, T)>, ScenarioError> {
+    let one = |item: Node| {
+        let read = T::deserialize(Reader(&item))?;
+        Ok((item, read))
+    };
+    items.into_iter().map(one).collect()
 }
 
 /// A table as it is written: rows are metrics x flows x cells, columns are windows.
@@ -144,16 +190,22 @@ impl WrittenTable {
     }
 
     fn block(&self, metric: &WrittenMetric, names: &Names<'_>) -> Result<BlockPlan, String> {
-        let unit = metric.unit()?;
+        let mut told = None;
         let mut factor = 1.0;
         let mut rows = Vec::new();
         for flow in &self.flows {
             for cell in &self.cells {
-                let row = self.row(metric, unit, (flow, cell), names)?;
-                factor = metric.factor(row.quantity.base(), unit)?;
-                rows.push(row);
+                let quantity = metric.quantity(flow, &cell.cell, names)?;
+                let unit = match told {
+                    Some(unit) => unit,
+                    None => metric.unit(quantity.base())?,
+                };
+                told = Some(unit);
+                factor = metric.factor(quantity.base(), unit)?;
+                rows.push(self.row(metric, (quantity, unit), (flow, cell), names)?);
             }
         }
+        let unit = told.ok_or("it has no 'flows' or no 'cells'")?;
         Ok(BlockPlan {
             metric: metric.called().to_owned(),
             meaning: metric.meaning(names),
@@ -169,11 +221,10 @@ impl WrittenTable {
     fn row(
         &self,
         metric: &WrittenMetric,
-        unit: Unit,
+        (quantity, unit): (Quantity, Unit),
         (flow, cell): (&str, &WrittenCell),
         names: &Names<'_>,
     ) -> Result<RowPlan, String> {
-        let quantity = metric.quantity(flow, &cell.cell, names)?;
         let printed = cell.published.as_ref().unwrap_or(&cell.cell);
         let published = self
             .published

@@ -1,5 +1,7 @@
 //! The papers that are built in, and reports over synthetic results.
 
+mod families;
+
 use super::synthetic::{extended_paper, figured_paper, paper, results};
 use super::{Bundle, Paper, catalogue};
 use crate::report::Reported;

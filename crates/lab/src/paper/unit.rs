@@ -44,6 +44,22 @@ impl Unit {
         UNITS.iter().copied().find(|unit| unit.name == name)
     }
 
+    /// The unit called `name`, or what to say if there is none.
+    pub(super) fn named(name: &str) -> Result<Self, String> {
+        Self::find(name)
+            .ok_or_else(|| format!("unknown unit '{name}': write one of {}", Self::names()))
+    }
+
+    /// The unit that is printed where none is written of what is kept in `base`: kbit/s, ms, or the base itself.
+    pub(super) fn of(base: &str) -> Self {
+        let usual = match base {
+            "bit/s" => "kbit/s",
+            "s" => "ms",
+            other => other,
+        };
+        Self::find(usual).unwrap_or(UNITS[UNITS.len() - 1])
+    }
+
     /// The names of all units, for messages.
     pub fn names() -> String {
         let names: Vec<&str> = UNITS.iter().map(|unit| unit.name).collect();

@@ -7,9 +7,11 @@
 //!    what the cell extends, and the cell. Each layer is filled in first, then its short forms are written out, then it
 //!    is laid.
 //! 4. [`flows`] makes the members of families of flows, last, when all layers are there.
+//! 5. [`Families`] takes axes and groups into other files: the claims, tables and figures of a paper.
 
 mod axis;
 mod draft;
+mod families;
 mod fill;
 mod flows;
 mod groups;
@@ -18,11 +20,13 @@ mod name;
 mod pattern;
 mod select;
 mod sheet;
+mod spread;
 mod template;
 #[cfg(test)]
 mod tests;
 
 pub(super) use draft::Draft;
+pub(crate) use families::Families;
 pub(super) use fill::Filling;
 pub(crate) use hole::literal;
 pub(crate) use name::word;

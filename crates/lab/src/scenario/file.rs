@@ -10,7 +10,7 @@ use serde::Deserialize;
 use super::beside::{Beside, read_bounded};
 use super::check;
 use super::complete;
-use super::family::{Draft, LONGEST_FILE, Sheet};
+use super::family::{Draft, Families, LONGEST_FILE, Sheet};
 use super::place::{FOLLOWS, Place, ScenarioError, SourceText};
 use super::read::Reader;
 use super::schema;
@@ -126,6 +126,14 @@ impl ScenarioFile {
         });
         let sheet = Sheet::read(&source, &beside)?;
         Ok(Self { sheet, beside })
+    }
+
+    /// Makes its axes and groups known to `families`.
+    ///
+    /// # Errors
+    /// If a group is not what it should be.
+    pub(crate) fn tell(&self, families: &mut Families) -> Result<(), ScenarioError> {
+        families.add(&self.sheet)
     }
 
     /// Names of the cells in the order of the file.

@@ -57,7 +57,7 @@ pub(crate) struct Entry {
 
 impl Node {
     /// A table without entries.
-    pub(super) fn empty(place: &Place) -> Self {
+    pub(crate) fn empty(place: &Place) -> Self {
         Self {
             value: Value::Table(Vec::new()),
             place: place.clone(),
@@ -121,7 +121,7 @@ impl Node {
     }
 
     /// The text at `key` of this table.
-    pub(super) fn text(&self, key: &str) -> Option<&str> {
+    pub(crate) fn text(&self, key: &str) -> Option<&str> {
         match &self.below(&[key])?.value {
             Value::Text(text) => Some(text),
             _ => None,
@@ -129,7 +129,7 @@ impl Node {
     }
 
     /// The node below this table at the names of `path`.
-    pub(super) fn below(&self, path: &[&str]) -> Option<&Self> {
+    pub(crate) fn below(&self, path: &[&str]) -> Option<&Self> {
         let Some((name, rest)) = path.split_first() else {
             return Some(self);
         };

@@ -1,7 +1,10 @@
 //! Figures as they are written in a paper's file, and with their names resolved.
 
+use std::fmt;
+
 use fairwire_units::Duration;
 use serde::Deserialize;
+use serde::de::{Deserializer, SeqAccess, Visitor};
 
 use super::axis::{Across, Form, Mark, Scale, Upwards};
 use crate::paper::quantity::{Quantity, Written};
@@ -28,8 +31,8 @@ pub(in crate::paper) struct WrittenFigure {
     flow: Option<String>,
     link: Option<String>,
     /// One file of printed numbers, or several whose cells differ.
-    #[serde(default)]
-    published: Files,
+    #[serde(default, deserialize_with = "one_or_several")]
+    published: Vec<String>,
     published_metric: Option<String>,
     #[serde(default)]
     x: Across,
@@ -37,29 +40,6 @@ pub(in crate::paper) struct WrittenFigure {
     lines: Vec<WrittenLine>,
     #[serde(default)]
     marks: Vec<Mark>,
-}
-
-/// `"table.csv"`, or a list of such names.
-#[derive(Debug, Deserialize)]
-#[serde(untagged)]
-enum Files {
-    One(String),
-    Several(Vec<String>),
-}
-
-impl Default for Files {
-    fn default() -> Self {
-        Self::Several(Vec::new())
-    }
-}
-
-impl Files {
-    fn names(&self) -> &[String] {
-        match self {
-            Self::One(name) => std::slice::from_ref(name),
-            Self::Several(names) => names,
-        }
-    }
 }
 
 #[derive(Debug, Deserialize)]
@@ -157,15 +137,9 @@ impl WrittenFigure {
     }
 
     fn resolve_parts(mut self, names: &Names<'_>) -> Result<FigurePlan, String> {
-        let unit = Unit::find(&self.y.unit).ok_or_else(|| {
-            format!(
-                "unknown unit '{}': write one of {}",
-                self.y.unit,
-                Unit::names()
-            )
-        })?;
+        let unit = Unit::named(&self.y.unit)?;
         self.shape()?;
-        for table in self.published.names() {
+        for table in &self.published {
             if !names.published.contains_key(table) {
                 return Err(format!("there is no file '{table}' among 'published'"));
             }
@@ -211,7 +185,7 @@ impl WrittenFigure {
         }
         if self.series.is_some() {
             let plain = self.kind == Form::Line && self.x.at.is_empty() && self.x.labels.is_empty();
-            if !plain || self.metric.is_some() || !self.published.names().is_empty() {
+            if !plain || self.metric.is_some() || !self.published.is_empty() {
                 return Err("a series over time is of kind \"line\" and has no 'metric', 'published', or points in 'x'".into());
             }
             return Ok(());
@@ -225,9 +199,6 @@ impl WrittenFigure {
         }
         if self.kind == Form::Bar && at > 0 {
             return Err("bars stand over 'labels', not over numbers".into());
-        }
-        if self.x.at.iter().any(|at| !at.is_finite()) {
-            return Err("x.at has numbers only".into());
         }
         if self.x.at.windows(2).any(|pair| pair[0] >= pair[1]) {
             return Err("the numbers of x.at go up".into());
@@ -369,7 +340,7 @@ impl WrittenFigure {
         unit: Unit,
         names: &Names<'_>,
     ) -> Result<Option<(f64, String)>, String> {
-        if self.published.names().is_empty() {
+        if self.published.is_empty() {
             return Ok(None);
         }
         let named = line.published_metrics.get(number);
@@ -386,7 +357,7 @@ impl WrittenFigure {
             return Ok(None);
         };
         let flow = self.subject(line).0.unwrap_or("all");
-        let mut tables = self.published.names().iter();
+        let mut tables = self.published.iter();
         let Some(found) = tables.find_map(|table| names.published(table, cell, flow, metric))
         else {
             return Ok(None);
@@ -410,4 +381,29 @@ fn time(text: &str) -> Result<Duration, String> {
         return Err("a mean over no time is none".into());
     }
     Ok(span)
+}
+
+/// A name, or a list of names.
+fn one_or_several<'de, D: Deserializer<'de>>(reader: D) -> Result<Vec<String>, D::Error> {
+    struct Names;
+    impl<'de> Visitor<'de> for Names {
+        type Value = Vec<String>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("the name of a file, or a list of names")
+        }
+
+        fn visit_str<E>(self, name: &str) -> Result<Vec<String>, E> {
+            Ok(vec![name.to_owned()])
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Vec<String>, A::Error> {
+            let mut names = Vec::new();
+            while let Some(name) = items.next_element()? {
+                names.push(name);
+            }
+            Ok(names)
+        }
+    }
+    reader.deserialize_any(Names)
 }

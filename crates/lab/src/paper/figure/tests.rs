@@ -132,7 +132,6 @@ fn what_cannot_be_drawn_is_refused() {
             "2 points where 'x' has 1",
         ),
         (PLAIN.replace("[10, 20]", "[20, 10]"), "go up"),
-        (PLAIN.replace("[10, 20]", "[10, inf]"), "numbers only"),
         (
             PLAIN.replace("[10, 20] }", "[0, 20], scale = \"log\" }"),
             "above zero",

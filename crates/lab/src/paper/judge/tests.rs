@@ -214,14 +214,13 @@ fn mistakes_are_refused_at_load() {
         (
             "expected = [100, 200]",
             "expected = [nan, 200]",
-            "nothing can be held against",
+            "not a finite number",
         ),
         ("tolerance = 0.05", "tolerance = -5", "is 0 or more"),
-        ("tolerance = 0.05", "tolerance = nan", "is 0 or more"),
+        ("tolerance = 0.05", "tolerance = nan", "not a finite number"),
         ("kind = \"relative\"", "kind = \"factor\"", "is 1 or more"),
         ("id = \"C1\"", "id = \" \"", "a letter at least"),
         ("why = \"five per cent\"", "", "says 'why'"),
-        ("partly = \"at times\", ", "", "'partly'"),
         ("windows = [\"whole\", \"late\"]", "", "'windows'"),
         ("kind = \"relative\"", "kind = \"roughly\"", "roughly"),
         ("place =", "palce =", "palce"),
@@ -232,9 +231,7 @@ fn mistakes_are_refused_at_load() {
             .expect_err(to)
             .to_string();
         assert!(error.contains(hint), "{to}: {error}");
-        let place = error.strip_prefix("test/claims.toml:");
-        let has_line = place.is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
-        assert!(has_line, "{error}");
+        assert!(error.contains("--> test/claims.toml:"), "{error}");
     }
     let absent = paper_keeping_loss(CLAIM).expect_err("not kept").to_string();
     assert!(

@@ -6,10 +6,12 @@ use serde::Deserialize;
 use crate::paper::quantity::{Quantity, Written};
 use crate::paper::{Names, Unit};
 use crate::results::Subject;
+use crate::scenario::tree::{Entry, Node, Value};
 
 /// The unit of [`WrittenMetric::repetitions`].
 const RUNS: &str = "runs";
 
+/// A metric with what a table makes of it. A metric alone is its name.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct WrittenMetric {
@@ -18,7 +20,8 @@ pub(super) struct WrittenMetric {
     less: Option<String>,
     /// What the table calls it, where that is something else.
     name: Option<String>,
-    unit: String,
+    /// The usual one of what is measured, unless it is written.
+    unit: Option<String>,
     digits: Option<usize>,
     /// Multiplies what was measured, where the paper did so.
     #[serde(default = "once")]
@@ -47,6 +50,25 @@ fn once() -> f64 {
     1.0
 }
 
+/// Writes metrics of `table` that are their names alone as tables.
+pub(super) fn write_names_out(table: &mut Node) {
+    let metrics = table.below_mut(&["metrics"]).map(|list| &mut list.value);
+    let Some(Value::Array(metrics)) = metrics else {
+        return;
+    };
+    for metric in metrics {
+        if matches!(metric.value, Value::Text(_)) {
+            let name = metric.clone();
+            let entry = Entry {
+                name: "metric".to_owned(),
+                place: name.place.clone(),
+                node: name,
+            };
+            metric.value = Value::Table(vec![entry]);
+        }
+    }
+}
+
 impl WrittenMetric {
     /// What the table calls it.
     pub(super) fn called(&self) -> &str {
@@ -71,15 +93,13 @@ impl WrittenMetric {
         }
     }
 
-    /// The unit that is printed.
-    pub(super) fn unit(&self) -> Result<Unit, String> {
-        let mut unit = Unit::find(&self.unit).ok_or_else(|| {
-            format!(
-                "unknown unit '{}': write one of {}",
-                self.unit,
-                Unit::names()
-            )
-        })?;
+    /// The unit that is printed of what is kept in `base`.
+    pub(super) fn unit(&self, base: &str) -> Result<Unit, String> {
+        let mut unit = match &self.unit {
+            Some(name) => Unit::named(name)?,
+            None if self.repetitions => Unit::of(RUNS),
+            None => Unit::of(base),
+        };
         unit.digits = self.digits.unwrap_or(unit.digits);
         Ok(unit)
     }

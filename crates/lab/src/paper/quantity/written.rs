@@ -252,11 +252,13 @@ pub(in crate::paper) struct Quantities {
 }
 
 impl Quantities {
+    /// The quantities and the unit that they are told in: the one called `unit`, or else that of the first of them.
     pub(in crate::paper) fn resolve(
         self,
         names: &Names<'_>,
-        unit: Unit,
-    ) -> Result<Vec<Quantity>, String> {
+        unit: Option<&str>,
+    ) -> Result<(Vec<Quantity>, Unit), String> {
+        let mut unit = unit.map(Unit::named).transpose()?;
         let written = match (self.of.is_empty(), self.cells.is_empty()) {
             (false, true) if self.place.is_empty() => self.of,
             (true, false) => self
@@ -269,12 +271,14 @@ impl Quantities {
         let mut quantities = Vec::with_capacity(written.len());
         for written in written {
             let quantity = written.resolve(names)?;
-            if quantity.base() != unit.base {
+            let told = unit.get_or_insert_with(|| Unit::of(quantity.base()));
+            if quantity.base() != told.base {
                 let (label, base) = (quantity.label(), quantity.base());
-                return Err(format!("'{label}' is in {base}, not in '{}'", unit.name));
+                return Err(format!("'{label}' is in {base}, not in '{}'", told.name));
             }
             quantities.push(quantity);
         }
-        Ok(quantities)
+        let unit = unit.ok_or("write quantities as 'of', or 'cells' with flow and metric")?;
+        Ok((quantities, unit))
     }
 }

@@ -72,6 +72,11 @@ impl Axis {
         }
     }
 
+    /// Its values as texts.
+    pub(super) fn texts(&self) -> impl Iterator<Item = String> {
+        self.values.iter().map(|value| value.text())
+    }
+
     /// Reads `entry`, whose name is the axis's. What it says of a value of `known`, the file's axis of that name, is
     /// laid over what is said there.
     pub(super) fn read(entry: &Entry, known: Option<&Self>) -> Result<Self, ScenarioError> {

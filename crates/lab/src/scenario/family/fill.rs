@@ -49,7 +49,7 @@ impl Room {
             .zip(self.bytes.get().checked_sub(bytes));
         let Some((items, bytes)) = left else {
             let message = format!(
-                "a cell of a family has {MOST_ITEMS} values and {MOST_BYTES} bytes of text at most"
+                "a family makes {MOST_ITEMS} values and {MOST_BYTES} bytes of text at most"
             );
             return Err(ScenarioError::at(message, place));
         };
@@ -268,7 +268,7 @@ impl Filling<'_> {
         if let Some(hole) = holes(text).next() {
             let known = self.all.iter().map(|(name, _)| &**name);
             let message = format!(
-                "nothing fills {}: {} as an axis of this cell; the text itself is written {{{}}}",
+                "nothing fills {}: {} as an axis here; the text itself is written {{{}}}",
                 hole.whole,
                 instead(hole.name, known),
                 hole.whole
@@ -297,7 +297,7 @@ pub(super) fn fill_shared(node: &Node, shared: &Shared) -> Result<Node, Scenario
 }
 
 /// Refuses what is filled in too deep.
-fn deeper(depth: usize, place: &Place) -> Result<(), ScenarioError> {
+pub(super) fn deeper(depth: usize, place: &Place) -> Result<(), ScenarioError> {
     if depth < DEEPEST {
         return Ok(());
     }
@@ -313,7 +313,7 @@ fn as_text(node: &Node) -> Option<String> {
 }
 
 /// Gives `node`, which fills the place `at`, the source of that place where it has none of its own.
-fn adopt(node: &mut Node, at: &Node) {
+pub(super) fn adopt(node: &mut Node, at: &Node) {
     node.place = node.place.used_at(&at.place);
     if node.provenance.is_none() {
         node.provenance.clone_from(&at.provenance);

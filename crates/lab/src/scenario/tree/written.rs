@@ -18,12 +18,55 @@ const REPLACE: &str = "replace";
 impl Node {
     /// Reads a TOML document.
     pub(crate) fn parse(source: &Arc<SourceText>) -> Result<Self, ScenarioError> {
-        let table = DeTable::parse(&source.text).map_err(|error| {
-            let span = error.span().unwrap_or(0..0);
-            ScenarioError::at(error.message().trim(), &Place::new(source, span))
-        })?;
+        let table = document(source)?;
         let place = Place::new(source, 0..0);
         Self::table(table.get_ref(), place, source, None)
+    }
+
+    /// Reads a TOML document that is no scenario: in it `value`, `source`, `note`, `remove` and `replace` are keys like
+    /// any others.
+    pub(crate) fn parse_plain(source: &Arc<SourceText>) -> Result<Self, ScenarioError> {
+        let table = document(source)?;
+        Self::plain_table(table.get_ref(), &Place::new(source, 0..0), source)
+    }
+
+    fn plain(
+        spanned: &Spanned<DeValue<'_>>,
+        source: &Arc<SourceText>,
+    ) -> Result<Self, ScenarioError> {
+        let place = Place::new(source, spanned.span());
+        let value = match spanned.get_ref() {
+            DeValue::Array(items) => {
+                let items = items.iter().map(|item| Self::plain(item, source));
+                Value::Array(items.collect::<Result<_, _>>()?)
+            }
+            DeValue::Table(table) => return Self::plain_table(table, &place, source),
+            other => scalar(other, &place)?,
+        };
+        Ok(Self {
+            value,
+            ..Self::empty(&place)
+        })
+    }
+
+    fn plain_table(
+        table: &DeTable<'_>,
+        place: &Place,
+        source: &Arc<SourceText>,
+    ) -> Result<Self, ScenarioError> {
+        let mut entries = Vec::with_capacity(table.len());
+        for (key, value) in table {
+            entries.push(Entry {
+                name: key.get_ref().to_string(),
+                place: Place::new(source, key.span()),
+                node: Self::plain(value, source)?,
+            });
+        }
+        entries.sort_by_key(|entry| entry.place.span.start);
+        Ok(Self {
+            value: Value::Table(entries),
+            ..Self::empty(place)
+        })
     }
 
     pub(in crate::scenario) fn convert(
@@ -33,22 +76,6 @@ impl Node {
     ) -> Result<Self, ScenarioError> {
         let place = Place::new(source, spanned.span());
         let value = match spanned.get_ref() {
-            DeValue::Boolean(value) => Value::Bool(*value),
-            DeValue::String(text) => Value::Text(text.to_string()),
-            DeValue::Integer(number) => {
-                let digits = number.as_str().replace('_', "");
-                let value = i64::from_str_radix(&digits, number.radix())
-                    .map_err(|_| ScenarioError::at("this number is too large", &place))?;
-                Value::Integer(value)
-            }
-            DeValue::Float(number) => match number.as_str().replace('_', "").parse::<f64>() {
-                Ok(value) if value.is_finite() => Value::Float(value),
-                _ => return Err(ScenarioError::at("this is not a finite number", &place)),
-            },
-            DeValue::Datetime(_) => {
-                let message = "no date belongs in a scenario: write a text in quotes";
-                return Err(ScenarioError::at(message, &place));
-            }
             DeValue::Array(items) => Value::Array(
                 items
                     .iter()
@@ -56,6 +83,7 @@ impl Node {
                     .collect::<Result<_, _>>()?,
             ),
             DeValue::Table(table) => return Self::table(table, place, source, inherited),
+            other => scalar(other, &place)?,
         };
         Ok(Self {
             value,
@@ -111,6 +139,37 @@ impl Node {
             provenance: provenance.cloned(),
             over,
         })
+    }
+}
+
+/// The document in `source`.
+fn document(source: &Arc<SourceText>) -> Result<Spanned<DeTable<'_>>, ScenarioError> {
+    DeTable::parse(&source.text).map_err(|error| {
+        let span = error.span().unwrap_or(0..0);
+        ScenarioError::at(error.message().trim(), &Place::new(source, span))
+    })
+}
+
+/// A value that is no list and no table.
+fn scalar(value: &DeValue<'_>, place: &Place) -> Result<Value, ScenarioError> {
+    match value {
+        DeValue::Boolean(value) => Ok(Value::Bool(*value)),
+        DeValue::String(text) => Ok(Value::Text(text.to_string())),
+        DeValue::Integer(number) => {
+            let digits = number.as_str().replace('_', "");
+            let value = i64::from_str_radix(&digits, number.radix());
+            value
+                .map(Value::Integer)
+                .map_err(|_| ScenarioError::at("this number is too large", place))
+        }
+        DeValue::Float(number) => match number.as_str().replace('_', "").parse::<f64>() {
+            Ok(value) if value.is_finite() => Ok(Value::Float(value)),
+            _ => Err(ScenarioError::at("this is not a finite number", place)),
+        },
+        DeValue::Datetime(_) | DeValue::Array(_) | DeValue::Table(_) => {
+            let message = "no date belongs here: write a text in quotes";
+            Err(ScenarioError::at(message, place))
+        }
     }
 }
 

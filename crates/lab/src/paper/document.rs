@@ -1,0 +1,97 @@
+//! The TOML files of a paper as trees, with their families written out.
+
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use super::Bundle;
+use super::PaperError;
+use super::bundle::MANIFEST;
+use crate::scenario::place::SourceText;
+use crate::scenario::read::Reader;
+use crate::scenario::tree::{Node, Value};
+use crate::scenario::{Families, ScenarioError};
+
+/// A file of a paper.
+#[derive(Debug)]
+pub(super) struct Document {
+    root: Node,
+}
+
+impl Document {
+    /// Reads `file` of `bundle`.
+    pub(super) fn read(bundle: &Bundle, file: &str) -> Result<Self, PaperError> {
+        let source = Arc::new(SourceText {
+            name: bundle.path(file),
+            text: bundle.text(MANIFEST, file)?.to_owned(),
+        });
+        let root = Node::parse_plain(&source)?;
+        Ok(Self { root })
+    }
+
+    /// Takes the list of texts `name` out, which has to be there.
+    pub(super) fn take_texts(&mut self, name: &str) -> Result<Vec<String>, ScenarioError> {
+        let list = self.root.take(name).ok_or_else(|| {
+            let message = format!("'{name}' is missing: write a list of names in quotes");
+            ScenarioError::at(message, &self.root.place)
+        })?;
+        Vec::deserialize(Reader(&list))
+    }
+
+    /// Writes its families out, with what it adds to `families`.
+    pub(super) fn write_out(&mut self, families: &mut Families) -> Result<(), ScenarioError> {
+        families.take(&mut self.root)?;
+        self.root = families.written_out(&self.root)?;
+        Ok(())
+    }
+
+    /// Takes the table `name` out; without it, an empty one.
+    pub(super) fn take_table(&mut self, name: &str) -> Result<Node, ScenarioError> {
+        match self.root.take(name) {
+            None => Ok(Node::empty(&self.root.place)),
+            Some(table) if matches!(table.value, Value::Table(_)) => Ok(table),
+            Some(other) => {
+                let message = format!("'{name}' is a table: write [{name}]");
+                Err(ScenarioError::at(message, &other.place))
+            }
+        }
+    }
+
+    /// Takes the list `name` out; without it, an empty one.
+    pub(super) fn take_list(&mut self, name: &str) -> Result<Vec<Node>, ScenarioError> {
+        match self.root.take(name) {
+            None => Ok(Vec::new()),
+            Some(Node {
+                value: Value::Array(items),
+                ..
+            }) => Ok(items),
+            Some(other) => {
+                let message = format!("'{name}' is a list of tables: write [[{name}]]");
+                Err(ScenarioError::at(message, &other.place))
+            }
+        }
+    }
+
+    /// All that has not been taken out.
+    pub(super) fn rest<T: DeserializeOwned>(&self) -> Result<T, ScenarioError> {
+        T::deserialize(Reader(&self.root))
+    }
+}
+
+/// That `item` is not what it should be. The error points to what `message` quotes, where that stands in `item`.
+pub(super) fn refuse(item: &Node, message: &str) -> ScenarioError {
+    let words = message.split('\'').skip(1).step_by(2);
+    let place = words.into_iter().find_map(|word| found(item, word));
+    ScenarioError::at(message, &place.unwrap_or(item).place)
+}
+
+/// The text `word` in `node`.
+fn found<'a>(node: &'a Node, word: &str) -> Option<&'a Node> {
+    match &node.value {
+        Value::Text(text) => (text == word).then_some(node),
+        Value::Array(items) => items.iter().find_map(|item| found(item, word)),
+        Value::Table(entries) => entries.iter().find_map(|entry| found(&entry.node, word)),
+        Value::Bool(_) | Value::Integer(_) | Value::Float(_) => None,
+    }
+}

@@ -1,0 +1,239 @@
+//! Families in a paper's own files: what they stand for, and what is refused.
+
+use crate::paper::synthetic::{extended_paper, paper};
+use crate::paper::{Paper, PaperError};
+use crate::scenario::Adjust;
+
+/// The claims, as what has been read of them.
+fn read(claims: &str) -> String {
+    let paper = paper(claims).unwrap_or_else(|error| panic!("{error}"));
+    format!("{:#?}", paper.claims)
+}
+
+fn refused(claims: &str) -> String {
+    match paper(claims) {
+        Ok(_) => panic!("not refused: {claims}"),
+        Err(error) => error.to_string(),
+    }
+}
+
+const SHORT: &str = r#"
+axes.cell = { a = { kbit = 100 }, b = { kbit = 200 } }
+[defaults]
+flow = "dccp"
+[shared]
+reason = "five per cent of what {cell} has"
+[parts.near]
+kind = "relative"
+tolerance = 0.05
+[[claims]]
+id = "C1"
+place = "Table 1"
+says = "a and b have 100 and 200 kbit/s, {{cell}}"
+metric = "throughput"
+windows = ["whole", "late"]
+because = { holds = "they do.", fails = "they do not." }
+checks = [
+  { for = "cell", extends = "near", what = "{cell}", cells = ["{cell}"], expected = ["{cell.kbit}"], why = "{shared.reason}" },
+]
+isolated_by = [
+  { for.window = ["whole", "late"], items = [{ says = "{window}", cells = ["{cell}"], window = "{window}" }] },
+  { says = "all", of = [{ sum = [{ for = "cell", cell = "{cell}" }] }], window = "whole" },
+]
+"#;
+
+const LONG: &str = r#"
+[[claims]]
+id = "C1"
+place = "Table 1"
+says = "a and b have 100 and 200 kbit/s, {{cell}}"
+windows = ["whole", "late"]
+because = { holds = "they do.", partly = "they do.", fails = "they do not." }
+[[claims.checks]]
+kind = "relative"
+what = "a"
+of = [{ cell = "a", flow = "dccp", metric = "throughput" }]
+unit = "kbit/s"
+expected = [100]
+tolerance = 0.05
+why = "five per cent of what a has"
+[[claims.checks]]
+kind = "relative"
+what = "b"
+cells = ["b"]
+flow = "dccp"
+metric = "throughput"
+unit = "kbit/s"
+expected = [200]
+tolerance = 0.05
+why = "five per cent of what b has"
+[[claims.isolated_by]]
+says = "whole"
+cells = ["a", "b"]
+flow = "dccp"
+metric = "throughput"
+window = "whole"
+unit = "kbit/s"
+[[claims.isolated_by]]
+says = "late"
+cells = ["a", "b"]
+flow = "dccp"
+metric = "throughput"
+window = "late"
+unit = "kbit/s"
+[[claims.isolated_by]]
+says = "all"
+of = [{ sum = [
+  { cell = "a", flow = "dccp", metric = "throughput", window = "whole" },
+  { cell = "b", flow = "dccp", metric = "throughput", window = "whole" },
+] }]
+unit = "kbit/s"
+"#;
+
+/// Texts in lists stand for all values, tables are repeated by `for`, parts lie below what extends them, and what a
+/// check does not say its claim or its file says: the short form is read as the long one.
+#[test]
+fn the_short_form_is_the_long_one() {
+    assert_eq!(read(SHORT), read(LONG));
+}
+
+/// `"all"` and `"judged"` undo what is said above; a link takes a flow's place.
+#[test]
+fn what_is_said_above_can_be_undone() {
+    let of = |said: &str, more: &str| {
+        read(&format!(
+            "[defaults]\n{said}\n[[claims]]\nid = \"C\"\nplace = \"p\"\nsays = \"s\"\nwindows = [\"late\"]\n\
+             because = {{ holds = \"h\", fails = \"f\" }}\n\
+             checks = [{{ kind = \"increasing\", cells = [\"a\", \"b\"], {more} }}]\n"
+        ))
+    };
+    let undone = of(
+        "flow = \"dccp\"\nwindow = \"whole\"",
+        "metric = \"throughput\", flow = \"all\", window = \"judged\"",
+    );
+    assert_eq!(undone, of("", "metric = \"throughput\""));
+    let link = of(
+        "flow = \"dccp\"",
+        "link = \"one\", metric = \"utilisation\"",
+    );
+    assert_eq!(link, of("", "link = \"one\", metric = \"utilisation\""));
+}
+
+fn tables(more: &str) -> Result<Paper, PaperError> {
+    extended_paper("claims = []", more, &Adjust::default())
+}
+
+/// Tables are repeated, too, have the defaults of the file, and a metric alone is its name, in its usual unit.
+#[test]
+fn tables_are_a_family() {
+    let more = r#"
+[axes]
+cell = ["a", "b"]
+[defaults.tables]
+heading = "what"
+flows = ["dccp"]
+windows = ["whole", "late"]
+[[tables]]
+for = "cell"
+name = "of-{cell}"
+title = "Table of {cell}"
+cells = [{ cell = "{cell}", label = "it" }]
+metrics = ["throughput"]
+"#;
+    let paper = tables(more).unwrap_or_else(|error| panic!("{error}"));
+    let names: Vec<&str> = paper
+        .tables
+        .iter()
+        .map(|table| table.name.as_str())
+        .collect();
+    assert_eq!(names, ["table", "of-a", "of-b"]);
+    assert_eq!(paper.tables[2].windows, ["whole", "late"]);
+    assert_eq!(paper.tables[2].blocks[0].unit.name, "kbit/s");
+    assert_eq!(paper.tables[2].blocks[0].rows[0].cell, "b");
+    let error = tables("[defaults.tabels]\n").expect_err("misspelt");
+    assert!(error.to_string().contains("none of 'tabels'"), "{error}");
+}
+
+/// Each fault is told in words, with file and line.
+#[test]
+fn faults_are_told() {
+    let check = |from: &str, to: &str| {
+        assert!(SHORT.contains(from), "{from}");
+        refused(&SHORT.replacen(from, to, 1))
+    };
+    for (from, to, told) in [
+        (
+            "for = \"cell\"",
+            "for = \"cel\"",
+            "no axis is called 'cel': did you mean 'cell'?",
+        ),
+        (
+            "for.window = [\"whole\", \"late\"]",
+            "for.window = []",
+            "an axis has one value at least",
+        ),
+        ("{cell.kbit}", "{cell.bit}", "the cell a has no 'bit'"),
+        (
+            "cells = [\"{cell}\"], expected",
+            "cells = [\"{c}\"], expected",
+            "no axis is called 'c'",
+        ),
+        ("what = \"{cell}\"", "what = \"{c}\"", "nothing fills {c}"),
+        (
+            "extends = \"near\"",
+            "extends = \"far\"",
+            "no part is called 'far'",
+        ),
+        (
+            "[parts.near]",
+            "[parts.near]\nextends = \"near\"",
+            "in a circle",
+        ),
+        (
+            "{shared.reason}",
+            "{shared.raison}",
+            "nothing shared is called 'raison'",
+        ),
+        (
+            "items = [",
+            "says = \"x\", items = [",
+            "'says' stands beside 'items'",
+        ),
+        (
+            "for.window = [\"whole\", \"late\"], items",
+            "for = [\"cell\", \"cell\"], items",
+            "'cell' has a value here already",
+        ),
+        (
+            "cells = [\"{cell}\"], window",
+            "cells = [\"{groups.g}\"], window",
+            "no group is called 'g'",
+        ),
+        (
+            "axes.cell = {",
+            "axes.n = {",
+            "an axis cannot be called 'n'",
+        ),
+        ("[defaults]\n", "[[defaults]]\n", "'defaults' is a table"),
+        (
+            "metric = \"throughput\"",
+            "metric = \"thoughput\"",
+            "there is no metric 'thoughput'",
+        ),
+    ] {
+        let error = check(from, to);
+        assert!(error.contains(told), "{told}: {error}");
+        assert!(error.contains("--> test/claims.toml:"), "{error}");
+    }
+}
+
+/// What is made without end is refused before it fills the memory.
+#[test]
+fn too_much_is_refused() {
+    let values: Vec<String> = (0..400).map(|value| value.to_string()).collect();
+    let values = values.join(", ");
+    let error = refused(&format!(
+        "axes.x = [{values}]\naxes.y = [{values}]\n[[claims]]\nwindows = [\"{{x}}-{{y}}\"]\n"
+    ));
+    assert!(error.contains("values and"), "{error}");
+}

@@ -1,0 +1,94 @@
+//! Families in files beside scenarios: the axes and groups of the scenarios, and what such files add to them.
+
+use std::collections::BTreeMap;
+
+use super::axis::{Axis, instead};
+use super::fill::{Shared, fill_shared};
+use super::sheet::Sheet;
+use super::template::entries;
+use crate::scenario::place::{Place, ScenarioError};
+use crate::scenario::shorten::{QUOTED, shorten};
+use crate::scenario::tree::Node;
+
+/// What placeholders, `for` and `extends` mean in the files of a paper.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Families {
+    axes: Vec<Axis>,
+    /// Axes that have other values in another scenario.
+    unclear: Vec<String>,
+    pub(super) shared: Shared,
+    pub(super) parts: BTreeMap<String, Node>,
+    /// Cells, by the name of their group.
+    pub(super) groups: BTreeMap<String, Vec<String>>,
+}
+
+impl Families {
+    /// Adds the axes and groups of a scenario.
+    pub(in crate::scenario) fn add(&mut self, sheet: &Sheet) -> Result<(), ScenarioError> {
+        for axis in &sheet.axes {
+            match self.axes.iter().find(|known| known.name == axis.name) {
+                None => self.axes.push(axis.clone()),
+                Some(known) if known.texts().eq(axis.texts()) => {}
+                Some(_) => self.unclear.push(axis.name.to_string()),
+            }
+        }
+        for group in &sheet.groups {
+            let cells = sheet.select(std::slice::from_ref(&group.name))?;
+            let cells = cells.into_iter().map(|cell| cell.name.clone());
+            let group = self.groups.entry(group.name.clone()).or_default();
+            group.extend(cells);
+        }
+        Ok(())
+    }
+
+    /// Takes the tables `axes`, `shared` and `parts` out of a file, and keeps what they say.
+    ///
+    /// # Errors
+    /// If one of them is not what it should be.
+    pub(crate) fn take(&mut self, file: &mut Node) -> Result<(), ScenarioError> {
+        let mut table = |name: &str, message: &str| {
+            let table = file.take(name).map(|node| entries(node, message));
+            table.transpose().map(Option::unwrap_or_default)
+        };
+        let shared = table("shared", "what is shared stands in a table: write [shared]")?;
+        let parts = table("parts", "parts are tables: write [parts.NAME]")?;
+        let axes = table("axes", "axes stand in a table: write axes.NAME = [...]")?;
+        self.shared
+            .extend(shared.into_iter().map(|entry| (entry.name, entry.node)));
+        self.parts
+            .extend(parts.into_iter().map(|entry| (entry.name, entry.node)));
+        for mut entry in axes {
+            entry.node = fill_shared(&entry.node, &self.shared)?;
+            let known = self.axes.iter().position(|axis| *axis.name == *entry.name);
+            let axis = Axis::read(&entry, known.map(|at| &self.axes[at]))?;
+            self.unclear.retain(|name| *name != entry.name);
+            match known {
+                Some(at) => self.axes[at] = axis,
+                None => self.axes.push(axis),
+            }
+        }
+        Ok(())
+    }
+
+    /// The axis `name`, which stands at `place`.
+    pub(super) fn axis(&self, name: &str, place: &Place) -> Result<&Axis, ScenarioError> {
+        let short = shorten(name, QUOTED);
+        if self.unclear.iter().any(|unclear| unclear == name) {
+            let message = format!(
+                "the axis '{short}' has other values in one scenario than in another: write those that are meant, as \
+                 in for.{short} = [...]"
+            );
+            return Err(ScenarioError::at(message, place));
+        }
+        self.known(name).ok_or_else(|| {
+            let known = self.axes.iter().map(|axis| &*axis.name);
+            let message = format!("no axis is called '{short}': {}", instead(name, known));
+            ScenarioError::at(message, place)
+        })
+    }
+
+    /// The axis `name`, if there is one.
+    pub(super) fn known(&self, name: &str) -> Option<&Axis> {
+        self.axes.iter().find(|axis| *axis.name == *name)
+    }
+}
