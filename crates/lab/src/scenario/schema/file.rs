@@ -264,18 +264,18 @@ impl Rewriter<'_> {
         for keyword in ["description", "default"] {
             all.extend(remove(&mut plain, keyword).map(|value| (keyword.to_owned(), value)));
         }
+        let filled = json!({
+            "description": "What a placeholder as {name} stands for.",
+            "type": "string",
+            "pattern": "\\{[A-Za-z]",
+        });
         let mut properties = about(Mode::Whole);
-        properties["value"] = plain.clone();
+        properties["value"] = json!({ "anyOf": [&plain, &filled] });
         let wrapped = json!({
             "type": "object",
             "properties": properties,
             "required": ["value"],
             "additionalProperties": false,
-        });
-        let filled = json!({
-            "description": "What a placeholder as {name} stands for.",
-            "type": "string",
-            "pattern": "\\{[A-Za-z]",
         });
         let mut any = vec![plain, wrapped, filled];
         if mode == Mode::Override {
