@@ -61,6 +61,7 @@ fn judged(paper: &Paper) {
         version: "0",
         cells: Vec::new(),
         partial: true,
+        notes: Vec::new(),
     };
     let report = paper.report(&results);
     assert!(report.partial);

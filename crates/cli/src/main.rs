@@ -3,6 +3,7 @@
 //! One file per subcommand, each with its `Args` and a `run` that gives the exit status: 0 done,
 //! 1 failed or interrupted, 2 what was asked makes no sense (the command line, or a scenario file). Results go to standard output, everything else to standard error.
 
+mod jobs;
 mod out;
 mod paper;
 mod perf;
@@ -14,7 +15,9 @@ mod stop;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{CommandFactory, Parser, Subcommand};
+use fairwire_lab::units::registry::nearest;
 
 /// DCCP in user space, and the lab that proves it.
 #[derive(Debug, Parser)]
@@ -44,7 +47,7 @@ Examples:
 fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
-        Err(error) => return refuse(&error),
+        Err(error) => return refuse(&with_nearest(error)),
     };
     match cli.command {
         Some(Command::Paper(args)) => args.run(),
@@ -57,6 +60,42 @@ fn main() -> ExitCode {
             env!("CARGO_PKG_VERSION")
         )),
     }
+}
+
+/// `error` with the option that an unknown one may have been meant to be, where clap suggests none: it asks for more
+/// likeness than `--ouput` has to `--out`.
+fn with_nearest(mut error: clap::Error) -> clap::Error {
+    if error.kind() != ErrorKind::UnknownArgument || error.get(ContextKind::SuggestedArg).is_some()
+    {
+        return error;
+    }
+    let Some(ContextValue::String(unknown)) = error.get(ContextKind::InvalidArg) else {
+        return error;
+    };
+    let Some(word) = unknown.strip_prefix("--") else {
+        return error;
+    };
+    let cli = Cli::command();
+    let mut arguments = std::env::args().skip(1);
+    let Some(command) = arguments.find_map(|name| cli.find_subcommand(name)) else {
+        return error;
+    };
+    let options = command.get_arguments().filter_map(clap::Arg::get_long);
+    let options: Vec<&str> = options.collect();
+    // A few wrong letters, or else the same beginning.
+    let nearest = nearest(word, options.iter().copied()).or_else(|| {
+        let shared = |option: &&str| {
+            let pairs = option.chars().zip(word.chars());
+            pairs.take_while(|(one, other)| one == other).count()
+        };
+        let best = options.iter().copied().max_by_key(shared)?;
+        (shared(&best) >= 2).then_some(best)
+    });
+    if let Some(option) = nearest {
+        let option = ContextValue::String(format!("--{option}"));
+        error.insert(ContextKind::SuggestedArg, option);
+    }
+    error
 }
 
 /// Says what clap found wrong, as JSON where the command line asks for JSON; help and version are

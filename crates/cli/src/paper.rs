@@ -13,6 +13,7 @@ use fairwire_lab::paper::{Bundle, Paper, PaperError, catalogue};
 use fairwire_lab::report::Reported;
 use fairwire_lab::results::{Form, Output, OutputDirectory, Results, SeriesChoice};
 
+use crate::jobs::jobs;
 use crate::print::{self, FAILED, USAGE, fail};
 use crate::{out, stop};
 use running::{Finished, run};
@@ -42,6 +43,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     #[arg(requires = "name")]
     seeds: Option<u32>,
+    /// Run so many runs at the same time, in place of one for each processor. Results are the same.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_024))]
+    #[arg(requires = "name")]
+    jobs: Option<u32>,
     /// Only this table and the cells that it needs, without verdicts; may be repeated.
     #[arg(long, value_name = "TABLE", requires = "name")]
     table: Vec<String>,
@@ -93,7 +98,12 @@ impl Series {
             Self::Figures => SeriesChoice::Only(paper.series_of_figures()),
             Self::All => SeriesChoice::All,
         };
-        Form { gzip: true, series }
+        let form = Form {
+            gzip: true,
+            series,
+            ..Form::default()
+        };
+        form.with_axes(&paper.cells)
     }
 }
 
@@ -141,10 +151,10 @@ impl Args {
             }
         };
         if self.check_digests {
-            return digests::check(&papers);
+            return digests::check(&papers, jobs(self.jobs));
         }
         if self.update_digests {
-            return digests::update(&papers);
+            return digests::update(&papers, jobs(self.jobs));
         }
         if name == ALL && !self.table.is_empty() {
             let message = "--table takes a table of one paper: name it instead of 'all'";
@@ -211,7 +221,7 @@ impl Args {
             results,
             unwritten,
             failure,
-        } = run(papers, &stop, &mut outputs);
+        } = run(papers, (&stop, jobs(self.jobs)), &mut outputs);
         let reported: Vec<Reported<'_>> = papers
             .iter()
             .zip(&results)

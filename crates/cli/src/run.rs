@@ -1,5 +1,7 @@
 //! `fairwire run`: a scenario file, its cells, their seeds.
 
+mod explain;
+
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{self, BufWriter};
@@ -10,20 +12,23 @@ use std::sync::atomic::Ordering;
 use clap::Parser;
 use fairwire_lab::campaign::{self, Campaign, CampaignError, Progress};
 use fairwire_lab::digests::{self, DigestError};
+use fairwire_lab::report::{PAGE, write_experiment};
 use fairwire_lab::results::{CellResult, Form, Output, OutputDirectory, Results, table, to_json};
 use fairwire_lab::scenario::{
-    Adjust, Cell, Encapsulation, Scenario, ScenarioError, ScenarioFile, explain,
+    Adjust, Cell, DUMBBELL, Encapsulation, Scenario, ScenarioError, ScenarioFile, notes,
 };
 use fairwire_lab::sim::{Tap, check_links};
 use fairwire_lab::units::Duration;
 
+use self::explain::{explanation, told};
+use crate::jobs::jobs;
 use crate::print::{self, FAILED, USAGE, fail, note};
 use crate::{out, progress, stop};
 
 /// Seeds with `--quick`.
 const QUICK_SEEDS: u32 = 3;
 
-/// Run a scenario file: every cell, every seed.
+/// Run a scenario file: every cell, every seed. With --axes and no file, a dumbbell with a DCCP flow beside TCPs.
 ///
 /// Tables go to standard output, with 95 % intervals over the seeds; progress goes to the terminal.
 /// docs/scenario.md describes the files. Exit status: 0 done, 1 failed or interrupted, 2 the command
@@ -35,7 +40,13 @@ const QUICK_SEEDS: u32 = 3;
 )]
 pub(crate) struct Args {
     /// The scenario file.
-    scenario: PathBuf,
+    #[arg(value_name = "FILE", required_unless_present = "axes")]
+    scenario: Option<PathBuf>,
+    /// Run each cell with each of these values: of an axis of the file, or of a key by its path, as in --axes
+    /// flows.dccp.start=0s,5s. Without FILE axes are ccid, law, queue, rate, delay, loss and tcps, as in --axes ccid=2,3.
+    /// May be repeated.
+    #[arg(long, value_name = "NAME=VALUE,...")]
+    axes: Vec<String>,
     /// Change a value in every cell, as in --set flows.dccp.start=5s, or take a key or a table away, as
     /// in --set topology.bottleneck.loss=; may be repeated.
     #[arg(long, value_name = "KEY=VALUE")]
@@ -64,10 +75,14 @@ pub(crate) struct Args {
     /// Capture this link and its way back only, as in --tap bottleneck; may be repeated.
     #[arg(long, value_name = "LINK", requires = "pcap")]
     tap: Vec<String>,
+    /// Run so many runs at the same time, in place of one for each processor. Results are the same.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_024))]
+    #[arg(allow_hyphen_values = true)] // As above.
+    jobs: Option<u32>,
     /// Say what would run, every value with its source and meaning, and run nothing.
     #[arg(long)]
     explain: bool,
-    /// Write CSV, JSON and the resolved scenarios into this directory. What an earlier run wrote there is
+    /// Write a page with plots, CSV, JSON and the resolved scenarios into this directory. What an earlier run wrote there is
     /// replaced once this one is at its end; other files are left alone.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -76,19 +91,21 @@ pub(crate) struct Args {
     json: bool,
     /// Compare with the golden digests beside the file, and do nothing else.
     #[arg(long, conflicts_with_all = ["update_digests", "pcap", "out", "explain"])]
-    #[arg(conflicts_with_all = ["set", "only", "duration", "seeds", "seed", "quick"])]
+    #[arg(requires = "scenario", conflicts_with_all = ["set", "axes", "only", "duration", "seeds", "seed", "quick"])]
     check_digests: bool,
     /// Write the golden digests beside the file, and do nothing else.
     #[arg(long, conflicts_with_all = ["pcap", "out", "explain"])]
-    #[arg(conflicts_with_all = ["set", "only", "duration", "seeds", "seed", "quick"])]
+    #[arg(requires = "scenario", conflicts_with_all = ["set", "axes", "only", "duration", "seeds", "seed", "quick"])]
     update_digests: bool,
 }
 
 impl Args {
     /// Runs the command.
     pub(crate) fn run(self) -> ExitCode {
-        if self.check_digests || self.update_digests {
-            return self.digests();
+        if let Some(file) = self.scenario.as_deref()
+            && (self.check_digests || self.update_digests)
+        {
+            return self.digests(file);
         }
         let cells = match self.cells() {
             Ok(cells) => cells,
@@ -116,6 +133,7 @@ impl Args {
     fn cells(&self) -> Result<Vec<Cell>, ScenarioError> {
         let adjust = Adjust {
             set: self.set.clone(),
+            axes: self.axes.clone(),
             only: self.only.clone(),
             duration: self.duration,
             seeds: if self.quick {
@@ -126,7 +144,17 @@ impl Args {
             seed: self.seed,
             ..Adjust::default()
         };
-        ScenarioFile::load(&self.scenario)?.cells(&adjust)
+        let file = match &self.scenario {
+            Some(path) => ScenarioFile::load(path),
+            None => ScenarioFile::dumbbell(),
+        };
+        file?.cells(&adjust)
+    }
+
+    /// What the results are called.
+    fn name(&self) -> String {
+        let path = self.scenario.as_ref();
+        path.map_or(DUMBBELL.to_owned(), |path| path.display().to_string())
     }
 
     fn campaign(&self, cells: &[Cell]) -> ExitCode {
@@ -146,8 +174,8 @@ impl Args {
         let bar = progress::bar();
         let progress = |progress: Progress<'_>| progress::show(&bar, progress);
         let campaign = Campaign {
-            name: self.scenario.display().to_string(),
-            threads: campaign::threads(),
+            name: self.name(),
+            threads: jobs(self.jobs),
             stop: &stop,
             progress: &progress,
             capture,
@@ -174,6 +202,7 @@ impl Args {
         match outcome {
             Ok(mut results) => {
                 results.partial |= unwritten.is_some();
+                results.notes = notes(cells);
                 // A directory that could not take a cell gets no list of all of them either.
                 let output = output.filter(|_| unwritten.is_none());
                 let failures: Vec<io::Error> = unprinted.into_iter().chain(unwritten).collect();
@@ -190,8 +219,10 @@ impl Args {
         let Some(directory) = &self.out else {
             return Ok(None);
         };
-        let form = Form::default();
-        let directory = out::claim(directory, form.files(cells), Some(&self.scenario))?;
+        let form = Form::default().with_axes(cells);
+        let mut files = form.files(cells);
+        files.insert(PAGE.to_owned());
+        let directory = out::claim(directory, files, self.scenario.as_deref())?;
         let output = Output::create(&directory.place(None), form)?;
         Ok(Some((directory, output)))
     }
@@ -252,14 +283,18 @@ impl Args {
         let mut failures: Vec<String> = failures.iter().map(ToString::to_string).collect();
         let written = output.map(|(directory, output)| {
             output.finish(results)?;
+            write_experiment(&directory.place(None), results)?;
             out::publish(directory, results.partial)
         });
         failures.extend(written.and_then(Result::err).map(|error| error.to_string()));
-        if self.json {
+        let text = if self.json {
             let text = serde_json::to_string_pretty(&to_json(results)).unwrap_or_default();
-            let printed = print::try_text(&format!("{text}\n"));
-            failures.extend(printed.err().map(|error| error.to_string()));
-        }
+            format!("{text}\n")
+        } else {
+            told(&results.notes)
+        };
+        let printed = print::try_text(&text);
+        failures.extend(printed.err().map(|error| error.to_string()));
         let runs = results.cells.iter().flat_map(|cell| &cell.runs);
         for reason in runs.filter_map(|run| run.capture_failure.as_ref()) {
             let path = self.pcap.as_deref().unwrap_or(Path::new(""));
@@ -271,11 +306,11 @@ impl Args {
         print::end(&failures)
     }
 
-    fn digests(&self) -> ExitCode {
+    fn digests(&self, file: &Path) -> ExitCode {
         let moved = if self.update_digests {
-            digests::update(&self.scenario)
+            digests::update(file)
         } else {
-            digests::check(&self.scenario)
+            digests::check(file)
         };
         let moved = match moved {
             Ok(moved) => moved,
@@ -323,72 +358,4 @@ fn create(path: &Path) -> io::Result<Box<dyn io::Write + Send>> {
         )
     })?;
     Ok(Box::new(BufWriter::with_capacity(1 << 16, file)))
-}
-
-/// What would run. Of a family only its axes are told, unless its cells were asked for by name.
-fn explanation(cells: &[Cell], by_name: bool) -> String {
-    let mut text = String::new();
-    let mut families: Vec<&str> = Vec::new();
-    for cell in cells {
-        match &cell.family {
-            Some(family) if !by_name => {
-                if !families.contains(&family.as_str()) {
-                    families.push(family);
-                    text.push_str(&of_family(cells, family));
-                }
-            }
-            _ => text.push_str(&of_cell(cell)),
-        }
-    }
-    text
-}
-
-/// A family: how many cells, along which axes.
-fn of_family(cells: &[Cell], family: &str) -> String {
-    let all = cells
-        .iter()
-        .filter(|cell| cell.family.as_deref() == Some(family));
-    let all: Vec<&Cell> = all.collect();
-    let mut text = format!("[{family}] {} cells\n", all.len());
-    let axes = all.iter().flat_map(|cell| &cell.axes);
-    let mut known: Vec<(&str, Vec<&str>)> = Vec::new();
-    for (axis, value) in axes {
-        let at = known.iter().position(|(name, _)| name == axis);
-        let at = at.unwrap_or_else(|| {
-            known.push((axis, Vec::new()));
-            known.len() - 1
-        });
-        if !known[at].1.contains(&value.as_str()) {
-            known[at].1.push(value);
-        }
-    }
-    for (axis, values) in known {
-        let _ = writeln!(text, "  {axis} = {}", values.join(", "));
-    }
-    let names: Vec<&str> = all.iter().map(|cell| cell.name.as_str()).collect();
-    let _ = writeln!(text, "  cells: {}", names.join(", "));
-    if let Some(first) = names.first() {
-        let _ = writeln!(text, "  --only {first} explains one of them\n");
-    }
-    text
-}
-
-fn of_cell(cell: &Cell) -> String {
-    let mut text = format!("[{}] {}\n", cell.name, cell.scenario.title);
-    if let Some(family) = &cell.family {
-        let axes = cell.axes.iter();
-        let axes = axes.map(|(axis, value)| format!("{axis} = {value}"));
-        let axes: Vec<String> = axes.collect();
-        let _ = writeln!(text, "  of {family}: {}", axes.join(", "));
-    }
-    if !cell.over.is_empty() {
-        let _ = writeln!(text, "  extends {}", cell.over.join(", "));
-    }
-    // What the file states is shown even where it does nothing; a default that does nothing is no news.
-    let lines = explain(cell);
-    for line in lines.iter().filter(|it| it.has_effect || it.is_stated()) {
-        let _ = writeln!(text, "  {line}");
-    }
-    let _ = writeln!(text, "  {}\n", cell.plan());
-    text
 }

@@ -72,16 +72,14 @@ impl fmt::Display for MinRto {
     }
 }
 
-/// How far flows' starts are moved at random: `"auto"`, `"none"`, `"rtt"` or a time.
+/// How far flows' starts are moved at random: `"rtt"`, `"none"` or a time.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum StartOffset {
-    /// One round trip where nothing else in the scenario is random, else none.
+    /// Up to one round trip of the flow's empty path.
     #[default]
-    Auto,
+    Rtt,
     /// Not at all.
     None,
-    /// Up to one round trip of the flow's empty path.
-    Rtt,
     /// Up to this long.
     UpTo(Duration),
 }
@@ -90,12 +88,11 @@ impl FromStr for StartOffset {
     type Err = QuantityError;
     fn from_str(text: &str) -> Result<Self, QuantityError> {
         match text {
-            "auto" => Ok(Self::Auto),
             "none" => Ok(Self::None),
             "rtt" => Ok(Self::Rtt),
             time => time.parse().map(Self::UpTo).map_err(|_| {
                 QuantityError(format!(
-                    "'{text}' is neither \"auto\", \"none\", \"rtt\" nor a time as \"100 ms\""
+                    "'{text}' is neither \"rtt\", \"none\" nor a time as \"100 ms\""
                 ))
             }),
         }
@@ -105,7 +102,6 @@ impl FromStr for StartOffset {
 impl fmt::Display for StartOffset {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Auto => f.pad("auto"),
             Self::None => f.pad("none"),
             Self::Rtt => f.pad("rtt"),
             Self::UpTo(time) => time.fmt(f),
@@ -209,7 +205,7 @@ mod tests {
             assert_eq!(rto.to_string().parse(), Ok(rto));
         }
         for offset in [
-            StartOffset::Auto,
+            StartOffset::None,
             StartOffset::Rtt,
             StartOffset::UpTo(Duration::from_millis(5)),
         ] {

@@ -234,6 +234,8 @@ impl Captured {
 pub struct CellResult {
     /// The cell's name.
     pub name: String,
+    /// The values of its axes, by their names.
+    pub axes: Vec<(String, String)>,
     /// What was run.
     pub scenario: Scenario,
     /// Where its values come from, by dotted path.
@@ -257,6 +259,8 @@ pub struct Results {
     pub cells: Vec<CellResult>,
     /// True if anything is missing because the run was interrupted.
     pub partial: bool,
+    /// What a reader should know of all of it, beside the notes of runs.
+    pub notes: Vec<String>,
 }
 
 impl RunResult {
@@ -319,6 +323,7 @@ impl Results {
             version: env!("CARGO_PKG_VERSION"),
             cells: Vec::new(),
             partial: false,
+            notes: Vec::new(),
         }
     }
 

@@ -5,9 +5,12 @@
 //! ready to run. Every refusal is a [`ScenarioError`] that points at its line.
 //! `docs/scenario.md` describes the format.
 
+mod argument;
+mod bdp;
 mod beside;
 mod check;
 mod complete;
+mod crossed;
 mod explain;
 mod family;
 mod file;
@@ -16,6 +19,7 @@ mod graph;
 mod link;
 mod measure;
 mod metric;
+mod notes;
 pub(crate) mod place;
 mod preset;
 mod queue;
@@ -23,6 +27,7 @@ pub(crate) mod read;
 mod schema;
 mod setting;
 pub(crate) mod shorten;
+mod shortened;
 #[cfg(test)]
 mod tests;
 mod topology;
@@ -47,11 +52,12 @@ pub use fairwire_proto::{
 };
 pub use fairwire_units::{Packets, Percent};
 pub(crate) use family::{Families, literal, word};
-pub use file::{Adjust, Cell, ScenarioFile};
+pub use file::{Adjust, Cell, DUMBBELL, ScenarioFile};
 pub use flow::{Flow, Side};
 pub use link::{Joined, Link};
 pub use measure::{Measure, WHOLE, Window};
 pub use metric::Metric;
+pub use notes::notes;
 pub use place::ScenarioError;
 pub use schema::{documented, file_schema};
 pub use topology::{Chain, Dumbbell, Graph, Topology, Wireless};
@@ -111,9 +117,8 @@ pub struct Run {
     /// The first seed; the others follow it.
     #[serde(default = "first")]
     pub seed: u64,
-    /// How far the starts of flows are moved at random, uniformly. `"none"`, `"rtt"` (up to one round trip of
-    /// the flow's empty path), a time, or `"auto"`: `"rtt"` where no link or source draws at random, else
-    /// none.
+    /// How far the starts of flows are moved at random, uniformly, in every cell: `"rtt"` (up to one round trip of the
+    /// flow's empty path), `"none"`, or a time.
     #[serde(default)]
     pub start_offset: StartOffset,
 }
@@ -141,15 +146,14 @@ impl Scenario {
         match self.run.start_offset {
             StartOffset::None => Duration::ZERO,
             StartOffset::UpTo(time) => time,
-            StartOffset::Auto if self.is_random_by_itself() => Duration::ZERO,
-            StartOffset::Auto | StartOffset::Rtt => self.empty_rtt(flow),
+            StartOffset::Rtt => self.empty_rtt(flow),
         }
     }
 
-    /// Does any link or source draw at random, starts not counted?
+    /// Does any link, source or jitter draw at random, starts not counted?
     fn is_random_by_itself(&self) -> bool {
         let mut flows = self.enabled_flows();
-        self.topology.is_random() || flows.any(|(_, flow)| flow.traffic.is_random())
+        self.topology.is_random() || flows.any(|(_, flow)| flow.is_random())
     }
 
     /// Is anything random, so that seeds differ?

@@ -11,6 +11,7 @@ mod error;
 mod gather;
 mod ground;
 mod host;
+mod jitter;
 mod link_meter;
 mod link_spec;
 mod run;

@@ -203,6 +203,21 @@ fn each_link_is_an_interface() {
     }
 }
 
+/// A tap on a link shows the marks that the queue of this link makes.
+#[test]
+fn marks_are_seen() {
+    let scenario = scenario("dctcp.toml", Some("dctcp"), &[]);
+    let (path, captured) = capture(&scenario, "marks", &["bottleneck"]);
+    if let Some(marked) = matches(&path, "ip.dsfield.ecn == 3") {
+        // Two flows of DCTCP have some packets marked in each round trip, of a thousand.
+        assert!(
+            marked > 1_000 && marked < captured.packets("tcp") / 2,
+            "{marked} of {captured:?}"
+        );
+    }
+    std::fs::remove_file(&path).expect("removed");
+}
+
 /// A tap on a link that does not exist says which ones do.
 #[test]
 fn an_unknown_link_is_refused() {

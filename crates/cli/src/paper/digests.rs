@@ -14,11 +14,11 @@ use crate::stop;
 type Loaded = (Bundle, Paper);
 
 /// The results of the quick run of each paper.
-fn golden_run(papers: &[Loaded]) -> Result<Vec<Results>, ExitCode> {
+fn golden_run(papers: &[Loaded], jobs: usize) -> Result<Vec<Results>, ExitCode> {
     let papers: Vec<Paper> = papers.iter().map(|(_, paper)| paper.clone()).collect();
     let Finished {
         results, failure, ..
-    } = run(&papers, &stop::on_interrupt(), &mut []);
+    } = run(&papers, (&stop::on_interrupt(), jobs), &mut []);
     if let Some(error) = failure {
         return Err(fail(FAILED, &error));
     }
@@ -29,7 +29,7 @@ fn golden_run(papers: &[Loaded]) -> Result<Vec<Results>, ExitCode> {
 }
 
 /// Compares with what is built in.
-pub(super) fn check(papers: &[Loaded]) -> ExitCode {
+pub(super) fn check(papers: &[Loaded], jobs: usize) -> ExitCode {
     let mut golden = Vec::new();
     for (bundle, _) in papers {
         match Paper::golden(bundle) {
@@ -37,7 +37,7 @@ pub(super) fn check(papers: &[Loaded]) -> ExitCode {
             Err(error) => return fail(FAILED, &error),
         }
     }
-    let results = match golden_run(papers) {
+    let results = match golden_run(papers, jobs) {
         Ok(results) => results,
         Err(status) => return status,
     };
@@ -70,7 +70,7 @@ pub(super) fn check(papers: &[Loaded]) -> ExitCode {
 }
 
 /// Writes them into the source tree.
-pub(super) fn update(papers: &[Loaded]) -> ExitCode {
+pub(super) fn update(papers: &[Loaded], jobs: usize) -> ExitCode {
     let mut files = Vec::new();
     for (bundle, paper) in papers {
         if let Some(directory) = bundle.directory() {
@@ -87,7 +87,7 @@ pub(super) fn update(papers: &[Loaded]) -> ExitCode {
         };
         files.push(file);
     }
-    let results = match golden_run(papers) {
+    let results = match golden_run(papers, jobs) {
         Ok(results) => results,
         Err(status) => return status,
     };

@@ -5,7 +5,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use fairwire_lab::campaign::{self, Batch, Campaign, CampaignError, Progress, run_batches};
+use fairwire_lab::campaign::{Batch, Campaign, CampaignError, Progress, run_batches};
 use fairwire_lab::paper::Paper;
 use fairwire_lab::results::{CellResult, Output, Results};
 
@@ -21,13 +21,17 @@ pub(super) struct Finished {
     pub(super) failure: Option<CampaignError>,
 }
 
-/// Runs all cells of all papers. `outputs` are as many as papers, or none.
-pub(super) fn run(papers: &[Paper], stop: &Arc<AtomicBool>, outputs: &mut [Output]) -> Finished {
+/// Runs all cells of all papers, `jobs` runs at the same time. `outputs` are as many as papers, or none.
+pub(super) fn run(
+    papers: &[Paper],
+    (stop, jobs): (&Arc<AtomicBool>, usize),
+    outputs: &mut [Output],
+) -> Finished {
     let bar = progress::bar();
     let progress = |progress: Progress<'_>| progress::show(&bar, progress);
     let campaign = Campaign {
         name: String::new(),
-        threads: campaign::threads(),
+        threads: jobs,
         stop,
         progress: &progress,
         capture: None,

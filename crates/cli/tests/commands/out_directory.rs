@@ -200,9 +200,9 @@ fn the_run_before_is_replaced() {
         assert!(output.status.success(), "{}", err(&output));
     };
     table("ssthresh");
-    assert!(place.has("ssthresh-20.toml") && place.has("report.html"));
+    assert!(place.has("ssthresh-20.toml") && place.has("report.txt"));
     assert!(short(&place, &[]).status.success());
-    assert!(!place.has("ssthresh-20.toml") && !place.has("report.html"));
+    assert!(!place.has("ssthresh-20.toml") && !place.has("report.txt"));
     assert!(place.has("base.toml") && place.has("results.json"));
     let resolved = place.0.join("base.toml").display().to_string();
     let refused = fairwire(&["run", &resolved, "--seeds", "1", "--out", &directory]);

@@ -123,7 +123,116 @@ fn families_are_chosen_and_explained() {
         one.contains("topology.bottleneck.rate = \"2 Mbit/s\""),
         "{one}"
     );
+    // The files have a column for each axis.
+    let results = place.join("out");
+    let directory = results.display().to_string();
+    let quick = [
+        "run",
+        &file,
+        "--duration",
+        "1s",
+        "--seeds",
+        "1",
+        "--out",
+        &directory,
+    ];
+    let output = fairwire(&quick);
+    assert!(output.status.success(), "{}", err(&output));
+    for name in ["results.csv", "summary.csv", "runs.csv"] {
+        let text = std::fs::read_to_string(results.join(name)).expect("written");
+        let lines: Vec<&str> = text.lines().collect();
+        assert!(lines[0].ends_with(",mbit"), "{name}: {}", lines[0]);
+        assert!(
+            lines[1].starts_with("mbit1,") && lines[1].ends_with(",1"),
+            "{name}: {}",
+            lines[1]
+        );
+    }
     std::fs::remove_dir_all(&place).expect("removed");
+}
+
+/// Without a file `--axes` runs a dumbbell; its results have columns and a page with plots. The number of runs at the
+/// same time changes nothing.
+#[test]
+fn axes_need_no_file() {
+    let place = scratch("axes");
+    let run = |jobs: &str| {
+        let directory = place.join(jobs).display().to_string();
+        let short = [
+            "run",
+            "--duration",
+            "1s",
+            "--seeds",
+            "2",
+            "--jobs",
+            jobs,
+            "--out",
+            &directory,
+        ];
+        let axes = ["--axes", "ccid=2,3", "--axes", "queue=10 packets,codel"];
+        let output = fairwire(&[&short[..], &axes[..]].concat());
+        assert!(output.status.success(), "{}", err(&output));
+        out(&output)
+    };
+    let text = run("1");
+    assert!(text.contains("/ ccid3-queue10packets (2 seeds)"), "{text}");
+    assert!(
+        text.contains("note: the run ends at 1s: window 'steady' (from 20s) is left out"),
+        "{text}"
+    );
+    assert_eq!(run("3"), text);
+    let csv = std::fs::read_to_string(place.join("1/summary.csv")).expect("written");
+    let lines: Vec<&str> = csv.lines().collect();
+    assert!(
+        lines[0].ends_with(",ccid,queue,law,rate,delay,loss,tcps"),
+        "{}",
+        lines[0]
+    );
+    assert!(
+        lines[1].ends_with(",2,10 packets,cubic,10 Mbit/s,20 ms,0 %,1"),
+        "{}",
+        lines[1]
+    );
+    let page = std::fs::read_to_string(place.join("1/report.html")).expect("written");
+    assert!(
+        page.contains("goodput of dccp") && page.contains("<svg"),
+        "no plots"
+    );
+    std::fs::remove_dir_all(&place).expect("removed");
+
+    let output = fairwire(&["run"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(err(&output).contains("<FILE>"), "{}", err(&output));
+    let output = fairwire(&["run", "--axes", "quue=codel"]);
+    assert!(
+        err(&output).contains("did you mean 'queue'?"),
+        "{}",
+        err(&output)
+    );
+}
+
+/// A misspelt option is met with the one that may have been meant, and a setting below a default with what would do.
+#[test]
+fn slips_are_met_with_what_would_do() {
+    for (wrong, meant) in [
+        ("--ouput", "--out"),
+        ("--outptu", "--out"),
+        ("--sedes", "--seeds"),
+    ] {
+        let output = fairwire(&["run", DUMBBELL, wrong, "x"]);
+        assert_eq!(output.status.code(), Some(2));
+        let tip = format!("a similar argument exists: '{meant}'");
+        assert!(err(&output).contains(&tip), "{}", err(&output));
+    }
+    let output = fairwire(&["run", DUMBBELL, "--set", "topology.access.queue.ecn=true"]);
+    assert_eq!(output.status.code(), Some(2));
+    let told = err(&output);
+    let advice = "--set 'topology.access.queue={ kind = \"red\", ecn = true }'";
+    assert!(
+        told.contains("nothing states 'topology.access.queue'"),
+        "{told}"
+    );
+    assert!(told.contains(advice), "{told}");
 }
 
 /// `--explain` says what would run and runs nothing.

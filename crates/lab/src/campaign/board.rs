@@ -100,6 +100,7 @@ impl Board {
             board.cells.push(Open {
                 result: CellResult {
                     name: cell.name.clone(),
+                    axes: cell.axes.clone(),
                     scenario: cell.scenario.clone(),
                     provenance: cell.provenance.clone(),
                     runs: Vec::new(),
@@ -197,6 +198,7 @@ impl Board {
         open.collect();
         CellResult {
             name: open.result.name.clone(),
+            axes: open.result.axes.clone(),
             scenario: open.result.scenario.clone(),
             provenance: std::mem::take(&mut open.result.provenance),
             runs: std::mem::take(&mut open.result.runs),

@@ -166,6 +166,7 @@ pub(crate) fn results(paper: &Paper, cells: &[(&str, &[(f64, f64)])]) -> Results
             .collect();
         CellResult {
             name: cell.name.clone(),
+            axes: cell.axes.clone(),
             scenario: cell.scenario.clone(),
             provenance: cell.provenance.clone(),
             unperturbed: runs.first().cloned(),
@@ -178,6 +179,7 @@ pub(crate) fn results(paper: &Paper, cells: &[(&str, &[(f64, f64)])]) -> Results
         version: "0",
         cells: cells.collect(),
         partial: false,
+        notes: Vec::new(),
     }
 }
 

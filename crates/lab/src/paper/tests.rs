@@ -215,6 +215,7 @@ fn what_is_written_is_known_before() {
         let form = Form {
             gzip: true,
             series: SeriesChoice::All,
+            ..Form::default()
         };
         let output = Output::create(&folder, form).expect("a folder");
         output.finish(&results(&paper, &[])).expect("written");

@@ -1,19 +1,17 @@
 //! The page as a whole: its head, the contents, the overview, a section for each paper, words explained.
 
-use maud::{DOCTYPE, Markup, PreEscaped, html};
+use maud::{Markup, html};
 
 use super::contents;
 use super::figure::figure;
 use super::markup::{paragraph, slug};
 use super::reported::Reported;
+use super::shell::shell;
 use super::sources::sources;
 use super::table::table;
 use super::topology::networks;
 use super::verdict::{badge, meaning, tally, verdicts};
 use crate::paper::{Part, Verdict};
-
-/// How everything looks.
-const STYLE: &str = include_str!("style.css");
 
 /// Words that somebody who has not read the papers may want.
 const WORDS: [(&str, &str); 12] = [
@@ -73,37 +71,25 @@ pub fn page(papers: &[Reported<'_>]) -> String {
         [one] => one.paper.title.clone(),
         _ => format!("{} papers on DCCP, run again", papers.len()),
     };
-    let page = html! {
-        (DOCTYPE)
-        html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="color-scheme" content="light dark";
-                link rel="icon" href="data:,";
-                title { (title) }
-                style { (PreEscaped(STYLE)) }
+    shell(
+        &title,
+        &html! {
+            (top(papers, &title))
+            (contents::of_all(papers))
+            main id="main" {
+                @if papers.len() > 1 { (overview(papers)) }
+                (guide(papers))
+                @for one in papers { (paper(one, papers.len() > 1)) }
+                (words())
             }
-            body {
-                a class="skip" href="#main" { "To the content" }
-                (top(papers, &title))
-                (contents::of_all(papers))
-                main id="main" {
-                    @if papers.len() > 1 { (overview(papers)) }
-                    (guide(papers))
-                    @for one in papers { (paper(one, papers.len() > 1)) }
-                    (words())
-                }
-                footer {
-                    p {
-                        "Made by Fairwire " (env!("CARGO_PKG_VERSION")) ". Tables, figures and verdicts stand beside this file as CSV and JSON. \
-                         The same scenario and the same seed give the same numbers on every machine."
-                    }
+            footer {
+                p {
+                    "Made by Fairwire " (env!("CARGO_PKG_VERSION")) ". Tables, figures and verdicts stand beside this file as CSV and JSON. \
+                     The same scenario and the same seed give the same numbers on every machine."
                 }
             }
-        }
-    };
-    page.into_string() + "\n"
+        },
+    )
 }
 
 fn top(papers: &[Reported<'_>], title: &str) -> Markup {
@@ -249,7 +235,7 @@ fn tables(one: &Reported<'_>, part: Part) -> Markup {
 fn figures(one: &Reported<'_>, part: Part) -> Markup {
     let figures = one.report.figures.iter();
     html! {
-        @for shown in figures.filter(|figure| figure.part == part) { (figure(one.paper, shown)) }
+        @for shown in figures.filter(|figure| figure.part == part) { (figure(&one.paper.name, shown)) }
     }
 }
 

@@ -5,11 +5,11 @@ use maud::{Markup, html};
 use super::chart::{COLOURS, chart, marker};
 use super::contents::figure_anchor;
 use super::markup::{Frame, drawing, mean_and_interval, minus, paragraph};
-use crate::paper::{Figure, Form, Paper, Point};
+use crate::paper::{Figure, Form, Point};
 
-/// A figure under its heading.
-pub(super) fn figure(paper: &Paper, figure: &Figure) -> Markup {
-    let id = figure_anchor(&paper.name, &figure.name);
+/// A figure of the paper or run `owner` under its heading.
+pub(super) fn figure(owner: &str, figure: &Figure) -> Markup {
+    let id = figure_anchor(owner, &figure.name);
     html! {
         section class="block" aria-labelledby=(id) {
             h4 id=(id) { (figure.title) }

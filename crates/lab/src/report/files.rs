@@ -133,6 +133,7 @@ impl Reported<'_> {
         let form = Form {
             gzip: true,
             series: SeriesChoice::All,
+            ..Form::default()
         };
         let mut files = BTreeSet::new();
         let mut add = |folder: &str, names: &[&str]| {

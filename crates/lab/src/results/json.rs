@@ -18,14 +18,21 @@ pub(super) fn json_with(results: &Results, numbers: bool) -> Value {
         "name": results.name,
         "version": results.version,
         "partial": results.partial,
+        "notes": results.notes,
         "cells": cells.collect::<Vec<_>>(),
     })
 }
 
 fn cell(cell: &CellResult, numbers: bool) -> Value {
     let one = |result: &RunResult| run(cell, result, numbers);
+    let axes = cell
+        .axes
+        .iter()
+        .map(|(axis, value)| (axis.clone(), json!(value)));
+    let axes: serde_json::Map<String, Value> = axes.collect();
     let mut all = json!({
         "name": cell.name,
+        "axes": axes,
         "partial": cell.partial,
         "scenario": serde_json::to_value(&cell.scenario).unwrap_or(Value::Null),
         "sources": serde_json::to_value(&cell.provenance).unwrap_or(Value::Null),

@@ -8,6 +8,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -51,6 +52,8 @@ pub struct Form {
     pub gzip: bool,
     /// Which time series are written.
     pub series: SeriesChoice,
+    /// Axes that have a column of their own, which is empty where a cell has none.
+    pub axes: Vec<String>,
 }
 
 impl Form {
@@ -58,6 +61,38 @@ impl Form {
     fn long(&self, name: &str) -> String {
         let end = if self.gzip { GZ } else { "" };
         format!("{name}{end}")
+    }
+
+    /// This form with a column for each axis of `cells`.
+    #[must_use]
+    pub fn with_axes(mut self, cells: &[Cell]) -> Self {
+        for (axis, _) in cells.iter().flat_map(|cell| &cell.axes) {
+            if !self.axes.contains(axis) {
+                self.axes.push(axis.clone());
+            }
+        }
+        self
+    }
+
+    /// `columns`, and those of axes. One that is called as another column is has `axis-` before its name.
+    fn columns<'a>(&'a self, columns: &[&'a str]) -> Vec<Cow<'a, str>> {
+        let axes = self.axes.iter().map(|axis| {
+            if columns.contains(&axis.as_str()) {
+                format!("axis-{axis}").into()
+            } else {
+                axis.into()
+            }
+        });
+        let columns = columns.iter().map(|column| Cow::from(*column));
+        columns.chain(axes).collect()
+    }
+
+    /// The values of those columns.
+    fn values<'a>(&'a self, cell: &'a CellResult) -> impl Iterator<Item = &'a str> {
+        self.axes.iter().map(|axis| {
+            let value = cell.axes.iter().find(|(known, _)| known == axis);
+            value.map_or("", |(_, value)| value.as_str())
+        })
     }
 
     /// The names of all files that the results of `cells` may come to.
@@ -90,10 +125,13 @@ impl Output {
     /// # Errors
     /// If that cannot be done; the error names the file.
     pub fn create(directory: &Path, form: Form) -> io::Result<Self> {
-        let open = |name: &str, columns: &[&str]| Table::create(directory, name, columns);
+        let open =
+            |name: &str, columns: &[&str]| Table::create(directory, name, &form.columns(columns));
+        let values = open(&form.long("results.csv"), &VALUES)?;
+        let summary = open(&form.long("summary.csv"), &SUMMARY)?;
         Ok(Self {
-            values: open(&form.long("results.csv"), &VALUES)?,
-            summary: open(&form.long("summary.csv"), &SUMMARY)?,
+            values,
+            summary,
             runs: open("runs.csv", &RUNS)?,
             series: None,
             form,
@@ -110,7 +148,9 @@ impl Output {
             self.run(cell, run)?;
         }
         for row in summary(cell) {
-            self.summary.row(summary_record(cell, &row))?;
+            let record = summary_record(cell, &row);
+            let record = record.iter().map(String::as_str);
+            self.summary.row(record.chain(self.form.values(cell)))?;
         }
         self.values.flush()?;
         self.summary.flush()?;
@@ -159,19 +199,23 @@ impl Output {
         let digest = run.digest.to_string();
         let notes = run.notes.join("; ");
         let version = env!("CARGO_PKG_VERSION");
+        let row = [&cell.name, &seed, &digest, &hops, version, &notes];
         self.runs
-            .row([&cell.name, &seed, &digest, &hops, version, &notes])?;
+            .row(row.into_iter().chain(self.form.values(cell)))?;
         for value in &run.values {
-            self.values.row([
+            let number = value.value.to_string();
+            let row = [
                 cell.name.as_str(),
                 &seed,
                 value.subject.kind(),
                 value.subject.name(),
                 &value.window,
                 value.metric.name(),
-                &value.value.to_string(),
+                &number,
                 value.metric.unit(),
-            ])?;
+            ];
+            self.values
+                .row(row.into_iter().chain(self.form.values(cell)))?;
         }
         self.run_series(cell, run, &seed)
     }
@@ -185,7 +229,11 @@ impl Output {
                 Some(table) => table,
                 none => {
                     let name = self.form.long("series.csv");
-                    none.insert(Table::create(&self.directory, &name, &SERIES)?)
+                    none.insert(Table::create(
+                        &self.directory,
+                        &name,
+                        &self.form.columns(&SERIES),
+                    )?)
                 }
             };
             for (number, value) in (1u64..).zip(&series.values) {
@@ -195,7 +243,7 @@ impl Output {
                 } else {
                     value.to_string()
                 };
-                table.row([
+                let row = [
                     cell.name.as_str(),
                     seed,
                     series.subject.kind(),
@@ -204,7 +252,8 @@ impl Output {
                     &time,
                     &value,
                     series.metric.unit(),
-                ])?;
+                ];
+                table.row(row.into_iter().chain(self.form.values(cell)))?;
             }
         }
         Ok(())

@@ -11,6 +11,7 @@ const SCENARIO: &str = r#"
 title = "Two CBR flows"
 [run]
 duration = "3 s"
+start_offset = "none"
 seeds = 3
 max_seeds = 3
 [topology]

@@ -25,7 +25,12 @@ pub(super) fn check(scenario: &Scenario, tree: &Node) -> Result<(), ScenarioErro
     run(&checker, scenario)?;
     topology(&checker, scenario)?;
     if scenario.enabled_flows().next().is_none() {
-        return checker.refuse("flows", "a scenario needs a flow: write [flows.NAME]");
+        let message = if scenario.flows.is_empty() {
+            "a scenario needs a flow: write [flows.NAME]"
+        } else {
+            "no flow takes part: each is switched off, or starts after the end of the run"
+        };
+        return checker.refuse("flows", message);
     }
     for (name, flow) in scenario.flows.iter() {
         let path = format!("flows.{name}");
@@ -200,6 +205,13 @@ fn flow_times(
             scenario.run.duration
         );
         return checker.refuse(&format!("{path}.start"), message);
+    }
+    let duration = scenario.run.duration;
+    let mut changes = flow.dccp.iter().flat_map(|dccp| &dccp.ccid_changes);
+    if flow.enabled && changes.any(|change| change.at >= duration) {
+        let message =
+            format!("a change of CCID never happens: the run of {duration} is over by then");
+        return checker.refuse(&format!("{path}.dccp.ccid_changes"), message);
     }
     let message = "nothing to send: leave 'total' away, or write how much";
     let total = flow.total.is_none_or(|total| total.bytes() > 0);

@@ -68,6 +68,9 @@ pub fn explain(cell: &Cell) -> Vec<Explained> {
             if let Some(words) = of_trace(cell, path) {
                 let _ = write!(meaning, " ({words})");
             }
+            if let Some(words) = cell.computed.get(path) {
+                let _ = write!(meaning, " ({words})");
+            }
             lines.push(Explained {
                 meaning,
                 ..line(cell, path, value)

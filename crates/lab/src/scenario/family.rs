@@ -29,5 +29,7 @@ pub(super) use draft::Draft;
 pub(crate) use families::Families;
 pub(super) use fill::Filling;
 pub(crate) use hole::literal;
+pub(super) use name::joined;
 pub(crate) use name::word;
-pub(super) use sheet::{LONGEST_FILE, Sheet};
+pub(super) use sheet::{BASE, LONGEST_FILE, Sheet};
+pub(super) use template::MOST_CELLS;

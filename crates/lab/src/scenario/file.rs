@@ -7,24 +7,33 @@ use std::sync::Arc;
 use fairwire_units::Duration;
 use serde::Deserialize;
 
+use super::Scenario;
+use super::bdp;
 use super::beside::{Beside, read_bounded};
 use super::check;
+use super::check::checker::name_problem;
 use super::complete;
-use super::family::{Draft, Families, LONGEST_FILE, Sheet};
+use super::crossed::{Crossed, Told, points};
+use super::family::{BASE, Draft, Families, LONGEST_FILE, MOST_CELLS, Sheet, joined};
 use super::place::{FOLLOWS, Place, ScenarioError, SourceText};
 use super::read::Reader;
 use super::schema;
 use super::setting::Setting;
-use super::topology::{Topology, Wireless};
+use super::shortened;
 use super::traces::Traces;
-use super::tree::{Node, Provenance, Value};
-use super::{Named, Scenario};
+use super::tree::{Node, Provenance};
+
+/// What the dumbbell is called that needs no file.
+pub const DUMBBELL: &str = "dumbbell";
 
 /// What the command line changes.
 #[derive(Clone, Debug, Default)]
 pub struct Adjust {
     /// `path.to.key=value` for every cell; `path.to.key=` takes the key or table away.
     pub set: Vec<String>,
+    /// `NAME=VALUE,VALUE`: axes of the file with these values, or dotted paths of keys, of which each cell is made with each
+    /// value.
+    pub axes: Vec<String>,
     /// Only these cells: names, groups, or patterns with `*`. All of them if there is none.
     pub only: Vec<String>,
     /// Another duration.
@@ -54,13 +63,26 @@ pub struct Cell {
     pub provenance: BTreeMap<String, Provenance>,
     /// Dotted paths of the values that the file or the command line states; all others are defaults.
     pub stated: Vec<String>,
+    /// What a reader should know of it that its values do not say.
+    pub notes: Vec<String>,
+    /// How values were computed that are written otherwise, in words, by dotted path: `1 bdp: 10 Mbit/s x 12 ms / 1500 B`.
+    pub computed: BTreeMap<String, String>,
 }
 
 /// A scenario file, read but not yet made into cells.
 #[derive(Clone, Debug)]
 pub struct ScenarioFile {
+    source: Arc<SourceText>,
     sheet: Sheet,
     beside: Beside,
+    /// Are its cells named after the axes that the command line names, and no others?
+    is_short: bool,
+}
+
+/// A cell on its way, and the values of the dotted paths that the command line crosses it with.
+struct Made<'a> {
+    draft: Draft<'a>,
+    point: Vec<(&'a Crossed, usize)>,
 }
 
 impl Cell {
@@ -73,7 +95,7 @@ impl Cell {
         let random = if self.scenario.is_perturbed_only() {
             "random starts, and the run without them"
         } else {
-            "random links or sources"
+            "random links, sources or hosts"
         };
         let (seeds, most) = (run.seeds, run.max_seeds);
         if seeds == most {
@@ -119,13 +141,31 @@ impl ScenarioFile {
         Self::read(name, text, Beside::Texts(Arc::new(files)))
     }
 
+    /// The dumbbell that is run where there is no file: a DCCP flow beside TCPs, with axes for what is mostly wanted
+    /// otherwise.
+    ///
+    /// # Errors
+    /// None that a program can meet: the file is part of it.
+    pub fn dumbbell() -> Result<Self, ScenarioError> {
+        let text = include_str!("dumbbell.toml");
+        Ok(Self {
+            is_short: true,
+            ..Self::read(DUMBBELL, text, Beside::Nowhere)?
+        })
+    }
+
     fn read(name: &str, text: &str, beside: Beside) -> Result<Self, ScenarioError> {
         let source = Arc::new(SourceText {
             name: name.to_owned(),
             text: text.to_owned(),
         });
-        let sheet = Sheet::read(&source, &beside)?;
-        Ok(Self { sheet, beside })
+        let sheet = Sheet::read(&source, &beside, Told::default())?;
+        Ok(Self {
+            source,
+            sheet,
+            beside,
+            is_short: false,
+        })
     }
 
     /// Makes its axes and groups known to `families`.
@@ -150,46 +190,159 @@ impl ScenarioFile {
         let settings = settings
             .chain(adjust.duration.map(|time| Ok(Setting::duration(time))))
             .collect::<Result<Vec<_>, _>>()?;
+        let crossed = crossed(&adjust.axes)?;
+        let told = Told {
+            axes: &crossed,
+            is_short: self.is_short,
+        };
+        let read;
+        let sheet = if crossed.is_empty() && !self.is_short {
+            &self.sheet
+        } else {
+            read = Sheet::read(&self.source, &self.beside, told)?;
+            &read
+        };
+        let instances = sheet.select(&adjust.only)?;
+        let paths: Vec<&Crossed> = crossed
+            .iter()
+            .filter(|axis| !sheet.has_axis(&axis.name))
+            .collect();
+        let most = MOST_CELLS / instances.len().max(1);
+        let points = points(&paths, most).ok_or_else(|| {
+            ScenarioError::new(format!("these axes make more than {MOST_CELLS} cells"))
+        })?;
         // A key that goes need not be in every cell, but in one.
         let mut applied = vec![false; settings.len()];
         let mut drafts = Vec::new();
-        for instance in self.sheet.select(&adjust.only)? {
-            let mut draft = self.sheet.draft(instance)?;
-            for (setting, applied) in settings.iter().zip(&mut applied) {
-                let set = setting.apply(draft.parts());
-                *applied |= set.map_err(|error| draft.told(error))?;
+        for instance in instances {
+            for point in &points {
+                let point = paths.iter().copied().zip(point.iter().copied());
+                let mut made = Made {
+                    draft: sheet.draft(instance)?,
+                    point: point.collect(),
+                };
+                for (setting, applied) in settings.iter().zip(&mut applied) {
+                    let set = setting.apply(made.draft.parts());
+                    *applied |= set.map_err(|error| made.told(error))?;
+                }
+                made.cross()?;
+                drafts.push(made);
             }
-            drafts.push(draft);
         }
         let mut missed = settings.iter().zip(applied).filter(|(_, applied)| !applied);
-        if let (Some((setting, _)), Some(draft)) = (missed.next(), drafts.first())
-            && let Some(error) = setting.missed(&draft.tree)
+        if let (Some((setting, _)), Some(made)) = (missed.next(), drafts.first())
+            && let Some(error) = setting.missed(&made.draft.tree)
         {
             return Err(error);
         }
+        let is_without = |axis: &&Crossed| {
+            let has = |made: &Made<'_>| made.axes().iter().any(|(name, _)| *name == axis.name);
+            !drafts.iter().any(has)
+        };
+        if let Some(axis) = crossed.iter().find(is_without) {
+            let message = "no cell that is to run has this axis";
+            return Err(ScenarioError::at(message, &axis.place));
+        }
         let mut traces = Traces::of(&self.beside);
-        let cells = drafts.into_iter().map(|mut draft| {
-            let cell = cell(&mut draft, adjust, &mut traces);
-            cell.map_err(|error| draft.told(error))
+        let cells = drafts.into_iter().map(|mut made| {
+            let cell = cell(&mut made, adjust, &mut traces);
+            cell.map_err(|error| made.told(error))
         });
         cells.collect()
     }
 }
 
+/// The axes of the command line, each of which is there once.
+fn crossed(axes: &[String]) -> Result<Vec<Crossed>, ScenarioError> {
+    let mut all: Vec<Crossed> = Vec::with_capacity(axes.len());
+    for axis in axes {
+        let axis = Crossed::parse(axis)?;
+        if all.iter().any(|known| known.name == axis.name) {
+            let message = "this axis was given before: write all its values in one --axes";
+            return Err(ScenarioError::at(message, &axis.place));
+        }
+        all.push(axis);
+    }
+    Ok(all)
+}
+
+impl Made<'_> {
+    /// Lays the values of its point over it.
+    fn cross(&mut self) -> Result<(), ScenarioError> {
+        for (axis, value) in &self.point {
+            let setting = Setting::of_axis(axis, *value);
+            let set = setting.apply(self.draft.parts());
+            set.map_err(|error| self.draft.told(error))?;
+        }
+        Ok(())
+    }
+
+    /// The values of its axes, by their names: those of the file, then paths.
+    fn axes(&self) -> Vec<(String, String)> {
+        let paths = self.point.iter();
+        let paths =
+            paths.map(|(axis, value)| (axis.name.clone(), axis.values[*value].text.clone()));
+        self.draft.axes().into_iter().chain(paths).collect()
+    }
+
+    /// Its name, and that of its family as it is written.
+    fn names(&self) -> Result<(String, Option<String>), ScenarioError> {
+        let plain = &self.draft.instance.name;
+        let family = self.draft.family().map(str::to_owned);
+        if self.point.is_empty() {
+            return Ok((plain.clone(), family));
+        }
+        let of = |name: &str, more: String| {
+            if name == BASE {
+                more
+            } else {
+                format!("{name}-{more}")
+            }
+        };
+        let words = self.point.iter();
+        let words = words.map(|(axis, value)| (axis.key(), axis.values[*value].text.clone()));
+        let name = of(plain, joined(words));
+        if let Some(message) = name_problem(&name) {
+            return Err(ScenarioError::new(format!("'{name}': {message}")));
+        }
+        let holes = self
+            .point
+            .iter()
+            .map(|(axis, _)| format!("{{{}}}", axis.name));
+        let holes: Vec<String> = holes.collect();
+        let family = of(family.as_deref().unwrap_or(plain), holes.join("-"));
+        Ok((name, Some(family)))
+    }
+
+    /// `error` with the cell that it is in, where that is one of several.
+    fn told(&self, error: ScenarioError) -> ScenarioError {
+        self.draft.told(error)
+    }
+}
+
 fn cell(
-    draft: &mut Draft<'_>,
+    made: &mut Made<'_>,
     adjust: &Adjust,
     traces: &mut Traces<'_>,
 ) -> Result<Cell, ScenarioError> {
+    let (name, family) = made.names()?;
+    let axes = made.axes();
+    let draft = &mut made.draft;
     draft.finish()?;
     let mut tree = std::mem::replace(&mut draft.tree, Node::empty(&Place::nowhere()));
     complete::complete(&mut tree);
-    let whole = complete::ways_back(&tree)?;
-    schema::check(&whole, &schema::form())?;
-    let mut scenario = Scenario::deserialize(Reader(&whole)).map_err(ScenarioError::unforeseen)?;
+    let mut whole = complete::ways_back(&tree)?;
+    let products = bdp::take(&mut whole)?;
+    let mut scenario = typed(&whole)?;
+    let mut computed = bdp::Computed::new();
+    if !products.is_empty() {
+        computed = bdp::put(&mut whole, &scenario, &products)?;
+        scenario = typed(&whole)?;
+    }
     traces.fill(&scenario.topology, &tree)?;
-    if adjust.duration.is_some() {
-        fit(&mut scenario, &mut tree);
+    let mut notes = Vec::new();
+    if draft.is_base_overridden(&tree, &["run", "duration"]) {
+        notes.extend(shortened::fit(&mut scenario, &mut tree));
     }
     if let Some(seeds) = adjust.seeds {
         scenario.run.seeds = seeds;
@@ -218,40 +371,20 @@ fn cell(
         }
     });
     Ok(Cell {
-        name: draft.instance.name.clone(),
-        family: draft.family().map(str::to_owned),
-        axes: draft.axes(),
+        name,
+        family,
+        axes,
         over: draft.over().to_vec(),
         scenario,
         provenance,
         stated,
+        notes,
+        computed,
     })
 }
 
-/// After a change of duration: windows that begin after it are left out, others end with it. Hand-offs after
-/// it are left out, too, and of `tree`, whose places are found by their numbers.
-fn fit(scenario: &mut Scenario, tree: &mut Node) {
-    let duration = scenario.run.duration;
-    if let Topology::Wlan(Wireless { wlan, .. }) = &mut scenario.topology {
-        let list = tree.below_mut(&["topology", "wlan", "handoffs"]);
-        if let Some(Value::Array(items)) = list.map(|list| &mut list.value) {
-            let mut stays = wlan.handoffs.iter().map(|one| one.at < duration);
-            items.retain(|_| stays.next().unwrap_or(true));
-        }
-        wlan.handoffs.retain(|hand_off| hand_off.at < duration);
-    }
-    let measure = &mut scenario.measure;
-    let mut left_out = Vec::new();
-    let windows = std::mem::take(&mut measure.windows);
-    let kept = windows.0.into_iter().filter_map(|(name, mut window)| {
-        if window.from.unwrap_or_default() >= duration {
-            left_out.push(name);
-            return None;
-        }
-        window.to = window.to.map(|to| to.min(duration));
-        Some((name, window))
-    });
-    measure.windows = Named(kept.collect());
-    let is_left_out = |name: &String| left_out.contains(name);
-    measure.baseline = measure.baseline.take().filter(|name| !is_left_out(name));
+/// The scenario of `tree`, if that keeps to the format.
+fn typed(tree: &Node) -> Result<Scenario, ScenarioError> {
+    schema::check(tree, &schema::form())?;
+    Scenario::deserialize(Reader(tree)).map_err(ScenarioError::unforeseen)
 }

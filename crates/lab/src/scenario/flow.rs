@@ -58,6 +58,15 @@ pub struct Flow {
         "advice" = "a delay of more than an hour is surely not meant"
     ))]
     pub extra_delay: Option<Duration>,
+    /// Its sender's host takes from nothing to this time for each packet that it sends, drawn uniformly; packets keep
+    /// their order. As long as the bottleneck takes for a packet weakens [phase effects](models/drop-tail.md), and
+    /// several times as long ends them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend(
+        "maximum_quantity" = "1 s",
+        "advice" = "a jitter of more than a second is surely not meant: some times what the bottleneck takes to send a packet is enough"
+    ))]
+    pub jitter: Option<Duration>,
     /// When it starts: TCP's and UDP's first packet, or DCCP's Request, whose source starts when the connection is
     /// open.
     #[serde(default)]
@@ -161,6 +170,11 @@ impl Flow {
     /// The time between two packets, where its traffic has one (but for pauses).
     pub fn interval(&self) -> Option<Duration> {
         self.traffic.interval(&self.packet_shape())
+    }
+
+    /// Does chance decide when its packets leave: by its jitter, or by its traffic?
+    pub fn is_random(&self) -> bool {
+        self.jitter.is_some_and(|most| !most.is_zero()) || self.traffic.is_random()
     }
 
     /// Does its traffic come as flows of finite size, each with a connection of its own?

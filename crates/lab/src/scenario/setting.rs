@@ -1,16 +1,12 @@
 //! What the command line changes in a scenario: `--set path.to.key=value`, and options with a name.
 
-use std::sync::Arc;
-
 use fairwire_units::Duration;
-use toml::de::DeValue;
 
+use super::argument::{command_line, parse_word, plain_path};
+use super::crossed::Crossed;
 use super::family::Filling;
-use super::place::{COMMAND_LINE, Place, SET, ScenarioError, SourceText};
+use super::place::{Place, SET, ScenarioError};
 use super::tree::{Entry, Node, Over, Value};
-
-/// The parts of a key's path on the command line: far more than any key has, far fewer than a stack holds.
-const DEEPEST: usize = 64;
 
 /// One change.
 #[derive(Clone, Debug)]
@@ -30,14 +26,7 @@ impl Setting {
             let message = "write --set path.to.key=value, as in --set flows.dccp.start=5s";
             return Err(ScenarioError::at(message, &whole));
         };
-        if path.split('.').count() > DEEPEST {
-            let message = format!("a key's path has at most {DEEPEST} parts");
-            return Err(ScenarioError::at(message, &whole));
-        }
-        if path.trim().split('.').any(str::is_empty) {
-            let message = "a part of the key's path is empty";
-            return Err(ScenarioError::at(message, &whole));
-        }
+        plain_path(path).map_err(|message| ScenarioError::at(message, &whole))?;
         let end = SET.len() + path.len();
         let key = Place::new(&source, SET.len()..end);
         if text.trim().is_empty() {
@@ -55,6 +44,13 @@ impl Setting {
         let place = Place::new(&source, option.len()..source.text.len());
         let value = (Value::Text(time.to_string()), place.clone());
         Self::at("run.duration", value, &[place.clone(), place])
+    }
+
+    /// What value number `value` of `axis` says, an axis that is a dotted path.
+    pub(super) fn of_axis(axis: &Crossed, value: usize) -> Self {
+        let node = &axis.values[value].node;
+        let value = (node.value.clone(), node.place.clone());
+        Self::at(&axis.name, value, &[axis.place.clone(), node.place.clone()])
     }
 
     /// Tables down to the value; the places are those of their keys and of the tables.
@@ -110,21 +106,4 @@ impl Setting {
         );
         Some(ScenarioError::at(message, place))
     }
-}
-
-/// What `--set` gives: TOML where it is TOML, a text otherwise.
-fn parse_word(text: &str) -> Value {
-    let source = command_line(text.to_owned());
-    DeValue::parse(text)
-        .ok()
-        .and_then(|value| Node::convert(&value, &source, None).ok())
-        .map_or_else(|| Value::Text(text.to_owned()), |node| node.value)
-}
-
-/// A text of the command line.
-fn command_line(text: String) -> Arc<SourceText> {
-    Arc::new(SourceText {
-        name: COMMAND_LINE.into(),
-        text,
-    })
 }

@@ -4,6 +4,8 @@ mod bounds;
 mod ccids;
 mod inherited;
 mod options;
+mod phases;
+mod shortened;
 mod stacks;
 
 use fairwire_units::{Duration, Rate};

@@ -1,7 +1,7 @@
 //! From a scenario to a network with its agents in place.
 
 use fairwire_net::{Digest, LinkId, Network, NodeId, Streams};
-use fairwire_units::{Instant, Size};
+use fairwire_units::{Duration, Instant, Size};
 
 use super::built::{Built, FlowPlace};
 use super::call::NamedFlow;
@@ -10,11 +10,13 @@ use super::crowd::crowd;
 use super::error::RunError;
 use super::ground::Ground;
 use super::host::Host;
+use super::jitter::Jittered;
 use super::link_meter::LinkMeters;
 use super::windows::windows;
 use crate::scenario::shorten::{QUOTED, shorten};
 use crate::scenario::{Flow, Scenario, Side, Topology, Wiring};
 use crate::traffic::FlowContext;
+use crate::transport::Peer;
 use crate::transport::ends::Ends;
 use crate::transport::flow_meter::FlowMeter;
 use crate::transport::model::Peers;
@@ -157,5 +159,22 @@ fn peers(
         Some(arrivals) => Ok(crowd(flow, ends, (start, stride), arrivals)),
         None => flow.connect(ends, start),
     };
-    made.map_err(RunError::Transport)
+    let (sender, receiver) = made.map_err(RunError::Transport)?;
+    Ok(match flow.flow.jitter {
+        Some(most) => jittered(flow, most, (sender, receiver)),
+        None => (sender, receiver),
+    })
+}
+
+/// The same two with jitter where data leaves: at the sender, and at the receiver if data goes back.
+fn jittered(flow: &NamedFlow<'_>, most: Duration, (sender, receiver): Peers) -> Peers {
+    let jitter = |peer, name: &str| -> Box<dyn Peer> {
+        let stream = flow.streams.stream(&format!("jitter/{name}"));
+        Box::new(Jittered::new(peer, most, stream))
+    };
+    let sender = jitter(sender, flow.name);
+    if !flow.flow.transport().is_two_way() {
+        return (sender, receiver);
+    }
+    (sender, jitter(receiver, &format!("{}/back", flow.name)))
 }

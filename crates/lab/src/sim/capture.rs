@@ -1,7 +1,7 @@
 //! The tap: whole packets as pcapng, headers built, payloads zero, checksums true.
 //!
-//! It stands where packets enter a link, behind the queue's decision: what the queue refuses is
-//! not there, what the wire loses is. Each link is an interface with its name, so a packet that
+//! It stands at the end of a link: packets have the marks that the link's queue made, what the queue dropped is not there,
+//! and what the wire lost is, when it would have come. Each link is an interface with its name, so a packet that
 //! crosses three of them is there three times. Timestamps are nanoseconds since the run began;
 //! packets are raw IPv4.
 
@@ -11,7 +11,7 @@ use std::io::{self, Write};
 use std::time::Duration;
 
 use etherparse::{IpEcn, Ipv4Header};
-use fairwire_net::{LinkId, Observer, Place, Sighting};
+use fairwire_net::{DropReason, LinkId, Observer, Place, Sighting};
 use pcap_file::pcapng::PcapNgWriter;
 use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketBlock;
 use pcap_file::pcapng::blocks::interface_description::{
@@ -59,7 +59,7 @@ pub(super) fn forward(name: &str) -> &str {
     name.strip_suffix("/back").unwrap_or(name)
 }
 
-/// Writes what enters the links it watches.
+/// Writes what the links it watches carry.
 pub(crate) struct Capture {
     writer: PcapNgWriter<Box<dyn Write + Send>>,
     /// The interface of each link, by its number; `None` where it is not watched.
@@ -137,8 +137,8 @@ impl Capture {
     }
 }
 
-impl Observer<Store> for Capture {
-    fn entered(&mut self, seen: &Sighting<'_, Store>) {
+impl Capture {
+    fn see(&mut self, seen: &Sighting<'_, Store>) {
         let Place::Link(link) = seen.place else {
             return;
         };
@@ -147,6 +147,20 @@ impl Observer<Store> for Capture {
         };
         if self.failure.is_none() {
             self.failure = self.write(interface, seen).err();
+        }
+    }
+}
+
+/// Packets are seen where they come to the end of a link, with the marks that its queue made.
+impl Observer<Store> for Capture {
+    fn delivered(&mut self, seen: &Sighting<'_, Store>) {
+        self.see(seen);
+    }
+
+    /// What is lost on the wire is seen where and when it would have come.
+    fn dropped(&mut self, seen: &Sighting<'_, Store>, reason: DropReason) {
+        if reason == DropReason::Lost {
+            self.see(seen);
         }
     }
 }

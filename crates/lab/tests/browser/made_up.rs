@@ -14,6 +14,7 @@ pub(crate) fn results(paper: &Paper) -> Results {
         let run = |seed| run(&cell.scenario, number, seed);
         CellResult {
             name: cell.name.clone(),
+            axes: cell.axes.clone(),
             scenario: cell.scenario.clone(),
             provenance: cell.provenance.clone(),
             runs: (1..=3).map(run).collect(),
@@ -26,6 +27,7 @@ pub(crate) fn results(paper: &Paper) -> Results {
         version: "0",
         cells: cells.collect(),
         partial: false,
+        notes: Vec::new(),
     }
 }
 

@@ -23,7 +23,7 @@ impl fmt::Display for ParseLimitError {
         let text = &self.0;
         write!(
             f,
-            "'{text}' is not a queue's size: write \"20 packets\" or \"64 kB\""
+            "'{text}' is not a queue's size: write \"20 packets\" or \"64 kB\"; a link takes \"1 bdp\", too"
         )
     }
 }
@@ -55,7 +55,7 @@ fairwire_units::text_setting!(
     QueueLimit,
     "queue-limit",
     "20 packets",
-    r"^\s*[0-9][0-9_]*(\s*packets?|(\.[0-9]*)?\s*([kMG]|[KMG]i)?B)\s*$"
+    r"^\s*[0-9][0-9_]*(\s*packets?|(\.[0-9]*)?\s*(([kMG]|[KMG]i)?B|bdp))\s*$"
 );
 
 #[cfg(test)]

@@ -65,12 +65,16 @@ pub(super) struct Table {
 
 impl Table {
     /// Makes the file `name` in `directory`, with a line of `columns`.
-    pub(super) fn create(directory: &Path, name: &str, columns: &[&str]) -> io::Result<Self> {
+    pub(super) fn create<T: AsRef<str>>(
+        directory: &Path,
+        name: &str,
+        columns: &[T],
+    ) -> io::Result<Self> {
         let path = directory.join(name);
         let sink = Sink::create(&path).map_err(|error| unwritten(&path, &error))?;
         let rows = csv::Writer::from_writer(sink);
         let mut table = Self { path, rows };
-        table.row(columns)?;
+        table.row(columns.iter().map(AsRef::as_ref))?;
         table.flush()?;
         Ok(table)
     }

@@ -26,6 +26,7 @@ pub(in crate::scenario) struct Draft<'a> {
     /// What it extends, in the order in which that is laid.
     over: Vec<String>,
     shared: &'a Shared,
+    bases: &'a [(String, Arc<Node>)],
     room: Room,
 }
 
@@ -66,6 +67,7 @@ impl Sheet {
                 values,
                 over,
                 shared: &self.shared,
+                bases: &self.bases,
                 room,
             }),
             Err(error) => Err(told(error, &instance.name, &instance.values)),
@@ -206,6 +208,15 @@ impl Draft<'_> {
     /// `error` with the cell that it is in, where that is one of several.
     pub(in crate::scenario) fn told(&self, error: ScenarioError) -> ScenarioError {
         told(error, &self.instance.name, &self.values)
+    }
+
+    /// Is the value at `path` of `tree`, which was made of it, another than the first file states that says one outside its
+    /// cells?
+    pub(in crate::scenario) fn is_base_overridden(&self, tree: &Node, path: &[&str]) -> bool {
+        let mut bases = self.bases.iter();
+        let first = bases.find_map(|(_, base)| base.below(path));
+        let now = tree.below(path).map(|node| &node.place);
+        first.is_some_and(|first| Some(&first.place) != now)
     }
 
     /// The values of its axes, by their names.

@@ -17,7 +17,7 @@ pub(super) fn plain(value: &str) -> String {
 }
 
 /// The name of a cell with these values of axes: its words, and before what begins with a digit its axis.
-pub(super) fn joined<'a>(values: impl Iterator<Item = (&'a str, String)>) -> String {
+pub(in crate::scenario) fn joined<'a>(values: impl Iterator<Item = (&'a str, String)>) -> String {
     let mut name = String::new();
     for (axis, value) in values {
         let value = plain(&value);

@@ -4,12 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
-use super::axis::Axis;
+use super::axis::{Axis, Values, instead};
 use super::fill::{Shared, fill_shared};
 use super::groups::Group;
 use super::hole::holes;
 use super::template::{Instance, MOST_CELLS, Reference, Template, entries, references};
 use crate::scenario::beside::Beside;
+use crate::scenario::crossed::Told;
 use crate::scenario::place::{Place, ScenarioError, SourceText};
 use crate::scenario::shorten::{QUOTED, shorten};
 use crate::scenario::tree::{Entry, Node};
@@ -43,17 +44,23 @@ pub(in crate::scenario) struct Sheet {
 }
 
 impl Sheet {
-    /// Reads `source`, and what it extends from `beside` it.
+    /// Reads `source`, and what it extends from `beside` it; the values of axes that are `told` take the place of its own.
     pub(in crate::scenario) fn read(
         source: &Arc<SourceText>,
         beside: &Beside,
+        told: Told<'_>,
     ) -> Result<Self, ScenarioError> {
         let mut chain = vec![file_name(&source.name)];
-        Self::file(source, beside, &mut chain, &mut 1)
+        Self::file((source, told), beside, &mut chain, &mut 1)
+    }
+
+    /// Has it an axis called `name`?
+    pub(in crate::scenario) fn has_axis(&self, name: &str) -> bool {
+        self.axes.iter().any(|axis| *axis.name == *name)
     }
 
     fn file(
-        source: &Arc<SourceText>,
+        (source, told): (&Arc<SourceText>, Told<'_>),
         beside: &Beside,
         chain: &mut Vec<String>,
         count: &mut usize,
@@ -69,7 +76,7 @@ impl Sheet {
             }
         }
         sheet.common.extend(common);
-        sheet.take_tables(&mut base)?;
+        sheet.take_tables(&mut base, told)?;
         let name = chain.last().cloned().unwrap_or_default();
         sheet.bases.push((name, Arc::new(base)));
         Ok(sheet)
@@ -99,7 +106,7 @@ impl Sheet {
     }
 
     /// Takes out of `base` all that is no scenario.
-    fn take_tables(&mut self, base: &mut Node) -> Result<(), ScenarioError> {
+    fn take_tables(&mut self, base: &mut Node, told: Told<'_>) -> Result<(), ScenarioError> {
         let mut table = |name: &str, message: &str| {
             let table = base.take(name).map(|node| entries(node, message));
             table.transpose()
@@ -120,10 +127,11 @@ impl Sheet {
             let known = self.axes.iter().find(|axis| *axis.name == *entry.name);
             self.put_axis(Axis::read(&entry, known)?);
         }
+        self.put_told(told)?;
         self.take_cells(
             parts.unwrap_or_default(),
             cells.unwrap_or_default(),
-            &base.place,
+            (&base.place, told),
         )?;
         let names: BTreeSet<&str> = self.own.iter().map(|it| it.name.as_str()).collect();
         for entry in groups.unwrap_or_default() {
@@ -134,12 +142,44 @@ impl Sheet {
         Ok(())
     }
 
+    /// Gives its axes the values that are `told`. A name with dots is the path of a key where it is no axis.
+    fn put_told(&mut self, told: Told<'_>) -> Result<(), ScenarioError> {
+        for axis in told.axes {
+            let known = self.axes.iter().find(|known| *known.name == *axis.name);
+            if known.is_some() {
+                self.put_axis(Axis::read(&axis.entry(), known)?);
+            } else if !axis.name.contains('.') {
+                let known = self.axes.iter().map(|axis| &*axis.name);
+                let message = format!(
+                    "no axis is called '{}': {}; a key is given by its path, as in --axes flows.dccp.start=0s,5s",
+                    shorten(&axis.name, QUOTED),
+                    instead(&axis.name, known)
+                );
+                return Err(ScenarioError::at(message, &axis.place));
+            }
+        }
+        Ok(())
+    }
+
+    /// The axes that a name made of values has, and the values of the others.
+    fn named_axes(&self, told: Told<'_>) -> (Vec<Axis>, Values) {
+        let is_told = |axis: &Axis| told.axes.iter().any(|told| *told.name == *axis.name);
+        let axes = self.axes.iter().cloned();
+        let (named, others): (Vec<Axis>, Vec<Axis>) =
+            axes.partition(|axis| !told.is_short || is_told(axis));
+        let others = others.into_iter().filter_map(|axis| {
+            let value = axis.values.first()?;
+            Some((axis.name, Arc::clone(value)))
+        });
+        (named, others.collect())
+    }
+
     /// Makes the parts and cells of the file, which begins at `place`.
     fn take_cells(
         &mut self,
         parts: Vec<Entry>,
         cells: Vec<Entry>,
-        place: &Place,
+        (place, told): (&Place, Told<'_>),
     ) -> Result<(), ScenarioError> {
         // The names of this file, which may hide those of the files that it extends.
         let mut names = BTreeSet::new();
@@ -153,7 +193,7 @@ impl Sheet {
         }
         let is_written = !templates.is_empty();
         if templates.is_empty() {
-            templates.push(Template::of_file(&self.axes, BASE, place));
+            templates.push(Template::of_file(self.named_axes(told), BASE, place));
         }
         for template in templates {
             let room = MOST_CELLS.saturating_sub(self.own.len());
@@ -246,7 +286,7 @@ fn parent(
         text,
     });
     chain.push(name.clone());
-    let sheet = Sheet::file(&source, beside, chain, count);
+    let sheet = Sheet::file((&source, Told::default()), beside, chain, count);
     chain.pop();
     sheet
 }

@@ -12,7 +12,7 @@ use crate::scenario::shorten::{QUOTED, shorten};
 use crate::scenario::tree::{Entry, Node, Value};
 
 /// The most cells that a file makes, those of the files that it extends included.
-pub(super) const MOST_CELLS: usize = 10_000;
+pub(in crate::scenario) const MOST_CELLS: usize = 10_000;
 
 /// The most characters in a name that is made of values.
 const LONGEST_NAME: usize = 200;
@@ -120,8 +120,13 @@ impl Template {
         Ok(one)
     }
 
-    /// The family of all `axes` of a file without cells; without axes it is the one cell called `alone`.
-    pub(super) fn of_file(axes: &[Axis], alone: &str, place: &Place) -> Self {
+    /// The family of all `axes` of a file without cells, beside which there are `constants`; without axes it is the one
+    /// cell called `alone`.
+    pub(super) fn of_file(
+        (axes, constants): (Vec<Axis>, Values),
+        alone: &str,
+        place: &Place,
+    ) -> Self {
         let names: Vec<String> = axes
             .iter()
             .map(|axis| format!("{{{}}}", axis.name))
@@ -133,8 +138,8 @@ impl Template {
                 names.join("-")
             },
             place: place.clone(),
-            axes: axes.to_vec(),
-            constants: Values::new(),
+            axes,
+            constants,
             is_joined: true,
             extends: Vec::new(),
             node: Node::empty(place),

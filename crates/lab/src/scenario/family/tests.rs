@@ -1,5 +1,6 @@
 //! Families of cells and flows: what they stand for, and what is refused.
 
+mod crossed;
 mod flows;
 mod refused;
 

@@ -47,11 +47,9 @@ const FORMATS: &[(&str, &str, Read)] = &[
     ("segment", "`\"mean\"`, `\"mps\"` or size", |text| {
         read(text, |_: Segment| None)
     }),
-    (
-        "start-offset",
-        "`\"auto\"`, `\"none\"`, `\"rtt\"` or time",
-        |text| read(text, |_: StartOffset| None),
-    ),
+    ("start-offset", "`\"rtt\"`, `\"none\"` or time", |text| {
+        read(text, |_: StartOffset| None)
+    }),
     ("feedback-rate", "`\"1 per rtt\"` or time", |text| {
         read(text, |_: FeedbackRate| None)
     }),

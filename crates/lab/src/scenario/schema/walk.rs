@@ -6,7 +6,7 @@ use super::super::place::{MISSING, ScenarioError};
 use super::super::shorten::{QUOTED, shorten};
 use super::super::tree::{Entry, Node, Value};
 use super::choice::Choice;
-use super::forms::{Form, KIND, Key, Kinds, Shape};
+use super::forms::{Form, KIND, Key, Kind, Kinds, Shape};
 use super::quantity;
 use super::renamed::renamed;
 
@@ -108,6 +108,9 @@ fn wrong_type(node: &Node, shape: &Shape, value: &Value) -> ScenarioError {
 fn alternatives(node: &Node, entries: &[Entry], kinds: &Kinds) -> Result<(), ScenarioError> {
     let names = kinds.all.iter().map(|kind| kind.name.as_str());
     let Some(kind) = entries.iter().find(|entry| entry.name == KIND) else {
+        if let Some(error) = set_below_default(node, entries, kinds) {
+            return Err(error);
+        }
         let names: Vec<&str> = names.collect();
         let message = format!("'{KIND}' {MISSING}: write one of {}", names.join(", "));
         return Err(missing(node, message));
@@ -127,12 +130,7 @@ fn alternatives(node: &Node, entries: &[Entry], kinds: &Kinds) -> Result<(), Sce
             continue;
         }
         let others = kinds.all.iter().filter(|kind| kind.keys.iter().any(is));
-        let others: Vec<String> = others.map(|kind| format!("\"{}\"", kind.name)).collect();
-        if let Some((last, before)) = others.split_last() {
-            let kinds = match before {
-                [] => format!("kind {last}"),
-                _ => format!("the kinds {} and {last}", before.join(", ")),
-            };
+        if let Some(kinds) = words_of_kinds(others) {
             let name = shorten(&entry.name, QUOTED);
             let message = format!(
                 "'{name}' belongs to {kinds}, and this is kind \"{word}\": {}",
@@ -142,6 +140,37 @@ fn alternatives(node: &Node, entries: &[Entry], kinds: &Kinds) -> Result<(), Sce
         }
     }
     table(node, entries, (keys, true), (word, &[]))
+}
+
+/// `kind "red"`, or `the kinds "red" and "codel"`; `None` if there are none.
+fn words_of_kinds<'a>(kinds: impl Iterator<Item = &'a Kind>) -> Option<String> {
+    let names: Vec<String> = kinds.map(|kind| format!("\"{}\"", kind.name)).collect();
+    let (last, before) = names.split_last()?;
+    Some(match before {
+        [] => format!("kind {last}"),
+        _ => format!("the kinds {} and {last}", before.join(", ")),
+    })
+}
+
+/// `--set` changed a setting of a table of which nothing is stated: there is no kind to which the setting could belong.
+fn set_below_default(node: &Node, entries: &[Entry], kinds: &Kinds) -> Option<ScenarioError> {
+    let [entry] = entries else {
+        return None;
+    };
+    let path = node.place.path_set()?;
+    let table = path.strip_suffix(&entry.name)?.strip_suffix('.')?;
+    let is = |key: &Key| key.name == entry.name;
+    let owners = kinds.all.iter().filter(|kind| kind.keys.iter().any(is));
+    let first = owners.clone().next()?;
+    let message = format!(
+        "nothing states '{table}', so there is a default in its place and nothing to change: '{0}' belongs to {1}; write \
+         the whole table, as in --set '{table}={{ kind = \"{2}\", {0} = {3} }}'",
+        entry.name,
+        words_of_kinds(owners)?,
+        first.name,
+        entry.node.inline()
+    );
+    Some(ScenarioError::at(message, &node.place))
 }
 
 fn one_of<'a>(

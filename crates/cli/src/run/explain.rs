@@ -1,0 +1,80 @@
+//! What `--explain` prints, and notes on cells.
+
+use std::fmt::Write as _;
+
+use fairwire_lab::scenario::{Cell, explain, notes};
+
+/// What would run. Of a family only its axes are told, unless its cells were asked for by name.
+pub(super) fn explanation(cells: &[Cell], by_name: bool) -> String {
+    let mut text = String::new();
+    let mut families: Vec<&str> = Vec::new();
+    for cell in cells {
+        match &cell.family {
+            Some(family) if !by_name => {
+                if !families.contains(&family.as_str()) {
+                    families.push(family);
+                    text.push_str(&of_family(cells, family));
+                }
+            }
+            _ => text.push_str(&of_cell(cell)),
+        }
+    }
+    text.push_str(&told(&notes(cells)));
+    text
+}
+
+/// Notes, a line each.
+pub(super) fn told(notes: &[String]) -> String {
+    let lines = notes.iter().map(|note| format!("note: {note}\n"));
+    lines.collect()
+}
+
+/// A family: how many cells, along which axes.
+fn of_family(cells: &[Cell], family: &str) -> String {
+    let all = cells
+        .iter()
+        .filter(|cell| cell.family.as_deref() == Some(family));
+    let all: Vec<&Cell> = all.collect();
+    let mut text = format!("[{family}] {} cells\n", all.len());
+    let axes = all.iter().flat_map(|cell| &cell.axes);
+    let mut known: Vec<(&str, Vec<&str>)> = Vec::new();
+    for (axis, value) in axes {
+        let at = known.iter().position(|(name, _)| name == axis);
+        let at = at.unwrap_or_else(|| {
+            known.push((axis, Vec::new()));
+            known.len() - 1
+        });
+        if !known[at].1.contains(&value.as_str()) {
+            known[at].1.push(value);
+        }
+    }
+    for (axis, values) in known {
+        let _ = writeln!(text, "  {axis} = {}", values.join(", "));
+    }
+    let names: Vec<&str> = all.iter().map(|cell| cell.name.as_str()).collect();
+    let _ = writeln!(text, "  cells: {}", names.join(", "));
+    if let Some(first) = names.first() {
+        let _ = writeln!(text, "  --only {first} explains one of them\n");
+    }
+    text
+}
+
+fn of_cell(cell: &Cell) -> String {
+    let mut text = format!("[{}] {}\n", cell.name, cell.scenario.title);
+    if let Some(family) = &cell.family {
+        let axes = cell.axes.iter();
+        let axes = axes.map(|(axis, value)| format!("{axis} = {value}"));
+        let axes: Vec<String> = axes.collect();
+        let _ = writeln!(text, "  of {family}: {}", axes.join(", "));
+    }
+    if !cell.over.is_empty() {
+        let _ = writeln!(text, "  extends {}", cell.over.join(", "));
+    }
+    // What the file states is shown even where it does nothing; a default that does nothing is no news.
+    let lines = explain(cell);
+    for line in lines.iter().filter(|it| it.has_effect || it.is_stated()) {
+        let _ = writeln!(text, "  {line}");
+    }
+    let _ = writeln!(text, "  {}\n", cell.plan());
+    text
+}

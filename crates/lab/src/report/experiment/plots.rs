@@ -1,0 +1,335 @@
+//! Which plots are made of the cells of a scenario file.
+//!
+//! Where cells have axes, one of them goes to the right, and there is a line for each combination of the others' values.
+//! Otherwise the cells stand side by side.
+
+use fairwire_measure::{Estimate, Spread};
+
+use crate::paper::{Across, Figure, Form, Line, Part, Point, Scale, Unit, Upwards};
+use crate::results::{CellResult, Metric, Subject, WHOLE};
+
+/// What is plotted where the scenario asks for no metrics.
+const OF_FLOWS: [Metric; 3] = [Metric::Goodput, Metric::Loss, Metric::DelayMean];
+const OF_LINKS: [Metric; 2] = [Metric::Utilisation, Metric::QueueMean];
+const OF_ALL: [Metric; 1] = [Metric::Jain];
+
+/// No more flows, and no more links, are plotted.
+const MOST: usize = 4;
+
+/// From this ratio of the largest value to the smallest on, equal ratios are equally far apart.
+const WIDE: f64 = 20.0;
+
+/// The plots of `cells`.
+pub(super) fn plots(cells: &[CellResult]) -> Vec<Figure> {
+    let layout = Layout::of(cells);
+    let mut all = Vec::new();
+    for window in windows(cells) {
+        for (subject, metric) in wanted(cells) {
+            all.extend(layout.figure((&subject, &window, metric), all.len()));
+        }
+    }
+    all
+}
+
+/// The windows that all cells name, or else all of the run.
+fn windows(cells: &[CellResult]) -> Vec<String> {
+    let Some((first, others)) = cells.split_first() else {
+        return Vec::new();
+    };
+    let named = first.scenario.measure.windows.iter();
+    let in_all = named.map(|(name, _)| name).filter(|name| {
+        let mut others = others.iter();
+        others.all(|cell| cell.scenario.measure.windows.get(name).is_some())
+    });
+    let windows: Vec<String> = in_all.map(str::to_owned).collect();
+    if windows.is_empty() {
+        return vec![WHOLE.to_owned()];
+    }
+    windows
+}
+
+/// Whom plots are about, and of what: flows and links that all cells have, and all flows together.
+fn wanted(cells: &[CellResult]) -> Vec<(Subject, Metric)> {
+    let Some((first, others)) = cells.split_first() else {
+        return Vec::new();
+    };
+    let in_all = |name: &&str| {
+        let has = |cell: &CellResult| {
+            cell.scenario
+                .flows
+                .get(name)
+                .is_some_and(|flow| flow.enabled)
+        };
+        others.iter().all(has)
+    };
+    let flows = first.scenario.enabled_flows().map(|(name, _)| name);
+    let flows = flows.filter(in_all).take(MOST).map(Subject::flow);
+    let links = first.scenario.topology.measured_links().into_iter();
+    let links = links.take(MOST).map(Subject::link);
+    let asked = &first.scenario.measure.metrics;
+    let of = |fixed: &[Metric]| {
+        if asked.is_empty() {
+            fixed.to_vec()
+        } else {
+            asked.clone()
+        }
+    };
+    let subjects: Vec<(Subject, Vec<Metric>)> = flows
+        .map(|flow| (flow, of(&OF_FLOWS)))
+        .chain(links.map(|link| (link, of(&OF_LINKS))))
+        .chain([(Subject::All, of(&OF_ALL))])
+        .collect();
+    let pairs = subjects.into_iter().flat_map(|(subject, metrics)| {
+        let metrics = metrics.into_iter();
+        metrics.map(move |metric| (subject.clone(), metric))
+    });
+    pairs.collect()
+}
+
+/// Where cells stand in a plot.
+struct Layout<'a> {
+    across: Across,
+    form: Form,
+    /// The lines by their labels, each with its cells and their places.
+    lines: Vec<(String, Vec<(f64, &'a CellResult)>)>,
+}
+
+impl<'a> Layout<'a> {
+    fn of(cells: &'a [CellResult]) -> Self {
+        let axis = axes(cells).into_iter().max_by_key(|(_, values)| {
+            let are_numbers = numbers(values).is_some();
+            (are_numbers && values.len() > 1, values.len())
+        });
+        match axis.filter(|(_, values)| values.len() > 1) {
+            Some((axis, values)) => Self::along(cells, &axis, &values),
+            None => Self::side_by_side(cells),
+        }
+    }
+
+    fn side_by_side(cells: &'a [CellResult]) -> Self {
+        let places = (0..cells.len()).map(|place| place as f64);
+        Self {
+            across: Across {
+                title: "cell".to_owned(),
+                labels: cells.iter().map(|cell| cell.name.clone()).collect(),
+                ..Across::default()
+            },
+            form: Form::Bar,
+            lines: vec![(String::new(), places.zip(cells).collect())],
+        }
+    }
+
+    /// The values of `axis` go to the right; cells that have none are not shown.
+    fn along(cells: &'a [CellResult], axis: &str, values: &[String]) -> Self {
+        let places = numbers(values);
+        let (title, places, form) = match places {
+            Some((places, unit)) if unit.is_empty() => (axis.to_owned(), places, Form::Line),
+            Some((places, unit)) => (format!("{axis}, {unit}"), places, Form::Line),
+            None => {
+                let places = (0..values.len()).map(|place| place as f64);
+                (axis.to_owned(), places.collect(), Form::Bar)
+            }
+        };
+        let mut lines: Vec<(String, Vec<(f64, &CellResult)>)> = Vec::new();
+        for cell in cells {
+            let Some(value) = value(cell, axis) else {
+                continue;
+            };
+            let Some(place) = values.iter().position(|known| known == value) else {
+                continue;
+            };
+            let label = label(cells, cell, axis);
+            let at = (places[place], cell);
+            match lines.iter_mut().find(|(known, _)| *known == label) {
+                Some((_, line)) => line.push(at),
+                None => lines.push((label, vec![at])),
+            }
+        }
+        let is_line = form == Form::Line;
+        let mut sorted = places.clone();
+        sorted.sort_by(f64::total_cmp);
+        let is_wide = sorted.first().zip(sorted.last());
+        let is_wide = is_wide.is_some_and(|(least, most)| *least > 0.0 && most / least >= WIDE);
+        Self {
+            across: Across {
+                title,
+                labels: if is_line { Vec::new() } else { values.to_vec() },
+                at: if is_line { sorted } else { Vec::new() },
+                scale: if is_line && is_wide {
+                    Scale::Log
+                } else {
+                    Scale::Linear
+                },
+            },
+            form,
+            lines,
+        }
+    }
+
+    /// The plot of one metric; `None` if no cell has a value.
+    fn figure(
+        &self,
+        (subject, window, metric): (&Subject, &str, Metric),
+        number: usize,
+    ) -> Option<Figure> {
+        let unit = unit(metric);
+        let point = |x: f64, cells: &mut dyn Iterator<Item = &CellResult>| Point {
+            x,
+            measured: cells
+                .next()
+                .and_then(|cell| cell.estimate(subject, window, metric))
+                .map(|estimate| scaled(estimate, unit.scale)),
+            published: None,
+            note: String::new(),
+        };
+        let line = |(label, cells): &(String, Vec<(f64, &CellResult)>)| {
+            // A point for each place, as the table below the plot needs it.
+            let labels = (0..self.across.labels.len()).map(|place| place as f64);
+            let places = labels.chain(self.across.at.iter().copied());
+            let points = places.map(|x| {
+                let mut here = cells
+                    .iter()
+                    .filter(|(at, _)| at.total_cmp(&x).is_eq())
+                    .map(|(_, cell)| *cell);
+                point(x, &mut here)
+            });
+            Line {
+                label: label.clone(),
+                points: points.collect(),
+            }
+        };
+        let lines: Vec<Line> = self.lines.iter().map(line).collect();
+        let mut points = lines.iter().flat_map(|line| &line.points);
+        if !points.any(|point| point.measured.is_some()) {
+            return None;
+        }
+        let of = match subject {
+            Subject::All => String::new(),
+            subject => format!(" of {subject}"),
+        };
+        let during = if window == WHOLE {
+            String::new()
+        } else {
+            format!(" ({window})")
+        };
+        Some(Figure {
+            name: format!("plot-{}", number + 1),
+            title: format!("{metric}{of}{during}"),
+            about: metric.meaning().to_owned(),
+            part: Part::Published,
+            form: self.form,
+            x: self.across.clone(),
+            y: Upwards {
+                title: metric.name().replace('_', " "),
+                unit,
+                scale: Scale::Linear,
+                from: Some(0.0),
+                to: None,
+            },
+            lines,
+            marks: Vec::new(),
+            mean_over: None,
+        })
+    }
+}
+
+/// The axes of `cells` with the values that they have there, in the order of the cells.
+fn axes(cells: &[CellResult]) -> Vec<(String, Vec<String>)> {
+    let mut all: Vec<(String, Vec<String>)> = Vec::new();
+    for (axis, value) in cells.iter().flat_map(|cell| &cell.axes) {
+        match all.iter_mut().find(|(known, _)| known == axis) {
+            Some((_, values)) if values.contains(value) => {}
+            Some((_, values)) => values.push(value.clone()),
+            None => all.push((axis.clone(), vec![value.clone()])),
+        }
+    }
+    // The first of several that are alike is the one to the right.
+    all.reverse();
+    all
+}
+
+/// The value that `cell` has of `axis`.
+fn value<'a>(cell: &'a CellResult, axis: &str) -> Option<&'a String> {
+    let found = cell.axes.iter().find(|(known, _)| known == axis);
+    found.map(|(_, value)| value)
+}
+
+/// What tells the line of `cell` from the others: the values of its other axes that not all cells have, or else its family of
+/// cells, by what its name has beside the values.
+fn label(cells: &[CellResult], cell: &CellResult, across: &str) -> String {
+    let differs = |axis: &str, own: &String| {
+        let mut others = cells.iter();
+        others.any(|other| value(other, axis).is_some_and(|value| value != own))
+    };
+    let others = cell.axes.iter();
+    let others = others.filter(|(axis, own)| axis != across && differs(axis, own));
+    let words = others.map(|(axis, value)| {
+        let axis = axis.rsplit('.').next().unwrap_or(axis);
+        let is_number = value.starts_with(|c: char| c.is_ascii_digit());
+        if is_number {
+            format!("{axis} {value}")
+        } else {
+            value.clone()
+        }
+    });
+    let words: Vec<String> = words.collect();
+    if words.is_empty() {
+        across_less(cell, across)
+    } else {
+        words.join(", ")
+    }
+}
+
+/// The name of `cell` without the value that goes to the right: what is left tells cells apart that have the same values.
+fn across_less(cell: &CellResult, across: &str) -> String {
+    let value = value(cell, across).map(|value| crate::scenario::word(value).replace('.', "-"));
+    let name = value.map_or(cell.name.clone(), |value| cell.name.replacen(&value, "", 1));
+    let axis = across.rsplit('.').next().unwrap_or(across);
+    let name = name.trim_matches('-');
+    let name = name.strip_suffix(axis).unwrap_or(name);
+    name.trim_matches('-').to_owned()
+}
+
+/// The numbers that `values` are, and the unit that follows each of them; `None` if one is no number or has another unit.
+fn numbers(values: &[String]) -> Option<(Vec<f64>, String)> {
+    let split = |value: &String| {
+        let is_number = |c: char| c.is_ascii_digit() || c == '.' || c == '-';
+        let end = value.find(|c| !is_number(c)).unwrap_or(value.len());
+        let number: f64 = value[..end].parse().ok()?;
+        Some((number, value[end..].trim().to_owned()))
+    };
+    let all: Vec<(f64, String)> = values.iter().map(split).collect::<Option<_>>()?;
+    let unit = all.first()?.1.clone();
+    let plural = |word: &str| word.trim_end_matches('s').to_owned();
+    let are_alike = all.iter().all(|(_, other)| plural(other) == plural(&unit));
+    are_alike.then(|| (all.into_iter().map(|(number, _)| number).collect(), unit))
+}
+
+/// The unit in which people read `metric`.
+fn unit(metric: Metric) -> Unit {
+    let name = match metric.unit() {
+        "bit/s" => "kbit/s",
+        "s" => "ms",
+        other => other,
+    };
+    let plain = Unit {
+        name: metric.unit(),
+        base: metric.unit(),
+        scale: 1.0,
+        digits: 2,
+    };
+    Unit::find(name)
+        .filter(|unit| unit.name != "%")
+        .unwrap_or(plain)
+}
+
+fn scaled(estimate: Estimate, scale: f64) -> Estimate {
+    Estimate {
+        mean: estimate.mean / scale,
+        spread: match estimate.spread {
+            Spread::None => Spread::None,
+            Spread::HalfWidth(half) => Spread::HalfWidth(half / scale),
+        },
+        count: estimate.count,
+    }
+}

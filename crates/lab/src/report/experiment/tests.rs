@@ -1,0 +1,102 @@
+//! The page of a scenario's run.
+
+use std::sync::atomic::AtomicBool;
+
+use super::experiment_page;
+use super::plots::plots;
+use crate::campaign::{Campaign, run_cells};
+use crate::paper::{Form, Scale};
+use crate::results::{Metric, Results, Subject};
+use crate::scenario::{Adjust, ScenarioFile};
+
+fn results(axes: &[&str], set: &[&str]) -> Results {
+    let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+    let adjust = Adjust {
+        axes: words(axes),
+        set: words(set),
+        duration: Some("2s".parse().expect("a time")),
+        seeds: Some(2),
+        ..Adjust::default()
+    };
+    let cells = ScenarioFile::dumbbell().and_then(|file| file.cells(&adjust));
+    let cells = cells.unwrap_or_else(|error| panic!("{error}"));
+    let campaign = Campaign {
+        name: "dumbbell".to_owned(),
+        threads: 2,
+        stop: &AtomicBool::new(false),
+        progress: &|_| {},
+        capture: None,
+    };
+    run_cells(&cells, campaign, &mut |_| Ok(())).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// The axis whose values are numbers goes to the right, and each value of the others is a line; each point is a cell's
+/// mean with its interval.
+#[test]
+fn axes_make_lines() {
+    let results = results(&["queue=codel,10 packets", "rate=1 Mbit/s,40 Mbit/s"], &[]);
+    let plots = plots(&results.cells);
+    let titles: Vec<&str> = plots.iter().map(|plot| plot.title.as_str()).collect();
+    assert_eq!(
+        titles,
+        [
+            "goodput of dccp",
+            "loss of dccp",
+            "delay_mean of dccp",
+            "goodput of tcp1",
+            "loss of tcp1",
+            "delay_mean of tcp1",
+            "utilisation of bottleneck",
+            "queue_mean of bottleneck",
+            "jain"
+        ]
+    );
+    let goodput = &plots[0];
+    assert_eq!((goodput.form, goodput.x.scale), (Form::Line, Scale::Log));
+    assert_eq!(goodput.x.title, "rate, Mbit/s");
+    let lines: Vec<&str> = goodput
+        .lines
+        .iter()
+        .map(|line| line.label.as_str())
+        .collect();
+    assert_eq!(lines, ["codel", "queue 10 packets"]);
+    let fast = &goodput.lines[1].points[1];
+    let cell = results.cell("queue10packets-rate40Mbit").expect("a cell");
+    let samples = cell.samples(&Subject::flow("dccp"), "whole", Metric::Goodput);
+    let mean = samples.iter().sum::<f64>() / samples.len() as f64;
+    let measured = fast.measured.expect("a value");
+    assert!((fast.x - 40.0).abs() < 1e-9);
+    assert!((measured.mean - mean / 1e3).abs() < 1e-6);
+    assert_eq!(measured.count, 2);
+}
+
+/// Values that are no numbers, and cells without axes, stand side by side.
+#[test]
+fn names_stand_side_by_side() {
+    let words = plots(&results(&["queue=codel,fq-codel"], &[]).cells);
+    assert_eq!(words[0].form, Form::Bar);
+    assert_eq!(words[0].x.labels, ["codel", "fq-codel"]);
+    let alone = plots(&results(&[], &[]).cells);
+    assert_eq!(alone[0].x.labels, ["base"]);
+}
+
+/// The page has each plot, each cell's table, and the notes; what a file says is text and no markup.
+#[test]
+fn the_page_has_plots_tables_and_notes() {
+    let mut results = results(&["ccid=2,3"], &["title=<b>bold</b>"]);
+    results.notes = vec!["mind the <gap>".to_owned()];
+    let page = experiment_page(&results);
+    for part in [
+        "<h1>&lt;b&gt;bold&lt;/b&gt;</h1>",
+        "mind the &lt;gap&gt;",
+        "goodput of dccp",
+        "ccid3",
+        "<svg",
+        "throughput kbit/s",
+    ] {
+        assert!(page.contains(part), "{part} is missing");
+    }
+    for foreign in ["http://", "https://", "<script"] {
+        assert!(!page.contains(foreign), "{foreign}");
+    }
+}

@@ -1,0 +1,239 @@
+//! Axes of the command line: `--axes NAME=VALUE,VALUE`.
+
+use std::ops::Range;
+
+use toml::de::DeValue;
+
+use super::argument::{command_line, parse_word, plain_path};
+use super::place::{Place, ScenarioError};
+use super::shorten::{QUOTED, shorten};
+use super::tree::{Entry, Node, Over, Value};
+
+/// The option that names an axis.
+const AXES: &str = "--axes ";
+
+/// How it is written.
+const USAGE: &str =
+    "write --axes NAME=VALUE,VALUE, as in --axes ccid=2,3 or --axes flows.dccp.start=0s,5s";
+
+/// An axis with its values.
+#[derive(Clone, Debug)]
+pub(super) struct Crossed {
+    /// The name of an axis of the file, or the dotted path of a key.
+    pub(super) name: String,
+    pub(super) place: Place,
+    pub(super) values: Vec<CrossedValue>,
+}
+
+/// One value of it.
+#[derive(Clone, Debug)]
+pub(super) struct CrossedValue {
+    /// It as people read it.
+    pub(super) text: String,
+    pub(super) node: Node,
+}
+
+/// What the command line says of axes.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Told<'a> {
+    pub(super) axes: &'a [Crossed],
+    /// Are cells named after these axes alone, as the others have one value each?
+    pub(super) is_short: bool,
+}
+
+impl Crossed {
+    /// Reads `NAME=VALUE,VALUE`. The values may be a list as TOML has it; a comma within quotes, brackets or braces
+    /// parts no values.
+    pub(super) fn parse(argument: &str) -> Result<Self, ScenarioError> {
+        let source = command_line(format!("{AXES}{argument}"));
+        let place = |range: Range<usize>| {
+            Place::new(&source, AXES.len() + range.start..AXES.len() + range.end)
+        };
+        let whole = place(0..argument.len());
+        let Some((name, text)) = argument.split_once('=') else {
+            return Err(ScenarioError::at(USAGE, &whole));
+        };
+        plain_path(name).map_err(|message| ScenarioError::at(message, &whole))?;
+        let begin = argument.len() - text.len();
+        let values = match list(text) {
+            Some(values) => values
+                .into_iter()
+                .map(|value| (value, begin..argument.len()))
+                .collect(),
+            None if text.trim().is_empty() => Vec::new(),
+            None => words(text)
+                .into_iter()
+                .map(|range| (parse_word(text[range.clone()].trim()), range))
+                .map(|(value, range)| (value, begin + range.start..begin + range.end))
+                .collect(),
+        };
+        if values.is_empty() {
+            let message = format!("this axis has no value: {USAGE}");
+            return Err(ScenarioError::at(message, &whole));
+        }
+        let mut all: Vec<CrossedValue> = Vec::with_capacity(values.len());
+        for (value, range) in values {
+            let node = Node {
+                value,
+                place: place(range),
+                provenance: None,
+                over: Over::Merge,
+            };
+            let text = words_of(&node);
+            let wrong = if text.is_empty() {
+                Some("a value is missing between two commas".to_owned())
+            } else if all.iter().any(|known| known.text == text) {
+                Some(format!("this axis has '{}' twice", shorten(&text, QUOTED)))
+            } else {
+                None
+            };
+            if let Some(message) = wrong {
+                return Err(ScenarioError::at(message, &node.place));
+            }
+            all.push(CrossedValue { text, node });
+        }
+        Ok(Self {
+            name: name.trim().to_owned(),
+            place: place(0..name.len()),
+            values: all,
+        })
+    }
+
+    /// It as a file states it below `axes`.
+    pub(super) fn entry(&self) -> Entry {
+        let values = self.values.iter().map(|value| value.node.clone());
+        Entry {
+            name: self.name.clone(),
+            place: self.place.clone(),
+            node: Node {
+                value: Value::Array(values.collect()),
+                place: self.place.clone(),
+                provenance: None,
+                over: Over::Merge,
+            },
+        }
+    }
+
+    /// The last part of its path.
+    pub(super) fn key(&self) -> &str {
+        self.name.rsplit('.').next().unwrap_or(&self.name)
+    }
+}
+
+/// All combinations of the values of `axes` by their numbers, the first axis changing last; `None` if there are more than
+/// `most`.
+pub(super) fn points(axes: &[&Crossed], most: usize) -> Option<Vec<Vec<usize>>> {
+    let mut all = vec![Vec::new()];
+    for axis in axes {
+        if all.len().saturating_mul(axis.values.len()) > most {
+            return None;
+        }
+        let longer = |point: &Vec<usize>| {
+            let point = point.clone();
+            (0..axis.values.len()).map(move |value| [point.as_slice(), &[value]].concat())
+        };
+        all = all.iter().flat_map(longer).collect();
+    }
+    Some(all)
+}
+
+/// The values of a list, if `text` is one.
+fn list(text: &str) -> Option<Vec<Value>> {
+    if !text.trim_start().starts_with('[') {
+        return None;
+    }
+    let source = command_line(text.to_owned());
+    let list = DeValue::parse(text.trim()).ok()?;
+    match Node::convert(&list, &source, None).ok()?.value {
+        Value::Array(items) => Some(items.into_iter().map(|item| item.value).collect()),
+        _ => None,
+    }
+}
+
+/// Where the values of `text` are, between commas that do not stand within quotes, brackets or braces.
+fn words(text: &str) -> Vec<Range<usize>> {
+    let (mut all, mut from) = (Vec::new(), 0);
+    let (mut depth, mut quote) = (0_usize, None);
+    for (at, c) in text.char_indices() {
+        match (quote, c) {
+            (Some(open), _) if open == c => quote = None,
+            (None, '"' | '\'') => quote = Some(c),
+            (None, '[' | '{' | '(') => depth += 1,
+            (None, ']' | '}' | ')') => depth = depth.saturating_sub(1),
+            (None, ',') if depth == 0 => {
+                all.push(from..at);
+                from = at + 1;
+            }
+            (Some(_) | None, _) => {}
+        }
+    }
+    all.push(from..text.len());
+    all
+}
+
+/// A value as people read it.
+fn words_of(node: &Node) -> String {
+    match &node.value {
+        Value::Text(text) => text.clone(),
+        _ => node.inline(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Crossed, points};
+
+    /// Values are parted by commas, unless they stand within quotes, brackets or braces; a list is a list.
+    #[test]
+    fn values_are_parted_by_commas() {
+        for (argument, values) in [
+            ("ccid=2,3", vec!["2", "3"]),
+            (
+                "queue=10 packets, 200 packets",
+                vec!["10 packets", "200 packets"],
+            ),
+            ("name='a, b',c", vec!["a, b", "c"]),
+            (r#"queue=["a, b", "codel"]"#, vec!["a, b", "codel"]),
+            (
+                r#"queue=codel,{ kind = "codel", ecn = true }"#,
+                vec!["codel", r#"{ kind = "codel", ecn = true }"#],
+            ),
+        ] {
+            let axis = Crossed::parse(argument).unwrap_or_else(|error| panic!("{error}"));
+            let texts: Vec<&str> = axis
+                .values
+                .iter()
+                .map(|value| value.text.as_str())
+                .collect();
+            assert_eq!(texts, values, "{argument}");
+        }
+    }
+
+    /// What is no axis is told how one is written, and where it is wrong.
+    #[test]
+    fn what_is_no_axis_is_refused() {
+        for (argument, says) in [
+            ("ccid", "write --axes NAME=VALUE,VALUE"),
+            ("ccid=", "this axis has no value"),
+            ("ccid=[]", "this axis has no value"),
+            ("ccid=2,,3", "a value is missing between two commas"),
+            ("ccid=2,3,2", "this axis has '2' twice"),
+            ("flows..start=1s", "a part of the key's path is empty"),
+        ] {
+            let error = Crossed::parse(argument).expect_err(says).to_string();
+            assert!(error.contains(says), "{argument}: {error}");
+        }
+    }
+
+    /// The first axis changes last, and no more points are made than are wanted.
+    #[test]
+    fn points_are_all_combinations() {
+        let axis = |argument| Crossed::parse(argument).unwrap_or_else(|error| panic!("{error}"));
+        let (one, two) = (axis("a.b=1,2"), axis("a.c=1,2,3"));
+        let both = [&one, &two];
+        let six = points(&both, 6).expect("six");
+        assert_eq!(six[..4], [[0, 0], [0, 1], [0, 2], [1, 0]]);
+        assert_eq!(points(&both, 5), None);
+        assert_eq!(points(&[], 1), Some(vec![vec![]]));
+    }
+}

@@ -1,0 +1,96 @@
+//! What a reader of the results should know of the cells themselves, whatever their runs come to.
+
+use fairwire_units::Duration;
+
+use super::file::Cell;
+use super::{Flow, Scenario, Topology};
+
+/// No more cells than these are named in a note.
+const NAMED: usize = 6;
+
+/// Returns what is to be known of `cells`, each note once, with the cells that it is about where that is not all of them.
+pub fn notes(cells: &[Cell]) -> Vec<String> {
+    let mut all: Vec<(String, Vec<&str>)> = Vec::new();
+    for cell in cells {
+        let own = cell.notes.iter().cloned();
+        for note in own.chain(phases(&cell.scenario)) {
+            match all.iter_mut().find(|(known, _)| *known == note) {
+                Some((_, names)) => names.push(&cell.name),
+                None => all.push((note, vec![&cell.name])),
+            }
+        }
+    }
+    let told = all.into_iter().map(|(note, names)| {
+        if names.len() == cells.len() {
+            return note;
+        }
+        let more = match names.len() {
+            count if count > NAMED => format!(" and {} more", count - NAMED),
+            _ => String::new(),
+        };
+        let first: Vec<&str> = names.into_iter().take(NAMED).collect();
+        format!("{note} (in {}{more})", first.join(", "))
+    });
+    told.collect()
+}
+
+/// A note on phase effects, where flows whose packets nothing delays at random share a DropTail queue: the packets of
+/// each then meet the queue at the same point of its cycle again and again (Floyd and Jacobson, "On Traffic Phase
+/// Effects in Packet-Switched Gateways", 1992).
+fn phases(scenario: &Scenario) -> Option<String> {
+    let topology = &scenario.topology;
+    if matches!(topology, Topology::Wlan(_)) {
+        return None;
+    }
+    let shared = topology.measured_links();
+    let mut counts = vec![[0; 2]; shared.len()];
+    for (_, flow) in scenario.enabled_flows() {
+        if is_blurred(topology, flow) {
+            continue;
+        }
+        for hop in topology.data_route(flow) {
+            let at = shared.iter().position(|name| *name == hop.table);
+            if let Some(at) = at.filter(|_| hop.link.queue.kind() == "droptail") {
+                counts[at][usize::from(hop.is_back)] += 1;
+            }
+        }
+    }
+    let at = counts
+        .iter()
+        .position(|ways| ways.iter().any(|count| *count > 1))?;
+    Some(format!(
+        "flows share the DropTail queue of '{}', and nothing delays their packets at random: phase effects can decide whose \
+         packets are dropped; give the flows a jitter of {} or more (docs/models/drop-tail.md)",
+        shared[at],
+        enough(scenario, shared[at])
+    ))
+}
+
+/// Does chance decide when packets of `flow` come to a queue?
+fn is_blurred(topology: &Topology, flow: &Flow) -> bool {
+    let hops = topology
+        .data_route(flow)
+        .into_iter()
+        .chain(topology.ack_route(flow));
+    let mut hops = hops.map(|hop| {
+        let loss = hop.link.loss.as_ref();
+        hop.link.delay_variation.is_some() || loss.is_some_and(|loss| loss.is_random())
+    });
+    flow.is_random() || hops.any(|is_random| is_random)
+}
+
+/// The time for which the link sends a packet, of the largest that a flow has, in words.
+fn enough(scenario: &Scenario, link: &str) -> String {
+    let rate = scenario.topology.link(link).map(super::Link::mean_rate);
+    let largest = scenario
+        .enabled_flows()
+        .map(|(_, flow)| flow.wire_bytes())
+        .max();
+    let time = rate
+        .zip(largest)
+        .map(|(rate, bytes)| rate.time_for(fairwire_units::Size::new(u64::from(bytes))));
+    // To the next 0.1 ms: a microsecond more or less is no matter.
+    let step = 100_000;
+    let nanos = time.map_or(0, Duration::as_nanos).div_ceil(step) * step;
+    Duration::from_nanos(nanos).to_string()
+}

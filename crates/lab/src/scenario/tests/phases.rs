@@ -1,0 +1,79 @@
+//! The note on phase effects.
+
+use std::path::Path;
+
+use crate::scenario::{Adjust, ScenarioFile, notes};
+
+const SHARED: &str = r#"
+title = "two TCPs"
+run.duration = "10 s"
+topology.kind = "dumbbell"
+topology.access = { rate = "100 Mbit/s", delay = "1 ms" }
+topology.bottleneck = { rate = "10 Mbit/s", delay = "10 ms", queue = "20 packets" }
+flows.one = { wire = "1500 B", traffic = "greedy", tcp = {} }
+flows.two = { wire = "1500 B", traffic = "greedy", tcp = {} }
+[cells.plain]
+[cells.again]
+"#;
+
+fn told(text: &str, set: &[&str]) -> Vec<String> {
+    let adjust = Adjust {
+        set: set.iter().map(|set| (*set).to_owned()).collect(),
+        ..Adjust::default()
+    };
+    let file = ScenarioFile::parse("two.toml", text);
+    let cells = file.and_then(|file| file.cells(&adjust));
+    notes(&cells.unwrap_or_else(|error| panic!("{error}")))
+}
+
+/// Two flows that nothing delays at random and that share a DropTail queue are told, once for all cells, with the time for a
+/// packet at the bottleneck. Whatever blurs their phases ends the note, and so does a queue of another kind; cells that are
+/// not concerned are not named.
+#[test]
+fn flows_in_step_are_told() {
+    let plain = told(SHARED, &[]);
+    assert_eq!(plain.len(), 1, "{plain:?}");
+    assert!(
+        plain[0].contains("the DropTail queue of 'bottleneck'"),
+        "{plain:?}"
+    );
+    assert!(plain[0].contains("jitter of 1.2ms or more"), "{plain:?}");
+    assert!(!plain[0].contains("(in "), "{plain:?}");
+    for set in [
+        "flows.one.jitter=1 ms",
+        "topology.bottleneck.queue=codel",
+        "flows.two.enabled=false",
+        "flows.two.from=right",
+        "topology.access.delay_variation={ deviation = \"1 ms\" }",
+        "topology.bottleneck.loss=1 %",
+        "flows.two.traffic={ kind = \"video\", rate = \"1 Mbit/s\" }",
+    ] {
+        assert_eq!(told(SHARED, &[set]), [""; 0], "{set}");
+    }
+    let one = format!("{SHARED}topology.bottleneck.queue = \"codel\"\n");
+    assert!(told(&one, &[])[0].ends_with("(in plain)"));
+    assert_eq!(
+        told(SHARED, &["flows.one.jitter=0 s"]).len(),
+        1,
+        "no time is no jitter"
+    );
+}
+
+/// No scenario of the repository needs the note.
+#[test]
+fn our_scenarios_have_jitter() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
+    for entry in std::fs::read_dir(folder).expect("readable") {
+        let path = entry.expect("readable").path();
+        let is_scenario = path.extension().is_some_and(|end| end == "toml");
+        let is_list = path
+            .file_name()
+            .is_some_and(|name| name == crate::digests::FILE);
+        if !is_scenario || is_list {
+            continue;
+        }
+        let cells = ScenarioFile::load(&path).and_then(|file| file.cells(&Adjust::default()));
+        let cells = cells.unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(notes(&cells), [""; 0], "{}", path.display());
+    }
+}
