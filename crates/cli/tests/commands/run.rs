@@ -227,7 +227,7 @@ fn slips_are_met_with_what_would_do() {
     let output = fairwire(&["run", DUMBBELL, "--set", "topology.access.queue.ecn=true"]);
     assert_eq!(output.status.code(), Some(2));
     let told = err(&output);
-    let advice = "--set 'topology.access.queue={ kind = \"red\", ecn = true }'";
+    let advice = "--set 'topology.access.queue={ kind = \"codel\", ecn = true }'";
     assert!(
         told.contains("nothing states 'topology.access.queue'"),
         "{told}"

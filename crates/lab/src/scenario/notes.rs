@@ -12,14 +12,14 @@ const NAMED: usize = 6;
 pub fn notes(cells: &[Cell]) -> Vec<String> {
     let mut all: Vec<(String, Vec<&str>)> = Vec::new();
     for cell in cells {
-        let own = cell.notes.iter().cloned();
-        for note in own.chain(phases(&cell.scenario)) {
-            match all.iter_mut().find(|(known, _)| *known == note) {
+        for note in &cell.notes {
+            match all.iter_mut().find(|(known, _)| known == note) {
                 Some((_, names)) => names.push(&cell.name),
-                None => all.push((note, vec![&cell.name])),
+                None => all.push((note.clone(), vec![&cell.name])),
             }
         }
     }
+    all.extend(in_step(cells));
     let told = all.into_iter().map(|(note, names)| {
         if names.len() == cells.len() {
             return note;
@@ -34,16 +34,33 @@ pub fn notes(cells: &[Cell]) -> Vec<String> {
     told.collect()
 }
 
-/// A note on phase effects, where flows whose packets nothing delays at random share a DropTail queue: the packets of
-/// each then meet the queue at the same point of its cycle again and again (Floyd and Jacobson, "On Traffic Phase
-/// Effects in Packet-Switched Gateways", 1992).
-fn phases(scenario: &Scenario) -> Option<String> {
+/// The note on phase effects, and the cells that it is about; with the first of their queues, and with the jitter that is
+/// enough for all.
+fn in_step(cells: &[Cell]) -> Option<(String, Vec<&str>)> {
+    let concerned = cells.iter().filter_map(|cell| {
+        let link = phases(&cell.scenario)?;
+        Some((&*cell.name, link, enough(&cell.scenario, link)))
+    });
+    let concerned: Vec<(&str, &str, Duration)> = concerned.collect();
+    let (_, link, _) = concerned.first()?;
+    let jitter = concerned.iter().map(|(_, _, jitter)| *jitter).max()?;
+    let note = format!(
+        "flows share the DropTail queue of '{link}', and nothing delays their packets at random: phase effects can decide \
+         whose packets are dropped; give the flows a jitter of {jitter} or more (docs/models/drop-tail.md)"
+    );
+    Some((note, concerned.iter().map(|(name, _, _)| *name).collect()))
+}
+
+/// The link whose DropTail queue flows share whose packets nothing delays at random: the packets of each then meet the queue
+/// at the same point of its cycle again and again (Floyd and Jacobson, "On Traffic Phase Effects in Packet-Switched
+/// Gateways", 1992).
+fn phases(scenario: &Scenario) -> Option<&str> {
     let topology = &scenario.topology;
     if matches!(topology, Topology::Wlan(_)) {
         return None;
     }
     let shared = topology.measured_links();
-    let mut counts = vec![[0; 2]; shared.len()];
+    let mut counts = vec![[0_u32; 2]; shared.len()];
     for (_, flow) in scenario.enabled_flows() {
         if is_blurred(topology, flow) {
             continue;
@@ -55,15 +72,9 @@ fn phases(scenario: &Scenario) -> Option<String> {
             }
         }
     }
-    let at = counts
-        .iter()
-        .position(|ways| ways.iter().any(|count| *count > 1))?;
-    Some(format!(
-        "flows share the DropTail queue of '{}', and nothing delays their packets at random: phase effects can decide whose \
-         packets are dropped; give the flows a jitter of {} or more (docs/models/drop-tail.md)",
-        shared[at],
-        enough(scenario, shared[at])
-    ))
+    let is_shared = |ways: &[u32; 2]| ways.iter().any(|count| *count > 1);
+    let at = counts.iter().position(is_shared)?;
+    Some(shared[at])
 }
 
 /// Does chance decide when packets of `flow` come to a queue?
@@ -79,8 +90,8 @@ fn is_blurred(topology: &Topology, flow: &Flow) -> bool {
     flow.is_random() || hops.any(|is_random| is_random)
 }
 
-/// The time for which the link sends a packet, of the largest that a flow has, in words.
-fn enough(scenario: &Scenario, link: &str) -> String {
+/// The time for which the link sends a packet, of the largest that a flow has.
+fn enough(scenario: &Scenario, link: &str) -> Duration {
     let rate = scenario.topology.link(link).map(super::Link::mean_rate);
     let largest = scenario
         .enabled_flows()
@@ -92,5 +103,5 @@ fn enough(scenario: &Scenario, link: &str) -> String {
     // To the next 0.1 ms: a microsecond more or less is no matter.
     let step = 100_000;
     let nanos = time.map_or(0, Duration::as_nanos).div_ceil(step) * step;
-    Duration::from_nanos(nanos).to_string()
+    Duration::from_nanos(nanos)
 }

@@ -3,10 +3,11 @@
 //! Where cells have axes, one of them goes to the right, and there is a line for each combination of the others' values.
 //! Otherwise the cells stand side by side.
 
-use fairwire_measure::{Estimate, Spread};
+use fairwire_measure::{Confidence, Estimate, Moments, Spread};
 
+use super::super::chart::COLOURS;
 use crate::paper::{Across, Figure, Form, Line, Part, Point, Scale, Unit, Upwards};
-use crate::results::{CellResult, Metric, Subject, WHOLE};
+use crate::results::{CellResult, Metric, SeriesMetric, Subject, WHOLE};
 
 /// What is plotted where the scenario asks for no metrics.
 const OF_FLOWS: [Metric; 3] = [Metric::Goodput, Metric::Loss, Metric::DelayMean];
@@ -16,10 +17,14 @@ const OF_ALL: [Metric; 1] = [Metric::Jain];
 /// No more flows, and no more links, are plotted.
 const MOST: usize = 4;
 
+/// No more cells have a plot over time, and no more points a line of it.
+const MOST_OVER_TIME: usize = 6;
+const MOST_POINTS: usize = 400;
+
 /// From this ratio of the largest value to the smallest on, equal ratios are equally far apart.
 const WIDE: f64 = 20.0;
 
-/// The plots of `cells`.
+/// The plots of `cells`: of what they come to, and of throughput over time where the scenario asks for series.
 pub(super) fn plots(cells: &[CellResult]) -> Vec<Figure> {
     let layout = Layout::of(cells);
     let mut all = Vec::new();
@@ -28,7 +33,76 @@ pub(super) fn plots(cells: &[CellResult]) -> Vec<Figure> {
             all.extend(layout.figure((&subject, &window, metric), all.len()));
         }
     }
+    let with_series = cells.iter();
+    let with_series = with_series.filter(|cell| cell.scenario.measure.series.is_some());
+    for cell in with_series.take(MOST_OVER_TIME) {
+        all.extend(over_time(cell, all.len()));
+    }
     all
+}
+
+/// The throughput of the flows of `cell` over time: means over the seeds, with their intervals.
+fn over_time(cell: &CellResult, number: usize) -> Option<Figure> {
+    let unit = unit(Metric::Throughput);
+    let period = cell.runs.first()?.period.as_secs_f64();
+    let flows = cell.scenario.enabled_flows().take(COLOURS);
+    let of_flow = |flow: &str| -> Vec<&[f64]> {
+        let subject = Subject::flow(flow);
+        let series = cell.runs.iter();
+        series
+            .filter_map(|run| run.series(&subject, SeriesMetric::Throughput))
+            .collect()
+    };
+    let flows: Vec<(&str, Vec<&[f64]>)> = flows.map(|(name, _)| (name, of_flow(name))).collect();
+    let longest = flows
+        .iter()
+        .flat_map(|(_, runs)| runs)
+        .map(|run| run.len())
+        .max()?;
+    let bucket = longest.div_ceil(MOST_POINTS).max(1);
+    let point = |runs: &[&[f64]], from: usize| {
+        let to = (from + bucket).min(longest);
+        let means = runs
+            .iter()
+            .filter_map(|run| run.get(from..to.min(run.len())));
+        let means = means.filter(|values| !values.is_empty());
+        let means =
+            means.map(|values| values.iter().sum::<f64>() / values.len() as f64 / unit.scale);
+        Point {
+            x: (from + to) as f64 / 2.0 * period,
+            measured: means.collect::<Moments>().estimate(Confidence::STUDENT_95),
+            published: None,
+            note: String::new(),
+        }
+    };
+    let lines = flows.iter().map(|(name, runs)| Line {
+        label: (*name).to_owned(),
+        points: (0..longest)
+            .step_by(bucket)
+            .map(|from| point(runs, from))
+            .collect(),
+    });
+    Some(Figure {
+        name: format!("plot-{}", number + 1),
+        title: format!("throughput over time: {}", cell.name),
+        about: String::new(),
+        part: Part::Published,
+        form: Form::Line,
+        x: Across {
+            title: "time, s".to_owned(),
+            ..Across::default()
+        },
+        y: Upwards {
+            title: "throughput".to_owned(),
+            unit,
+            scale: Scale::Linear,
+            from: Some(0.0),
+            to: None,
+        },
+        lines: lines.collect(),
+        marks: Vec::new(),
+        mean_over: Some(bucket as f64 * period),
+    })
 }
 
 /// The windows that all cells name, or else all of the run.

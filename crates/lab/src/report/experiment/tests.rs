@@ -76,8 +76,22 @@ fn names_stand_side_by_side() {
     let words = plots(&results(&["queue=codel,fq-codel"], &[]).cells);
     assert_eq!(words[0].form, Form::Bar);
     assert_eq!(words[0].x.labels, ["codel", "fq-codel"]);
-    let alone = plots(&results(&[], &[]).cells);
+    let alone = plots(&results(&[], &["measure.series=500 ms"]).cells);
     assert_eq!(alone[0].x.labels, ["base"]);
+    let over_time = alone.last().expect("a plot over time");
+    assert_eq!(over_time.title, "throughput over time: base");
+    let lines: Vec<&str> = over_time
+        .lines
+        .iter()
+        .map(|line| line.label.as_str())
+        .collect();
+    assert_eq!(lines, ["dccp", "tcp1"]);
+    let times: Vec<f64> = over_time.lines[0]
+        .points
+        .iter()
+        .map(|point| point.x)
+        .collect();
+    assert_eq!(times, [0.25, 0.75, 1.25, 1.75]);
 }
 
 /// The page has each plot, each cell's table, and the notes; what a file says is text and no markup.

@@ -161,7 +161,9 @@ fn set_below_default(node: &Node, entries: &[Entry], kinds: &Kinds) -> Option<Sc
     let table = path.strip_suffix(&entry.name)?.strip_suffix('.')?;
     let is = |key: &Key| key.name == entry.name;
     let owners = kinds.all.iter().filter(|kind| kind.keys.iter().any(is));
-    let first = owners.clone().next()?;
+    // One that needs no other key, if there is one.
+    let needs_more = |kind: &&Kind| kind.keys.iter().any(|key| key.is_required && !is(key));
+    let first = owners.clone().min_by_key(needs_more)?;
     let message = format!(
         "nothing states '{table}', so there is a default in its place and nothing to change: '{0}' belongs to {1}; write \
          the whole table, as in --set '{table}={{ kind = \"{2}\", {0} = {3} }}'",

@@ -52,6 +52,10 @@ fn flows_in_step_are_told() {
     }
     let one = format!("{SHARED}topology.bottleneck.queue = \"codel\"\n");
     assert!(told(&one, &[])[0].ends_with("(in plain)"));
+    let slower = format!("{SHARED}topology.bottleneck.rate = \"5 Mbit/s\"\n");
+    let both = told(&slower, &[]);
+    assert_eq!(both.len(), 1, "{both:?}");
+    assert!(both[0].contains("jitter of 2.4ms or more"), "{both:?}");
     assert_eq!(
         told(SHARED, &["flows.one.jitter=0 s"]).len(),
         1,
