@@ -57,11 +57,12 @@ pub use difference::{Difference, POINTS};
 pub use error::PaperError;
 pub use figure::{Across, Figure, Form, Line, Mark, Point, Scale, Upwards};
 pub use findings::Report;
-pub use judge::{Isolated, Judged};
+pub use judge::{Controlled, Isolated, Judged};
 pub use moment::Moment;
 pub use part::Part;
 pub use published::Published;
 pub use quantity::Measured;
+pub(crate) use table::said_once;
 pub use table::{Block, Row, Table};
 pub use unit::Unit;
 pub(crate) use verdict::CLOSE;
@@ -100,6 +101,8 @@ pub struct Paper {
     quick: bool,
     /// Are these some of its tables only, without claims and figures?
     pub(crate) tables_only: bool,
+    /// Does it come with Fairwire, so that what is said of how it was judged is known to be true?
+    pub(crate) is_built_in: bool,
 }
 
 impl Paper {
@@ -171,12 +174,6 @@ impl Paper {
             figures.push(plan.map_err(|message| document::refuse(&node, &message))?);
         }
         let shortened = shorter.map(|quick| quick.says.clone());
-        if shortened.is_some() {
-            let tables = tables.iter_mut().map(|table| &mut table.about);
-            for about in tables.chain(figures.iter_mut().map(|figure| &mut figure.about)) {
-                quick::tell(about, shortened.as_deref());
-            }
-        }
         let mut document = Document::read(bundle, &manifest.claims)?;
         document.write_out(&mut families)?;
         let claims = claim::read(&mut document, &names)?;
@@ -197,6 +194,7 @@ impl Paper {
             shortened,
             quick: adjust.quick,
             tables_only: false,
+            is_built_in: bundle.is_built_in(),
             cells,
         })
     }

@@ -17,6 +17,7 @@ mod experiment;
 mod export;
 mod figure;
 mod files;
+mod glossary;
 mod markup;
 mod reported;
 mod shell;

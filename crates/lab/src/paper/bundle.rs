@@ -97,6 +97,11 @@ impl Bundle {
         directory.join(MANIFEST).is_file()
     }
 
+    /// Does it come with Fairwire?
+    pub(super) fn is_built_in(&self) -> bool {
+        matches!(self.files, Files::BuiltIn(_))
+    }
+
     /// Its name.
     pub fn name(&self) -> &str {
         &self.name

@@ -34,8 +34,9 @@ pub(super) fn hand_down(claim: &mut Node, defaults: &Node) {
         copy(&own, &mut all, key);
         copy(defaults, &mut all, key);
     }
-    let lists: [(&[&str], bool); 3] = [
+    let lists: [(&[&str], bool); 4] = [
         (&["checks"], true),
+        (&["beyond"], true),
         (&["isolated_by"], false),
         (&["contradiction", "must"], true),
     ];

@@ -36,6 +36,8 @@ pub(super) struct WrittenCheck {
     tolerance: Option<f64>,
     #[serde(default)]
     why: String,
+    /// In 'beyond' of a claim: what limits the claim if this does not hold.
+    pub(super) condition: Option<String>,
 }
 
 /// A check whose names exist and whose numbers fit its kind.
@@ -75,6 +77,9 @@ pub struct Checked {
 
 impl WrittenCheck {
     pub(super) fn resolve(self, names: &Names<'_>) -> Result<Check, String> {
+        if self.condition.is_some() {
+            return Err("a check has no 'condition' unless it stands in 'beyond'".into());
+        }
         let place = Written {
             flow: self.flow,
             link: self.link,

@@ -36,6 +36,41 @@ struct WrittenClaim {
     because: Because,
     #[serde(default)]
     isolated_by: Vec<WrittenIsolation>,
+    #[serde(default)]
+    beyond: Vec<WrittenCheck>,
+    #[serde(default)]
+    controls: Vec<Control>,
+}
+
+/// The same checks in other cells, which ought to fail there if they are to tell anything.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Control {
+    /// What is otherwise in them: `UDP in the place of CCID 3`.
+    pub(super) says: String,
+    /// Cells of the claim.
+    cells: Vec<String>,
+    /// The cell in the place of each.
+    by: Vec<String>,
+}
+
+impl Control {
+    /// The cell in the place of `cell`, if there is one.
+    pub(super) fn moved(&self, cell: &str) -> Option<String> {
+        let mut pairs = self.cells.iter().zip(&self.by);
+        let found = pairs.find(|(known, _)| *known == cell);
+        found.map(|(_, by)| by.clone())
+    }
+
+    fn check(&self, names: &Names<'_>) -> Result<(), String> {
+        if self.cells.len() != self.by.len() || self.cells.is_empty() {
+            return Err(
+                "a control has as many cells in 'by' as in 'cells', and one at least".into(),
+            );
+        }
+        let mut all = self.cells.iter().chain(&self.by);
+        all.try_for_each(|cell| names.cell(cell).map(drop))
+    }
 }
 
 /// The words for each outcome.
@@ -88,6 +123,15 @@ pub struct Claim {
     pub(super) contradiction: Option<Contradiction>,
     pub(super) because: Because,
     pub(super) isolated_by: Vec<Isolation>,
+    pub(super) beyond: Vec<Beyond>,
+    pub(super) controls: Vec<Control>,
+}
+
+/// A check whose failure limits the claim.
+#[derive(Clone, Debug)]
+pub(super) struct Beyond {
+    pub(super) condition: String,
+    pub(super) check: Check,
 }
 
 /// Where the paper is at odds with itself: what its own numbers must fulfil and do not.
@@ -95,6 +139,14 @@ pub struct Claim {
 pub(super) struct Contradiction {
     pub(super) says: String,
     pub(super) must: Vec<Check>,
+}
+
+impl Contradiction {
+    /// Do printed numbers alone decide?
+    fn is_settled(&self) -> bool {
+        let mut quantities = self.must.iter().flat_map(|check| &check.quantities);
+        quantities.all(|quantity| quantity.cells().is_empty())
+    }
 }
 
 /// Runs that show what a result depends on.
@@ -146,7 +198,18 @@ impl WrittenClaim {
         if because.partly.is_empty() {
             because.partly.clone_from(&because.holds);
         }
+        let beyond = self.beyond.into_iter().map(|mut written| {
+            let condition = written.condition.take();
+            let condition = condition.ok_or("a check of 'beyond' has a 'condition'")?;
+            let check = written.resolve(names)?;
+            if check.needs_window() {
+                return Err("a check of 'beyond' says its 'window'".to_owned());
+            }
+            Ok(Beyond { condition, check })
+        });
         let claim = Claim {
+            beyond: beyond.collect::<Result<_, _>>()?,
+            controls: self.controls,
             id: self.id,
             says: self.says,
             place: self.place,
@@ -202,7 +265,14 @@ impl Claim {
                 Err("it has neither checks nor a reason why it is not testable".into())
             };
         }
-        if self.because.holds.is_empty() || self.because.fails.is_empty() {
+        for control in &self.controls {
+            control.check(names)?;
+        }
+        let is_settled = self
+            .contradiction
+            .as_ref()
+            .is_some_and(Contradiction::is_settled);
+        if !is_settled && (self.because.holds.is_empty() || self.because.fails.is_empty()) {
             return Err("'because' needs words for 'holds' and 'fails'".into());
         }
         let needs_window = self.checks.iter().any(Check::needs_window);
@@ -223,7 +293,9 @@ impl Claim {
 
     /// The cells that decide about it.
     pub(super) fn cells(&self) -> Vec<&str> {
-        let quantities = self.checks.iter().flat_map(|check| &check.quantities);
+        let beyond = self.beyond.iter().map(|beyond| &beyond.check);
+        let checks = self.checks.iter().chain(beyond);
+        let quantities = checks.flat_map(|check| &check.quantities);
         let mut cells: Vec<&str> = quantities.flat_map(Quantity::cells).collect();
         cells.sort_unstable();
         cells.dedup();

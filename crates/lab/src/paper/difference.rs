@@ -33,7 +33,7 @@ impl Difference {
         let text = if text.bytes().any(|digit| matches!(digit, b'1'..=b'9')) {
             text
         } else {
-            "\u{b1} 0".to_owned()
+            "0".to_owned()
         };
         if self.unit == POINTS {
             format!("{text} {POINTS}")
@@ -73,7 +73,7 @@ mod tests {
         };
         assert_eq!(of(1364.5, 1396.7, "kbit/s", 1), "-32.2|-2.3 %");
         assert_eq!(of(0.5, 0.0, "s", 1), "+0.5|");
-        assert_eq!(of(0.0, 0.0, "s", 5), "\u{b1} 0|");
+        assert_eq!(of(0.0, 0.0, "s", 5), "0|");
         assert_eq!(of(50.0, 2.0, "packets", 0), "+48|x 25");
         assert_eq!(of(313.16, 313.25, "ms", 2), "-0.09|+0.0 %");
         assert_eq!(of(2.67, 0.465, "%", 2), "+2.21 points|");

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::Paper;
-use super::check::Checked;
-use super::claim::Claim;
+use super::check::{Check, Checked};
+use super::claim::{Claim, Control};
 use super::quantity::{Lens, Measured};
 use super::verdict::Verdict;
 use crate::results::Results;
@@ -29,8 +29,25 @@ pub struct Judged {
     pub evidence: Vec<Checked>,
     /// What the paper's own numbers must fulfil.
     pub printed: Vec<Checked>,
+    /// Checks of where it goes no further.
+    pub beyond: Vec<Checked>,
+    /// The same checks in other cells.
+    pub controls: Vec<Controlled>,
     /// Runs that show what it depends on.
     pub isolated: Vec<Isolated>,
+}
+
+/// The checks of a claim in other cells, where they ought to fail.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Controlled {
+    /// What is otherwise in these cells.
+    pub says: String,
+    /// How many of the checks hold there; in several windows each counts once in each.
+    pub held: usize,
+    /// Of how many.
+    pub of: usize,
+    /// Does everything hold there that holds for the claim? Then the checks tell nothing apart.
+    pub passes: bool,
 }
 
 /// A run that shows what a result depends on.
@@ -56,22 +73,24 @@ impl Paper {
     }
 
     fn judge_one(&self, claim: &Claim, lens: &Lens<'_>) -> Judged {
-        let mut evidence = Vec::new();
-        for check in &claim.checks {
-            if check.needs_window() {
-                let windows = claim.windows.iter();
-                evidence.extend(windows.map(|window| check.check(lens, Some(window))));
-            } else {
-                evidence.push(check.check(lens, None));
-            }
-        }
+        let evidence = checked(&claim.checks, &claim.windows, lens);
+        let beyond = claim.beyond.iter();
+        let beyond: Vec<Checked> = beyond.map(|one| one.check.check(lens, None)).collect();
+        let controls: Vec<Controlled> = (claim.controls.iter())
+            .filter_map(|control| controlled(control, claim, &evidence, lens))
+            .collect();
         let must = claim
             .contradiction
             .iter()
             .flat_map(|contradiction| &contradiction.must);
         let printed: Vec<Checked> = must.map(|check| check.check(lens, None)).collect();
-        let verdict = self.verdict(claim, &evidence, &printed, lens.results);
-        let close = self.is_close(claim, &evidence, &printed, lens.results, &verdict.0);
+        let all = Evidence {
+            checks: evidence,
+            beyond,
+            printed,
+        };
+        let verdict = self.verdict(claim, &all, lens.results);
+        let close = self.is_close(claim, &all, lens.results, &verdict.0);
         let (verdict, because) = match &self.sweep {
             Some(sweep) => sweep.judge(claim, verdict, lens),
             None => verdict,
@@ -91,19 +110,20 @@ impl Paper {
             verdict,
             because,
             close,
-            evidence,
-            printed,
+            evidence: all.checks,
+            printed: all.printed,
+            beyond: all.beyond,
+            controls,
             isolated: isolated.collect(),
         }
     }
 
-    fn verdict(
-        &self,
-        claim: &Claim,
-        evidence: &[Checked],
-        printed: &[Checked],
-        results: &Results,
-    ) -> (Verdict, String) {
+    fn verdict(&self, claim: &Claim, all: &Evidence, results: &Results) -> (Verdict, String) {
+        let Evidence {
+            checks: evidence,
+            beyond,
+            printed,
+        } = all;
         if let Some(reason) = &claim.not_testable {
             return (Verdict::NotTestable, reason.clone());
         }
@@ -111,7 +131,10 @@ impl Paper {
             let proven =
                 printed.is_empty() || printed.iter().any(|check| check.holds == Some(false));
             if proven {
-                return (Verdict::Contradiction, contradiction.says.clone());
+                return (
+                    Verdict::Contradiction,
+                    contradicted(&contradiction.says, evidence),
+                );
             }
             if printed.iter().any(|check| check.holds.is_none()) {
                 let reason = "a cell that would show the contradiction was not run to its end";
@@ -162,6 +185,9 @@ impl Paper {
         } else {
             &because.partly
         };
+        let beyond = beyond.iter().zip(&claim.beyond);
+        let failed = beyond.filter(|(check, _)| check.holds != Some(true));
+        conditions.extend(failed.map(|(_, one)| one.condition.clone()));
         if conditions.is_empty() {
             (Verdict::Reproduced, words.clone())
         } else {
@@ -173,8 +199,7 @@ impl Paper {
     fn is_close(
         &self,
         claim: &Claim,
-        evidence: &[Checked],
-        printed: &[Checked],
+        all: &Evidence,
         results: &Results,
         verdict: &Verdict,
     ) -> bool {
@@ -186,8 +211,12 @@ impl Paper {
             turned.collect()
         };
         [true, false].into_iter().any(|to| {
-            let (evidence, printed) = (turned(evidence, to), turned(printed, to));
-            self.verdict(claim, &evidence, &printed, results).0 != *verdict
+            let turned = Evidence {
+                checks: turned(&all.checks, to),
+                beyond: turned(&all.beyond, to),
+                printed: turned(&all.printed, to),
+            };
+            self.verdict(claim, &turned, results).0 != *verdict
         })
     }
 
@@ -203,6 +232,100 @@ impl Paper {
             .iter()
             .filter(|cell| cells.contains(&cell.name.as_str()));
         judged.any(|cell| fitted(&cell.provenance))
+    }
+}
+
+impl Controlled {
+    /// It in a sentence.
+    pub fn sentence(&self) -> String {
+        let Self { says, held, of, .. } = self;
+        let share = match (held, of) {
+            (0, 1) => "the check does not hold".to_owned(),
+            (0, _) => format!("none of {of} checks holds"),
+            (1, 1) => "the check holds".to_owned(),
+            (held, of) if held == of => format!("all {of} checks hold"),
+            (held, of) => format!("{held} of {of} checks hold"),
+        };
+        let told = if self.passes {
+            ", so these checks could not have failed for the reason that the claim gives"
+        } else {
+            ""
+        };
+        format!("With {says} {share}{told}.")
+    }
+}
+
+/// What decides about a claim.
+struct Evidence {
+    checks: Vec<Checked>,
+    beyond: Vec<Checked>,
+    printed: Vec<Checked>,
+}
+
+/// `checks`, each in all `windows` unless it brings its own.
+fn checked(checks: &[Check], windows: &[String], lens: &Lens<'_>) -> Vec<Checked> {
+    let mut all = Vec::new();
+    for check in checks {
+        if check.needs_window() {
+            let windows = windows.iter();
+            all.extend(windows.map(|window| check.check(lens, Some(window))));
+        } else {
+            all.push(check.check(lens, None));
+        }
+    }
+    all
+}
+
+/// What comes of the checks of `claim`, of which `evidence` came, in the cells of `control`; `None` if none of them can
+/// be asked there, or a run is missing.
+fn controlled(
+    control: &Control,
+    claim: &Claim,
+    evidence: &[Checked],
+    lens: &Lens<'_>,
+) -> Option<Controlled> {
+    let moved = |cell: &str| control.moved(cell);
+    let (mut held, mut of, mut passes) = (0, 0, true);
+    for check in &claim.checks {
+        let Some(there) = check.moved(&moved) else {
+            continue;
+        };
+        let ours = checked(std::slice::from_ref(check), &claim.windows, lens);
+        let theirs = checked(&[there], &claim.windows, lens);
+        for (ours, theirs) in ours.iter().zip(&theirs) {
+            let holds = theirs.holds?;
+            of += 1;
+            held += usize::from(holds);
+            passes &= holds || ours.holds != Some(true);
+        }
+    }
+    let holds_at_all = evidence.iter().any(|check| check.holds == Some(true));
+    (of > 0).then(|| Controlled {
+        says: control.says.clone(),
+        held,
+        of,
+        passes: passes && holds_at_all,
+    })
+}
+
+/// A contradiction in words, with what our runs say of the checks that the paper's numbers fail.
+fn contradicted(says: &str, evidence: &[Checked]) -> String {
+    let end = if says.trim_end().ends_with('.') {
+        ""
+    } else {
+        "."
+    };
+    let says = format!("{}{end}", says.trim_end());
+    let of = evidence.len();
+    let held = evidence
+        .iter()
+        .filter(|check| check.holds == Some(true))
+        .count();
+    match (held, of) {
+        (_, 0) => says,
+        (held, of) if held == of => format!("{says} Our runs meet the checks."),
+        (0, _) => format!("{says} Our runs do not meet the checks."),
+        (held, of) => format!("{says} Our runs meet {held} of {of} checks."),
     }
 }
 

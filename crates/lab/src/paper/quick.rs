@@ -24,17 +24,6 @@ impl Quick {
     }
 }
 
-/// Puts the difference before what is said about a table.
-pub(super) fn tell(about: &mut String, says: Option<&str>) {
-    if let Some(says) = says {
-        *about = if about.is_empty() {
-            says.to_owned()
-        } else {
-            format!("{says} {about}")
-        };
-    }
-}
-
 /// `how` with the difference behind it.
 pub(super) fn told(how: String, is_quick: bool, says: Option<&str>) -> String {
     match (is_quick, says) {

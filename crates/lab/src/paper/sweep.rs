@@ -323,8 +323,7 @@ why = "five per cent"
         assert!(because.contains("at 6 of 6 points"), "{because}");
     }
 
-    /// A quick form has its settings in the plain cells, and says so in the report and above each
-    /// table; without `quick` nothing of it is seen.
+    /// A quick form has its settings in the plain cells, and says so in the report; without `quick` nothing of it is seen.
     #[test]
     fn a_quick_form_says_so() {
         let more = "[quick]\nsays = \"Only 11 s.\"\nset = [\"run.duration=11 s\"]\n";
@@ -341,7 +340,6 @@ why = "five per cent"
             );
             let report = paper.report(&results(&paper, &[]));
             assert_eq!(report.how.contains("Only 11 s."), quick);
-            assert_eq!(report.tables[0].about.starts_with("Only 11 s."), quick);
         }
     }
 

@@ -39,6 +39,36 @@ pub struct Block {
     pub rows: Vec<Row>,
 }
 
+impl Block {
+    /// Digits after the point of what was printed: as many as the number with the most of them has.
+    pub(crate) fn printed_digits(&self) -> usize {
+        let printed = self.rows.iter().filter_map(|row| row.published);
+        let digits = printed.map(|value| {
+            let text = value.to_string();
+            text.split_once('.').map_or(0, |(_, digits)| digits.len())
+        });
+        digits.max().unwrap_or(0)
+    }
+}
+
+/// `tables` without explanations and meanings that an earlier one of them has, in the order in which they are shown.
+pub(crate) fn said_once(tables: &[Table]) -> Vec<Table> {
+    let mut known: Vec<String> = Vec::new();
+    let mut shown = tables.to_vec();
+    shown.sort_by_key(|table| table.part == Part::LeftOut);
+    for table in &mut shown {
+        let meanings = table.blocks.iter_mut().map(|block| &mut block.meaning);
+        for text in std::iter::once(&mut table.about).chain(meanings) {
+            if known.contains(text) {
+                text.clear();
+            } else if !text.is_empty() {
+                known.push(text.clone());
+            }
+        }
+    }
+    shown
+}
+
 /// One flow in one cell.
 #[derive(Clone, Debug)]
 pub struct Row {

@@ -4,6 +4,7 @@ use maud::{Markup, html};
 
 use super::contents;
 use super::figure::figure;
+use super::glossary::glossary;
 use super::markup::{paragraph, slug};
 use super::reported::Reported;
 use super::shell::shell;
@@ -11,59 +12,7 @@ use super::sources::sources;
 use super::table::table;
 use super::topology::networks;
 use super::verdict::{badge, meaning, tally, verdicts};
-use crate::paper::{Part, Verdict};
-
-/// Words that somebody who has not read the papers may want.
-const WORDS: [(&str, &str); 12] = [
-    (
-        "DCCP",
-        "Datagram Congestion Control Protocol (RFC 4340): like UDP it never sends a packet again, like TCP it slows down when the network is full.",
-    ),
-    (
-        "CCID",
-        "How a DCCP connection controls congestion: CCID 2 has a window as TCP has; CCID 3 (TFRC) computes a smooth rate from the losses; CCID 4 is that for small packets.",
-    ),
-    (
-        "TFRC",
-        "TCP-Friendly Rate Control (RFC 5348): the rate that a TCP would have at the same loss and round-trip time.",
-    ),
-    (
-        "window",
-        "How many packets may be on their way without being acknowledged.",
-    ),
-    (
-        "slow start",
-        "The beginning of a connection, in which its window or rate doubles every round trip; the threshold ends it.",
-    ),
-    (
-        "round trip",
-        "From sending a packet to hearing that it arrived.",
-    ),
-    (
-        "queue",
-        "Packets that wait where a link is slower than what comes in. DropTail: what finds it full is lost.",
-    ),
-    (
-        "loss event",
-        "All losses within one round trip count once: what TFRC's rate depends on. It is not the share of packets lost.",
-    ),
-    (
-        "jitter",
-        "How much delays differ. Papers define it differently or not at all; which definition stands in each table is said there.",
-    ),
-    (
-        "throughput, goodput",
-        "Bits of packets that arrive per second, headers included; and those of the data alone.",
-    ),
-    (
-        "Jain's index",
-        "1 if all flows get the same, 1/n if one of n flows gets everything.",
-    ),
-    (
-        "MOS, R",
-        "How well a call is heard, on a scale from 1 to 5, and the rating that it is computed from (ITU-T G.107).",
-    ),
-];
+use crate::paper::{Part, Verdict, said_once};
 
 /// The report on `papers` as one page.
 pub fn page(papers: &[Reported<'_>]) -> String {
@@ -80,7 +29,7 @@ pub fn page(papers: &[Reported<'_>]) -> String {
                 @if papers.len() > 1 { (overview(papers)) }
                 (guide(papers))
                 @for one in papers { (paper(one, papers.len() > 1)) }
-                (words())
+                (glossary())
             }
             footer {
                 p {
@@ -159,8 +108,11 @@ fn guide(papers: &[Reported<'_>]) -> Markup {
                 b { "Published" } " is what the paper printed, " b { "ours" }
                 " the mean of our runs with its 95 % interval (\u{b1}). With it stands the " b { "difference" }
                 ": ours less the published number, in the paper's own unit, and as a share of it; two percentages differ by points. \
-                 A claim is judged by checks that were written down, with their tolerances and reasons, before anything ran; a claim of ours whose \
-                 checks came after the runs says so. Names"
+                 A claim is judged by checks, each with its tolerance and the reason for it"
+                @if papers.iter().all(|one| one.paper.is_built_in) {
+                    "; they were written down before anything ran, and a claim of ours whose checks came after the runs says so"
+                }
+                ". Names"
                 @if let Some(cell) = run { " such as " code { (cell.name) } }
                 " are names of runs: their scenarios stand beside this report. A verdict is " b { "close" }
                 " if a limit lies within an interval, so that other seeds could turn it. Words of the field are explained "
@@ -226,9 +178,10 @@ fn paper(one: &Reported<'_>, is_one_of_many: bool) -> Markup {
 }
 
 fn tables(one: &Reported<'_>, part: Part) -> Markup {
-    let tables = one.report.tables.iter();
+    let tables = said_once(&one.report.tables);
+    let tables = tables.iter().filter(|table| table.part == part);
     html! {
-        @for shown in tables.filter(|table| table.part == part) { (table(one.paper, shown)) }
+        @for shown in tables { (table(one.paper, shown)) }
     }
 }
 
@@ -261,19 +214,6 @@ fn claims_at_a_glance(one: &Reported<'_>) -> Markup {
                         }
                         @if judged.close { " " span class="small" { "close" } }
                     }
-                }
-            }
-        }
-    }
-}
-
-fn words() -> Markup {
-    html! {
-        section aria-labelledby="words" {
-            h2 id="words" { "Words" }
-            dl class="words" {
-                @for (word, says) in WORDS {
-                    div { dt { (word) } dd { (says) } }
                 }
             }
         }

@@ -245,6 +245,13 @@ fn verdict(judged: &Judged) -> Value {
         "because": judged.because,
         "close": judged.close,
         "evidence": judged.evidence.iter().map(checked).collect::<Vec<_>>(),
+        "beyond": judged.beyond.iter().map(checked).collect::<Vec<_>>(),
+        "controls": judged.controls.iter().map(|control| json!({
+            "says": control.says,
+            "held": control.held,
+            "of": control.of,
+            "passes": control.passes,
+        })).collect::<Vec<_>>(),
         "printed": judged.printed.iter().map(checked).collect::<Vec<_>>(),
         "isolated_by": judged.isolated.iter().map(|isolated| json!({
             "says": isolated.says,

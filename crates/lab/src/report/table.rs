@@ -143,13 +143,16 @@ impl View<'_> {
                         span class="meaning" { (prose(&block.meaning)) }
                     }
                 }
-                @for row in &block.rows { (self.row(row, &notes)) }
+                @for row in &block.rows { (self.row(row, block.printed_digits(), &notes)) }
             }
         }
     }
 
-    fn row(&self, row: &Row, notes: &[&str]) -> Markup {
-        let printed = row.published.map_or("\u{2013}".to_owned(), minus);
+    fn row(&self, row: &Row, digits: usize, notes: &[&str]) -> Markup {
+        let printed = row
+            .published
+            .map(|value| minus(format_args!("{value:.digits$}")));
+        let printed = printed.unwrap_or_else(|| "\u{2013}".to_owned());
         html! {
             tr role="row" {
                 @if self.has_flows {

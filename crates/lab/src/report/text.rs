@@ -5,6 +5,7 @@ use std::fmt::Write;
 use super::reported::Tally;
 use crate::paper::{
     Block, CLOSE, Checked, Difference, Judged, Measured, Paper, Part, Report, Row, Table, Verdict,
+    said_once,
 };
 
 /// Lines of prose are at most this long.
@@ -22,21 +23,15 @@ impl Paper {
                 "PARTIAL: the run was interrupted; what is missing shows as 'no value'.",
             );
         }
-        for table in report
-            .tables
-            .iter()
-            .filter(|table| table.part == Part::Published)
-        {
+        let tables = said_once(&report.tables);
+        for table in tables.iter().filter(|table| table.part == Part::Published) {
             self.table(&mut text, table);
         }
         if !report.verdicts.is_empty() {
             self.verdicts(&mut text, &report.verdicts);
         }
-        let left_out: Vec<&Table> = report
-            .tables
-            .iter()
-            .filter(|table| table.part == Part::LeftOut)
-            .collect();
+        let left_out = tables.iter().filter(|table| table.part == Part::LeftOut);
+        let left_out: Vec<&Table> = left_out.collect();
         if !left_out.is_empty() {
             heading(&mut text, "What the paper left out", '=');
         }
@@ -120,7 +115,7 @@ impl Paper {
             Cell::left(&row.label),
         ];
         if published {
-            line.push(Cell::right(printed(row, notes)));
+            line.push(Cell::right(printed(row, block.printed_digits(), notes)));
         }
         for measured in &row.measured {
             line.push(Cell::right(plain(measured, block.unit.digits)));
@@ -174,7 +169,8 @@ impl Paper {
                 Cell::left(&row.label),
             ];
             if published {
-                let printed = row.published.map(|value| value.to_string());
+                let places = block.printed_digits();
+                let printed = row.published.map(|value| format!("{value:.places$}"));
                 line.push(Cell::right(printed.unwrap_or_else(|| "-".into())));
             }
             line.extend(
@@ -201,7 +197,8 @@ impl Paper {
                 &format!("says: {} [{}]", judged.says, judged.place),
             );
             let mut last: Option<&Checked> = None;
-            for check in judged.evidence.iter().chain(&judged.printed) {
+            let evidence = judged.evidence.iter().chain(&judged.beyond);
+            for check in evidence.chain(&judged.printed) {
                 if last.is_none_or(|last| !last.asks_the_same(check)) {
                     prose(text, "    ", &question(check));
                 }
@@ -211,6 +208,9 @@ impl Paper {
             prose(text, "    ", &format!("why: {}", judged.because));
             if judged.close {
                 prose(text, "    ", &format!("close: {CLOSE}"));
+            }
+            for control in &judged.controls {
+                prose(text, "    ", &format!("control: {}", control.sentence()));
             }
             for isolated in &judged.isolated {
                 let figures: Vec<String> = isolated
@@ -280,19 +280,19 @@ fn question(check: &Checked) -> String {
     format!("wanted{what}{}: {}{why}", check.what, check.wanted())
 }
 
-fn printed(row: &Row, notes: &mut Vec<String>) -> String {
+fn printed(row: &Row, digits: usize, notes: &mut Vec<String>) -> String {
     let Some(value) = row.published else {
         return "-".into();
     };
     if row.note.is_empty() {
-        return value.to_string();
+        return format!("{value:.digits$}");
     }
     let known = notes.iter().position(|note| *note == row.note);
     let number = 1 + known.unwrap_or_else(|| {
         notes.push(row.note.clone());
         notes.len() - 1
     });
-    format!("[{number}] {value}")
+    format!("[{number}] {value:.digits$}")
 }
 
 /// The number without its unit, which the heading has.

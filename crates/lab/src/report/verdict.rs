@@ -107,10 +107,17 @@ fn claim(paper: &Paper, judged: &Judged) -> Markup {
             @if judged.close {
                 p class="condition" { b { "Close:" } " " (CLOSE) }
             }
+            @for control in judged.controls.iter().filter(|control| control.passes) {
+                p class="condition" { b { "Control:" } " " (control.sentence()) }
+            }
             @if let Some(summary) = evidence(judged) {
                 details class="evidence" {
                     summary { (summary) }
                     (checks(paper, "What was asked, and what came of it", &judged.evidence))
+                    (checks(paper, "How far it goes", &judged.beyond))
+                    @for control in judged.controls.iter().filter(|control| !control.passes) {
+                        p { "Control: " (control.sentence()) }
+                    }
                     (checks(paper, "What the paper's own numbers must fulfil", &judged.printed))
                     (isolating(&judged.isolated))
                 }
@@ -121,7 +128,10 @@ fn claim(paper: &Paper, judged: &Judged) -> Markup {
 
 /// What there is to see of how a verdict came about, in a line.
 fn evidence(judged: &Judged) -> Option<String> {
-    let checks = || judged.evidence.iter().chain(&judged.printed);
+    let checks = || {
+        let evidence = judged.evidence.iter().chain(&judged.beyond);
+        evidence.chain(&judged.printed)
+    };
     let (all, held) = (
         checks().count(),
         checks().filter(|check| check.holds == Some(true)).count(),

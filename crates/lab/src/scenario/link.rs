@@ -131,10 +131,7 @@ impl Link {
 
     /// Its queue in words: the limit of a DropTail queue, or the discipline, too.
     pub fn queue_words(&self) -> String {
-        match self.queue.kind() {
-            "droptail" => self.queue.limit().to_string(),
-            kind => format!("{} ({kind})", self.queue.limit()),
-        }
+        format!("{} ({})", self.queue.limit(), self.queue.kind())
     }
 }
 

@@ -88,6 +88,6 @@ flows.one = { traffic = "greedy", wire = "1000 B", tcp = {} }
         assert_eq!(bottleneck.queue_words(), "1000 packets (codel)");
         let tail = with(red, "queue=50 packets").expect("another kind");
         let bottleneck = tail[0].scenario.topology.link("bottleneck").expect("one");
-        assert_eq!(bottleneck.queue_words(), "50 packets");
+        assert_eq!(bottleneck.queue_words(), "50 packets (droptail)");
     }
 }

@@ -1,0 +1,58 @@
+//! The glossary of the documentation as the end of a page.
+
+use maud::{Markup, html};
+
+use super::markup::prose;
+
+/// Terms in bold, each with what it means, in paragraphs of their own.
+const GLOSSARY: &str = include_str!("../../../../docs/glossary.md");
+
+/// All terms.
+pub(super) fn glossary() -> Markup {
+    html! {
+        section aria-labelledby="words" {
+            h2 id="words" { "Glossary" }
+            dl class="words" {
+                @for (term, meaning) in terms(GLOSSARY) {
+                    div { dt { (term) } dd { (prose(&meaning)) } }
+                }
+            }
+        }
+    }
+}
+
+/// The paragraphs of `text` that explain a term: `**term**: meaning`.
+fn terms(text: &str) -> Vec<(&str, String)> {
+    let paragraphs = text.split("\n\n");
+    paragraphs
+        .filter_map(|paragraph| {
+            let (term, meaning) = paragraph.trim().strip_prefix("**")?.split_once("**: ")?;
+            Some((
+                term,
+                meaning.split_whitespace().collect::<Vec<_>>().join(" "),
+            ))
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{GLOSSARY, terms};
+
+    /// Each paragraph behind the introduction explains a term, in alphabetical order, each term once.
+    #[test]
+    fn every_paragraph_is_a_term() {
+        let all = terms(GLOSSARY);
+        let paragraphs = GLOSSARY.trim().split("\n\n").count();
+        assert_eq!(
+            all.len() + 2,
+            paragraphs,
+            "a heading, an introduction, and terms"
+        );
+        let keys: Vec<String> = all.iter().map(|(term, _)| term.to_lowercase()).collect();
+        let mut sorted = keys.clone();
+        sorted.sort();
+        sorted.dedup();
+        assert_eq!(keys, sorted);
+    }
+}
