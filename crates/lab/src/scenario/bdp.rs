@@ -185,7 +185,7 @@ flows.long = { traffic = "greedy", wire = "1000 B", extra_delay = "10 ms", tcp =
         let cells = cells(text, set).unwrap_or_else(|error| panic!("{error}"));
         let link = cells[0].scenario.topology.link(link).expect("a link");
         let link = if is_back { link.reversed() } else { link };
-        link.queue_words()
+        link.queue.limit().to_string()
     }
 
     /// The longest empty round trip of a flow on the link is 64 ms of delays, and what its packet of 1,000 bytes and 40
