@@ -100,18 +100,25 @@ impl RttEstimator {
 
     /// A round trip was measured on a packet that was sent once; ends any back-off.
     pub fn on_sample(&mut self, rtt: Duration) {
+        self.on_sample_of(rtt, 1);
+    }
+
+    /// The same for one of `samples` that a round trip brings: each weighs less, so that the estimate remembers as
+    /// many round trips as with one sample in each (RFC 7323, section 4.2).
+    pub fn on_sample_of(&mut self, rtt: Duration, samples: u32) {
+        let samples = u64::from(samples.max(1));
         let next = match self.smoothed {
             // RFC 6298, 2.2: the first sample is the mean, its half the variation.
             None => Smoothed {
                 srtt: rtt,
                 rttvar: rtt / 2,
             },
-            // RFC 6298, 2.3: the variation first, with the old mean; weights 1/4 and 1/8.
+            // RFC 6298, 2.3: the variation first, with the old mean; weights 1/4 and 1/8, of all samples together.
             Some(Smoothed { srtt, rttvar }) => {
                 let error = srtt.max(rtt) - srtt.min(rtt);
                 Smoothed {
-                    rttvar: weighted(rttvar, error, 4),
-                    srtt: weighted(srtt, rtt, 8),
+                    rttvar: weighted(rttvar, error, 4 * samples),
+                    srtt: weighted(srtt, rtt, 8 * samples),
                 }
             }
         };
@@ -219,6 +226,22 @@ mod tests {
         assert_eq!(rtt.rto(), ms(340));
         assert_eq!(rtt.min_rtt(), Some(ms(100)));
         assert_eq!(rtt.latest(), Some(ms(180)));
+    }
+
+    /// RFC 7323, 4.2 and appendix G: of ten samples in a round trip each weighs a tenth, so that a round trip of them
+    /// moves the estimate about as far as one sample (a ninth less, as later ones count from what earlier ones left).
+    #[test]
+    fn many_samples_weigh_as_one() {
+        let after = |samples: u32| {
+            let mut rtt = RttEstimator::new(RtoConfig::TCP);
+            rtt.on_sample(ms(100));
+            (0..samples).for_each(|_| rtt.on_sample_of(ms(180), samples));
+            rtt.srtt().map(Duration::as_secs_f64).unwrap() - 0.1
+        };
+        assert!((after(1) - 0.01).abs() < 1e-9);
+        let each: f64 = 1.0 - 1.0 / 80.0;
+        let expected = 0.08 * (1.0 - (0..10).map(|_| each).product::<f64>());
+        assert!((after(10) - expected).abs() < 1e-6, "{}", after(10));
     }
 
     /// RFC 6298, 2.4 and 2.5: the minimum holds from below, the maximum from above, backed off too.

@@ -6,6 +6,7 @@
 
 mod growth;
 mod host;
+mod hystart;
 mod idle;
 mod initial;
 #[cfg(test)]
@@ -20,6 +21,7 @@ use crate::{
     RoundTrip, RtoConfig, Signal,
 };
 
+use hystart::HyStart;
 use idle::Use;
 
 pub use growth::{Growth, SlowStart};
@@ -57,6 +59,8 @@ pub struct Windowed<L> {
     grows_after_cut: bool,
     /// Does it grow while it is not full?
     grows_unused: bool,
+    /// The first slow start, where delays end it.
+    hystart: Option<HyStart>,
     initial_window: f64,
     initial_ssthresh: f64,
     max_cwnd: f64,
@@ -103,6 +107,7 @@ impl<L: WindowLaw> Windowed<L> {
             idle: IdleRule::default(),
             grows_after_cut: false,
             grows_unused: false,
+            hystart: None,
             initial_window,
             initial_ssthresh,
             max_cwnd: MAX_CWND,
@@ -159,6 +164,16 @@ impl<L: WindowLaw> Windowed<L> {
     pub fn with_growth_unused(self, grows_unused: bool) -> Self {
         Self {
             grows_unused,
+            ..self
+        }
+    }
+
+    /// Does the first slow start end where the round trip grows, by `HyStart++` (RFC 9406)? It needs a round-trip sample with
+    /// each acknowledgement.
+    #[must_use]
+    pub fn with_hystart(self, hystart: bool) -> Self {
+        Self {
+            hystart: hystart.then_some(HyStart::NEW),
             ..self
         }
     }
@@ -277,9 +292,29 @@ impl<L: WindowLaw> Windowed<L> {
         };
         self.ssthresh = at_least(MIN_SSTHRESH, self.law.threshold(left));
         self.credit = 0.0;
+        self.end_first_slow_start();
         self.last_cut = Some(now);
         self.cuts += 1;
         true
+    }
+
+    /// Lets `HyStart++` look at an acknowledgement: RFC 9406, 4.2, has slow start end with the window that it has.
+    fn end_slow_start_by_delay(&mut self, feedback: &Feedback) {
+        let in_slow_start = self.cwnd < self.ssthresh;
+        let Some(hystart) = self.hystart.as_mut().filter(|_| feedback.newly_acked > 0) else {
+            return;
+        };
+        if !in_slow_start {
+            hystart.end();
+        } else if hystart.on_ack(feedback.rtt, self.round.ends) {
+            self.ssthresh = self.cwnd;
+        }
+    }
+
+    fn end_first_slow_start(&mut self) {
+        if let Some(hystart) = &mut self.hystart {
+            hystart.end();
+        }
     }
 
     /// Lets the law look at an acknowledgement or a sample.
@@ -312,6 +347,7 @@ impl<L: WindowLaw> Windowed<L> {
         }
         self.cwnd = 1.0;
         self.credit = 0.0;
+        self.end_first_slow_start();
         self.silent = true;
         self.last_cut = Some(now);
         self.timeouts += 1;
@@ -346,6 +382,7 @@ impl<L: WindowLaw> Windowed<L> {
         };
         let step = if window.in_slow_start() {
             let growth = self.growth.in_slow_start(acked);
+            let growth = self.hystart.map_or(growth, |it| it.paced(growth));
             self.law.slow_start(&window, growth)
         } else {
             let acked = self.growth.in_avoidance(acked);
@@ -463,6 +500,7 @@ impl<L: WindowLaw> Controller for Windowed<L> {
             self.silent = false;
         }
         let before = self.cwnd;
+        self.end_slow_start_by_delay(feedback);
         self.hold_for(now, feedback.host);
         let adjustment = self.observe(now, flight, feedback);
         let was_cut = feedback
@@ -482,6 +520,7 @@ impl<L: WindowLaw> Controller for Windowed<L> {
         self.cwnd = self.initial_window;
         self.ssthresh = self.initial_ssthresh;
         self.credit = 0.0;
+        self.hystart = self.hystart.map(|_| HyStart::NEW);
         self.path = RoundTrip::default();
         (self.round, self.round_began) = (Round::default(), Instant::START);
         self.delivery = self.law.wants_delivery_rate().then(Box::default);

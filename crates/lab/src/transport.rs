@@ -19,6 +19,7 @@ pub(crate) mod model;
 pub(crate) mod peer;
 pub(crate) mod store;
 pub(crate) mod tcp;
+mod ticks;
 pub(crate) mod udp;
 pub(crate) mod windows;
 

@@ -84,6 +84,8 @@ fn presets_set_what_they_say() {
                 ("initial_window", "\"10 packets\""),
                 ("initial_rto", "\"1s\""),
                 ("abc", "true"),
+                ("hystart", "true"),
+                ("sack_after_timeout", "\"keep\""),
             ],
         ),
     ] {

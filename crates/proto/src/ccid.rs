@@ -59,7 +59,8 @@ const ROWS: &[Row] = &[
             Box::new(sender)
         },
         receiver: |_, setup| {
-            let receiver = ackvec::Receiver::new(Some(setup.first));
+            let receiver = ackvec::Receiver::new(Some(setup.first))
+                .on_all_data(setup.config.ccid2.ack_vector_on_all_data);
             if setup.config.ecn {
                 Box::new(receiver)
             } else {

@@ -99,6 +99,8 @@ pub(crate) fn quiescent_after(rtt: Duration) -> Duration {
 pub(crate) enum AckDue {
     /// Nothing to say that is not said already.
     No,
+    /// The same, but what leaves anyway is to say it again.
+    WithData,
     /// At this moment at the latest; earlier if a data packet leaves anyway.
     At(Instant),
     /// Now.

@@ -1,10 +1,10 @@
 //! What a simulated TCP may be told.
 
 use fairwire_cc::{CutFrom, Growth, RtoConfig, WindowLaw, Windowed, rfc3390_window};
-use fairwire_units::Duration;
+use fairwire_units::{Duration, Instant};
 
 use crate::recovery::RecoveryKind;
-use crate::segment::{IPV4_HEADER, TCP_HEADER};
+use crate::segment::{IPV4_HEADER, TCP_HEADER, TIMESTAMPS};
 
 /// The largest window that a header can announce: a full field, scaled by 14 bits (RFC 7323, 2.3).
 const LARGEST_WINDOW: u32 = 65_535 << 14;
@@ -29,6 +29,23 @@ impl Default for DelayedAcks {
             quick: 0,
         }
     }
+}
+
+/// What becomes of selective acknowledgements when the retransmission timer expires.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[cfg_attr(
+    feature = "settings",
+    derive(schemars::JsonSchema, serde::Deserialize, serde::Serialize),
+    serde(rename_all = "kebab-case")
+)]
+pub enum SackAfterTimeout {
+    /// They are forgotten, as the receiver may have thrown away what it had selected (RFC 2018, section 8): what
+    /// arrived is sent again.
+    #[default]
+    Forget,
+    /// They count until the oldest segment outstanding is a selected one, which shows a receiver that has thrown
+    /// something away (RFC 6675, section 5.1, allows it with such a test). Linux does so.
+    Keep,
 }
 
 /// How a connection uses ECN.
@@ -81,6 +98,8 @@ pub struct Config {
     pub handshake: bool,
     /// What to send again and when.
     pub recovery: RecoveryKind,
+    /// What becomes of selective acknowledgements when the retransmission timer expires.
+    pub sack_after_timeout: SackAfterTimeout,
     /// Send a new segment on each of the first two duplicate acknowledgements (RFC 3042)?
     pub limited_transmit: bool,
     /// How many segments may leave on the acknowledgement that ends a recovery (RFC 6582,
@@ -98,6 +117,13 @@ pub struct Config {
     pub sample_every_ack: bool,
     /// How ECN is used.
     pub ecn: EcnMode,
+    /// Timestamps on every segment (RFC 7323, section 3)? They take 12 bytes of each, and an acknowledgement of anything new is a
+    /// round-trip sample for the timeout.
+    pub timestamps: bool,
+    /// The time between two ticks of the clock by which both hosts measure the round trip for the timeout; exact without one.
+    pub tick: Option<Duration>,
+    /// Does the first slow start end where the round trip grows (`HyStart++`, RFC 9406)?
+    pub hystart: bool,
     /// Keep [`Traced`](crate::Traced) events for [`Sender::poll_event`](crate::Sender::poll_event)?
     pub trace: bool,
 }
@@ -111,6 +137,7 @@ impl Default for Config {
             delayed_acks: Some(DelayedAcks::default()),
             handshake: true,
             recovery: RecoveryKind::default(),
+            sack_after_timeout: SackAfterTimeout::default(),
             limited_transmit: true,
             max_burst: 4,
             growth: Growth::Tcp,
@@ -118,6 +145,9 @@ impl Default for Config {
             fast_retransmit_restarts_timer: false,
             sample_every_ack: false,
             ecn: EcnMode::Off,
+            timestamps: false,
+            tick: None,
+            hystart: false,
             trace: false,
         }
     }
@@ -140,8 +170,31 @@ impl Config {
     /// A full segment's payload, bytes.
     pub fn mss(&self) -> u32 {
         self.wire_size
-            .saturating_sub(IPV4_HEADER + TCP_HEADER)
+            .saturating_sub(IPV4_HEADER + TCP_HEADER + self.options_on_data())
             .max(1)
+    }
+
+    /// The options of a data segment, bytes.
+    pub(crate) fn options_on_data(&self) -> u32 {
+        if self.timestamps { TIMESTAMPS } else { 0 }
+    }
+
+    /// The time between two ticks of a timestamp's clock, which is no finer than a millisecond here (RFC 7323, section
+    /// 5.4, asks for 1 ms to 1 s).
+    pub(crate) fn stamp_tick(&self) -> Duration {
+        let millisecond = Duration::from_millis(1);
+        self.tick.unwrap_or(millisecond).max(millisecond)
+    }
+
+    /// What a timestamp says at `now`, milliseconds. No connection here begins with zero, which says nothing in an echo.
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "the clock wraps, as in the option"
+    )]
+    pub(crate) fn stamp(&self, now: Instant) -> u32 {
+        let tick = self.stamp_tick();
+        let ticks = now.as_nanos() / tick.as_nanos();
+        (tick * (ticks + 1)).as_millis() as u32
     }
 
     /// `law` in TCP's setting: this configuration's growth, cuts from what is outstanding
@@ -153,6 +206,7 @@ impl Config {
         Windowed::new(law, initial)
             .with_growth(self.growth)
             .with_cut_from(CutFrom::Flight)
+            .with_hystart(self.hystart)
             .with_first_timeout(self.rto.initial.max(self.rto.min).min(self.rto.max))
     }
 
@@ -173,9 +227,9 @@ impl Config {
             .unwrap_or(14)
     }
 
-    /// The segment size as a SYN announces it.
+    /// The segment size as a SYN announces it, which counts no options (RFC 6691, section 2).
     pub(crate) fn mss_field(&self) -> u16 {
-        u16::try_from(self.mss()).unwrap_or(u16::MAX)
+        u16::try_from(self.mss() + self.options_on_data()).unwrap_or(u16::MAX)
     }
 }
 

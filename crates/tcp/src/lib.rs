@@ -12,8 +12,7 @@
 //!
 //! # What is left out
 //!
-//! There is no FIN (a connection whose data is acknowledged falls silent), no timestamps (one segment per
-//! round trip is timed for the timeout), no D-SACK, no proportional rate reduction, no Nagle delay, no zero
+//! There is no FIN (a connection whose data is acknowledged falls silent), no D-SACK, no proportional rate reduction, no Nagle delay, no protection against wrapped sequence numbers by timestamps, no zero
 //! window (the receiving application reads at once) and no giving up. With ECN, SYNs, acknowledgements and
 //! retransmissions are not ECN-capable, as RFC 3168 has it (RFC 8257, section 3.6, would have SYNs capable), and
 //! a lost SYN is repeated with the same offer.
@@ -27,11 +26,11 @@ mod segment;
 mod sender;
 mod stats;
 
-pub use config::{Config, DelayedAcks, EcnMode, Source};
+pub use config::{Config, DelayedAcks, EcnMode, SackAfterTimeout, Source};
 pub use event::{Event, Traced};
 pub use receiver::Receiver;
 pub use recovery::RecoveryKind;
 pub use sack::{MAX_SACK_BLOCKS, SackBlocks};
-pub use segment::{Flags, IPV4_HEADER, TCP_HEADER, TcpSegment};
+pub use segment::{Flags, IPV4_HEADER, TCP_HEADER, TIMESTAMPS, TcpSegment, Timestamps};
 pub use sender::Sender;
 pub use stats::{ReceiverStats, SenderStats};

@@ -11,7 +11,7 @@ use fairwire_units::{Ecn, Instant};
 
 use crate::config::Config;
 use crate::sack::SackBlocks;
-use crate::segment::{Flags, TcpSegment};
+use crate::segment::{Flags, TcpSegment, Timestamps};
 use crate::stats::ReceiverStats;
 use echo::Echo;
 use reassembly::{Arrival, Reassembly};
@@ -24,6 +24,10 @@ pub struct Receiver {
     open: bool,
     syn_ack_due: bool,
     echo: Echo,
+    /// The time that acknowledgements echo (`TS.Recent` of RFC 7323, section 4.3).
+    recent: u32,
+    /// The number that the newest acknowledgement had (`Last.ACK.sent`).
+    last_ack: u64,
     /// Acknowledgements as of an earlier moment, which leave before those that are due.
     earlier: VecDeque<TcpSegment>,
     /// Acknowledgements that have to leave now, one each.
@@ -45,6 +49,8 @@ impl Receiver {
             open: !config.handshake,
             syn_ack_due: false,
             echo: Echo::new(config.ecn, config.handshake),
+            recent: 0,
+            last_ack: Reassembly::FIRST,
             earlier: VecDeque::new(),
             due: 0,
             unacknowledged: 0,
@@ -56,6 +62,7 @@ impl Receiver {
 
     /// A segment arrived.
     pub fn handle_segment(&mut self, now: Instant, segment: &TcpSegment) {
+        self.hear_stamp(segment);
         if segment.flags.syn {
             // A repeated SYN says that our answer was lost.
             self.open = true;
@@ -89,7 +96,16 @@ impl Receiver {
     }
 
     /// The next acknowledgement to send, if there is one now.
-    pub fn poll_transmit(&mut self, _now: Instant) -> Option<TcpSegment> {
+    pub fn poll_transmit(&mut self, now: Instant) -> Option<TcpSegment> {
+        let mut segment = self.next_to_send()?;
+        if let Some(timestamps) = &mut segment.timestamps {
+            timestamps.value = self.config.stamp(now);
+        }
+        self.last_ack = segment.ack;
+        Some(segment)
+    }
+
+    fn next_to_send(&mut self) -> Option<TcpSegment> {
         if self.syn_ack_due {
             self.syn_ack_due = false;
             return Some(self.acknowledgement(true));
@@ -101,6 +117,18 @@ impl Receiver {
         self.due = self.due.checked_sub(1)?;
         self.stats.acks_sent += 1;
         Some(self.acknowledgement(false))
+    }
+
+    /// RFC 7323, 4.3: what is echoed is the time of the segment that the next acknowledgement is the first to cover, so that
+    /// neither a delayed acknowledgement nor a hole shortens what the sender measures.
+    fn hear_stamp(&mut self, segment: &TcpSegment) {
+        let Some(timestamps) = segment.timestamps else {
+            return;
+        };
+        let is_newer = timestamps.value.wrapping_sub(self.recent) < 1 << 31;
+        if segment.flags.syn || (is_newer && segment.seq <= self.last_ack) {
+            self.recent = timestamps.value;
+        }
     }
 
     /// When to call [`handle_timeout`](Self::handle_timeout), if ever.
@@ -177,6 +205,10 @@ impl Receiver {
             window_shift: self.config.window_shift(),
             mss: self.config.mss_field(),
             len: 0,
+            timestamps: self.config.timestamps.then_some(Timestamps {
+                value: 0,
+                echo: self.recent,
+            }),
             sack_permitted: syn && uses_sack,
             sack: if syn || !uses_sack {
                 SackBlocks::default()

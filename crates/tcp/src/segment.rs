@@ -13,10 +13,21 @@ pub const TCP_HEADER: u32 = 20;
 const SYN_OPTIONS: u32 = 8;
 /// SACK-Permitted (2 bytes; RFC 2018, section 2) and two no-operations.
 const SACK_PERMITTED: u32 = 4;
+/// A timestamp option (10 bytes; RFC 7323, section 3.2) and two no-operations before it.
+pub const TIMESTAMPS: u32 = 12;
 /// Kind and length of the SACK option (RFC 2018, section 3) and two no-operations before it.
 const SACK_HEAD: u32 = 4;
 /// A block of it: two sequence numbers.
 const SACK_BLOCK: u32 = 8;
+
+/// A timestamp option (RFC 7323, section 3): times of the two sides' clocks, which count milliseconds.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Timestamps {
+    /// When this segment left (`TSval`).
+    pub value: u32,
+    /// The other side's time that is echoed (`TSecr`); zero on a SYN without ACK.
+    pub echo: u32,
+}
 
 /// The header bits that are used here.
 #[expect(
@@ -61,19 +72,29 @@ pub struct TcpSegment {
     pub sack_permitted: bool,
     /// What has arrived beyond `ack` (RFC 2018, section 3); not on a SYN.
     pub sack: SackBlocks,
+    /// The timestamp option, if the connection has them (RFC 7323, section 3).
+    pub timestamps: Option<Timestamps>,
     /// The ECN field of the IP header around it: what the sender sets, and what the network left of it.
     pub ecn: Ecn,
 }
 
 impl TcpSegment {
     /// The length of its options, bytes: a SYN carries its segment size and window scale, and perhaps
-    /// permits SACK; other segments carry SACK blocks, if there are any.
+    /// permits SACK; other segments carry SACK blocks, if there are any; and all of them timestamps, if the connection has
+    /// them.
     pub const fn options_len(&self) -> u32 {
+        let stamped = if self.timestamps.is_some() {
+            TIMESTAMPS
+        } else {
+            0
+        };
         match (self.flags.syn, self.sack_permitted, self.sack.len()) {
-            (true, false, _) => SYN_OPTIONS,
+            // The two bytes that permit SACK stand where a timestamp has no-operations (RFC 7323, appendix A).
+            (true, true, _) if stamped > 0 => SYN_OPTIONS + stamped,
+            (true, false, _) => SYN_OPTIONS + stamped,
             (true, true, _) => SYN_OPTIONS + SACK_PERMITTED,
-            (false, _, 0) => 0,
-            (false, _, blocks) => SACK_HEAD + SACK_BLOCK * blocks as u32,
+            (false, _, 0) => stamped,
+            (false, _, blocks) => stamped + SACK_HEAD + SACK_BLOCK * blocks as u32,
         }
     }
 
@@ -129,7 +150,7 @@ const fn low_bits(number: u64) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Flags, TcpSegment};
+    use super::{Flags, TcpSegment, Timestamps};
 
     /// A full segment of 1,000 bytes is the 1,040-byte packet of the simulators; a SYN has options.
     #[test]
@@ -163,6 +184,22 @@ mod tests {
             };
             assert_eq!(ack.wire_len(), wire_len, "{blocks} blocks");
         }
+        // RFC 7323, 3.2 and appendix A: twelve bytes on each segment; beside SACK-Permitted its no-operations are saved.
+        let stamped = |segment: TcpSegment| {
+            let timestamps = Some(Timestamps::default());
+            let segment = TcpSegment {
+                timestamps,
+                ..segment
+            };
+            segment.wire_len()
+        };
+        assert_eq!(stamped(data), 1_052);
+        assert_eq!((stamped(syn), stamped(permits)), (60, 60));
+        let three = TcpSegment {
+            sack: (0..3).map(|at| (10 * at, 10 * at + 5)).collect(),
+            ..TcpSegment::default()
+        };
+        assert_eq!(stamped(three), 80, "all the room that a header has");
     }
 
     /// Header fields wrap and scale as on the wire, and absurd values saturate.

@@ -46,6 +46,8 @@ pub struct Sender {
     /// The number after the last byte that the application has handed over.
     stream_end: u64,
     peer_window: u32,
+    /// The newest time of the peer's clock, which is echoed.
+    peer_stamp: u32,
 
     recovery: Recovery,
     marks: Marks,
@@ -103,6 +105,7 @@ impl Sender {
             outstanding: Outstanding::new(FIRST),
             stream_end,
             peer_window: config.window_bytes(),
+            peer_stamp: 0,
             recovery: Recovery::new(config.recovery),
             marks: Marks::new(config.ecn, config.handshake),
             duplicates: 0,
@@ -113,7 +116,7 @@ impl Sender {
             held: false,
             paced_until: None,
             ack_due: false,
-            rtt: RoundTrips::new(config.rto, config.sample_every_ack),
+            rtt: RoundTrips::new(&config),
             retransmit_at: None,
             trace: Trace::new(config.trace),
             stats: SenderStats::default(),
@@ -132,6 +135,9 @@ impl Sender {
 
     /// A segment arrived.
     pub fn handle_segment(&mut self, now: Instant, segment: &TcpSegment) {
+        if let Some(timestamps) = segment.timestamps {
+            self.peer_stamp = timestamps.value;
+        }
         match self.phase {
             Phase::SynSent { at, again } if segment.flags.syn && segment.flags.ack => {
                 self.establish(now, segment, (!again).then_some(at));

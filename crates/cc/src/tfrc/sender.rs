@@ -51,6 +51,8 @@ pub struct TfrcConfig {
     pub receive_limit: ReceiveLimit,
     /// The rate until the first report, and behind it.
     pub start: FirstRate,
+    /// That rate, bytes per second, whatever `start` says of it; slow start never goes below it either (RFC 5348, section 4.3).
+    pub initial_rate: Option<f64>,
     /// The nofeedback timer is no shorter.
     pub min_nofeedback: Duration,
     /// The grain of the timer that sends packets, `t_gran` (RFC 5348, section 8.3). A nofeedback
@@ -72,6 +74,7 @@ impl Default for TfrcConfig {
             oscillation_reduction: true,
             receive_limit: ReceiveLimit::Rfc5348,
             start: FirstRate::Handshake,
+            initial_rate: None,
             min_nofeedback: Duration::ZERO,
             granularity: Duration::from_millis(1),
             max_rate: 125e9,
@@ -202,6 +205,9 @@ impl Sender {
     /// The rate to start with: one packet per second while the path is unknown, then
     /// `initial_rate` (RFC 5348, section 4.2).
     fn first_rate(&self) -> f64 {
+        if let Some(rate) = self.config.initial_rate {
+            return rate;
+        }
         let known = match self.config.start {
             FirstRate::Handshake | FirstRate::FirstReport => self.initial_rate(),
             FirstRate::OnePacket => self.packet_per_rtt(),

@@ -6,6 +6,5 @@ mod connect;
 mod packet;
 mod peer;
 mod settings;
-mod ticks;
 
 pub use settings::{CcidChange, Dccp, Receive, SendQueue, Stack};

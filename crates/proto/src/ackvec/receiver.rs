@@ -57,6 +57,8 @@ pub(crate) struct Receiver {
     urgent: bool,
     /// When a mark last did so.
     last_mark: Option<Instant>,
+    /// Does every data packet carry a vector?
+    on_all_data: bool,
 }
 
 impl Receiver {
@@ -77,6 +79,15 @@ impl Receiver {
             untold: None,
             urgent: false,
             last_mark: None,
+            on_all_data: false,
+        }
+    }
+
+    /// Lets every data packet carry a vector, whether or not it has anything new.
+    pub(crate) fn on_all_data(self, on_all_data: bool) -> Self {
+        Self {
+            on_all_data,
+            ..self
         }
     }
 
@@ -264,7 +275,9 @@ impl Rx for Receiver {
     }
 
     fn ack_due(&self, _now: Instant) -> AckDue {
-        if self.unacknowledged == 0 {
+        if self.unacknowledged == 0 && self.on_all_data && self.newest_at.is_some() {
+            AckDue::WithData
+        } else if self.unacknowledged == 0 {
             AckDue::No
         } else if self.urgent || self.unacknowledged >= u32::from(self.ack_ratio) {
             AckDue::Now

@@ -57,6 +57,9 @@ pub struct Ccid2Config {
     /// covers. `None` follows the loss of acknowledgements (RFC 4341, 6.1.2).
     #[cfg_attr(feature = "settings", serde(with = "written::ratio", skip_serializing_if = "Option::is_none"), schemars(with = "Option<fairwire_units::Packets>", extend("minimum_quantity" = "1 packet", "maximum_quantity" = "65535 packets", "advice" = "an Ack Ratio is from 1 to 65535 packets")))]
     pub ack_ratio: Option<NonZeroU16>,
+    /// Does each data packet of ours carry an Ack Vector of the peer's packets, whether or not any came since the last one? RFC
+    /// 4341, section 6, asks for one by the Ack Ratio. It makes up for lost acknowledgements and takes its room from data.
+    pub ack_vector_on_all_data: bool,
 }
 
 impl Default for Ccid2Config {
@@ -71,6 +74,7 @@ impl Default for Ccid2Config {
             growth_after_cut: false,
             growth_unused: false,
             ack_ratio: None,
+            ack_vector_on_all_data: false,
         }
     }
 }
@@ -125,7 +129,8 @@ pub struct Ccid3Config {
     pub loss_mean: LossMean,
     /// The rate that the interval before the first loss event stands for, in a receiver.
     pub first_interval: FirstInterval,
-    /// How long that interval counts. Ours as a sender and as a receiver, as `loss_mean`.
+    /// How long that interval counts, in a receiver that reports a loss event rate (`reports`). A sender that gets loss
+    /// intervals counts them all.
     pub first_interval_lasts: FirstIntervalLife,
     /// Which losses are one loss event, in a receiver.
     pub loss_events: LossEvents,
@@ -139,6 +144,10 @@ pub struct Ccid3Config {
     pub receive_limit: ReceiveLimit,
     /// The rate until the first report, and the one that it leads to.
     pub start: FirstRate,
+    /// That rate, bytes per second, in the place of RFC 3390's window in a round trip; slow start never goes below it either.
+    /// `None` leaves it to `start`.
+    #[cfg_attr(feature = "settings", serde(with = "written::rate", skip_serializing_if = "Option::is_none"), schemars(with = "Option<fairwire_units::Rate>", extend("exclusive_minimum_quantity" = "0 bit/s", "advice" = "a first rate is more than nothing")))]
+    pub initial_rate: Option<f64>,
     /// The nofeedback timer is no shorter.
     #[cfg_attr(
         feature = "settings",
@@ -270,6 +279,7 @@ impl Default for Ccid3Config {
             receive_rate: ReceiveRateOver::RoundTrip,
             receive_limit: ReceiveLimit::Rfc5348,
             start: FirstRate::Handshake,
+            initial_rate: None,
             min_nofeedback: Duration::ZERO,
             granularity: Duration::from_millis(1),
             feedback: FeedbackRate::PerRoundTrip(1),
@@ -285,6 +295,12 @@ impl Ccid3Config {
             return Err(ConfigError::new(
                 "ccid3.b or ccid3.t_rto_rtts",
                 "both are positive numbers",
+            ));
+        }
+        if self.initial_rate.is_some_and(|rate| !is_positive(rate)) {
+            return Err(ConfigError::new(
+                "ccid3.initial_rate",
+                "use more than 0 bytes per second",
             ));
         }
         if [Segment::Fixed(0), Segment::Literal(0)].contains(&self.segment) {

@@ -36,6 +36,27 @@ pub(super) mod packets {
     }
 }
 
+/// A rate that may be left away: `"50 kbit/s"`.
+pub(super) mod rate {
+    use fairwire_units::Rate;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    #[expect(clippy::ref_option, reason = "serde's signature")]
+    pub(in super::super) fn serialize<S: Serializer>(
+        rate: &Option<f64>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        rate.map(Rate::from_bytes_per_s).serialize(serializer)
+    }
+
+    pub(in super::super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<f64>, D::Error> {
+        let rate = Option::<Rate>::deserialize(deserializer)?;
+        Ok(rate.map(Rate::bytes_per_s))
+    }
+}
+
 /// An Ack Ratio that may be left away: `"1 packet"`.
 pub(super) mod ratio {
     use std::num::NonZeroU16;

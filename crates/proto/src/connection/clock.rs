@@ -62,7 +62,7 @@ impl Connection {
     /// When an Ack should leave of its own.
     fn ack_wanted_at(&self, now: Instant) -> Option<Instant> {
         let feedback = match self.rx.as_ref()?.ack_due(now) {
-            AckDue::No => None,
+            AckDue::No | AckDue::WithData => None,
             AckDue::Now => self.ack_floor,
             AckDue::At(at) => Some(at),
         };

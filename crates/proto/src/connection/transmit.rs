@@ -258,7 +258,7 @@ impl Connection {
 /// Must feedback leave now?
 fn is_due(feedback: AckDue, now: Instant) -> bool {
     match feedback {
-        AckDue::No => false,
+        AckDue::No | AckDue::WithData => false,
         AckDue::Now => true,
         AckDue::At(at) => at <= now,
     }

@@ -426,6 +426,7 @@ fn controller_config(config: &Ccid3Config, profile: Profile, mps: u32) -> TfrcCo
         oscillation_reduction: config.oscillation_reduction,
         receive_limit: config.receive_limit,
         start: config.start,
+        initial_rate: config.initial_rate,
         min_nofeedback: config.min_nofeedback.into(),
         granularity: config.granularity.into(),
         min_interval: profile.min_interval(),

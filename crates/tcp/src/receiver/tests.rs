@@ -5,7 +5,7 @@ use fairwire_units::{Duration, Instant};
 use super::Receiver;
 use crate::config::{Config, DelayedAcks};
 use crate::recovery::RecoveryKind;
-use crate::segment::{Flags, TcpSegment};
+use crate::segment::{Flags, TcpSegment, Timestamps};
 
 /// Without delay every segment has its acknowledgement.
 #[test]
@@ -45,6 +45,37 @@ fn quick_acknowledgements_come_first() {
     for (index, acks) in [(0, vec![101]), (1, vec![201]), (2, vec![]), (3, vec![401])] {
         assert_eq!(acks_after(&mut receiver, ms(index), index), acks, "{index}");
     }
+}
+
+/// RFC 7323, 4.3: a delayed acknowledgement echoes the first segment that it covers, one of a segment beyond a hole the last that
+/// was in order, and one that fills the hole the segment that did.
+#[test]
+fn echoes_measure_what_the_sender_waited_for() {
+    let mut receiver = Receiver::new(Config {
+        delayed_acks: Some(DelayedAcks::default()),
+        timestamps: true,
+        ..Config::one_way(152)
+    });
+    let mut echo = |at: u64, index: u64| {
+        let segment = TcpSegment {
+            seq: 1 + index * 100,
+            len: 100,
+            timestamps: Some(Timestamps {
+                value: u32::try_from(at).unwrap(),
+                echo: 7,
+            }),
+            ..TcpSegment::default()
+        };
+        receiver.handle_segment(ms(at), &segment);
+        let ack = receiver.poll_transmit(ms(at))?;
+        Some((ack.ack, ack.timestamps?.echo))
+    };
+    assert_eq!(echo(10, 0), None);
+    assert_eq!(echo(12, 1), Some((201, 10)), "the first of two");
+    assert_eq!(echo(20, 3), Some((201, 10)), "beyond a hole");
+    assert_eq!(echo(30, 2), Some((401, 30)), "fills it");
+    assert_eq!(echo(25, 4), None);
+    assert_eq!(echo(40, 5), Some((601, 30)), "an older time is not echoed");
 }
 
 /// RFC 2018, 3 and 4: with SACK every acknowledgement says what waits, and a SYN-ACK permits it.

@@ -1,10 +1,11 @@
 //! Acknowledgements.
 
 use fairwire_cc::{Congestion, Delivery, Feedback, Flight, Signal};
-use fairwire_units::Instant;
+use fairwire_units::{Duration, Instant};
 
 use super::outstanding::Selected;
 use super::{Phase, Sender};
+use crate::config::SackAfterTimeout;
 use crate::event::Event;
 use crate::recovery::{Answer, RecoveryKind};
 use crate::segment::TcpSegment;
@@ -23,7 +24,8 @@ impl Sender {
         self.peer_window = answer.window;
         self.marks.on_answer(answer.flags);
         if answer.mss > 0 {
-            self.mss = self.mss.min(u32::from(answer.mss));
+            let room = u32::from(answer.mss).saturating_sub(self.config.options_on_data());
+            self.mss = self.mss.min(room.max(1));
         }
         if let Some(at) = sent_at {
             let rtt = now.saturating_since(at);
@@ -87,6 +89,7 @@ impl Sender {
         // Whether data waited for the window is a question about the time before this.
         let was_waiting = self.flight().waiting;
         let in_order = self.duplicates == 0 && !self.recovery.is_active();
+        let stamped = self.stamped(now, segment);
         let covered = self.outstanding.acknowledge(ack);
         let selected = self.outstanding.select(&segment.sack);
         self.una = ack;
@@ -99,7 +102,7 @@ impl Sender {
         // What waited behind a hole measures the hole.
         let newest = covered.newest_left.filter(|_| in_order);
         let mut feedback = Feedback {
-            rtt: self.rtt.on_ack(now, ack, newest),
+            rtt: self.rtt.on_ack(now, ack, newest, stamped),
             path: self.rtt.known(),
             ..Feedback::default()
         };
@@ -151,6 +154,17 @@ impl Sender {
         }
     }
 
+    /// What an acknowledgement of something new measures by the time that it echoes (RFC 7323, section 4.1), and how many samples
+    /// a round trip brings: one for every second segment outstanding (section 4.2).
+    fn stamped(&self, now: Instant, segment: &TcpSegment) -> Option<(Duration, u32)> {
+        let timestamps = segment.timestamps.filter(|it| it.echo != 0)?;
+        let passed = self.config.stamp(now).wrapping_sub(timestamps.echo);
+        let rtt = Duration::from_millis(u64::from(passed));
+        let samples = self.outstanding.in_flight().div_ceil(2);
+        // A sample of no tick at all is one that the clock could not tell.
+        Some((rtt.max(self.config.stamp_tick()), samples))
+    }
+
     fn handle_duplicate(&mut self, now: Instant) {
         self.duplicates = self.duplicates.saturating_add(1);
         self.stats.duplicate_acks += 1;
@@ -192,7 +206,7 @@ impl Sender {
         self.controller.on_feedback(now, flight, &feedback);
         self.marks.on_reduced(self.outstanding.max());
         if start_over {
-            self.outstanding.give_up();
+            self.outstanding.give_up(SackAfterTimeout::Forget);
             self.rtt.stop();
         } else {
             self.again = true;

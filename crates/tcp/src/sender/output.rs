@@ -6,7 +6,7 @@ use fairwire_units::Instant;
 use super::outstanding::Sent;
 use super::{Phase, Sender};
 use crate::event::Event;
-use crate::segment::{Flags, IPV4_HEADER, TCP_HEADER, TcpSegment};
+use crate::segment::{Flags, IPV4_HEADER, TCP_HEADER, TcpSegment, Timestamps};
 
 /// What would leave next.
 enum Next {
@@ -42,7 +42,7 @@ impl Sender {
                 ..self.marks.offer()
             },
             sack_permitted: self.config.recovery.uses_sack(),
-            ..self.header()
+            ..self.header(now)
         }
     }
 
@@ -51,7 +51,7 @@ impl Sender {
             self.ack_due = false;
             return Some(TcpSegment {
                 seq: self.outstanding.max(),
-                ..self.header()
+                ..self.header(now)
             });
         }
         if self.again {
@@ -126,7 +126,7 @@ impl Sender {
         if stopped {
             return false;
         }
-        let size = wire_len(len);
+        let size = self.wire_len(len);
         match self.controller.permit(now, self.flight(), size) {
             Permit::Now => true,
             Permit::At(then) => {
@@ -162,20 +162,25 @@ impl Sender {
         self.stats.segments_sent += 1;
         self.stats.bytes_sent = self.stats.bytes_sent.saturating_add(u64::from(segment.len));
         let flight = self.flight();
-        self.controller.on_sent(now, flight, wire_len(segment.len));
+        let size = self.wire_len(segment.len);
+        self.controller.on_sent(now, flight, size);
         let Sent { seq, len, .. } = segment;
         self.record(now, Event::Sent { seq, len, again });
-        let mut header = self.header();
+        let mut header = self.header(now);
         header.flags.psh = segment.end() == self.stream_end;
         (header.ecn, header.flags.cwr) = self.data_ecn(again);
         TcpSegment { seq, len, ..header }
     }
 
     /// What all our segments have in common.
-    fn header(&self) -> TcpSegment {
+    fn header(&self, now: Instant) -> TcpSegment {
         TcpSegment {
             seq: 0,
             ack: super::FIRST,
+            timestamps: self.config.timestamps.then(|| Timestamps {
+                value: self.config.stamp(now),
+                echo: self.peer_stamp,
+            }),
             flags: Flags {
                 ack: true,
                 ..Flags::default()
@@ -186,8 +191,8 @@ impl Sender {
             ..TcpSegment::default()
         }
     }
-}
 
-fn wire_len(len: u32) -> u32 {
-    len.saturating_add(IPV4_HEADER + TCP_HEADER)
+    fn wire_len(&self, len: u32) -> u32 {
+        len.saturating_add(IPV4_HEADER + TCP_HEADER + self.config.options_on_data())
+    }
 }

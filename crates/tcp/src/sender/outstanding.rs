@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use fairwire_units::Instant;
 
 use super::scoreboard::Scoreboard;
+use crate::config::SackAfterTimeout;
 use crate::sack::SackBlocks;
 
 /// A segment as it was cut; it is sent again with the same bounds.
@@ -201,14 +202,22 @@ impl Outstanding {
         covered
     }
 
-    /// A timeout: nothing counts as outstanding any more. What the peer selected is forgotten, too: it may
-    /// have thrown it away (RFC 2018, section 8).
-    pub(super) fn give_up(&mut self) {
+    /// A timeout: nothing counts as outstanding any more. What the peer selected is forgotten, too, or kept until
+    /// it has thrown it away for certain.
+    pub(super) fn give_up(&mut self, selected: SackAfterTimeout) {
         self.in_flight = 0;
+        // RFC 6675, 5.1: a selected segment at the left edge should have been acknowledged, so that the peer has
+        // reneged; and the left edge is sent again in any case.
+        let has_reneged = self.first().is_some_and(|first| first.sacked);
+        let keeps = selected == SackAfterTimeout::Keep && !has_reneged;
         for segment in &mut self.segments {
+            let sacked = segment.sacked && keeps;
             segment.clear();
+            segment.sacked = sacked;
         }
-        self.scoreboard = Scoreboard::default();
+        if !keeps {
+            self.scoreboard = Scoreboard::default();
+        }
         (self.sacked, self.lost, self.repaired) = (0, 0, 0);
     }
 }
@@ -354,7 +363,7 @@ impl Outstanding {
 
 #[cfg(test)]
 mod tests {
-    use super::{Covered, Outstanding, Sent};
+    use super::{Covered, Outstanding, SackAfterTimeout, Sent};
     use fairwire_units::Instant;
 
     /// Three segments, a timeout, one repeated, an acknowledgement that covers more than that.
@@ -368,7 +377,7 @@ mod tests {
             (outstanding.in_flight(), outstanding.bytes_in_flight()),
             (3, 300)
         );
-        outstanding.give_up();
+        outstanding.give_up(SackAfterTimeout::Forget);
         assert_eq!(
             (outstanding.in_flight(), outstanding.bytes_in_flight()),
             (0, 0)
@@ -381,6 +390,25 @@ mod tests {
         assert_eq!(covered.newest_left, Some(Instant::START), "sent once");
         assert_eq!((outstanding.in_flight(), outstanding.max()), (0, 301));
         assert_eq!(outstanding.next_to_repeat(), Some(segment(201)));
+    }
+
+    /// What was selected before a timeout is sent again if it is forgotten (RFC 2018, section 8), and left out if it is kept, but
+    /// for the left edge; a selected left edge shows that the peer has thrown it away (RFC 6675, section 5.1).
+    #[test]
+    fn selections_outlive_a_timeout_or_do_not() {
+        let again = |kept, acked: u64| {
+            let mut outstanding = Outstanding::new(1);
+            (0..5).for_each(|index| outstanding.push(segment(1 + 100 * index)));
+            outstanding.select(&[(101, 301)].into_iter().collect());
+            outstanding.acknowledge(acked);
+            outstanding.give_up(kept);
+            assert_eq!((outstanding.pipe(), outstanding.in_flight()), (0, 0));
+            let repeat = || outstanding.repeat_next(Instant::START).map(|it| it.seq);
+            std::iter::from_fn(repeat).collect::<Vec<_>>()
+        };
+        assert_eq!(again(SackAfterTimeout::Forget, 1), [1, 101, 201, 301, 401]);
+        assert_eq!(again(SackAfterTimeout::Keep, 1), [1, 301, 401]);
+        assert_eq!(again(SackAfterTimeout::Keep, 101), [101, 201, 301, 401]);
     }
 
     /// An acknowledgement in the middle of a segment leaves the rest of it.

@@ -1,17 +1,21 @@
 //! The round-trip time: the one place that measures it, and that knows it.
 //!
-//! The timeout follows from one segment that is timed per round trip (RFC 6298). A law that lives on delays needs one
+//! The timeout follows from one segment that is timed per round trip (RFC 6298), or from what timestamps echo (RFC
+//! 7323). A law that lives on delays needs one
 //! sample per acknowledgement: then there is a second mean of these, and Vegas's fine-grained timeout.
 
-use fairwire_cc::{RoundTrip, RtoConfig, RttEstimator};
+use fairwire_cc::{RoundTrip, RttEstimator};
 use fairwire_units::{Duration, Instant};
 
 use super::fine::FineTimeout;
+use crate::config::Config;
 
 /// What a sender knows of its round-trip time.
 #[derive(Debug)]
 pub(super) struct RoundTrips {
     timer: RttEstimator,
+    /// The clock that measures for the timeout.
+    tick: Option<Duration>,
     timed: Option<Timed>,
     every_ack: Option<EveryAck>,
 }
@@ -32,11 +36,13 @@ struct EveryAck {
 }
 
 impl RoundTrips {
-    pub(super) fn new(rto: RtoConfig, sample_every_ack: bool) -> Self {
+    pub(super) fn new(config: &Config) -> Self {
+        let rto = config.rto;
         Self {
             timer: RttEstimator::new(rto),
+            tick: config.tick,
             timed: None,
-            every_ack: sample_every_ack.then(|| EveryAck {
+            every_ack: (config.sample_every_ack || config.hystart).then(|| EveryAck {
                 mean: RttEstimator::new(rto),
                 fine: FineTimeout::default(),
             }),
@@ -65,19 +71,33 @@ impl RoundTrips {
         self.timed = None;
     }
 
+    /// Ticks of the clock between two moments, as a time: what a host measures that reads its clock at both, one at least.
+    fn between(&self, then: Instant, now: Instant) -> Duration {
+        match self.tick {
+            None => now.saturating_since(then),
+            Some(tick) => {
+                let count = |at: Instant| at.as_nanos() / tick.as_nanos().max(1);
+                tick * count(now).saturating_sub(count(then)).max(1)
+            }
+        }
+    }
+
     /// Data up to `ack` was acknowledged. `left_at` is when the newest segment of it left, if that was sent once and did
-    /// not wait behind a hole. Returns the sample for the law, if there is one.
+    /// not wait behind a hole; `stamped` is what an echoed timestamp measures, and of how many samples in a round trip this is one.
+    /// Returns the sample for the law, if there is one.
     pub(super) fn on_ack(
         &mut self,
         now: Instant,
         ack: u64,
         left_at: Option<Instant>,
+        stamped: Option<(Duration, u32)>,
     ) -> Option<Duration> {
         let timed = self.timed.take_if(|timed| timed.end <= ack);
-        let measured = timed.map(|timed| now.saturating_since(timed.sent_at));
-        if let Some(rtt) = measured {
-            self.timer.on_sample(rtt);
+        let measured = stamped.or_else(|| Some((self.between(timed?.sent_at, now), 1)));
+        if let Some((rtt, samples)) = measured {
+            self.timer.on_sample_of(rtt, samples);
         }
+        let measured = measured.map(|(rtt, _)| rtt);
         let Some(every_ack) = &mut self.every_ack else {
             return measured;
         };

@@ -6,7 +6,7 @@ use fairwire_units::{Duration, Instant};
 use super::Sender;
 use crate::config::{Config, Source};
 use crate::event::Event;
-use crate::segment::{Flags, TcpSegment};
+use crate::segment::{Flags, TcpSegment, Timestamps};
 
 /// SYN, SYN-ACK, ACK, data; the handshake is the first round-trip sample.
 #[test]
@@ -160,6 +160,82 @@ fn only_true_duplicates_count() {
     sender.handle_segment(ms(60), &ack(201));
     sender.handle_segment(ms(61), &ack(201));
     assert_eq!(sender.stats().duplicate_acks, 1, "all is acknowledged");
+}
+
+/// RFC 7323, 4.1: with timestamps the acknowledgement of a segment that was sent twice is a sample, which tells the two apart, and ends the
+/// back-off; without them it is none (Karn's rule). An acknowledgement of nothing new is none either way.
+#[test]
+fn timestamps_measure_what_was_sent_twice() {
+    for (timestamps, wire_size, rto) in [(false, 140, 2_000), (true, 152, 1_000)] {
+        let config = Config {
+            timestamps,
+            ..Config::one_way(wire_size)
+        };
+        let mut sender = sender(config, Source::Greedy);
+        let stamp = sender.poll_transmit(ms(10)).unwrap().timestamps;
+        assert_eq!(stamp.is_some(), timestamps);
+        drain(&mut sender, ms(10));
+        sender.handle_timeout(ms(1_010));
+        let again = sender.poll_transmit(ms(1_010)).unwrap();
+        assert_eq!(again.seq, 1);
+        let echoing = |number, sent: &TcpSegment| TcpSegment {
+            timestamps: sent.timestamps.map(|sent| Timestamps {
+                value: 5,
+                echo: sent.value,
+            }),
+            ..ack(number)
+        };
+        sender.handle_segment(ms(1_050), &echoing(1, &again));
+        assert_eq!(sender.stats().srtt, None, "nothing new");
+        sender.handle_segment(ms(1_060), &echoing(101, &again));
+        let srtt = timestamps.then_some(Duration::from_millis(50));
+        assert_eq!(sender.stats().srtt, srtt);
+        assert_eq!(sender.stats().rto, Duration::from_millis(rto));
+        let echoed = sender.poll_transmit(ms(1_070)).unwrap().timestamps;
+        assert_eq!(echoed.map(|stamps| stamps.echo), timestamps.then_some(5));
+    }
+}
+
+/// RFC 7323, 3.2: the option's bytes are taken from a full segment's data, and RFC 6691, 2: what a SYN announces does not count them.
+#[test]
+fn timestamps_take_their_room() {
+    let config = Config {
+        timestamps: true,
+        ..handshaking()
+    };
+    let mut sender = sender(config, Source::Greedy);
+    let syn = sender.poll_transmit(ms(10)).unwrap();
+    assert_eq!((syn.mss, syn.wire_len()), (100, 60));
+    sender.handle_segment(ms(20), &syn_ack());
+    let sizes: Vec<_> = std::iter::from_fn(|| sender.poll_transmit(ms(20)))
+        .map(|segment| (segment.len, segment.wire_len()))
+        .collect();
+    assert_eq!(sizes, [(0, 52), (88, 140), (88, 140)]);
+}
+
+/// ns-2 counts the ticks of a clock between a segment and its acknowledgement; the RFC's `G` is a tick (RFC 6298, 2.3).
+#[test]
+fn a_host_measures_in_ticks() {
+    for (left, came, srtt) in [(10, 59, 40), (10, 60, 50), (19, 60, 50), (10, 18, 10)] {
+        let config = Config {
+            tick: Some(Duration::from_millis(10)),
+            ..plain()
+        };
+        let mut sender = Sender::new(
+            config,
+            Box::new(config.window(NewReno)),
+            Source::Greedy,
+            ms(left),
+        );
+        drain(&mut sender, ms(left));
+        sender.handle_segment(ms(came), &ack(101));
+        let measured = sender.stats().srtt;
+        assert_eq!(
+            measured,
+            Some(Duration::from_millis(srtt)),
+            "{left} to {came} ms"
+        );
+    }
 }
 
 /// Acknowledgements of what was never sent, data and stray flags change nothing.

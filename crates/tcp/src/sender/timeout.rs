@@ -26,7 +26,7 @@ impl Sender {
     fn time_out_data(&mut self, now: Instant) {
         let flight = self.flight_size();
         self.recovery.on_timeout(self.sequence(now));
-        self.outstanding.give_up();
+        self.outstanding.give_up(self.config.sack_after_timeout);
         self.duplicates = 0;
         self.limited_sent = 0;
         self.again = false;

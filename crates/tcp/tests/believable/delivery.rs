@@ -1,7 +1,7 @@
 //! Everything arrives, whatever is lost.
 
 use fairwire_cc::NewReno;
-use fairwire_tcp::{Config, Receiver, RecoveryKind, Sender, Source};
+use fairwire_tcp::{Config, Receiver, RecoveryKind, SackAfterTimeout, Sender, Source};
 use fairwire_units::{Duration, Instant, Rate};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
@@ -27,6 +27,14 @@ fn every_byte_arrives_through_heavy_loss() {
             recovery,
             sample_every_ack: seed % 4 < 2,
             fast_retransmit_restarts_timer: seed % 8 < 4,
+            sack_after_timeout: if seed % 3 == 0 {
+                SackAfterTimeout::Keep
+            } else {
+                SackAfterTimeout::Forget
+            },
+            timestamps: seed % 5 < 2,
+            hystart: seed % 6 < 3,
+            tick: (seed % 10 < 3).then_some(Duration::from_millis(10)),
             ..Config::default()
         };
         let mut random = ChaCha8Rng::seed_from_u64(seed);

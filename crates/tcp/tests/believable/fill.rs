@@ -1,7 +1,7 @@
 //! One flow alone on a link.
 
-use fairwire_cc::NewReno;
-use fairwire_tcp::{Config, Receiver, Sender, Source};
+use fairwire_cc::{NewReno, RtoConfig};
+use fairwire_tcp::{Config, Receiver, RecoveryKind, SackAfterTimeout, Sender, SenderStats, Source};
 use fairwire_units::{Duration, Instant, Rate};
 
 use crate::path::{Path, Run};
@@ -44,6 +44,63 @@ fn a_lone_flow_fills_its_link() {
             "{share} of the link, {config:?}"
         );
     }
+}
+
+/// A slow start that overflows the buffer loses some eighty packets at once, and the timer expires while they are repaired. Where what was
+/// selected before is forgotten, as RFC 2018 has it, each acknowledgement of a hole covers what had arrived behind it, and the window that
+/// becomes free sends more of what had arrived, in bursts that overflow the buffer again; the timer expires twice. Where it is
+/// kept, nothing is sent twice but what was lost and what is still on its way.
+#[test]
+fn a_mass_loss_is_repaired_twice_without_memory() {
+    let of = |sack_after_timeout| {
+        let config = Config {
+            recovery: RecoveryKind::Sack,
+            sack_after_timeout,
+            rto: RtoConfig::TCP.with_min(Duration::from_millis(200)),
+            ..Config::default()
+        };
+        let stats = overflow(config, 85, 4);
+        (stats.timeouts, stats.segments_retransmitted)
+    };
+    let (forgotten, kept) = (of(SackAfterTimeout::Forget), of(SackAfterTimeout::Keep));
+    assert_eq!((forgotten.0, kept.0), (2, 1), "timeouts");
+    // The recovery sends some 85 again, and the timeout once more what of them, and of the new segments of the recovery, is not
+    // selected by then: three times 85 at most.
+    assert!(kept.1 <= 255, "{} sent again", kept.1);
+    assert!(forgotten.1 > 255, "{} sent again", forgotten.1);
+}
+
+/// `HyStart++` leaves slow start with a window that fills the link, 83 packets, and that a buffer of four bandwidth-delay products holds; the
+/// standard slow start overflows it. (Samples are a round trip old: the window is 187 packets when they show a queue, and five rounds at a
+/// quarter of the pace with delayed acknowledgements make 337 of that.)
+#[test]
+fn slow_start_by_delay_spares_the_buffer() {
+    for hystart in [false, true] {
+        let config = Config {
+            recovery: RecoveryKind::Sack,
+            hystart,
+            ..Config::default()
+        };
+        let stats = overflow(config, 332, 4);
+        assert_eq!(stats.segments_retransmitted == 0, hystart, "{stats:?}");
+        let threshold = stats.ssthresh_packets.expect("slow start is over");
+        assert!(threshold > 83.0 && threshold.is_finite(), "{stats:?}");
+    }
+}
+
+/// So many seconds over 10 Mbit/s and 100 ms with room for `buffer` packets.
+fn overflow(config: Config, buffer: usize, seconds: u64) -> SenderStats {
+    let path = Path {
+        rate: Some(Rate::from_bits_per_s(10_000_000)),
+        delay: Duration::from_millis(50),
+        buffer,
+        drop: Box::new(|_| false),
+    };
+    let controller = Box::new(config.window(NewReno));
+    let sender = Sender::new(config, controller, Source::Greedy, Instant::START);
+    let mut run = Run::new(sender, Receiver::new(config), path);
+    run.until(Instant::START + Duration::from_secs(seconds));
+    run.sender.stats()
 }
 
 /// The hidden window of 20 packets is the limit where the path could carry more: 20 packets of

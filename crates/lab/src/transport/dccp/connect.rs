@@ -7,11 +7,11 @@ use fairwire_wire::Ccid;
 use super::super::ends::port;
 use super::super::header::UDP_HEADER;
 use super::super::model::{Conversation, Peers, Transport};
+use super::super::ticks::Ticks;
 use super::check;
 use super::config::{OPTION_ROOM, config};
 use super::peer::{DccpPeer, SERVICE};
 use super::settings::Dccp;
-use super::ticks::Ticks;
 
 /// The head of a DCCP Data packet without options, with 48-bit sequence numbers, bytes.
 const DATA_HEAD: u32 = 16;

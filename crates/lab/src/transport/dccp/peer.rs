@@ -18,8 +18,8 @@ use super::super::ends::{Ends, port};
 use super::super::header::{IP_HEADER, UDP_HEADER};
 use super::super::peer::{Peer, Reading};
 use super::super::store::Store;
+use super::super::ticks::Ticks;
 use super::packet::DccpPacket;
-use super::ticks::Ticks;
 
 /// The service that simulated servers offer.
 pub(super) const SERVICE: ServiceCode = ServiceCode::from_bytes(*b"fair");

@@ -2,11 +2,15 @@
 
 use fairwire_cc::{Controller, Growth, RtoConfig};
 use fairwire_tcp::{Config, DelayedAcks, EcnMode, RecoveryKind};
+use fairwire_units::Duration;
 
 use super::settings::Tcp;
 
 /// RFC 3465's limit in slow start, segments.
 const ABC_LIMIT: u32 = 2;
+
+/// The same beside `HyStart++` and without pacing (RFC 9406, section 4.3).
+const HYSTART_LIMIT: u32 = 8;
 
 /// What both sides of the connection are told.
 pub(super) fn config(tcp: &Tcp, wire_bytes: u32) -> Config {
@@ -21,15 +25,24 @@ pub(super) fn config(tcp: &Tcp, wire_bytes: u32) -> Config {
         }),
         handshake: tcp.handshake,
         recovery: tcp.recovery,
+        sack_after_timeout: tcp.sack_after_timeout,
         limited_transmit: tcp.limited_transmit,
         max_burst: tcp.max_burst.0.max(1),
         growth: if tcp.abc {
-            Growth::ByteCounting { limit: ABC_LIMIT }
+            let limit = if tcp.hystart {
+                HYSTART_LIMIT
+            } else {
+                ABC_LIMIT
+            };
+            Growth::ByteCounting { limit }
         } else {
             Growth::Tcp
         },
         rto: RtoConfig {
             initial: tcp.initial_rto,
+            granularity: RtoConfig::TCP
+                .granularity
+                .max(tcp.tick.unwrap_or(Duration::ZERO)),
             ..RtoConfig::TCP.with_min(tcp.min_rto.duration())
         },
         fast_retransmit_restarts_timer: tcp.rearm,
@@ -39,6 +52,9 @@ pub(super) fn config(tcp: &Tcp, wire_bytes: u32) -> Config {
             (true, false) => EcnMode::Classic,
             (true, true) => EcnMode::Dctcp,
         },
+        timestamps: tcp.timestamps,
+        tick: tcp.tick,
+        hystart: tcp.hystart,
         trace: false,
     }
 }

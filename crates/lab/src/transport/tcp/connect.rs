@@ -1,9 +1,10 @@
 //! TCP as a transport.
 
 use fairwire_cc::default_law;
-use fairwire_tcp::{Receiver, RecoveryKind, Sender, Source};
+use fairwire_tcp::{Receiver, RecoveryKind, Sender, Source, TIMESTAMPS};
 
 use super::super::model::{Conversation, Peers, Transport};
+use super::super::ticks::Ticks;
 use super::build;
 use super::peers::{TcpSink, TcpSource};
 use super::settings::Tcp;
@@ -17,7 +18,7 @@ impl Transport for Tcp {
     }
 
     fn header_bytes(&self) -> u32 {
-        HEADER
+        HEADER + if self.timestamps { TIMESTAMPS } else { 0 }
     }
 
     fn has_datagrams(&self) -> bool {
@@ -54,8 +55,14 @@ impl Transport for Tcp {
         let total = sending.left();
         let controller = build::controller(&config, self);
         let sender = Sender::new(config, controller, data, conversation.start);
-        let from = TcpSource::new(source, sender, sending);
-        let to = TcpSink::new(sink, Receiver::new(config), total);
+        let ticks = |side: &str| {
+            let every = self.tick?;
+            let (streams, name) = (conversation.streams, conversation.name);
+            Some(Ticks::new(every, streams, name, side))
+        };
+        let from =
+            TcpSource::new(source, sender, sending, conversation.start).ticking(ticks("sender"));
+        let to = TcpSink::new(sink, Receiver::new(config), total).ticking(ticks("receiver"));
         Ok((Box::new(from), Box::new(to)))
     }
 }

@@ -41,7 +41,9 @@ impl Content for TcpPacket {
                 TcpOptionElement::WindowScale(segment.window_shift),
                 TcpOptionElement::Noop,
             ]);
-            if segment.sack_permitted {
+            if segment.sack_permitted && segment.timestamps.is_some() {
+                options.push(TcpOptionElement::SelectiveAcknowledgementPermitted);
+            } else if segment.sack_permitted {
                 let noop = TcpOptionElement::Noop;
                 let permitted = TcpOptionElement::SelectiveAcknowledgementPermitted;
                 options.extend([noop.clone(), noop, permitted]);
@@ -53,6 +55,13 @@ impl Content for TcpPacket {
                 let sack = TcpOptionElement::SelectiveAcknowledgement(first, rest);
                 options.extend([TcpOptionElement::Noop, TcpOptionElement::Noop, sack]);
             }
+        }
+        if let Some(stamps) = segment.timestamps {
+            let beside_sack = segment.flags.syn && segment.sack_permitted;
+            if !beside_sack {
+                options.extend([TcpOptionElement::Noop, TcpOptionElement::Noop]);
+            }
+            options.push(TcpOptionElement::Timestamp(stamps.value, stamps.echo));
         }
         header.set_options(&options).map_err(io::Error::other)?;
         let start = out.len();

@@ -9,6 +9,7 @@ use super::super::application::Application;
 use super::super::ends::Ends;
 use super::super::peer::{Peer, Reading};
 use super::super::store::Store;
+use super::super::ticks::Ticks;
 use super::packet::TcpPacket;
 
 /// The side that has data.
@@ -20,17 +21,39 @@ pub(super) struct TcpSource {
     application: Application,
     /// A greedy application that stops takes its TCP with it.
     silent_from: Instant,
+    /// When it opens its connection, which no clock of the host delays.
+    start: Instant,
+    ticks: Option<Ticks>,
 }
 
 impl TcpSource {
-    pub(super) fn new(ends: Ends, sender: Sender, application: Application) -> Self {
+    pub(super) fn new(
+        ends: Ends,
+        sender: Sender,
+        application: Application,
+        start: Instant,
+    ) -> Self {
         let stop = application.stop().filter(|_| application.is_greedy());
         Self {
             ends,
             sender,
             application,
             silent_from: stop.unwrap_or(Instant::MAX),
+            start,
+            ticks: None,
         }
+    }
+
+    /// Lets its timers go off at `ticks` alone.
+    pub(super) fn ticking(self, ticks: Option<Ticks>) -> Self {
+        Self { ticks, ..self }
+    }
+
+    /// When the sender is to be woken: where there are ticks, at the next one.
+    fn sender_timeout(&self) -> Option<Instant> {
+        let at = self.sender.next_timeout()?;
+        let ticks = self.ticks.filter(|_| at > self.start);
+        Some(ticks.map_or(at, |ticks| ticks.not_before(at)))
     }
 }
 
@@ -55,7 +78,7 @@ impl Peer for TcpSource {
     }
 
     fn next_timeout(&self) -> Option<Instant> {
-        [self.application.next(), self.sender.next_timeout()]
+        [self.application.next(), self.sender_timeout()]
             .into_iter()
             .flatten()
             .min()
@@ -69,7 +92,7 @@ impl Peer for TcpSource {
                 .meter(self.ends.outgoing)
                 .written(now, u64::from(bytes));
         }
-        if self.sender.next_timeout().is_some_and(|at| at <= now) {
+        if self.sender_timeout().is_some_and(|at| at <= now) {
             self.sender.handle_timeout(now);
         }
     }
@@ -99,6 +122,7 @@ pub(super) struct TcpSink {
     receiver: Receiver,
     /// All that there is to come, bytes, if there is an end.
     total: Option<u64>,
+    ticks: Option<Ticks>,
 }
 
 impl TcpSink {
@@ -107,7 +131,13 @@ impl TcpSink {
             ends,
             receiver,
             total,
+            ticks: None,
         }
+    }
+
+    /// Lets its timer go off at `ticks` alone.
+    pub(super) fn ticking(self, ticks: Option<Ticks>) -> Self {
+        Self { ticks, ..self }
     }
 }
 
@@ -134,7 +164,8 @@ impl Peer for TcpSink {
     }
 
     fn next_timeout(&self) -> Option<Instant> {
-        self.receiver.next_timeout()
+        let at = self.receiver.next_timeout()?;
+        Some(self.ticks.map_or(at, |ticks| ticks.not_before(at)))
     }
 
     fn handle_timeout(&mut self, now: Instant, _store: &mut Store) {

@@ -2,7 +2,7 @@
 //! scenario says beyond them.
 
 use fairwire_cc::{Law, default_law};
-use fairwire_tcp::RecoveryKind;
+use fairwire_tcp::{RecoveryKind, SackAfterTimeout};
 use fairwire_units::registry::Chosen;
 use fairwire_units::{Duration, Packets};
 use schemars::JsonSchema;
@@ -28,6 +28,9 @@ pub struct Tcp {
     /// CUBIC and DCTCP.
     #[serde(default)]
     pub recovery: RecoveryKind,
+    /// What becomes of selective acknowledgements when the retransmission timer expires.
+    #[serde(default)]
+    pub sack_after_timeout: SackAfterTimeout,
     /// Use ECN (RFC 3168)? A law that counts marks has them echoed one by one (RFC 8257), and needs it.
     #[serde(default)]
     pub ecn: bool,
@@ -82,6 +85,24 @@ pub struct Tcp {
     /// Segments that may leave at once when a recovery ends (RFC 6582, section 6).
     #[serde(default = "max_burst")]
     pub max_burst: Packets,
+    /// Timestamps on every segment (RFC 7323, section 3)? They take 12 bytes of each, so that a full segment carries less, and
+    /// each acknowledgement of anything new is a round-trip sample for the timeout.
+    #[serde(default)]
+    pub timestamps: bool,
+    /// The clock of either host: its timers go off at multiples of this time alone, from a first one that is drawn
+    /// (`tick/FLOW/SIDE`), and the round trip that the timeout follows from is measured in whole ticks. No tick if it does
+    /// not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend(
+        "exclusive_minimum_quantity" = "0 s",
+        "maximum_quantity" = "1 s",
+        "advice" = "a clock ticks at least once a second"
+    ))]
+    pub tick: Option<Duration>,
+    /// Does the first slow start end where the round trip grows (`HyStart++`, RFC 9406)? With `abc` an acknowledgement counts for
+    /// eight segments at most there.
+    #[serde(default)]
+    pub hystart: bool,
     /// Does the window grow by the segments acknowledged, two per acknowledgement at most in slow start (RFC 3465),
     /// rather than by acknowledgements? CUBIC's does by default.
     #[serde(default)]

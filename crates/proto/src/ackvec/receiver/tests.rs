@@ -51,6 +51,17 @@ fn acknowledgements_follow_the_ratio_and_the_timer() {
     }
 }
 
+/// A vector on all data rides on what leaves anyway, once there is something to tell, and causes no acknowledgement by itself.
+#[test]
+fn a_vector_can_ride_on_all_data() {
+    let mut receiver = Receiver::new(Some(seq(1))).on_all_data(true);
+    assert_eq!(receiver.ack_due(at(0)), AckDue::No);
+    receiver.on_packet(at(10), data(1).into());
+    assert_eq!(receiver.ack_due(at(10)), AckDue::At(at(10) + ACK_DELAY));
+    told_by(&mut receiver, at(20), 1, 1);
+    assert_eq!(receiver.ack_due(at(20)), AckDue::WithData);
+}
+
 /// RFC 4340, 13.2: Elapsed Time is never more than the true time. Of the packet before the first, which
 /// an acknowledgement names as long as there is none, nothing is known.
 #[test]

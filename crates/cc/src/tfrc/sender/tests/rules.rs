@@ -90,6 +90,26 @@ fn the_first_rate_is_a_setting() {
     }
 }
 
+/// A first rate can be stated, whatever the round trip says: it holds until the first report, which doubles it, or measures the round trip
+/// first and leaves it.
+#[test]
+fn the_first_rate_can_be_stated() {
+    for (start, after) in [
+        (FirstRate::Handshake, 12_500.0),
+        (FirstRate::FirstReport, 6_250.0),
+        (FirstRate::OnePacket, 6_250.0),
+    ] {
+        let mut sender = started(TfrcConfig {
+            start,
+            initial_rate: Some(6_250.0),
+            ..plain()
+        });
+        assert_rate(&sender, 6_250.0);
+        report(&mut sender, 1_100, 6_250.0, 0.0);
+        assert_rate(&sender, after);
+    }
+}
+
 /// The nofeedback timer has a floor, beside 4R and 2s/X.
 #[test]
 fn the_nofeedback_timer_can_have_a_floor() {

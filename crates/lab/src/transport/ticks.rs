@@ -5,7 +5,7 @@ use fairwire_units::{Duration, Instant};
 
 /// Moments that are `every` apart.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Ticks {
+pub(crate) struct Ticks {
     every: Duration,
     /// When the first one is, from the start of the run.
     first: Duration,
@@ -13,7 +13,7 @@ pub(super) struct Ticks {
 
 impl Ticks {
     /// The ticks of one side of a flow. No two hosts were switched on together, so that the first one is drawn.
-    pub(super) fn new(every: Duration, streams: Streams, name: &str, side: &str) -> Self {
+    pub(crate) fn new(every: Duration, streams: Streams, name: &str, side: &str) -> Self {
         let mut draw = streams.stream(&format!("tick/{name}/{side}"));
         Self {
             every,
@@ -22,7 +22,7 @@ impl Ticks {
     }
 
     /// The first tick that is not before `time`.
-    pub(super) fn not_before(self, time: Instant) -> Instant {
+    pub(crate) fn not_before(self, time: Instant) -> Instant {
         let first = Instant::START + self.first;
         let since = time.saturating_since(first).as_nanos();
         first + self.every * since.div_ceil(self.every.as_nanos().max(1))
