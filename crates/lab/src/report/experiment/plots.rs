@@ -29,9 +29,23 @@ pub(super) fn plots(cells: &[CellResult]) -> Vec<Figure> {
     let layout = Layout::of(cells);
     let mut all = Vec::new();
     for window in windows(cells) {
+        let mut of_window: Vec<(Metric, Figure)> = Vec::new();
         for (subject, metric) in wanted(cells) {
-            all.extend(layout.figure((&subject, &window, metric), all.len()));
+            let number = all.len() + of_window.len();
+            let Some(figure) = layout.figure((&subject, &window, metric), number) else {
+                continue;
+            };
+            // Flows of cells that stand side by side do so, too.
+            let mut before = of_window.iter_mut();
+            let before = before.find(|(known, _)| *known == metric);
+            match (before, &subject) {
+                (Some((_, before)), Subject::Flow(_)) if layout.is_plain => {
+                    before.lines.extend(figure.lines);
+                }
+                _ => of_window.push((metric, figure)),
+            }
         }
+        all.extend(of_window.into_iter().map(|(_, figure)| figure));
     }
     let with_series = cells.iter();
     let with_series = with_series.filter(|cell| cell.scenario.measure.series.is_some());
@@ -164,6 +178,8 @@ fn wanted(cells: &[CellResult]) -> Vec<(Subject, Metric)> {
 struct Layout<'a> {
     across: Across,
     form: Form,
+    /// Do the cells stand side by side, without an axis?
+    is_plain: bool,
     /// The lines by their labels, each with its cells and their places.
     lines: Vec<(String, Vec<(f64, &'a CellResult)>)>,
 }
@@ -189,6 +205,7 @@ impl<'a> Layout<'a> {
                 ..Across::default()
             },
             form: Form::Bar,
+            is_plain: true,
             lines: vec![(String::new(), places.zip(cells).collect())],
         }
     }
@@ -236,6 +253,7 @@ impl<'a> Layout<'a> {
                 },
             },
             form,
+            is_plain: false,
             lines,
         }
     }
@@ -267,8 +285,9 @@ impl<'a> Layout<'a> {
                     .map(|(_, cell)| *cell);
                 point(x, &mut here)
             });
+            let label = if self.is_plain { subject.name() } else { label };
             Line {
-                label: label.clone(),
+                label: label.to_owned(),
                 points: points.collect(),
             }
         };
@@ -279,6 +298,7 @@ impl<'a> Layout<'a> {
         }
         let of = match subject {
             Subject::All => String::new(),
+            Subject::Flow(_) if self.is_plain => " of flows".to_owned(),
             subject => format!(" of {subject}"),
         };
         let during = if window == WHOLE {

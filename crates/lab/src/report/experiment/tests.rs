@@ -78,6 +78,13 @@ fn names_stand_side_by_side() {
     assert_eq!(words[0].x.labels, ["codel", "fq-codel"]);
     let alone = plots(&results(&[], &["measure.series=500 ms"]).cells);
     assert_eq!(alone[0].x.labels, ["base"]);
+    assert_eq!(alone[0].title, "goodput of flows");
+    let lines: Vec<&str> = alone[0]
+        .lines
+        .iter()
+        .map(|line| line.label.as_str())
+        .collect();
+    assert_eq!(lines, ["dccp", "tcp1"]);
     let over_time = alone.last().expect("a plot over time");
     assert_eq!(over_time.title, "throughput over time: base");
     let lines: Vec<&str> = over_time
