@@ -75,6 +75,42 @@ fn files_stay_small() {
     assert!(long.is_empty(), "{}", long.join("\n"));
 }
 
+/// The five papers together have at most 7,000 hand-written lines, of 120 columns at most: what repeats is a family.
+#[test]
+fn papers_are_short() {
+    let mut lines = 0;
+    for paper in fs::read_dir(root().join("papers")).expect("papers") {
+        let folder = paper.expect("an entry").path();
+        let Ok(files) = fs::read_dir(&folder) else {
+            continue;
+        };
+        for file in files {
+            let file = file.expect("an entry").path();
+            let is_toml = file.extension().is_some_and(|end| end == "toml");
+            if !is_toml || file.ends_with("digests.toml") {
+                continue;
+            }
+            let text = fs::read_to_string(&file).expect("a text");
+            for (number, line) in (1..).zip(text.lines()) {
+                let width = line.chars().count();
+                assert!(
+                    width <= 120,
+                    "{}:{number} has {width} columns",
+                    file.display()
+                );
+                assert_eq!(
+                    line.trim_end(),
+                    line,
+                    "{}:{number} ends with a space",
+                    file.display()
+                );
+            }
+            lines += text.lines().count();
+        }
+    }
+    assert!(lines <= 7_000, "{lines} lines");
+}
+
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }

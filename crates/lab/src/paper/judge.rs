@@ -316,7 +316,9 @@ fn contradicted(says: &str, evidence: &[Checked]) -> String {
         "."
     };
     let says = format!("{}{end}", says.trim_end());
-    let of = evidence.len();
+    // An interrupted run says nothing.
+    let is_whole = evidence.iter().all(|check| check.holds.is_some());
+    let of = if is_whole { evidence.len() } else { 0 };
     let held = evidence
         .iter()
         .filter(|check| check.holds == Some(true))

@@ -41,12 +41,9 @@ fn every_claim_has_a_verdict() {
     for id in ["S3-C1", "S3-C3", "S3-C7", "S3-C8"] {
         assert_eq!(*verdicts.of(id), Verdict::Contradiction, "{id}");
     }
-    assert_eq!(
-        *verdicts.of("S3-D2"),
-        Verdict::Reproduced,
-        "a matter of printed numbers alone"
-    );
-    assert_eq!(*verdicts.of("S3-C9"), Verdict::NotRun);
+    for id in ["S3-C9", "S3-D2"] {
+        assert_eq!(*verdicts.of(id), Verdict::NotRun, "{id}");
+    }
 }
 
 /// 160 bytes of speech, 12 of RTP, 16 of DCCP and 20 of IP, and 3 that the link adds: 211.

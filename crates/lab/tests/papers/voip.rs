@@ -55,12 +55,22 @@ fn names(cells: &[String]) -> Vec<&str> {
 #[test]
 fn what_must_be_seen_is_seen() {
     let paper = quick("voip");
-    let verdicts = Verdicts::after(&paper, &names(&joins()));
+    let mut cells = joins();
+    cells.extend(["-d10", "-d60"].map(|delay| format!("newreno-udp{delay}")));
+    let verdicts = Verdicts::after(&paper, &names(&cells));
     verdicts.are_of(CLAIMS);
-    for id in ["S1-C1", "S1-C4b", "S1-C6a", "S1-D4"] {
+    for id in ["S1-C4b", "S1-C6a", "S1-D4"] {
         assert_eq!(*verdicts.of(id), Verdict::Reproduced, "{id}");
     }
-    assert!(matches!(verdicts.of("S1-D3"), Verdict::Condition(_)));
+    // Other delays of the middle link leave UDP less.
+    let told = "with 50 ms in the middle, as the paper has it";
+    assert_eq!(*verdicts.of("S1-C1"), Verdict::Condition(told.into()));
+    // Beside one Vegas three seeds do not decide.
+    let is_kept = matches!(
+        verdicts.of("S1-D3"),
+        Verdict::Condition(_) | Verdict::Reproduced
+    );
+    assert!(is_kept, "{:?}", verdicts.of("S1-D3"));
     for id in ["S1-C6d", "S1-C9"] {
         assert_eq!(*verdicts.of(id), Verdict::Contradiction, "{id}");
     }
