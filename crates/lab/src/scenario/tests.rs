@@ -556,6 +556,7 @@ fn what_does_nothing_is_known() {
         "slow_start",
         "growth_after_cut",
         "growth_unused",
+        "ack_vector_on_all_data",
         "kind",
     ];
     assert_eq!(idle(&of_3), window);
