@@ -249,7 +249,7 @@ pub struct CellResult {
 }
 
 /// The results of a scenario file.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Results {
     /// The file or paper.
     pub name: String,

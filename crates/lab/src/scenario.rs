@@ -9,6 +9,7 @@ mod argument;
 mod bdp;
 mod beside;
 mod check;
+pub(crate) mod choices;
 mod complete;
 mod crossed;
 mod explain;
@@ -51,7 +52,7 @@ pub use fairwire_proto::{
     Ccid2Config, Ccid3Config, Encapsulation, QueuePolicy, ReceiveQueuePolicy,
 };
 pub use fairwire_units::{Packets, Percent};
-pub(crate) use family::{Families, literal, word};
+pub(crate) use family::{Families, literal, plain, word};
 pub use file::{Adjust, Cell, DUMBBELL, ScenarioFile};
 pub use flow::{Flow, Side};
 pub use link::{Joined, Link};

@@ -4,6 +4,8 @@
 //! check without a kind has its claim's, with tolerance and reason. `flow = "all"` and `window = "judged"` say that
 //! there is none.
 
+use crate::scenario::ScenarioError;
+use crate::scenario::shorten::{QUOTED, shorten};
 use crate::scenario::tree::{Entry, Node, Value};
 
 /// What a quantity is about.
@@ -20,9 +22,30 @@ const UNIT: &str = "unit";
 /// Lists of a quantity that is made of others.
 const MADE_OF: [&str; 5] = ["ratio", "difference", "sum", "jain", "least"];
 
+/// Refuses defaults of a file that nothing takes.
+pub(super) fn check(defaults: &Node) -> Result<(), ScenarioError> {
+    let Value::Table(entries) = &defaults.value else {
+        return Ok(());
+    };
+    let Some(entry) = entries.iter().find(|it| keys().all(|key| key != it.name)) else {
+        return Ok(());
+    };
+    let known: Vec<&str> = keys().collect();
+    let message = format!(
+        "claims have no default of '{}': write one of {}",
+        shorten(&entry.name, QUOTED),
+        known.join(", ")
+    );
+    Err(ScenarioError::at(message, &entry.place))
+}
+
+/// All that is handed down.
+fn keys() -> impl Iterator<Item = &'static str> {
+    ABOUT.into_iter().chain(JUDGES).chain([UNIT])
+}
+
 /// Hands down what `defaults` and `claim` say for all of its checks and isolating runs.
 pub(super) fn hand_down(claim: &mut Node, defaults: &Node) {
-    let keys = || ABOUT.iter().chain(&JUDGES).chain([&UNIT]).copied();
     let mut own = Node::empty(&claim.place);
     for key in keys() {
         if let Some(node) = claim.take(key) {
@@ -30,10 +53,10 @@ pub(super) fn hand_down(claim: &mut Node, defaults: &Node) {
         }
     }
     let mut all = under(defaults, &own);
-    for key in JUDGES.into_iter().chain([UNIT]) {
-        copy(&own, &mut all, key);
-        copy(defaults, &mut all, key);
-    }
+    copy(&own, &mut all, UNIT);
+    copy(defaults, &mut all, UNIT);
+    judge_as(&mut all, &own);
+    judge_as(&mut all, defaults);
     let lists: [(&[&str], bool); 4] = [
         (&["checks"], true),
         (&["beyond"], true),
@@ -58,10 +81,8 @@ fn to_check(check: &mut Node, all: &Node, is_judged: bool) {
     for key in ABOUT {
         check.take(key);
     }
-    if is_judged && check.below(&["kind"]).is_none() {
-        for key in JUDGES {
-            copy(all, check, key);
-        }
+    if is_judged {
+        judge_as(check, all);
     }
     copy(all, check, UNIT);
     match check.below_mut(&["of"]).map(|list| &mut list.value) {
@@ -71,6 +92,15 @@ fn to_check(check: &mut Node, all: &Node, is_judged: bool) {
             }
         }
         _ => put_all(check, &here, |_| true),
+    }
+}
+
+/// Gives `node` the kind of `above` unless it has one of its own. Tolerance and reason belong to a kind and come with it.
+fn judge_as(node: &mut Node, above: &Node) {
+    if node.below(&["kind"]).is_none() {
+        for key in JUDGES {
+            copy(above, node, key);
+        }
     }
 }
 

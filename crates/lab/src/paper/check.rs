@@ -138,8 +138,7 @@ impl Check {
             let has = if tolerance { "needs a" } else { "has no" };
             return Err(format!("a check of this kind {has} 'tolerance'"));
         }
-        let compares = self.kind.is_order() || self.kind == Kind::Equal;
-        if compares && wanted < 2 {
+        if self.kind.compares() && wanted < 2 {
             return Err("a comparison needs at least two quantities".into());
         }
         if (tolerance || self.kind == Kind::Range) && self.why.is_empty() {
@@ -148,19 +147,43 @@ impl Check {
         Ok(())
     }
 
-    /// The same check in other cells: of its quantities, those whose cells all have one. `None` if
-    /// nothing is left that can be checked.
+    /// Returns the same check in other cells, with those of its quantities whose cells all have one. `None` if nothing is
+    /// left that can be checked.
     pub(super) fn moved(&self, to: &dyn Fn(&str) -> Option<String>) -> Option<Self> {
+        self.of(|quantity| quantity.moved(to))
+    }
+
+    /// Returns the same check with the cells that `by` replaces. A comparison keeps its other cells, which the replaced ones
+    /// are compared with. `None` if `by` replaces none of its cells.
+    pub(super) fn replaced(&self, by: &dyn Fn(&str) -> Option<String>) -> Option<Self> {
+        let is_replaced = |quantity: &Quantity| {
+            let mut cells = quantity.cells().into_iter();
+            cells.any(|cell| by(cell).is_some())
+        };
+        if !self.quantities.iter().any(is_replaced) {
+            return None;
+        }
+        let other = |cell: &str| Some(by(cell).unwrap_or_else(|| cell.to_owned()));
+        self.of(|quantity| {
+            if is_replaced(quantity) {
+                quantity.moved(&other)
+            } else {
+                self.kind.compares().then(|| quantity.clone())
+            }
+        })
+    }
+
+    /// Returns the same check of the quantities that `other` gives for its own, if enough are left.
+    fn of(&self, other: impl Fn(&Quantity) -> Option<Quantity>) -> Option<Self> {
         let pairs = self.expected.len() == self.quantities.len() && self.kind != Kind::Range;
         let (mut quantities, mut expected) = (Vec::new(), Vec::new());
         for (number, quantity) in self.quantities.iter().enumerate() {
-            if let Some(quantity) = quantity.moved(to) {
+            if let Some(quantity) = other(quantity) {
                 quantities.push(quantity);
                 expected.extend(self.expected.get(number).filter(|_| pairs));
             }
         }
-        let compares = matches!(self.kind, Kind::Increasing | Kind::Decreasing | Kind::Equal);
-        let least = if compares { 2 } else { 1 };
+        let least = if self.kind.compares() { 2 } else { 1 };
         (quantities.len() >= least).then(|| Self {
             quantities,
             expected: if pairs {
@@ -175,6 +198,18 @@ impl Check {
     /// Does it need to be told a window?
     pub(super) fn needs_window(&self) -> bool {
         self.quantities.iter().any(Quantity::needs_window)
+    }
+
+    /// Where it is asked, of the windows of its claim; once, if it brings its own.
+    pub(super) fn windows<'a>(&self, of_claim: &'a [String]) -> Vec<Option<&'a str>> {
+        if self.needs_window() {
+            of_claim
+                .iter()
+                .map(|window| Some(window.as_str()))
+                .collect()
+        } else {
+            vec![None]
+        }
     }
 
     /// What comes of it in `window`.

@@ -5,12 +5,12 @@
 
 use serde::Deserialize;
 
-use super::cascade::hand_down;
+use super::cascade::{self, hand_down};
 use super::check::{Check, WrittenCheck};
 use super::document::{Document, refuse};
-use super::quantity::{Quantities, Quantity, Written};
+use super::quantity::{Lens, Quantities, Quantity, Written};
 use super::{Names, Unit};
-use crate::results::WHOLE;
+use crate::results::{Results, WHOLE};
 use crate::scenario::ScenarioError;
 use crate::scenario::read::Reader;
 
@@ -51,25 +51,32 @@ pub(super) struct Control {
     /// Cells of the claim.
     cells: Vec<String>,
     /// The cell in the place of each.
-    by: Vec<String>,
+    pub(super) by: Vec<String>,
 }
 
 impl Control {
-    /// The cell in the place of `cell`, if there is one.
-    pub(super) fn moved(&self, cell: &str) -> Option<String> {
-        let mut pairs = self.cells.iter().zip(&self.by);
-        let found = pairs.find(|(known, _)| *known == cell);
-        found.map(|(_, by)| by.clone())
+    /// Returns `check` with the cells of the control in the places of the claim's. `None` if it has none of those.
+    pub(super) fn apply(&self, check: &Check) -> Option<Check> {
+        check.replaced(&|cell| {
+            let mut pairs = self.cells.iter().zip(&self.by);
+            let found = pairs.find(|(known, _)| *known == cell);
+            found.map(|(_, by)| by.clone())
+        })
     }
 
-    fn check(&self, names: &Names<'_>) -> Result<(), String> {
+    fn check(&self, checks: &[Check], names: &Names<'_>) -> Result<(), String> {
         if self.cells.len() != self.by.len() || self.cells.is_empty() {
             return Err(
                 "a control has as many cells in 'by' as in 'cells', and one at least".into(),
             );
         }
         let mut all = self.cells.iter().chain(&self.by);
-        all.try_for_each(|cell| names.cell(cell).map(drop))
+        all.try_for_each(|cell| names.cell(cell).map(drop))?;
+        let mut checks = checks.iter();
+        if checks.all(|check| self.apply(check).is_none()) {
+            return Err("no check can be asked in the cells of a control: 'cells' are those of the claim's checks".into());
+        }
+        Ok(())
     }
 }
 
@@ -103,6 +110,7 @@ struct WrittenIsolation {
     #[serde(default)]
     cells: Vec<String>,
     flow: Option<String>,
+    link: Option<String>,
     metric: Option<String>,
     window: Option<String>,
 }
@@ -142,10 +150,15 @@ pub(super) struct Contradiction {
 }
 
 impl Contradiction {
-    /// Do printed numbers alone decide?
-    fn is_settled(&self) -> bool {
-        let mut quantities = self.must.iter().flat_map(|check| &check.quantities);
-        quantities.all(|quantity| quantity.cells().is_empty())
+    /// Do the printed numbers show it, without a run?
+    fn is_shown_in_print(&self, names: &Names<'_>) -> bool {
+        let none = Results::default();
+        let lens = Lens {
+            results: &none,
+            moments: names.moments,
+        };
+        let mut outcomes = self.must.iter().map(|check| check.check(&lens, None).holds);
+        self.must.is_empty() || outcomes.any(|holds| holds == Some(false))
     }
 }
 
@@ -160,7 +173,10 @@ pub(super) struct Isolation {
 /// Reads the claims in `file`, whose families are written out.
 pub(super) fn read(file: &mut Document, names: &Names<'_>) -> Result<Vec<Claim>, ScenarioError> {
     let defaults = file.take_table("defaults")?;
+    cascade::check(&defaults)?;
     let claims = file.take_list("claims")?;
+    let claims =
+        claims.ok_or_else(|| file.missing("claims", "write [[claims]] for each of them"))?;
     file.rest::<Rest>()?;
     let mut ready: Vec<Claim> = Vec::with_capacity(claims.len());
     for mut node in claims {
@@ -237,6 +253,7 @@ impl WrittenIsolation {
             cells: self.cells,
             place: Written {
                 flow: self.flow,
+                link: self.link,
                 metric: self.metric,
                 window: self.window,
                 ..Written::default()
@@ -266,12 +283,10 @@ impl Claim {
             };
         }
         for control in &self.controls {
-            control.check(names)?;
+            control.check(&self.checks, names)?;
         }
-        let is_settled = self
-            .contradiction
-            .as_ref()
-            .is_some_and(Contradiction::is_settled);
+        let contradiction = self.contradiction.as_ref();
+        let is_settled = contradiction.is_some_and(|it| it.is_shown_in_print(names));
         if !is_settled && (self.because.holds.is_empty() || self.because.fails.is_empty()) {
             return Err("'because' needs words for 'holds' and 'fails'".into());
         }

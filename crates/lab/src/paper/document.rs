@@ -32,11 +32,14 @@ impl Document {
 
     /// Takes the list of texts `name` out, which has to be there.
     pub(super) fn take_texts(&mut self, name: &str) -> Result<Vec<String>, ScenarioError> {
-        let list = self.root.take(name).ok_or_else(|| {
-            let message = format!("'{name}' is missing: write a list of names in quotes");
-            ScenarioError::at(message, &self.root.place)
-        })?;
+        let list = self.root.take(name);
+        let list = list.ok_or_else(|| self.missing(name, "write a list of names in quotes"))?;
         Vec::deserialize(Reader(&list))
+    }
+
+    /// That `name` is not there, and what to write.
+    pub(super) fn missing(&self, name: &str, advice: &str) -> ScenarioError {
+        ScenarioError::at(format!("'{name}' is missing: {advice}"), &self.root.place)
     }
 
     /// Writes its families out, with what it adds to `families`.
@@ -58,14 +61,14 @@ impl Document {
         }
     }
 
-    /// Takes the list `name` out; without it, an empty one.
-    pub(super) fn take_list(&mut self, name: &str) -> Result<Vec<Node>, ScenarioError> {
+    /// Takes the list `name` out, if it is there.
+    pub(super) fn take_list(&mut self, name: &str) -> Result<Option<Vec<Node>>, ScenarioError> {
         match self.root.take(name) {
-            None => Ok(Vec::new()),
+            None => Ok(None),
             Some(Node {
                 value: Value::Array(items),
                 ..
-            }) => Ok(items),
+            }) => Ok(Some(items)),
             Some(other) => {
                 let message = format!("'{name}' is a list of tables: write [[{name}]]");
                 Err(ScenarioError::at(message, &other.place))

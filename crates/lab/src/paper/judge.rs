@@ -247,11 +247,11 @@ impl Controlled {
             (held, of) => format!("{held} of {of} checks hold"),
         };
         let told = if self.passes {
-            ", so these checks could not have failed for the reason that the claim gives"
+            " What holds for the claim holds here as well, so these checks could not have failed."
         } else {
             ""
         };
-        format!("With {says} {share}{told}.")
+        format!("With {says}, {share}.{told}")
     }
 }
 
@@ -266,12 +266,8 @@ struct Evidence {
 fn checked(checks: &[Check], windows: &[String], lens: &Lens<'_>) -> Vec<Checked> {
     let mut all = Vec::new();
     for check in checks {
-        if check.needs_window() {
-            let windows = windows.iter();
-            all.extend(windows.map(|window| check.check(lens, Some(window))));
-        } else {
-            all.push(check.check(lens, None));
-        }
+        let windows = check.windows(windows).into_iter();
+        all.extend(windows.map(|window| check.check(lens, window)));
     }
     all
 }
@@ -284,27 +280,30 @@ fn controlled(
     evidence: &[Checked],
     lens: &Lens<'_>,
 ) -> Option<Controlled> {
-    let moved = |cell: &str| control.moved(cell);
-    let (mut held, mut of, mut passes) = (0, 0, true);
+    let (mut held, mut of) = (0, 0);
+    let (mut is_held, mut told_apart) = (false, false);
+    let mut rest = evidence;
     for check in &claim.checks {
-        let Some(there) = check.moved(&moved) else {
+        let ours;
+        (ours, rest) = rest.split_at(check.windows(&claim.windows).len());
+        let Some(there) = control.apply(check) else {
             continue;
         };
-        let ours = checked(std::slice::from_ref(check), &claim.windows, lens);
-        let theirs = checked(&[there], &claim.windows, lens);
-        for (ours, theirs) in ours.iter().zip(&theirs) {
+        for (ours, theirs) in ours.iter().zip(checked(&[there], &claim.windows, lens)) {
             let holds = theirs.holds?;
             of += 1;
             held += usize::from(holds);
-            passes &= holds || ours.holds != Some(true);
+            if ours.holds == Some(true) {
+                told_apart |= !holds;
+                is_held = true;
+            }
         }
     }
-    let holds_at_all = evidence.iter().any(|check| check.holds == Some(true));
     (of > 0).then(|| Controlled {
         says: control.says.clone(),
         held,
         of,
-        passes: passes && holds_at_all,
+        passes: is_held && !told_apart,
     })
 }
 

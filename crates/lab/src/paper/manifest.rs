@@ -53,16 +53,21 @@ pub(super) struct Shown {
 /// Takes tables and figures out of `file`.
 pub(super) fn shown(file: &mut Document) -> Result<Shown, ScenarioError> {
     let mut defaults = file.take_table("defaults")?;
-    let mut below = |name: &str| defaults.take(name);
-    let (of_tables, of_figures) = (below("tables"), below("figures"));
+    let (of_tables, of_figures) = (defaults.take("tables"), defaults.take("figures"));
     if let Some(other) = defaults.names().first() {
         let message =
             format!("there are defaults of 'tables' and of 'figures', and none of '{other}'");
         return Err(ScenarioError::at(message, &defaults.place));
     }
-    let mut tables = over(of_tables.as_ref(), file.take_list("tables")?);
+    let mut tables = over(
+        of_tables.as_ref(),
+        file.take_list("tables")?.unwrap_or_default(),
+    );
     tables.iter_mut().for_each(metric::write_names_out);
-    let figures = over(of_figures.as_ref(), file.take_list("figures")?);
+    let figures = over(
+        of_figures.as_ref(),
+        file.take_list("figures")?.unwrap_or_default(),
+    );
     Ok(Shown {
         tables: read(tables)?,
         figures: read(figures)?,

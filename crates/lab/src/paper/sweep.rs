@@ -12,6 +12,7 @@ use super::claim::Claim;
 use super::quantity::Lens;
 use super::quick::Quick;
 use super::verdict::Verdict;
+use crate::scenario::choices::{choices, count};
 use crate::scenario::{Adjust, Cell, ScenarioFile, word};
 
 /// A sweep as it is written.
@@ -52,8 +53,7 @@ type Point = Vec<usize>;
 impl Sweep {
     /// What cannot be, if anything.
     pub(super) fn fault(&self) -> Option<String> {
-        let counts = self.axes.iter().map(|axis| axis.values.len());
-        let points = counts.fold(1usize, usize::saturating_mul);
+        let points = count(self.axes.iter().map(|axis| axis.values.len()));
         if points == 0 || self.axes.is_empty() || points > MOST_POINTS {
             return Some(format!(
                 "a sweep has axes with values, and {MOST_POINTS} points at most"
@@ -72,15 +72,8 @@ impl Sweep {
     }
 
     fn points(&self) -> Vec<Point> {
-        let mut points = vec![Vec::new()];
-        for axis in &self.axes {
-            let longer = |point: &Point| {
-                let point = point.clone();
-                (0..axis.values.len()).map(move |value| [point.as_slice(), &[value]].concat())
-            };
-            points = points.iter().flat_map(longer).collect();
-        }
-        points
+        let counts = self.axes.iter().map(|axis| axis.values.len());
+        choices(counts.collect()).collect()
     }
 
     /// The cells of `file` that are swept, at every point.
@@ -198,16 +191,7 @@ impl Sweep {
         }
         let mut all = true;
         for check in &checks {
-            let windows: Vec<Option<&str>> = if check.needs_window() {
-                claim
-                    .windows
-                    .iter()
-                    .map(|window| Some(window.as_str()))
-                    .collect()
-            } else {
-                vec![None]
-            };
-            for window in windows {
+            for window in check.windows(&claim.windows) {
                 all &= check.check(lens, window).holds?;
             }
         }

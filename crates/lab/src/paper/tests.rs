@@ -2,6 +2,10 @@
 
 mod families;
 
+use std::collections::BTreeSet;
+
+use super::figure::FigurePlan;
+use super::quantity::Quantity;
 use super::synthetic::{extended_paper, figured_paper, paper, results};
 use super::{Bundle, Paper, catalogue};
 use crate::report::Reported;
@@ -25,6 +29,34 @@ fn every_paper_loads() {
         .expect_err("no such paper")
         .to_string();
     assert!(error.contains("long-delay"), "{error}");
+}
+
+/// Every run of a paper is seen by somebody: its cell is in a table, a figure, a claim or the sweep.
+#[test]
+fn every_cell_is_shown() {
+    let mut hidden = Vec::new();
+    for bundle in catalogue() {
+        let paper = Paper::load(bundle, &Adjust::default());
+        let paper = paper.unwrap_or_else(|error| panic!("{error}"));
+        let tables = paper.tables.iter().flat_map(|table| &table.blocks);
+        let rows = tables.flat_map(|block| &block.rows);
+        let mut shown: BTreeSet<&str> = rows.flat_map(|row| row.quantity.cells()).collect();
+        shown.extend(paper.figures.iter().flat_map(FigurePlan::cells));
+        for claim in &paper.claims {
+            shown.extend(claim.cells());
+            let isolated = claim.isolated_by.iter().flat_map(|runs| &runs.quantities);
+            let must = claim.contradiction.iter().flat_map(|it| &it.must);
+            let must = must.flat_map(|check| &check.quantities);
+            shown.extend(isolated.chain(must).flat_map(Quantity::cells));
+            let controls = claim.controls.iter().flat_map(|control| &control.by);
+            shown.extend(controls.map(String::as_str));
+        }
+        let is_hidden = |cell: &&str| !shown.contains(cell) && !cell.contains("-at-");
+        let names = paper.cells.iter().map(|cell| cell.name.as_str());
+        let names = names.filter(is_hidden);
+        hidden.extend(names.map(|cell| format!("{}: {cell}", paper.name)));
+    }
+    assert!(hidden.is_empty(), "{hidden:#?}");
 }
 
 /// The text shows the printed number, the mean with its interval and the difference; numbers that

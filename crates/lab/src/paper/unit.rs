@@ -50,14 +50,14 @@ impl Unit {
             .ok_or_else(|| format!("unknown unit '{name}': write one of {}", Self::names()))
     }
 
-    /// The unit that is printed where none is written of what is kept in `base`: kbit/s, ms, or the base itself.
-    pub(super) fn of(base: &str) -> Self {
+    /// The unit in which people read what is kept in `base`: kbit/s, ms, or the base itself.
+    pub(crate) fn of(base: &'static str) -> Self {
         let usual = match base {
             "bit/s" => "kbit/s",
             "s" => "ms",
             other => other,
         };
-        Self::find(usual).unwrap_or(UNITS[UNITS.len() - 1])
+        Self::find(usual).unwrap_or(unit(base, base, 1.0, 1))
     }
 
     /// The names of all units, for messages.

@@ -12,7 +12,7 @@ use super::sources::sources;
 use super::table::table;
 use super::topology::networks;
 use super::verdict::{badge, meaning, tally, verdicts};
-use crate::paper::{Part, Verdict, said_once};
+use crate::paper::{Paper, Part, Table, Verdict, said_once};
 
 /// The report on `papers` as one page.
 pub fn page(papers: &[Reported<'_>]) -> String {
@@ -110,7 +110,7 @@ fn guide(papers: &[Reported<'_>]) -> Markup {
                 ": ours less the published number, in the paper's own unit, and as a share of it; two percentages differ by points. \
                  A claim is judged by checks, each with its tolerance and the reason for it"
                 @if papers.iter().all(|one| one.paper.is_built_in) {
-                    "; they were written down before anything ran, and a claim of ours whose checks came after the runs says so"
+                    "; tolerances of printed numbers were set before anything ran, and all checks were read again beside the claims afterwards"
                 }
                 ". Names"
                 @if let Some(cell) = run { " such as " code { (cell.name) } }
@@ -136,6 +136,7 @@ fn paper(one: &Reported<'_>, is_one_of_many: bool) -> Markup {
     let (paper, report) = (one.paper, &one.report);
     let id = slug(&paper.name);
     let title = format!("{id}-title");
+    let shown = said_once(&report.tables);
     html! {
         section class="paper" id=(id) aria-labelledby=(title) {
             @if is_one_of_many {
@@ -157,7 +158,7 @@ fn paper(one: &Reported<'_>, is_one_of_many: bool) -> Markup {
             (heading(&id, "network", "The network"))
             (networks(paper))
             (heading(&id, "tables", "What the paper printed, and what we get"))
-            (tables(one, Part::Published))
+            (tables(one.paper, &shown, Part::Published))
             @if report.figures.iter().any(|figure| figure.part == Part::Published) {
                 (heading(&id, "figures", "Figures, redrawn from our runs"))
             }
@@ -169,7 +170,7 @@ fn paper(one: &Reported<'_>, is_one_of_many: bool) -> Markup {
             @if contents::has_left_out(one) {
                 (heading(&id, "left-out", "What the paper left out"))
             }
-            (tables(one, Part::LeftOut))
+            (tables(one.paper, &shown, Part::LeftOut))
             (figures(one, Part::LeftOut))
             (heading(&id, "sources", "Where every value comes from"))
             (sources(paper))
@@ -177,11 +178,9 @@ fn paper(one: &Reported<'_>, is_one_of_many: bool) -> Markup {
     }
 }
 
-fn tables(one: &Reported<'_>, part: Part) -> Markup {
-    let tables = said_once(&one.report.tables);
-    let tables = tables.iter().filter(|table| table.part == part);
+fn tables(paper: &Paper, tables: &[Table], part: Part) -> Markup {
     html! {
-        @for shown in tables { (table(one.paper, shown)) }
+        @for one in tables.iter().filter(|one| one.part == part) { (table(paper, one)) }
     }
 }
 

@@ -120,23 +120,6 @@ impl Crossed {
     }
 }
 
-/// All combinations of the values of `axes` by their numbers, the first axis changing last; `None` if there are more than
-/// `most`.
-pub(super) fn points(axes: &[&Crossed], most: usize) -> Option<Vec<Vec<usize>>> {
-    let mut all = vec![Vec::new()];
-    for axis in axes {
-        if all.len().saturating_mul(axis.values.len()) > most {
-            return None;
-        }
-        let longer = |point: &Vec<usize>| {
-            let point = point.clone();
-            (0..axis.values.len()).map(move |value| [point.as_slice(), &[value]].concat())
-        };
-        all = all.iter().flat_map(longer).collect();
-    }
-    Some(all)
-}
-
 /// The values of a list, if `text` is one.
 fn list(text: &str) -> Option<Vec<Value>> {
     if !text.trim_start().starts_with('[') {
@@ -181,7 +164,7 @@ fn words_of(node: &Node) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Crossed, points};
+    use super::Crossed;
 
     /// Values are parted by commas, unless they stand within quotes, brackets or braces; a list is a list.
     #[test]
@@ -223,17 +206,5 @@ mod tests {
             let error = Crossed::parse(argument).expect_err(says).to_string();
             assert!(error.contains(says), "{argument}: {error}");
         }
-    }
-
-    /// The first axis changes last, and no more points are made than are wanted.
-    #[test]
-    fn points_are_all_combinations() {
-        let axis = |argument| Crossed::parse(argument).unwrap_or_else(|error| panic!("{error}"));
-        let (one, two) = (axis("a.b=1,2"), axis("a.c=1,2,3"));
-        let both = [&one, &two];
-        let six = points(&both, 6).expect("six");
-        assert_eq!(six[..4], [[0, 0], [0, 1], [0, 2], [1, 0]]);
-        assert_eq!(points(&both, 5), None);
-        assert_eq!(points(&[], 1), Some(vec![vec![]]));
     }
 }

@@ -30,6 +30,6 @@ pub(crate) use families::Families;
 pub(super) use fill::Filling;
 pub(crate) use hole::literal;
 pub(super) use name::joined;
-pub(crate) use name::word;
+pub(crate) use name::{plain, word};
 pub(super) use sheet::{BASE, LONGEST_FILE, Sheet};
 pub(super) use template::MOST_CELLS;

@@ -12,8 +12,9 @@ use super::bdp;
 use super::beside::{Beside, read_bounded};
 use super::check;
 use super::check::checker::name_problem;
+use super::choices::{choices, count};
 use super::complete;
-use super::crossed::{Crossed, Told, points};
+use super::crossed::{Crossed, Told};
 use super::family::{BASE, Draft, Families, LONGEST_FILE, MOST_CELLS, Sheet, joined};
 use super::place::{FOLLOWS, Place, ScenarioError, SourceText};
 use super::read::Reader;
@@ -207,10 +208,12 @@ impl ScenarioFile {
             .iter()
             .filter(|axis| !sheet.has_axis(&axis.name))
             .collect();
-        let most = MOST_CELLS / instances.len().max(1);
-        let points = points(&paths, most).ok_or_else(|| {
-            ScenarioError::new(format!("these axes make more than {MOST_CELLS} cells"))
-        })?;
+        let counts: Vec<usize> = paths.iter().map(|axis| axis.values.len()).collect();
+        if count(counts.iter().copied()) > MOST_CELLS / instances.len().max(1) {
+            let message = format!("these axes make more than {MOST_CELLS} cells");
+            return Err(ScenarioError::new(message));
+        }
+        let points: Vec<Vec<usize>> = choices(counts).collect();
         // A key that goes need not be in every cell, but in one.
         let mut applied = vec![false; settings.len()];
         let mut drafts = Vec::new();

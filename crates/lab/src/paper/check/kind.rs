@@ -35,6 +35,11 @@ impl Kind {
         [Increasing, Decreasing, NonIncreasing, Least, Greatest].contains(&self)
     }
 
+    /// Does it take two values at least?
+    pub(super) fn compares(self) -> bool {
+        self.is_order() || self == Self::Equal
+    }
+
     /// Does it hold for `values`?
     pub(super) fn holds(self, values: &[f64], expected: &[f64], tolerance: f64) -> bool {
         let mut pairs = values.iter().zip(expected);

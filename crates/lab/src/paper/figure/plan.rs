@@ -113,7 +113,26 @@ pub(super) struct PointPlan {
     pub(super) published: Option<(f64, String)>,
 }
 
+#[cfg(test)]
+impl FigurePlan {
+    /// The cells that it shows.
+    pub(in crate::paper) fn cells(&self) -> Vec<&str> {
+        self.lines.iter().flat_map(LinePlan::cells).collect()
+    }
+}
+
 impl LinePlan {
+    #[cfg(test)]
+    fn cells(&self) -> Vec<&str> {
+        match self {
+            Self::Series { cell, .. } => vec![cell],
+            Self::Points { points, .. } => {
+                let quantities = points.iter().map(|point| &point.quantity);
+                quantities.flat_map(Quantity::cells).collect()
+            }
+        }
+    }
+
     pub(super) fn label(&self) -> &str {
         match self {
             Self::Series { label, .. } | Self::Points { label, .. } => label,

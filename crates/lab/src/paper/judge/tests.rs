@@ -72,7 +72,7 @@ controls = [{ says = "b in the place of a", cells = ["a"], by = ["b"] }]
         control("150"),
         (
             false,
-            "With b in the place of a the check does not hold.".into()
+            "With b in the place of a, the check does not hold.".into()
         )
     );
     let (passes, words) = control("250");
@@ -80,6 +80,11 @@ controls = [{ says = "b in the place of a", cells = ["a"], by = ["b"] }]
     for (from, to, told) in [
         ("by = [\"b\"]", "by = []", "as many cells in 'by'"),
         ("by = [\"b\"]", "by = [\"c\"]", "there is no cell 'c'"),
+        (
+            "cells = [\"a\"], by",
+            "cells = [\"b\"], by",
+            "'cells' are those of the claim's checks",
+        ),
         (
             "why = \"w\"",
             "why = \"w\", condition = \"x\"",
@@ -89,6 +94,29 @@ controls = [{ says = "b in the place of a", cells = ["a"], by = ["b"] }]
         let error = paper(&near.replace("LIMIT", "150").replace(from, to)).expect_err(told);
         assert!(error.to_string().contains(told), "{error}");
     }
+}
+
+/// A control of a comparison replaces one side and leaves the other.
+#[test]
+fn a_control_replaces_one_side() {
+    let judged = judge(
+        r#"
+[[claims]]
+id = "C"
+place = "p"
+says = "a is slower than b"
+because = { holds = "h", fails = "f" }
+checks = [{ kind = "increasing", cells = ["a", "b"], flow = "dccp", metric = "throughput", window = "whole" }]
+controls = [{ says = "b in the place of a", cells = ["a"], by = ["b"] }]
+"#,
+        (100.0, 100.0),
+        (200.0, 200.0),
+    );
+    assert_eq!(judged.verdict, Verdict::Reproduced);
+    assert_eq!(
+        judged.controls[0].sentence(),
+        "With b in the place of a, the check does not hold."
+    );
 }
 
 /// Throughputs (whole, late) of cells `a` and `b`, one seed.
@@ -217,6 +245,12 @@ fn contradictions_are_computed_from_the_printed_numbers() {
         judge(&contradiction(110), exact.0, exact.1).verdict,
         Verdict::Reproduced
     );
+    // A claim that its paper's numbers contradict needs no words for the other verdicts.
+    let because = "because = { holds = \"it is\", partly = \"at times\", fails = \"it is not\" }\n";
+    let without = |tolerance| paper(&contradiction(tolerance).replace(because, ""));
+    assert!(without(109).is_ok());
+    let error = without(110).expect_err("no reason").to_string();
+    assert!(error.contains("'because' needs words"), "{error}");
 }
 
 /// A claim that nothing here can show says why; so does one whose cell was not run.

@@ -94,7 +94,7 @@ impl WrittenMetric {
     }
 
     /// The unit that is printed of what is kept in `base`.
-    pub(super) fn unit(&self, base: &str) -> Result<Unit, String> {
+    pub(super) fn unit(&self, base: &'static str) -> Result<Unit, String> {
         let mut unit = match &self.unit {
             Some(name) => Unit::named(name)?,
             None if self.repetitions => Unit::of(RUNS),

@@ -117,6 +117,14 @@ fn what_is_said_above_can_be_undone() {
         "link = \"one\", metric = \"utilisation\"",
     );
     assert_eq!(link, of("", "link = \"one\", metric = \"utilisation\""));
+    let isolated = |said: &str| {
+        let run = format!("says = \"s\", cells = [\"a\"], window = \"late\", {said}");
+        of(
+            "flow = \"dccp\"",
+            &format!("metric = \"loss\" }}]\nisolated_by = [{{ {run}"),
+        )
+    };
+    assert!(isolated("link = \"one\", metric = \"utilisation\"").contains("Utilisation"));
 }
 
 fn tables(more: &str) -> Result<Paper, PaperError> {
@@ -215,6 +223,12 @@ fn faults_are_told() {
             "an axis cannot be called 'n'",
         ),
         ("[defaults]\n", "[[defaults]]\n", "'defaults' is a table"),
+        (
+            "[defaults]\n",
+            "[defaults]\nflwo = \"dccp\"\n",
+            "claims have no default of 'flwo'",
+        ),
+        ("[[claims]]", "[[claim]]", "'claims' is missing"),
         (
             "metric = \"throughput\"",
             "metric = \"thoughput\"",

@@ -376,7 +376,7 @@ fn label(cells: &[CellResult], cell: &CellResult, across: &str) -> String {
 
 /// The name of `cell` without the value that goes to the right: what is left tells cells apart that have the same values.
 fn across_less(cell: &CellResult, across: &str) -> String {
-    let value = value(cell, across).map(|value| crate::scenario::word(value).replace('.', "-"));
+    let value = value(cell, across).map(|value| crate::scenario::plain(value));
     let name = value.map_or(cell.name.clone(), |value| cell.name.replacen(&value, "", 1));
     let axis = across.rsplit('.').next().unwrap_or(across);
     let name = name.trim_matches('-');
@@ -399,22 +399,14 @@ fn numbers(values: &[String]) -> Option<(Vec<f64>, String)> {
     are_alike.then(|| (all.into_iter().map(|(number, _)| number).collect(), unit))
 }
 
-/// The unit in which people read `metric`.
+/// The unit of `metric` in plots.
 fn unit(metric: Metric) -> Unit {
-    let name = match metric.unit() {
-        "bit/s" => "kbit/s",
-        "s" => "ms",
-        other => other,
-    };
-    let plain = Unit {
-        name: metric.unit(),
-        base: metric.unit(),
-        scale: 1.0,
-        digits: 2,
-    };
-    Unit::find(name)
-        .filter(|unit| unit.name != "%")
-        .unwrap_or(plain)
+    let unit = Unit::of(metric.unit());
+    // A plot has no room for five digits of a share.
+    Unit {
+        digits: unit.digits.min(2),
+        ..unit
+    }
 }
 
 fn scaled(estimate: Estimate, scale: f64) -> Estimate {

@@ -12,7 +12,7 @@ pub(crate) fn word(value: &str) -> String {
 }
 
 /// The same as a part of a cell's name, which has no dots.
-pub(super) fn plain(value: &str) -> String {
+pub(crate) fn plain(value: &str) -> String {
     word(value).replace('.', "-")
 }
 

@@ -7,6 +7,7 @@ use super::fill::{Shared, fill_shared};
 use super::hole::{Part, holes, parts};
 use super::name;
 use crate::scenario::check::checker::name_problem;
+use crate::scenario::choices;
 use crate::scenario::place::{Place, ScenarioError};
 use crate::scenario::shorten::{QUOTED, shorten};
 use crate::scenario::tree::{Entry, Node, Value};
@@ -221,22 +222,17 @@ impl Template {
 
 /// How many combinations the values of `axes` have.
 pub(super) fn count(axes: &[Axis]) -> usize {
-    let counts = axes.iter().map(|axis| axis.values.len());
-    counts.fold(1, usize::saturating_mul)
+    choices::count(axes.iter().map(|axis| axis.values.len()))
 }
 
 /// All combinations of the values of `axes`, the first of which changes last.
 pub(super) fn product(axes: &[Axis]) -> impl Iterator<Item = Values> {
-    (0..count(axes)).map(|number| {
-        let mut left = number;
-        let mut values = Values::with_capacity(axes.len());
-        for axis in axes.iter().rev() {
-            let value = &axis.values[left % axis.values.len()];
-            values.push((Arc::clone(&axis.name), Arc::clone(value)));
-            left /= axis.values.len();
-        }
-        values.reverse();
-        values
+    let counts = axes.iter().map(|axis| axis.values.len());
+    choices::choices(counts.collect()).map(|choice| {
+        let chosen = axes.iter().zip(choice);
+        let chosen =
+            chosen.map(|(axis, at)| (Arc::clone(&axis.name), Arc::clone(&axis.values[at])));
+        chosen.collect()
     })
 }
 
