@@ -39,7 +39,7 @@ mod unit;
 mod verdict;
 mod what;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::scenario::{Adjust, Cell, Families, ScenarioFile};
 use bundle::{MANIFEST, not_toml};
@@ -177,6 +177,10 @@ impl Paper {
         let mut document = Document::read(bundle, &manifest.claims)?;
         document.write_out(&mut families)?;
         let claims = claim::read(&mut document, &names)?;
+        let unperturbed = shown_unperturbed(&tables);
+        for cell in &mut cells {
+            cell.wants_unperturbed = unperturbed.contains(&cell.name);
+        }
         Ok(Self {
             name: bundle.name().to_owned(),
             title: manifest.title,
@@ -265,4 +269,14 @@ impl Paper {
     pub(crate) fn window_heading<'a>(&'a self, window: &'a str) -> &'a str {
         self.windows.get(window).map_or(window, String::as_str)
     }
+}
+
+/// Returns the names of the cells whose unperturbed run stands in one of `tables`.
+fn shown_unperturbed(tables: &[TablePlan]) -> BTreeSet<String> {
+    let blocks = tables.iter().flat_map(|table| &table.blocks);
+    let rows = blocks
+        .filter(|block| block.unperturbed)
+        .flat_map(|block| &block.rows);
+    let cells = rows.flat_map(|row| row.quantity.cells());
+    cells.map(str::to_owned).collect()
 }

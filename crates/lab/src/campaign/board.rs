@@ -71,7 +71,7 @@ impl Job {
         } else {
             1
         };
-        let unperturbed = scenario.is_perturbed_only().then_some(Self {
+        let unperturbed = cell.has_unperturbed_run().then_some(Self {
             seed,
             perturbed: false,
         });

@@ -23,6 +23,8 @@ pub struct Judged {
     pub verdict: Verdict,
     /// Why.
     pub because: String,
+    /// At how many points of the assumed values' range it holds; `None` without a sweep.
+    pub swept: Option<String>,
     /// Would it be another if checks that chance decides came out the other way?
     pub close: bool,
     /// Every check, by window.
@@ -91,9 +93,10 @@ impl Paper {
         };
         let verdict = self.verdict(claim, &all, lens.results);
         let close = self.is_close(claim, &all, lens.results, &verdict.0);
-        let (verdict, because) = match &self.sweep {
+        let (verdict, because) = verdict;
+        let (verdict, swept) = match &self.sweep {
             Some(sweep) => sweep.judge(claim, verdict, lens),
-            None => verdict,
+            None => (verdict, None),
         };
         let isolated = claim.isolated_by.iter().map(|isolation| Isolated {
             says: isolation.says.clone(),
@@ -109,6 +112,7 @@ impl Paper {
             place: claim.place.clone(),
             verdict,
             because,
+            swept,
             close,
             evidence: all.checks,
             printed: all.printed,

@@ -19,7 +19,7 @@ use crate::scenario::{Adjust, Cell, ScenarioFile, word};
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Sweep {
-    /// What its runs are like, in words that follow "Over the range of what is assumed".
+    /// What its runs are like, in words that follow "Over the range of the assumed values".
     about: String,
     /// The cells that are run at each point.
     cells: Vec<String>,
@@ -125,15 +125,15 @@ impl Sweep {
         name
     }
 
-    /// The verdict on `claim` with what the sweep says about it.
+    /// Returns the verdict on `claim` as the sweep limits it, and a sentence on where the claim holds.
     pub(super) fn judge(
         &self,
         claim: &Claim,
-        (verdict, because): (Verdict, String),
+        verdict: Verdict,
         lens: &Lens<'_>,
-    ) -> (Verdict, String) {
+    ) -> (Verdict, Option<String>) {
         if matches!(verdict, Verdict::NotRun | Verdict::NotTestable) {
-            return (verdict, because);
+            return (verdict, None);
         }
         let judged: Vec<(Point, bool)> = self
             .points()
@@ -141,7 +141,7 @@ impl Sweep {
             .filter_map(|point| Some((point.clone(), self.holds(claim, &point, lens)?)))
             .collect();
         if judged.is_empty() {
-            return (verdict, because);
+            return (verdict, None);
         }
         let (held, of) = share(judged.iter());
         let axes = self.axes.iter().enumerate().map(|(number, axis)| {
@@ -159,8 +159,8 @@ impl Sweep {
         } else {
             format!(" ({})", axes.join("; "))
         };
-        let because = format!(
-            "{because} Over the range of what is assumed{} it holds at {held} of {of} points{along}.",
+        let sentence = format!(
+            "Over the range of the assumed values{}, the claim holds at {held} of {of} points{along}.",
             self.about
         );
         let open = format!("at the assumed values and at {held} of {of} points of their range");
@@ -171,7 +171,7 @@ impl Sweep {
             }
             other => other,
         };
-        (verdict, because)
+        (verdict, Some(sentence))
     }
 
     /// Does `claim` hold at `point`, as far as its cells are swept? `None` if none is, or a run is
@@ -282,29 +282,27 @@ why = "five per cent"
             cells.push((&cell.name, value));
         }
         let judged = paper.judge(&results(&paper, &cells)).remove(0);
-        (judged.verdict, judged.because)
+        (judged.verdict, judged.swept.expect("a sentence"))
     }
 
     /// Everywhere is reproduced; in part is a condition; the words say where, along each axis. What
     /// fails at the assumed values stays not reproduced, however much of the range has it.
     #[test]
     fn the_share_is_told() {
-        let (verdict, because) = judged([100.0; 6], 100.0);
+        let (verdict, swept) = judged([100.0; 6], 100.0);
         assert_eq!(verdict, Verdict::Reproduced);
-        assert!(
-            because.starts_with(
-                "they do. Over the range of what is assumed (short) it holds at 6 of 6 points"
-            ),
-            "{because}"
+        assert_eq!(
+            swept,
+            "Over the range of the assumed values (short), the claim holds at 6 of 6 points."
         );
         let some = [100.0, 100.0, 90.0, 104.0, 106.0, 90.0];
-        let (verdict, because) = judged(some, 100.0);
+        let (verdict, swept) = judged(some, 100.0);
         let condition = "at the assumed values and at 3 of 6 points of their range";
         assert_eq!(verdict, Verdict::Condition(condition.into()));
-        assert!(because.contains("link: 1 Mbit/s 2 of 3, 2 Mbit/s 1 of 3; delay: 1 ms 2 of 2, 2 ms 1 of 2, 3 ms 0 of 2"), "{because}");
-        let (verdict, because) = judged([100.0; 6], 50.0);
+        assert!(swept.contains("link: 1 Mbit/s 2 of 3, 2 Mbit/s 1 of 3; delay: 1 ms 2 of 2, 2 ms 1 of 2, 3 ms 0 of 2"), "{swept}");
+        let (verdict, swept) = judged([100.0; 6], 50.0);
         assert_eq!(verdict, Verdict::NotReproduced);
-        assert!(because.contains("at 6 of 6 points"), "{because}");
+        assert!(swept.contains("at 6 of 6 points"), "{swept}");
     }
 
     /// A quick form has its settings in the plain cells, and says so in the report; without `quick` nothing of it is seen.

@@ -243,6 +243,7 @@ fn verdict(judged: &Judged) -> Value {
         "verdict": judged.verdict.words(),
         "condition": condition(&judged.verdict),
         "because": judged.because,
+        "swept": judged.swept,
         "close": judged.close,
         "evidence": judged.evidence.iter().map(checked).collect::<Vec<_>>(),
         "beyond": judged.beyond.iter().map(checked).collect::<Vec<_>>(),

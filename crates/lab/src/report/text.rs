@@ -206,6 +206,9 @@ impl Paper {
                 last = Some(check);
             }
             prose(text, "    ", &format!("why: {}", judged.because));
+            if let Some(swept) = &judged.swept {
+                prose(text, "    ", &format!("range: {swept}"));
+            }
             if judged.close {
                 prose(text, "    ", &format!("close: {CLOSE}"));
             }

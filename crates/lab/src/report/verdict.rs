@@ -104,6 +104,9 @@ fn claim(paper: &Paper, judged: &Judged) -> Markup {
                 p class="condition" { b { "Condition:" } " " (prose(condition)) }
             }
             p class="why" { b { "Why:" } " " (prose(judged.because.trim())) }
+            @if let Some(swept) = &judged.swept {
+                p class="why" { b { "Range:" } " " (swept) }
+            }
             @if judged.close {
                 p class="condition" { b { "Close:" } " " (CLOSE) }
             }

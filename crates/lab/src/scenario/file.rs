@@ -68,6 +68,8 @@ pub struct Cell {
     pub notes: Vec<String>,
     /// How values were computed that are written otherwise, in words, by dotted path: `1 bdp: 10 Mbit/s x 12 ms / 1500 B`.
     pub computed: BTreeMap<String, String>,
+    /// Whether the unperturbed run is run, where there can be one.
+    pub wants_unperturbed: bool,
 }
 
 /// A scenario file, read but not yet made into cells.
@@ -87,14 +89,22 @@ struct Made<'a> {
 }
 
 impl Cell {
+    /// Returns whether one run is unperturbed: random starts are all that is random, and somebody wants to see the run
+    /// without them.
+    pub fn has_unperturbed_run(&self) -> bool {
+        self.wants_unperturbed && self.scenario.is_perturbed_only()
+    }
+
     /// How many runs there will be, and why, in a sentence.
     pub fn plan(&self) -> String {
         let run = &self.scenario.run;
         if !self.scenario.is_random() {
             return "nothing is random: one run".to_owned();
         }
-        let random = if self.scenario.is_perturbed_only() {
+        let random = if self.has_unperturbed_run() {
             "random starts, and the run without them"
+        } else if self.scenario.is_perturbed_only() {
+            "random starts"
         } else {
             "random links, sources or hosts"
         };
@@ -383,6 +393,7 @@ fn cell(
         stated,
         notes,
         computed,
+        wants_unperturbed: true,
     })
 }
 

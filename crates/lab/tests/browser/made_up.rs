@@ -18,7 +18,7 @@ pub(crate) fn results(paper: &Paper) -> Results {
             scenario: cell.scenario.clone(),
             provenance: cell.provenance.clone(),
             runs: (1..=3).map(run).collect(),
-            unperturbed: has_unperturbed(cell).then(|| run(0)),
+            unperturbed: cell.has_unperturbed_run().then(|| run(0)),
             partial: false,
         }
     });
@@ -29,10 +29,6 @@ pub(crate) fn results(paper: &Paper) -> Results {
         partial: false,
         notes: Vec::new(),
     }
-}
-
-fn has_unperturbed(cell: &Cell) -> bool {
-    cell.scenario.is_perturbed_only()
 }
 
 fn run(scenario: &Scenario, cell: usize, seed: u64) -> RunResult {
