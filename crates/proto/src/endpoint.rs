@@ -1,12 +1,12 @@
 //! All connections and listeners of one host, behind one set of calls.
 //!
-//! - [`input`]: packets and ICMP errors; [`output`]: packets that leave, and timers.
-//! - [`table`]: finding connections by their [`Flow`].
-//! - [`listener`]: the state LISTEN; [`time_wait`]: the state TIMEWAIT.
-//! - [`admit`]: what the application says of them; [`admission`]: which Requests are taken up, and how; [`backlog`]: those under way;
-//!   [`cookie`]: those that the client remembers for us.
-//! - [`allowance`]: how often strangers are answered; [`memory`]: the budget of it; [`source`]: whose share of it all somebody takes.
-//! - [`secret`]: everything unpredictable; [`timers`]: who is next.
+//! - [`input`]: received packets and ICMP errors; [`output`]: transmission and timers.
+//! - [`table`]: finds a connection by its [`Flow`].
+//! - [`listener`]: the LISTEN state; [`time_wait`]: the TIMEWAIT state.
+//! - [`admission`]: which Requests are accepted, and how; [`admit`]: the application's hook that decides about them.
+//! - [`backlog`]: half-open connections; [`cookie`]: Init Cookies, which keep this state at the client.
+//! - [`allowance`]: rate limits for answers to unknown sources; [`source`]: what counts as one source.
+//! - [`memory`]: the memory budget; [`secret`]: keys and unpredictable values; [`timers`]: the timer queue.
 
 mod admission;
 mod admit;
@@ -60,7 +60,7 @@ use timers::Timers;
 
 pub use admit::{Admit, AdmitHook, Attempt};
 
-/// Connections at most that [`Endpoint::reserve`] makes room for.
+/// The largest number of connections that [`Endpoint::reserve`] makes room for.
 const RESERVED: usize = 1 << 20;
 
 /// A DCCP endpoint.
@@ -70,29 +70,30 @@ pub struct Endpoint {
     secret: Secret,
     listeners: Listeners,
     connections: Slab<Box<Connection>>,
-    /// What all of them take, bytes.
+    /// Memory of all connections, bytes.
     memory: usize,
-    /// Connections begun so far: half of the next one's name.
+    /// Connections begun so far. It is the upper half of the next connection id.
     count: u32,
     table: Table,
     time_wait: TimeWait,
     timers: Timers,
-    /// Slots that may have something to send, in turn.
+    /// Queue of the slots that may have something to send, served round-robin.
     ready: VecDeque<usize>,
-    /// Which slots stand in there.
+    /// For each slot, whether it is in `ready`.
     is_ready: Vec<bool>,
-    /// Connections in REQUEST by path, for ICMP errors that name no port.
+    /// Connections in REQUEST by path, for ICMP errors that quote no ports.
     connecting: BTreeSet<(Path, usize)>,
-    /// Connections in RESPOND, and those of them whose clients have an Init Cookie as well.
+    /// Connections in RESPOND whose clients have no Init Cookie.
     backlog: Backlog,
+    /// Connections in RESPOND whose clients have an Init Cookie as well.
     spare: Backlog,
-    /// Connections that are not closed.
+    /// Number of connections that are not closed.
     live: usize,
-    /// Those of them that came to us, by where they came from.
+    /// Number of live incoming connections of each source.
     incoming: Census,
-    /// Random draws so far.
+    /// Number of random draws so far.
     draws: u64,
-    /// Until when a client may hold an Init Cookie of ours.
+    /// The time until which a client may hold a valid Init Cookie.
     cookies_until: Instant,
     replies: Replies,
     allowances: Allowances,
@@ -102,9 +103,10 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// An endpoint without connections. `secret` must be unguessable: initial sequence numbers
-    /// are a keyed hash of the connection's addresses and the time (RFC 4340, section 7.2), and it
-    /// is all the randomness that there is.
+    /// Creates an endpoint without connections.
+    ///
+    /// `secret` must be unguessable. Initial sequence numbers are a keyed hash of the connection's addresses and the
+    /// time (RFC 4340, section 7.2). The endpoint has no other source of randomness.
     pub fn new(config: EndpointConfig, mut secret: [u8; 32]) -> Self {
         let keys = Secret::new(&secret);
         secret.zeroize();
@@ -136,7 +138,9 @@ impl Endpoint {
         }
     }
 
-    /// Listens on DCCP port `port` for the given service codes; each connection accepted gets a clone of `config`.
+    /// Listens on DCCP port `port` for the given service codes.
+    ///
+    /// Each accepted connection uses `config`.
     ///
     /// # Errors
     /// See [`ListenError`].
@@ -150,9 +154,10 @@ impl Endpoint {
         self.listeners.add(port, services, config)
     }
 
-    /// Makes room in the endpoint's tables for all connections that its limits allow, so that no packet
-    /// pays for moving a table that grows. For servers; it takes some 150 bytes of address space for each
-    /// connection, which the system commits when they are used.
+    /// Reserves room in the endpoint's tables for all connections that its limits allow.
+    ///
+    /// Servers call it so that no packet has to wait while a table grows and moves. It reserves about 150 bytes of
+    /// address space per connection; the operating system provides the memory when it is first used.
     pub fn reserve(&mut self) {
         let in_memory = self.config.max_memory / NEW_FOOTPRINT;
         let most = self.config.max_connections.min(in_memory).min(RESERVED);
@@ -165,38 +170,41 @@ impl Endpoint {
         self.timers.reserve(most);
     }
 
-    /// Stops listening; connections already accepted go on.
+    /// Stops listening on `port`. Connections that are already accepted continue.
     pub fn unlisten(&mut self, port: u16) {
         self.listeners.remove(port);
     }
 
-    /// Bounds the connections on `port` that the application has not taken over: each
-    /// [`Event::Accepted`] takes one of `places`, and [`Endpoint::free_place`] gives it back. All places
-    /// are free after this call. A listener that it was not called for has no bound.
+    /// Limits the connections on `port` that the application has not yet taken over.
     ///
-    /// While no place is free, Requests are refused with Reset 9, Too Busy, and a packet that would
-    /// complete a handshake is dropped and counted in [`EndpointStats::deferred`]. Its client
-    /// repeats it (RFC 4340, section 8.1.5), or is asked to, and is served when a place is free, so
-    /// no connection that a client knows to be open ends for want of a place, while it keeps asking.
+    /// Each [`Event::Accepted`] takes one of `places`, and [`Endpoint::free_place`] gives it back. After this call all
+    /// places are free. Without it, a listener has no limit.
+    ///
+    /// While no place is free, Requests are refused with Reset 9, Too Busy. A packet that would complete a handshake is
+    /// dropped and counted in [`EndpointStats::deferred`]. Its client repeats it (RFC 4340, section 8.1.5), or is asked
+    /// to, and is served when a place is free. So a connection that its client considers open does not end for lack of
+    /// a place, as long as the client keeps trying.
     pub fn set_room(&mut self, port: u16, places: usize) {
         self.listeners.set_room(port, places);
     }
 
-    /// Gives back one place of `port`, because the application took a connection over. The client
-    /// that has waited longest for one is sent a Sync, which it answers at once, so that it need
-    /// not wait for its own timer, which doubles each time.
+    /// Gives back one place of `port`, because the application has taken over a connection.
+    ///
+    /// The client that has waited longest for a place gets a Sync, which it answers at once. It need not wait for its
+    /// own retransmission timer, which doubles each time.
     pub fn free_place(&mut self, now: Instant, port: u16) {
         self.listeners.free_place(port);
         self.call_waiting(now, port);
     }
 
-    /// Waits on DCCP port `local_port` for one client, which it invites: its Request then passes NATs
-    /// and firewalls on our side too (simultaneous open, RFC 5596). Both ends must have told each
-    /// other their addresses, ports and the service by other means.
+    /// Waits on DCCP port `local_port` for one client and invites it with a Listen.
     ///
-    /// The connection has its name at once. [`Event::Connected`] says that it is open; if the
-    /// client does not come within `Config::connect_timeout`, it ends. Listeners on the same port
-    /// serve everybody else. RFC 5596, section 4: nothing needs to be permitted first.
+    /// The invitation lets the client's Request pass NATs and firewalls on this side too (simultaneous open, RFC 5596).
+    /// Both ends must have exchanged their addresses, ports and the service by other means.
+    ///
+    /// The connection has its id at once. [`Event::Connected`] says that it is open. If the client does not come within
+    /// `Config::connect_timeout`, the connection ends. Listeners on the same port serve all other clients. RFC 5596,
+    /// section 4: no setting has to permit it first.
     ///
     /// # Errors
     /// See [`StartError`].
@@ -217,8 +225,9 @@ impl Endpoint {
         Ok(id)
     }
 
-    /// Begins a connection from DCCP port `local_port` (or a free one) to `remote_port` along `path`,
-    /// for one service (RFC 5595, sections 3.1 and 3.3).
+    /// Begins a connection along `path` from DCCP port `local_port`, or from a free port, to `remote_port`.
+    ///
+    /// It is for one service (RFC 5595, sections 3.1 and 3.3).
     ///
     /// # Errors
     /// See [`StartError`].
@@ -240,7 +249,7 @@ impl Endpoint {
         Ok(id)
     }
 
-    /// The flow of a new connection of ours, if it may begin.
+    /// Returns the flow of a new outgoing or inviting connection, if it may begin.
     fn new_flow(
         &mut self,
         now: Instant,
@@ -252,7 +261,7 @@ impl Endpoint {
     ) -> Result<Flow, StartError> {
         config.check().map_err(StartError::Config)?;
         path.check().map_err(StartError::Config)?;
-        // RFC 4340, 8.1.2, RFC 5595, 2.2, 2.5, 3.1 and 3.3: one Service Code, and a valid one.
+        // RFC 4340, 8.1.2, RFC 5595, 2.2, 2.5, 3.1 and 3.3: exactly one Service Code, and a valid one.
         if !service.is_valid() {
             return Err(StartError::InvalidService);
         }
@@ -265,7 +274,7 @@ impl Endpoint {
         self.free_flow(now, path, local_port, remote_port)
     }
 
-    /// All that a connection on `flow` starts from.
+    /// Returns the initial parameters of a connection on `flow`.
     fn origin(
         &mut self,
         now: Instant,
@@ -288,13 +297,13 @@ impl Endpoint {
         }
     }
 
-    /// What the connection is called that is taken in next.
+    /// Returns the id of the connection that is added next.
     fn next_id(&mut self) -> ConnectionId {
         self.count = self.count.wrapping_add(1);
         ConnectionId::new(self.count, self.connections.vacant_key())
     }
 
-    /// Takes a connection in.
+    /// Adds a connection and returns its slot.
     fn add(&mut self, connection: Connection) -> usize {
         let flow = connection.flow;
         if connection.has_come() {
@@ -307,7 +316,7 @@ impl Endpoint {
         slot
     }
 
-    /// A connection is over: its flow is free.
+    /// Frees the flow and the timer of a connection that has ended.
     fn detach(&mut self, slot: usize) {
         let Some(connection) = self.connections.get(slot) else {
             return;
@@ -326,15 +335,15 @@ impl Endpoint {
         Some(&**connection).filter(|connection| connection.id == id)
     }
 
-    /// The next event, with the connection it is about.
+    /// Returns the next event and its connection.
     pub fn poll_event(&mut self) -> Option<(ConnectionId, Event)> {
         self.events.pop_front()
     }
 
-    /// Queues a datagram; its id names it in [`Event::Fate`].
+    /// Queues a datagram and returns its id, which [`Event::Fate`] refers to.
     ///
     /// # Errors
-    /// See [`SendError`]; the payload is dropped then, so keep a clone (cheap for `Bytes`) to try again.
+    /// See [`SendError`]. The payload is dropped then; to try again, keep a clone (cheap for `Bytes`).
     pub fn send(
         &mut self,
         now: Instant,
@@ -350,7 +359,7 @@ impl Endpoint {
         sent
     }
 
-    /// The next datagram received.
+    /// Returns the next received datagram.
     pub fn recv(&mut self, id: ConnectionId) -> Option<Received> {
         let connection = self.connections.get_mut(id.slot())?;
         if connection.id != id {
@@ -361,24 +370,27 @@ impl Endpoint {
         Some(received)
     }
 
-    /// The application reads no more, for good: what waits in the receive queue is thrown away, and
-    /// the peer learns that further data is not wanted (Drop Code 1 of RFC 4340, section 11.7.2).
-    /// Our own data still leaves.
+    /// Stops reading for the rest of the connection.
+    ///
+    /// The receive queue is discarded. The peer learns that further data is not wanted (Drop Code 1 of RFC 4340,
+    /// section 11.7.2). Our own data is still sent.
     pub fn stop_reading(&mut self, now: Instant, id: ConnectionId) {
         if self.get(id).is_some() {
             self.with(now, id.slot(), |connection, _| connection.stop_reading());
         }
     }
 
-    /// Tells the peer with every acknowledgement, until it is taken back, that the application can
-    /// hardly keep up: the peer then sends no faster (Slow Receiver, RFC 4340, section 11.6).
+    /// Sets or clears the Slow Receiver option on all acknowledgements (RFC 4340, section 11.6).
+    ///
+    /// It tells the peer that the application can hardly keep up. The peer then does not increase its rate.
     pub fn set_slow(&mut self, now: Instant, id: ConnectionId, slow: bool) {
         self.act(now, id, |connection, _| connection.set_slow(slow));
     }
 
-    /// The application did not use the datagram that came in packet `seq` ([`Received::seq`]):
-    /// the peer will learn why. What has a Drop Code already keeps it. False if there will be no
-    /// report, because of that or because too many packets came since.
+    /// Reports that the application did not use the datagram of packet `seq` ([`Received::seq`]), and why.
+    ///
+    /// The report goes to the peer as a Drop Code. A packet that already has a Drop Code keeps it. Returns false if
+    /// there is no report, for this reason or because too many packets have arrived since.
     pub fn report_dropped(
         &mut self,
         now: Instant,
@@ -393,13 +405,15 @@ impl Endpoint {
         told
     }
 
-    /// Has the peer said within the last round trip that it can hardly keep up?
+    /// Returns whether the peer has sent Slow Receiver within the last round trip.
     pub fn is_receiver_slow(&self, now: Instant, id: ConnectionId) -> bool {
         self.get(id)
             .is_some_and(|connection| connection.is_receiver_slow(now))
     }
 
-    /// Sends what is queued for at most [`Config::drain_timeout`], then closes; the event `Closed` ends it.
+    /// Sends the queue for at most [`Config::drain_timeout`], then closes.
+    ///
+    /// `Closed` is the last event of the connection.
     pub fn close(&mut self, now: Instant, id: ConnectionId) {
         self.act(now, id, |connection, ctx| {
             let until = now + connection.drain_timeout();
@@ -407,14 +421,15 @@ impl Endpoint {
         });
     }
 
-    /// Lets go of a connection, as a program does that drops it or panics: one that is not closing is
-    /// reset at once (Reset 2, Aborted), so that the peer does not take the end for a success; one that
-    /// is goes on closing.
+    /// Abandons a connection, as when a program drops it or panics.
+    ///
+    /// A connection that is not closing is reset at once (Reset 2, Aborted), so that the peer does not take the end for
+    /// a success. One that is already closing continues to close.
     pub fn abandon(&mut self, now: Instant, id: ConnectionId) {
         self.act(now, id, Connection::abandon);
     }
 
-    /// Discards the queue and closes, in good order.
+    /// Discards the send queue and closes with a normal Close.
     pub fn discard(&mut self, now: Instant, id: ConnectionId) {
         self.act(now, id, Connection::discard);
     }
@@ -424,8 +439,9 @@ impl Endpoint {
         self.act(now, id, Connection::abort);
     }
 
-    /// The same, and tells the peer why: the first [`ErrorText::MAX`] bytes of `text` go with the Reset, which may
-    /// be lost.
+    /// Resets the connection at once (Reset 2, Aborted) and tells the peer why.
+    ///
+    /// The Reset carries the first [`ErrorText::MAX`] bytes of `text`. It may be lost.
     pub fn abort_with(&mut self, now: Instant, id: ConnectionId, text: &str) {
         let text = ErrorText::new(text);
         self.act(now, id, |connection, ctx| connection.abort_with(ctx, text));
@@ -437,7 +453,7 @@ impl Endpoint {
         id: ConnectionId,
         act: impl FnOnce(&mut Connection, &mut crate::connection::Context<'_>),
     ) {
-        // `Closed` is the last event of a connection: whatever is asked of it later does nothing.
+        // `Closed` is the last event of a connection: later calls have no effect.
         if self
             .get(id)
             .is_some_and(|connection| !connection.is_closed())
@@ -446,30 +462,35 @@ impl Endpoint {
         }
     }
 
-    /// Forgets a closed connection: its unread data and statistics. Call it once after `Closed`.
+    /// Releases a closed connection, with its unread data and statistics.
     ///
-    /// A connection that is not closed stays.
+    /// Call it once, after `Closed`. A connection that is not closed stays.
     pub fn release(&mut self, id: ConnectionId) {
         if self.get(id).is_some_and(Connection::is_closed) {
             self.drop_connection(id.slot());
         }
     }
 
-    /// The largest datagram that `send` takes (RFC 4340, section 14); keeps room for options, so that an accepted one never fails later.
+    /// Returns the largest datagram that `send` accepts, in bytes (RFC 4340, section 14).
+    ///
+    /// It leaves room for options, so that an accepted datagram never fails later.
     pub fn max_datagram_size(&self, id: ConnectionId) -> Option<usize> {
         self.get(id).map(Connection::max_datagram)
     }
 
-    /// The first hop of a connection's path takes IP packets of `mtu` bytes; `Config::path_mtu` may
-    /// say less. Where the path is probed larger ones are tried later all the same.
+    /// Sets the MTU of the first hop of a connection's path, in bytes of an IP packet.
+    ///
+    /// `Config::path_mtu` may set a lower limit. Where the path is probed, larger packets are still tried later.
     pub fn limit_path_mtu(&mut self, now: Instant, id: ConnectionId, mtu: u16) {
         self.act(now, id, |connection, ctx| {
             connection.limit_path_mtu(ctx, mtu);
         });
     }
 
-    /// Looks for the path MTU anew, as after a change of network. False, and nothing done, within
-    /// two seconds of the last time (RFC 4340, section 14.1), or where discovery is off.
+    /// Restarts path MTU discovery, for example after a change of network.
+    ///
+    /// Returns false and does nothing within two seconds of the last call (RFC 4340, section 14.1), or where discovery
+    /// is off.
     pub fn rediscover_path_mtu(&mut self, now: Instant, id: ConnectionId) -> bool {
         let mut begun = false;
         self.act(now, id, |connection, ctx| {
@@ -478,11 +499,12 @@ impl Endpoint {
         begun
     }
 
-    /// Asks for another CCID in mid-connection: from now on these, best first, would do for the data of
-    /// this direction. [`Event::Ccid`] tells which one it became; name a single one to get that or
-    /// stay with the old. Data goes on under the old CCID until the peer agrees (RFC 4340, 10), the new
-    /// one starts from its initial state, and what is in flight then has the fate
-    /// [`Fate::Sent`](crate::Fate::Sent).
+    /// Asks for another CCID during the connection.
+    ///
+    /// `ccids` lists the acceptable CCIDs for the data of this direction, best first. [`Event::Ccid`] tells the result.
+    /// Name a single CCID to get either that one or the old one. Data continues under the old CCID until the peer
+    /// agrees (RFC 4340, 10). The new CCID starts from its initial state, and the packets in flight at that moment have
+    /// the fate [`Fate::Sent`](crate::Fate::Sent).
     ///
     /// # Errors
     /// See [`ChangeCcidError`].
@@ -500,32 +522,34 @@ impl Endpoint {
         asked
     }
 
-    /// The path of a connection has changed below its addresses (a tunnel, a handover, Mobile IP):
-    /// congestion control begins again, in both directions, as on a new connection (RFC 4340, 10.5).
+    /// Restarts congestion control in both directions, as on a new connection (RFC 4340, 10.5).
+    ///
+    /// Call it when the path has changed below the addresses: a tunnel, a handover, Mobile IP.
     pub fn path_changed(&mut self, now: Instant, id: ConnectionId) {
         self.act(now, id, Connection::path_changed);
     }
 
-    /// Has the send queue room for a datagram of `size` bytes?
+    /// Returns whether the send queue has room for a datagram of `size` bytes.
     pub fn can_send(&self, id: ConnectionId, size: usize) -> bool {
         self.get(id)
             .is_some_and(|connection| connection.can_send(size, self.room_of(connection)))
     }
 
-    /// Counters and gauges of a connection.
+    /// Returns the counters and gauges of a connection.
     pub fn stats(&self, id: ConnectionId) -> Option<Stats> {
         self.get(id).map(Connection::stats)
     }
 
-    /// Has the peer stopped sending data, and does it know what became of all of it? (RFC 4340,
-    /// section 11.1, after max(0.2 s, 2 round trips); RFC 4341, section 6.2.1; RFC 4342, section
-    /// 6.4.) `None` if there is no such connection.
+    /// Returns whether the peer has stopped sending data and knows the fate of all of it.
+    ///
+    /// The rules are in RFC 4340, section 11.1 (after max(0.2 s, 2 round trips)), RFC 4341, section 6.2.1, and RFC
+    /// 4342, section 6.4. `None` if there is no such connection.
     pub fn is_peer_quiescent(&self, now: Instant, id: ConnectionId) -> Option<bool> {
         self.get(id)
             .map(|connection| connection.is_peer_quiescent(now))
     }
 
-    /// Counters of the endpoint itself.
+    /// Returns the counters of the endpoint itself.
     pub fn endpoint_stats(&self) -> EndpointStats {
         EndpointStats {
             resets_sent: self.replies.sent,
@@ -537,13 +561,14 @@ impl Endpoint {
         }
     }
 
-    /// The service that a connection is for: of those that its listener offers, the one that the
-    /// client asked for (RFC 5595, section 3.3).
+    /// Returns the service of a connection.
+    ///
+    /// A listener may offer several; it is the one that the client asked for (RFC 5595, section 3.3).
     pub fn service(&self, id: ConnectionId) -> Option<ServiceCode> {
         self.get(id).map(Connection::service)
     }
 
-    /// DCCP ports and path of a connection: local port, remote port, path.
+    /// Returns the local DCCP port, the remote DCCP port and the path of a connection.
     pub fn addresses(&self, id: ConnectionId) -> Option<(u16, u16, Path)> {
         let flow = self.get(id)?.flow;
         Some((flow.local_port, flow.remote_port, flow.path))

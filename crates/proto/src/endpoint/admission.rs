@@ -1,10 +1,14 @@
 //! Packets for a listener (RFC 4340, section 8.5, step 3): which of them begin a connection.
 //!
-//! Anybody can send Requests with forged addresses, so whatever a Request costs is bounded. A
-//! connection is either kept from its Request on, half open, or forgotten and begun again when
-//! the client echoes the Init Cookie that holds all there was to remember. Not every client does
-//! (RFC 4340, 8.1.4, wants it, Linux's ignores the option), so as long as there is room the
-//! connection is kept as well, to spare: it is the first to go.
+//! Anybody can send Requests with forged addresses, so the cost of a Request is bounded. There are two ways to answer
+//! one:
+//!
+//! - The connection is kept from its Request on. It is half open until the handshake is complete.
+//! - The connection is forgotten. It is begun again when the client echoes the Init Cookie, which holds all that is
+//!   needed.
+//!
+//! Not every client echoes it (RFC 4340, 8.1.4, requires it; Linux ignores the option). So while there is room, a
+//! connection answered with a cookie is kept as well, as a spare. Spares are the first to be removed.
 
 use std::collections::VecDeque;
 use std::net::IpAddr;
@@ -25,47 +29,53 @@ use crate::id::ConnectionId;
 use crate::payload::{Arriving, Payload};
 use crate::transmit::{Meta, Transmit};
 
-/// A client that has not completed the handshake after this long has lost its Response and its
-/// next one, or does not exist: it makes room before others are answered with cookies.
+/// The age at which a half-open connection may be removed to make room for another.
+///
+/// A client that has not completed the handshake by then has lost its Response and the next one, or does not exist.
+/// Such connections are removed before other clients are answered with cookies.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Half-open connections looked at to find an old one of a source that has many: a quarter of all at
-/// least are its own by default, so eight find one in nine cases of ten.
+/// The number of random draws that look for an old half-open connection of a source that has too many.
+///
+/// With the default limits such a source has at least a quarter of all, so that eight draws find one of its connections
+/// with probability 0.9.
 const DRAWS: u32 = 8;
 
-/// Responses without state to one client within this time have the same number, or a client that
-/// gets two of them, because the network copied its Request, could take the second for a valid
-/// packet of the first one's connection. Those of different moments are thousands apart.
+/// The time, in nanoseconds, within which all stateless Responses to one client have the same sequence number.
+///
+/// If the network copies a Request, the client gets two Responses. With different numbers it could take the second for
+/// a valid packet of the connection of the first. Numbers of different moments are thousands apart.
 const MOMENT: u64 = 1 << 26;
 
-/// Connections that are gone and may stand in a line for an accept queue, beside as many as are half
-/// open.
+/// The number of ended connections that may remain in the queue for a place, in addition to twice the half-open ones.
 const LINE_SLACK: usize = 64;
 
-/// What becomes of a Request.
+/// The decision about a Request.
 enum Admission {
     /// It begins a half-open connection.
     Keep,
-    /// It is answered with a cookie, which these of its options go into.
+    /// It is answered with a cookie that contains `options`. If `spare`, the connection is kept as well.
     Cookie { options: Vec<u8>, spare: bool },
     /// It is refused.
     Refuse,
 }
 
 impl Endpoint {
-    /// Asks `hook` about each Request on `port`, and each Init Cookie that comes back, before anything
-    /// is kept or answered; `None` asks nobody. False if nobody listens there.
+    /// Sets the hook that decides about each Request on `port` and each Init Cookie that comes back.
     ///
-    /// It is called for forged packets too, in the middle of the endpoint's work: it must be quick, and
-    /// must not call back. A panic in it refuses the client. It lasts as long as the listener.
+    /// It is called before any state is kept and before any answer. `None` removes the hook. Returns false if there is
+    /// no listener on `port`. The hook lasts as long as the listener.
+    ///
+    /// The hook is also called for forged packets, while the endpoint processes a packet. It must be quick and must not
+    /// call the endpoint. If it panics, the client is refused.
     pub fn set_admit(&mut self, port: u16, hook: Option<AdmitHook>) -> bool {
         self.listeners.set_admit(port, hook)
     }
 
-    /// A packet for a port that listens.
+    /// Handles a packet for a listening port.
     ///
     /// # Errors
-    /// It is to be answered with a Reset.
+    /// The code of the Reset that answers the packet.
     pub(super) fn handle_listen(
         &mut self,
         now: Instant,
@@ -80,14 +90,14 @@ impl Endpoint {
             }
             return Ok(());
         };
-        // RFC 5595, 3.3.1: port and code together name a server.
+        // RFC 5595, 3.3.1: port and Service Code together identify a server.
         let listener = self.listeners.at(flow.local_port);
-        // RFC 4340, 8.1.2, and RFC 5595, 3.3.1 and 3.3.3: not offered here.
+        // RFC 4340, 8.1.2, and RFC 5595, 3.3.1 and 3.3.3: the service is not offered here.
         let offered = listener.filter(|listener| listener.offers(service));
         let Some(listener) = offered else {
             return Err(ResetCode::BadServiceCode);
         };
-        // RFC 4340, 5.6: a client is told now, not after a handshake in vain.
+        // RFC 4340, 5.6: a client is refused now and not at the end of its handshake.
         let word = match listener.asks(&flow, service) {
             Admit::Accept if !listener.has_room() => Admit::Refuse,
             word => word,
@@ -120,7 +130,7 @@ impl Endpoint {
                 let slot = self.keep(now, Connection::respond(now, origin, seq));
                 self.deliver(now, slot, packet, payload, meta.ecn);
                 if self.get(id).is_none() {
-                    // RFC 4340, 8.1.3: it was refused for its options, with a Reset.
+                    // RFC 4340, 8.1.3: it was refused with a Reset because of its options.
                     let source = self.secret.source(source);
                     self.allowances.take(now, source, allowance::RESET - 1);
                 }
@@ -129,7 +139,7 @@ impl Endpoint {
         Ok(())
     }
 
-    /// Somebody may not begin a connection.
+    /// Counts a client that may not begin a connection, and returns how to answer it.
     fn turn_away(&mut self, word: Admit) -> Result<(), ResetCode> {
         self.stats.refused += 1;
         match word {
@@ -138,7 +148,7 @@ impl Endpoint {
         }
     }
 
-    /// Takes in a connection that is in RESPOND.
+    /// Adds a connection that is in RESPOND.
     fn keep(&mut self, now: Instant, connection: Connection) -> usize {
         let source = connection.flow.path.remote.ip();
         let slot = self.add(connection);
@@ -170,40 +180,42 @@ impl Endpoint {
             let spare = spare && (!self.is_full() || self.evict_spare());
             return Admission::Cookie { options, spare };
         }
-        // RFC 4340, 8.1.3, and RFC 6773, 3.8: what finds no room is not passed on.
+        // RFC 4340, 8.1.3, and RFC 6773, 3.8: a Request for which there is no room is not passed on.
         if crowded || (self.is_full() && !self.evict_spare() && !self.evict(None)) {
             return Admission::Refuse;
         }
         Admission::Keep
     }
 
-    /// Has the source of `flow` all the connections that one source may have?
+    /// Returns whether the source of `flow` has as many connections as one source may have.
     fn is_share_taken(&self, flow: &Flow) -> bool {
         let ip = flow.path.remote.ip();
         let half_open = self.backlog.of_source(ip) + self.spare.of_source(ip);
-        // Half-open ones have a limit of their own; anybody can begin those.
+        // Half-open connections have their own limit, because anybody can begin them.
         let connections = self.incoming.of(Source::of(ip)).saturating_sub(half_open);
         connections >= self.config.max_connections_per_source
     }
 
-    /// Incoming connections in RESPOND.
+    /// Returns the number of incoming connections in RESPOND.
     pub(super) fn half_open(&self) -> usize {
         self.backlog.len() + self.spare.len()
     }
 
-    /// Is there no room for another one?
+    /// Returns whether there is no room for another half-open connection.
     fn is_full(&self) -> bool {
         self.half_open() >= self.config.max_half_open
             || self.connections.len() >= self.config.max_connections
     }
 
-    /// Does `slot` go on with this packet? What is kept to spare makes way for the cookie, and for a
-    /// client that asks anew: its next Response brings another.
+    /// Returns whether `slot` stays and gets this packet.
+    ///
+    /// A spare is removed when its client echoes the cookie, or sends a new Request: the next Response brings another
+    /// cookie.
     pub(super) fn stays(&mut self, slot: usize, packet: &Packet<'_>) -> bool {
         if !self.spare.contains(slot) {
             return true;
         }
-        // Who only knows the ports removes nothing.
+        // A packet without valid sequence numbers removes nothing: its sender may know only the ports.
         let connection = self.connections.get(slot);
         if connection.is_none_or(|connection| !connection.would_take(packet)) {
             return true;
@@ -211,7 +223,7 @@ impl Endpoint {
         let mut options = packet.options.iter();
         let goes = match packet.kind {
             Kind::Request { .. } => true,
-            // RFC 4340, 8.1.4: ignored on Data.
+            // RFC 4340, 8.1.4: the option is ignored on Data.
             Kind::Data => false,
             _ => options.any(|raw| raw.option_type == option_type::INIT_COOKIE),
         };
@@ -221,12 +233,13 @@ impl Endpoint {
         !goes
     }
 
-    /// Does `slot` leave this packet unheard, because it would complete a handshake while the
-    /// application has no room for another connection? The client repeats it (RFC 4340, 8.1.5).
+    /// Returns whether `slot` must ignore this packet because the application has no room for another connection.
+    ///
+    /// It is so for packets that would complete a handshake. The client repeats the packet (RFC 4340, 8.1.5).
     #[inline]
     pub(super) fn must_wait(&mut self, now: Instant, slot: usize, packet: &Packet<'_>) -> bool {
         if self.half_open() == 0 {
-            return false; // Nearly always, and cheaper than to look at the connection.
+            return false; // The common case, and cheaper than looking up the connection.
         }
         let Some(connection) = self.connections.get(slot) else {
             return false;
@@ -235,21 +248,21 @@ impl Endpoint {
         let Some(listener) = awaited.and_then(|port| self.listeners.at(port)) else {
             return false;
         };
-        // RFC 4340, 8.5, steps 6, 7 and 11: these do not complete it, nor does a packet that
-        // acknowledges nothing, or nothing of ours: whoever forged the Request could send that, and
-        // must not get a place in the line.
+        // RFC 4340, 8.5, steps 6, 7 and 11: Requests and Resets do not complete a handshake. Neither does a packet
+        // without a valid acknowledgement of our Response. The sender of a forged Request could send one; it must not
+        // get a place in the queue.
         let begins_or_ends = matches!(packet.kind, Kind::Request { .. } | Kind::Reset { .. });
         let is_proven = packet.ack().is_some() && connection.would_take(packet);
         if begins_or_ends || listener.has_room() || !is_proven {
             return false;
         }
-        // Its client exists and goes on: what waits for us is not old.
+        // The client exists and continues. A connection that waits for our application does not count as old.
         self.backlog.renew(now, slot);
         self.stand_in_line(packet.ports.destination, slot);
         true
     }
 
-    /// The connection in `slot` waits for a place of `port`. It stands in line once.
+    /// Puts the connection in `slot` into the queue for a place of `port`, unless it is already there.
     fn stand_in_line(&mut self, port: u16, slot: usize) {
         let half_open = self.half_open();
         let connections = &mut self.connections;
@@ -261,7 +274,7 @@ impl Endpoint {
         };
         connection.stand_in_line();
         line.push_back(connection.id);
-        // Those that are gone leave when so many are that looking at all costs each next to nothing.
+        // Ended connections are removed when they are so many that the cost per connection is small.
         if line.len() > 2 * half_open + LINE_SLACK {
             line.retain(|id| {
                 let connection = connections.get(id.slot());
@@ -270,24 +283,24 @@ impl Endpoint {
         }
     }
 
-    /// A place of `port` is free: asks the client that has waited longest to go on.
+    /// Asks the client that has waited longest for a place of `port` to continue.
     pub(super) fn call_waiting(&mut self, now: Instant, port: u16) {
         while let Some(id) = self.listeners.line(port).and_then(VecDeque::pop_front) {
             let awaited = self.get(id).is_some_and(|c| c.awaited_at() == Some(port));
             if awaited {
-                // RFC 4340, 8.1.5: a client in PARTOPEN may get a Sync, and stays there. RFC 4340,
-                // 5.7: its SyncAck comes at once, and completes the handshake as an Ack does.
+                // RFC 4340, 8.1.5: a client in PARTOPEN may get a Sync and stays in PARTOPEN. RFC 4340, 5.7: it sends a
+                // SyncAck at once, which completes the handshake as an Ack does.
                 return self.with(now, id.slot(), |connection, _| connection.call());
             }
         }
     }
 
-    /// Forgets one half-open connection, drawn at random; with a time, only if it is too old then.
+    /// Removes one half-open connection, drawn at random. With a time, it is removed only if it is older than
+    /// [`PATIENCE`].
     ///
-    /// At random, because a flood fills the backlog anew while one honest handshake is under way:
-    /// taking the oldest, or the newest, would lose every client that is farther away than that
-    /// takes. It is not told: its address may be forged, and an honest client hears of it when it
-    /// goes on (step 3).
+    /// The draw is random because a flood refills the backlog during one genuine handshake. Removing the oldest or the
+    /// newest would lose every client whose round trip takes longer than that. The client is not told: its address may
+    /// be forged, and a genuine client gets a Reset when it continues (step 3).
     fn evict(&mut self, patience_at: Option<Instant>) -> bool {
         self.draws += 1;
         let Some((slot, since)) = self.backlog.any(self.secret.draw(self.draws)) else {
@@ -301,8 +314,9 @@ impl Endpoint {
         true
     }
 
-    /// Forgets a half-open connection of this source that is older than [`PATIENCE`], if a few draws
-    /// find one: forged Requests must not shut an address out until they time out.
+    /// Removes a half-open connection of this source that is older than [`PATIENCE`], if a few random draws find one.
+    ///
+    /// So forged Requests do not block an address until they time out.
     fn evict_of(&mut self, source: IpAddr, now: Instant) -> bool {
         for _ in 0..DRAWS {
             self.draws += 1;
@@ -318,7 +332,7 @@ impl Endpoint {
         false
     }
 
-    /// Forgets one of those whose clients have a cookie, drawn at random for the same reason.
+    /// Removes a spare connection, drawn at random for the same reason as in [`Self::evict`].
     fn evict_spare(&mut self) -> bool {
         self.draws += 1;
         let drawn = self.spare.any(self.secret.draw(self.draws));
@@ -328,7 +342,7 @@ impl Endpoint {
         })
     }
 
-    /// A half-open connection goes as if it had never been.
+    /// Removes a half-open connection without any trace.
     fn forget(&mut self, slot: usize) {
         self.backlog.remove(slot);
         self.spare.remove(slot);
@@ -336,8 +350,9 @@ impl Endpoint {
         self.drop_connection(slot);
     }
 
-    /// RFC 4340, 8.1.4 and 8.5, step 11: sends the Response with an Init Cookie and keeps nothing
-    /// that is needed; or the connection, to spare, for a client that does not echo it.
+    /// Sends a Response with an Init Cookie and keeps no state that is needed.
+    ///
+    /// RFC 4340, 8.1.4 and 8.5, step 11. If `spare`, the connection is kept for a client that does not echo the cookie.
     fn answer_with_cookie(&mut self, request: &Request, flow: Flow, spare: bool) {
         if !self.replies.has_room() {
             return;
@@ -363,9 +378,10 @@ impl Endpoint {
         }
     }
 
-    /// Step 3, for a packet other than a Request: begins the connection whose Init Cookie it
-    /// echoes. Gives its slot; `None` if the client is to be ignored, or while the application has no
-    /// room for it, and then the client tries again.
+    /// Handles step 3 for a packet other than a Request: begins the connection whose Init Cookie it echoes.
+    ///
+    /// Returns its slot. Returns `None` if the client is ignored, or while the application has no room for the
+    /// connection; the client tries again then.
     fn redeem(
         &mut self,
         now: Instant,
@@ -376,7 +392,7 @@ impl Endpoint {
             this.stats.cookies_refused += 1;
             Err(ResetCode::BadInitCookie)
         };
-        // RFC 4340, 8.1.4: on Data it is ignored; and these are what a client sends in PARTOPEN.
+        // RFC 4340, 8.1.4: the option is ignored on Data. These are the types that a client sends in PARTOPEN.
         let (Kind::Ack { ack }
         | Kind::DataAck { ack }
         | Kind::Sync { ack }
@@ -393,7 +409,7 @@ impl Endpoint {
         let short = listener.config.short_seqnos;
         let (number, has_room) = (listener.number, listener.has_room());
         let Some(cookie) = cookie::echoed(packet.options) else {
-            // RFC 4340, 5.6: a cookie can be missing only where one was given.
+            // RFC 4340, 5.6: a cookie can be missing only if one was sent.
             if self.may_have_answered(now, &flow, ack, short) {
                 return refused(self);
             }
@@ -434,8 +450,10 @@ impl Endpoint {
         Ok(Some(self.keep(now, connection)))
     }
 
-    /// Takes the first steps of a connection as they were or will be taken when its Request comes:
-    /// the same each time, whenever that is. Gives the Response too; `None` if no port listens.
+    /// Takes the first steps of the connection that `request` begins, and returns it with its Response.
+    ///
+    /// The result is the same at any time, when the Request arrives or when its cookie comes back. `None` if no
+    /// listener is on the port.
     fn first_steps(
         &mut self,
         id: ConnectionId,
@@ -462,7 +480,7 @@ impl Endpoint {
         };
         let mut connection = Connection::respond(request.at, origin, request.seq);
         connection.carry_cookies(cookies, request.at + cookie::LIFETIME);
-        // RFC 4340, 8.1.3: what was refused is told. Its length does not matter, nor its bytes.
+        // RFC 4340, 8.1.3: the peer is told about refused data. The length and the bytes of the data do not matter.
         let len = u32::from(request.data);
         let payload = Payload::Synthetic { len, tag: 0 };
         let packet = Packet {
@@ -490,19 +508,19 @@ impl Endpoint {
         Some((connection, response))
     }
 
-    /// The number of a Response that is sent at `at` and forgotten.
+    /// Returns the sequence number of a stateless Response that is sent at `at`.
     fn first_number(&self, at: Instant, flow: &Flow, short: bool) -> Seq {
         let moment = at.as_nanos() / MOMENT + 1;
         let at = Instant::from_nanos(moment.saturating_mul(MOMENT));
         self.secret.initial_sequence(at, flow, short)
     }
 
-    /// Is `ack` the number of a Response that we may have sent and forgotten?
+    /// Returns whether `ack` is the number of a stateless Response that we may have sent.
     fn may_have_answered(&self, now: Instant, flow: &Flow, ack: Seq, short: bool) -> bool {
         let oldest = now.saturating_before(cookie::LIFETIME);
         let first = self.first_number(oldest, flow, short);
         let last = self.first_number(now, flow, short);
-        // The low 24 bits may have a clock of their own.
+        // The low 24 bits may have their own clock.
         let slack = u64::from(short) << 24;
         now < self.cookies_until && ack.in_window(first.sub(slack), last.add(slack))
     }

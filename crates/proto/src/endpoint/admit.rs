@@ -1,4 +1,4 @@
-//! The application's word on who may begin a connection, asked before anything is kept.
+//! The application's hook that decides who may begin a connection. It is called before any state is kept.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -9,39 +9,39 @@ use fairwire_wire::ServiceCode;
 
 use crate::flow::Flow;
 
-/// Somebody who would begin a connection.
+/// A client's attempt to begin a connection.
 ///
-/// The address of a Request may be forged. That of a client that echoes an Init Cookie is true.
+/// The address of a Request may be forged. The address of a client that echoes an Init Cookie is genuine.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Attempt {
-    /// Where it comes from; natively the port is zero.
+    /// The client's address. Without UDP encapsulation its port is zero.
     pub remote: SocketAddr,
-    /// Its DCCP port.
+    /// The client's DCCP port.
     pub remote_port: u16,
-    /// The DCCP port that it wants.
+    /// The DCCP port that the client connects to.
     pub local_port: u16,
-    /// The service that it wants, one that the port offers.
+    /// The requested service. The listener offers it.
     pub service: ServiceCode,
 }
 
-/// What becomes of an [`Attempt`].
+/// The decision about an [`Attempt`].
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Admit {
-    /// It goes on, as far as the endpoint's limits let it.
+    /// The attempt continues, within the endpoint's limits.
     Accept,
-    /// It is told so: Reset 9, Too Busy, at the limited rate of all refusals.
+    /// The client gets Reset 9, Too Busy, subject to the rate limit of all refusals.
     Refuse,
-    /// Nobody answers.
+    /// The client gets no answer.
     Ignore,
 }
 
-/// A function that says who may begin a connection on a port.
+/// A function that decides who may begin a connection on a port.
 #[derive(Clone)]
 pub struct AdmitHook(Arc<dyn Fn(&Attempt) -> Admit + Send + Sync>);
 
 impl AdmitHook {
-    /// Asks `hook`.
+    /// Wraps `hook`.
     pub fn new(hook: impl Fn(&Attempt) -> Admit + Send + Sync + 'static) -> Self {
         Self(Arc::new(hook))
     }

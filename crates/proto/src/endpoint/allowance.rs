@@ -1,33 +1,33 @@
-//! How often those are answered who have not proved their address: a share for each source.
+//! Rate limits for answers to sources that have not proved their address.
 //!
-//! Whoever forges addresses makes us send to them, so a network is answered so many times a
-//! second and no more. The memory has a fixed size whatever comes: sources share places by a keyed
-//! hash, so nobody outside can choose whom to share with.
+//! Anybody can forge addresses and so make us send packets to them. Each source therefore gets a limited number of
+//! answers per second. The memory has a fixed size under any load. Sources share entries by a keyed hash, so nobody
+//! outside can choose with whom to share one.
 
 use fairwire_units::{Duration, Instant};
 
-/// Places: 32 kB, made when the first stranger comes. A source shares its place with one that
-/// floods us in one case of 4,096.
+/// Number of entries: 32 kB, allocated on first use. The probability that a source shares its entry with a given
+/// flooding source is 1/4,096.
 const PLACES: usize = 4_096;
 
-/// So many seconds' worth may be taken at once.
+/// The largest burst, in seconds at the full rate.
 const BURST_S: u64 = 4;
 
-/// What a Reset costs of a share, in answers: nobody needs many, and there are only so many for
-/// all strangers together (RFC 4340, 8.1.3), of which one source has a quarter.
+/// The cost of a Reset, in answers. No source needs many Resets, and all sources together share one limit (RFC 4340,
+/// 8.1.3). With the default limits one source can use a quarter of it.
 pub(super) const RESET: u64 = 4;
 
-/// The shares.
+/// The rate limits of all sources.
 #[derive(Debug)]
 pub(super) struct Allowances {
     interval: Duration,
     burst: Duration,
-    /// When the next answer would be due at each place if they came evenly.
+    /// For each entry, when the next answer would be due if answers were evenly spaced.
     due: Vec<Instant>,
 }
 
 impl Allowances {
-    /// At most `per_s` answers a second for each source.
+    /// Creates limits of `per_s` answers per second for each source.
     pub(super) fn new(per_s: u32) -> Self {
         let interval = match per_s {
             0 => Duration::MAX,
@@ -40,8 +40,7 @@ impl Allowances {
         }
     }
 
-    /// May the source with this keyed hash be answered, for the price of `cost` answers? If so, it
-    /// counts.
+    /// Returns whether the source with this keyed hash may get an answer of this cost, and if so charges it.
     pub(super) fn take(&mut self, now: Instant, hash: u64, cost: u64) -> bool {
         if self.interval == Duration::MAX {
             return false;
@@ -58,7 +57,7 @@ impl Allowances {
         allowed
     }
 
-    /// The source has proved to be where it says: what one answer cost is given back.
+    /// Gives back the cost of one answer to a source that has proved its address.
     pub(super) fn give_back(&mut self, hash: u64) {
         if let Some(due) = self.due.get_mut(place(hash)) {
             *due = due.saturating_before(self.interval);
@@ -66,7 +65,7 @@ impl Allowances {
     }
 }
 
-/// The place of a source with this hash.
+/// Returns the index of the entry for this hash.
 fn place(hash: u64) -> usize {
     usize::try_from(hash % PLACES as u64).unwrap_or(0)
 }
@@ -75,8 +74,10 @@ fn place(hash: u64) -> usize {
 mod tests {
     use super::{Allowances, Duration, Instant, PLACES};
 
-    /// A source is answered four seconds' worth at once, then at the rate; a rest fills it again, what
-    /// is given back counts, others are not concerned, and the memory is fixed.
+    /// A source gets a burst of four seconds' worth, then the configured rate.
+    ///
+    /// Idle time refills the burst, and given-back answers count. Other sources are not affected, and the memory is
+    /// fixed.
     #[test]
     fn finding_8_a_burst_and_then_the_rate() {
         let mut shares = Allowances::new(10);

@@ -8,11 +8,11 @@ use super::source::{Census, Source};
 
 const NOWHERE: usize = usize::MAX;
 
-/// The half-open connections, each in a place from which any can be drawn.
+/// A set of half-open connections from which a random one can be drawn.
 #[derive(Debug, Default)]
 pub(super) struct Backlog {
     entries: Vec<Entry>,
-    /// Position of each slot among the entries.
+    /// Index into `entries` for each slot.
     place: Vec<usize>,
     by_source: Census,
 }
@@ -30,7 +30,7 @@ impl Backlog {
         self.entries.len()
     }
 
-    /// How many come from where `ip` is.
+    /// Returns how many entries come from the source of `ip`.
     pub(super) fn of_source(&self, ip: IpAddr) -> usize {
         self.by_source.of(Source::of(ip))
     }
@@ -50,7 +50,7 @@ impl Backlog {
         self.by_source.add(source);
     }
 
-    /// `slot` is half open since now, if it is at all.
+    /// Restarts the age of `slot` at `now`, if it is half open.
     pub(super) fn renew(&mut self, now: Instant, slot: usize) {
         let place = self.place.get(slot).copied().unwrap_or(NOWHERE);
         if let Some(entry) = self.entries.get_mut(place) {
@@ -58,12 +58,12 @@ impl Backlog {
         }
     }
 
-    /// Is `slot` in there?
+    /// Returns whether `slot` is half open.
     pub(super) fn contains(&self, slot: usize) -> bool {
         self.place.get(slot).is_some_and(|&place| place != NOWHERE)
     }
 
-    /// `slot` is half open no more, if it was.
+    /// Removes `slot`, if it is half open.
     pub(super) fn remove(&mut self, slot: usize) {
         let Some(place) = self.place.get_mut(slot) else {
             return;
@@ -79,14 +79,15 @@ impl Backlog {
         self.by_source.remove(source);
     }
 
-    /// The one that `draw` says, if it comes from where `ip` is, and since when it is half open.
+    /// Returns the entry that `draw` selects, with the time since which it is half open, if it comes from the source of
+    /// `ip`.
     pub(super) fn any_of(&self, ip: IpAddr, draw: u64) -> Option<(usize, Instant)> {
         let (slot, since) = self.any(draw)?;
         let entry = self.entries.get(*self.place.get(slot)?)?;
         (entry.source == Source::of(ip)).then_some((slot, since))
     }
 
-    /// One of them, as `draw` says, and since when it is half open.
+    /// Returns the entry that `draw` selects, with the time since which it is half open.
     pub(super) fn any(&self, draw: u64) -> Option<(usize, Instant)> {
         let len = self.entries.len() as u64;
         let at = draw.checked_rem(len)?;
@@ -102,7 +103,7 @@ mod tests {
     use std::collections::BTreeSet;
     use std::net::IpAddr;
 
-    /// Whatever comes and goes, the counts hold, and only who is in there is drawn.
+    /// After any sequence of insertions and removals the counts are right, and only members are drawn.
     #[test]
     fn agrees_with_a_set() {
         let mut backlog = Backlog::default();
@@ -130,8 +131,7 @@ mod tests {
         }
     }
 
-    /// A host has a whole IPv6 network of 64 bits to itself; an IPv4 address counts as the same
-    /// however it is written.
+    /// All IPv6 addresses of one /64 count as one source; so do the two forms of an IPv4 address.
     #[test]
     fn a_source_is_what_one_host_has() {
         let mut backlog = Backlog::default();

@@ -1,10 +1,9 @@
-//! Init Cookies (RFC 4340, section 8.1.4): what a listener would have to remember, kept by the
-//! client.
+//! Init Cookies (RFC 4340, section 8.1.4): the client keeps the state that a listener would otherwise keep.
 //!
-//! A cookie is the Request, as far as the connection depends on it, and when it came. Whoever
-//! takes the first steps of the connection again with these arrives at the Response that was
-//! sent, agreed features included, so nothing of the answer needs to be in there. A keyed hash
-//! over all of it and over the flow proves that it is ours, unchanged and from the same client.
+//! A cookie contains the parts of the Request that the connection depends on, and the time when the Request arrived.
+//! When the listener repeats the first steps of the connection with these, it produces the same Response, agreed
+//! features included. So the cookie need not contain anything of the Response. A keyed hash over the cookie and the
+//! flow proves that we issued it, that it is unchanged, and that it comes from the same client.
 
 use fairwire_units::{Duration, Instant};
 use fairwire_wire::{DccpOption, Options, RawOption, Seq, ServiceCode, option_type};
@@ -12,69 +11,73 @@ use fairwire_wire::{DccpOption, Options, RawOption, Seq, ServiceCode, option_typ
 use super::secret::Secret;
 use crate::flow::Flow;
 
-/// How long a cookie is good, and how often the key changes. A client repeats its Ack after 0.2,
-/// 0.4, ... seconds, so five of them fit in; and an old copy of one cannot begin a connection
-/// after it.
+/// The lifetime of a cookie, and the interval at which the key changes.
+///
+/// A client repeats its Ack after 0.2, 0.4, ... seconds, so more than five of them fit into it. After this time an old
+/// copy of a cookie cannot begin a connection.
 pub(super) const LIFETIME: Duration = Duration::from_secs(64);
 
-/// Cookie options of one packet at most, bytes: half a head on the smallest path (see
-/// `keep_cookie`), so that a client of ours can echo all that we send.
+/// The largest total size of the cookie options of one packet, bytes.
+///
+/// It is half a header on the smallest path (see `keep_cookie`), so that a Fairwire client can echo all that we send.
 pub(super) const MAX_OPTIONS: usize = 264;
 
-/// Data bytes of one option at most.
+/// The largest number of data bytes in one option.
 const MAX_DATA: usize = 253;
 
 /// Bytes of an option before its data.
 const OPTION_HEAD: usize = 2;
 
-/// Key number, time, sequence number, Service Code, whether there was data, hash.
+/// Fixed part, bytes: key number, time, sequence number, Service Code, data flag, hash.
 const FIXED: usize = 1 + 8 + 6 + 4 + 1 + 16;
 
-/// What a connection depends on of the Request with which it begins.
+/// The parts of the first Request that a connection depends on.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Request {
-    /// When it came.
+    /// When it arrived.
     pub(super) at: Instant,
     pub(super) seq: Seq,
     pub(super) service: ServiceCode,
-    /// Did it carry data, which went with our memory of it?
+    /// Whether it carried data, which is not kept.
     pub(super) data: bool,
-    /// Its options but for padding.
+    /// Its options without padding.
     pub(super) options: Vec<u8>,
 }
 
-/// What a cookie is bound to beside its contents.
+/// What a cookie is bound to, apart from its contents.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Binding<'a> {
     pub(super) secret: &'a Secret,
     pub(super) flow: &'a Flow,
-    /// Tells listeners apart that follow each other on one port: another configuration would
-    /// have answered otherwise.
+    /// The number of the listener. It distinguishes successive listeners on one port: another configuration could have
+    /// given another answer.
     pub(super) listener: u64,
 }
 
-/// The options of a packet but for padding, and for the checksum of data that are not kept; `None`
-/// if there are too many for a cookie.
+/// Returns the options of a packet without padding and without the checksum of data that are not kept.
+///
+/// `None` if they are too long for a cookie.
 pub(super) fn kept_options(options: Options<'_>) -> Option<Vec<u8>> {
     let mut walk = options.iter();
     let mut kept = keep(walk.by_ref())?;
-    // What makes no sense ends the options, and may have to be answered.
+    // An undecodable rest ends the options, and may have to be answered.
     kept.extend_from_slice(walk.remainder());
     let len = FIXED + kept.len();
     (len + OPTION_HEAD * len.div_ceil(MAX_DATA) <= MAX_OPTIONS).then_some(kept)
 }
 
-/// Keeps options as they come, each looked at once: a Request may be all padding. `None` as soon
-/// as they are too many.
+/// Copies the options to keep; `None` as soon as they are too long.
+///
+/// It visits each option once, because a Request may consist of padding.
 fn keep<'a>(options: impl Iterator<Item = RawOption<'a>>) -> Option<Vec<u8>> {
     let mut kept = Vec::new();
-    // Options Mandatory in a row just before.
+    // Number of consecutive Mandatory options just before this one.
     let mut mandatory = 0u32;
     for raw in options {
         let of_data = matches!(raw.decode(), Ok(DccpOption::DataChecksum(_)));
         if raw.option_type == option_type::PADDING || of_data {
-            // RFC 4340, 5.8.2: Mandatory Padding is two bytes of Padding. Two Mandatory end the
-            // connection, whatever comes behind them.
+            // RFC 4340, 5.8.2: a Mandatory option before Padding is treated as Padding. Two Mandatory options in a row
+            // end the connection, whatever follows them.
             if mandatory == 1 {
                 kept.pop();
                 mandatory = 0;
@@ -97,12 +100,12 @@ fn keep<'a>(options: impl Iterator<Item = RawOption<'a>>) -> Option<Vec<u8>> {
     Some(kept)
 }
 
-/// The cookie options for `request`, ready to be sent.
+/// Returns the cookie options for `request`, ready to send.
 pub(super) fn seal(binding: Binding<'_>, request: &Request) -> Vec<u8> {
     let period = period(request.at);
     let keys = binding.secret.cookie_keys(period);
     let hash = hash(binding, keys.hash, request);
-    // The time goes hidden by the hash: nobody is to read our clock from it.
+    // The time is masked with a value derived from the hash, so that nobody can read our clock.
     let time = request.at.as_nanos() ^ keys.mask(&hash);
     let mut cookie = Vec::with_capacity(MAX_OPTIONS);
     cookie.push((period & 0xFF) as u8);
@@ -124,7 +127,7 @@ pub(super) fn seal(binding: Binding<'_>, request: &Request) -> Vec<u8> {
     options
 }
 
-/// The cookie in the options of a packet, put together in their order; `None` if there is none.
+/// Returns the cookie in the options of a packet, its parts joined in order; `None` if there is none.
 pub(super) fn echoed(options: Options<'_>) -> Option<Vec<u8>> {
     let mut cookie = None;
     for raw in options {
@@ -138,7 +141,7 @@ pub(super) fn echoed(options: Options<'_>) -> Option<Vec<u8>> {
     cookie
 }
 
-/// The Request of a cookie that is ours, and not too old at `now`.
+/// Returns the Request in a cookie, if we issued the cookie and it is not too old at `now`.
 pub(super) fn open(binding: Binding<'_>, now: Instant, cookie: &[u8]) -> Option<Request> {
     let (&[tag], rest) = cookie.split_first_chunk()?;
     let (&time, rest) = rest.split_first_chunk()?;
@@ -162,13 +165,13 @@ pub(super) fn open(binding: Binding<'_>, now: Instant, cookie: &[u8]) -> Option<
         options: options.to_vec(),
     };
     let expected = hash(binding, keys.hash, &request);
-    // Every byte is compared, so that the time it takes tells nothing.
+    // Every byte is compared, so that the time that this takes reveals nothing.
     let differs = expected.iter().zip(proof).fold(0, |d, (a, b)| d | (a ^ b));
     let fresh = request.at <= now && now.saturating_since(request.at) < LIFETIME;
     (differs == 0 && fresh).then_some(request)
 }
 
-/// Which key is used at `at`.
+/// Returns the number of the key that is used at `at`.
 fn period(at: Instant) -> u64 {
     at.as_nanos() / LIFETIME.as_nanos()
 }
@@ -214,8 +217,7 @@ mod tests {
         }
     }
 
-    /// A cookie gives back what went in; one bit of it, another part of the flow, another
-    /// listener, another secret or its age make it worthless.
+    /// A cookie returns its contents; any change of a bit, flow, listener or secret, or its age, makes it invalid.
     #[test]
     fn only_the_same_cookie_from_the_same_client_in_time() {
         let (secret, flow, request) = (Secret::new(&[1; 32]), flow(), request());
@@ -261,7 +263,7 @@ mod tests {
         assert_eq!(open(other, request.at, &cookie), None);
     }
 
-    /// What is kept has a bound, one byte more is not kept, and the longest takes two options.
+    /// Kept options have a size limit: one byte more is not kept, and the largest cookie takes two options.
     #[test]
     fn no_larger_than_half_a_small_head() {
         let (secret, flow) = (Secret::new(&[1; 32]), flow());
@@ -270,7 +272,7 @@ mod tests {
             flow: &flow,
             listener: 0,
         };
-        // 264 bytes, less two option heads of two bytes and 36 bytes of our own.
+        // 264 bytes, less two option headers of two bytes each and 36 bytes of the fixed part.
         let (fits, long) = (vec![200; 224], vec![200; 225]);
         for (filler, kept) in [(fits, true), (long, false)] {
             let mut options = filler;
@@ -291,15 +293,16 @@ mod tests {
         }
     }
 
-    /// Whatever a Request holds, each of its options is looked at once, and no more are looked at than
-    /// fit into a cookie: a head full of padding costs a step for each byte.
+    /// Each option of a Request is visited once, and no more options than fit into a cookie.
+    ///
+    /// A header full of padding costs one step per byte.
     #[test]
     fn finding_6_each_option_is_looked_at_once() {
         let heads: [(&[u8], usize); 5] = [
             (&[0; 1_000], 1_000),
             (&[1, 0].repeat(500), 1_000),
             (&[[1; 200].as_slice(), &[0; 800]].concat(), 1_000),
-            // Types of one byte that are kept: given up behind the 264th.
+            // Types of one byte that are kept: the copy stops after the 265th.
             (&[2; 1_000], MAX_OPTIONS + 1),
             (&[45, 8, 0, 0, 0, 0, 0, 0].repeat(125), MAX_OPTIONS / 8 + 1),
         ];
@@ -312,13 +315,13 @@ mod tests {
         }
     }
 
-    /// Padding is not kept, and what follows Mandatory Padding is not mandatory.
+    /// Padding is not kept, and the option after Mandatory Padding is not mandatory.
     #[test]
     fn padding_is_left_out() {
         let bytes = [0, 1, 0, 32, 4, 1, 2, 1, 34, 4, 1, 0, 0, 0];
         let kept = kept_options(Options::new(&bytes));
         assert_eq!(kept, Some(vec![32, 4, 1, 2, 1, 34, 4, 1, 0]));
-        // The 1 before this padding is the end of an option.
+        // The 1 before this padding is the last data byte of an option.
         let kept = kept_options(Options::new(&[32, 4, 1, 1, 0]));
         assert_eq!(kept, Some(vec![32, 4, 1, 1]));
     }

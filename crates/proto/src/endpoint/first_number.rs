@@ -5,8 +5,9 @@ use fairwire_wire::Seq;
 use super::Endpoint;
 
 impl Endpoint {
-    /// Lets every connection from now on begin with the sequence number `first`, instead of one that
-    /// nobody can guess; `None` ends that. No two connections of one flow may begin in this way.
+    /// Sets the initial sequence number of every new connection, in place of an unguessable one.
+    ///
+    /// `None` restores the default. No two connections of one flow may begin in this way.
     pub fn set_first_sequence(&mut self, first: Option<Seq>) {
         self.secret.first = first;
     }

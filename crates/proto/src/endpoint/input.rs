@@ -1,4 +1,4 @@
-//! Packets and ICMP errors that arrive (RFC 4340, section 8.5, steps 1 to 3).
+//! Processing of received packets and ICMP errors (RFC 4340, section 8.5, steps 1 to 3).
 
 use fairwire_units::{Ecn, Instant};
 use fairwire_wire::{Kind, Packet, ResetCode, Seq};
@@ -12,9 +12,11 @@ use crate::seal::verify;
 use crate::transmit::{Encapsulation, IcmpError, IcmpQuote, Meta, Path, Unreachable};
 
 impl Endpoint {
-    /// Handles a datagram that arrived: `head` is the DCCP header with its options, `payload` the
-    /// rest. A caller that has both in one piece, as from a socket, passes that as `head` with an empty
-    /// `payload`. Borrowed bytes are copied only if the datagram enters a receive queue.
+    /// Handles a received datagram.
+    ///
+    /// `head` is the DCCP header with its options, `payload` the rest. A caller that has both in one piece, as from a
+    /// socket, passes it as `head` with an empty `payload`. Borrowed bytes are copied only if the datagram enters a
+    /// receive queue.
     pub fn handle_datagram<'a>(
         &mut self,
         now: Instant,
@@ -23,7 +25,7 @@ impl Endpoint {
         payload: impl Into<Arriving<'a>>,
     ) {
         let payload = payload.into();
-        // Step 1. What fails here is not answered.
+        // Step 1. A packet that fails here is not answered.
         let Ok(packet) = Packet::decode_head(head, payload.len()) else {
             self.stats.malformed += 1;
             return;
@@ -33,7 +35,7 @@ impl Endpoint {
             return;
         };
         let checked = verify(&packet, &meta.path, head, &payload);
-        // RFC 6773, 3.8: from any UDP port, which is part of what tells connections apart.
+        // RFC 6773, 3.8: any UDP port is accepted; it is part of the flow.
         let flow = Flow::of_received(meta.path, &packet);
         // Step 2.
         let slot = self.table.find(&flow);
@@ -44,7 +46,7 @@ impl Endpoint {
             }
             return;
         }
-        // Every Request is answered, so whoever forges them must not make us send more than so much.
+        // Every Request is answered, so forged Requests must not make us send without limit.
         if matches!(packet.kind, Kind::Request { .. }) && !self.may_answer(now, &flow, 1) {
             return;
         }
@@ -56,11 +58,12 @@ impl Endpoint {
         }
     }
 
-    /// Is the packet a Request of ours that somebody sends back? Then there is no use in answering it,
-    /// for that would come back too, and its attempt ends.
+    /// Handles a Request of our own that the other end sends back. Returns whether it was one.
+    ///
+    /// It is not answered, because the answer would come back too. The connection decides whether its attempt ends.
     fn take_echo(&mut self, now: Instant, path: &Path, packet: &Packet<'_>) -> bool {
         let is_request = matches!(packet.kind, Kind::Request { .. });
-        // Who connects to itself hears its own Requests rightly.
+        // A connection from an address to itself receives its own Requests legitimately.
         if !is_request || self.connecting.is_empty() || path.local == path.remote {
             return false;
         }
@@ -93,7 +96,7 @@ impl Endpoint {
         });
     }
 
-    /// A packet that belongs to no connection.
+    /// Handles a packet that belongs to no connection.
     fn handle_stray(
         &mut self,
         now: Instant,
@@ -107,7 +110,7 @@ impl Endpoint {
         let listener = self.listeners.at(flow.local_port);
         let answered = self.config.answer_unbound_ports || waits || listener.is_some();
         let refusal = match (packet.kind, listener) {
-            // RFC 5596, 2.2.2: a Listen to anybody but a client in REQUEST means nothing.
+            // RFC 5596, 2.2.2: only a client in REQUEST may react to a Listen.
             (Kind::Listen { .. }, _) => return,
             // Step 2: TIMEWAIT.
             _ if waits => ResetCode::NoConnection,
@@ -117,7 +120,7 @@ impl Endpoint {
                 };
                 refusal
             }
-            // RFC 4340, 8.1.3, and RFC 5595, 3.3.1: nobody listens there.
+            // RFC 4340, 8.1.3, and RFC 5595, 3.3.1: there is no listener on that port.
             (Kind::Request { .. }, None) => {
                 self.stats.unmatched += 1;
                 ResetCode::ConnectionRefused
@@ -134,7 +137,7 @@ impl Endpoint {
         }
     }
 
-    /// Has the source of `flow` enough of its share left for this answer? If so, it counts.
+    /// Returns whether the source of `flow` may get an answer of this cost, and if so charges it.
     fn may_answer(&mut self, now: Instant, flow: &Flow, cost: u64) -> bool {
         let source = self.secret.source(Source::of(flow.path.remote.ip()));
         let may = self.allowances.take(now, source, cost);
@@ -142,7 +145,7 @@ impl Endpoint {
         may
     }
 
-    /// An ICMP error arrived about a packet of ours along `path`.
+    /// Handles an ICMP error about a packet that was sent along `path`.
     pub fn handle_icmp(&mut self, now: Instant, path: Path, quote: IcmpQuote<'_>) {
         match quote.error {
             IcmpError::TooBig { mtu } => self.handle_too_big(now, path, mtu, quote.head),
@@ -150,10 +153,10 @@ impl Endpoint {
         }
     }
 
-    /// A packet of ours did not get to the peer.
+    /// Handles an ICMP error that says that a packet did not reach the peer.
     fn handle_unreachable(&mut self, now: Instant, path: Path, why: Unreachable, head: &[u8]) {
         let shortest = match path.encapsulation {
-            // RFC 792: eight bytes behind the IP header at least.
+            // RFC 792: the quote has at least eight bytes after the IP header.
             Encapsulation::Native => 8,
             Encapsulation::Udp => PORTS_LEN,
         };
@@ -166,7 +169,7 @@ impl Endpoint {
         }
         let seq = quoted_number(head);
         if seq.is_none() && head.len() >= NUMBERED_LEN {
-            return; // The quote could prove itself and does not.
+            return; // The quote is long enough for a 48-bit sequence number, but has none.
         }
         if let Some(slot) = quoted_flow(path, head).and_then(|flow| self.table.find(&flow)) {
             self.with(now, slot, |connection, ctx| {
@@ -175,7 +178,7 @@ impl Endpoint {
         }
     }
 
-    /// Tells the attempts to connect along `path`, and nobody else.
+    /// Tells all connections in REQUEST along `path` about the error, and no others.
     fn tell_attempts(&mut self, now: Instant, path: Path, why: Unreachable) {
         let mut from = 0;
         while let Some(slot) = self
@@ -191,10 +194,10 @@ impl Endpoint {
         }
     }
 
-    /// A router says that a packet of ours did not fit its next link.
+    /// Handles an ICMP error that says that a packet was too big for a link.
     fn handle_too_big(&mut self, now: Instant, path: Path, mtu: u32, head: &[u8]) {
-        // RFC 6773, 3.6: without the DCCP ports it may be about any connection of this path, and
-        // without a number it proves nothing: nobody is bothered.
+        // RFC 6773, 3.6: without the DCCP ports the error may concern any connection of this path, and without a
+        // sequence number it proves nothing. It is ignored.
         if let Some(slot) = quoted_flow(path, head).and_then(|flow| self.table.find(&flow)) {
             self.with(now, slot, |connection, ctx| {
                 connection.on_too_big(ctx, quoted_number(head), mtu);
@@ -202,7 +205,7 @@ impl Endpoint {
         }
     }
 
-    /// Takes note that a connection has left a state, REQUEST or RESPOND perhaps.
+    /// Updates the endpoint when a connection has left a state. Only REQUEST and RESPOND matter.
     pub(super) fn note_state(&mut self, slot: usize, before: State, after: State) {
         if before == State::Respond {
             self.backlog.remove(slot);
@@ -222,13 +225,13 @@ impl Endpoint {
     }
 }
 
-/// Bytes of a quoted header that name its flow.
+/// Bytes of a quoted header that contain its ports.
 const PORTS_LEN: usize = 4;
 
-/// Bytes of a quoted header that hold its sequence number (RFC 4340, 14.1).
+/// Bytes of a quoted header that contain its sequence number (RFC 4340, 14.1).
 const NUMBERED_LEN: usize = 16;
 
-/// The flow of a packet of ours that is quoted; `None` if the quote ends within the ports.
+/// Returns the flow of a quoted packet that we sent; `None` if the quote is too short for the ports.
 fn quoted_flow(path: Path, head: &[u8]) -> Option<Flow> {
     let &[s0, s1, d0, d1] = head.first_chunk::<PORTS_LEN>()?;
     Some(Flow {
@@ -238,8 +241,9 @@ fn quoted_flow(path: Path, head: &[u8]) -> Option<Flow> {
     })
 }
 
-/// The sequence number in a quoted header, if the quote is long enough (RFC 4340, 14.1: sixteen
-/// bytes are). Short numbers do not count: 24 bits are too easy to guess.
+/// Returns the sequence number in a quoted header, if the quote is long enough.
+///
+/// RFC 4340, 14.1: sixteen bytes are. Short numbers do not count: 24 bits are too easy to guess.
 fn quoted_number(head: &[u8]) -> Option<Seq> {
     const IS_LONG: u8 = 1;
     let head = head.first_chunk::<NUMBERED_LEN>()?;
@@ -249,7 +253,7 @@ fn quoted_number(head: &[u8]) -> Option<Seq> {
     (head[8] & IS_LONG != 0).then(|| Seq::new(number))
 }
 
-/// The payload with whatever of it came at the end of `head`; `None` if both hold some.
+/// Returns the whole payload, taken from the end of `head` or from `payload`; `None` if both hold some.
 fn whole_payload<'a>(
     packet: &Packet<'_>,
     head: &'a [u8],

@@ -1,4 +1,4 @@
-//! Ports that accept connections: the state LISTEN.
+//! Ports that accept connections: the LISTEN state.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -11,46 +11,46 @@ use crate::error::ListenError;
 use crate::flow::Flow;
 use crate::id::ConnectionId;
 
-/// One port.
+/// A listener on one port.
 #[derive(Debug)]
 pub(super) struct Listener {
-    /// RFC 5595, 3.3: one or more.
+    /// The services offered. RFC 5595, 3.3: one or more.
     services: Vec<ServiceCode>,
-    /// Room for connections that the application has not taken over.
+    /// The places for connections that the application has not taken over.
     room: Room,
-    /// Whom the application lets in.
+    /// The application's admission hook.
     pub(super) admit: Option<AdmitHook>,
-    /// Differs from every other listener's, earlier ones on this port included.
+    /// A number that is unique among all listeners so far, including earlier ones on this port.
     pub(super) number: u64,
-    /// What its connections do. Shared, and never written to.
+    /// The configuration of its connections. Shared and never modified.
     pub(super) config: Arc<Config>,
 }
 
-/// Places for connections whose handshake is complete and that the application has not taken over.
+/// The places for connections whose handshake is complete and that the application has not taken over.
 #[derive(Debug)]
 struct Room {
     places: usize,
     free: usize,
-    /// Who was kept from one, in turn; some may have given up since.
+    /// Connections that wait for a place, in order of arrival. Some may have ended since.
     line: VecDeque<ConnectionId>,
 }
 
 impl Listener {
-    /// May another connection complete its handshake?
+    /// Returns whether another connection may complete its handshake.
     pub(super) fn has_room(&self) -> bool {
         self.room.free > 0
     }
 
-    /// What the application says of who comes on `flow` for `service`.
+    /// Asks the hook about a client on `flow` that wants `service`. Without a hook the client is accepted.
     pub(super) fn asks(&self, flow: &Flow, service: ServiceCode) -> Admit {
         let hook = self.admit.as_ref();
         hook.map_or(Admit::Accept, |hook| hook.ask(flow, service))
     }
 
-    /// Does it offer this service?
+    /// Returns whether the listener offers this service.
     pub(super) fn offers(&self, service: ServiceCode) -> bool {
-        // RFC 4340, 8.1.2, and RFC 5595, 2.5: the invalid code is refused, whoever asks. RFC 5595,
-        // 2.4 and 3.3: a port may offer several.
+        // RFC 4340, 8.1.2, and RFC 5595, 2.5: the invalid code is always refused. RFC 5595, 2.4 and 3.3: a port may
+        // offer several services.
         service.is_valid() && self.services.contains(&service)
     }
 }
@@ -59,7 +59,7 @@ impl Listener {
 #[derive(Debug, Default)]
 pub(super) struct Listeners {
     ports: BTreeMap<u16, Listener>,
-    /// Listeners there have been.
+    /// Number of listeners created so far.
     count: u64,
 }
 
@@ -70,11 +70,11 @@ impl Listeners {
         services: &[ServiceCode],
         config: Config,
     ) -> Result<(), ListenError> {
-        // RFC 4340, 8.1.2, RFC 5595, 2.2 and 2.5: a Service Code at least, and valid ones.
+        // RFC 4340, 8.1.2, RFC 5595, 2.2 and 2.5: at least one Service Code, and only valid ones.
         if services.is_empty() || services.iter().any(|service| !service.is_valid()) {
             return Err(ListenError::InvalidService);
         }
-        // RFC 5595, 3.3: nobody could tell two servers at one port apart.
+        // RFC 5595, 3.3: two servers on one port could not be told apart.
         if self.ports.contains_key(&port) {
             return Err(ListenError::PortInUse { port });
         }
@@ -98,7 +98,7 @@ impl Listeners {
         self.ports.remove(&port);
     }
 
-    /// Gives a port this many places, all of them free.
+    /// Sets the number of places of `port`. All of them are free then.
     pub(super) fn set_room(&mut self, port: u16, places: usize) {
         if let Some(listener) = self.ports.get_mut(&port) {
             listener.room.places = places;
@@ -111,21 +111,21 @@ impl Listeners {
         listener.map(|listener| listener.admit = hook).is_some()
     }
 
-    /// A connection takes a place of `port`.
+    /// Takes a place of `port` for a connection.
     pub(super) fn take_place(&mut self, port: u16) {
         if let Some(Listener { room, .. }) = self.ports.get_mut(&port) {
             room.free = room.free.saturating_sub(1);
         }
     }
 
-    /// A place of `port` is free again.
+    /// Frees a place of `port`.
     pub(super) fn free_place(&mut self, port: u16) {
         if let Some(Listener { room, .. }) = self.ports.get_mut(&port) {
             room.free = room.free.saturating_add(1).min(room.places);
         }
     }
 
-    /// Who waits for a place of `port`.
+    /// Returns the queue of connections that wait for a place of `port`.
     pub(super) fn line(&mut self, port: u16) -> Option<&mut VecDeque<ConnectionId>> {
         self.ports.get_mut(&port).map(|port| &mut port.room.line)
     }

@@ -1,4 +1,4 @@
-//! What tests may look at (feature `inspect`).
+//! Access to internal state for tests (feature `inspect`).
 
 use fairwire_units::Instant;
 
@@ -7,17 +7,17 @@ use crate::connection::Connection;
 use crate::id::ConnectionId;
 
 impl Endpoint {
-    /// The connection of this name.
+    /// Returns the connection with this id.
     pub(crate) fn connection(&self, id: ConnectionId) -> Option<&Connection> {
         self.get(id)
     }
 
-    /// Every connection that has a record.
+    /// Returns every connection that has a record, closed ones included.
     pub(crate) fn records(&self) -> impl Iterator<Item = &Connection> {
         self.connections.iter().map(|(_, connection)| &**connection)
     }
 
-    /// When the endpoint is to be woken for a connection.
+    /// Returns when the endpoint wakes up for a connection.
     pub(crate) fn wakes_at(&self, id: ConnectionId) -> Option<Instant> {
         self.timers.at(id.slot())
     }

@@ -1,12 +1,12 @@
-//! Packets that leave, and timers: by fair turns.
+//! Transmission and timers, with fair turns for all connections.
 //!
-//! - [`Endpoint::handle_timeout`] lets each connection have one turn at most, however its timers are
-//!   set anew meanwhile: a timer is put in place by [`Endpoint::poll_transmit`] only.
-//! - [`Endpoint::poll_transmit`] gives each connection one packet, then it goes to the end of the
-//!   line. Who has nothing to send leaves the line, so a call ends after one visit to each.
-//! - Answers to strangers go first: there are no more of them than packets that came, and no more
-//!   than their limits. Syncs, acknowledgements and retransmissions have limits in time, data has its
-//!   queue: at one moment a connection sends a bounded number of packets.
+//! - [`Endpoint::handle_timeout`] gives each connection one turn at most, even if its timers are set again meanwhile:
+//!   only [`Endpoint::poll_transmit`] sets the endpoint's timer of a connection.
+//! - [`Endpoint::poll_transmit`] takes one packet from a connection, which then goes to the end of the queue. A
+//!   connection with nothing to send leaves the queue, so a call ends after one visit to each.
+//! - Answers to unknown sources go first. There are at most as many as received packets, and rate limits apply.
+//! - At one moment a connection sends a bounded number of packets: Syncs, acknowledgements and retransmissions are
+//!   limited by time, data by its queue.
 //! - A timer that is still due after its turn waits for a millisecond (`connection::clock`).
 
 use fairwire_units::Instant;
@@ -18,9 +18,9 @@ use crate::connection::{Connection, Context};
 use crate::transmit::Transmit;
 
 impl Endpoint {
-    /// When to call [`Endpoint::handle_timeout`], if ever.
+    /// Returns when to call [`Endpoint::handle_timeout`], if ever.
     ///
-    /// Valid once [`Endpoint::poll_transmit`] has been drained.
+    /// It is valid only after [`Endpoint::poll_transmit`] has returned `None`.
     pub fn next_timeout(&self) -> Option<Instant> {
         match (self.timers.peek(), self.time_wait.next_timeout()) {
             (Some(timer), Some(time_wait)) => Some(timer.min(time_wait)),
@@ -28,7 +28,7 @@ impl Endpoint {
         }
     }
 
-    /// The moment of [`Endpoint::next_timeout`] has come.
+    /// Handles the timers that are due. Call it at [`Endpoint::next_timeout`].
     pub fn handle_timeout(&mut self, now: Instant) {
         self.time_wait.purge(now);
         while let Some(slot) = self.timers.pop_due(now) {
@@ -36,7 +36,7 @@ impl Endpoint {
         }
     }
 
-    /// The next packet to send, its head written to `head`; `None` when there is none now.
+    /// Returns the next packet to send and writes its header to `head`; `None` when there is none now.
     ///
     /// Connections with something to send take turns, packet by packet.
     pub fn poll_transmit(&mut self, now: Instant, head: &mut HeadBuf) -> Option<Transmit> {
@@ -63,7 +63,7 @@ impl Endpoint {
         }
     }
 
-    /// Lets something happen to a connection, and puts in order what follows from it.
+    /// Runs `act` on a connection, then updates the endpoint's state: queue, timers, memory.
     pub(super) fn with(
         &mut self,
         now: Instant,
@@ -78,7 +78,7 @@ impl Endpoint {
         self.recount(slot);
     }
 
-    /// The same where nothing is queued, so that no room is needed and none has to be counted.
+    /// Does the same as [`Self::with`] where nothing is queued: `room` need not be computed, nor memory recounted.
     #[inline]
     fn visit(
         &mut self,
@@ -116,7 +116,7 @@ impl Endpoint {
         }
     }
 
-    /// Puts a connection in line for [`Endpoint::poll_transmit`].
+    /// Puts a connection into the queue of [`Endpoint::poll_transmit`].
     fn wake(&mut self, slot: usize) {
         if slot >= self.is_ready.len() {
             self.is_ready.resize(slot + 1, false);
@@ -126,8 +126,9 @@ impl Endpoint {
         }
     }
 
-    /// A connection is over: its flow is free, or waits; what the application knows of stays to
-    /// be read until it is released.
+    /// Removes a connection that has ended: its flow is freed or enters TIMEWAIT.
+    ///
+    /// The record of a connection that the application knows stays readable until it is released.
     fn bury(&mut self, now: Instant, slot: usize, time_wait: bool) {
         let Some(connection) = self.connections.get(slot) else {
             return;
@@ -140,7 +141,7 @@ impl Endpoint {
         if time_wait {
             self.time_wait.insert(now, self.secret.name(&flow));
         }
-        // Planted: what the application never knew of stays.
+        // Planted: a connection that the application never knew is kept.
         if !announced && !planted(Plant::HalfOpenKept) {
             self.drop_connection(slot);
         }

@@ -1,4 +1,4 @@
-//! Choosing the local port of a connection: one that is hard to guess (RFC 4340, section 5.1).
+//! Choice of a local port that is hard to guess (RFC 4340, section 5.1).
 
 use fairwire_units::Instant;
 
@@ -12,7 +12,7 @@ const FIRST: u16 = 49_152;
 const COUNT: u16 = u16::MAX - FIRST + 1;
 
 impl Endpoint {
-    /// The flow of a new connection, with `local_port` or with one that is free.
+    /// Returns the flow of a new connection, with `local_port` or with a free port.
     pub(super) fn free_flow(
         &mut self,
         now: Instant,
@@ -33,8 +33,7 @@ impl Endpoint {
                 Err(StartError::NoPort)
             };
         }
-        // RFC 6056, 3.3.3: towards each peer ports are taken in turn from a start that only we
-        // can tell.
+        // RFC 6056, 3.3.3: ports are taken in turn, starting at an offset that depends on the peer and on the secret.
         let start = self
             .secret
             .port_offset(&flow)
@@ -49,6 +48,8 @@ impl Endpoint {
         Err(StartError::NoPort)
     }
 
+    /// Returns whether a connection may begin on `flow`.
+    ///
     /// RFC 4340, 8.3: while a flow is in TIMEWAIT, no connection may begin on it.
     fn is_free(&mut self, now: Instant, flow: &Flow) -> bool {
         let waits =

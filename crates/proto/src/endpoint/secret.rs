@@ -1,9 +1,8 @@
-//! Everything unpredictable, from one secret.
+//! All unpredictable values, derived from one secret.
 //!
-//! The protocol draws no randomness. What must be hard to guess is a keyed hash of something
-//! public, each purpose with a key of its own: ports (RFC 4340, sections 3.1 and 5.1), numbers,
-//! timestamps. A new secret at each start moves every flow to an unrelated place (RFC 4340, section
-//! 7.3).
+//! The protocol draws no random numbers. A value that must be hard to guess is a keyed hash of something public, with a
+//! separate key for each purpose: ports (RFC 4340, sections 3.1 and 5.1), sequence numbers, timestamps. A new secret at
+//! each start gives every flow unrelated values (RFC 4340, section 7.3).
 
 use std::hash::{BuildHasher, Hash, Hasher};
 
@@ -18,7 +17,7 @@ use crate::connection::NonceKey;
 use crate::constants::MAX_SHORT_RATE;
 use crate::flow::Flow;
 
-/// Keys for each purpose; they are overwritten when they are dropped.
+/// The keys for each purpose. They are overwritten when they are dropped.
 #[derive(Clone)]
 pub(crate) struct Secret {
     sequence: (u64, u64),
@@ -30,7 +29,7 @@ pub(crate) struct Secret {
     draw: (u64, u64),
     nonce: (u64, u64),
     source: (u64, u64),
-    /// Lets a test begin near a wrap.
+    /// The initial sequence number, for tests near a wrap.
     #[cfg(any(test, feature = "inspect"))]
     pub(super) first: Option<Seq>,
 }
@@ -64,14 +63,14 @@ impl Secret {
         }
     }
 
-    /// The first sequence number that we send on `flow`.
+    /// Returns the first sequence number that we send on `flow`.
     ///
-    /// RFC 4340, 7.2: each flow has a number space of its own that cannot be told from outside
-    /// (the hash), and a later connection of the same flow starts behind the earlier (the clock,
-    /// eight million numbers a second, more than any connection sends; it wraps after 417 days).
-    /// Where 24-bit numbers may be sent (`short`), the low 24 bits have a clock of their own, which
-    /// takes longer to come round than a packet may be on its way, and which is faster than
-    /// connections that send them.
+    /// RFC 4340, 7.2: the hash gives each flow its own number space, which cannot be guessed from outside. The clock
+    /// makes a later connection of the same flow start after the earlier one. It advances by eight million numbers a
+    /// second, more than any connection sends, and wraps after 417 days.
+    ///
+    /// Where 24-bit numbers may be sent (`short`), the low 24 bits have their own clock. It takes longer to wrap than a
+    /// packet can be in flight, and it is faster than connections that send such numbers.
     pub(crate) fn initial_sequence(&self, now: Instant, flow: &Flow, short: bool) -> Seq {
         #[cfg(any(test, feature = "inspect"))]
         if let Some(first) = self.first {
@@ -88,12 +87,12 @@ impl Secret {
         Seq::new(number & !LOW | low)
     }
 
-    /// Where the timestamps of `flow` start: they must not tell our clock.
+    /// Returns the first timestamp value of `flow`. It must not reveal our clock.
     pub(crate) fn timestamp_offset(&self, flow: &Flow) -> u32 {
         (sip(self.timestamp, flow) >> 32) as u32
     }
 
-    /// What the ECN nonces of `flow` are drawn from: a key that nobody outside can tell.
+    /// Returns the key that the ECN nonces of `flow` are derived from. Nobody outside can guess it.
     pub(crate) fn nonce_key(&self, flow: &Flow) -> NonceKey {
         let mut hasher = Sip128::new_with_keys(self.nonce.0, self.nonce.1);
         flow.hash(&mut hasher);
@@ -101,12 +100,12 @@ impl Secret {
         NonceKey([hash.h1, hash.h2])
     }
 
-    /// Where the search for a free local port of `flow` starts (RFC 6056, section 3.3.3).
+    /// Returns where the search for a free local port of `flow` starts (RFC 6056, section 3.3.3).
     pub(crate) fn port_offset(&self, flow: &Flow) -> u16 {
         (sip(self.port, flow) >> 48) as u16
     }
 
-    /// A name for `flow` of 128 bits, which nobody outside can make collide.
+    /// Returns a 128-bit name for `flow`. Nobody outside can cause a collision.
     pub(crate) fn name(&self, flow: &Flow) -> [u64; 2] {
         let mut hasher = Sip128::new_with_keys(self.time_wait.0, self.time_wait.1);
         flow.hash(&mut hasher);
@@ -114,8 +113,7 @@ impl Secret {
         [hash.h1, hash.h2]
     }
 
-    /// The keys of Init Cookies of one period. Who learns them can tell nothing of another
-    /// period's.
+    /// Returns the Init Cookie keys of one period. They reveal nothing about the keys of another period.
     pub(super) fn cookie_keys(&self, period: u64) -> CookieKeys {
         let word = |which: u64| sip(self.cookie, &(period, which));
         CookieKeys {
@@ -124,17 +122,17 @@ impl Secret {
         }
     }
 
-    /// The `count`th number of a stream that nobody outside can tell.
+    /// Returns the `count`th number of an unpredictable stream.
     pub(super) fn draw(&self, count: u64) -> u64 {
         sip(self.draw, &count)
     }
 
-    /// Where the share of `source` is kept.
+    /// Returns a keyed hash of `source`, which selects its rate limit.
     pub(super) fn source(&self, source: Source) -> u64 {
         sip(self.source, &source)
     }
 
-    /// The hasher of the connection table.
+    /// Returns the hasher of the connection table.
     pub(crate) fn lookup(&self) -> KeyedHash {
         KeyedHash(self.lookup)
     }
@@ -142,7 +140,7 @@ impl Secret {
 
 impl Zeroize for Secret {
     fn zeroize(&mut self) {
-        // By name, so that a key that is added is not forgotten.
+        // The pattern names every field, so that no new key can be forgotten.
         let Self {
             sequence,
             timestamp,
@@ -170,7 +168,7 @@ impl Drop for Secret {
     }
 }
 
-/// Keys of one period's Init Cookies.
+/// The Init Cookie keys of one period.
 pub(super) struct CookieKeys {
     pub(super) hash: (u64, u64),
     mask: (u64, u64),
@@ -185,13 +183,13 @@ impl Drop for CookieKeys {
 }
 
 impl CookieKeys {
-    /// What hides the time in the cookie with this hash.
+    /// Returns the mask that hides the time in the cookie with this hash.
     pub(super) fn mask(&self, hash: &[u8; 16]) -> u64 {
         sip(self.mask, hash)
     }
 }
 
-/// A keyed hash of 128 bits over `flow`, `numbers` and `bytes`.
+/// Returns a 128-bit keyed hash over `flow`, `numbers` and `bytes`.
 pub(super) fn authenticate(
     key: (u64, u64),
     flow: &Flow,
@@ -219,7 +217,7 @@ fn sip(key: (u64, u64), value: &impl Hash) -> u64 {
     hasher.finish()
 }
 
-/// A keyed hash for tables that attackers fill.
+/// A keyed hash for tables that attackers can fill.
 #[derive(Clone)]
 pub(crate) struct KeyedHash((u64, u64));
 
@@ -254,7 +252,7 @@ mod tests {
         }
     }
 
-    /// Nothing is left of the keys when they go: each of them is overwritten.
+    /// Every key is overwritten when the secret is dropped.
     #[test]
     fn keys_are_overwritten() {
         let mut secret = Secret::new(&[7; 32]);
@@ -284,8 +282,9 @@ mod tests {
         assert!(std::mem::needs_drop::<NonceKey>() && std::mem::needs_drop::<KeyedHash>());
     }
 
-    /// RFC 4340, 7.2: flows have unrelated initial numbers, and on one flow they move forward
-    /// with the clock, by more than a connection could have sent.
+    /// RFC 4340, 7.2: flows have unrelated initial numbers; on one flow they advance with the clock.
+    ///
+    /// They advance by more than a connection could have sent.
     #[test]
     fn initial_numbers_are_apart_and_move_on() {
         let secret = Secret::new(&[7; 32]);
@@ -304,10 +303,11 @@ mod tests {
         assert_ne!(first, other);
     }
 
-    /// RFC 4340, 7.2: where numbers may be short, a later connection of the same flow starts with low
-    /// bits that no number of the last four minutes had, whichever part of the circle those used:
-    /// the earlier one sent 60,000 numbers a second and ended when the later one begins. (TIMEWAIT
-    /// keeps them apart where it lasted longer than the clock's circle.)
+    /// RFC 4340, 7.2: with short numbers, a later connection does not start with recently used low bits.
+    ///
+    /// The earlier connection sends 60,000 numbers a second and ends when the later one begins on the same flow. The
+    /// new low 24 bits are none of those sent in the last four minutes, wherever these are on the circle. (TIMEWAIT
+    /// separates the two where the earlier connection lasted longer than the 24-bit clock takes to wrap.)
     #[test]
     fn low_bits_of_recent_numbers_do_not_come_again() {
         let secret = Secret::new(&[7; 32]);

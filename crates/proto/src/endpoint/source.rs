@@ -1,10 +1,11 @@
-//! Where packets come from, as far as a share goes by it: what one host can have to itself.
+//! Sources of packets, the unit that per-source limits apply to: the addresses that one host can have to itself.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-/// Who may have sent a Request: an IPv4 address, or the 64 bits of an IPv6 address that name a
-/// network, for one host has all addresses in it.
+/// The source of a Request.
+///
+/// It is an IPv4 address, or the first 64 bits of an IPv6 address, because one host may use every address of its /64.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub(super) struct Source(u128);
 
@@ -17,7 +18,7 @@ impl Source {
     }
 }
 
-/// How many of something each source has. A source that has none takes no memory.
+/// A count for each source. A source with a count of zero takes no memory.
 #[derive(Debug, Default)]
 pub(super) struct Census(BTreeMap<Source, usize>);
 
@@ -26,12 +27,12 @@ impl Census {
         self.0.get(&source).copied().unwrap_or(0)
     }
 
-    /// One more.
+    /// Adds one to the count of `source`.
     pub(super) fn add(&mut self, source: Source) {
         *self.0.entry(source).or_default() += 1;
     }
 
-    /// One less.
+    /// Subtracts one from the count of `source`.
     pub(super) fn remove(&mut self, source: Source) {
         let count = self.0.get_mut(&source);
         debug_assert!(count.is_some(), "what goes was counted when it came");

@@ -1,5 +1,6 @@
-//! Which connection a packet belongs to: over UDP all six parts of its address tell (RFC 6773,
-//! section 3.8).
+//! The table that finds the connection of a packet.
+//!
+//! Over UDP all six parts of a flow identify it (RFC 6773, section 3.8).
 
 use std::net::IpAddr;
 
@@ -12,11 +13,11 @@ type Map<K, V, S> = std::collections::HashMap<K, V, S>;
 use super::secret::KeyedHash;
 use crate::flow::Flow;
 
-/// Slots of connections by flow. The hash is keyed: nobody outside can fill one bucket.
+/// Slots of connections by flow. The hash is keyed, so that nobody outside can fill one bucket.
 #[derive(Debug)]
 pub(super) struct Table {
     slots: Map<Flow, usize, KeyedHash>,
-    /// Flows begun on a socket that is bound to every address.
+    /// Number of flows begun on a socket that is bound to the unspecified address.
     open_ended: usize,
 }
 
@@ -28,13 +29,13 @@ impl Table {
         }
     }
 
-    /// Makes room for this many connections.
+    /// Reserves room for this many connections.
     pub(super) fn reserve(&mut self, connections: usize) {
         let more = connections.saturating_sub(self.slots.len());
         self.slots.reserve(more);
     }
 
-    /// Is `flow` taken?
+    /// Returns whether `flow` is in use.
     pub(super) fn contains(&self, flow: &Flow) -> bool {
         self.slots.contains_key(flow)
     }
@@ -51,7 +52,7 @@ impl Table {
         }
     }
 
-    /// The connection of a packet that arrived on `flow`.
+    /// Returns the slot of the connection for a packet that arrived on `flow`.
     pub(super) fn find(&self, flow: &Flow) -> Option<usize> {
         let exact = self.slots.get(flow).copied();
         if exact.is_some() || self.open_ended == 0 {

@@ -1,4 +1,4 @@
-//! Two endpoints on a virtual clock, and packets made by hand.
+//! Tests of the endpoint: two endpoints on a virtual clock, and hand-made packets.
 
 #![expect(
     clippy::field_reassign_with_default,
@@ -59,7 +59,7 @@ use crate::seal::seal;
 use crate::{Payload, Transmit};
 use pair::{Pair, SERVICE, Wire};
 
-/// A packet of this type that acknowledges `ack`, where it can.
+/// Returns a packet of this type that acknowledges `ack`, where the type carries an acknowledgement.
 fn kind_of(packet_type: PacketType, ack: SeqNo) -> Kind {
     let service = SERVICE;
     match packet_type {
@@ -81,7 +81,7 @@ fn kind_of(packet_type: PacketType, ack: SeqNo) -> Kind {
     }
 }
 
-/// A packet from side `from`, made from nothing.
+/// Builds a packet from side `from` with the given ports and number.
 fn forged(pair: &Pair, from: usize, ports: Ports, seq: Seq, kind: &Kind) -> Wire {
     let mut head = HeadBuf::new();
     let path = pair.path(from);
@@ -103,7 +103,7 @@ fn forged(pair: &Pair, from: usize, ports: Ports, seq: Seq, kind: &Kind) -> Wire
     }
 }
 
-/// Gives a packet that was tampered with a true checksum.
+/// Sets the right checksum in a modified packet.
 fn reseal(wire: &mut Wire, path: &crate::Path) {
     use fairwire_wire::checksum::{PseudoHeader, Sum, compute};
     let pseudo = PseudoHeader::new(path.local.ip(), path.remote.ip()).expect("one family");

@@ -1,9 +1,8 @@
 //! TIMEWAIT: flows whose connection ended a short time ago (RFC 4340, section 8.3).
 //!
-//! Holds nothing but a keyed name of each flow, so a connection in TIMEWAIT costs a few dozen
-//! bytes and keeps neither buffers nor the program alive. Flows leave in generations, so all of them
-//! together have one timer. Those that are over are removed a few at a time, because one packet
-//! must not pay for a million connections.
+//! It stores only a keyed hash of each flow. So a connection in TIMEWAIT costs a few dozen bytes; it needs no buffers
+//! and does not keep the program alive. Flows expire in generations, so that one timer serves them all. Expired flows
+//! are removed a few at a time, because one packet must not pay for removing a million of them.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -11,37 +10,37 @@ use fairwire_units::{Duration, Instant};
 
 use crate::constants::TWO_MSL;
 
-/// Flows that end within this time leave together.
+/// The duration of a generation. Flows that end within it expire together.
 const GENERATION: Duration = Duration::from_secs(30);
 
-/// Flows at most; beyond it the oldest leave early.
+/// The largest number of flows; beyond it the oldest generation expires early.
 const MAX_FLOWS: usize = 1 << 20;
 
-/// Names that are over and that one look removes. More than the one that a look may add, so that
-/// they do not pile up.
+/// Expired names that one call removes. It is more than the one name that a call may add, so that expired names do not
+/// accumulate.
 const REMOVED_PER_LOOK: usize = 16;
 
-/// How long to wait before the next of them are removed if nothing else happens.
+/// The delay before more expired names are removed if nothing else happens.
 const NEXT_LOOK: Duration = Duration::from_millis(1);
 
-/// What is kept of a flow: a keyed hash wide enough that two never meet.
+/// The name of a flow: a 128-bit keyed hash, wide enough to rule out collisions in practice.
 type Name = [u64; 2];
 
 /// The flows in TIMEWAIT.
 #[derive(Debug, Default)]
 pub(crate) struct TimeWait {
-    /// Oldest first, with the time when the generation was opened.
+    /// The generations, oldest first, each with the time when it was opened.
     generations: VecDeque<(Instant, BTreeSet<Name>)>,
-    /// Names in the generations.
+    /// Number of names in the generations.
     len: usize,
-    /// Names that are over and still take memory.
+    /// Expired names that still take memory.
     over: VecDeque<BTreeSet<Name>>,
-    /// When some of them were last removed.
+    /// When expired names were last removed.
     looked_at: Instant,
 }
 
 impl TimeWait {
-    /// `name` enters TIMEWAIT.
+    /// Puts `name` into TIMEWAIT.
     pub(crate) fn insert(&mut self, now: Instant, name: Name) {
         self.purge(now);
         if self.len >= MAX_FLOWS {
@@ -58,7 +57,7 @@ impl TimeWait {
         }
     }
 
-    /// Is `name` in TIMEWAIT?
+    /// Returns whether `name` is in TIMEWAIT.
     pub(crate) fn contains(&mut self, now: Instant, name: Name) -> bool {
         self.purge(now);
         self.generations
@@ -66,7 +65,7 @@ impl TimeWait {
             .any(|(_, names)| names.contains(&name))
     }
 
-    /// When there is something to remove, if there ever will be.
+    /// Returns when there is something to expire or remove; `None` if there is nothing.
     pub(crate) fn next_timeout(&self) -> Option<Instant> {
         if !self.over.is_empty() {
             return Some(self.looked_at + NEXT_LOOK);
@@ -75,22 +74,22 @@ impl TimeWait {
         Some(*opened + GENERATION + TWO_MSL)
     }
 
-    /// How many flows there are, as of the last look.
+    /// Returns the number of flows in TIMEWAIT, as of the last [`Self::purge`].
     pub(crate) fn len(&self) -> usize {
         self.len
     }
 
-    /// Is it worth asking about a name?
+    /// Returns whether no flow is in TIMEWAIT; [`Self::contains`] need not be called then.
     pub(crate) fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Lets go of those whose time is over.
+    /// Expires old generations and removes a few expired names.
     pub(crate) fn purge(&mut self, now: Instant) {
         while self
             .generations
             .front()
-            // The last to join a generation did so before it was `GENERATION` old.
+            // The last flow joined the generation before it was `GENERATION` old.
             .is_some_and(|(opened, _)| now >= *opened + GENERATION + TWO_MSL)
         {
             self.end_oldest();
@@ -113,7 +112,7 @@ impl TimeWait {
         }
     }
 
-    /// Names that take memory, those that are over included.
+    /// Returns the number of names that take memory, expired ones included.
     #[cfg(test)]
     fn kept(&self) -> usize {
         self.len + self.over.iter().map(BTreeSet::len).sum::<usize>()
@@ -125,14 +124,13 @@ mod tests {
     use super::{GENERATION, Name, REMOVED_PER_LOOK, TWO_MSL, TimeWait};
     use fairwire_units::{Duration, Instant};
 
-    /// A connection in TIMEWAIT costs 16 bytes, which a B-tree at its emptiest triples: less
-    /// than the 64 allowed.
+    /// A connection in TIMEWAIT takes 16 bytes, three times that in a sparse B-tree: less than the 64 allowed.
     #[test]
     fn small() {
         assert!(size_of::<Name>() * 3 <= 64);
     }
 
-    /// RFC 4340, 8.3: a flow stays for 2MSL at least, and is gone one generation later.
+    /// RFC 4340, 8.3: a flow stays for at least 2MSL and is gone one generation later.
     #[test]
     fn stays_two_segment_lifetimes() {
         let mut waiting = TimeWait::default();
@@ -151,8 +149,7 @@ mod tests {
         assert!(waiting.is_empty());
     }
 
-    /// A hundred thousand flows that are over at one moment cost the next packet a few removals, and
-    /// the packets and timers after it the rest.
+    /// When 100,000 flows expire at one moment, each packet or timer after that removes only a few of them.
     #[test]
     fn what_is_over_is_removed_in_small_steps() {
         let mut waiting = TimeWait::default();
@@ -177,7 +174,7 @@ mod tests {
         assert!(steps <= flows / 2 / 16 + 3, "{steps}");
     }
 
-    /// The same flow counts once.
+    /// A flow that is inserted twice counts once.
     #[test]
     fn once_each() {
         let mut waiting = TimeWait::default();

@@ -1,40 +1,40 @@
-//! One timer per connection, soonest first.
+//! A queue with one timer per connection, earliest first.
 //!
-//! A heap that knows where each connection stands in it, so that setting a timer anew costs the
-//! logarithm of their number, not a stale entry.
+//! It is a binary heap that knows the position of each connection, so that resetting a timer takes logarithmic time and
+//! leaves no stale entry.
 
 use fairwire_units::Instant;
 
 const NOWHERE: usize = usize::MAX;
 
-/// Timers by slot. Equal times are ordered by slot, so that a run is the same each time.
+/// Timers by slot. Equal times are ordered by slot, so that runs are reproducible.
 #[derive(Debug, Default)]
 pub(crate) struct Timers {
     heap: Vec<(Instant, usize)>,
-    /// Position of each slot in the heap.
+    /// Index into `heap` for each slot.
     place: Vec<usize>,
 }
 
 impl Timers {
-    /// Makes room for this many timers.
+    /// Reserves room for this many timers.
     pub(crate) fn reserve(&mut self, timers: usize) {
         self.heap.reserve(timers.saturating_sub(self.heap.len()));
         self.place.reserve(timers.saturating_sub(self.place.len()));
     }
 
-    /// The soonest.
+    /// Returns the earliest time.
     pub(crate) fn peek(&self) -> Option<Instant> {
         self.heap.first().map(|&(at, _)| at)
     }
 
-    /// The timer of `slot`.
+    /// Returns the timer of `slot`.
     #[cfg(feature = "inspect")]
     pub(crate) fn at(&self, slot: usize) -> Option<Instant> {
         let &place = self.place.get(slot)?;
         self.heap.get(place).map(|&(at, _)| at)
     }
 
-    /// Takes out one that is due.
+    /// Removes the earliest timer, if it is due, and returns its slot.
     pub(crate) fn pop_due(&mut self, now: Instant) -> Option<usize> {
         let &(at, slot) = self.heap.first()?;
         if at > now {
@@ -44,7 +44,7 @@ impl Timers {
         Some(slot)
     }
 
-    /// Sets, moves or takes away the timer of `slot`.
+    /// Sets, moves or removes the timer of `slot`.
     pub(crate) fn set(&mut self, slot: usize, at: Option<Instant>) {
         if slot >= self.place.len() {
             self.place.resize(slot + 1, NOWHERE);
@@ -119,7 +119,7 @@ mod tests {
     use fairwire_units::Instant;
     use std::collections::BTreeSet;
 
-    /// Whatever is set, moved and taken away, what comes out is in order and complete.
+    /// After any sequence of changes, timers come out in order and none is lost.
     #[test]
     fn agrees_with_an_ordered_set() {
         let mut timers = Timers::default();
@@ -145,7 +145,7 @@ mod tests {
         assert!(model.is_empty());
     }
 
-    /// Nothing comes out before its time.
+    /// No timer comes out before its time.
     #[test]
     fn not_before_its_time() {
         let mut timers = Timers::default();

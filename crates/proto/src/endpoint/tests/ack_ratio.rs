@@ -10,7 +10,7 @@ use crate::{Config, ConnectionId};
 const CLIENT: usize = 0;
 const SERVER: usize = 1;
 
-/// CCID 2 both ways. No number is passed over: what is tested depends on which packet comes when.
+/// CCID 2 in both directions. No sequence number is skipped, because the tests depend on the order of packets.
 fn ccid2() -> Config {
     Config {
         check_feedback: false,
@@ -20,7 +20,7 @@ fn ccid2() -> Config {
     }
 }
 
-/// An open pair, 1,000 packets a second each way.
+/// Returns an open pair with a capacity of 1,000 packets per second in each direction.
 fn open() -> (Pair, ConnectionId, ConnectionId) {
     let mut pair = Pair::new();
     let (client, server) = pair.open(ccid2(), ccid2());
@@ -28,7 +28,7 @@ fn open() -> (Pair, ConnectionId, ConnectionId) {
     (pair, client, server)
 }
 
-/// Loses the server's packets without data beyond one in `each`, as a policer does.
+/// Loses the server's packets without data beyond one in each interval of `each`, as a policer does.
 fn police(each: Duration) -> impl FnMut(&Wire) -> Option<Fault> {
     let mut free_at = Instant::START;
     move |wire| {
@@ -55,7 +55,7 @@ fn received(pair: &Pair, id: ConnectionId) -> u64 {
     pair.ends[SERVER].stats(id).unwrap().data_received
 }
 
-/// The Ack Ratios that the client asked for, each once, and when.
+/// Returns the Ack Ratios that the client asked for, without repetitions, and when.
 fn asked(pair: &Pair) -> Vec<(Instant, u16)> {
     let mut asked: Vec<(Instant, u16)> = Vec::new();
     for wire in pair.log.iter().filter(|wire| wire.from == CLIENT) {
@@ -74,8 +74,9 @@ fn asked(pair: &Pair) -> Vec<(Instant, u16)> {
     asked
 }
 
-/// RFC 4341, 6.1: acknowledgements that the way back does not bear become fewer, the data keep
-/// their rate, and when the way back is clear again the acknowledgements come back.
+/// RFC 4341, 6.1: a congested reverse path gets fewer acknowledgements.
+///
+/// The data keep their rate. When the reverse path is clear again, the Ack Ratio returns to 2.
 #[test]
 fn a_congested_way_back_gets_fewer_acknowledgements() {
     let (mut pair, client, server) = open();
@@ -85,7 +86,7 @@ fn a_congested_way_back_gets_fewer_acknowledgements() {
     pair.saturate(CLIENT, client, 500, ms(10_000));
     let clean = received(&pair, server) - before;
     assert_eq!(ratio(&pair, client), 2);
-    // 500 acknowledgements a second meet a way back for 100.
+    // 500 acknowledgements a second meet a reverse path with a capacity of 100.
     pair.rule(police(ms(10)));
     let mut highest = 0;
     let (data, acks) = (received(&pair, server), sent(&pair, server));
@@ -95,14 +96,13 @@ fn a_congested_way_back_gets_fewer_acknowledgements() {
     }
     let (data, acks) = (received(&pair, server) - data, sent(&pair, server) - acks);
     assert!(highest >= 8, "{highest}");
-    // One for two would be 5,000 of them; a ratio of 8 and more makes at most 1,250, and half the
-    // time it is on its way there or back.
+    // An Ack Ratio of 2 would give 5,000 of them; a ratio of 8 or more gives at most 1,250. For half of the time the
+    // ratio is rising or falling.
     assert!(acks < 3_000, "{acks} acknowledgements for {data} packets");
-    // The way there is as it was: bursts of acknowledged packets may cost a tenth.
+    // The forward path is unchanged; bursts of acknowledged packets may cost a tenth of the rate.
     assert!(data * 10 >= clean * 9, "{data} of {clean}");
     pair.rule(|_| None);
-    // From R on, cwnd/(R^2 - R) windows of at most 100 packets: less than 100 windows in all, of
-    // 0.1 s.
+    // Lowering each ratio R takes cwnd/(R^2 - R) windows of at most 100 packets: less than 100 windows of 0.1 s in all.
     pair.saturate(CLIENT, client, 500, ms(10_000));
     assert_eq!(ratio(&pair, client), 2);
 }
@@ -111,8 +111,10 @@ fn sent(pair: &Pair, server: ConnectionId) -> u64 {
     pair.ends[SERVER].stats(server).unwrap().packets_sent
 }
 
-/// RFC 4341, 6.1.2: however the window and the losses of acknowledgements jump, a new ratio is
-/// asked for once per round trip at most, and one only where a timeout left a window of one.
+/// RFC 4341, 6.1.2: a new Ack Ratio is requested at most once per round trip.
+///
+/// It holds for any changes of the window and any losses of acknowledgements. A ratio of one is requested only after a
+/// timeout has reduced the window to one packet.
 #[test]
 fn one_renegotiation_per_round_trip() {
     let (mut pair, client, _) = open();
@@ -138,8 +140,9 @@ fn one_renegotiation_per_round_trip() {
     assert!(ones <= timeouts, "{timeouts} timeouts: {asked:?}");
 }
 
-/// RFC 4341, 6.1.1: what the server's data lose is not held against its acknowledgements: after the
-/// first doubt it is asked for NDP Counts, which tell them apart (RFC 4340, 7.7).
+/// RFC 4341, 6.1.1: lost data of the server does not count as lost acknowledgements.
+///
+/// After the first ambiguous loss the client asks for NDP Counts, which distinguish the two (RFC 4340, 7.7).
 #[test]
 fn lost_data_is_not_taken_for_lost_acknowledgements() {
     let (mut pair, client, server) = open();
@@ -161,18 +164,18 @@ fn lost_data_is_not_taken_for_lost_acknowledgements() {
     assert_eq!(ratio(&pair, client), 2, "{asked:?}");
 }
 
-/// Adversarial item 29: marks on every packet slow the data down to a packet per round trip, and
-/// marks on every acknowledgement raise the Ack Ratio as far as the window lets it; the connection
-/// lives, and recovers when they end.
+/// Adversarial item 29: a connection survives marks on every packet, and recovers when they end.
 ///
-/// A marked packet earns nothing (RFC 4341, 5), so the window falls to one packet and stays; the Ack
-/// Ratio is one there, so no acknowledgement waits. A packet takes 21 ms there, its acknowledgement
-/// 21 ms back, and where an acknowledgement of acknowledgements goes before the next packet that
-/// has to wait for another millisecond: 42 or 43 ms each, and 232 to 239 in 10 s.
+/// Marks on every acknowledgement raise the Ack Ratio as far as the window allows. Marks on every packet slow the data
+/// down to one packet per round trip.
 ///
-/// Without marks slow start doubles the window for each of the round trips of 40 to 43 ms: 1, 2, then
-/// by one packet (the threshold is two), a packet more each round trip: 2 + 115 after 5 s, above
-/// the 40 that fill the path.
+/// A marked packet does not increase the window (RFC 4341, 5), so the window falls to one packet and stays there. The
+/// Ack Ratio is one then, so no acknowledgement is delayed. A packet takes 21 ms and its acknowledgement another 21 ms.
+/// Where an acknowledgement of acknowledgements is sent before the next packet, that packet waits for another
+/// millisecond. So each packet takes 42 or 43 ms: 232 to 239 packets in 10 s.
+///
+/// Without marks slow start doubles the window once, from one packet to the threshold of two. After that it grows by
+/// one packet per round trip of 40 to 43 ms: 2 + 115 packets after 5 s, more than the 40 that fill the path.
 #[test]
 fn item_29_marks_on_everything() {
     let (mut pair, client, server) = open();
@@ -180,7 +183,7 @@ fn item_29_marks_on_everything() {
     pair.rule(|wire| (wire.from == SERVER).then_some(Fault::Spoof));
     pair.saturate(CLIENT, client, 500, ms(3_000));
     let stats = pair.ends[CLIENT].stats(client).unwrap();
-    // A window of 100 packets at most: half of it is 50.
+    // The window is at most 100 packets; half of it is 50.
     assert!((8..=50).contains(&stats.ack_ratio), "{stats:?}");
     pair.rule(|_| Some(Fault::Spoof));
     pair.saturate(CLIENT, client, 500, ms(3_000));
@@ -200,10 +203,11 @@ fn item_29_marks_on_everything() {
     );
 }
 
-/// RFC 4341, 6.1.2: at a window of one packet the Ack Ratio is one. After two timeouts, 200 ms and
-/// then 600 ms apart, the window is one, and a peer that keeps no timer for what it holds back, as
-/// Linux keeps none, acknowledges the next packet all the same: ten round trips later the window is
-/// far from one again.
+/// RFC 4341, 6.1.2: at a window of one packet the Ack Ratio is one.
+///
+/// Two timeouts, 200 ms and then 600 ms apart, reduce the window to one. The peer has no timer for delayed
+/// acknowledgements, as Linux has none, but it acknowledges the next packet. So the window grows again within ten round
+/// trips.
 #[test]
 fn a_lost_window_does_not_wait_for_a_second_packet() {
     let (mut pair, client, _) = open();
@@ -212,7 +216,7 @@ fn a_lost_window_does_not_wait_for_a_second_packet() {
         if wire.from == CLIENT && carries_data(wire) {
             data_at = wire.at;
         }
-        // What the server's timer sends: 200 ms after the data came.
+        // Packets that the server's delayed-acknowledgement timer sends, 200 ms after the data.
         let held_back = wire.from == SERVER && wire.at >= data_at + ms(200);
         ((block && wire.from == CLIENT) || held_back).then_some(Fault::Lose)
     };
@@ -228,7 +232,7 @@ fn a_lost_window_does_not_wait_for_a_second_packet() {
     assert!(cwnd >= 4.0, "{stats:?}");
 }
 
-/// Where nothing is lost on the way back, nobody asks for a ratio or for NDP Counts.
+/// Without loss on the reverse path, neither an Ack Ratio nor NDP Counts are requested.
 #[test]
 fn a_clear_way_back_changes_nothing() {
     let (mut pair, client, _) = open();

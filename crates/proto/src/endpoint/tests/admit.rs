@@ -1,4 +1,4 @@
-//! The application's word on who may begin a connection.
+//! The application's hook that decides who may begin a connection.
 
 use std::sync::{Arc, Mutex};
 
@@ -7,7 +7,9 @@ use fairwire_wire::{PacketType, ResetCode};
 use super::pair::{PORT, Pair, SERVICE, Wire, ms};
 use crate::{Admit, AdmitHook, Attempt, Config, InitCookies};
 
-/// What came of a client where the hook says `word`, from the `from`th time on that it is asked.
+/// Connects a client to a listener whose hook accepts `from` calls and then returns `word`.
+///
+/// Returns the pair and the attempts that the hook was asked about.
 fn outcome(policy: InitCookies, word: Admit, from: usize) -> (Pair, Vec<Attempt>) {
     let mut pair = Pair::new();
     pair.ends[1].config.init_cookies = policy;
@@ -32,8 +34,10 @@ fn outcome(policy: InitCookies, word: Admit, from: usize) -> (Pair, Vec<Attempt>
     (pair, asked)
 }
 
-/// A listener's hook sees who wants what, before anything is kept: for a Request, and again for an
-/// Init Cookie that comes back. It accepts, refuses with Reset 9, or lets nobody answer.
+/// A listener's hook decides about each client before any state is kept.
+///
+/// It is asked for a Request, and again for an Init Cookie that comes back. It accepts, refuses with Reset 9, or
+/// ignores the client.
 #[test]
 fn a_hook_says_who_may_begin() {
     for (policy, from) in [
@@ -67,7 +71,7 @@ fn a_hook_says_who_may_begin() {
     }
 }
 
-/// Without a listener there is nothing to ask about, and a hook goes with its listener.
+/// A hook cannot be set without a listener, and it is removed with its listener.
 #[test]
 fn a_hook_belongs_to_its_listener() {
     let mut pair = Pair::new();
@@ -89,7 +93,7 @@ fn a_hook_belongs_to_its_listener() {
     }
 }
 
-/// A hook that panics refuses the client that it was asked about, and nobody else suffers.
+/// A hook that panics refuses the client that it was asked about; other connections are not affected.
 #[test]
 fn a_hook_that_panics_refuses() {
     let mut pair = Pair::new();

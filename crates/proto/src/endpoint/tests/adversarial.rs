@@ -1,5 +1,6 @@
-//! Hostile input, by the items of `docs/adversarial.md`: what the tests of each topic do not send.
-//! Mostly in UDP, where no checksum stands in the way.
+//! Hostile input, by the items of `docs/adversarial.md`, as far as the tests of each topic do not send it.
+//!
+//! Most tests use UDP, where no checksum rejects a modified packet.
 
 use fairwire_units::{Duration, Ecn};
 use fairwire_wire::{
@@ -19,14 +20,14 @@ fn in_udp() -> (Pair, ConnectionId, ConnectionId) {
     (pair, client, server)
 }
 
-/// Packets that the server's connection took, and those that nobody did.
+/// Returns the number of packets that the server's connection took, and the number of malformed packets.
 fn taken_and_malformed(pair: &Pair) -> (u64, u64) {
     let server = pair.server.expect("accepted");
     let taken = pair.ends[1].stats(server).expect("open").packets_received;
     (taken, pair.ends[1].endpoint_stats().malformed)
 }
 
-/// Hands the server a head without payload; gives what it answers at once.
+/// Delivers a header without payload to the server and returns the immediate answers.
 fn answers_to_head(pair: &mut Pair, head: &[u8]) -> Vec<Wire> {
     let mut wire = pair.forge(0, 0, ACK, |_| {}, Payload::EMPTY);
     wire.head = head.to_vec();
@@ -39,9 +40,11 @@ fn is_closed(pair: &Pair) -> bool {
         .any(|event| matches!(event, Event::Closed { .. }))
 }
 
-/// Item 1; RFC 4340, 5.1: the next packet of each type, cut at each length of its head, and with
-/// each Data Offset below its header or beyond its end, is ignored: no answer, no state, and read
-/// to its end at most. Whole, an Ack counts.
+/// Item 1; RFC 4340, 5.1: packets with a truncated header or an invalid Data Offset are ignored.
+///
+/// The next packet of each type is cut at each length of its header, and gets each Data Offset that is inside its
+/// header or beyond its end. There is no answer and no change of state, and nothing is read beyond the end. An uncut
+/// Ack counts.
 #[test]
 fn item_1_broken_heads_change_nothing() {
     for packet_type in PacketType::ALL {
@@ -82,9 +85,9 @@ fn item_1_broken_heads_change_nothing() {
     }
 }
 
-/// Item 2; RFC 4340, 5.1 and 3.1: packets of the types 11 to 15 are ignored, in both header forms,
-/// and the Ack Vector sent next calls their number missing. An Ack with every reserved bit set is
-/// taken.
+/// Item 2; RFC 4340, 5.1 and 3.1: packets of the reserved types 11 to 15 are ignored, in both header forms.
+///
+/// The next Ack Vector reports their number as not received. An Ack with every reserved bit set is accepted.
 #[test]
 fn item_2_reserved_types_are_not_received() {
     for number in 11..=15u8 {
@@ -126,9 +129,10 @@ fn item_2_reserved_types_are_not_received() {
     assert_eq!(taken_and_malformed(&pair), (taken + 1, malformed));
 }
 
-/// Item 4; RFC 4340, 5.8: an option whose length is 0, 1 or beyond the head, or whose type is the
-/// head's last byte, ends the options there. The Timestamp before it is echoed, the two Mandatory
-/// that its data would be do nothing, and the packet counts.
+/// Item 4; RFC 4340, 5.8: an option with an invalid length ends the options.
+///
+/// The length is 0, 1 or beyond the header, or the type is the last byte of the header. The Timestamp before the option
+/// is echoed. Its data bytes, which would read as Mandatory options, have no effect, and the packet counts.
 #[test]
 fn item_4_nonsensical_lengths_end_the_options() {
     for length in [Some(0), Some(1), Some(7), Some(255), None] {
@@ -163,8 +167,10 @@ fn item_4_nonsensical_lengths_end_the_options() {
     }
 }
 
-/// Item 7; RFC 4340, 9.2: a packet whose Checksum Coverage reaches beyond its data is ignored with
-/// its options: the Mandatory at its end would reset. With the checksum right, natively, and in UDP.
+/// Item 7; RFC 4340, 9.2: a packet whose Checksum Coverage exceeds its data is ignored together with its options.
+///
+/// Otherwise the Mandatory option in it would cause a Reset. The test covers native packets with a right checksum, and
+/// UDP.
 #[test]
 fn item_7_coverage_beyond_the_data_drops_the_options_too() {
     for (encapsulation, payload) in [(Encapsulation::Native, 7), (Encapsulation::Udp, 0)] {
@@ -200,9 +206,9 @@ fn item_7_coverage_beyond_the_data_drops_the_options_too() {
     }
 }
 
-/// Item 12; RFC 4340, 8.5, step 4, and 8.1.3: 5,000 Data in a second that acknowledge nothing reach
-/// a client in REQUEST: it answers at a limited rate and stays in REQUEST, so that it connects in
-/// the end.
+/// Item 12; RFC 4340, 8.5, step 4, and 8.1.3: a client in REQUEST answers invalid packets at a limited rate.
+///
+/// It gets 5,000 Data packets without acknowledgements in a second, stays in REQUEST, and connects in the end.
 #[test]
 fn item_12_packet_errors_are_rationed() {
     let mut pair = Pair::new();
@@ -226,9 +232,10 @@ fn item_12_packet_errors_are_rationed() {
     assert!(pair.told(0).contains(&Event::Connected));
 }
 
-/// Item 15; RFC 4340, 7.5.3: while valid packets come, Syncs and `SyncAck`s beyond the window are
-/// dropped without an answer, and the window does not move. After three round trips of silence one
-/// is taken and moves it.
+/// Item 15; RFC 4340, 7.5.3: a Sync or `SyncAck` beyond the window moves the window only after silence.
+///
+/// While valid packets arrive, they are dropped without an answer. After three round trips of silence one is accepted
+/// and moves the window.
 #[test]
 fn item_15_syncs_leap_only_when_quiet() {
     for packet_type in [PacketType::Sync, PacketType::SyncAck] {
@@ -264,9 +271,10 @@ fn item_15_syncs_leap_only_when_quiet() {
     }
 }
 
-/// Item 19; RFC 4340, 7.5.3 and 7.5.4: a Close or `CloseReq` whose number is not newer than all that
-/// came, or which acknowledges less than was acknowledged, closes nothing and is answered with a
-/// Sync that acknowledges it.
+/// Item 19; RFC 4340, 7.5.3 and 7.5.4: an old Close or `CloseReq` closes nothing.
+///
+/// It is old if its number is not newer than all received numbers, or if it acknowledges less than was acknowledged
+/// before. It is answered with a Sync that acknowledges it.
 #[test]
 fn item_19_old_closes_close_nothing() {
     for (from, packet_type) in [
@@ -274,7 +282,7 @@ fn item_19_old_closes_close_nothing() {
         (1, PacketType::Close),
         (1, PacketType::CloseReq),
     ] {
-        // Its number beyond the last one taken, and how far its acknowledgement lies back.
+        // The distance of its number from the last received one, and how far back its acknowledgement is.
         for (ahead, back) in [(1, 0), (0, 0), (2, 1), (2, 50)] {
             let mut pair = Pair::new();
             let (client, server) = pair.open(Config::default(), Config::default());
@@ -301,8 +309,9 @@ fn item_19_old_closes_close_nothing() {
     }
 }
 
-/// Item 23; RFC 4340, 10.3: an option of a CCID before that CCID is agreed on, here a Receive Rate
-/// on the Request, is ignored; after Mandatory it is Reset 6.
+/// Item 23; RFC 4340, 10.3: an option of a CCID that is not yet agreed on is ignored.
+///
+/// Here it is a Receive Rate on the Request. After Mandatory it causes Reset 6.
 #[test]
 fn item_23_options_of_a_ccid_before_it_is_agreed_on() {
     for mandatory in [false, true] {
@@ -327,8 +336,9 @@ fn item_23_options_of_a_ccid_before_it_is_agreed_on() {
     }
 }
 
-/// Item 28; RFC 6773, 3.8: feedback that comes from another UDP port, or for other DCCP ports,
-/// belongs to another connection, and acknowledges nothing; the same from the right one does.
+/// Item 28; RFC 6773, 3.8: feedback from another UDP port or with another DCCP port acknowledges nothing.
+///
+/// It belongs to another connection. The same feedback from the right ports is accepted.
 #[test]
 fn item_28_feedback_from_a_wrong_port_is_ignored() {
     let (mut pair, client, _) = in_udp();
@@ -362,31 +372,31 @@ fn item_28_feedback_from_a_wrong_port_is_ignored() {
     assert!(!is_closed(&pair));
 }
 
-/// Item 29, CCID 3 and 4: every packet is marked on the way, those without data too, for ten seconds.
-/// Each sender becomes as slow as RFC 5348 says, the connection lives, recovers as fast as that says
-/// when the marks end, and closes in order.
+/// Item 29, CCID 3 and 4: a connection survives ten seconds of marks on every packet, and recovers when they end.
 ///
-/// All by hand, with R = 42 ms: 20 each way and 1 for each packet to leave. The first packet is marked,
-/// so the interval before it is what half a packet per round trip needs: f(p) = 2, 1/p = 4.8, told as 5
-/// (RFC 5348, 6.3.1, 8.1). A packet takes f(p) round trips, and when packets are further than a round
-/// trip apart, each is a loss event and its interval is 1.
+/// Packets without data are marked too. Each sender becomes as slow as RFC 5348 requires, recovers as fast as it
+/// allows, and closes normally.
 ///
-/// - CCID 3: four or five packets leave before the first report, one event; then p is 1/5, and the averages
-///   (5.4) of 1, 1, ... 5, 5 make it 0.27, 0.33, 0.4, 0.49, 0.59, 0.71, 0.88, so packets come after
-///   1.9, 4.0, 6.9, 12, 23, 42, 77 and 158 round trips. 10 s are 238: 12 packets.
-/// - CCID 4: 100 of 136 bytes at s = 1,460 are 10.7 packets where CCID 3 has one (RFC 5622, 5), and a
-///   burst within a round trip has N/K = 1. Two such bursts, of five packets and of four or five;
-///   then single packets after 0.6, 1.4, 2.2, 4.1, 6.5, 9.9 and 15 round trips, and 22.7 from then
-///   on, where p is 1: 27 packets.
+/// The numbers are computed by hand, with R = 42 ms: 20 ms each way and 1 ms to transmit each packet. The first packet
+/// is marked, so the first loss interval is what half a packet per round trip needs: f(p) = 2, 1/p = 4.8, rounded to 5
+/// (RFC 5348, 6.3.1, 8.1). Packets are f(p) round trips apart. When this is more than one round trip, each packet is a
+/// loss event and its interval is 1.
 ///
-/// At worst p is 1 when the marks end, and the next packet comes after f(1) = 243 round trips. Each
-/// packet without a mark makes the newest interval longer: of 2, 3, 4, ... and eight of 1, older ones
-/// discounted (5.5), p is 0.86, 0.68, 0.54, 0.43, ...: 144, 67, 30, 15, ... round trips, in all
-/// 524 until the fourteenth packet, where f(p) is about 1. CCID 4 needs a 10.7th of each.
+/// - CCID 3: four or five packets leave before the first report, which is one event. Then p is 1/5, and the averages
+///   (5.4) of 1, 1, ... 5, 5 make it 0.27, 0.33, 0.4, 0.49, 0.59, 0.71, 0.88. So packets come after 1.9, 4.0, 6.9, 12,
+///   23, 42, 77 and 158 round trips. 10 s are 238 round trips: 12 packets.
+/// - CCID 4: 100 of 136 bytes at s = 1,460 make 10.7 packets where CCID 3 sends one (RFC 5622, 5), and a burst within a
+///   round trip has N/K = 1. There are two such bursts, of five packets and of four or five. Then single packets come
+///   after 0.6, 1.4, 2.2, 4.1, 6.5, 9.9 and 15 round trips, and after 22.7 each from then on, where p is 1: 27 packets.
+///
+/// At worst p is 1 when the marks end, and the next packet comes after f(1) = 243 round trips. Each unmarked packet
+/// lengthens the newest interval. With intervals of 2, 3, 4, ... and eight of 1, the older ones discounted (5.5), p is
+/// 0.86, 0.68, 0.54, 0.43, ... and packets come after 144, 67, 30, 15, ... round trips. It takes 524 round trips until
+/// the fourteenth packet, where f(p) is about 1. CCID 4 needs a 10.7th of each.
 #[test]
 fn item_29_marks_on_everything_slow_rates() {
-    // CCID; packets in ten seconds of marks; milliseconds to the next one and to the fourteenth, with
-    // R = 43 ms, as acknowledgements may wait for each other.
+    // CCID; packets in ten seconds of marks; milliseconds to the next packet and to the fourteenth, with R = 43 ms,
+    // because acknowledgements may wait for each other.
     let rows = [(3, 11..=13, 10_462, 22_532), (4, 25..=29, 976, 2_106)];
     for (ccid, slow, first, fourteenth) in rows {
         let mut pair = Pair::new();
@@ -416,9 +426,10 @@ fn item_29_marks_on_everything_slow_rates() {
     }
 }
 
-/// Item 31: Requests that nobody goes on with, from forged addresses, are no amplifier: each gets one
-/// Response at most, and half-open connections one Reset in the end; none is much larger than the
-/// Request. With state the options of a Response are what is more, without it the cookie, too.
+/// Item 31: forged Requests whose handshakes are never completed do not amplify traffic.
+///
+/// Each gets at most one Response, and each half-open connection one Reset in the end. None of these is much larger
+/// than the Request: a Response adds its options, and without state also the cookie.
 #[test]
 fn item_31_responses_do_not_amplify() {
     for (policy, more) in [(InitCookies::Never, 100), (InitCookies::Always, 200)] {

@@ -1,4 +1,4 @@
-//! What a packet costs that was made to cost much: steps of loops, counted.
+//! The processing cost of packets that were made to cost much, measured in counted loop steps.
 
 use fairwire_units::Duration;
 use fairwire_wire::{Ccid, DccpOption, Encoder, Kind, PacketType};
@@ -6,10 +6,10 @@ use fairwire_wire::{Ccid, DccpOption, Encoder, Kind, PacketType};
 use super::pair::{Fault, Pair, SERVICE, data, ms};
 use crate::{Config, work};
 
-/// More than a report of one packet of ours takes: three steps for each block that a head has room for.
+/// More steps than one report takes: three for each block that fits into a header.
 const REPORT: u64 = 8_192;
 
-/// The largest Sequence Window, as a Change L of feature 3.
+/// Adds a Change L of feature 3 with the largest Sequence Window.
 fn widest_window(encoder: &mut Encoder<'_>) {
     let change = DccpOption::ChangeL {
         feature: 3,
@@ -18,9 +18,10 @@ fn widest_window(encoder: &mut Encoder<'_>) {
     encoder.option(&change).unwrap();
 }
 
-/// A forged Request asks for the widest Sequence Window, the next one, with data, is 2^45 numbers
-/// further. The window that the first asks for is not in force before the handshake is complete, so
-/// the second is no valid packet: it gets a Sync, and nothing is reported of what lies between.
+/// A Sequence Window that a Request asks for is not in force before the handshake is complete.
+///
+/// A forged Request asks for the widest window. The next Request, with data, is up to 2^45 numbers further. It is not
+/// valid, so it gets a Sync, and nothing is reported about the numbers between.
 #[test]
 fn finding_1_a_window_waits_for_the_handshake() {
     for jump in [1 << 45, 76, 75] {
@@ -45,9 +46,10 @@ fn finding_1_a_window_waits_for_the_handshake() {
     }
 }
 
-/// A sender states a round trip of a microsecond (RFC 6323), pauses for an hour and leaves a hole: a
-/// packet makes few loss events of it, however many microseconds and packets it has. Each data packet
-/// gets one packet of feedback at most.
+/// A stated round trip of a microsecond (RFC 6323) does not turn one gap into many loss events.
+///
+/// The sender pauses for an hour and skips numbers. The number of loss events stays small, however many microseconds
+/// and packets the gap has. Each data packet gets at most one feedback packet.
 #[test]
 fn finding_2_a_stated_round_trip_of_a_microsecond() {
     for ccid in [3, 4] {
@@ -55,7 +57,7 @@ fn finding_2_a_stated_round_trip_of_a_microsecond() {
         config.send_ccids = vec![Ccid::new(ccid)];
         config.receive_ccids = vec![Ccid::new(ccid)];
         config.send_rtt_estimate = true;
-        // Nothing but what the packets cause.
+        // Only the answers that the packets cause.
         config.keep_alive = None;
         let mut pair = Pair::new();
         let (client, server) = pair.open(config.clone(), config);
@@ -88,8 +90,9 @@ fn finding_2_a_stated_round_trip_of_a_microsecond() {
     }
 }
 
-/// Heads full of Changes, in a Request and in mid-connection: what they agree on is read once for a
-/// packet, and a CCID changes once.
+/// The result of a header full of Changes is applied once per packet, and a CCID changes once.
+///
+/// The header is that of a Request, or of a packet of an open connection.
 #[test]
 fn finding_10_a_head_of_changes_is_read_once() {
     let changes: [&[[u8; 4]]; 6] = [
@@ -122,7 +125,7 @@ fn finding_10_a_head_of_changes_is_read_once() {
             };
             let before = pair.told(1).len();
             let wire = pair.forge(0, 1, kind, fill, data(0));
-            // The wishes and the agreement, for the packet and for its answer, and two halves.
+            // The preferences and the agreement, for the packet and for its answer, and two halves.
             let ((), steps) = work::within(400, || pair.deliver(1, &wire));
             assert!(steps <= 24, "{n}, {open}: {steps}");
             pair.drain();
@@ -131,9 +134,10 @@ fn finding_10_a_head_of_changes_is_read_once() {
     }
 }
 
-/// RFC 4340, 6.6.1: options that refer to the same feature are processed one by one, so that of
-/// several Changes the last counts; and what one agrees on holds for those after it: Ack Vectors are asked
-/// for where CCID 2 was agreed on just before, and an RTT Estimate is read behind the feature that allows it.
+/// RFC 4340, 6.6.1: options that refer to the same feature are processed one by one.
+///
+/// Of several Changes the last counts. What one option agrees on applies to the options after it. Here features and
+/// options of CCID 3 follow the Change to CCID 3 and are accepted.
 #[test]
 fn finding_10_later_options_build_on_earlier_ones() {
     let mut config = Config::default();

@@ -1,4 +1,4 @@
-//! CCIDs that change in mid-connection, and paths that change below (RFC 4340, 10, 10.3 and 10.5).
+//! CCIDs that change during a connection, and paths that change below it (RFC 4340, 10, 10.3 and 10.5).
 
 use fairwire_units::Duration;
 use fairwire_wire::{
@@ -10,7 +10,7 @@ use super::pair::{Dice, Fault, Pair, Wire, data, ms};
 use crate::constants::CCIDS;
 use crate::{ChangeCcidError, Config, ConnectionId, Direction, Event, Fate};
 
-/// This CCID first, any other acceptable, and changes as often as one likes.
+/// A configuration that prefers this CCID, accepts all others, and allows changes at any time.
 fn config(ccid: Ccid) -> Config {
     let mut list = CCIDS.to_vec();
     list.retain(|&other| other != ccid);
@@ -25,7 +25,7 @@ fn config(ccid: Ccid) -> Config {
 
 const BOTH: [Direction; 2] = [Direction::Send, Direction::Receive];
 
-/// The CCIDs that one side sends and receives under.
+/// Returns the CCIDs for the data that one side sends and for the data that it receives.
 fn ccids(pair: &Pair, side: usize, id: ConnectionId) -> (Option<Ccid>, Option<Ccid>) {
     let stats = pair.ends[side].stats(id).unwrap();
     (stats.send_ccid, stats.receive_ccid)
@@ -40,7 +40,7 @@ fn told_of(pair: &Pair, side: usize) -> Vec<(Direction, Ccid)> {
     told.collect()
 }
 
-/// Each datagram that a side was given has one fate.
+/// Asserts that each of the `given` datagrams of a side has exactly one fate.
 fn assert_fates(pair: &Pair, side: usize, given: usize, what: &str) {
     let events = pair.told(side).into_iter();
     let mut ids: Vec<_> = events
@@ -55,9 +55,10 @@ fn assert_fates(pair: &Pair, side: usize, given: usize, what: &str) {
     assert_eq!(ids.len(), given, "{what}: side {side}, each once");
 }
 
-/// RFC 4340, 10: from each CCID to each other one, at the wish of sender or receiver, client or
-/// server, under 2 % loss with data both ways: the change goes through, both are told, data flows on
-/// at a fair rate, nothing goes out of step and each datagram has one fate.
+/// RFC 4340, 10: a connection can change from each CCID to each other one under load.
+///
+/// The sender or the receiver, client or server, asks for it, with 2 % loss and data both ways. The change completes
+/// and both ends get the event. Data continues at a fair rate, no Sync is needed, and each datagram has one fate.
 #[test]
 fn every_change_goes_through_under_load() {
     for from in CCIDS {
@@ -106,8 +107,8 @@ fn every_change_goes_through_under_load() {
                         "{what}: {stats:?}"
                     );
                     if end != sender {
-                        // 2 % of loss leave eight packets a round trip of some 60 ms at the least:
-                        // a quarter of that proves that the new half is not stuck.
+                        // With 2 % loss at least eight packets leave per round trip of some 60 ms. A quarter of that
+                        // shows that the new half is not stuck.
                         let got = stats.data_received - before.data_received;
                         assert!(got > 300, "{what}: {got}");
                     }
@@ -124,8 +125,7 @@ fn every_change_goes_through_under_load() {
     }
 }
 
-/// A sender that changes its CCID settles what is in flight as sent, each datagram once, and
-/// feedback on it that is late tells nothing any more.
+/// When a sender changes its CCID, packets in flight get the fate `Sent`, each once; late feedback is ignored.
 #[test]
 fn what_is_in_flight_is_settled_once() {
     let mut pair = Pair::new();
@@ -134,7 +134,7 @@ fn what_is_in_flight_is_settled_once() {
         pair.ends[0].send(pair.now, client, data(100)).unwrap();
     }
     pair.drain();
-    // The server's wish is on its way to the client when the data is on its way to the server.
+    // The server's Change is on its way to the client while the data is on its way to the server.
     let (now, direction) = (pair.now, Direction::Receive);
     let asked = pair.ends[1].change_ccid(now, server, direction, &[Ccid::TFRC]);
     assert_eq!(asked, Ok(()));
@@ -168,9 +168,10 @@ fn what_is_in_flight_is_settled_once() {
     assert_eq!(std::iter::from_fn(|| pair.ends[1].recv(server)).count(), 3);
 }
 
-/// RFC 4340, 10.5: who changes its CCID as often as it can while all its data is lost sends no more
-/// than a new connection might each time: an initial window of four packets, or four packets per
-/// round trip where the CCID has a rate.
+/// RFC 4340, 10.5: frequent changes of the CCID do not evade congestion control.
+///
+/// All data is lost. The sender sends no more than a new connection could each time: an initial window of four packets,
+/// or four packets per round trip where the CCID has a rate.
 #[test]
 fn changing_often_is_no_way_round_congestion_control() {
     let mut pair = Pair::new();
@@ -206,8 +207,7 @@ fn changing_often_is_no_way_round_congestion_control() {
     assert!(after - before <= bound, "{} beyond {bound}", after - before);
 }
 
-/// RFC 4340, 10.5: a CCID that has changed stays for the time configured, whoever asks, and may
-/// change again after it.
+/// RFC 4340, 10.5: a changed CCID stays for the configured time, whichever end asks, and may change after that.
 #[test]
 fn a_changed_ccid_stays_for_a_while() {
     let mut slow = config(Ccid::TCP_LIKE);
@@ -229,7 +229,7 @@ fn a_changed_ccid_stays_for_a_while() {
         matches!(refused, Err(ChangeCcidError::TooSoon { .. })),
         "{refused:?}"
     );
-    // The server does not mind, but the client does.
+    // The server allows the change, but the client does not.
     assert_eq!(
         change(&mut pair, 1, Direction::Receive, Ccid::TCP_LIKE),
         Ok(())
@@ -262,7 +262,7 @@ fn a_changed_ccid_stays_for_a_while() {
     );
 }
 
-/// What cannot be asked for is refused where it is asked.
+/// A change that is impossible is refused by the call that asks for it.
 #[test]
 fn impossible_changes_are_refused() {
     let mut pair = Pair::new();
@@ -286,9 +286,10 @@ fn impossible_changes_are_refused() {
     assert_eq!(ask(&mut pair, &[Ccid::TFRC]), Err(ChangeCcidError::NotOpen));
 }
 
-/// Adversarial item 23, and RFC 4340, 10.3: while a CCID is negotiated again, options of the one that
-/// is asked for are ignored, and Reset 6 after Mandatory; and once it is in force, those of the old
-/// one are.
+/// Adversarial item 23; RFC 4340, 10.3: options of a CCID that is not in force are ignored.
+///
+/// While a change is negotiated, these are the options of the new CCID; after Mandatory they cause Reset 6. Once it is
+/// in force, options of the old CCID are ignored even after Mandatory.
 #[test]
 fn item_23_options_of_a_ccid_that_is_not_in_force() {
     let receive_rate = DccpOption::ReceiveRate(0);
@@ -330,7 +331,7 @@ fn item_23_options_of_a_ccid_that_is_not_in_force() {
     }
 }
 
-/// Adversarial item 23: a list of CCIDs as long as an option can be is searched, and bounded work.
+/// Adversarial item 23: the longest possible list of CCIDs is searched with bounded work.
 #[test]
 fn item_23_the_longest_list_of_ccids() {
     let mut pair = Pair::new();
@@ -359,15 +360,16 @@ fn item_23_the_longest_list_of_ccids() {
     );
 }
 
-/// RFC 4340, 11.4: a receiving half that begins with a packet that came late, behind others, speaks of
-/// none of these: its Ack Vector reports nothing missing that its predecessor has seen.
+/// RFC 4340, 11.4: a new receiving half that begins with a late packet reports nothing as missing.
+///
+/// Its Ack Vector does not cover the packets that the previous half has already received.
 #[test]
 fn a_ccid_that_changes_with_a_late_packet_reports_nothing_missing() {
     let mut pair = Pair::new();
     let (client, server) = pair.open(config(Ccid::TFRC), config(Ccid::TFRC));
     pair.bottleneck = Some((ms(5), 30));
     pair.saturate(0, client, 500, ms(1_000));
-    // From the answer to the server's wish on, the client's packets come by hand.
+    // From the answer to the server's Change on, the test delivers the client's packets itself.
     let is_answer = |wire: &Wire| {
         let of_ccid =
             |raw: RawOption<'_>| raw.option_type == option_type::CONFIRM_L && raw.data[0] == 1;
@@ -396,12 +398,13 @@ fn a_ccid_that_changes_with_a_late_packet_reports_nothing_missing() {
         Ok(DccpOption::AckVector { cells, .. }) => Some(cells.iter().collect::<Vec<_>>()),
         _ => None,
     });
-    // Of the last packet in hand, the only one that was shown to it.
+    // The entry is for the last delivered packet, the only one after the change.
     assert_eq!(cells, Some(vec![AckCell::new(CellState::Received, 1)]));
 }
 
-/// RFC 4340, 10.5: when the path changes, both halves of an end begin again: a wide window is the
-/// initial one, a long loss history is gone, the round trip is unknown; and data flows on.
+/// RFC 4340, 10.5: when the path changes, congestion control starts again in both halves of an end.
+///
+/// The window is the initial one, the loss history is empty, and the round-trip time is unknown. Data continues.
 #[test]
 fn a_new_path_begins_congestion_control_again() {
     for ccid in CCIDS {
@@ -433,8 +436,8 @@ fn a_new_path_begins_congestion_control_again() {
         for (side, id) in [(0, client), (1, server)] {
             let stats = pair.ends[side].stats(id).unwrap();
             let got = stats.data_received - received[side].unwrap().data_received;
-            // Five seconds bear 5,000 packets, and 500 of CCID 4, which sends one in 10 ms at most
-            // (RFC 5622, 5); a start from nothing costs half of that time at the most.
+            // In five seconds the path carries 5,000 packets, and CCID 4 sends 500, one per 10 ms at most (RFC 5622,
+            // 5). A restart costs at most half of that time.
             let enough = if ccid == Ccid::TFRC_SP { 250 } else { 1_000 };
             assert!(got > enough, "{ccid} side {side}: {got}");
             assert_eq!(stats.discarded, 0, "{ccid} side {side}");
@@ -450,9 +453,10 @@ fn a_new_path_begins_congestion_control_again() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// Both ends ask for CCIDs, of both directions, at any time and again and again, while packets are
-    /// lost, copied and delayed: when the network heals they agree, nobody was reset, data flows both
-    /// ways, and each datagram has had one fate.
+    /// Any changes of CCIDs, by both ends and at any time, end with both ends in agreement.
+    ///
+    /// Packets are lost, copied and delayed meanwhile. After that nobody was reset, data flows both ways, and each
+    /// datagram has had one fate.
     #[test]
     fn changes_at_any_time_end_in_step(
         seed in any::<u64>(),

@@ -18,7 +18,7 @@ fn reason(pair: &Pair, side: usize) -> Option<CloseReason> {
     })
 }
 
-/// The peer aborted, with these words.
+/// Returns the close reason after the peer aborted, with this text.
 fn aborted_by_peer(text: Option<&str>) -> CloseReason {
     CloseReason::Reset {
         code: ResetCode::Aborted,
@@ -27,7 +27,7 @@ fn aborted_by_peer(text: Option<&str>) -> CloseReason {
     }
 }
 
-/// RFC 4340, 8.3: a client's Close is answered with a Reset, and the client waits.
+/// RFC 4340, 8.3: a client's Close is answered with a Reset, and the client enters TIMEWAIT.
 #[test]
 fn a_client_closes() {
     let mut pair = Pair::new();
@@ -46,7 +46,7 @@ fn a_client_closes() {
     assert_eq!(pair.next(), None, "TIMEWAIT wakes nobody for ever");
 }
 
-/// RFC 4340, 8.3: a server asks with a `CloseReq`, so that the client waits for it.
+/// RFC 4340, 8.3: a server sends a `CloseReq`, so that the client enters TIMEWAIT in its place.
 #[test]
 fn a_server_closes() {
     let mut pair = Pair::new();
@@ -66,8 +66,9 @@ fn a_server_closes() {
     assert_eq!(pair.ends[1].endpoint_stats().time_wait, 0);
 }
 
-/// RFC 4340, 3.4 and 8.3: an unanswered Close is repeated after two round trips; while none is known,
-/// as after a change of path, each counts as 0.2 s.
+/// RFC 4340, 3.4 and 8.3: an unanswered Close is repeated after two round trips.
+///
+/// While no round trip is known, as after a change of path, it counts as 0.2 s.
 #[test]
 fn an_unknown_round_trip_counts_as_two_tenths() {
     for (changed, first) in [(false, 80), (true, 400)] {
@@ -85,7 +86,7 @@ fn an_unknown_round_trip_counts_as_two_tenths() {
     }
 }
 
-/// Both closing handshakes end under heavy loss, whoever begins; so do crossed ones.
+/// Both closing handshakes end under heavy loss, whichever side begins, also when both begin.
 #[test]
 fn item_19_closing_ends_under_loss() {
     for seed in 0..90 {
@@ -104,7 +105,7 @@ fn item_19_closing_ends_under_loss() {
             let ended = reason(&pair, side).unwrap_or_else(|| panic!("seed {seed} side {side}"));
             let good = match ended {
                 CloseReason::Closed | CloseReason::CloseTimeout => true,
-                // The other end was gone when the question came again.
+                // The other end no longer existed when the packet was repeated.
                 CloseReason::Reset { code, .. } => code == ResetCode::NoConnection,
                 _ => false,
             };
@@ -114,8 +115,10 @@ fn item_19_closing_ends_under_loss() {
     }
 }
 
-/// RFC 4340, 8.3: where only the answer to the Close is lost, the connection ended in good order on
-/// both sides, whoever began it; a peer that knew nothing of the first Close either was restarted.
+/// RFC 4340, 8.3: if only the answer to the Close is lost, both sides report a normal end.
+///
+/// It does not matter which side began. A peer that did not know the connection when the first Close came is reported
+/// as Reset 3.
 #[test]
 fn a_lost_answer_to_a_close_is_no_failure() {
     for begins in 0..2 {
@@ -148,8 +151,9 @@ fn a_lost_answer_to_a_close_is_no_failure() {
     assert_eq!(reason(&pair, 0), Some(no_connection));
 }
 
-/// RFC 4340, 8.3: an unanswered Close is repeated, first after two round trips and then less and
-/// less often; after `close_timeout` the connection is reset and forgotten.
+/// RFC 4340, 8.3: an unanswered Close is repeated with exponential back-off, first after two round trips.
+///
+/// After `close_timeout` the connection is reset and forgotten.
 #[test]
 fn item_19_an_unanswered_close_backs_off_and_ends() {
     let mut pair = Pair::new();
@@ -172,7 +176,7 @@ fn item_19_an_unanswered_close_backs_off_and_ends() {
     assert_eq!(last, Some((ResetCode::Aborted, [0; 3])));
 }
 
-/// `close` lets the queue drain for `drain_timeout` and not longer; what is left then is refused.
+/// `close` lets the queue drain for at most `drain_timeout`; the rest of the queue is refused then.
 #[test]
 fn item_20_close_drains_for_the_time_that_was_set() {
     for drain in [5_000, 150] {
@@ -205,15 +209,16 @@ fn item_20_close_drains_for_the_time_that_was_set() {
         if drain > 1_000 {
             assert_eq!(got, 40);
         } else {
-            // Four round trips, the window 2 packets at first and one more in each.
+            // Four round trips; the window is 2 packets at first and grows by one per round trip.
             assert!((2..=20).contains(&got), "{got}");
         }
         assert_eq!(reason(&pair, 0), Some(CloseReason::Closed));
     }
 }
 
-/// A peer that acknowledges nothing cannot hold a closing connection (adversarial: resource
-/// exhaustion): `drain_timeout` and `close_timeout` bound it.
+/// A peer that acknowledges nothing cannot keep a closing connection alive (adversarial: resource exhaustion).
+///
+/// `drain_timeout` and `close_timeout` limit its time.
 #[test]
 fn item_20_a_silent_peer_does_not_hold_a_close() {
     let mut pair = Pair::new();
@@ -228,7 +233,7 @@ fn item_20_a_silent_peer_does_not_hold_a_close() {
     assert_eq!(pair.ends[1].endpoint_stats().connections, 0);
 }
 
-/// When `side` had its end, counted from `begun`, milliseconds, and the Closes that it sent.
+/// Returns when the connection of `side` ended, in milliseconds after `begun`, and how many Closes it sent.
 fn end_of_close(pair: &Pair, side: usize, begun: Instant) -> (u64, usize) {
     let mut events = pair.events[side].iter();
     let end = events.find(|(_, _, event)| matches!(event, Event::Closed { .. }));
@@ -238,9 +243,10 @@ fn end_of_close(pair: &Pair, side: usize, begun: Instant) -> (u64, usize) {
     ((at - begun).as_millis(), closes.count())
 }
 
-/// The time of a close follows from the settings, at the client and at the server: a peer that has
-/// vanished holds it for `close_timeout`, at least for three Closes with their back-off (14 round
-/// trips), and never longer than `idle_timeout` lets a peer owe an answer.
+/// The duration of a close follows from the settings, at the client and at the server.
+///
+/// With a peer that has vanished it takes `close_timeout`, but at least the time of three Closes with back-off (14
+/// round trips), and never longer than `idle_timeout`.
 #[test]
 fn finding_18_a_close_takes_the_time_that_was_set() {
     for (timeout, idle, expected) in [
@@ -273,8 +279,9 @@ fn finding_18_a_close_takes_the_time_that_was_set() {
     }
 }
 
-/// A peer that owed an answer when the close began has the rest of its time, not all of it anew; one
-/// that lets itself be heard, but never answers the Close, does not hold it either.
+/// A peer that owed an answer before the close has only the rest of its `idle_timeout`.
+///
+/// A peer that sends packets but never answers the Close does not keep the connection alive either.
 #[test]
 fn finding_18_silence_before_the_close_counts() {
     let mut pair = Pair::new();
@@ -302,8 +309,9 @@ fn finding_18_silence_before_the_close_counts() {
     assert_eq!(end_of_close(&pair, 0, begun).0, 20_000);
 }
 
-/// A connection that its application lets go of is reset, and the peer sees that it was not closed,
-/// at whichever side and whatever is queued; one that is closing goes on, with its queue.
+/// An abandoned connection is reset, so that the peer does not take it for closed.
+///
+/// It holds at both sides, with data in the queue. A connection that is already closing continues, with its queue.
 #[test]
 fn finding_21_letting_go_is_no_close() {
     for side in 0..2 {
@@ -336,7 +344,7 @@ fn finding_21_letting_go_is_no_close() {
     }
 }
 
-/// An attempt that is given up leaves nothing half-open at the server.
+/// An abandoned attempt to connect leaves no half-open connection at the server.
 #[test]
 fn finding_21_an_attempt_that_is_dropped_is_taken_back() {
     for wait in [10, 30] {
@@ -350,7 +358,7 @@ fn finding_21_an_attempt_that_is_dropped_is_taken_back() {
     }
 }
 
-/// Discarding refuses what is queued and closes at once, in good order.
+/// `discard` refuses what is queued and closes normally at once.
 #[test]
 fn discard_refuses_the_queue() {
     let mut pair = Pair::new();
@@ -373,7 +381,7 @@ fn discard_refuses_the_queue() {
     assert_eq!(reason(&pair, 0), Some(CloseReason::Closed));
 }
 
-/// An abort is a Reset 2; the peer learns the code.
+/// An abort sends Reset 2, and the peer learns the code.
 #[test]
 fn abort_resets() {
     let mut pair = Pair::new();
@@ -385,8 +393,9 @@ fn abort_resets() {
     assert_eq!(pair.ends[1].endpoint_stats().time_wait, 1);
 }
 
-/// RFC 4340, 5.6: a Reset has room for a text, and the peer's application reads it; Data 1 to 3 of Reset 2 stay zero. A
-/// text that is too long is cut.
+/// RFC 4340, 5.6: a Reset can carry a text, which the peer's application gets.
+///
+/// Data 1 to 3 of Reset 2 stay zero. A text that is too long is cut.
 #[test]
 fn an_abort_says_why() {
     for side in 0..2 {
@@ -405,7 +414,7 @@ fn an_abort_says_why() {
     }
 }
 
-/// What was received before the end can be read after it, until the connection is released.
+/// Data that was received before the end can be read until the connection is released.
 #[test]
 fn unread_data_outlives_the_connection() {
     let mut pair = Pair::new();
@@ -425,8 +434,9 @@ fn unread_data_outlives_the_connection() {
     assert!(pair.ends[0].stats(again).is_some(), "not closed yet");
 }
 
-/// RFC 4340, 8.5, steps 8 and 9: a Reset ends the connection whatever its options say, an option that
-/// nobody knows behind Mandatory included, and is not answered.
+/// RFC 4340, 8.5, steps 8 and 9: a Reset ends the connection whatever its options are, and is not answered.
+///
+/// Here an unknown option follows Mandatory.
 #[test]
 fn a_reset_is_never_answered() {
     let mut pair = Pair::new();
@@ -441,8 +451,9 @@ fn a_reset_is_never_answered() {
     assert_eq!(pair.ends[0].endpoint_stats().time_wait, 1);
 }
 
-/// RFC 4340, 8.5, step 2, and 8.3: in TIMEWAIT anything but a Reset is answered with Reset 3, and
-/// no connection of ours begins on that flow until two segment lifetimes, 240 s, have passed.
+/// RFC 4340, 8.5, step 2, and 8.3: in TIMEWAIT anything but a Reset is answered with Reset 3.
+///
+/// No new connection begins on that flow until two segment lifetimes, 240 s, have passed.
 #[test]
 fn no_connection_on_a_flow_in_time_wait() {
     let mut pair = Pair::new();
@@ -466,12 +477,12 @@ fn no_connection_on_a_flow_in_time_wait() {
     assert_eq!(again(&mut pair), Err(StartError::NoPort));
     pair.run_for(Duration::from_secs(239));
     assert_eq!(again(&mut pair), Err(StartError::NoPort));
-    // Those that end within half a minute leave together.
+    // Flows that end within the same half minute expire together.
     pair.run_for(Duration::from_secs(32));
     assert!(again(&mut pair).is_ok());
 }
 
-/// RFC 4340, 8.3: only a server may ask to close; one that is asked says Sync and goes on.
+/// RFC 4340, 8.3: only a server may send `CloseReq`; a server that receives one answers with a Sync and continues.
 #[test]
 fn item_19_a_server_is_not_asked_to_close() {
     let mut pair = Pair::new();
@@ -482,7 +493,7 @@ fn item_19_a_server_is_not_asked_to_close() {
     assert_eq!(reason(&pair, 1), None);
 }
 
-/// RFC 4340, 8.3: data and acknowledgements that cross a `CloseReq` or Close are still taken.
+/// RFC 4340, 8.3: data and acknowledgements that cross a `CloseReq` or Close are still accepted.
 #[test]
 fn crossing_data_is_taken() {
     let mut pair = Pair::new();

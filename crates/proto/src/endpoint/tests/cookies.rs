@@ -10,15 +10,14 @@ use super::reseal;
 use crate::seal::seal;
 use crate::{CloseReason, Config, Event, InitCookies, Meta, Path, Payload};
 
-/// Two ends, the server's without state before the handshake is complete.
+/// Returns a pair whose server keeps no state before the handshake is complete.
 fn stateless() -> Pair {
     let mut pair = Pair::new();
     pair.ends[1].config.init_cookies = InitCookies::Always;
     pair
 }
 
-/// How far such a pair has come when the Ack with the cookie is about to leave the client; it is
-/// not delivered.
+/// Returns such a pair and the client's Ack with the cookie, which is not delivered.
 fn with_cookie_out(options: impl FnOnce(&mut Encoder<'_>)) -> (Pair, Wire) {
     let mut pair = stateless();
     pair.rule(|_| Some(Fault::Lose));
@@ -32,7 +31,7 @@ fn with_cookie_out(options: impl FnOnce(&mut Encoder<'_>)) -> (Pair, Wire) {
     (pair, ack[0].clone())
 }
 
-/// The Init Cookies of a packet, in their order.
+/// Returns the Init Cookies of a packet, in order.
 fn cookies(wire: &Wire) -> Vec<Vec<u8>> {
     let options = wire.packet().options;
     let cookies = options
@@ -41,7 +40,7 @@ fn cookies(wire: &Wire) -> Vec<Vec<u8>> {
     cookies.map(|raw| raw.data.to_vec()).collect()
 }
 
-/// The packet of `like`, numbers and all, with other cookies and of another kind.
+/// Returns a packet of type `kind` with the ports and number of `like` and other cookies.
 fn with_cookies(pair: &Pair, like: &Wire, kind: &Kind, cookies: &[Vec<u8>]) -> Wire {
     let packet = like.packet();
     let mut head = HeadBuf::new();
@@ -55,7 +54,7 @@ fn with_cookies(pair: &Pair, like: &Wire, kind: &Kind, cookies: &[Vec<u8>]) -> W
     wire
 }
 
-/// The only answer to `wire`, a Reset, as the server saw nothing but this.
+/// Returns the code of the Reset that answers `wire`. The server keeps no connection, and there is no other answer.
 fn refusal(pair: &mut Pair, wire: &Wire) -> Option<ResetCode> {
     let answers = pair.answers_to(wire);
     assert!(answers.len() <= 1);
@@ -65,9 +64,10 @@ fn refusal(pair: &mut Pair, wire: &Wire) -> Option<ResetCode> {
     Some(code)
 }
 
-/// RFC 4340, 8.1.4: until the client's first Ack a listener holds nothing; the connection that
-/// begins then is, packet by packet, the one that would have begun with the Request: same
-/// numbers, features, echoes and timing. Only the cookies are more.
+/// RFC 4340, 8.1.4: a connection that begins with a cookie is the same as one that began with the Request.
+///
+/// Until the client's first Ack the listener keeps nothing. Numbers, features, echoes and timing of all packets are
+/// equal; only the cookies are added.
 #[test]
 fn the_same_connection_as_with_state() {
     for ccid in [2, 3] {
@@ -129,8 +129,10 @@ fn the_same_connection_as_with_state() {
     }
 }
 
-/// Adversarial 17: a cookie with a flipped bit, from another flow, too old, or missing where one
-/// was given, is Reset 10 and begins nothing; the true one, in time, does.
+/// Adversarial 17: a bad cookie causes Reset 10 and begins no connection.
+///
+/// It has a flipped bit, is from another flow, is too old, or is missing where one was sent. The right one, in time,
+/// begins a connection.
 #[test]
 fn item_17_a_bad_init_cookie_is_reset_10() {
     let (mut pair, ack) = with_cookie_out(|_| {});
@@ -193,7 +195,7 @@ fn item_17_a_bad_init_cookie_is_reset_10() {
         "each counted"
     );
 
-    // The client learns why.
+    // The client learns the reason.
     let reset = pair.log.last().expect("the Reset").clone();
     pair.deliver(0, &reset);
     pair.drain();
@@ -210,10 +212,10 @@ fn item_17_a_bad_init_cookie_is_reset_10() {
     assert_eq!(pair.told(1), [Event::Accepted { port: PORT }]);
 }
 
-/// Clients that do not echo cookies (Linux's) are served by a busy listener as long as it has room: the
-/// connection is kept beside the cookie, and a Sync that it sends has none. When others have taken
-/// the room they hear Reset 10; who echoes the cookie is served even then, as after a Request
-/// that was repeated.
+/// A busy listener serves clients that do not echo cookies (such as Linux) while it has room.
+///
+/// The connection is kept as a spare, and a Sync that it sends carries no cookie. When other connections have taken the
+/// room, such clients get Reset 10. A client that echoes the cookie is always served, also after a repeated Request.
 #[test]
 fn a_busy_listener_has_room_to_spare() {
     for (room, repeated, echoes, served) in [
@@ -237,7 +239,7 @@ fn a_busy_listener_has_room_to_spare() {
         }
         let responses = pair.log.iter().filter(|wire| wire.from == 1);
         let response = responses.last().expect("one").clone();
-        // The client has sent one Request and acknowledges the other.
+        // The client has sent one Request and acknowledges the Response to the other.
         let name = format!("{room} {repeated} {echoes}");
         if repeated {
             pair.ends[0].connections[0].skip(1);
@@ -266,7 +268,7 @@ fn a_busy_listener_has_room_to_spare() {
     }
 }
 
-/// What is kept beside a cookie makes room at random, and for everything that has a better right to it.
+/// Spare connections are removed at random when new Requests or returned cookies need the room.
 #[test]
 fn room_to_spare_is_taken_back() {
     let mut pair = Pair::new();
@@ -301,8 +303,9 @@ fn room_to_spare_is_taken_back() {
     assert_eq!(stats.cookies_accepted, 3);
 }
 
-/// Adversarial 17; RFC 4340, 8.1.4: on a Request or on Data a cookie is ignored, the true one too:
-/// the Request is one like any other, the Data belongs to no connection.
+/// Adversarial 17; RFC 4340, 8.1.4: a cookie on a Request or on Data is ignored, even a valid one.
+///
+/// The Request is treated like any other, and the Data belongs to no connection.
 #[test]
 fn item_17_cookies_on_request_and_data_are_ignored() {
     let (mut pair, ack) = with_cookie_out(|_| {});
@@ -320,8 +323,7 @@ fn item_17_cookies_on_request_and_data_are_ignored() {
     assert_eq!(pair.ends[1].endpoint_stats().cookies_refused, 0);
 }
 
-/// Adversarial 17; RFC 4340, 8.1.4: cookies that need two options come back in their order; in
-/// another order they are no cookie.
+/// Adversarial 17; RFC 4340, 8.1.4: a cookie in two options is accepted only in its original order.
 #[test]
 fn item_17_the_order_of_cookies_counts() {
     let filler = |encoder: &mut Encoder<'_>| encoder.raw_option(200, &[7; 221]).unwrap();
@@ -336,8 +338,9 @@ fn item_17_the_order_of_cookies_counts() {
     assert_eq!(pair.told(1), [Event::Accepted { port: PORT }]);
 }
 
-/// RFC 4340, 8.5, step 3: where no cookie was given, none is missing, and a packet out of nowhere
-/// belongs to no connection; nor is one missing whose number no Response of ours had.
+/// RFC 4340, 8.5, step 3: a packet of no connection gets Reset 3, not Reset 10, if no cookie was sent.
+///
+/// The same holds for a packet that acknowledges a number that no Response had.
 #[test]
 fn strangers_are_not_asked_for_cookies() {
     let (mut pair, ack) = with_cookie_out(|_| {});
@@ -354,8 +357,9 @@ fn strangers_are_not_asked_for_cookies() {
     assert_eq!(refusal(&mut pair, &wire), Some(ResetCode::NoConnection));
 }
 
-/// An old copy of the Ack with the cookie begins no second connection: not while the first lives,
-/// not after it, not when the cookie is too old.
+/// An old copy of the Ack with the cookie begins no second connection.
+///
+/// It does not while the first connection lives, nor after its end, nor when the cookie is too old.
 #[test]
 fn a_cookie_begins_one_connection() {
     let mut pair = stateless();
@@ -377,8 +381,9 @@ fn a_cookie_begins_one_connection() {
     }
 }
 
-/// Each Response to a Request repeated a second later stands for itself: the client takes the one
-/// it sees first, and a copy of the other changes nothing.
+/// A second Response, to a Request repeated a second later, is independent of the first.
+///
+/// The client takes the one that arrives first; the other changes nothing.
 #[test]
 fn a_late_second_response_does_no_harm() {
     let mut pair = stateless();
@@ -401,8 +406,9 @@ fn a_late_second_response_does_no_harm() {
     assert_eq!(pair.ends[1].endpoint_stats().connections, 1);
 }
 
-/// RFC 4340, 8.1.3: the data of a Request that is forgotten goes with it, and the Response says so: Drop
-/// Code 0 for that one packet. The first data that the application sees came later.
+/// RFC 4340, 8.1.3: the Response reports the data of a forgotten Request with Drop Code 0.
+///
+/// The application gets only later data.
 #[test]
 fn forgotten_data_is_reported() {
     for (len, expected) in [(7, vec![0x80]), (0, vec![])] {
@@ -426,8 +432,9 @@ fn forgotten_data_is_reported() {
     }
 }
 
-/// RFC 4340, 8.1.3 and 9.3: forgotten data whose Data Checksum is right are not called damaged: the
-/// Response reports Drop Code 0, as without one, and Mandatory before it is satisfied.
+/// RFC 4340, 8.1.3 and 9.3: forgotten data with a right Data Checksum is not reported as corrupt.
+///
+/// The Response reports Drop Code 0, as without a checksum, and a Mandatory option before it is satisfied.
 #[test]
 fn forgotten_data_is_not_called_damaged() {
     for mandatory in [false, true] {
@@ -455,7 +462,7 @@ fn forgotten_data_is_not_called_damaged() {
     }
 }
 
-/// A Request with more options than a cookie holds is kept as ever.
+/// A Request with more options than fit into a cookie is kept as a half-open connection.
 #[test]
 fn too_long_for_a_cookie() {
     let mut pair = stateless();
@@ -473,8 +480,9 @@ fn too_long_for_a_cookie() {
     }
 }
 
-/// RFC 4340, 8.1.4: a client echoes the cookies of the Response that it acknowledges, so those of
-/// a newer Response take the place of the first one's.
+/// RFC 4340, 8.1.4: the cookies of a newer Response replace those of the first.
+///
+/// A client echoes the cookies of the Response that it acknowledges.
 #[test]
 fn a_newer_response_brings_newer_cookies() {
     let mut pair = Pair::new();
@@ -501,8 +509,9 @@ fn a_newer_response_brings_newer_cookies() {
     assert_eq!(respond(103, None), Vec::<Vec<u8>>::new());
 }
 
-/// RFC 4340, 5.8.2: Mandatory before Padding is nothing, also where the options come back out of a
-/// cookie, in which there is no Padding: what stood behind is as little mandatory as before.
+/// RFC 4340, 5.8.2: Mandatory before Padding has no effect, also for options restored from a cookie.
+///
+/// A cookie contains no Padding. The option after it must not become mandatory.
 #[test]
 fn mandatory_padding_is_left_out_of_cookies() {
     let (mut pair, ack) = with_cookie_out(|encoder| {

@@ -8,7 +8,7 @@ use crate::{Config, ConnectionId, DatagramId, Event, Fate, ReceiveQueuePolicy, S
 
 const SIZE: u32 = 500;
 
-/// Only this CCID, both ways.
+/// A configuration with only this CCID, in both directions.
 fn config(ccid: u8) -> Config {
     Config {
         send_ccids: vec![Ccid::new(ccid)],
@@ -18,7 +18,7 @@ fn config(ccid: u8) -> Config {
     }
 }
 
-/// The blocks of the Data Dropped options of a packet.
+/// Returns the blocks of the Data Dropped options of a packet.
 fn blocks(wire: &Wire) -> Vec<DropBlock> {
     let packet = wire.packet();
     let options = packet.options.iter().filter_map(|raw| match raw.decode() {
@@ -30,7 +30,7 @@ fn blocks(wire: &Wire) -> Vec<DropBlock> {
         .collect::<Vec<_>>()
 }
 
-/// The numbers that a packet reports as dropped, and why.
+/// Returns the numbers that a packet reports as dropped, and their Drop Codes.
 fn reported(wire: &Wire) -> Vec<(Seq, DropCode)> {
     let Some(ack) = wire.packet().ack() else {
         return Vec::new();
@@ -54,8 +54,9 @@ fn says_slow(wire: &Wire) -> bool {
     options.any(|raw| matches!(raw.decode(), Ok(DccpOption::SlowReceiver)))
 }
 
-/// Side 0 sends as fast as it may for `time`, and the application of side 1 reads a datagram every
-/// `every`; gives how many it read.
+/// Runs for `time` while side 0 sends as fast as it may and side 1 reads a datagram every `every`.
+///
+/// Returns how many datagrams were read.
 fn read_slowly(
     pair: &mut Pair,
     (client, server): (ConnectionId, ConnectionId),
@@ -84,9 +85,10 @@ fn read_slowly(
     read
 }
 
-/// RFC 4340, 11.6, 11.7.2, RFC 4341, 5.2, and RFC 4342, 5.2: an application that reads 100 packets
-/// a second is sent about that many, under both kinds of controller and without a packet lost,
-/// where the network would carry 1,000. What is left over and dropped is what probing costs.
+/// RFC 4340, 11.6, 11.7.2, RFC 4341, 5.2, and RFC 4342, 5.2: a slow application slows the sender.
+///
+/// It reads 100 packets a second and gets about that many, where the network would carry 1,000. It holds for window and
+/// rate controllers, without a lost packet. The remaining drops are the cost of probing for a higher rate.
 #[test]
 fn a_slow_application_slows_the_sender() {
     for ccid in [2, 3] {
@@ -110,13 +112,13 @@ fn a_slow_application_slows_the_sender() {
             assert_eq!(sent.lost, 0, "{name}");
             assert_eq!(sent.marked, 0, "{name}");
             let packets = sent.data_sent - before.data_sent;
-            // 4,000 are read; a sender that ignored it all would send 40,000.
+            // 4,000 are read; a sender that ignores the reports would send 40,000.
             assert!(read >= 3_800, "{read}: {name}");
             assert!((3_800..6_000).contains(&packets), "{packets}: {name}");
             assert!(sent.slow_receivers > 0, "{name}");
             assert!(here.dropped_here[2] > 0, "{name}");
             assert_eq!(here.dropped_here[2], here.receive_drops, "{name}");
-            // All but what is still under way.
+            // All reports have arrived, except those that are still in flight.
             let (there, here) = (sent.dropped_there[2], here.dropped_here[2]);
             assert!(there <= here && here - there < 40, "{there} of {here}");
             let told = pair.told(0);
@@ -124,15 +126,16 @@ fn a_slow_application_slows_the_sender() {
             let code = DropCode::ReceiveBuffer;
             let fate = |event: &&Event| matches!(event, Event::Fate { fate: Fate::Dropped { code: c }, .. } if *c == code);
             let fates = told.iter().filter(fate).count() as u64;
-            // Where the oldest is dropped, it was acknowledged long before.
+            // Where the oldest datagram is dropped, it was acknowledged long before.
             let newest = policy == ReceiveQueuePolicy::DropNewest;
             assert_eq!(fates > 0, ccid == 2 && newest, "{name}");
         }
     }
 }
 
-/// RFC 4340, 11.7: a report stands in every acknowledgement until one of them is acknowledged, then
-/// in none; it never contradicts the Ack Vector beside it, and none rides on Data.
+/// RFC 4340, 11.7: every acknowledgement carries a report until one of them is acknowledged, then none does.
+///
+/// The report never contradicts the Ack Vector of the packet, and no Data packet carries one.
 #[test]
 fn reports_are_repeated_until_acknowledged() {
     for ccid in [2, 3] {
@@ -155,7 +158,7 @@ fn reports_are_repeated_until_acknowledged() {
                 .iter()
                 .all(|&(_, code)| code == DropCode::ReceiveBuffer)
         );
-        // The application reads again, each packet as it comes; the sender goes on, and acknowledges the reports.
+        // Now the application reads each packet as it arrives; the sender continues, and acknowledges the reports.
         while pair.ends[1].recv(server).is_some() {}
         pair.log.clear();
         pair.bottleneck = Some((ms(1), 100));
@@ -177,7 +180,7 @@ fn reports_are_repeated_until_acknowledged() {
     }
 }
 
-/// No packet reported as dropped is one that the Ack Vector calls missing.
+/// Asserts that no packet reported as dropped is missing in the Ack Vector.
 fn agrees_with_the_vector(wire: &Wire) {
     let packet = wire.packet();
     let Some(ack) = packet.ack() else {
@@ -202,8 +205,8 @@ fn agrees_with_the_vector(wire: &Wire) {
     }
 }
 
-/// Loss, reordering and a full receive queue at once: the reports agree with the Ack Vectors, and
-/// the sender takes every one in.
+/// Under loss, reordering and a full receive queue, reports agree with the Ack Vectors, and the sender gets all of
+/// them.
 #[test]
 fn reports_agree_with_ack_vectors_under_loss() {
     let mut pair = Pair::new();
@@ -227,8 +230,9 @@ fn reports_agree_with_ack_vectors_under_loss() {
     assert!(there > 20 && there + 10 >= here, "{there} of {here}");
 }
 
-/// RFC 4340, 8.1.3: the Response to a repeated Request with data reports these with Drop Code 0 and
-/// the original, whose data were taken, in a Normal Block.
+/// RFC 4340, 8.1.3: the Response to a repeated Request reports its data with Drop Code 0.
+///
+/// The original Request, whose data was taken, is in a Normal Block.
 #[test]
 fn repeated_request_data_is_reported() {
     let mut pair = Pair::new();
@@ -250,9 +254,10 @@ fn repeated_request_data_is_reported() {
     assert_eq!(blocks(&response[0]), [refused, delivered]);
 }
 
-/// RFC 4340, 11.7.2: once the application stopped reading, everything is Drop Code 1 for good
-/// (L4), what waited included; the sender stops, and its application learns why. The other
-/// direction goes on, and the connection closes in order.
+/// RFC 4340, 11.7.2: after the application stops reading, all data is reported with Drop Code 1.
+///
+/// This includes data that was queued. The sender stops, and its application learns why. The other direction continues,
+/// and the connection closes normally.
 #[test]
 fn item_21_a_reader_that_has_stopped() {
     for ccid in [2, 3] {
@@ -298,9 +303,10 @@ fn item_21_a_reader_that_has_stopped() {
     }
 }
 
-/// Adversarial item 21: the application does not read and the queue is full. The queue stays
-/// bounded; acknowledgements, a Sync and the Close are handled as ever; the peer hears Data
-/// Dropped with Drop Code 2 and Slow Receiver, and its own data still flows the other way.
+/// Adversarial item 21: a full receive queue that nobody reads stays bounded and does not block the connection.
+///
+/// Acknowledgements, a Sync and the Close are handled as usual. The peer gets Data Dropped with Drop Code 2 and Slow
+/// Receiver, and its other direction still carries data.
 #[test]
 fn item_21_a_reader_that_stalls() {
     for ccid in [2, 3] {
@@ -325,7 +331,7 @@ fn item_21_a_reader_that_stalls() {
         assert!(here.receive_drops > 0, "CCID {ccid}");
         assert!(sent.dropped_there[2] > 0, "CCID {ccid}");
         assert!(sent.slow_receivers > 0, "CCID {ccid}");
-        // The stalled side's own data flow, at far more than its reader takes.
+        // The stalled side's own data still flows, at a far higher rate than its reader.
         assert!(here.data_sent > 1_000, "CCID {ccid}: {}", here.data_sent);
         let answers = pair.inject(0, 1, |ack| Kind::Sync { ack }, |_| {});
         assert_eq!(answers[0].packet_type(), PacketType::SyncAck);
@@ -338,7 +344,7 @@ fn item_21_a_reader_that_stalls() {
     }
 }
 
-/// RFC 4340, 11.6: an application may call itself slow; the other one sees it for a round trip.
+/// RFC 4340, 11.6: an application may report that it is slow; the peer sees this for one round trip.
 #[test]
 fn an_application_calls_itself_slow() {
     let mut pair = Pair::new();
@@ -357,7 +363,7 @@ fn an_application_calls_itself_slow() {
         assert!(acks.clone().count() >= 1, "of four packets");
         assert!(acks.clone().all(|ack| says_slow(ack) == slow));
     }
-    // Told once as long as the word is fresh: a round trip, 40 ms.
+    // There is one event per round trip of 40 ms without the option.
     pair.events[0].clear();
     let ack = |ack| Kind::Ack { ack };
     for (wait, told) in [(1, 1), (39, 1), (39, 1), (41, 2)] {
@@ -374,8 +380,9 @@ fn an_application_calls_itself_slow() {
     }
 }
 
-/// RFC 4340, 11.7: an application may report what it dropped itself, but not make a code less
-/// serious, and not speak of what never came.
+/// RFC 4340, 11.7: an application may report what it dropped itself.
+///
+/// It can neither replace a Drop Code nor report packets that never arrived.
 #[test]
 fn an_application_reports_what_it_dropped() {
     let mut pair = Pair::new();
@@ -396,12 +403,13 @@ fn an_application_reports_what_it_dropped() {
     assert!(told.iter().all(|&t| t == (received.seq, DropCode::Corrupt)));
 }
 
-/// RFC 4340, 8.2: data that comes before the CCID is agreed on cannot be acknowledged, so it is
-/// refused; once it is, the report says so.
+/// RFC 4340, 8.2: data that arrives before its CCID is agreed on cannot be acknowledged, so it is dropped.
+///
+/// It is counted with Drop Code 0.
 #[test]
 fn data_before_its_ccid_is_refused() {
     let mut pair = Pair::new();
-    // The Change of the server's CCIDs is never answered: its peer knows no such thing.
+    // The Changes of the server's CCIDs are never answered: the peer does not implement them.
     pair.rule(|wire| (wire.from == 1).then_some(Fault::Lose));
     let id = pair.connect_only(Config::default());
     assert!(pair.ends[0].stats(id).is_some());
@@ -424,7 +432,7 @@ fn data_before_its_ccid_is_refused() {
     assert_eq!(stats.dropped_here, [1, 0, 0, 0, 0, 0, 0, 0]);
 }
 
-/// A CCID 2 sender with 10 packets in flight and the report that its newest 4 were dropped.
+/// Returns a CCID 2 sender with 10 packets in flight, after a report that the newest 4 were dropped.
 fn told_of_a_window(code: u8) -> (Pair, ConnectionId) {
     let mut pair = Pair::new();
     let mut sender = config(2);
@@ -445,9 +453,10 @@ fn told_of_a_window(code: u8) -> (Pair, ConnectionId) {
     (pair, client)
 }
 
-/// RFC 4340, 11.7 and 11.7.2, and RFC 4341, 5.2: of ten packets in flight four were dropped. With
-/// Drop Code 2 the window loses four; with 0 nothing, and it grows; with every other code it is cut
-/// in half, as by marks. Each packet has the fate that its code says.
+/// RFC 4340, 11.7 and 11.7.2, and RFC 4341, 5.2: each Drop Code has its effect on the window.
+///
+/// Four of ten packets in flight were dropped. With Drop Code 2 the window shrinks by four. With 0 it is not reduced,
+/// and grows. With every other code it is halved, as by marks. Each packet has the fate of its code.
 #[test]
 fn codes_have_their_effect_on_a_window() {
     for code in 0..8 {
@@ -479,8 +488,7 @@ fn codes_have_their_effect_on_a_window() {
     }
 }
 
-/// RFC 4340, 11.7.2: after Drop Code 0 no data leaves for a round trip (40 ms here); after Drop
-/// Code 3 it does.
+/// RFC 4340, 11.7.2: after Drop Code 0 no data is sent for a round trip (40 ms here); after Drop Code 3 it is.
 #[test]
 fn refused_data_makes_a_pause() {
     for (code, pauses) in [(0, true), (3, false)] {
@@ -495,8 +503,9 @@ fn refused_data_makes_a_pause() {
     }
 }
 
-/// RFC 4340, 11.7 and 7.5.4: a packet whose number is not valid is not reported as received, and its
-/// options do nothing: no Timestamp is echoed, no drop is believed.
+/// RFC 4340, 11.7 and 7.5.4: a packet with an invalid number is not received, and its options have no effect.
+///
+/// Its Timestamp is not echoed, and its drop report is ignored.
 #[test]
 fn invalid_packets_have_no_options() {
     for (ahead, valid) in [(1, true), (5_000, false)] {
@@ -528,9 +537,9 @@ fn invalid_packets_have_no_options() {
     }
 }
 
-/// A receive queue of the default size, and a larger one, that drop the oldest: the oldest packet is not
-/// too old to be reported, and the sender slows down to what the application reads, as with a queue
-/// that drops the newest.
+/// A large receive queue that drops the oldest packets slows the sender as one that drops the newest does.
+///
+/// The queue has the default size or a larger one. The oldest packet is still recent enough to be reported.
 #[test]
 fn finding_17_a_large_queue_that_drops_the_oldest_slows_the_sender() {
     for (ccid, size) in [(2, 4_096), (2, 20_000), (3, 4_096)] {

@@ -1,4 +1,4 @@
-//! Ends that cannot read congestion marks (RFC 4340, section 12.1).
+//! Endpoints that cannot read congestion marks (RFC 4340, section 12.1).
 
 use fairwire_units::Ecn;
 use fairwire_wire::{
@@ -16,7 +16,7 @@ fn config(ecn: bool) -> Config {
     }
 }
 
-/// The Mandatory Change L(ECN Incapable, 1) of a packet.
+/// Returns whether a packet carries a Mandatory Change L(ECN Incapable, 1).
 fn says_blind(wire: &Wire) -> bool {
     let packet = wire.packet();
     let raw = packet.options.iter();
@@ -29,7 +29,7 @@ fn says_blind(wire: &Wire) -> bool {
     options.windows(2).any(|two| two == change)
 }
 
-/// A Response, made from nothing, to the Request that side 0 sent last.
+/// Builds a Response to the last Request of side 0.
 fn response(pair: &Pair, ahead: u64, options: impl FnOnce(&mut Encoder<'_>)) -> Wire {
     let (ack, ports) = pair.last_of(0);
     let ports = Ports {
@@ -72,8 +72,9 @@ fn from_nothing(
     }
 }
 
-/// A client with this configuration gets a Response with this option; gives the code of the Reset
-/// that it answers with.
+/// Answers a client with this configuration with a Response with this option.
+///
+/// Returns the code of the client's Reset, if any.
 pub(super) fn answered_with(config: Config, option: &DccpOption<'_>) -> Option<ResetCode> {
     let mut pair = Pair::new();
     pair.rule(|wire| (wire.from == 0).then_some(Fault::Lose));
@@ -83,9 +84,10 @@ pub(super) fn answered_with(config: Config, option: &DccpOption<'_>) -> Option<R
     answers.iter().find_map(Wire::reset).map(|(code, _)| code)
 }
 
-/// RFC 4340, 12.1: all four combinations, natively and in UDP. Who cannot read marks says so with
-/// Mandatory from the first packet on; what is sent to it is not ECN capable, and neither is what
-/// it sends; data flow both ways, and nothing is refused.
+/// RFC 4340, 12.1: all four combinations of ECN-capable ends work, natively and in UDP.
+///
+/// An end that cannot read marks says so with Mandatory from its first packet on. No packet from or to it is
+/// ECN-capable. Data flows both ways, and none is refused.
 #[test]
 fn all_combinations_work() {
     for encapsulation in [Encapsulation::Native, Encapsulation::Udp] {
@@ -111,9 +113,10 @@ fn all_combinations_work() {
     }
 }
 
-/// RFC 4340, 12.1: only an end that has agreed gets data through. A peer that answers the Mandatory
-/// Change with something else, against the protocol, is reset; Reset 6 of a peer that cannot
-/// agree ends the attempt.
+/// RFC 4340, 12.1: an end that cannot read marks ends the connection if the peer does not agree to that.
+///
+/// A peer that violates the protocol and confirms another value is reset. Reset 6 of a peer that cannot agree ends the
+/// attempt.
 #[test]
 fn a_peer_that_refuses() {
     for value in [&[][..], &[0], &[0, 0]] {
@@ -142,8 +145,9 @@ fn a_peer_that_refuses() {
     assert_eq!(pair.told(0), [Event::Closed { reason }]);
 }
 
-/// RFC 4340, 12.1: a peer that never answers the Change gets it again and again, and its data are
-/// dropped and reported with Drop Code 0.
+/// RFC 4340, 12.1: the Change is repeated while a peer does not answer it.
+///
+/// The peer's data is dropped and reported with Drop Code 0.
 #[test]
 fn a_peer_that_is_silent_about_it() {
     let mut pair = Pair::new();

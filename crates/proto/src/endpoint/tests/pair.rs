@@ -1,5 +1,4 @@
-//! Two endpoints joined by a link that delays, loses, copies, reorders and marks, all from one
-//! seed.
+//! Two endpoints joined by a link that delays, loses, copies, reorders and marks packets, reproducibly.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -19,10 +18,10 @@ use crate::{
 /// The service of all tests.
 pub(super) const SERVICE: ServiceCode = ServiceCode(42);
 
-/// The port of all tests.
+/// The server's port in all tests.
 pub(super) const PORT: u16 = 5_001;
 
-/// A packet that left.
+/// A packet that was sent.
 #[derive(Clone, Debug)]
 pub(super) struct Wire {
     pub(super) at: Instant,
@@ -37,7 +36,7 @@ impl Wire {
         Packet::decode_head(&self.head, len).expect("we send what we can read")
     }
 
-    /// The Reset that it is.
+    /// Returns the code and data of the packet, if it is a Reset.
     pub(super) fn reset(&self) -> Option<(ResetCode, [u8; 3])> {
         match self.packet().kind {
             Kind::Reset { code, data, .. } => Some((code, data)),
@@ -55,25 +54,25 @@ impl Wire {
 pub(super) enum Fault {
     Lose,
     Copy,
-    /// The copy comes so much later.
+    /// Delivers a copy this much later.
     CopyLate(Duration),
     Delay(Duration),
     Mark,
-    /// Mark it although its sender cannot answer marks.
+    /// Marks it although its sender is not ECN-capable.
     Spoof,
-    /// Mark it, and let the receiver hide that.
+    /// Marks it, and hides the mark from the sender: the packet arrives as ECT(0).
     Hide,
 }
 
 type Rule = Box<dyn FnMut(&Wire) -> Option<Fault>>;
 
-/// A packet that flies in the place of another: to which side, and how much later.
+/// A packet that is delivered in place of another: to which side, and how much later.
 pub(super) type Instead = (usize, Duration, Wire);
 
-/// Somebody on the path who sees the states of both ends, and what he makes of a packet.
+/// An attacker on the path, who sees the states of both ends and replaces packets.
 type Tamper = Box<dyn FnMut(&Wire, [State; 2]) -> Option<Vec<Instead>>>;
 
-/// Side 0 connects to side 1.
+/// Two endpoints; side 0 connects to side 1.
 pub(super) struct Pair {
     pub(super) now: Instant,
     pub(super) ends: [Endpoint; 2],
@@ -83,10 +82,10 @@ pub(super) struct Pair {
     tamper: Option<Tamper>,
     flying: BTreeMap<(Instant, u64), (usize, Wire)>,
     count: u64,
-    /// Time that a packet takes to leave, and packets that may wait for it, if the link is slow.
+    /// The time to transmit a packet, and the number of packets that may wait for it, if the link is slow.
     pub(super) bottleneck: Option<(Duration, u64)>,
     free_at: [Instant; 2],
-    /// All that left, in order, if recorded.
+    /// All packets sent, in order, while `record` is set.
     pub(super) log: Vec<Wire>,
     pub(super) record: bool,
     pub(super) events: [Vec<(Instant, ConnectionId, Event)>; 2],
@@ -102,7 +101,7 @@ pub(super) fn data(len: u32) -> Payload {
 }
 
 impl Pair {
-    /// Two endpoints 20 ms apart, native.
+    /// Creates two endpoints with a one-way delay of 20 ms, without UDP.
     pub(super) fn new() -> Self {
         Self::along(Encapsulation::Native, ms(20))
     }
@@ -112,7 +111,7 @@ impl Pair {
         Self::between(hosts, encapsulation, delay)
     }
 
-    /// Two endpoints at these addresses.
+    /// Creates two endpoints at these addresses.
     pub(super) fn between(
         hosts: [IpAddr; 2],
         encapsulation: Encapsulation,
@@ -158,12 +157,12 @@ impl Pair {
         self.paths[side]
     }
 
-    /// What happens to packets from now on.
+    /// Sets what happens to packets from now on.
     pub(super) fn rule(&mut self, rule: impl FnMut(&Wire) -> Option<Fault> + 'static) {
         self.rule = Box::new(rule);
     }
 
-    /// Who changes packets on their way from now on, instead of the rule.
+    /// Sets who changes packets on the path from now on. It takes precedence over the rule.
     pub(super) fn tamper(
         &mut self,
         tamper: impl FnMut(&Wire, [State; 2]) -> Option<Vec<Instead>> + 'static,
@@ -171,7 +170,7 @@ impl Pair {
         self.tamper = Some(Box::new(tamper));
     }
 
-    /// The state of the first connection of each end.
+    /// Returns the state of the first connection of each end.
     pub(super) fn states(&self) -> [State; 2] {
         [0, 1].map(|side: usize| {
             let first = self.ends[side].connections.get(0);
@@ -179,7 +178,7 @@ impl Pair {
         })
     }
 
-    /// Listens at side 1 and connects from side 0; nothing has moved yet.
+    /// Listens at side 1 and connects from side 0. No packet is delivered yet.
     pub(super) fn connect(&mut self, client: Config, server: Config) -> ConnectionId {
         let listening = self.ends[1].listen(PORT, &[SERVICE], server);
         assert_eq!(listening, Ok(()));
@@ -194,14 +193,14 @@ impl Pair {
         id
     }
 
-    /// Connects and waits until both ends are open; gives both names.
+    /// Connects, waits until both ends are open, and returns both ids.
     pub(super) fn open(&mut self, client: Config, server: Config) -> (ConnectionId, ConnectionId) {
         let id = self.connect(client, server);
         self.run_for(ms(500));
         (id, self.server.expect("accepted"))
     }
 
-    /// Sends everything that wants to leave, and collects events.
+    /// Sends everything that is ready to be sent, and collects events.
     pub(super) fn drain(&mut self) {
         for side in 0..2 {
             let mut head = HeadBuf::new();
@@ -275,7 +274,7 @@ impl Pair {
         self.flying.insert((arrival, self.count), (to, wire));
     }
 
-    /// Hands a packet to `side` now, as it stands.
+    /// Delivers a packet to `side` now, unchanged.
     pub(super) fn deliver(&mut self, side: usize, wire: &Wire) {
         let path = self.paths[side];
         let meta = Meta {
@@ -286,19 +285,19 @@ impl Pair {
         self.ends[side].handle_datagram(self.now, meta, &wire.head, payload);
     }
 
-    /// The next moment at which something happens.
+    /// Returns the time of the next arrival or timer.
     pub(super) fn next(&self) -> Option<Instant> {
         let arrival = self.flying.keys().next().map(|&(at, _)| at);
         let timers = self.ends.iter().filter_map(Endpoint::next_timeout);
         timers.chain(arrival).min()
     }
 
-    /// One step of the clock; false if nothing would ever happen, or not before `until`.
+    /// Advances the clock to the next arrival or timer. Returns false if there is none up to `until`.
     pub(super) fn step(&mut self, until: Instant) -> bool {
         let Some(next) = self.next().filter(|&next| next <= until) else {
             return false;
         };
-        // A timer that is overdue goes off now.
+        // An overdue timer fires now.
         self.now = self.now.max(next);
         while let Some(entry) = self.flying.first_entry() {
             if entry.key().0 > self.now {
@@ -331,21 +330,22 @@ impl Pair {
         self.now = until;
     }
 
-    /// Events of one side, without their times.
+    /// Returns the events of one side, without their times.
     pub(super) fn told(&self, side: usize) -> Vec<Event> {
         let events = self.events[side].iter();
         events.map(|(_, _, event)| event.clone()).collect()
     }
 
-    /// The numbers that one side used last, and its ports.
+    /// Returns the number of the last packet of one side, and its ports.
     pub(super) fn last_of(&self, from: usize) -> (Seq, Ports) {
         let mut sent = self.log.iter().rev().filter(|wire| wire.from == from);
         let packet = sent.next().expect("it has sent something").packet();
         (packet.seq.long().expect("48 bits"), packet.ports)
     }
 
-    /// A packet as side `from` could send it next: `ahead` numbers beyond its last, and
-    /// acknowledging the other side's last.
+    /// Builds a packet as side `from` could send it next.
+    ///
+    /// Its number is `ahead` after the last one of that side; it acknowledges the last packet of the other side.
     pub(super) fn forge(
         &self,
         from: usize,
@@ -379,7 +379,7 @@ impl Pair {
         }
     }
 
-    /// Forges a packet, hands it over at once, and gives what is sent back at once.
+    /// Builds a packet, delivers it at once, and returns the immediate answers.
     pub(super) fn inject(
         &mut self,
         from: usize,
@@ -391,7 +391,7 @@ impl Pair {
         self.answers_to(&wire)
     }
 
-    /// Hands over a packet and gives what is sent back at once.
+    /// Delivers a packet at once and returns the immediate answers.
     pub(super) fn answers_to(&mut self, wire: &Wire) -> Vec<Wire> {
         let before = self.log.len();
         self.deliver(1 - wire.from, wire);
@@ -399,13 +399,13 @@ impl Pair {
         self.log[before..].to_vec()
     }
 
-    /// Types of the packets that one side sent.
+    /// Returns the types of the packets that one side sent.
     pub(super) fn types(&self, from: usize) -> Vec<PacketType> {
         let sent = self.log.iter().filter(|wire| wire.from == from);
         sent.map(Wire::packet_type).collect()
     }
 
-    /// Sends a datagram of `len` bytes as soon as there is room, for `time`.
+    /// Sends datagrams of `len` bytes whenever there is room, for `time`.
     pub(super) fn saturate(&mut self, side: usize, id: ConnectionId, len: u32, time: Duration) {
         let until = self.now + time;
         loop {
@@ -427,7 +427,7 @@ impl Pair {
         self.now = until;
     }
 
-    /// Both ends send all the time.
+    /// Sends datagrams from both ends whenever there is room, for `time`.
     pub(super) fn saturate_both(&mut self, ids: [ConnectionId; 2], len: u32, time: Duration) {
         let until = self.now + time;
         loop {
@@ -454,7 +454,7 @@ impl Pair {
     }
 }
 
-/// A reproducible stream of numbers below one.
+/// A reproducible stream of pseudorandom numbers.
 pub(super) struct Dice(u64);
 
 impl Dice {
