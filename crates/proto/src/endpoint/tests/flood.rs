@@ -1,4 +1,4 @@
-//! Requests with forged addresses, many of them.
+//! Floods of Requests with forged addresses.
 
 use fairwire_units::{Duration, Ecn};
 use fairwire_wire::{Encoder, HeadBuf, Kind, PacketType, Ports, ResetCode, Seq};
@@ -7,7 +7,7 @@ use super::pair::{Fault, PORT, Pair, SERVICE, data, ms};
 use crate::seal::seal;
 use crate::{CloseReason, Config, Encapsulation, Event, InitCookies, Meta, Path, Payload};
 
-/// Hands the server the `n`th of many Requests, each from another address.
+/// Delivers the `n`th of many Requests to the server, from the address `source`.
 fn forged_request(pair: &mut Pair, n: u32, source: u32) {
     forged_request_with(pair, n, source, |_| {});
 }
@@ -40,7 +40,7 @@ fn forged_request_with(
     pair.ends[1].handle_datagram(pair.now, meta, head.as_slice(), Payload::EMPTY);
 }
 
-/// A server `delay` away; answers to forged addresses go nowhere.
+/// Returns a listening server with a one-way delay of `delay`. Answers to forged addresses are lost.
 fn listening(policy: InitCookies, delay: Duration) -> Pair {
     let mut pair = Pair::along(Encapsulation::Udp, delay);
     pair.record = false;
@@ -56,15 +56,15 @@ fn listening(policy: InitCookies, delay: Duration) -> Pair {
     pair
 }
 
-/// What a flood left of the honest clients.
+/// How many honest clients a flood let through.
 struct Outcome {
     tried: usize,
     accepted: usize,
-    /// Half-open connections at most.
+    /// The largest number of half-open connections.
     half_open: usize,
 }
 
-/// 100,000 forged Requests a second for two seconds, and one honest client every 10 ms.
+/// Sends 100,000 forged Requests a second for two seconds, with one honest client every 10 ms.
 fn flood(policy: InitCookies, delay: Duration) -> (Pair, Outcome) {
     let mut pair = listening(policy, delay);
     let (mut n, mut tried, mut half_open) = (0u32, 0, 0);
@@ -90,8 +90,9 @@ fn flood(policy: InitCookies, delay: Duration) -> (Pair, Outcome) {
     (pair, outcome)
 }
 
-/// RFC 4340, 8.1.5: a server answers Acks until its client is known to have left PARTOPEN. Syncs that
-/// strangers provoke in each round trip do not keep it at that.
+/// RFC 4340, 8.1.5: a server answers Acks only until its client is known to have left PARTOPEN.
+///
+/// An attacker who provokes Syncs in each round trip does not prolong this.
 #[test]
 fn syncs_do_not_keep_a_server_answering_acks() {
     let acks = |attacked: bool| {
@@ -100,7 +101,7 @@ fn syncs_do_not_keep_a_server_answering_acks() {
         let mut syncs = 0;
         for _ in 0..100 {
             if attacked && let Some(server) = pair.server {
-                // Far from all windows, and acknowledging nothing.
+                // Its number is outside all windows, and it acknowledges nothing.
                 let wire = pair.forge(0, 1 << 40, |_| Kind::Data, |_| {}, Payload::EMPTY);
                 pair.deliver(1, &wire);
                 syncs = pair.ends[1].stats(server).expect("open").syncs_sent;
@@ -128,9 +129,10 @@ fn syncs_do_not_keep_a_server_answering_acks() {
     );
 }
 
-/// Adversarial 16; RFC 4340, 8.1.4: under 100,000 forged Requests a second, with Init Cookies, by
-/// default or always, every honest client is served, and what is held has its bound: the backlog,
-/// half of it to spare, or nothing.
+/// Adversarial 16; RFC 4340, 8.1.4: with Init Cookies a flood of forged Requests keeps no honest client out.
+///
+/// The flood has 100,000 Requests a second; cookies are used by default or always. The state kept is bounded: the full
+/// backlog, half of it spare connections, or nothing.
 #[test]
 fn item_16_with_init_cookies_a_flood_keeps_nobody_out() {
     for (policy, bound) in [(InitCookies::default(), 1_024), (InitCookies::Always, 0)] {
@@ -139,7 +141,7 @@ fn item_16_with_init_cookies_a_flood_keeps_nobody_out() {
             assert_eq!(outcome.accepted, outcome.tried, "{policy:?}, {delay}");
             assert_eq!(outcome.half_open, bound, "{policy:?}, {delay}");
             let stats = pair.ends[1].endpoint_stats();
-            // All but those that filled the backlog, with the honest ones that met it full.
+            // All but the Requests that filled the backlog. The honest clients that met it full are included.
             assert!(stats.cookies_sent >= 200_000 - 512);
             assert_eq!(
                 stats.evicted, 0,
@@ -149,15 +151,16 @@ fn item_16_with_init_cookies_a_flood_keeps_nobody_out() {
     }
 }
 
-/// Adversarial 16: without Init Cookies the backlog is bounded, and whoever is in it has to make
-/// room at random. A client that completes its handshake after n forged Requests is still there
-/// with probability (1 - 1/1024)^n. At 100,000 a second and 4 ms of round trip n is 400, so 68 %
-/// get through; at 200 ms none does. As soon as the flood is over, everybody does.
+/// Adversarial 16: without Init Cookies a flood lets honest clients through at random.
+///
+/// The backlog is bounded, and a random entry makes room. A client that completes its handshake after n forged Requests
+/// is still there with probability (1 - 1/1024)^n. At 100,000 Requests a second and a round trip of 4 ms n is 400, so
+/// 68 % get through; at 200 ms none does. When the flood is over, all clients do.
 #[test]
 fn item_16_without_init_cookies_a_flood_is_survived_by_lot() {
     let (mut pair, near) = flood(InitCookies::Never, ms(2));
     assert_eq!(near.tried, 160);
-    // 160 times 0.677, give or take three standard deviations of a binomial distribution, 5.9.
+    // 160 times 0.677, plus or minus three standard deviations of a binomial distribution, 5.9 each.
     assert!((91..=126).contains(&near.accepted), "{}", near.accepted);
     assert_eq!(near.half_open, 1_024);
     pair.events = [Vec::new(), Vec::new()];
@@ -173,8 +176,9 @@ fn item_16_without_init_cookies_a_flood_is_survived_by_lot() {
     assert_eq!(far.half_open, 1_024);
 }
 
-/// The backlog takes exactly as many as it may; one more pushes one out, who hears of it when it
-/// goes on (RFC 4340, 8.5, step 3).
+/// The backlog holds exactly its limit; one more Request removes one entry.
+///
+/// The removed client gets a Reset when it continues (RFC 4340, 8.5, step 3).
 #[test]
 fn a_full_backlog_makes_room() {
     let mut pair = listening(InitCookies::Never, ms(20));
@@ -200,8 +204,10 @@ fn a_full_backlog_makes_room() {
     assert_eq!(pair.told(0), [Event::Connected, Event::Closed { reason }]);
 }
 
-/// A burst that fills the backlog does not decide for eight minutes how others are answered: after
-/// ten seconds those in it make room, one for each that comes.
+/// A burst that fills the backlog affects other clients for ten seconds only.
+///
+/// Without this, its entries would stay for eight minutes. After ten seconds one of them makes room for each new
+/// client.
 #[test]
 fn a_burst_is_soon_forgotten() {
     let mut pair = listening(InitCookies::WhenBusy { half_open: 100 }, ms(20));
@@ -222,8 +228,10 @@ fn a_burst_is_soon_forgotten() {
     assert_eq!(pair.told(1).len(), 3, "all were accepted");
 }
 
-/// One address, or one IPv6 network of 64 bits, fills no more than its share of the backlog: with
-/// cookies it is then answered without state, without them it is refused, and others are not.
+/// One IPv4 address, or one IPv6 network of 64 bits, fills only its share of the backlog.
+///
+/// Beyond it, its Requests are answered without state if cookies are allowed, and refused if not. Others are not
+/// affected.
 #[test]
 fn one_source_has_its_share() {
     for (policy, refused) in [(InitCookies::default(), 0), (InitCookies::Never, 7)] {
@@ -241,8 +249,7 @@ fn one_source_has_its_share() {
     }
 }
 
-/// RFC 4340, 8.1.3: refusals for want of room are rationed: 1,024 a second at most, and a burst of
-/// a sixteenth of that.
+/// RFC 4340, 8.1.3: refusals for lack of room are limited to 1,024 a second, with a burst of a sixteenth of that.
 #[test]
 fn item_16_too_busy_is_said_at_a_limited_rate() {
     let mut pair = listening(InitCookies::Never, ms(2));
@@ -264,8 +271,9 @@ fn item_16_too_busy_is_said_at_a_limited_rate() {
     assert_eq!(pair.ends[1].endpoint_stats().refused, 20_000);
 }
 
-/// RFC 4340, 8.1.3: Requests that are refused for their options, here a Mandatory before what nobody
-/// knows, get no more Resets than others that are refused, with state or with cookies.
+/// RFC 4340, 8.1.3: Requests that are refused for their options get no more Resets than other refused Requests.
+///
+/// Here an unknown option follows Mandatory. It holds with state and with cookies.
 #[test]
 fn item_16_bad_options_are_no_reflector() {
     for policy in [InitCookies::Never, InitCookies::Always] {
@@ -290,9 +298,10 @@ fn item_16_bad_options_are_no_reflector() {
     }
 }
 
-/// Forged Requests fill the half-open connections that one address may have. An honest client of that
-/// address is told to come again, and ten seconds later the forged ones make room for it; it need not
-/// wait until they time out.
+/// Half-open connections of a crowded source make room after ten seconds, before they time out.
+///
+/// Forged Requests fill the share of an address. An honest client of that address is refused at first, and accepted ten
+/// seconds later.
 #[test]
 fn a_crowded_source_makes_room() {
     let mut pair = listening(InitCookies::Never, ms(20));
@@ -316,8 +325,7 @@ fn a_crowded_source_makes_room() {
     assert!(pair.told(0).contains(&Event::Connected));
 }
 
-/// A Request that is refused for its options costs its source as much as any other Reset does: four
-/// answers of its share.
+/// A Request that is refused for its options costs its source as much as any Reset: four answers.
 #[test]
 fn refusals_for_options_count_as_resets() {
     let mut pair = listening(InitCookies::Never, ms(20));
@@ -328,6 +336,6 @@ fn refusals_for_options_count_as_resets() {
             encoder.raw_option(99, &[7]).unwrap();
         });
     }
-    // Four seconds' worth at once, four for each.
+    // Four seconds' worth at once; each costs four.
     assert_eq!(pair.ends[1].endpoint_stats().rationed, 2_000 - share);
 }

@@ -1,4 +1,4 @@
-//! Feedback that is longer than the room an Ack has.
+//! Feedback that does not fit into one Ack.
 
 use fairwire_units::Duration;
 use fairwire_wire::{Ccid, DccpOption, Encoder, Kind, PacketType, Seq, option_type};
@@ -9,7 +9,7 @@ use crate::ackvec::Report;
 use crate::packet_options::PacketOptions;
 use crate::{Config, Encapsulation, PathMtuDiscovery};
 
-/// CCID 2 over the narrowest path there is, with windows that let numbers jump far.
+/// CCID 2 over the smallest path MTU, with windows that allow large jumps of the sequence number.
 fn narrow() -> Config {
     let mut config = Config::default();
     config.send_ccids = vec![Ccid::TCP_LIKE];
@@ -20,7 +20,7 @@ fn narrow() -> Config {
     config
 }
 
-/// An open connection whose Acks have the least room: IPv6, then UDP.
+/// Returns an open pair whose Acks have the least room: IPv6 and UDP.
 fn open() -> Pair {
     let hosts = [1, 2].map(|host| [0x2001, 0xDB8, 0, 0, 0, 0, 0, host].into());
     let mut pair = Pair::between(hosts, Encapsulation::Udp, ms(20));
@@ -28,7 +28,7 @@ fn open() -> Pair {
     pair
 }
 
-/// What the server sends within `time`, while nothing of it arrives.
+/// Returns what the server sends within `time` while all packets are lost.
 fn sent_in(pair: &mut Pair, time: Duration) -> Vec<Wire> {
     let before = pair.log.len();
     pair.rule(|_| Some(Fault::Lose));
@@ -37,7 +37,7 @@ fn sent_in(pair: &mut Pair, time: Duration) -> Vec<Wire> {
     log.filter(|wire| wire.from == 1).cloned().collect()
 }
 
-/// The acknowledgement number of an Ack, and whether its Ack Vector says that it arrived.
+/// Returns the acknowledgement number of an Ack, and whether its Ack Vector reports that packet as received.
 fn told(wire: &Wire) -> (Option<Seq>, bool) {
     let packet = wire.packet();
     let ack = packet.ack().map(|ack| ack.extend(Seq::ZERO));
@@ -49,8 +49,9 @@ fn told(wire: &Wire) -> (Option<Seq>, bool) {
     )
 }
 
-/// RFC 4340, 11.4: each Ack of CCID 2 has an Ack Vector. Behind a gap as wide as the window the vector
-/// is longer than the narrowest path takes: the newest packets are told, and the Ack leaves once.
+/// RFC 4340, 11.4: an Ack Vector that is too long for the path reports the newest packets, and the Ack is sent once.
+///
+/// Each Ack of CCID 2 has an Ack Vector. After a gap as wide as the window it does not fit into the smallest path MTU.
 #[test]
 fn a_vector_too_long_for_the_path_is_told_as_far_as_it_fits() {
     let mut pair = open();
@@ -63,8 +64,10 @@ fn a_vector_too_long_for_the_path_is_told_as_far_as_it_fits() {
     assert!(more.len() <= 1, "{} packets say the same", more.len());
 }
 
-/// RFC 4340, 6.6.7 and 11.4: answers to Changes of unknown features fill an Ack. The Ack Vector that it
-/// leaves no room for goes with another Ack a round trip later; what arrives meanwhile does not hurry it.
+/// RFC 4340, 6.6.7 and 11.4: an Ack Vector that does not fit into an Ack follows a round trip later.
+///
+/// Answers to Changes of unknown features fill the first Ack. Packets that arrive meanwhile do not cause an earlier
+/// Ack.
 #[test]
 fn what_an_ack_has_no_room_for_waits_a_round_trip() {
     let change = |encoder: &mut Encoder<'_>| {
@@ -88,7 +91,7 @@ fn what_an_ack_has_no_room_for_waits_a_round_trip() {
     let (last, _) = pair.last_of(0);
     pair.inject(0, 400, |ack| Kind::DataAck { ack }, change);
     for n in 0..100 {
-        // Acks, which call for nothing.
+        // Acks, which require no answer.
         let wire = pair.forge(
             0,
             401 + n,

@@ -22,7 +22,7 @@ fn refused(code: ResetCode) -> Event {
     })
 }
 
-/// RFC 4340, 8.1: Request, Response, Ack; both ends open after one and a half round trips.
+/// RFC 4340, 8.1: after Request, Response and Ack, one and a half round trips, both ends are open.
 #[test]
 fn three_packets_open_both_ends() {
     let mut pair = Pair::new();
@@ -45,8 +45,9 @@ fn three_packets_open_both_ends() {
     assert_eq!(stats.sequence_window, 1_024);
 }
 
-/// RFC 4340, 8.1.1: an unanswered Request is repeated after 1, 2 and 4 seconds with the next
-/// number and the same service; after ten seconds a Reset cleans up, acknowledging nothing.
+/// RFC 4340, 8.1.1: an unanswered Request is repeated after 1, 2 and 4 seconds, and the attempt ends with a Reset.
+///
+/// Each has the next number and the same service. The Reset, after ten seconds, acknowledges nothing.
 #[test]
 fn requests_back_off_and_end_with_a_reset() {
     let mut pair = Pair::new();
@@ -75,7 +76,7 @@ fn requests_back_off_and_end_with_a_reset() {
     assert_eq!(pair.told(0), [closed(CloseReason::ConnectTimeout)]);
 }
 
-/// Whichever packet of the handshake is lost, it completes.
+/// The handshake completes whichever packet is lost.
 #[test]
 fn completes_whatever_is_lost() {
     for lost in 0..4 {
@@ -102,8 +103,7 @@ fn completes_whatever_is_lost() {
     }
 }
 
-/// Under 40 % loss, copies and reordering, an attempt opens or fails in time, and what opens
-/// carries data.
+/// With 40 % loss, copies and reordering, an attempt opens or fails in time; an open connection carries data.
 #[test]
 fn survives_a_terrible_path() {
     let mut opened = 0;
@@ -138,8 +138,9 @@ fn survives_a_terrible_path() {
     assert!(opened > 40, "{opened}");
 }
 
-/// RFC 4340, 8.1.3: a port without a listener, a service not offered, the invalid service, and
-/// a full server refuse each with its own code; the client hears it at once.
+/// RFC 4340, 8.1.3: each kind of refusal has its own Reset code, which the client gets at once.
+///
+/// The causes are a port without a listener, a service that is not offered, the invalid service, and a full server.
 #[test]
 fn refusals_have_their_codes() {
     let mut pair = Pair::new();
@@ -164,8 +165,9 @@ fn refusals_have_their_codes() {
     assert_eq!(pair.ends[1].endpoint_stats().refused, 1);
 }
 
-/// RFC 4340, 8.1.3: a client that vanishes leaves a half-open connection for four segment
-/// lifetimes, which the server then resets; nobody ever hears of it.
+/// RFC 4340, 8.1.3: the server resets a half-open connection after four segment lifetimes.
+///
+/// Its client has vanished, and the application never learns of it.
 #[test]
 fn half_open_connections_end() {
     let mut pair = Pair::new();
@@ -183,8 +185,9 @@ fn half_open_connections_end() {
     assert_eq!(pair.told(1), []);
 }
 
-/// RFC 4340, 8.5, step 4 (adversarial: REQUEST termination): in REQUEST a packet that does not
-/// acknowledge our Request changes nothing, whatever its type.
+/// RFC 4340, 8.5, step 4 (adversarial: REQUEST termination): blind packets do not end an attempt.
+///
+/// In REQUEST a packet of any type that does not acknowledge our Request changes nothing.
 #[test]
 fn item_12_blind_packets_do_not_end_an_attempt() {
     for packet_type in PacketType::ALL {
@@ -209,16 +212,16 @@ fn item_12_blind_packets_do_not_end_an_attempt() {
         }
         assert_eq!(pair.told(0), [], "{packet_type}");
         pair.rule(|_| None);
-        // A Listen made it repeat its Request at once, so that the next follows after two seconds.
+        // A Listen caused a new Request at once, so that the next one follows after two seconds.
         pair.run_for(ms(3_000));
         assert!(pair.told(0).contains(&Event::Connected), "{packet_type}");
     }
 }
 
-/// RFC 4340, 7.5.6: a peer that still has an older connection on our flow answers the Request with
-/// a Sync. It is told at once that we know nothing of that, and again just ahead of the next
-/// Request: its answer to a number out of its window may have fallen to its limit of eight Syncs
-/// a second (7.5.4).
+/// RFC 4340, 7.5.6: a peer that still has an older connection on our flow gets two Resets.
+///
+/// It answers the Request with a Sync. One Reset is sent at once and one just before the next Request, because the
+/// peer's answer to a number outside its window may have been suppressed by its limit of eight Syncs a second (7.5.4).
 #[test]
 fn an_older_connection_is_reset_twice() {
     use PacketType::{Request, Reset};
@@ -243,8 +246,7 @@ fn an_older_connection_is_reset_twice() {
     assert_eq!(pair.log[2].at, pair.log[3].at, "just ahead of the Request");
 }
 
-/// RFC 4340, 5.6: a port whose application has no room for another connection refuses Requests with
-/// Reset 9, and takes them again when it has.
+/// RFC 4340, 5.6: a port without a free place refuses Requests with Reset 9, and accepts them when it has one.
 #[test]
 fn a_busy_port_says_so() {
     let mut pair = Pair::new();
@@ -262,10 +264,11 @@ fn a_busy_port_says_so() {
     }
 }
 
-/// Adversarial 18; RFC 4340, 8.1.2, 8.1.3 and 8.5, step 7: a Request for a service that is not
-/// offered, or for none, is Reset 8, and one for a port where nobody listens Reset 7, which a
-/// client takes as well as the Reset 3 of the Linux kernel. A Request to a client, a Response to a
-/// server, and either to an open end with a new number get one Sync, as often as Syncs may be sent.
+/// Adversarial 18; RFC 4340, 8.1.2, 8.1.3 and 8.5, step 7: misplaced Requests and Responses have defined answers.
+///
+/// A Request for an invalid service, or one that is not offered, gets Reset 8. One for a port without a listener gets
+/// Reset 7; as a client we also accept Reset 3 there, which Linux sends. A Request to a client, a Response to a server,
+/// or either with a new number to an open end gets one Sync, within the limit on Syncs.
 #[test]
 fn item_18_requests_and_responses_out_of_place() {
     let mut pair = Pair::new();
@@ -338,7 +341,7 @@ fn item_18_requests_and_responses_out_of_place() {
     assert!(pair.ends[1].recv(server).is_some(), "and all goes on");
 }
 
-/// RFC 4340, 5.3: the Response carries the Request's Service Code; another one is not ours.
+/// RFC 4340, 5.3: a Response with another Service Code than that of the Request is dropped.
 #[test]
 fn a_response_for_another_service_is_dropped() {
     let mut pair = Pair::new();
@@ -353,8 +356,9 @@ fn a_response_for_another_service_is_dropped() {
     assert_eq!(pair.told(0), []);
 }
 
-/// RFC 4340, 8.1.4: the client echoes the Init Cookies of the Response, in order, on each packet
-/// until the server has heard it, and sends no data meanwhile.
+/// RFC 4340, 8.1.4: the client echoes the Init Cookies of the Response, in order, on each packet.
+///
+/// It does so until it gets a packet from the open server, and sends no data meanwhile.
 #[test]
 fn init_cookies_are_echoed() {
     let mut pair = Pair::new();
@@ -399,8 +403,9 @@ fn init_cookies_are_echoed() {
     }
 }
 
-/// RFC 4340, 12.1: who cannot read marks takes no data before the peer has confirmed to know that;
-/// the application learns that it missed something.
+/// RFC 4340, 12.1: an ECN-incapable end drops data until the peer has confirmed that it knows.
+///
+/// The application learns that a datagram is missing.
 #[test]
 fn data_before_ecn_incapable_is_confirmed_is_missing() {
     let mut pair = Pair::new();
@@ -427,8 +432,9 @@ fn data_before_ecn_incapable_is_confirmed_is_missing() {
     assert_eq!((stats.dropped_here[0], stats.receive_drops), (1, 0));
 }
 
-/// Adversarial 16; RFC 4340, 8.1.3: each Request in RESPOND gets a Response with the next number; the data of one
-/// Request at most reaches the application.
+/// Adversarial 16; RFC 4340, 8.1.3: each Request in RESPOND gets a Response with the next number.
+///
+/// The data of at most one Request reaches the application.
 #[test]
 fn item_16_repeated_requests_get_new_responses() {
     let mut pair = Pair::new();
@@ -458,8 +464,9 @@ fn item_16_repeated_requests_get_new_responses() {
     assert!(pair.ends[1].recv(server).is_none());
 }
 
-/// RFC 5927 and RFC 4340, 14.1: a hard error ends an attempt at once if it quotes the number of our
-/// Request, and no open connection; short quotes are read as far as they go.
+/// RFC 5927 and RFC 4340, 14.1: a hard ICMP error that quotes our Request's number ends the attempt at once.
+///
+/// It never ends an open connection. A short quote is used as far as it goes.
 #[test]
 fn item_30_unreachable_ends_an_attempt_only() {
     let unreachable = |head: &[u8]| {
@@ -526,7 +533,7 @@ fn item_30_unreachable_ends_an_attempt_only() {
     );
 }
 
-/// What cannot work is refused at once, with what would.
+/// Impossible calls of `listen` and `connect` return an error at once.
 #[test]
 fn impossible_wishes_are_refused() {
     let mut pair = Pair::new();
@@ -560,8 +567,10 @@ fn impossible_wishes_are_refused() {
     assert_eq!(taken, Err(StartError::NoPort));
 }
 
-/// RFC 4340, 8.1.5: a Sync does not end PARTOPEN. A client that got one, because an old Request of its
-/// own came late, and lost the server's Ack, is answered until it knows that all is open.
+/// RFC 4340, 8.1.5: a Sync does not end PARTOPEN.
+///
+/// A late copy of its own Request brought the client a Sync, and the server's Ack was lost. The server answers the
+/// client's Acks until the client knows that the connection is open.
 #[test]
 fn a_sync_does_not_confirm_the_handshake() {
     let mut pair = Pair::new();
@@ -570,7 +579,7 @@ fn a_sync_does_not_confirm_the_handshake() {
     pair.rule(move |wire| match (wire.from, wire.packet_type()) {
         (0, PacketType::Request) => {
             requests += 1;
-            // The first comes after the second, and when the server is open.
+            // The first arrives after the second, when the server is open.
             (requests == 1).then_some(Fault::Delay(ms(1_080)))
         }
         (1, PacketType::Ack) => {

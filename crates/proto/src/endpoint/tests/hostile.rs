@@ -1,4 +1,4 @@
-//! Input from somebody who means harm, in every state. In UDP no checksum stands in the way.
+//! Hostile input in every state. UDP is used, where no checksum rejects a modified packet.
 
 use fairwire_units::{Duration, Ecn};
 use fairwire_wire::{Ccid, DccpOption, Encoder, HeadBuf, Kind, PacketType, Seq};
@@ -11,7 +11,7 @@ use crate::{
     Config, ConnectionId, Encapsulation, Event, IcmpError, IcmpQuote, Meta, Payload, Unreachable,
 };
 
-/// How far a pair has come before the hostile packets arrive.
+/// Returns a pair at the given stage of its life, before the hostile packets arrive.
 fn staged(stage: u8) -> (Pair, ConnectionId) {
     let mut pair = Pair::along(Encapsulation::Udp, ms(20));
     let mut config = Config::default();
@@ -52,12 +52,12 @@ fn hand_over(pair: &mut Pair, side: usize, head: &[u8], ecn: Ecn) {
     pair.drain();
 }
 
-/// After all that was done to them, both ends come to rest, and each connection ends once.
+/// Asserts that both ends become idle after all that happened, and that each connection ends once.
 fn comes_to_rest(mut pair: Pair, client: ConnectionId) {
     pair.rule(|_| None);
     pair.ends[0].close(pair.now, client);
-    // The server may accept what was under way only now, when the client knows nothing of it any
-    // more: an idle connection then stays until its application closes it.
+    // The server may accept a delayed packet only now, when the client no longer knows the connection. Such an idle
+    // connection stays until its application closes it.
     for wait in [Duration::from_secs(1), Duration::from_secs(600)] {
         if let Some(server) = pair.server {
             pair.ends[1].close(pair.now, server);
@@ -76,8 +76,9 @@ fn comes_to_rest(mut pair: Pair, client: ConnectionId) {
     assert_eq!(pair.told(0).iter().filter(closed).count(), 1);
 }
 
-/// Requests that ask for hundreds of unknown features, one behind the other before the first could
-/// be answered, get a Response that says as much as fits.
+/// Requests with hundreds of unknown features get a Response with as many answers as fit.
+///
+/// The second Request arrives before the first is answered.
 #[test]
 fn more_unknown_features_than_fit() {
     let mut pair = Pair::new();
@@ -112,7 +113,7 @@ fn more_unknown_features_than_fit() {
     assert!(response.head.len() > 900, "{}", response.head.len());
 }
 
-/// Init Cookies that would not fit into an Ack of this path are not kept.
+/// Init Cookies that would not fit into an Ack on this path are not kept.
 #[test]
 fn cookies_larger_than_the_path() {
     let mut pair = Pair::new();
@@ -141,7 +142,7 @@ fn cookies_larger_than_the_path() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Any bytes at all, in any state, are survived.
+    /// Random bytes in any state do no harm.
     #[test]
     fn random_bytes(
         stage in 0u8..12,
@@ -150,7 +151,7 @@ proptest! {
         let (mut pair, client) = staged(stage);
         let ports: Vec<u8> = pair.log[0].head[..4].to_vec();
         for (side, mut head) in packets {
-            // Half of them find the connection.
+            // Half of them have the ports of the connection.
             if head.len() > 12 && head[5] % 2 == 0 {
                 let swapped = [ports[2], ports[3], ports[0], ports[1]];
                 head[..4].copy_from_slice(if side == 1 { &ports } else { &swapped });
@@ -161,7 +162,7 @@ proptest! {
         comes_to_rest(pair, client);
     }
 
-    /// Packets that were sent, with some bytes changed, again and to either side, are survived.
+    /// Sent packets with some bytes changed, delivered again to either side, do no harm.
     #[test]
     fn mutated_packets(
         stage in 0u8..12,
@@ -182,7 +183,7 @@ proptest! {
         comes_to_rest(pair, client);
     }
 
-    /// Packets with true numbers and any options, of every type, in every state, are survived.
+    /// Packets of any type with valid numbers and any options do no harm, in any state.
     #[test]
     fn insiders(
         stage in 0u8..12,
@@ -203,7 +204,7 @@ proptest! {
             };
             let wire = pair.forge(side, ahead, kind, |encoder| {
                 for (option_type, data) in &options {
-                    // Mostly types that mean something.
+                    // Mostly known types.
                     let known = if option_type % 4 == 0 { *option_type } else { 32 + option_type % 14 };
                     let data = if known < 32 { &[][..] } else { data };
                     let _room = encoder.raw_option(known, data);
@@ -215,8 +216,9 @@ proptest! {
         comes_to_rest(pair, client);
     }
 
-    /// Calls of the application in any order, while timers go off and packets are lost, are
-    /// survived, and every datagram taken gets one fate.
+    /// Application calls in any order, with timers and losses, do no harm.
+    ///
+    /// Every accepted datagram gets one fate.
     #[test]
     fn calls_in_any_order(
         stage in 0u8..12,
@@ -264,8 +266,9 @@ proptest! {
     }
 }
 
-/// Off-path attackers who know ports and addresses but no numbers: a hundred thousand packets
-/// of all types change nothing, and cost eight Syncs a second.
+/// Packets of an off-path attacker who knows addresses and ports but no numbers change nothing.
+///
+/// A hundred thousand packets of all types cost eight Syncs a second.
 #[test]
 fn item_13_blind_attackers_get_nowhere() {
     let mut pair = Pair::new();

@@ -15,7 +15,7 @@ fn is_data(wire: &Wire) -> bool {
     wire.transmit.id.is_some()
 }
 
-/// The first report of Data Dropped among these packets.
+/// Returns the first report of Data Dropped in these packets.
 fn first_report(wires: &[Wire]) -> Option<Vec<DropBlock>> {
     wires
         .iter()
@@ -30,8 +30,9 @@ fn dropped(code: DropCode) -> DropBlock {
     DropBlock::Dropped { code, run: 1 }
 }
 
-/// A client whose datagrams are covered by Data Checksums alone, and what the server does with
-/// damaged ones.
+/// Returns an open pair whose client protects data only with Data Checksums.
+///
+/// `damaged_data` says what the server does with damaged data.
 fn checked(damaged_data: DamagedData) -> (Pair, ConnectionId, ConnectionId) {
     let mut pair = Pair::new();
     let mut client = Config::default();
@@ -44,8 +45,9 @@ fn checked(damaged_data: DamagedData) -> (Pair, ConnectionId, ConnectionId) {
     (pair, client, server)
 }
 
-/// RFC 4340, 9.3: what was damaged where the header checksum does not look is noticed, and dropped
-/// with Drop Code 3, or delivered with a note and reported with Drop Code 7 if so configured. The
+/// RFC 4340, 9.3: damage outside the coverage of the header checksum is detected by the Data Checksum.
+///
+/// The data is dropped with Drop Code 3, or, if so configured, delivered as corrupt and reported with Drop Code 7. The
 /// packet itself counts as received.
 #[test]
 fn damage_is_noticed_by_the_data_checksum() {
@@ -100,8 +102,9 @@ fn damage_is_noticed_by_the_data_checksum() {
     }
 }
 
-/// RFC 4340, 9.3: an Ack, a Sync or whatever else carries a Data Checksum that does not suit what
-/// stands behind it is reported, too, and nothing is delivered. One that suits is not.
+/// RFC 4340, 9.3: a wrong Data Checksum on an Ack or a Sync is reported too, and nothing is delivered.
+///
+/// A right one is not reported.
 #[test]
 fn padding_is_checked_too() {
     for (checksum, reported) in [(0, false), (1, true)] {
@@ -124,14 +127,15 @@ fn padding_is_checked_too() {
     }
 }
 
-/// Adversarial item 8; RFC 4340, 5.8 and 9.3: a Data Checksum of the wrong length is ignored and the
-/// data are delivered, as with the right one; behind Mandatory it is Reset 6. A wrong one, one bit of it
-/// or all, drops the data with Drop Code 3, or delivers them with a note and Drop Code 7 if so asked;
-/// each time the next acknowledgement says so, of this packet alone.
+/// Adversarial item 8; RFC 4340, 5.8 and 9.3: wrong Data Checksums drop or mark the data of one packet.
+///
+/// One of the wrong length is ignored, and the data is delivered as with the right one; after Mandatory it causes Reset
+/// 6. One with a wrong value drops the data with Drop Code 3, or delivers it as corrupt with Drop Code 7 if so
+/// configured. The next acknowledgement reports it, for this packet alone.
 #[test]
 fn item_8_data_checksums_that_are_wrong() {
     let payload = || Payload::from(b"123456789".to_vec());
-    // The customary check value of CRC-32c is 0xE3069283; its lowest byte comes first (RFC 3309).
+    // The usual check value of CRC-32c is 0xE3069283; its lowest byte comes first (RFC 3309).
     let right = [0x83, 0x92, 0x06, 0xE3];
     let flipped = [0x83, 0x92, 0x06, 0xE2];
     for what in [DamagedData::Drop, DamagedData::Deliver] {
@@ -180,8 +184,9 @@ fn item_8_data_checksums_that_are_wrong() {
     }
 }
 
-/// RFC 4340, 9.3.1: checking is asked for, with Mandatory if it has to be, and confirmed. All
-/// data then carry a checksum, payloads that are only lengths too, in heads of one length.
+/// RFC 4340, 9.3.1: Data Checksums are requested, with Mandatory if required, and confirmed.
+///
+/// After that all data packets carry one, and their headers have one length. Synthetic payloads carry one too.
 #[test]
 fn checking_is_negotiated() {
     for (wish, mandatory) in [(DataChecksum::On, false), (DataChecksum::Required, true)] {
@@ -219,8 +224,9 @@ fn checking_is_negotiated() {
     }
 }
 
-/// RFC 4340, 5.8.2 and 9.3.1: a peer that does not check Data Checksums although it has to is no
-/// peer: Reset 5 for a Confirm of something else, and for an empty one.
+/// RFC 4340, 5.8.2 and 9.3.1: a peer that does not agree to check required Data Checksums gets Reset 5.
+///
+/// It sends a Confirm of another value, or an empty one.
 #[test]
 fn a_peer_that_must_check_and_does_not() {
     for value in [&[][..], &[0, 0]] {
@@ -235,8 +241,9 @@ fn a_peer_that_must_check_and_does_not() {
     }
 }
 
-/// RFC 4340, 9.2.1, and RFC 6773, 3.3.1: partial coverage is used once the peer takes as little, and
-/// otherwise not at all, whoever is the server, natively and in UDP.
+/// RFC 4340, 9.2.1, and RFC 6773, 3.3.1: partial coverage is used only after the peer has agreed to that much.
+///
+/// It holds for clients and servers, natively and in UDP.
 #[test]
 fn coverage_waits_for_the_peer() {
     for encapsulation in [Encapsulation::Native, Encapsulation::Udp] {
@@ -282,13 +289,14 @@ fn coverage_waits_for_the_peer() {
     }
 }
 
-/// RFC 4340, 9.2.1: data with too little coverage are refused, with Drop Code 0; the options of the
-/// packet count. Adversarial item 7: so it is, whatever the data.
+/// RFC 4340, 9.2.1: data with too little coverage is refused with Drop Code 0; the packet's options count.
+///
+/// Adversarial item 7: it does not depend on the data.
 #[test]
 fn item_7_data_with_too_little_coverage() {
     for (least, cscov, taken) in [(0, 1, false), (3, 2, false), (3, 3, true), (3, 15, true)] {
         let mut pair = Pair::new();
-        // The peer wants coverage of 3, and later sends another.
+        // The peer agrees to a coverage of 3 and later sends another.
         let mut sending = Config::default();
         sending.checksum_coverage = 3;
         let mut receiving = Config::default();
@@ -326,12 +334,12 @@ fn item_7_data_with_too_little_coverage() {
     }
 }
 
-/// Gives a packet a true checksum of partial coverage.
+/// Sets the right checksum of partial coverage in a packet.
 fn partly_resealed(wire: &mut Wire, path: &crate::Path, cscov: u8) {
     use fairwire_wire::checksum::coverage;
     let whole = wire.transmit.payload.clone();
     let covered = coverage(cscov, whole.len());
-    // The pseudo-header has the whole length: zeros behind what is covered sum to nothing.
+    // The pseudo-header has the whole length; zeros after the covered part do not change the sum.
     let mut bytes = whole.as_slice().to_vec();
     bytes[covered..].fill(0);
     wire.transmit.payload = Payload::from(bytes);

@@ -42,7 +42,7 @@ fn connect(pair: &mut Pair) -> ConnectionId {
     begun.expect("a free port")
 }
 
-/// A NAT or firewall before each end: it lets packets in once one has gone out.
+/// Puts a NAT or firewall in front of each end. It admits packets after one has left that end.
 fn between_nats(pair: &mut Pair) {
     let open = Rc::new(RefCell::new([false; 2]));
     pair.rule(move |wire| {
@@ -52,7 +52,7 @@ fn between_nats(pair: &mut Pair) {
     });
 }
 
-/// When the packets of one type left one end.
+/// Returns the times, in milliseconds, at which one end sent packets of one type.
 fn times(pair: &Pair, from: usize, packet_type: PacketType, since: Instant) -> Vec<u64> {
     let sent = pair
         .log
@@ -61,8 +61,9 @@ fn times(pair: &Pair, from: usize, packet_type: PacketType, since: Instant) -> V
     sent.map(|wire| (wire.at - since).as_millis()).collect()
 }
 
-/// RFC 5596, 2.2.1 and 2.2.2: three Listens 200 ms apart, then silence; each is a bare header with
-/// number zero and the service. A client that never comes ends it, and nobody else hears of it.
+/// RFC 5596, 2.2.1 and 2.2.2: three Listens are sent 200 ms apart, and no more.
+///
+/// Each is a bare header with number zero and the service. If no client comes, the connection ends with an event.
 #[test]
 fn three_listens_and_then_patience() {
     let mut pair = Pair::new();
@@ -91,8 +92,9 @@ fn three_listens_and_then_patience() {
     assert_eq!(pair.ends[1].connections.len(), 0);
 }
 
-/// RFC 5596, 2.3: between two NATs a client does not reach a server that only listens, and reaches
-/// one that invites it, whoever begins and whichever Listen is lost on its way out.
+/// RFC 5596, 2.3: between two NATs a client reaches a server that invites it, but not one that only listens.
+///
+/// It holds whichever end begins and whichever Listen is lost.
 #[test]
 fn through_nats_at_both_ends() {
     let mut pair = Pair::new();
@@ -126,7 +128,7 @@ fn through_nats_at_both_ends() {
             pair.run_for(ms(wait));
             server = invite(&mut pair);
         }
-        // A round trip and a half, and half of one for a Listen where the client came too early.
+        // One and a half round trips, and half of one for a Listen if the client came too early.
         let early = if server_first { 0 } else { 20 };
         pair.run_for(ms(60 + early));
         assert_eq!(pair.told(0), [Event::Connected], "{server_first} {wait}");
@@ -145,9 +147,10 @@ fn through_nats_at_both_ends() {
     }
 }
 
-/// RFC 5596, 2.2.3.1: the first Listen in REQUEST makes the client repeat its Request at once and
-/// wait longer for the next; the other two do nothing. What a Listen carries makes no difference,
-/// but its service does.
+/// RFC 5596, 2.2.3.1: the first Listen in REQUEST makes the client repeat its Request at once.
+///
+/// The client then waits longer for the next Request; further Listens have no effect. The options and data of a Listen
+/// are ignored, but its service must match.
 #[test]
 fn a_listen_triggers_one_request() {
     let mut pair = Pair::new();
@@ -157,7 +160,7 @@ fn a_listen_triggers_one_request() {
     pair.run_for(ms(30));
     invite(&mut pair);
     pair.run_for(ms(9_000));
-    // Listens arrive at 50, 250 and 450 ms; the wait of two seconds starts anew at 50.
+    // Listens arrive at 50, 250 and 450 ms; the wait of two seconds starts again at 50 ms.
     let at = times(&pair, 0, PacketType::Request, start);
     assert_eq!(at, [0, 50, 2_050, 6_050]);
     let seqs: Vec<_> = pair.log.iter().filter(|w| w.from == 0).collect();
@@ -191,11 +194,12 @@ fn a_listen_triggers_one_request() {
     assert_eq!(listen(SERVICE, &[], Payload::EMPTY), []);
 }
 
-/// RFC 5596, 2.2.3 and 2.2.3.1: a Listen to anybody but a client in REQUEST is dropped without a word,
-/// before the connection is open at both ends and after.
+/// RFC 5596, 2.2.3 and 2.2.3.1: a Listen to any end but a client in REQUEST is dropped without an answer.
+///
+/// It holds before and after the connection is open at both ends.
 #[test]
 fn a_listen_means_nothing_elsewhere() {
-    // RESPOND; PARTOPEN with the Ack on its way; OPEN.
+    // RESPOND; PARTOPEN with the Ack in flight; OPEN.
     for wait in [25, 45, 300] {
         let mut pair = Pair::new();
         pair.connect(Config::default(), Config::default());
@@ -222,7 +226,7 @@ fn a_listen_means_nothing_elsewhere() {
     }
 }
 
-/// RFC 5596, 2.2.2: what the network says about a Listen is no reason to give up.
+/// RFC 5596, 2.2.2: an ICMP error about a Listen does not end the attempt.
 #[test]
 fn errors_about_a_listen_are_soft() {
     let mut pair = Pair::new();
@@ -242,8 +246,9 @@ fn errors_about_a_listen_are_soft() {
     assert_eq!(pair.told(1), [Event::Connected]);
 }
 
-/// RFC 5596, 2.2.2, steps 2a and 2b: in INVITED and in LISTEN1 only the Request of the one client
-/// for the one service counts. A Listen and a Reset are met with silence, the rest with a Reset.
+/// RFC 5596, 2.2.2, steps 2a and 2b: INVITED and LISTEN1 accept only the Request of the invited client.
+///
+/// Its service must match. A Listen and a Reset get no answer; all other packets get a Reset.
 #[test]
 fn only_the_request_counts() {
     for waited in [0, 1_000] {
@@ -281,8 +286,9 @@ fn only_the_request_counts() {
     }
 }
 
-/// Whoever waits may stop waiting: before the Request without a word to anybody, after it with a
-/// Reset. A port can be waited on for each client once.
+/// An invitation can be given up: silently before the Request arrives, with a Reset after it.
+///
+/// A port can invite each client once at a time.
 #[test]
 fn waiting_can_be_given_up() {
     let mut pair = Pair::new();

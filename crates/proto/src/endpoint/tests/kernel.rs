@@ -1,4 +1,4 @@
-//! The Linux kernel's first packet, as captured, checksum and all.
+//! The first packet of a Linux kernel, as captured, with its checksum.
 
 use fairwire_units::{Ecn, Instant};
 use fairwire_wire::{Ccid, DccpOption, HeadBuf, Kind, Packet, PacketType, Ports};
@@ -20,8 +20,9 @@ fn bytes(hex: &str) -> Vec<u8> {
         .collect()
 }
 
-/// A kernel's Request, of either CCID, is granted: each of its Changes is answered as the
-/// features' rules say, and the connection opens with the CCID it insisted on.
+/// A Request of a Linux kernel with CCID 2 or CCID 3 is accepted.
+///
+/// Each of its Changes is answered by the rules of its feature, and the connection opens with the CCID of the Request.
 #[test]
 fn a_kernel_s_request_is_granted() {
     for (ccid, hex) in [(2, CCID2), (3, CCID3)] {

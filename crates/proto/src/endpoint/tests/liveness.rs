@@ -1,4 +1,4 @@
-//! Silence, and applications that do not read.
+//! Silent peers, and applications that do not read.
 
 use fairwire_units::Duration;
 use fairwire_wire::{Kind, PacketType};
@@ -13,8 +13,9 @@ fn reason(pair: &Pair, side: usize) -> Option<CloseReason> {
     })
 }
 
-/// A peer that falls silent while data is unanswered is given up after the idle timeout, counted
-/// from the first unanswered packet, and not a moment earlier.
+/// A peer that is silent while data is unacknowledged is given up exactly after the idle timeout.
+///
+/// The time is counted from the first unacknowledged packet.
 #[test]
 fn a_silent_peer_is_given_up_while_data_waits() {
     let mut pair = Pair::new();
@@ -29,7 +30,7 @@ fn a_silent_peer_is_given_up_while_data_waits() {
     assert_eq!(reason(&pair, 0), Some(CloseReason::IdleTimeout));
 }
 
-/// With nothing outstanding and no keep-alive, silence may last as long as it likes.
+/// With nothing outstanding and no keep-alive, a connection may be silent without limit.
 #[test]
 fn an_idle_connection_stays() {
     let mut pair = Pair::new();
@@ -46,8 +47,7 @@ fn an_idle_connection_stays() {
     assert!(pair.ends[0].recv(client).is_some());
 }
 
-/// A keep-alive says Sync after exactly so much silence, is answered, and notices a peer that is
-/// gone.
+/// A keep-alive sends a Sync after exactly the configured silence, and detects a peer that is gone.
 #[test]
 fn keep_alive_speaks_and_notices() {
     let mut pair = Pair::new();
@@ -69,8 +69,9 @@ fn keep_alive_speaks_and_notices() {
     assert_eq!(reason(&pair, 0), Some(CloseReason::IdleTimeout));
 }
 
-/// RFC 4340, 7.5.4: a peer ignores the Sync about a packet that it has not sent. That silence does not
-/// show that it is gone: whoever sends such packets ends no connection, with or without keep-alive.
+/// RFC 4340, 7.5.4: forged packets do not make a peer seem gone, with or without keep-alive.
+///
+/// The peer ignores the Sync about a packet that it has not sent. That silence does not count.
 #[test]
 fn a_stranger_does_not_make_a_peer_seem_gone() {
     for keep_alive in [None, Some(Duration::from_secs(15))] {
@@ -78,7 +79,7 @@ fn a_stranger_does_not_make_a_peer_seem_gone() {
         let mut config = Config::default();
         config.keep_alive = keep_alive.map(Into::into);
         config.idle_timeout = Duration::from_secs(30).into();
-        // A peer that asks by itself would be heard, whatever its silence counts for.
+        // A peer with its own keep-alive would send packets and hide the effect.
         let silent = Config {
             keep_alive: None,
             ..Config::default()
@@ -93,8 +94,7 @@ fn a_stranger_does_not_make_a_peer_seem_gone() {
     }
 }
 
-/// A Sync about a stranger's packet leaves the keep-alive its tries: one that is lost does not end a
-/// connection.
+/// A Sync about a forged packet does not use up a try of the keep-alive: one lost keep-alive ends no connection.
 #[test]
 fn one_lost_keep_alive_ends_nothing() {
     let mut pair = Pair::new();
@@ -115,14 +115,15 @@ fn one_lost_keep_alive_ends_nothing() {
     assert_eq!(reasons, [None, None]);
 }
 
-/// An application that does not read loses the newest beyond its bound, all of it counted, while
-/// acknowledgements, feedback and the end of the connection are processed (L4).
+/// An application that stops reading loses the newest datagrams beyond the queue limit, and nothing else stops.
+///
+/// All lost datagrams are counted. Acknowledgements, feedback and the end of the connection are processed (L4).
 #[test]
 fn a_reader_that_stops_stops_nothing_else() {
     let mut pair = Pair::new();
     let mut config = Config::default();
     config.receive_queue_packets = 10;
-    // A number that is passed over would count as lost.
+    // A skipped number would count as lost.
     let sends = Config {
         check_feedback: false,
         ..Config::default()
@@ -158,7 +159,7 @@ fn a_reader_that_stops_stops_nothing_else() {
     assert_eq!(reason(&pair, 1), Some(CloseReason::Closed));
 }
 
-/// A full send queue says so, and announces room once; dropping the oldest never refuses.
+/// A full send queue refuses datagrams and announces room once; with `DropOldest` it never refuses.
 #[test]
 fn a_full_send_queue_says_so() {
     let mut pair = Pair::new();
@@ -197,7 +198,7 @@ fn a_full_send_queue_says_so() {
     assert_eq!(pair.ends[0].stats(client).map(|s| s.refused), Some(6));
 }
 
-/// A datagram too old expires by the clock alone, and not before its time.
+/// A datagram expires when its time is over, without any other activity, and not earlier.
 #[test]
 fn datagrams_expire_by_the_clock() {
     let mut pair = Pair::new();

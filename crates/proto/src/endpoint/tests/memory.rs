@@ -1,4 +1,4 @@
-//! The endpoint's budget of memory.
+//! The endpoint's memory budget.
 
 use fairwire_units::Duration;
 use fairwire_wire::{Ccid, ResetCode};
@@ -9,7 +9,7 @@ use crate::{
     CloseReason, Config, ConnectionId, Event, InitCookies, QueuePolicy, SendError, StartError,
 };
 
-/// Two ends with `count` connections between them; the server's has this much memory.
+/// Returns a pair with `count` connections; the server has `memory` bytes.
 fn crowd(count: usize, memory: usize, config: &Config) -> (Pair, Vec<[ConnectionId; 2]>) {
     let mut pair = Pair::new();
     pair.record = false;
@@ -25,7 +25,7 @@ fn crowd(count: usize, memory: usize, config: &Config) -> (Pair, Vec<[Connection
     (pair, ids)
 }
 
-/// The sum is that of the connections.
+/// Asserts that the memory of each endpoint is the sum over its connections.
 fn check_sum(pair: &Pair) {
     for end in &pair.ends {
         let sum: usize = end.connections.iter().map(|(_, c)| c.counted()).sum();
@@ -33,9 +33,10 @@ fn check_sum(pair: &Pair) {
     }
 }
 
-/// Many connections with readers that stopped take no more memory together than the endpoint has.
-/// What arrives beyond it is dropped and reported as Drop Code 2; each queue still takes one
-/// datagram, all of it is acknowledged, the other direction and the end of the connection work.
+/// Many connections whose readers have stopped take no more memory than the endpoint's budget.
+///
+/// Data beyond it is dropped and reported with Drop Code 2. Each queue still takes one datagram. All packets are
+/// acknowledged, and the other direction and the end of the connection work.
 #[test]
 fn finding_4_data_beyond_the_budget_is_dropped() {
     for ccid in [2, 3] {
@@ -80,8 +81,9 @@ fn finding_4_data_beyond_the_budget_is_dropped() {
     }
 }
 
-/// An endpoint whose memory is spent refuses Requests with Reset 9, with and without cookies, and
-/// its own application; when there is some again, it takes them.
+/// An endpoint without memory refuses Requests with Reset 9, with and without cookies, and calls of `connect`.
+///
+/// When memory is free again, it accepts them.
 #[test]
 fn finding_4_no_connection_begins_without_memory() {
     for policy in [InitCookies::Never, InitCookies::Always] {
@@ -120,8 +122,9 @@ fn finding_4_no_connection_begins_without_memory() {
     }
 }
 
-/// What the application would send beyond the budget is refused, or pushes out its own oldest where
-/// that is the policy; one datagram is always taken, and who was refused hears of room.
+/// Datagrams to send beyond the budget are refused, or replace the oldest ones if that is the policy.
+///
+/// A queue always takes one datagram. A refused application gets an event when there is room.
 #[test]
 fn finding_4_send_says_full_beyond_the_budget() {
     for policy in [QueuePolicy::BackPressure, QueuePolicy::DropOldest] {
@@ -159,8 +162,7 @@ fn finding_4_send_says_full_beyond_the_budget() {
     }
 }
 
-/// The tables of a server that made room have their size before the first client comes, and keep it:
-/// no packet pays for moving them.
+/// After `reserve` the tables of a server do not grow while clients connect, so no packet pays for moving them.
 #[test]
 fn tables_do_not_move_while_clients_come() {
     let mut pair = Pair::new();
@@ -183,8 +185,9 @@ fn tables_do_not_move_while_clients_come() {
     assert_eq!(size(&pair), before);
 }
 
-/// Seven connections that queue all that they may leave room for an eighth: none has more than a
-/// fraction of what is left.
+/// Seven connections that queue as much as they may leave room for an eighth.
+///
+/// No connection gets more than a fraction of what is left.
 #[test]
 fn who_takes_much_leaves_room_for_others() {
     let mut config = Config::default();

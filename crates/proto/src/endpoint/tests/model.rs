@@ -1,10 +1,9 @@
 //! Adversarial item 34: a bounded search over two real endpoints.
 //!
-//! A connection opens, one datagram crosses each way, and it closes: some fifteen packets. The search
-//! goes through every way in which the network can lose, copy or delay up to [`FAULTS`] of them,
-//! wherever they stand, those included that only a fault brings about, and through every pattern of
-//! losses among the first [`BURST`] packets. In each of these runs something can always happen until
-//! both ends are gone.
+//! A connection opens, one datagram crosses each way, and it closes: some fifteen packets. The search covers every way
+//! in which the network can lose, copy or delay up to [`FAULTS`] packets at any place, including packets that only a
+//! fault causes. It also covers every pattern of losses among the first [`BURST`] packets. In each run the connection
+//! always makes progress until both ends are gone.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,46 +15,48 @@ use super::pair::{Fault, PORT, Pair, SERVICE, data, ms};
 use crate::connection::State;
 use crate::{Config, ConnectionId, Event};
 
-/// Packets that meet a fault, at most.
+/// The largest number of packets with a fault.
 const FAULTS: usize = 3;
 
-/// The first packets, each of which is lost or not.
+/// The number of packets at the start of which any may be lost.
 const BURST: usize = 11;
 
-/// No run may last longer, by its own clock: a lost Close is repeated for 20 s, silence is borne for
-/// 30 s, and a quiet connection is closed by its application as soon as nothing else happens.
+/// The longest simulated duration of a run.
+///
+/// A lost Close is repeated for 20 s, silence is tolerated for 30 s, and the application closes a quiet connection as
+/// soon as nothing else happens.
 const LONGEST: Duration = Duration::from_secs(600);
 
-/// What may happen to a packet. The delays reach beyond the next packets, and beyond a retransmission.
+/// The possible faults. The delays exceed the distance to the next packets, and that to a retransmission.
 const KINDS: [Fault; 3] = [
     Fault::Lose,
     Fault::CopyLate(Duration::from_millis(250)),
     Fault::Delay(Duration::from_millis(70)),
 ];
 
-/// How the applications end it.
+/// How the applications end the connection.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Ending {
     Client,
     Server,
     Both,
-    /// The client closes while its handshake is under way.
+    /// The client closes during its handshake.
     Early,
-    /// The client, after its server's datagram, resets.
+    /// The client resets after the server's datagram.
     Abort,
 }
 
-/// Faults by the place of their packet among all that leave.
+/// Faults by the index of the packet among all packets sent.
 type Schedule = BTreeMap<usize, Fault>;
 
-/// What the search has met.
+/// What the search has reached.
 #[derive(Default)]
 struct Met {
     runs: u64,
     states: BTreeSet<[State; 2]>,
 }
 
-/// One run: packets that left. Panics with what reproduces it.
+/// Runs one schedule and returns the number of packets sent. A panic names the schedule that reproduces it.
 fn run(ending: Ending, schedule: &Schedule, met: &mut Met) -> usize {
     let name = || format!("{ending:?} {schedule:?}");
     let mut pair = Pair::new();
@@ -67,7 +68,7 @@ fn run(ending: Ending, schedule: &Schedule, met: &mut Met) -> usize {
         *place += 1;
         faults.get(&(*place - 1)).copied()
     });
-    // Keep-alive would hide who waits for ever.
+    // A keep-alive would hide an end that waits for ever.
     let mut config = Config::default();
     config.keep_alive = None;
     let client = pair.connect(config.clone(), config);
@@ -83,13 +84,13 @@ fn run(ending: Ending, schedule: &Schedule, met: &mut Met) -> usize {
         apps.act(&mut pair);
         let states = pair.states();
         met.states.insert(states);
-        // RFC 4340, 8.4: a client is never in CLOSEREQ, so never both are.
+        // RFC 4340, 8.4: a client is never in CLOSEREQ, so both ends never are.
         assert_ne!(states[0], State::CloseReq, "{}", name());
         let Some(_) = pair.next() else {
             if pair.ends.iter().all(|end| end.connections.is_empty()) {
                 break;
             }
-            // Only an open connection may wait for its application, for as long as it likes.
+            // Only an open connection may wait for its application without limit.
             apps.close_quiet(&mut pair, &name());
             continue;
         };
@@ -107,7 +108,7 @@ fn run(ending: Ending, schedule: &Schedule, met: &mut Met) -> usize {
         assert!(end.connecting.is_empty() && end.next_timeout().is_none());
     }
     met.runs += 1;
-    // A late copy of the Request may begin another, which ends in TIMEWAIT at the server.
+    // A late copy of the Request may begin another connection, which ends in TIMEWAIT at the server.
     let both = pair.ends.iter().all(|end| !end.time_wait.is_empty());
     if both || met.runs.is_multiple_of(16) {
         begin_again(pair, apps.port, &name());
@@ -115,7 +116,7 @@ fn run(ending: Ending, schedule: &Schedule, met: &mut Met) -> usize {
     *count.borrow()
 }
 
-/// TIMEWAIT is not for good: two segment lifetimes later, and a generation, the same ports connect.
+/// Asserts that TIMEWAIT ends: two segment lifetimes and a generation later, the same ports connect again.
 fn begin_again(mut pair: Pair, port: u16, name: &str) {
     pair.run_for(Duration::from_secs(300));
     let path = pair.path(0);
@@ -132,7 +133,7 @@ fn begin_again(mut pair: Pair, port: u16, name: &str) {
 struct Apps {
     ending: Ending,
     ids: [Option<ConnectionId>; 2],
-    /// How many events of each side they have acted upon.
+    /// The number of events of each side that were handled.
     seen: [usize; 2],
     port: u16,
 }
@@ -147,7 +148,7 @@ impl Apps {
         }
     }
 
-    /// Acts upon what was told since the last time.
+    /// Handles the events since the last call.
     fn act(&mut self, pair: &mut Pair) {
         for side in 0..2 {
             while let Some((_, id, event)) = pair.events[side].get(self.seen[side]).cloned() {
@@ -177,7 +178,7 @@ impl Apps {
     }
 
     fn begin(&self, pair: &mut Pair, side: usize, id: ConnectionId) {
-        // A close in the handshake may have come first.
+        // A close during the handshake may have come first.
         let _refused = pair.ends[side].send(pair.now, id, data(10));
         let closes = match self.ending {
             Ending::Client => side == 0,
@@ -190,7 +191,7 @@ impl Apps {
         }
     }
 
-    /// Nothing will ever happen by itself: that is fine if the connections that are left are open.
+    /// Closes the remaining connections when no timer and no packet is left. They must be open.
     fn close_quiet(&self, pair: &mut Pair, name: &str) {
         let states = pair.states();
         for side in 0..2 {
@@ -205,7 +206,7 @@ impl Apps {
     }
 }
 
-/// Every schedule that has `left` faults more than `schedule`, behind its last one.
+/// Runs every schedule that extends `schedule` by up to `left` faults after its last one.
 fn search(ending: Ending, schedule: &mut Schedule, left: usize, met: &mut Met) {
     let packets = run(ending, schedule, met);
     if left == 0 {
@@ -221,8 +222,9 @@ fn search(ending: Ending, schedule: &mut Schedule, left: usize, met: &mut Met) {
     }
 }
 
-/// Item 34: up to three faults anywhere, for each way to end: never a deadlock, nobody stuck, never
-/// both in CLOSEREQ, nobody in TIMEWAIT for good: the same ports can be used again later.
+/// Item 34: with up to three faults anywhere, no end is ever stuck, for each way to end.
+///
+/// There is no deadlock, both ends are never in CLOSEREQ, and TIMEWAIT ends: the same ports can be used again later.
 #[test]
 fn item_34_no_three_faults_leave_anybody_stuck() {
     let mut met = Met::default();
@@ -250,7 +252,7 @@ fn item_34_no_three_faults_leave_anybody_stuck() {
     }
 }
 
-/// Item 34: any of the first eleven packets lost, in every combination: the same holds.
+/// Item 34: with any combination of losses among the first eleven packets, no end is ever stuck.
 #[test]
 fn item_34_no_burst_of_losses_leaves_anybody_stuck() {
     let mut met = Met::default();

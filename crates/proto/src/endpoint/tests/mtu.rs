@@ -1,5 +1,4 @@
-//! Path MTU discovery between two endpoints: black holes, routers that say Too Big, and those who
-//! only pretend to be routers.
+//! Path MTU discovery between two endpoints: black holes, Too Big errors of routers, and forged ones.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -13,7 +12,7 @@ use crate::{
     SendError, Stats,
 };
 
-/// Bytes of the IPv4 packet.
+/// Returns the size of the IPv4 packet, in bytes.
 fn ip_len(wire: &Wire) -> usize {
     let udp = match wire.transmit.path.encapsulation {
         Encapsulation::Native => 0,
@@ -22,12 +21,12 @@ fn ip_len(wire: &Wire) -> usize {
     20 + udp + wire.head.len() + wire.transmit.payload.len()
 }
 
-/// A path that takes `mtu` bytes from now on, and says nothing of it.
+/// Makes the path drop packets of more than `mtu` bytes silently from now on.
 fn takes(pair: &mut Pair, mtu: usize) {
     pair.rule(move |wire| (ip_len(wire) > mtu).then_some(Fault::Lose));
 }
 
-/// One CCID both ways.
+/// A configuration with one CCID in both directions.
 fn config(ccid: u8, discovery: PathMtuDiscovery) -> Config {
     let mut config = Config::default();
     config.send_ccids = vec![Ccid::new(ccid)];
@@ -41,7 +40,7 @@ fn open(pair: &mut Pair, ccid: u8, discovery: PathMtuDiscovery) -> (ConnectionId
     pair.open(config(ccid, discovery), config(ccid, discovery))
 }
 
-/// The client sends the largest datagrams that are taken, as fast as they are, for `time`.
+/// Sends datagrams of the largest size from the client, whenever there is room, for `time`.
 fn fill(pair: &mut Pair, id: ConnectionId, time: Duration) {
     send_sizes(pair, id, time, |max| max);
 }
@@ -81,7 +80,7 @@ fn too_big(pair: &mut Pair, mtu: u32, head: &[u8]) {
     pair.drain();
 }
 
-/// The sizes told, in order.
+/// Returns the path MTUs that the client's application was told, in order.
 fn told_sizes(pair: &Pair) -> Vec<u16> {
     let told = pair.told(0);
     let sizes = told.iter().filter_map(|event| match event {
@@ -91,8 +90,9 @@ fn told_sizes(pair: &Pair) -> Vec<u16> {
     sizes.collect()
 }
 
-/// RFC 8899, 4.3, and RFC 4340, 14.1: where large packets disappear and nobody says so, the size
-/// that passes is found by Syncs alone, data then gets through, and the application is told.
+/// RFC 8899, 4.3, and RFC 4340, 14.1: where large packets are lost silently, Syncs find the size that passes.
+///
+/// After that data gets through, and the application is told the size.
 #[test]
 fn a_black_hole_is_found() {
     for ccid in [2, 3] {
@@ -101,7 +101,7 @@ fn a_black_hole_is_found() {
             pair.bottleneck = Some((ms(1), 30));
             let (client, server) = open(&mut pair, ccid, PathMtuDiscovery::Probe);
             takes(&mut pair, 1_400);
-            // Three seconds for 1,500, for 1,440 and for 1,420, and a round trip for the others.
+            // Three seconds each for 1,500, 1,440 and 1,420, and a round trip for each other size.
             fill(&mut pair, client, ms(12_000));
             let found = stats(&pair, client);
             assert_eq!(found.path_mtu, 1_400, "CCID {ccid}: {found:?}");
@@ -112,14 +112,15 @@ fn a_black_hole_is_found() {
             let before = pair.ends[1].stats(server).unwrap().data_received;
             fill(&mut pair, client, ms(5_000));
             let after = pair.ends[1].stats(server).unwrap().data_received;
-            // The losses of the first seconds make CCID 3 slow at first; lost it is not.
+            // The losses of the first seconds make CCID 3 slow at first, but it recovers.
             assert!(after > before + 100, "CCID {ccid}: {before} to {after}");
         }
     }
 }
 
-/// The path shrinks in mid-connection, and small packets still pass: under CCID 2 and CCID 3 the
-/// loss of the large ones alone is noticed, by what is reported lost.
+/// A path whose MTU shrinks is noticed from the reported losses of large packets alone.
+///
+/// Small packets still pass. It holds for CCID 2 and CCID 3.
 #[test]
 fn a_path_that_shrinks_is_noticed() {
     for ccid in [2, 3] {
@@ -140,15 +141,16 @@ fn a_path_that_shrinks_is_noticed() {
     }
 }
 
-/// RFC 8899, 3: the loss of a probe is no congestion, to neither CCID; and small datagrams that
-/// every path takes never cause one.
+/// RFC 8899, 3: neither CCID takes a lost probe for congestion.
+///
+/// Datagrams that are small enough for every path cause no probes.
 #[test]
 fn lost_probes_are_no_congestion() {
     for ccid in [2, 3] {
         let mut pair = Pair::new();
         pair.bottleneck = Some((ms(10), 1_000));
         let mut config = config(ccid, PathMtuDiscovery::Probe);
-        // Numbers that are passed over would look like losses.
+        // Skipped numbers would look like losses.
         config.check_feedback = false;
         let (client, server) = pair.open(config.clone(), config);
         takes(&mut pair, 1_280);
@@ -174,8 +176,9 @@ fn lost_probes_are_no_congestion() {
     }
 }
 
-/// RFC 4340, 14.1, 7.5.4, and RFC 8899, 3 and 4.1: a probe is a Sync padded to its size, marked
-/// unfragmentable; at most eight leave in a second, a round trip apart; the padding reaches nobody.
+/// RFC 4340, 14.1, 7.5.4, and RFC 8899, 3 and 4.1: a probe is a Sync, padded to its size, that must not be fragmented.
+///
+/// At most eight are sent in a second, at least a round trip apart. The padding is not delivered.
 #[test]
 fn probes_are_rare_padded_syncs() {
     for delay in [1, 150] {
@@ -205,7 +208,7 @@ fn probes_are_rare_padded_syncs() {
     }
 }
 
-/// A probe that is lost for its size is no sign that the peer is gone.
+/// A probe that is lost because of its size does not count as silence of the peer.
 #[test]
 fn a_lost_probe_ends_no_connection() {
     let mut pair = Pair::new();
@@ -218,7 +221,7 @@ fn a_lost_probe_ends_no_connection() {
     assert!(!pair.told(0).iter().any(closed), "{:?}", pair.told(0));
 }
 
-/// A router that says Too Big, 5 ms after each packet that did not fit.
+/// Fills the path behind a router that sends a Too Big 5 ms after each packet that did not fit.
 fn fill_past_router(pair: &mut Pair, id: ConnectionId, mtu: u16, time: Duration) {
     let refused = Rc::new(RefCell::new(Vec::new()));
     let log = Rc::clone(&refused);
@@ -240,8 +243,9 @@ fn fill_past_router(pair: &mut Pair, id: ConnectionId, mtu: u16, time: Duration)
     }
 }
 
-/// RFC 4340, 14.1: a Too Big lowers the path MTU to what it says, with probes and without; what
-/// waited and no longer fits is told to be too large, and never leaves.
+/// RFC 4340, 14.1: a Too Big lowers the path MTU to its value, with and without probes.
+///
+/// Queued datagrams that no longer fit get the fate `TooLarge` and are never sent.
 #[test]
 fn a_router_is_believed() {
     for ccid in [2, 3] {
@@ -258,7 +262,7 @@ fn a_router_is_believed() {
                 let fate = Fate::TooLarge;
                 matches!(event, Event::Fate { fate: told, .. } if *told == fate)
             });
-            // The queue holds 256, and the first window of three or four had left.
+            // The queue holds 256, and the first window of three or four had been sent.
             assert!(too_large.count() >= 250, "{discovery:?}");
             let received = pair.ends[1].stats(server).unwrap().data_received;
             assert!(received > 300, "{discovery:?}: {received}");
@@ -272,10 +276,11 @@ fn a_router_is_believed() {
     }
 }
 
-/// Adversarial item 30: a Too Big with a quote of less than a header, for another connection, or
-/// with a number that was never sent or is long gone, changes nothing and breaks nothing; nor does
-/// one that names a size no path has, or no less than was sent. RFC 4340, 14.1; RFC 8899, 4.6.1;
-/// RFC 5927, 7.
+/// Adversarial item 30: a Too Big that does not prove itself changes nothing.
+///
+/// Its quote is shorter than a header, names another connection, or has a number that was never sent or is long
+/// acknowledged. Or it gives a size that no path has, or one no smaller than the packet. RFC 4340, 14.1; RFC 8899,
+/// 4.6.1; RFC 5927, 7.
 #[test]
 fn item_30_too_big_is_checked() {
     for discovery in [
@@ -291,17 +296,17 @@ fn item_30_too_big_is_checked() {
         let newest = pair.log.iter().rev().find(large).unwrap().head.clone();
         let oldest = pair.log[0].head.clone();
         let before = stats(&pair, client);
-        // Quotes of every length, none with a whole number.
+        // Quotes of every length without a complete number.
         for len in 0..16 {
             too_big(&mut pair, 1_300, &newest[..len]);
         }
-        // Another connection's ports.
+        // The ports of another connection.
         for place in 0..4 {
             let mut head = newest.clone();
             head[place] ^= 1;
             too_big(&mut pair, 1_300, &head);
         }
-        // Numbers far ahead, far behind, and of a packet of half an hour ago.
+        // Numbers far ahead, far behind, and that of the first packet, sent long before.
         for flip in [0x80, 0x01] {
             let mut head = newest.clone();
             head[12] ^= flip;
@@ -312,7 +317,7 @@ fn item_30_too_big_is_checked() {
         let mut head = newest.clone();
         head[8] &= !1;
         too_big(&mut pair, 1_300, &head);
-        // Sizes that make no sense: below the floor, and no smaller than what was sent.
+        // Invalid sizes: below the minimum, and no smaller than the packet.
         for mtu in [1, 8, 28, 68, 575, 1_500, 1_501, 65_535, 65_536, u32::MAX] {
             too_big(&mut pair, mtu, &newest);
         }
@@ -322,7 +327,7 @@ fn item_30_too_big_is_checked() {
         assert_eq!(told_sizes(&pair), [0_u16; 0]);
         assert_eq!(after.lost, before.lost, "no reaction to loss");
         assert_eq!(after.gauges.cuts, before.gauges.cuts);
-        // With probes, doubt is allowed: one Sync, however many errors came.
+        // With probes it may cause one Sync, however many errors arrive.
         assert!(after.mtu_probes_sent <= before.mtu_probes_sent + 1);
         if discovery == PathMtuDiscovery::Off {
             too_big(&mut pair, 1_300, &newest);
@@ -335,7 +340,7 @@ fn item_30_too_big_is_checked() {
     }
 }
 
-/// RFC 8899, 4.6.2: a Too Big about a packet that would have fitted is no Too Big.
+/// RFC 8899, 4.6.2: a Too Big about a packet that would have fitted is ignored.
 #[test]
 fn a_small_packet_is_not_too_big() {
     let mut pair = Pair::new();
@@ -350,8 +355,7 @@ fn a_small_packet_is_not_too_big() {
     assert_eq!(u32::from(stats(&pair, client).path_mtu), len - 1);
 }
 
-/// RFC 4340, 14.1, after RFC 1191, 7: a router that names no size means the next smaller one that
-/// networks have.
+/// RFC 4340, 14.1, after RFC 1191, 7: a Too Big without a size selects the next smaller common MTU.
 #[test]
 fn a_router_that_names_no_size() {
     let mut pair = Pair::new();
@@ -369,8 +373,9 @@ fn a_router_that_names_no_size() {
     }
 }
 
-/// RFC 4340, 14.1: more than three odd errors and more than three losses make a confused router,
-/// which is obeyed; three of either do not.
+/// RFC 4340, 14.1: after more than three odd errors and more than three losses, a confused router is obeyed.
+///
+/// Three of either are not enough.
 #[test]
 fn a_confused_router_is_obeyed() {
     let mut pair = Pair::new();
@@ -396,8 +401,9 @@ fn a_confused_router_is_obeyed() {
     assert_eq!(stats(&pair, client).path_mtu, 1_400);
 }
 
-/// RFC 4340, 14.1: the application may have the path looked at again, once in two seconds; without
-/// probes the path MTU is then the interface's again.
+/// RFC 4340, 14.1: the application may restart path MTU discovery once in two seconds.
+///
+/// Without probes the path MTU is then that of the interface again.
 #[test]
 fn asked_for_again() {
     let mut pair = Pair::new();
@@ -419,8 +425,9 @@ fn asked_for_again() {
     assert_eq!(stats(&pair, client).path_mtu, 1_500);
 }
 
-/// A first hop that seems to take less than every path does is not believed for ever: the system
-/// may have it from an ICMP error that nobody checked (RFC 8899, 4.5).
+/// A first hop whose MTU is below that of every path is not believed for ever.
+///
+/// The system may have the value from an unchecked ICMP error (RFC 8899, 4.5).
 #[test]
 fn a_poisoned_route_is_found_out() {
     let mut pair = Pair::new();
@@ -431,9 +438,9 @@ fn a_poisoned_route_is_found_out() {
     assert_eq!(stats(&pair, client).path_mtu, 1_500);
 }
 
-/// RFC 8899, 4.1: only a `SyncAck` that repeats the number of a probe confirms a size. One that names
-/// another packet of ours, as a peer's answer to an ordinary Sync does, confirms none, however many
-/// come.
+/// RFC 8899, 4.1: only a `SyncAck` that repeats the number of a probe confirms a size.
+///
+/// One that acknowledges another packet, as an answer to an ordinary Sync does, confirms none.
 #[test]
 fn a_sync_ack_that_names_no_probe_confirms_nothing() {
     let mut pair = Pair::new();

@@ -9,20 +9,21 @@ use crate::{CloseReason, Config, ConnectionId, Event};
 const CLIENT: usize = 0;
 const SERVER: usize = 1;
 
-/// CCID 2 both ways, with the nonce or without.
+/// CCID 2 in both directions, with or without the nonce.
 fn config(ecn_nonce: bool) -> Config {
     Config {
         send_ccids: vec![Ccid::TCP_LIKE],
         receive_ccids: vec![Ccid::TCP_LIKE],
         ecn_nonce,
-        // Numbers are passed over under suspicion only.
+        // Numbers are skipped only under suspicion.
         check_feedback: false,
         ..Config::default()
     }
 }
 
-/// A client that sends nonces, if asked to, to a server that does not: 1,000 packets a second, and
-/// no more than 60 of them in the queue.
+/// Returns a client that sends nonces, if asked to, and a server that does not.
+///
+/// The link carries 1,000 packets a second; its queue holds at most 60.
 fn open(ecn_nonce: bool) -> (Pair, ConnectionId, ConnectionId) {
     let mut pair = Pair::new();
     let (client, server) = pair.open(config(ecn_nonce), config(false));
@@ -41,8 +42,7 @@ fn closed(pair: &Pair) -> Option<CloseReason> {
     })
 }
 
-/// RFC 8311, 6: data is ECT(0) unless nonces are asked for; then it is ECT(0) or ECT(1), about half
-/// and half.
+/// RFC 8311, 6: data is sent as ECT(0) unless nonces are configured; then about half of it is ECT(1).
 #[test]
 fn nonces_are_sent_where_asked_for() {
     for on in [false, true] {
@@ -59,7 +59,7 @@ fn nonces_are_sent_where_asked_for() {
         assert_eq!(count(Ecn::NotEct), 0);
         assert!(zeros + ones > 1_000, "{zeros} and {ones}");
         if on {
-            // Within six standard deviations of half of them: sqrt(n)/2 is one.
+            // Within six standard deviations, of sqrt(n)/2 each, of one half.
             let far = zeros.abs_diff(ones);
             assert!(far * far < 36 * (zeros + ones), "{zeros} and {ones}");
         } else {
@@ -82,15 +82,16 @@ fn the_honest_are_not_punished() {
     });
     pair.saturate_both([client, server], 500, ms(20_000));
     assert_eq!(closed(&pair), None);
-    // Numbers are passed over under suspicion only.
+    // Numbers are skipped only under suspicion.
     let mut numbers = pair.log.iter().filter(|wire| wire.from == CLIENT);
     let first = numbers.next().unwrap().packet().seq.long().unwrap();
     let sent = pair.ends[CLIENT].stats(client).unwrap().packets_sent;
     assert_eq!(first.distance(pair.last_of(CLIENT).0), sent - 1);
 }
 
-/// Adversarial item 26: a receiver that hides marks gets no more than an honest one when nonces are
-/// sent. Without them nothing defends the others: this measures what it gains.
+/// Adversarial item 26: with nonces, a receiver that hides marks gets no more than an honest one.
+///
+/// Without nonces nothing protects other flows; the test measures what the receiver gains.
 #[test]
 fn item_26_hiding_marks_gains_nothing() {
     let run = |nonce, fault| {
@@ -99,23 +100,24 @@ fn item_26_hiding_marks_gains_nothing() {
         let mut dice = Dice::new(31);
         pair.rule(move |wire| (wire.from == CLIENT && dice.chance(50)).then_some(fault));
         pair.saturate(CLIENT, client, 500, ms(20_000));
-        // It slows down instead: nobody is reset, so that what arrives is what the window let pass.
+        // The sender slows down and does not reset the connection, so the received data shows what the window allowed.
         assert_eq!(closed(&pair), None);
         received(&pair, server)
     };
     let honest = run(false, Fault::Mark);
     let undefended = run(false, Fault::Hide);
     let checked = run(true, Fault::Hide);
-    // One mark in 20 packets: about sqrt(1.5 * 20) = 5.5 packets in each round trip of 40 ms. The
-    // link takes 1,000 packets a second.
+    // One mark in 20 packets gives about sqrt(1.5 * 20) = 5.5 packets per round trip of 40 ms. The link carries 1,000
+    // packets a second.
     assert!((1_500..4_500).contains(&honest), "{honest}");
     assert!(undefended > 4 * honest, "{undefended} to {honest}");
-    // Every second lie is found.
+    // Half of the hidden marks are detected.
     assert!(checked < 2 * honest, "{checked} to {honest}");
 }
 
-/// RFC 4340, 12.3: who goes on lying, here about every mark on half of the packets, is reset with
-/// code 11 after several round trips, not at once.
+/// RFC 4340, 12.3: a receiver that keeps hiding marks is reset with code 11, after several round trips.
+///
+/// Here half of the packets are marked, and every mark is hidden.
 #[test]
 fn item_26_a_liar_is_reset() {
     let (mut pair, client, _) = open(true);

@@ -1,4 +1,4 @@
-//! What options do, and what they must not.
+//! The effects of options, and the effects that they must not have.
 
 use fairwire_units::Ecn;
 use fairwire_wire::feature::Feature;
@@ -35,8 +35,10 @@ fn put(encoder: &mut Encoder<'_>, options: &[Raw]) {
     }
 }
 
-/// RFC 4340, 5.8.2: Mandatory before what is not understood is Reset 6 with the option's type and
-/// two bytes of its data; Mandatory alone or doubled is Reset 5; before Padding it is nothing.
+/// RFC 4340, 5.8.2: Mandatory before an option that is not understood causes Reset 6.
+///
+/// The Reset carries the option's type and two bytes of its data. Mandatory at the end or doubled causes Reset 5.
+/// Before Padding it has no effect.
 #[test]
 fn item_5_mandatory() {
     let six = |data| Some((ResetCode::MandatoryError, data));
@@ -45,9 +47,9 @@ fn item_5_mandatory() {
         (&[(1, &[]), (99, &[7, 8, 9])], six([99, 7, 8])),
         (&[(1, &[]), (99, &[7])], six([99, 7, 0])),
         (&[(1, &[]), (3, &[])], six([3, 0, 0])),
-        // A known option with a value that it cannot have.
+        // A known option with an invalid value.
         (&[(1, &[]), (41, &[5, 6])], six([41, 5, 6])),
-        // Known and not acted upon: a receive rate, to a CCID 2 sender.
+        // A known option that is not acted upon: a Receive Rate, to a CCID 2 sender.
         (&[(1, &[]), (194, &[0; 4])], six([194, 0, 0])),
         (&[(1, &[]), (1, &[]), (41, &[0; 4])], five([1, 0, 0])),
         (&[(1, &[]), (0, &[]), (99, &[7])], None),
@@ -69,7 +71,7 @@ fn item_5_mandatory() {
     }
 }
 
-/// RFC 4340, 5.8.2: Mandatory as the very last byte is Reset 5.
+/// RFC 4340, 5.8.2: Mandatory as the very last byte causes Reset 5.
 #[test]
 fn item_5_mandatory_at_the_end() {
     let mut pair = opened();
@@ -106,8 +108,9 @@ fn item_5_data_carries_no_dangerous_options() {
     assert_eq!(connection.windows().1, 1_024, "the Change did nothing");
 }
 
-/// RFC 4340, 5.8 and 15: options unknown, of wrong length, or running out of the head are ignored
-/// and the packet counts; what came before them was processed.
+/// RFC 4340, 5.8 and 15: options that are unknown, of wrong length, or longer than the header are ignored.
+///
+/// The packet counts, and the options before them are processed.
 #[test]
 fn items_4_and_9_odd_options_are_ignored() {
     let cases: [&[Raw]; 7] = [
@@ -143,8 +146,9 @@ fn items_4_and_9_odd_options_are_ignored() {
     assert_eq!(pair.answers_to(&wire)[0].packet_type(), PacketType::SyncAck);
 }
 
-/// RFC 4340, 13.1 and 13.3: a Timestamp is echoed on the next packet that leaves, with the time
-/// it was held; it calls for no packet of its own.
+/// RFC 4340, 13.1 and 13.3: a Timestamp is echoed on the next packet, with the time since it arrived.
+///
+/// It does not cause a packet of its own.
 #[test]
 fn timestamps_are_echoed() {
     let mut pair = opened();
@@ -177,15 +181,16 @@ fn timestamps_are_echoed() {
     );
 }
 
-/// RFC 4340, 7.7: with the feature on, a packet behind others without data says how many they
-/// were, in as few bytes as it takes.
+/// RFC 4340, 7.7: with the feature on, a packet after packets without data carries their number as NDP Count.
+///
+/// The option is as short as possible.
 #[test]
 fn ndp_counts() {
     let mut pair = Pair::new();
     let mut ccid3 = Config::default();
     ccid3.send_ccids = vec![Ccid::TFRC];
     ccid3.receive_ccids = vec![Ccid::TFRC];
-    // A number that is passed over stands for data.
+    // A skipped number counts as data.
     ccid3.check_feedback = false;
     let (client, server) = pair.open(ccid3.clone(), ccid3);
     pair.bottleneck = Some((ms(2), 20));
@@ -218,8 +223,7 @@ fn ndp_counts() {
     }
 }
 
-/// RFC 4340, 12.1: who cannot read marks says so with Mandatory; the peer then sends nothing that
-/// could be marked, and neither does it.
+/// RFC 4340, 12.1: an end that cannot read marks says so with Mandatory, and neither end sends ECN-capable packets.
 #[test]
 fn ecn_incapable() {
     for blind in [0, 1] {
@@ -270,7 +274,7 @@ fn ecn_and_fragmentation() {
     }
 }
 
-/// RFC 4340, 5.4 to 5.7: what stands behind an Ack, a Sync or a Close is padding, not data.
+/// RFC 4340, 5.4 to 5.7: bytes after the header of an Ack, a Sync or a Close are padding, not data.
 #[test]
 fn padding_is_not_data() {
     let kinds = [ack, |ack| Kind::Sync { ack }, |ack| Kind::Close { ack }];
@@ -283,8 +287,9 @@ fn padding_is_not_data() {
     }
 }
 
-/// A head full of Changes of features, many of them unknown or named again, gets one Confirm each at
-/// most, in a packet or two, and the connection goes on.
+/// A header full of Changes, many of unknown or repeated features, causes at most one Confirm for each feature.
+///
+/// The Confirms are sent in one or two packets, and the connection continues.
 #[test]
 fn item_6_floods_of_options_are_bounded() {
     for round in 0..20u8 {
@@ -321,7 +326,7 @@ fn item_6_floods_of_options_are_bounded() {
     }
 }
 
-/// A Service Code is echoed in the Response (RFC 4340, 5.3).
+/// The Response repeats the Service Code of the Request (RFC 4340, 5.3).
 #[test]
 fn the_response_names_the_service() {
     let pair = opened();

@@ -12,8 +12,9 @@ use crate::{
     PathMtuDiscovery, Payload, SendError,
 };
 
-/// RFC 4340, 14: a connection that was accepted learns late how much its path takes; from then on
-/// no larger datagram is taken and no larger packet leaves, and it cannot be raised that way.
+/// RFC 4340, 14: an accepted connection learns the MTU of its first hop late, and respects it from then on.
+///
+/// It takes no larger datagram and sends no larger packet. The call cannot raise the path MTU.
 #[test]
 fn an_accepted_connection_fits_its_path() {
     let mut pair = Pair::new();
@@ -43,8 +44,9 @@ fn an_accepted_connection_fits_its_path() {
     assert_eq!(pair.ends[0].stats(client).unwrap().data_received, 20);
 }
 
-/// RFC 4340, 14: a datagram of the largest size always leaves, whatever else is to be said, no
-/// packet ever exceeds the path MTU, and one byte more is refused.
+/// RFC 4340, 14: a datagram of the largest size is always sent, whatever options its packet carries.
+///
+/// No packet ever exceeds the path MTU, and a datagram with one byte more is refused.
 #[test]
 fn what_is_accepted_fits() {
     for ccid in [2, 3, 4] {
@@ -88,8 +90,9 @@ fn what_is_accepted_fits() {
     }
 }
 
-/// RFC 4340, 9.1: a packet with one bit wrong is dropped natively; RFC 6773, 3.3: in UDP the
-/// field is zero when sent and ignored on receipt.
+/// RFC 4340, 9.1: natively a packet with one wrong bit is dropped.
+///
+/// RFC 6773, 3.3: in UDP the checksum field is sent as zero and ignored on receipt.
 #[test]
 fn checksums() {
     for encapsulation in [Encapsulation::Native, Encapsulation::Udp] {
@@ -108,8 +111,9 @@ fn checksums() {
     }
 }
 
-/// RFC 4340, 9.2: with partial coverage what is not covered may be damaged, what is may not; data
-/// shorter than the coverage is covered whole.
+/// RFC 4340, 9.2: with partial coverage only damage to covered data drops the packet.
+///
+/// Data shorter than the coverage is covered completely.
 #[test]
 fn item_7_partial_coverage() {
     for (damaged, arrives) in [(3, false), (4, true)] {
@@ -156,7 +160,7 @@ struct Server {
     accepted: Vec<ConnectionId>,
 }
 
-/// Moves everything between clients and one server until all is quiet.
+/// Moves all packets between the clients and one server for 40 ms, long enough for a handshake.
 fn settle(now: &mut Instant, clients: &mut [(Endpoint, SocketAddr)], server: &mut Server) {
     let path = |local, remote| Path {
         encapsulation: Encapsulation::Udp,
@@ -199,9 +203,10 @@ fn settle(now: &mut Instant, clients: &mut [(Endpoint, SocketAddr)], server: &mu
     }
 }
 
-/// RFC 6773, 3.8: connections are told apart by all six parts: several over one pair of UDP
-/// ports, the same DCCP ports from two hosts, as behind two NATs, and the same DCCP ports from two
-/// UDP ports of one host. Each is a connection of its own, and none gets another one's data.
+/// RFC 6773, 3.8: all six parts of the address distinguish connections.
+///
+/// Several connections use one pair of UDP ports, the same DCCP ports from two hosts (as behind two NATs), and the same
+/// DCCP ports from two UDP ports of one host. None of them gets data of another.
 #[test]
 fn item_31_six_parts_tell_connections_apart() {
     let mut now = Instant::START + ms(1_000);
@@ -262,7 +267,7 @@ fn item_31_six_parts_tell_connections_apart() {
     assert_eq!(got, [0, 1, 2, 3, 4, 5]);
 }
 
-/// A connection begun on a socket that is bound to every address finds its packets.
+/// A connection that began on a socket bound to the unspecified address gets its packets.
 #[test]
 fn an_open_local_address_matches_any() {
     let mut now = Instant::START;
@@ -320,7 +325,7 @@ fn connections_take_turns() {
     }
 }
 
-/// Ten thousand connections come, speak and go, and leave nothing behind but TIMEWAIT.
+/// Ten thousand connections open, send and close, and leave only entries in TIMEWAIT.
 #[test]
 fn many_connections() {
     let mut pair = Pair::new();
@@ -355,7 +360,7 @@ fn many_connections() {
     assert_eq!(pair.next(), None);
 }
 
-/// A head that was not split from its payload is split here.
+/// A packet that was not split into header and payload is accepted as `head`.
 #[test]
 fn a_whole_packet_may_come_as_head() {
     let mut pair = Pair::new();

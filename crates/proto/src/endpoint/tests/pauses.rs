@@ -1,4 +1,4 @@
-//! A handshake that stops half way (RFC 4340, sections 8.1.3 and 8.1.5).
+//! Handshakes that stop half-way (RFC 4340, sections 8.1.3 and 8.1.5).
 
 use fairwire_units::Duration;
 use fairwire_wire::{PacketType, ResetCode};
@@ -10,7 +10,7 @@ use crate::{CloseReason, Config, Event};
 /// Four segment lifetimes of two minutes.
 const FOUR_MSL: Duration = Duration::from_secs(480);
 
-/// Patience that outlasts the pause, so that nothing else ends it.
+/// A configuration whose timeouts are longer than the pause, so that they do not end it.
 fn patient() -> Config {
     let mut config = Config::default();
     config.idle_timeout = Duration::from_secs(3_600).into();
@@ -18,7 +18,7 @@ fn patient() -> Config {
     config
 }
 
-/// Nothing is left of the connection at `side`: no slot, no timer, no place in a table.
+/// Returns whether `side` has nothing left of any connection: no slot, no timer, no table entry.
 fn is_clean(pair: &Pair, side: usize) -> bool {
     let end = &pair.ends[side];
     let stats = end.endpoint_stats();
@@ -28,15 +28,16 @@ fn is_clean(pair: &Pair, side: usize) -> bool {
         && end.next_timeout().is_none()
 }
 
-/// The newest packet of `side` is Reset 2, Aborted.
+/// Returns whether the newest packet of `side` is Reset 2, Aborted.
 fn has_aborted(pair: &Pair, side: usize) -> bool {
     let last = pair.log.iter().rfind(|wire| wire.from == side);
     last.and_then(super::Wire::reset) == Some((ResetCode::Aborted, [0; 3]))
 }
 
-/// Item 33; RFC 4340, 8.1.3: a client that stops after its Request, or that repeats it for ever and
-/// never hears the answer, leaves a connection in RESPOND for 4 MSL after the first one, no longer.
-/// Then Reset 2 leaves, and nothing is kept.
+/// Item 33; RFC 4340, 8.1.3: a connection stays in RESPOND for at most 4 MSL after the first Request.
+///
+/// The client stops after its Request, or repeats it for ever and never gets the answer. Then Reset 2 is sent, and
+/// nothing is kept.
 #[test]
 fn item_33_a_pause_in_respond_ends_with_reset_2() {
     for repeats in [false, true] {
@@ -60,7 +61,7 @@ fn item_33_a_pause_in_respond_ends_with_reset_2() {
 /// A moment after the first Request.
 const START: fairwire_units::Instant = fairwire_units::Instant::from_nanos(1_100_000_000);
 
-/// Item 33; RFC 5596, 2.2.2: the same for a server that invited its client; it tells who asked.
+/// Item 33; RFC 5596, 2.2.2: the same limit holds for a server that invited its client; its application is told.
 #[test]
 fn item_33_a_pause_after_an_invitation_ends_with_reset_2() {
     let mut pair = Pair::new();
@@ -81,10 +82,10 @@ fn item_33_a_pause_after_an_invitation_ends_with_reset_2() {
     assert!(is_clean(&pair, 1));
 }
 
-/// Item 33; RFC 4340, 8.1.5: a server that falls silent after its Response leaves the client in
-/// PARTOPEN for 4 MSL, whether it has data to send or not, and however often the Response comes
-/// again. Then Reset 2 leaves, the application is told, its datagrams are refused, and once it lets
-/// go nothing is kept.
+/// Item 33; RFC 4340, 8.1.5: a client stays in PARTOPEN for at most 4 MSL if its server sends only the Response.
+///
+/// It does not matter whether it has data to send, or how often the Response is repeated. Then Reset 2 is sent, the
+/// application is told, and its datagrams are refused. After the release nothing is kept.
 #[test]
 fn item_33_a_pause_in_partopen_ends_with_reset_2() {
     for (queued, repeats) in [(0, false), (200, false), (200, true)] {

@@ -1,15 +1,15 @@
-//! Every planted bug shows: the test named beside it passes, and fails when the bug is planted.
+//! Every planted bug is detected: the test listed for it passes, and fails when the bug is planted.
 //!
-//! A bug is planted for a whole process, so each of those tests runs in a process of its own.
+//! A bug is planted for a whole process, so each test runs in its own process.
 
 use std::process::{Command, Output};
 
 use fairwire_units::plant::{Plant, set};
 
-/// The bug that [`super::Pair`] plants, by its name.
+/// The environment variable with the name of the bug that [`super::Pair`] plants.
 const VARIABLE: &str = "FAIRWIRE_PLANT";
 
-/// Plants what the environment names.
+/// Plants the bug that the environment names.
 pub(super) fn plant_from_environment() {
     if let Ok(name) = std::env::var(VARIABLE) {
         let plant = Plant::from_name(&name);
@@ -18,7 +18,7 @@ pub(super) fn plant_from_environment() {
     }
 }
 
-/// A test that notices the bug.
+/// Returns a test that detects the bug.
 fn noticed_by(plant: Plant) -> &'static str {
     match plant {
         Plant::EndlessReport => "bounds::finding_1_a_window_waits_for_the_handshake",
@@ -62,7 +62,7 @@ fn run(test: &str, plant: Option<Plant>) -> Output {
     command.output().unwrap()
 }
 
-/// No bug lies at a place where nobody would meet it.
+/// Every planted bug makes its test fail.
 #[test]
 fn each_is_noticed() {
     let mut wrong = Vec::new();

@@ -1,4 +1,4 @@
-//! Who has stopped sending, and what that changes (RFC 4340, section 11.1).
+//! Detection of a peer that has stopped sending, and its effects (RFC 4340, section 11.1).
 
 use fairwire_wire::{Ccid, PacketType};
 
@@ -8,7 +8,7 @@ use crate::Config;
 const CLIENT: usize = 0;
 const SERVER: usize = 1;
 
-/// Only this CCID, both ways.
+/// A configuration with only this CCID, in both directions.
 fn ccid(ccid: u8) -> Config {
     Config {
         send_ccids: vec![Ccid::new(ccid)],
@@ -17,8 +17,10 @@ fn ccid(ccid: u8) -> Config {
     }
 }
 
-/// RFC 4341, 6.2.1, and RFC 4342, 6.4: the server is quiescent 0.2 s after its last datagram, with
-/// two round trips of 40 ms; the client, which goes on, is not.
+/// RFC 4341, 6.2.1, and RFC 4342, 6.4: a side that stops sending becomes quiescent.
+///
+/// The server is quiescent 0.2 s after its last datagram, as two round trips take only 80 ms. The client, which
+/// continues to send, is not.
 #[test]
 fn a_side_that_stops_is_quiescent() {
     for number in [2, 3] {
@@ -35,8 +37,8 @@ fn a_side_that_stops_is_quiescent() {
                 pair.ends[SERVER].send(pair.now, server, data(100)).unwrap();
             }
             pair.run_for(ms(10));
-            // Each round ends 10 ms after its datagrams left; those of the first arrive when the
-            // second ends, and the server's last when round 50 does.
+            // Each round ends 10 ms after its datagrams were sent. Those of the first round arrive when the second
+            // ends, and the server's last datagram arrives when round 50 ends.
             let quiescent = round >= 50 + 20;
             let before_any = round < 1;
             let expected = [quiescent || before_any, before_any];
@@ -45,8 +47,9 @@ fn a_side_that_stops_is_quiescent() {
     }
 }
 
-/// RFC 4340, 11.1: while both send, acknowledgements are acknowledged by what leaves anyway; once
-/// the server is quiescent the client does it with Acks of its own, once for each window.
+/// RFC 4340, 11.1: acknowledgements are acknowledged by separate Acks only while data flows one way.
+///
+/// While both ends send, other packets do it. Once the server is quiescent, the client sends an Ack for each window.
 #[test]
 fn acks_of_acks_are_for_one_way_data() {
     let mut pair = Pair::new();
@@ -60,7 +63,7 @@ fn acks_of_acks_are_for_one_way_data() {
     pair.saturate(CLIENT, client, 500, ms(2_000));
     let opened = pair.log.len();
     for _ in 0..33 {
-        // Two windows of the client's and more go by between two of these.
+        // At least two windows of the client pass between two of these.
         pair.ends[SERVER].send(pair.now, server, data(100)).unwrap();
         pair.saturate(CLIENT, client, 500, ms(150));
     }
@@ -69,12 +72,13 @@ fn acks_of_acks_are_for_one_way_data() {
     pair.saturate(CLIENT, client, 500, ms(5_000));
     let one_way = acks(&pair, stopped);
     assert!(both < 10, "{both}: the others ride on DataAcks");
-    // 5 s are 70 round trips of 70 ms at least, with the queue of 30 full.
+    // 5 s are 70 round trips of at least 70 ms, with the queue of 30 full.
     assert!((40..=125).contains(&one_way), "{one_way}");
 }
 
-/// RFC 4340, 11.4.2: what the server knows of the client's acknowledgements is not told again and
-/// again: on one-way data the client's Acks stay short, however long it lasts.
+/// RFC 4340, 11.4.2: on one-way data the client's Acks stay short, however long it lasts.
+///
+/// What the server knows about the client's acknowledgements is not repeated.
 #[test]
 fn acks_of_acks_stay_short() {
     let mut pair = Pair::new();
@@ -87,16 +91,15 @@ fn acks_of_acks_stay_short() {
         .map(|wire| wire.head.len())
         .take(20)
         .collect();
-    // A head of 24 bytes, a vector of one or two cells, an Elapsed Time, padding.
+    // A header of 24 bytes, a vector of one or two entries, an Elapsed Time, padding.
     assert!(lengths.iter().all(|&len| len <= 36), "{lengths:?}");
 }
 
-/// RFC 4340, 7: a packet so late that nobody remembers whether it came before is not passed on, be
-/// it a copy or not.
+/// RFC 4340, 7: a packet that is too late to tell whether it is a copy is not delivered.
 #[test]
 fn what_is_too_late_is_not_passed_on() {
     let mut pair = Pair::new();
-    // So wide that numbers 3 s old are valid.
+    // So wide that numbers that are 3 s old are valid.
     let config = Config {
         sequence_window: 100_000,
         ..ccid(2)
@@ -108,7 +111,7 @@ fn what_is_too_late_is_not_passed_on() {
         count += u64::from(wire.from == CLIENT);
         let late = wire.from == CLIENT && count % 200 == 0;
         copies += u64::from(late);
-        // In 4 s more than 1,024 packets go by.
+        // More than 1,024 packets pass in 4 s.
         match (late, copies % 2) {
             (true, 0) => Some(Fault::Delay(ms(4_000))),
             (true, _) => Some(Fault::CopyLate(ms(4_000))),
@@ -118,7 +121,7 @@ fn what_is_too_late_is_not_passed_on() {
     let mut got = std::collections::BTreeMap::new();
     for tag in 0..10_000 {
         let payload = crate::Payload::Synthetic { len: 100, tag };
-        // What the full queue refuses is not sent at all.
+        // A datagram that the full queue refuses is not sent at all.
         let _ = pair.ends[CLIENT].send(pair.now, client, payload);
         pair.run_for(ms(1));
         while let Some(received) = pair.ends[SERVER].recv(server) {

@@ -1,5 +1,4 @@
-//! What goes wrong without a sound: nothing stops, and yet a rate, a count or a fate is not what it
-//! should be, or a wait has no end that only its application notices.
+//! Silent errors: the connection continues, but a rate, a count or a fate is wrong, or an application waits for ever.
 
 use std::collections::BTreeMap;
 
@@ -24,9 +23,10 @@ fn is_data(wire: &Wire) -> bool {
     matches!(wire.packet_type(), PacketType::Data | PacketType::DataAck)
 }
 
-/// RFC 4340, 7.5.1: what we acknowledge is held against the peer's Sequence Window, what the peer
-/// acknowledges against ours. Here a receiver that reports once a round trip has a narrow window, and
-/// its sender a flight beyond that.
+/// RFC 4340, 7.5.1: our acknowledgements are checked against the peer's Sequence Window, the peer's against ours.
+///
+/// Here a receiver that reports once per round trip has a narrow window, and its sender has more packets in flight than
+/// that.
 #[test]
 fn a_flight_wider_than_the_peers_window() {
     let mut pair = Pair::along(Encapsulation::Udp, ms(200));
@@ -45,8 +45,9 @@ fn a_flight_wider_than_the_peers_window() {
     assert!(peak > 200, "{peak}");
 }
 
-/// RFC 4341, 5: where nothing comes back the timer doubles up to a minute: in five minutes some
-/// dozen packets leave, not a thousand.
+/// RFC 4341, 5: on a path where nothing comes back, the retransmission timer doubles up to a minute.
+///
+/// In five minutes about a dozen packets are sent, not a thousand.
 #[test]
 fn a_dead_path_gets_few_packets() {
     let mut pair = Pair::new();
@@ -62,7 +63,7 @@ fn a_dead_path_gets_few_packets() {
     assert!(after - before <= 16, "{}", after - before);
 }
 
-/// RFC 4341, 5: while the window is the limit, no more packets are in flight than it holds.
+/// RFC 4341, 5: no more packets are in flight than the window allows.
 #[test]
 fn no_more_in_flight_than_the_window() {
     let mut pair = Pair::new();
@@ -75,8 +76,9 @@ fn no_more_in_flight_than_the_window() {
     }
 }
 
-/// RFC 4340, A.3: a packet that came after a vector had reported it missing is told, though that
-/// vector was acknowledged meanwhile.
+/// RFC 4340, A.3: a packet that arrives after a vector reported it as missing is reported as received.
+///
+/// It does not matter that the vector was acknowledged meanwhile.
 #[test]
 fn a_late_packet_is_told() {
     #[cfg(feature = "plant")]
@@ -112,7 +114,7 @@ fn a_late_packet_is_told() {
         };
         receiver.on_packet(Instant::START, arrival.into());
         if number == 2 {
-            // It acknowledges the vector that left before packet 2 came.
+            // It acknowledges the vector that was sent before packet 2 arrived.
             receiver.acknowledge(103);
         }
         if let Some(told) = told {
@@ -121,8 +123,9 @@ fn a_late_packet_is_told() {
     }
 }
 
-/// RFC 5348, 5.2: a loss event is one round trip long, however dense the losses: three seconds with a
-/// loss in each round trip of 40 ms have dozens of them.
+/// RFC 5348, 5.2: a loss event lasts one round trip, however dense the losses are.
+///
+/// Ten seconds with a loss in each round trip of 40 ms contain dozens of loss events.
 #[test]
 fn dense_losses_are_many_events() {
     let mut pair = Pair::new();
@@ -141,8 +144,10 @@ fn dense_losses_are_many_events() {
     assert!(events > 20, "{events}");
 }
 
-/// RFC 5348, 4.4: after idle time the nofeedback timer runs again, and when it goes off, what was in
-/// flight no longer counts. So an outage just after a pause is over when the path is back.
+/// RFC 5348, 4.4: an outage just after a pause ends when the path is back.
+///
+/// After the idle period the nofeedback timer runs again. When it expires, earlier packets no longer count as in
+/// flight.
 #[test]
 fn an_outage_after_a_pause_ends() {
     let mut pair = Pair::new();
@@ -153,7 +158,7 @@ fn an_outage_after_a_pause_ends() {
     pair.record = false;
     pair.bottleneck = Some((ms(5), 20));
     pair.saturate(0, client, 500, ms(2_000));
-    // Until all of the queue has left and the timer has ended.
+    // Until the queue is empty and the timer has stopped.
     pair.run_for(ms(600_000));
     pair.rule(|_| Some(Fault::Lose));
     pair.saturate(0, client, 500, ms(20_000));
@@ -164,7 +169,7 @@ fn an_outage_after_a_pause_ends() {
     assert!(after > before + 100, "{before} {after}");
 }
 
-/// RFC 4340, 6.6.4: a Change that a newer one has overtaken is ignored.
+/// RFC 4340, 6.6.4: a Change that arrives after a newer one is ignored.
 #[test]
 fn an_overtaken_change_is_ignored() {
     let mut pair = Pair::new();
@@ -183,8 +188,7 @@ fn an_overtaken_change_is_ignored() {
     assert_eq!(pair.ends[1].connections[0].windows().1, 0x102);
 }
 
-/// RFC 4340, 6.6.6 and 6.6.7: a Change is confirmed as often as it comes, since the Confirm may be
-/// lost.
+/// RFC 4340, 6.6.6 and 6.6.7: every copy of a Change is confirmed, since the Confirm may be lost.
 #[test]
 fn a_lost_confirm_is_sent_again() {
     let mut pair = Pair::new();
@@ -208,7 +212,7 @@ fn a_lost_confirm_is_sent_again() {
     }
 }
 
-/// A fate is told to the connection whose datagram it is, whatever others of the endpoint do.
+/// A fate goes to the connection that sent the datagram, whatever the endpoint's other connections do.
 #[test]
 fn fates_go_to_their_own_connection() {
     let mut pair = Pair::new();
@@ -239,7 +243,7 @@ fn fates_go_to_their_own_connection() {
     assert_eq!(fates[&lucky], 20);
 }
 
-/// An attempt that ends before the application hears of it leaves nothing behind.
+/// An attempt that ends before the application knows of it leaves nothing behind.
 #[test]
 fn what_nobody_heard_of_leaves_nothing() {
     let mut pair = Pair::new();
@@ -250,8 +254,9 @@ fn what_nobody_heard_of_leaves_nothing() {
     assert_eq!(pair.ends[1].endpoint_stats().memory, 0);
 }
 
-/// Quiet time lets a burst through, not one for each second of it: an hour after the handshake, a
-/// stranger's packets with invalid numbers get two Syncs in a tenth of a second.
+/// Idle time allows one burst of Syncs, and not one for each idle second.
+///
+/// An hour after the handshake, invalid packets get at most two Syncs in a tenth of a second.
 #[test]
 fn quiet_time_is_not_saved_up() {
     let mut pair = Pair::new();
@@ -267,8 +272,7 @@ fn quiet_time_is_not_saved_up() {
     assert!((1..=2).contains(&syncs), "{syncs}");
 }
 
-/// Who was refused is told when datagrams that expired have left room, for nothing else may ever
-/// leave.
+/// A refused application is told when expired datagrams have left room, because no other datagram may ever leave.
 #[test]
 fn room_of_expired_datagrams_is_announced() {
     let mut pair = Pair::new();
@@ -287,8 +291,7 @@ fn room_of_expired_datagrams_is_announced() {
     assert!(pair.told(0).contains(&Event::Writable));
 }
 
-/// RFC 4340, 7.7.1: what came late is not lost: the application hears of as many missing datagrams
-/// as are.
+/// RFC 4340, 7.7.1: late datagrams do not count as lost; the application gets the true number of missing ones.
 #[test]
 fn late_datagrams_are_not_counted_as_lost() {
     let mut pair = Pair::new();
@@ -317,12 +320,14 @@ fn late_datagrams_are_not_counted_as_lost() {
         missing += received.lost_before;
     }
     assert_eq!(got, 11);
-    // Packet 4 passed for missing when 5 came; that makes up for packet 8.
+    // Packet 4 counted as missing when 5 arrived; its arrival cancels the loss of packet 8.
     assert_eq!(missing, 1);
 }
 
-/// RFC 4340, 7.7: a Response counts as a data packet, so one that a later packet overtakes passes for missing
-/// data. When it comes it makes up for that, and one lost datagram is one in all.
+/// RFC 4340, 7.7: a late Response is not counted as lost data.
+///
+/// A Response counts as a data packet, so one that a later packet overtakes counts as missing. Its arrival corrects
+/// this, and one lost datagram is reported as one in total.
 #[test]
 fn a_late_response_is_not_counted_as_lost() {
     let mut pair = Pair::new();
@@ -340,7 +345,7 @@ fn a_late_response_is_not_counted_as_lost() {
     pair.run_for(ms(1_300));
     let server = pair.server.expect("accepted");
     for _ in 0..5 {
-        // The answers are Acks in a row, with NDP Counts above zero.
+        // The answers are consecutive Acks with NDP Counts above zero.
         pair.ends[0].send(pair.now, client, data(100)).unwrap();
         pair.run_for(ms(20));
     }
@@ -360,7 +365,7 @@ fn a_late_response_is_not_counted_as_lost() {
     assert_eq!((got, missing), (7, 1));
 }
 
-/// RFC 4340, 9.2: a datagram shorter than the coverage asked for is covered as a whole, and arrives.
+/// RFC 4340, 9.2: a datagram shorter than the configured coverage is covered completely, and arrives.
 #[test]
 fn short_datagrams_are_covered() {
     let mut pair = Pair::new();
@@ -377,7 +382,7 @@ fn short_datagrams_are_covered() {
     }
 }
 
-/// RFC 4340, 8.1.5: an Ack that is lost again and again in PARTOPEN is repeated until it arrives.
+/// RFC 4340, 8.1.5: an Ack that is lost repeatedly in PARTOPEN is repeated until it arrives.
 #[test]
 fn a_handshake_survives_three_lost_acks() {
     let mut pair = Pair::new();

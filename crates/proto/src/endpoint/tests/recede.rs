@@ -1,4 +1,4 @@
-//! Taking GSR back: what it is for, and that nobody else can bring it about.
+//! Moving GSR back: its purpose, and that nobody else can cause it.
 
 use fairwire_wire::{Ccid, DccpOption, Encoder, Kind, PacketType, Seq};
 
@@ -20,8 +20,9 @@ fn gsr(pair: &Pair, server: ConnectionId) -> Seq {
     pair.ends[SERVER].connections[server.slot()].greatest_received()
 }
 
-/// RFC 4340, 7.5.4: with 48-bit numbers no Sync and no `SyncAck` moves GSR back by more than a
-/// window, although it names our newest packet: it is invalid, and ignored.
+/// RFC 4340, 7.5.4: with 48-bit numbers no Sync or `SyncAck` moves GSR back by more than a window.
+///
+/// Such a packet is invalid and ignored, even if it acknowledges our newest packet.
 #[test]
 fn finding_14_no_more_than_a_window_is_taken_back() {
     for packet_type in [PacketType::Sync, PacketType::SyncAck] {
@@ -41,8 +42,10 @@ fn finding_14_no_more_than_a_window_is_taken_back() {
     }
 }
 
-/// RFC 4340, 7: numbers tell copies apart, also after GSR was taken back. A genuine packet that overtakes
-/// the Sync, and a forged one, are delivered once: what comes later with their numbers is not.
+/// RFC 4340, 7: copies are recognised by their numbers, also after GSR was moved back.
+///
+/// A packet of the peer that overtakes the Sync, and a forged one, are delivered once. Later packets with the same
+/// numbers are not delivered.
 #[test]
 fn nothing_is_delivered_twice_after_gsr_was_taken_back() {
     let mut config = config(false);
@@ -72,12 +75,13 @@ fn nothing_is_delivered_twice_after_gsr_was_taken_back() {
     read.sort_unstable();
     read.dedup();
     assert_eq!((fell, read.len() as u64), (1, count), "taken back, copies");
-    // The forged datagram came in place of the one with its number.
+    // The forged datagram was delivered in place of the one with its number.
     assert_eq!(count, sent);
 }
 
-/// RFC 4340, 6.6.4: a Change that was handled before counts no more when it is copied, also after GSR
-/// was taken back from a forged packet that negotiated; and what the peer asks for next counts.
+/// RFC 4340, 6.6.4: a copy of a Change that was already handled has no effect, also after GSR was moved back.
+///
+/// GSR was moved back from the number of a forged Change. The peer's next Change takes effect.
 #[test]
 fn old_changes_stay_old_after_gsr_was_taken_back() {
     let mut pair = Pair::new();
@@ -92,7 +96,7 @@ fn old_changes_stay_old_after_gsr_was_taken_back() {
     };
     let ratio =
         |pair: &Pair| pair.ends[SERVER].connections[server.slot()].features_in_force()[1][4];
-    // Two of the client's own, and one of a stranger's.
+    // Two from the client, and a forged one.
     let (old, new, forged) = (asks(&pair, 1, 3), asks(&pair, 2, 4), asks(&pair, 40, 5));
     pair.ends[0].connections[client.slot()].skip(2);
     for (wire, expected) in [(&old, 3), (&new, 4), (&old, 4), (&forged, 5)] {
@@ -111,9 +115,10 @@ fn old_changes_stay_old_after_gsr_was_taken_back() {
     assert_eq!(ratio(&pair), 6, "the next Change");
 }
 
-/// RFC 4340, 7.5.4: behind a forged number far ahead in the window all that the peer sends is too old to be told
-/// from copies. The peer asks about the acknowledgement of a number that it never sent, and data are delivered again after a
-/// round trip.
+/// RFC 4340, 7.5.4: a number forged far ahead in the window costs only about one round trip of data.
+///
+/// After it all packets of the peer are too old to be told from copies. The peer sends a Sync, because an
+/// acknowledgement names a number that it never sent, and data is delivered again a round trip later.
 #[test]
 fn a_number_forged_far_ahead_swallows_a_round_trip_of_data_only() {
     for ahead in [2_000, 20_000, 90_000] {
@@ -136,8 +141,9 @@ fn a_number_forged_far_ahead_swallows_a_round_trip_of_data_only() {
     }
 }
 
-/// With 24-bit numbers and with 48-bit ones, no copy of a Sync or `SyncAck` of the peer's moves GSR
-/// back, whenever it comes: each names a packet that left before the GSR of now came.
+/// With 24-bit and 48-bit numbers, no late copy of the peer's Syncs or `SyncAck`s moves GSR back.
+///
+/// Each of them acknowledges a packet that was sent before the packet with the current GSR arrived.
 #[test]
 fn finding_14_old_syncs_take_nothing_back() {
     let mut heard = 0;
@@ -156,7 +162,7 @@ fn finding_14_old_syncs_take_nothing_back() {
         let mut kept: Vec<Wire> = Vec::new();
         let mut dice = Dice::new(seed + 100);
         for round in 0..60 {
-            // Both ends ask now and then, as if numbers had been lost.
+            // Both ends sometimes need to resynchronise, as if packets had been lost.
             let side = (dice.next() >> 33) as usize % 2;
             let id = [client, server][side];
             pair.ends[side].connections[id.slot()].skip(700 + dice.next() % 1_500);
@@ -184,8 +190,10 @@ fn finding_14_old_syncs_take_nothing_back() {
     assert!(heard > 200, "{heard}");
 }
 
-/// RFC 4340, 7.5.5: blind Syncs and `SyncAck`s, the sender of which has seen all but our numbers: none
-/// of 200,000 moves GSR back, for each has 48 bits to guess, whatever the length of the others.
+/// RFC 4340, 7.5.5: blind Syncs and `SyncAck`s do not move GSR back.
+///
+/// The attacker knows everything except our sequence numbers. None of 200,000 packets succeeds, because each has to
+/// guess 48 bits, whatever the length of other numbers.
 #[test]
 fn finding_14_blind_syncs_take_nothing_back() {
     for short in [true, false] {
@@ -208,7 +216,7 @@ fn blind_syncs(short: bool) {
         } else {
             Kind::SyncAck { ack }
         };
-        // The best that he can do: some number shortly before GSR, which he has watched.
+        // The attacker's best choice: a number shortly before GSR, which he has observed.
         let seq = before.sub(1 + dice.next() % 500);
         let wire = super::forged(&pair, 0, ports, seq, &kind);
         pair.deliver(SERVER, &wire);

@@ -1,4 +1,4 @@
-//! Strangers who forge the address of a victim: what they can make us send there.
+//! What attackers who forge the address of a victim can make us send there.
 
 use fairwire_units::{Duration, Ecn};
 use fairwire_wire::{
@@ -12,7 +12,7 @@ use crate::{Config, Encapsulation, Endpoint, InitCookies, Meta, Path, Payload};
 /// Bytes of a UDP header.
 const UDP: usize = 8;
 
-/// A server over UDP.
+/// Returns a listening server over UDP.
 fn listening(policy: InitCookies) -> Pair {
     let mut pair = Pair::along(Encapsulation::Udp, ms(20));
     pair.ends[1].config.init_cookies = policy;
@@ -22,7 +22,9 @@ fn listening(policy: InitCookies) -> Pair {
     pair
 }
 
-/// Hands the server the `n`th packet of a stranger; gives its bytes as a UDP datagram.
+/// Delivers a packet of an unknown source to the server. Returns its size as a UDP datagram, in bytes.
+///
+/// `n` selects its port and number.
 fn hand_over(
     pair: &mut Pair,
     (n, source): (u32, u32),
@@ -50,7 +52,7 @@ fn hand_over(
     UDP + head.len()
 }
 
-/// All that an end wants to send now, as UDP datagrams: how many, and their bytes.
+/// Returns the number of UDP datagrams that an endpoint wants to send now, and their total size in bytes.
 fn answers(end: &mut Endpoint, pair_now: fairwire_units::Instant) -> (usize, usize) {
     let mut head = HeadBuf::new();
     let (mut count, mut bytes) = (0, 0);
@@ -61,9 +63,10 @@ fn answers(end: &mut Endpoint, pair_now: fairwire_units::Instant) -> (usize, usi
     (count, bytes)
 }
 
-/// RFC 9000, 8.1, is the measure: whatever a packet of a stranger is, bare or full of options, taken
-/// up with state or with cookies or refused, the answer is one datagram and has at most three times
-/// its bytes.
+/// The answer to a packet of an unknown source is one datagram with at most three times its bytes.
+///
+/// This is the limit of RFC 9000, 8.1. It holds for all packet types, with and without options, and whether the packet
+/// is accepted with state, answered with a cookie, or refused.
 #[test]
 fn finding_8_an_answer_has_at_most_three_times_the_bytes() {
     let ack = Seq::new(99).into();
@@ -118,8 +121,9 @@ fn finding_8_an_answer_has_at_most_three_times_the_bytes() {
     }
 }
 
-/// A client whose Request is bare gets a short Response, with state and with cookies, and both ends
-/// agree on all the rest with the packets that follow: data flows both ways, under each CCID.
+/// A Request without options gets a short Response, and the connection still opens, with and without cookies.
+///
+/// Both ends negotiate the rest in later packets. Data flows both ways, with each CCID.
 #[test]
 fn finding_8_a_bare_request_opens_a_connection_too() {
     for policy in [InitCookies::Never, InitCookies::Always] {
@@ -153,8 +157,9 @@ fn finding_8_a_bare_request_opens_a_connection_too() {
     }
 }
 
-/// Our own Requests are long enough: their Responses carry all that they ever did, our Changes and
-/// the timestamp included, so that a handshake takes one round trip.
+/// Our own Requests are long enough to get a complete Response.
+///
+/// It includes the server's Changes and the timestamp, so that a handshake takes one round trip.
 #[test]
 fn finding_8_our_own_handshakes_lose_nothing() {
     for policy in [InitCookies::Never, InitCookies::Always] {
@@ -178,9 +183,10 @@ fn finding_8_our_own_handshakes_lose_nothing() {
     }
 }
 
-/// One source, or whoever forges its address, is answered so many times a second and no more, with
-/// state, with cookies and with Resets; repeated Requests of one client count too. Other sources are
-/// answered meanwhile.
+/// One source gets a limited number of answers per second, for Responses with state or cookies and for Resets.
+///
+/// This limits attackers who forge its address. Repeated Requests of one client count too. Other sources are still
+/// answered.
 #[test]
 fn finding_8_one_source_has_its_share_of_answers() {
     let request = Kind::Request { service: SERVICE };
@@ -204,7 +210,7 @@ fn finding_8_one_source_has_its_share_of_answers() {
             count += answers(&mut pair.ends[1], pair.now).0;
             pair.now += Duration::from_millis(1);
         }
-        // Four seconds' worth at once, and twenty seconds of the rate.
+        // A burst of four seconds' worth, then twenty seconds at the rate.
         assert!(
             (23 * rate..=25 * rate).contains(&count),
             "{count}: {kind:?}"
@@ -216,8 +222,9 @@ fn finding_8_one_source_has_its_share_of_answers() {
     }
 }
 
-/// Clients that complete the handshake do not use up the share of their address: many times as
-/// many as it lets through at once come from one, one after the other within a second.
+/// Clients that complete the handshake do not use up the share of their address.
+///
+/// Within a second, many more clients than one burst allows connect from one address, one after the other.
 #[test]
 fn finding_8_honest_clients_share_an_address() {
     for policy in [InitCookies::Never, InitCookies::Always] {

@@ -1,19 +1,20 @@
-//! Accept queues that are full.
+//! Full accept queues.
 
 use fairwire_wire::{Kind, Seq};
 
 use super::pair::{Fault, PORT, Pair, data, ms};
 use crate::{Config, Event, InitCookies, Stats};
 
-/// How many connections the server's application was told of.
+/// Returns the number of connections that the server's application was told of.
 fn accepted(pair: &Pair) -> usize {
     let told = pair.told(1);
     let accepted = told.iter().filter(|e| matches!(e, Event::Accepted { .. }));
     accepted.count()
 }
 
-/// Ten clients that get their Responses while there are two places; the places are given back one by
-/// one. Gives what the server dropped.
+/// Connects ten clients to a server with two places, which are given back one by one.
+///
+/// Returns the number of packets that the server deferred.
 fn ten_clients_for_two_places(policy: InitCookies) -> u64 {
     let mut pair = Pair::new();
     pair.ends[1].config.init_cookies = policy;
@@ -75,25 +76,25 @@ fn ten_clients_for_two_places(policy: InitCookies) -> u64 {
     stats.deferred
 }
 
-/// Finding 15; RFC 4340, 8.1.5: a packet that would complete a handshake while the accept queue is
-/// full is dropped; its client repeats it and is served when there is room. As many handshakes
-/// complete at once as there are places, whatever one moment brings, and nobody is reset.
+/// Finding 15; RFC 4340, 8.1.5: a full accept queue ends no handshake.
+///
+/// A packet that would complete one is dropped. Its client repeats it and is served when there is room. At any moment
+/// only as many handshakes complete as there are places, and nobody is reset.
 #[test]
 fn finding_15_a_full_accept_queue_ends_no_handshake() {
     assert!(ten_clients_for_two_places(InitCookies::Never) >= 8);
     assert!(ten_clients_for_two_places(InitCookies::WhenBusy { half_open: 3 }) >= 8);
 }
 
-/// Finding 13: the same holds where the client holds the state: a good Init Cookie waits for a place
-/// and is then redeemed.
+/// Finding 13: a valid Init Cookie waits for a place too, and is then accepted.
 #[test]
 fn finding_13_a_cookie_waits_for_a_place() {
     assert!(ten_clients_for_two_places(InitCookies::Always) >= 8);
 }
 
-/// Finding 15: the clients that wait are asked in turn, one for each place, so that none depends on
-/// its own timer, which doubles each time; and the line holds no more than are half open, and as
-/// many again that are gone.
+/// Finding 15: waiting clients are asked in order, one for each free place.
+///
+/// So none depends on its own timer, which doubles each time. The queue stays bounded.
 #[test]
 fn finding_15_who_waits_is_called() {
     let mut pair = Pair::new();
@@ -114,8 +115,9 @@ fn finding_15_who_waits_is_called() {
     assert!(line.len() <= 64, "{}", line.len());
 }
 
-/// Finding 15: who forged a Request knows no number of ours. What it sends next, without an
-/// acknowledgement or with a guessed one, gets no place in the line, where it would keep others waiting.
+/// Finding 15: the sender of a forged Request gets no place in the queue, where it would delay others.
+///
+/// It knows no number of ours. Its next packet has no acknowledgement or a guessed one.
 #[test]
 fn finding_15_a_forger_does_not_stand_in_line() {
     let mut pair = Pair::new();
@@ -134,7 +136,7 @@ fn finding_15_a_forger_does_not_stand_in_line() {
     assert!(line.is_empty());
 }
 
-/// A place that is given back twice is one place.
+/// A place that is given back twice counts once.
 #[test]
 fn places_do_not_multiply() {
     let mut pair = Pair::new();

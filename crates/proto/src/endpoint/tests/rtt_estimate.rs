@@ -1,4 +1,4 @@
-//! The sender's round-trip time beside its data (RFC 6323).
+//! The sender's round-trip time, sent with its data (RFC 6323).
 
 use fairwire_wire::{Ccid, DccpOption, Kind, PacketType, ResetCode, option_type};
 
@@ -15,14 +15,14 @@ fn config(ccid: u8, asks: bool) -> Config {
     config
 }
 
-/// A pair whose client asked for round-trip times, with what negotiation sent behind it.
+/// Returns an open pair whose client asked for RTT estimates, and both ids.
 fn agreed(ccid: u8) -> (Pair, [ConnectionId; 2]) {
     let mut pair = Pair::new();
     let (client, server) = pair.open(config(ccid, true), config(ccid, false));
     (pair, [client, server])
 }
 
-/// What a packet says of its sender's round trip.
+/// Returns the RTT estimate in a packet, microseconds.
 fn estimate(wire: &Wire) -> Option<u32> {
     let options = wire.packet().options;
     options.iter().find_map(|raw| match raw.decode() {
@@ -31,8 +31,9 @@ fn estimate(wire: &Wire) -> Option<u32> {
     })
 }
 
-/// RFC 6323, 3.3: every Data, `DataAck`, Sync and `SyncAck` carries the estimate, both ways and at
-/// both CCIDs; the round trip of the pair is 40 ms, and little waits.
+/// RFC 6323, 3.3: every Data, `DataAck`, Sync and `SyncAck` carries the RTT estimate.
+///
+/// It holds in both directions and for both CCIDs. The round trip of the pair is 40 ms, and queueing adds little.
 #[test]
 fn data_carry_round_trip_times() {
     for ccid in [3, 4] {
@@ -40,7 +41,7 @@ fn data_carry_round_trip_times() {
         let opened = pair.log.len();
         pair.bottleneck = Some((ms(2), 4));
         pair.saturate_both(ids, 100, ms(3_000));
-        // A full queue drains at 100 packets a second at least; then Syncs keep the path open.
+        // A full queue drains at 100 packets a second or faster; then Syncs serve as keep-alives.
         pair.run_for(ms(5_000));
         for packet_type in [
             PacketType::Data,
@@ -63,8 +64,9 @@ fn data_carry_round_trip_times() {
     }
 }
 
-/// RFC 6323, 3.3: an option of a wrong length ends the connection with Reset 5 and the option's
-/// first three bytes, on Data too; where it was not agreed on it is ignored like any other.
+/// RFC 6323, 3.3: an RTT estimate of invalid length ends the connection with Reset 5, on Data too.
+///
+/// The Reset carries the option's first three bytes. Where the feature was not agreed on, the option is ignored.
 #[test]
 fn invalid_round_trip_times_reset() {
     let cases: [(&[u8], [u8; 3]); 3] = [
@@ -92,8 +94,10 @@ fn invalid_round_trip_times_reset() {
     }
 }
 
-/// RFC 6323, 3.3 and 3.4: the estimate counts with the packet that carries it, also if that packet completes
-/// the handshake. Behind data without one, reports then go by its 40 ms, and not by half a second.
+/// RFC 6323, 3.3 and 3.4: the RTT estimate applies to the packet that carries it.
+///
+/// It does so also if that packet completes the handshake. After later data without an estimate, the next report
+/// follows after its 40 ms and not after half a second.
 #[test]
 fn the_first_data_tell_their_round_trip() {
     for ccid in [3, 4] {
@@ -114,7 +118,7 @@ fn the_first_data_tell_their_round_trip() {
     }
 }
 
-/// How many reports the server has sent.
+/// Returns the number of feedback packets that the server has sent.
 fn reports(pair: &Pair) -> usize {
     let from_server = pair.log.iter().filter(|wire| wire.from == 1);
     let has_rate = |wire: &&Wire| {

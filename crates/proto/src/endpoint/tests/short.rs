@@ -9,7 +9,7 @@ use super::{Wire, kind_of};
 use crate::seal::seal;
 use crate::{Config, Event};
 
-/// A connection of this CCID both ways that would have 24-bit numbers.
+/// A configuration with this CCID in both directions that allows 24-bit numbers.
 fn short(ccid: u8) -> Config {
     let mut config = Config::default();
     config.send_ccids = vec![Ccid::new(ccid)];
@@ -18,12 +18,12 @@ fn short(ccid: u8) -> Config {
     config
 }
 
-/// Is it a packet of a type that may be short?
+/// Returns whether the packet's type may have 24-bit numbers.
 fn may_be_short(wire: &Wire) -> bool {
     wire.packet_type().may_be_short()
 }
 
-/// A packet from side `from` with 24-bit numbers.
+/// Builds a packet from side `from` with 24-bit numbers.
 fn short_wire(pair: &Pair, from: usize, ports: Ports, seq: Seq, kind: &Kind) -> Wire {
     let mut head = HeadBuf::new();
     let number = SeqNo::Short(seq.short());
@@ -35,10 +35,10 @@ fn short_wire(pair: &Pair, from: usize, ports: Ports, seq: Seq, kind: &Kind) -> 
     wire
 }
 
-/// RFC 4340, 7.6 and 7.6.1: where both ends allow them, Data, Ack and `DataAck` carry 24-bit numbers
-/// once the connection is open, in heads of 12 and 16 bytes instead of 16 and 24; all other types
-/// stay long; and loss, copies, marks and delays are borne as ever, also where the numbers wrap at
-/// 2^24 and at 2^48.
+/// RFC 4340, 7.6 and 7.6.1: where both ends allow it, Data, Ack and `DataAck` carry 24-bit numbers.
+///
+/// This begins when the connection is open. Headers have 12 and 16 bytes in place of 16 and 24. All other types stay
+/// long. Loss, copies, marks and delays are handled as usual, also where numbers wrap at 2^24 and 2^48.
 #[test]
 fn both_ends_send_short_numbers() {
     for (ccid, first) in [
@@ -92,8 +92,7 @@ fn both_ends_send_short_numbers() {
     }
 }
 
-/// RFC 4340, 7.6.1: one end that does not allow them is enough, and both directions stay long; what
-/// comes short all the same is ignored.
+/// RFC 4340, 7.6.1: if one end does not allow short numbers, both directions stay long; short packets are ignored.
 #[test]
 fn one_end_s_refusal_is_enough() {
     for (client, server) in [(true, false), (false, true)] {
@@ -119,8 +118,9 @@ fn one_end_s_refusal_is_enough() {
     }
 }
 
-/// RFC 4340, 7.5.4 and 7.6: a burst of loss beyond the window, with short numbers, costs a Sync and a
-/// `SyncAck`, which are long, and data flows again.
+/// RFC 4340, 7.5.4 and 7.6: with short numbers, a burst of loss beyond the window costs a Sync and a `SyncAck`.
+///
+/// Both are long, and data flows again.
 #[test]
 fn a_burst_of_loss_is_survived() {
     let mut pair = Pair::new();
@@ -139,8 +139,9 @@ fn a_burst_of_loss_is_survived() {
     assert!(got >= 8, "{got} of 10");
 }
 
-/// RFC 4340, 7.5.5 and 7.6.2: when the Sequence Window has to be wider than 1,024, numbers are long
-/// from then on, the feature is taken back by both ends, and nothing goes out of step.
+/// RFC 4340, 7.5.5 and 7.6.2: when the Sequence Window must exceed 1,024, numbers become long.
+///
+/// Both ends withdraw the feature, and no Sync is needed.
 #[test]
 fn a_wide_window_makes_numbers_long() {
     let mut pair = Pair::new();
@@ -158,13 +159,14 @@ fn a_wide_window_makes_numbers_long() {
         .filter(|w| w.from == 0 && may_be_short(w));
     assert!(data.clone().count() > 100);
     assert!(data.clone().all(|wire| !wire.packet().is_short()));
-    // The server, whose own window is narrow, goes on with short ones.
+    // The server, whose own window is narrow, continues with short ones.
     let acks = pair.log[settled..]
         .iter()
         .filter(|w| w.from == 1 && may_be_short(w));
     assert!(acks.clone().count() > 10);
     assert!(acks.clone().all(|wire| wire.packet().is_short()));
-    // Whoever sees the window first takes the agreement back; here the server, which confirms it.
+    // The end that first sees the wide window withdraws the agreement; here it is the server, which confirms the
+    // window.
     let takes_back = |wire: &&Wire| {
         let options = wire.packet().options;
         let mut options = options.iter().filter_map(|raw| raw.decode().ok());
@@ -189,7 +191,7 @@ fn a_wide_window_makes_numbers_long() {
     }
 }
 
-/// A window wider than short numbers bear is refused with what would do.
+/// A window too wide for short numbers is refused; the error names the limit.
 #[test]
 fn short_numbers_and_a_wide_window_exclude_each_other() {
     let mut config = short(2);
@@ -200,12 +202,12 @@ fn short_numbers_and_a_wide_window_exclude_each_other() {
     assert!(refused.unwrap_err().to_string().contains("1024"));
 }
 
-/// Adversarial item 13 with 24-bit numbers. An off-path attacker who knows addresses and ports but
-/// no numbers sends as many Data packets as there are windows in the small circle, evenly spread,
-/// which is the best he can do (RFC 4340, 7.5.5): with a window of 100 about 2^24 / 100 packets
-/// have one success in sum, not more than the two that rounding at the window's ends allows. They
-/// cost eight Syncs a second, and options on them do nothing. Long Data, and all other types,
-/// never succeed.
+/// Adversarial item 13 with 24-bit numbers: blind Data packets succeed about once per round of the circle.
+///
+/// An off-path attacker knows addresses and ports but no numbers. Its best strategy is to send one Data packet per
+/// window, evenly spread over the circle (RFC 4340, 7.5.5). With a window of 100, 2^24 / 100 packets succeed once in
+/// all; rounding at the ends of the window allows two. They cost eight Syncs a second, and their options have no
+/// effect.
 #[test]
 fn item_13_short_data_succeeds_once_per_round_of_the_circle() {
     let mut pair = Pair::new();
@@ -237,11 +239,11 @@ fn item_13_short_data_succeeds_once_per_round_of_the_circle() {
     assert!(!pair.told(0).iter().chain(&pair.told(1)).any(closed));
 }
 
-/// Adversarial item 13: a forged short Data that hits the window, anywhere in it, gets its data
-/// in, and does little more: the ends notice by the numbers of their Syncs that it was never sent, and
-/// in the three seconds that follow half as much arrives as before, for one timeout of CCID 2 and the
-/// slow start behind it cost less than that. A stall would last until the sender has used up the
-/// numbers in between, a packet for each timeout.
+/// Adversarial item 13: a forged short Data packet inside the window delivers its data but does not stall the transfer.
+///
+/// The ends notice from the numbers of their Syncs that it was never sent. In the next three seconds at least half as
+/// much data arrives as before: one timeout of CCID 2 and its slow start cost less than that. A stall would last until
+/// the sender has used the skipped numbers, at one packet per timeout.
 #[test]
 fn item_13_a_forged_number_stalls_nothing() {
     for ccid in [2, 3] {
@@ -272,9 +274,10 @@ fn item_13_a_forged_number_stalls_nothing() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// Adversarial item 13: random short packets of any type that may be short get in at the rate of
-    /// the windows: Data once in 2^24 / W, what acknowledges once in 2^48 / (W W'). Of 2,000 tries
-    /// with W = 100 the expected number is 0.012; three are a chance of less than 1 in 10^6.
+    /// Adversarial item 13: random short packets succeed only at the rate given by the windows.
+    ///
+    /// That is once in 2^24 / W for Data, and once in 2^48 / (W W') for types with an acknowledgement. Of 2,000 tries
+    /// with W = 100 the expected number is 0.012; the probability of three is less than 1 in 10^6.
     #[test]
     fn item_13_random_short_packets_get_nowhere(seed in any::<u64>()) {
         let mut pair = Pair::new();

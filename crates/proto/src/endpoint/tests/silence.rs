@@ -1,4 +1,4 @@
-//! Peers that vanish: nothing is held for them for ever, whatever state they leave us in.
+//! Peers that vanish: no state is kept for them for ever, whatever state they leave us in.
 
 use fairwire_units::Duration;
 use fairwire_wire::{Ccid, HeadBuf, Kind, PacketType, Ports, ResetCode, Seq};
@@ -9,7 +9,7 @@ use crate::{Config, ConnectionId, Event, Meta, QueuePolicy, ReceiveQueuePolicy};
 
 const TEN_DAYS: Duration = Duration::from_secs(10 * 24 * 3_600);
 
-/// Lets the clock run on, as far as anything happens; gives the number of moments at which it did.
+/// Runs for `time` and returns the number of moments at which something happened.
 fn wake_ups(pair: &mut Pair, time: Duration) -> u32 {
     let until = pair.now + time;
     let mut count = 0;
@@ -20,13 +20,13 @@ fn wake_ups(pair: &mut Pair, time: Duration) -> u32 {
     count
 }
 
-/// The connections of an end that are not over.
+/// Returns the numbers of live, half-open and TIMEWAIT connections of an endpoint.
 fn held(pair: &Pair, side: usize) -> (usize, usize, usize) {
     let stats = pair.ends[side].endpoint_stats();
     (stats.connections, stats.half_open, stats.time_wait)
 }
 
-/// The configurations in which an open connection is left alone.
+/// Returns the configurations of the open connections that are left alone.
 fn configs() -> Vec<Config> {
     let mut all = Vec::new();
     for ccid in [2, 3, 4] {
@@ -47,7 +47,7 @@ fn configs() -> Vec<Config> {
     all
 }
 
-/// Opens a connection; gives its names at both ends.
+/// Opens a connection and returns its ids at both ends.
 fn open(pair: &mut Pair, config: &Config) -> (ConnectionId, ConnectionId) {
     pair.server = None;
     let client = pair.connect_only(config.clone());
@@ -55,7 +55,7 @@ fn open(pair: &mut Pair, config: &Config) -> (ConnectionId, ConnectionId) {
     (client, pair.server.expect("accepted"))
 }
 
-/// One connection for each thing that the ends may have been doing, and each configuration.
+/// Opens one connection for each configuration and each activity of the ends. Returns their number.
 fn leave_in_every_way(pair: &mut Pair) -> u32 {
     let mut count = 0;
     for config in &configs() {
@@ -97,9 +97,10 @@ fn leave_in_every_way(pair: &mut Pair) -> u32 {
     count
 }
 
-/// Whatever its connections were doing when all other hosts vanished, an endpoint with default
-/// settings holds none of them ten days later, nor a name in TIMEWAIT, and on the way it did not
-/// wake up often: some dozen times for each, for backed-off retransmissions and a keep-alive or two.
+/// After ten days of silence an endpoint with default settings holds no connection and no TIMEWAIT entry.
+///
+/// It holds whatever the connections were doing when all other hosts vanished. The endpoint wakes up only some dozen
+/// times for each, for retransmissions with back-off and one or two keep-alives.
 #[test]
 fn finding_4_ten_days_of_silence_leave_no_connection() {
     let mut pair = Pair::new();
@@ -109,7 +110,7 @@ fn finding_4_ten_days_of_silence_leave_no_connection() {
         assert_eq!(listening, Ok(()));
     }
     let mut count = leave_in_every_way(&mut pair);
-    // REQUEST and PARTOPEN here, RESPOND there.
+    // REQUEST and PARTOPEN at the client, RESPOND at the server.
     for lost in [PacketType::Request, PacketType::Response, PacketType::Ack] {
         pair.rule(move |wire| (wire.packet_type() == lost).then_some(Fault::Lose));
         let client = pair.connect_only(Config::default());
@@ -137,8 +138,9 @@ fn finding_4_ten_days_of_silence_leave_no_connection() {
     }
 }
 
-/// A connection that only receives finds out that its peer is gone: one keep-alive interval and
-/// one idle timeout after the last packet came, and says so.
+/// A connection that only receives notices that its peer is gone, and reports it.
+///
+/// This takes one keep-alive interval and one idle timeout after the last packet.
 #[test]
 fn finding_4_a_receiver_notices_that_the_sender_is_gone() {
     for ccid in [2, 3, 4] {
@@ -159,8 +161,9 @@ fn finding_4_a_receiver_notices_that_the_sender_is_gone() {
     }
 }
 
-/// One address gets its share of the connections, and is told Too Busy beyond it, with cookies and
-/// without; other addresses go on, and what ends makes room.
+/// One address gets its share of the connections, and Too Busy beyond it.
+///
+/// Other addresses are not affected, and a connection that ends makes room.
 #[test]
 fn finding_4_one_source_has_its_share_of_connections() {
     let mut pair = Pair::new();

@@ -1,9 +1,9 @@
-//! Adversarial item 34: a manipulated packet of each type in each state (after SNAKE, Jero, Lee and
-//! Nita-Rotaru, DSN 2015).
+//! Adversarial item 34: a manipulated packet of each type in each state (after SNAKE, Jero, Lee and Nita-Rotaru, DSN
+//! 2015).
 //!
-//! A transfer both ways opens, runs for three seconds and closes. Somebody on the path knows the
-//! states of both ends, and drops, copies, delays, reflects or changes the packets that one end sends
-//! of one type in one state: one of them, or all.
+//! A transfer in both directions opens, runs for three seconds and closes. An attacker on the path knows the states of
+//! both ends. He drops, copies, delays, reflects or changes packets that one end sends of one type in one state: one of
+//! them, or all.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -20,10 +20,10 @@ use crate::{CloseReason, Config, ConnectionId, Event};
 /// The Sequence Window of the transfer.
 const WINDOW: u64 = 1_024;
 
-/// How long the transfer runs once both ends are open.
+/// The duration of the transfer after both ends are open.
 const TRANSFER: Duration = Duration::from_secs(3);
 
-/// A number that is not the true one.
+/// A change of a sequence or acknowledgement number.
 #[derive(Clone, Copy, Debug)]
 enum Shift {
     Up(u64),
@@ -45,24 +45,24 @@ enum Act {
     Drop,
     Duplicate,
     Delay(Duration),
-    /// It goes back to who sent it, and nowhere else.
+    /// Sends it back to its sender only.
     Reflect,
     Seq(Shift),
     Ack(Shift),
-    /// Bits of one byte of the head are turned round, and the checksum is made good.
+    /// Inverts bits of one byte of the header and corrects the checksum.
     Byte(usize, u8),
     /// It says that it is of this type.
     Type(u8),
 }
 
-/// All of them.
+/// Returns all manipulations.
 fn acts() -> Vec<Act> {
     let mut acts = vec![Act::Drop, Act::Duplicate, Act::Reflect];
     acts.extend([ms(30), ms(400)].map(Act::Delay));
     acts.extend(SHIFTS.map(Act::Seq));
     acts.extend(SHIFTS.map(Act::Ack));
-    // Ports, Data Offset, CCVal and CsCov, checksum, type and X, reserved bytes, numbers, and what
-    // follows them: Service Code, Reset Code and its data, or the first options.
+    // Ports, Data Offset, CCVal and CsCov, checksum, type and X, reserved bytes, numbers, and what follows them:
+    // Service Code, Reset Code and its data, or the first options.
     for at in 0..28 {
         acts.extend([Act::Byte(at, 0x01), Act::Byte(at, 0xF0)]);
     }
@@ -70,7 +70,7 @@ fn acts() -> Vec<Act> {
     acts
 }
 
-/// Which packets: of this side, in these states of both ends, of this type.
+/// A set of packets: those of this side, in these states of both ends, of this type.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 struct Place {
     from: usize,
@@ -88,7 +88,7 @@ impl Place {
     }
 }
 
-/// Adds to a big-endian number of six bytes.
+/// Changes a big-endian number of six bytes.
 fn shift(bytes: &mut [u8], shift: Shift, dice: &mut Dice) {
     let number = bytes.iter().fold(0, |n, &byte| n << 8 | u64::from(byte));
     let number = match shift {
@@ -99,7 +99,7 @@ fn shift(bytes: &mut [u8], shift: Shift, dice: &mut Dice) {
     bytes.copy_from_slice(&number.get().to_be_bytes()[2..]);
 }
 
-/// What flies in the place of a packet; `None` if there is nothing to do to it.
+/// Returns the packets that replace `wire`; `None` if the manipulation does not apply to it.
 fn manipulate(act: Act, wire: &Wire, dice: &mut Dice) -> Option<Vec<Instead>> {
     let to = 1 - wire.from;
     let mut wire = wire.clone();
@@ -134,38 +134,38 @@ fn manipulate(act: Act, wire: &Wire, dice: &mut Dice) -> Option<Vec<Instead>> {
     Some(vec![(to, now, wire)])
 }
 
-/// Who closes.
+/// The side that closes.
 #[derive(Clone, Copy, Debug)]
 enum Closer {
     Client,
     Server,
 }
 
-/// What is done, and where.
+/// A manipulation and its place.
 #[derive(Clone, Copy, Debug)]
 struct Attack {
     place: Place,
     act: Act,
-    /// Which of the packets there: this one, or all of them.
+    /// The index of the only packet to attack there, or `None` for all of them.
     only: Option<u64>,
 }
 
-/// What became of a transfer.
+/// The result of a transfer.
 #[derive(Debug, Default)]
 struct Outcome {
-    /// Datagrams that came, both ways, while it ran.
+    /// Datagrams received by both ends during the transfer.
     got: u64,
-    /// Did it run for all of its time?
+    /// Whether it ran for its whole time.
     survived: bool,
     reasons: Vec<CloseReason>,
-    /// Was there a packet to attack?
+    /// Whether there was a packet to attack.
     hit: bool,
-    /// What should not be, in words.
+    /// A description of state that should not be left.
     left: Option<String>,
     places: BTreeSet<Place>,
 }
 
-/// A transfer under attack. It ends with both ends gone, or says what is left.
+/// Runs a transfer under attack until both ends are gone, and reports what is left.
 fn transfer(ccid: u8, closer: Closer, attack: Option<Attack>) -> Outcome {
     let mut config = Config::default();
     config.send_ccids = vec![Ccid::new(ccid)];
@@ -222,7 +222,7 @@ fn transfer(ccid: u8, closer: Closer, attack: Option<Attack>) -> Outcome {
     outcome
 }
 
-/// Both ends send and read for as long as the transfer runs.
+/// Lets both ends send and read while the transfer runs.
 fn pump(pair: &mut Pair, ids: [ConnectionId; 2], outcome: &mut Outcome) {
     let until = pair.now + TRANSFER;
     loop {
@@ -241,7 +241,7 @@ fn pump(pair: &mut Pair, ids: [ConnectionId; 2], outcome: &mut Outcome) {
     pair.now = until;
 }
 
-/// Releases all that has ended, and says what is left after that.
+/// Releases everything that has ended, and describes what is left after that.
 fn let_go(pair: &mut Pair, reasons: &mut Vec<CloseReason>) -> Option<String> {
     for side in 0..2 {
         for (_, id, event) in std::mem::take(&mut pair.events[side]) {
@@ -259,7 +259,7 @@ fn let_go(pair: &mut Pair, reasons: &mut Vec<CloseReason>) -> Option<String> {
     next.map(|at| format!("something would happen at {at}"))
 }
 
-/// An orderly end, or a Reset that says why.
+/// Returns whether it is an orderly end, or a Reset that gives a reason.
 fn is_clean(reason: &CloseReason) -> bool {
     matches!(
         reason,
@@ -267,7 +267,7 @@ fn is_clean(reason: &CloseReason) -> bool {
     )
 }
 
-/// What is wrong with an outcome, if something is.
+/// Returns what is wrong with an outcome, if anything.
 fn complaint(attack: &Attack, outcome: &Outcome, usual: u64) -> Option<String> {
     if let Some(left) = &outcome.left {
         return Some(left.clone());
@@ -276,13 +276,13 @@ fn complaint(attack: &Attack, outcome: &Outcome, usual: u64) -> Option<String> {
     if outcome.survived && share > 1.5 {
         return Some(format!("{share:.2} of the usual throughput"));
     }
-    // Who attacks every packet of a kind can stop a transfer, or make it end by a timer.
+    // An attacker who changes every packet of a kind can stop a transfer, or make it end by a timer.
     attack.only?;
     if outcome.survived && share < 0.5 {
         return Some(format!("{share:.2} of the usual throughput"));
     }
-    // RFC 4340, 8.5, steps 4 and 10: the Response alone tells the client where its server's numbers
-    // begin. Who was told wrong finds no valid packet, and a timer ends it with Reset 2.
+    // RFC 4340, 8.5, steps 4 and 10: only the Response tells the client the server's initial number. A client with a
+    // wrong one gets no valid packet, and a timer ends it with Reset 2.
     let in_number = matches!(attack.act, Act::Seq(_) | Act::Byte(10..16, _));
     let misled = attack.place.packet_type == PacketType::Response.number() && in_number;
     let timed = |reason: &CloseReason| {
@@ -295,7 +295,7 @@ fn complaint(attack: &Attack, outcome: &Outcome, usual: u64) -> Option<String> {
     unclean.map(|reason| format!("ended as {reason:?}"))
 }
 
-/// Every place that a transfer passes, and every act there; what is wrong, a line each.
+/// Attacks every place of a transfer with every manipulation. Returns the number of runs and a line for each failure.
 fn sweep(ccid: u8, closer: Closer) -> (u64, Vec<String>) {
     let plain = transfer(ccid, closer, None);
     assert!(plain.survived && plain.left.is_none(), "{plain:?}");
@@ -338,9 +338,10 @@ fn check(ccid: u8, closer: Closer) {
     );
 }
 
-/// Item 34: under CCID 2, whatever is done to one packet, the transfer goes on with half to one and a
-/// half times its throughput, or a Reset says why not; and whatever is done to all of a kind, nothing
-/// is left of it in the end. The client closes.
+/// Item 34, CCID 2: a manipulated packet neither stops nor speeds up the transfer, or a Reset gives the reason.
+///
+/// The throughput stays between half and one and a half times the usual. Even if all packets of a kind are manipulated,
+/// nothing is left of the transfer in the end. The client closes.
 #[test]
 fn item_34_manipulated_packets_under_ccid_2() {
     check(2, Closer::Client);

@@ -1,4 +1,4 @@
-//! Going out of step and coming back; packets that do not belong.
+//! Loss of synchronisation and recovery from it; packets that do not belong to the connection.
 
 use fairwire_units::Duration;
 use fairwire_wire::{DccpOption, Kind, PacketType, ResetCode, Seq};
@@ -8,8 +8,7 @@ use super::{Wire, kind_of};
 use crate::connection::State;
 use crate::{Config, Event};
 
-/// RFC 4340, 7.5.4: a burst of loss longer than the window costs a Sync and a `SyncAck`, no more,
-/// and data flows again.
+/// RFC 4340, 7.5.4: after a burst of loss longer than the window, a Sync and a `SyncAck` restore the data flow.
 #[test]
 fn a_burst_beyond_the_window_is_survived() {
     for side in [0, 1] {
@@ -48,8 +47,9 @@ fn a_burst_beyond_the_window_is_survived() {
     }
 }
 
-/// RFC 4340, 7.5.4: however many invalid packets come, at most eight Syncs a second leave, for
-/// wrong numbers (step 6) and wrong types (step 7) alike.
+/// RFC 4340, 7.5.4: invalid packets cause at most eight Syncs a second.
+///
+/// It holds for wrong numbers (step 6) and wrong types (step 7).
 #[test]
 fn item_13_syncs_are_rationed() {
     for (ahead, packet_type) in [(1 << 30, PacketType::Ack), (1, PacketType::Response)] {
@@ -76,9 +76,10 @@ fn item_13_syncs_are_rationed() {
     }
 }
 
-/// RFC 4340, 7.5.4: an invalid Sync is met with silence, an invalid Reset with a Sync that
-/// acknowledges what we have, any other packet with one that acknowledges it. The Sync has the next
-/// number, and no option of the invalid packet is processed.
+/// RFC 4340, 7.5.4: invalid packets get a defined answer.
+///
+/// An invalid Sync gets none. An invalid Reset gets a Sync that acknowledges GSR; any other packet gets a Sync that
+/// acknowledges that packet. The Sync has the next number, and no option of the invalid packet is processed.
 #[test]
 fn item_14_invalid_packets_get_their_answers() {
     for packet_type in PacketType::ALL {
@@ -93,7 +94,7 @@ fn item_14_invalid_packets_get_their_answers() {
             5_000,
             |ack| kind_of(packet_type, ack),
             |encoder| {
-                // Options of invalid packets are never processed: this one would reset.
+                // Options of invalid packets are never processed: this one would cause a Reset.
                 encoder.option(&DccpOption::Mandatory).unwrap();
             },
         );
@@ -119,9 +120,10 @@ fn item_14_invalid_packets_get_their_answers() {
     }
 }
 
-/// RFC 4340, 7.5.4: an invalid Reset is told GSR, also where that is the number of a packet that was
-/// not processed. A peer that knows nothing of the connection makes its next Reset from it, and that
-/// one is new enough (7.5.3) to end what is left.
+/// RFC 4340, 7.5.4: an invalid Reset gets a Sync with GSR, even if GSR is the number of a packet that was dropped.
+///
+/// A peer that does not know the connection builds its next Reset from this number. That Reset is new enough (7.5.3) to
+/// end the connection.
 #[test]
 fn finding_14_an_invalid_reset_is_told_gsr() {
     let mut pair = Pair::new();
@@ -135,12 +137,12 @@ fn finding_14_an_invalid_reset_is_told_gsr() {
     let answers = pair.inject(0, 5_000, reset, |_| {});
     let kinds: Vec<_> = answers.iter().map(|wire| wire.packet().kind).collect();
     assert_eq!(kinds, [Kind::Sync { ack: gsr.into() }]);
-    // RFC 4340, 8.3.1: the number that follows the one acknowledged.
+    // RFC 4340, 8.3.1: the number after the acknowledged one.
     pair.inject(0, 21, reset, |_| {});
     assert_eq!(pair.ends[1].endpoint_stats().connections, 0);
 }
 
-/// A packet with 24-bit numbers, which were never agreed to, is ignored (RFC 4340, 7.6.1).
+/// A packet with 24-bit numbers that were not agreed on is ignored (RFC 4340, 7.6.1).
 #[test]
 fn item_3_short_numbers_not_agreed_on_are_ignored() {
     let mut pair = Pair::new();
@@ -156,7 +158,7 @@ fn item_3_short_numbers_not_agreed_on_are_ignored() {
     assert!(pair.ends[1].recv(server).is_none());
 }
 
-/// RFC 4340, 3.1: numbers wrap at 2^48, at both ends, in the middle of a transfer.
+/// RFC 4340, 3.1: numbers wrap at 2^48 at both ends during a transfer without harm.
 #[test]
 fn numbers_wrap() {
     for before in [0, 1, 50, 1_000] {
@@ -179,7 +181,7 @@ fn numbers_wrap() {
     }
 }
 
-/// Step 2: a packet for nobody gets Reset 3 with numbers of its own, a Reset gets silence.
+/// Step 2: a packet of no connection gets Reset 3 with numbers taken from it; a Reset gets no answer.
 #[test]
 fn item_11_strangers_are_reset() {
     let mut pair = Pair::new();
@@ -214,8 +216,9 @@ fn item_11_strangers_are_reset() {
     assert!(pair.answers_to(&wire).is_empty(), "not our port");
 }
 
-/// Two endpoints that know nothing of each other stop talking after one packet each, whatever
-/// the first one was (no reset storm).
+/// Two endpoints that do not know each other exchange at most one answer, whatever the first packet was.
+///
+/// There is no storm of Resets.
 #[test]
 fn item_11_no_reset_storm() {
     let mut dice = Dice::new(11);
@@ -234,7 +237,7 @@ fn item_11_no_reset_storm() {
     }
 }
 
-/// Resets to strangers are rationed (RFC 4340, 8.1.3).
+/// Resets to unknown sources are limited (RFC 4340, 8.1.3).
 #[test]
 fn resets_are_rationed() {
     let mut pair = Pair::new();
@@ -253,8 +256,7 @@ fn resets_are_rationed() {
     assert!((1_000..=1_100).contains(&sent), "{sent} in a second");
 }
 
-/// A peer that was restarted knows nothing: its Reset, made from our numbers, ends the
-/// connection, and a new one can begin.
+/// A restarted peer knows no connection: its Reset, built from our numbers, ends ours, and a new one can begin.
 #[test]
 fn a_restarted_peer_resets() {
     let mut pair = Pair::new();
@@ -286,12 +288,12 @@ fn a_restarted_peer_resets() {
     assert_eq!(pair.ends[1].endpoint_stats().connections, 1);
 }
 
-/// What a packet of each type does in each state.
+/// A packet of each type in each state has the defined effect.
 #[test]
 fn items_11_and_12_every_type_in_every_state() {
     use PacketType as T;
     use State as S;
-    // After the packet: the state, and what was answered at once.
+    // The state after the packet, and the immediate answer.
     let expected = |state: S, packet_type: T, is_server: bool| -> (S, Option<T>) {
         match (state, packet_type) {
             // RFC 5596, 2.2.3.1: the first one makes the client repeat its Request.
@@ -343,13 +345,13 @@ fn items_11_and_12_every_type_in_every_state() {
             let got = connection.map_or(S::Closed, crate::connection::Connection::state);
             assert_eq!(got, after, "{name}");
             let first = answers.first().map(Wire::packet_type);
-            // Delayed acknowledgements are no answer to this packet.
+            // Delayed acknowledgements do not count as answers.
             assert_eq!(first, answer, "{name}");
         }
     }
 }
 
-/// Brings one end into a state; gives its slot.
+/// Brings one end into a state and returns its slot.
 fn reach(pair: &mut Pair, side: usize, state: State) -> usize {
     let lost = |wire: &Wire| match wire.packet_type() {
         PacketType::Close | PacketType::CloseReq => Some(Fault::Lose),
@@ -360,7 +362,7 @@ fn reach(pair: &mut Pair, side: usize, state: State) -> usize {
         State::Request => {
             pair.connect(Config::default(), Config::default());
             pair.run_for(ms(21));
-            // The Response left, which the forged packets follow, but has not arrived.
+            // The Response was sent, so that the forged packets come after it, but has not arrived.
         }
         State::Respond | State::PartOpen => {
             pair.rule(|wire| (wire.packet_type() == PacketType::Ack).then_some(Fault::Lose));
@@ -378,9 +380,10 @@ fn reach(pair: &mut Pair, side: usize, state: State) -> usize {
     0
 }
 
-/// A stream of packets from outside, with any numbers and any type, uses up all Syncs that answer
-/// invalid packets, and no more than those leave; yet two ends that are out of step find back while
-/// it lasts, for their packets show that they know our numbers.
+/// A stream of forged packets does not prevent two ends from resynchronising.
+///
+/// The packets have random numbers, and use up all Syncs that answer invalid packets; no more are sent. The peer's own
+/// packets show that it knows our numbers, so they are answered.
 #[test]
 fn finding_11_strangers_starve_no_resynchronisation() {
     for packet_type in [PacketType::Data, PacketType::Ack] {
@@ -395,7 +398,7 @@ fn finding_11_strangers_starve_no_resynchronisation() {
         pair.log.clear();
         let mut got = 0;
         for _ in 0..4_000 {
-            // They always come just ahead of what else happens at this moment.
+            // They always arrive just before anything else at this moment.
             pair.now += ms(1);
             for to in 0..2 {
                 let ports = if to == 1 { ports } else { ports.swapped() };
@@ -404,7 +407,7 @@ fn finding_11_strangers_starve_no_resynchronisation() {
                 pair.deliver(to, &wire);
             }
             if dice.chance(10) {
-                // Both talk, so that the client's packets acknowledge.
+                // Both ends send, so that the client's packets acknowledge.
                 let _ = pair.ends[0].send(pair.now, client, data(1));
                 let _ = pair.ends[1].send(pair.now, server, data(1));
             }
@@ -418,8 +421,7 @@ fn finding_11_strangers_starve_no_resynchronisation() {
     }
 }
 
-/// Nor does such a stream keep the path MTU from being found, or from the peer that its probes are
-/// answered.
+/// A stream of forged packets does not prevent path MTU discovery: probes are sent and answered.
 #[test]
 fn finding_11_strangers_starve_no_probe() {
     let mut pair = Pair::new();

@@ -6,7 +6,7 @@ use fairwire_wire::{Ccid, PacketType};
 use super::pair::{Dice, Fault, Pair, Wire, data, ms};
 use crate::{Config, Encapsulation, Event, Fate};
 
-/// Only these CCIDs, both ways.
+/// Configurations of both ends with only these CCIDs.
 fn ccids(send: u8, receive: u8) -> (Config, Config) {
     let config = |send, receive| Config {
         send_ccids: vec![Ccid::new(send)],
@@ -16,7 +16,7 @@ fn ccids(send: u8, receive: u8) -> (Config, Config) {
     (config(send, receive), config(receive, send))
 }
 
-/// Datagrams arrive, in order, the empty one too (RFC 4340, 5.4).
+/// Datagrams arrive in order, the empty one too (RFC 4340, 5.4).
 #[test]
 fn datagrams_arrive() {
     let mut pair = Pair::new();
@@ -32,12 +32,12 @@ fn datagrams_arrive() {
     assert_eq!(got, [(0, none, ecn), (1, none, ecn), (1_000, none, ecn)]);
 }
 
-/// RFC 4340, 7: what the network copies is passed on once, and what it delays is not lost.
+/// RFC 4340, 7: packets that the network copies are delivered once, and delayed ones are not lost.
 #[test]
 fn copies_are_passed_on_once() {
     let mut pair = Pair::new();
     let config = Config {
-        // Numbers that are passed over would count as lost.
+        // Skipped numbers would count as lost.
         check_feedback: false,
         ..Config::default()
     };
@@ -58,13 +58,15 @@ fn copies_are_passed_on_once() {
     let stats = pair.ends[1].stats(server).unwrap();
     assert!(stats.duplicates > 100, "{stats:?}");
     let lost: u64 = got.iter().map(|r| r.lost_before).sum();
-    // What is overtaken passes for lost until it comes, and is taken off the next gap: what stays
-    // is as much as is overtaken at one time, two datagrams with their Acks, not the hundreds.
+    // An overtaken packet counts as lost until it arrives, and is then subtracted from the next gap. What remains is
+    // the number of packets overtaken at one time, two datagrams with their Acks, not hundreds.
     assert!(lost <= 5, "{lost}");
 }
 
-/// RFC 4340, 7.5.2 keeps what is in flight below half of the Sequence Window; when the network has
-/// swallowed all of it, and the feedback with it, the sender goes on when its timer has run out.
+/// A sender recovers after an outage that lost a full window of packets and its feedback.
+///
+/// RFC 4340, 7.5.2 limits the packets in flight to half of the Sequence Window. The sender continues when its timer
+/// expires.
 #[test]
 fn an_outage_with_the_window_full_does_not_stall() {
     for ccid in [2, 3] {
@@ -81,12 +83,12 @@ fn an_outage_with_the_window_full_does_not_stall() {
         let before = pair.ends[1].stats(server).unwrap().data_received;
         pair.saturate(0, client, 500, ms(5_000));
         let after = pair.ends[1].stats(server).unwrap().data_received;
-        // Hundreds of round trips are left to recover in; a thousand packets are a tenth of a second.
+        // Hundreds of round trips are left for the recovery; a thousand packets take a tenth of a second.
         assert!(after > before + 1_000, "CCID {ccid}: {before} to {after}");
     }
 }
 
-/// Each pair of CCIDs carries data both ways under 1 % loss, and nothing goes out of step.
+/// Each pair of CCIDs carries data both ways under 1 % loss, and no Sync but probes is needed.
 #[test]
 fn every_pair_of_ccids_carries_data() {
     for (send, receive) in [2, 3, 4]
@@ -104,10 +106,9 @@ fn every_pair_of_ccids_carries_data() {
         for (side, id, ccid) in [(0, client, receive), (1, server, send)] {
             let stats = pair.ends[side].stats(id).unwrap();
             let name = format!("{send}/{receive} side {side}: {stats:?}");
-            // The square-root law gives about 12 packets a round trip at 1 %, so 300 a second at
-            // 40 ms; half of that bears the queue's delay and a TFRC start.
-            // CCID 4 sends 100 packets a second at most (RFC 5622, 5), and no more than a quarter of
-            // the time goes on its start.
+            // The square-root law gives about 12 packets per round trip at 1 % loss, so 300 a second at 40 ms. Half of
+            // that allows for queueing delay and a TFRC start. CCID 4 sends at most 100 packets a second (RFC 5622, 5),
+            // and its start takes no more than a quarter of the time.
             let expected = if ccid == 4 {
                 1_500..=2_001
             } else {
@@ -121,8 +122,9 @@ fn every_pair_of_ccids_carries_data() {
     }
 }
 
-/// RFC 4340, 7.5.2: the Sequence Window follows what is in flight, so that 100,000 packets with
-/// 2,000 of them in flight never go out of step.
+/// RFC 4340, 7.5.2: the Sequence Window follows the number of packets in flight.
+///
+/// So no Sync is needed for 100,000 packets with 2,000 in flight.
 #[test]
 fn a_wide_flight_stays_in_step() {
     let mut pair = Pair::along(Encapsulation::Udp, ms(500));
@@ -152,8 +154,7 @@ fn a_wide_flight_stays_in_step() {
     }
 }
 
-/// In one direction of bulk all Data packets have heads of one length; what would lengthen one
-/// leaves on an Ack.
+/// In one-way bulk transfer all Data packets have headers of one length; other options are sent on Acks.
 #[test]
 fn one_way_bulk_has_heads_of_one_length() {
     for ccid in [2, 3] {
@@ -175,7 +176,7 @@ fn one_way_bulk_has_heads_of_one_length() {
     }
 }
 
-/// Each datagram gets one fate, whatever becomes of it.
+/// Each datagram gets exactly one fate.
 #[test]
 fn each_datagram_has_one_fate() {
     for ccid in [2, 3, 4] {

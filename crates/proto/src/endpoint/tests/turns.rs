@@ -1,4 +1,4 @@
-//! No connection keeps the endpoint to itself.
+//! Fairness between the connections of an endpoint.
 
 use fairwire_cc::{Flight, Gauges, Permit};
 use fairwire_units::{Duration, Instant, Rate};
@@ -8,8 +8,8 @@ use super::pair::{PORT, Pair, SERVICE, data, ms};
 use crate::Config;
 use crate::half::{Incoming, Sent, Told, Tx};
 
-/// A sending half at its worst: its timer is always overdue, it always wants an acknowledgement to
-/// leave, and it permits everything.
+/// A worst-case sending half: its timer is always overdue, it always wants an acknowledgement sent, and it permits
+/// everything.
 #[derive(Debug)]
 struct Restless;
 
@@ -55,8 +55,9 @@ impl Tx for Restless {
     fn finish(&mut self, _: &mut Told) {}
 }
 
-/// Two ends that each always want an acknowledgement to leave send one each round trip, whatever
-/// arrives: the Ack of one end is no reason for another (RFC 4340, section 11.1).
+/// Two ends that always want an acknowledgement sent send one per round trip each.
+///
+/// The Ack of one end does not cause another (RFC 4340, section 11.1).
 #[test]
 fn two_restless_ends_do_not_drive_each_other() {
     let mut pair = Pair::new();
@@ -72,9 +73,10 @@ fn two_restless_ends_do_not_drive_each_other() {
     assert!(sent <= 2 * 50 + 10, "{sent} packets");
 }
 
-/// A connection whose timer is always overdue and that always has something to say gets one turn
-/// each time and a thousand a second at most; at one moment the endpoint comes to rest; and others
-/// send as if it were not there.
+/// A connection whose timer is always overdue gets one turn at a time, and at most about a thousand a second.
+///
+/// It always has something to send. Still, at any one moment the endpoint finishes, and other connections send as
+/// usual.
 #[test]
 fn a_restless_connection_gets_its_turn_and_no_more() {
     let mut pair = Pair::new();
@@ -110,7 +112,7 @@ fn a_restless_connection_gets_its_turn_and_no_more() {
             assert!(here < 500, "no rest at {now}");
         }
         let next = end.next_timeout().expect("it never rests");
-        // Only at first: its timer was found overdue before it ever went off.
+        // Only at first: its timer was found overdue before it ever expired.
         assert!(next > now || turns == 0, "due again at {now}");
         now = now.max(next);
         turns += 1;
