@@ -178,7 +178,7 @@ impl Endpoint {
     /// Limits the connections on `port` that the application has not yet taken over.
     ///
     /// Each [`Event::Accepted`] takes one of `places`, and [`Endpoint::free_place`] gives it back. After this call all
-    /// places are free. Without it, a listener has no limit.
+    /// places are free. Without this call a listener has no limit.
     ///
     /// While no place is free, Requests are refused with Reset 9, Too Busy. A packet that would complete a handshake is
     /// dropped and counted in [`EndpointStats::deferred`]. Its client repeats it (RFC 4340, section 8.1.5), or is asked

@@ -47,7 +47,7 @@ const DRAWS: u32 = 8;
 /// a valid packet of the connection of the first. Numbers of different moments are thousands apart.
 const MOMENT: u64 = 1 << 26;
 
-/// The number of ended connections that may remain in the queue for a place, in addition to twice the half-open ones.
+/// The number of ended connections that may remain in the queue for a place, in addition to as many as are half open.
 const LINE_SLACK: usize = 64;
 
 /// The decision about a Request.
@@ -249,7 +249,7 @@ impl Endpoint {
             return false;
         };
         // RFC 4340, 8.5, steps 6, 7 and 11: Requests and Resets do not complete a handshake. Neither does a packet
-        // without a valid acknowledgement of our Response. The sender of a forged Request could send one; it must not
+        // without a valid acknowledgement of our Response. The sender of a forged Request can send these; it must not
         // get a place in the queue.
         let begins_or_ends = matches!(packet.kind, Kind::Request { .. } | Kind::Reset { .. });
         let is_proven = packet.ack().is_some() && connection.would_take(packet);
@@ -295,8 +295,9 @@ impl Endpoint {
         }
     }
 
-    /// Removes one half-open connection, drawn at random. With a time, it is removed only if it is older than
-    /// [`PATIENCE`].
+    /// Removes one half-open connection, drawn at random.
+    ///
+    /// With a time, it is removed only if it is older than [`PATIENCE`] then.
     ///
     /// The draw is random because a flood refills the backlog during one genuine handshake. Removing the oldest or the
     /// newest would lose every client whose round trip takes longer than that. The client is not told: its address may
@@ -350,7 +351,7 @@ impl Endpoint {
         self.drop_connection(slot);
     }
 
-    /// Sends a Response with an Init Cookie and keeps no state that is needed.
+    /// Sends a Response with an Init Cookie, so that no state need be kept.
     ///
     /// RFC 4340, 8.1.4 and 8.5, step 11. If `spare`, the connection is kept for a client that does not echo the cookie.
     fn answer_with_cookie(&mut self, request: &Request, flow: Flow, spare: bool) {

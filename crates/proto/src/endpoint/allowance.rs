@@ -6,15 +6,18 @@
 
 use fairwire_units::{Duration, Instant};
 
-/// Number of entries: 32 kB, allocated on first use. The probability that a source shares its entry with a given
-/// flooding source is 1/4,096.
+/// Number of entries: 32 kB, allocated on first use.
+///
+/// The probability that a source shares its entry with a given flooding source is 1/4,096.
 const PLACES: usize = 4_096;
 
 /// The largest burst, in seconds at the full rate.
 const BURST_S: u64 = 4;
 
-/// The cost of a Reset, in answers. No source needs many Resets, and all sources together share one limit (RFC 4340,
-/// 8.1.3). With the default limits one source can use a quarter of it.
+/// The cost of a Reset, in answers.
+///
+/// No source needs many Resets, and all sources together share one limit (RFC 4340, 8.1.3). With the default limits one
+/// source can use a quarter of it.
 pub(super) const RESET: u64 = 4;
 
 /// The rate limits of all sources.

@@ -79,15 +79,14 @@ impl Backlog {
         self.by_source.remove(source);
     }
 
-    /// Returns the entry that `draw` selects, with the time since which it is half open, if it comes from the source of
-    /// `ip`.
+    /// Returns the entry that `draw` selects and since when it is half open, if it comes from the source of `ip`.
     pub(super) fn any_of(&self, ip: IpAddr, draw: u64) -> Option<(usize, Instant)> {
         let (slot, since) = self.any(draw)?;
         let entry = self.entries.get(*self.place.get(slot)?)?;
         (entry.source == Source::of(ip)).then_some((slot, since))
     }
 
-    /// Returns the entry that `draw` selects, with the time since which it is half open.
+    /// Returns the entry that `draw` selects and since when it is half open.
     pub(super) fn any(&self, draw: u64) -> Option<(usize, Instant)> {
         let len = self.entries.len() as u64;
         let at = draw.checked_rem(len)?;

@@ -13,7 +13,7 @@ use crate::flow::Flow;
 
 /// The lifetime of a cookie, and the interval at which the key changes.
 ///
-/// A client repeats its Ack after 0.2, 0.4, ... seconds, so more than five of them fit into it. After this time an old
+/// A client repeats its Ack after 0.2, 0.4, ... seconds, so at least five of them fit into it. After this time an old
 /// copy of a cookie cannot begin a connection.
 pub(super) const LIFETIME: Duration = Duration::from_secs(64);
 
@@ -49,8 +49,9 @@ pub(super) struct Request {
 pub(super) struct Binding<'a> {
     pub(super) secret: &'a Secret,
     pub(super) flow: &'a Flow,
-    /// The number of the listener. It distinguishes successive listeners on one port: another configuration could have
-    /// given another answer.
+    /// The number of the listener.
+    ///
+    /// It distinguishes successive listeners on one port: another configuration could have given another answer.
     pub(super) listener: u64,
 }
 

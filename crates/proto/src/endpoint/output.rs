@@ -1,7 +1,7 @@
 //! Transmission and timers, with fair turns for all connections.
 //!
 //! - [`Endpoint::handle_timeout`] gives each connection one turn at most, even if its timers are set again meanwhile:
-//!   only [`Endpoint::poll_transmit`] sets the endpoint's timer of a connection.
+//!   only [`Endpoint::poll_transmit`] arms the endpoint's timer of a connection.
 //! - [`Endpoint::poll_transmit`] takes one packet from a connection, which then goes to the end of the queue. A
 //!   connection with nothing to send leaves the queue, so a call ends after one visit to each.
 //! - Answers to unknown sources go first. There are at most as many as received packets, and rate limits apply.
@@ -63,7 +63,7 @@ impl Endpoint {
         }
     }
 
-    /// Runs `act` on a connection, then updates the endpoint's state: queue, timers, memory.
+    /// Runs `act` on a connection, then updates what the endpoint keeps about the connection.
     pub(super) fn with(
         &mut self,
         now: Instant,

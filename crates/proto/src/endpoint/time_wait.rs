@@ -16,8 +16,9 @@ const GENERATION: Duration = Duration::from_secs(30);
 /// The largest number of flows; beyond it the oldest generation expires early.
 const MAX_FLOWS: usize = 1 << 20;
 
-/// Expired names that one call removes. It is more than the one name that a call may add, so that expired names do not
-/// accumulate.
+/// Expired names that one call removes.
+///
+/// It is more than the one name that a call may add, so that expired names do not accumulate.
 const REMOVED_PER_LOOK: usize = 16;
 
 /// The delay before more expired names are removed if nothing else happens.

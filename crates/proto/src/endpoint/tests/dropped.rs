@@ -205,8 +205,9 @@ fn agrees_with_the_vector(wire: &Wire) {
     }
 }
 
-/// Under loss, reordering and a full receive queue, reports agree with the Ack Vectors, and the sender gets all of
-/// them.
+/// Under loss, reordering and a full receive queue, reports agree with the Ack Vectors.
+///
+/// The sender gets nearly all of them.
 #[test]
 fn reports_agree_with_ack_vectors_under_loss() {
     let mut pair = Pair::new();
@@ -363,7 +364,7 @@ fn an_application_calls_itself_slow() {
         assert!(acks.clone().count() >= 1, "of four packets");
         assert!(acks.clone().all(|ack| says_slow(ack) == slow));
     }
-    // There is one event per round trip of 40 ms without the option.
+    // A new event comes only after a round trip (40 ms) without the option.
     pair.events[0].clear();
     let ack = |ack| Kind::Ack { ack };
     for (wait, told) in [(1, 1), (39, 1), (39, 1), (41, 2)] {

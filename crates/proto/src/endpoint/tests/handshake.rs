@@ -356,9 +356,9 @@ fn a_response_for_another_service_is_dropped() {
     assert_eq!(pair.told(0), []);
 }
 
-/// RFC 4340, 8.1.4: the client echoes the Init Cookies of the Response, in order, on each packet.
+/// RFC 4340, 8.1.4: the client echoes the Init Cookies of the Response, in order, on each packet of PARTOPEN.
 ///
-/// It does so until it gets a packet from the open server, and sends no data meanwhile.
+/// It sends no data meanwhile.
 #[test]
 fn init_cookies_are_echoed() {
     let mut pair = Pair::new();

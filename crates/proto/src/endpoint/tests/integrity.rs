@@ -296,7 +296,7 @@ fn coverage_waits_for_the_peer() {
 fn item_7_data_with_too_little_coverage() {
     for (least, cscov, taken) in [(0, 1, false), (3, 2, false), (3, 3, true), (3, 15, true)] {
         let mut pair = Pair::new();
-        // The peer agrees to a coverage of 3 and later sends another.
+        // The peer is configured to send with a coverage of 3, but then sends another.
         let mut sending = Config::default();
         sending.checksum_coverage = 3;
         let mut receiving = Config::default();

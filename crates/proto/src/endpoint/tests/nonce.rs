@@ -89,9 +89,9 @@ fn the_honest_are_not_punished() {
     assert_eq!(first.distance(pair.last_of(CLIENT).0), sent - 1);
 }
 
-/// Adversarial item 26: with nonces, a receiver that hides marks gets no more than an honest one.
+/// Adversarial item 26: with nonces, a receiver that hides marks gets less than twice as much as an honest one.
 ///
-/// Without nonces nothing protects other flows; the test measures what the receiver gains.
+/// Without nonces nothing protects other flows: it gets more than four times as much.
 #[test]
 fn item_26_hiding_marks_gains_nothing() {
     let run = |nonce, fault| {

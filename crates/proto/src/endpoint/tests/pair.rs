@@ -60,7 +60,7 @@ pub(super) enum Fault {
     Mark,
     /// Marks it although its sender is not ECN-capable.
     Spoof,
-    /// Marks it, and hides the mark from the sender: the packet arrives as ECT(0).
+    /// Stands for a mark that the receiver hides: the packet arrives as ECT(0).
     Hide,
 }
 

@@ -125,7 +125,7 @@ fn a_late_packet_is_told() {
 
 /// RFC 5348, 5.2: a loss event lasts one round trip, however dense the losses are.
 ///
-/// Ten seconds with a loss in each round trip of 40 ms contain dozens of loss events.
+/// With every fourth packet lost, ten seconds with a round trip of 40 ms contain dozens of loss events.
 #[test]
 fn dense_losses_are_many_events() {
     let mut pair = Pair::new();

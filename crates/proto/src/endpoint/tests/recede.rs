@@ -216,7 +216,7 @@ fn blind_syncs(short: bool) {
         } else {
             Kind::SyncAck { ack }
         };
-        // The attacker's best choice: a number shortly before GSR, which he has observed.
+        // The attacker's best choice: a number shortly before GSR, which the attacker has observed.
         let seq = before.sub(1 + dice.next() % 500);
         let wire = super::forged(&pair, 0, ports, seq, &kind);
         pair.deliver(SERVER, &wire);

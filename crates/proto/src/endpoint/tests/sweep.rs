@@ -2,8 +2,8 @@
 //! 2015).
 //!
 //! A transfer in both directions opens, runs for three seconds and closes. An attacker on the path knows the states of
-//! both ends. He drops, copies, delays, reflects or changes packets that one end sends of one type in one state: one of
-//! them, or all.
+//! both ends. The attacker drops, copies, delays, reflects or changes packets that one end sends of one type in one
+//! state: one of them, or all.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -51,7 +51,7 @@ enum Act {
     Ack(Shift),
     /// Inverts bits of one byte of the header and corrects the checksum.
     Byte(usize, u8),
-    /// It says that it is of this type.
+    /// Sets the packet type to this number.
     Type(u8),
 }
 

@@ -8,8 +8,9 @@ use super::pair::{PORT, Pair, SERVICE, data, ms};
 use crate::Config;
 use crate::half::{Incoming, Sent, Told, Tx};
 
-/// A worst-case sending half: its timer is always overdue, it always wants an acknowledgement sent, and it permits
-/// everything.
+/// A worst-case sending half.
+///
+/// Its timer is always overdue, it always wants an acknowledgement sent, and it permits everything.
 #[derive(Debug)]
 struct Restless;
 

@@ -1,4 +1,4 @@
-//! ICMP errors that say that packets do not get to the peer.
+//! ICMP errors that say that packets do not reach the peer.
 
 use fairwire_units::Duration;
 use fairwire_wire::PacketType;
@@ -25,7 +25,7 @@ fn ended(pair: &Pair) -> Option<CloseReason> {
     })
 }
 
-/// The network tells the client about a packet of which `head` is quoted.
+/// Delivers an ICMP error to the client about a packet of which `head` is quoted.
 fn icmp(pair: &mut Pair, why: Unreachable, head: &[u8]) {
     let error = IcmpError::Unreachable { why };
     let path = pair.path(0);
@@ -33,13 +33,13 @@ fn icmp(pair: &mut Pair, why: Unreachable, head: &[u8]) {
     pair.drain();
 }
 
-/// The head of the last packet that the client sent.
+/// Returns the header of the last packet that the client sent.
 fn last_head(pair: &Pair) -> Vec<u8> {
     let mut sent = pair.log.iter().rev().filter(|wire| wire.from == 0);
     sent.next().expect("it has sent something").head.clone()
 }
 
-/// A client whose first Request is lost.
+/// Returns a pair whose client has sent a Request that was lost.
 fn attempt(encapsulation: Encapsulation) -> Pair {
     let mut pair = Pair::along(encapsulation, ms(20));
     pair.rule(|_| Some(Fault::Lose));
@@ -47,10 +47,11 @@ fn attempt(encapsulation: Encapsulation) -> Pair {
     pair
 }
 
-/// Where an echo service answers, our own Requests come back, from the same DCCP port or another and
-/// at an endpoint that listens on that port too: the attempt ends with the second and says so, and
-/// nothing more is sent that would come back. The first alone, or copies of it, end nothing: it may
-/// be somebody's trick. A Request of somebody else is none of ours.
+/// An attempt ends when its own Requests come back, as from an echo service, and they are not answered.
+///
+/// They come from the same DCCP port or another, also to an endpoint that listens on that port. The attempt ends with
+/// `Echoed` when a second Request comes back. The first alone, or copies of it, end nothing, because an attacker may
+/// send them. A Request of another host does not count.
 #[test]
 fn finding_22_our_own_request_is_not_answered() {
     for (port, listens) in [(None, false), (None, true), (Some(PORT), false)] {
@@ -96,7 +97,7 @@ fn finding_22_our_own_request_is_not_answered() {
     }
 }
 
-/// A connection whose packets all disappear from now on, the server having died, with one in flight.
+/// Returns an open connection with a packet in flight, whose server has died: all its packets are lost from now on.
 fn dying() -> (Pair, ConnectionId) {
     let mut pair = Pair::along(Encapsulation::Udp, ms(20));
     let (client, _) = pair.open(Config::default(), Config::default());
@@ -108,8 +109,9 @@ fn dying() -> (Pair, ConnectionId) {
     (pair, client)
 }
 
-/// RFC 1122, 4.2.3.9, and RFC 5461: a soft error ends no attempt, however it is quoted; Requests go
-/// on, and the connection opens if the route comes back.
+/// RFC 1122, 4.2.3.9, and RFC 5461: a soft error ends no attempt, however long its quote is.
+///
+/// Requests continue, and the connection opens if the route comes back.
 #[test]
 fn finding_12_a_soft_error_ends_no_attempt() {
     for encapsulation in [Encapsulation::Native, Encapsulation::Udp] {
@@ -127,8 +129,7 @@ fn finding_12_a_soft_error_ends_no_attempt() {
     }
 }
 
-/// If nobody answers an attempt, the reason is what the network said of it, and the connect timeout
-/// only if it said nothing.
+/// If nobody answers an attempt, the close reason is the ICMP error; without one it is the connect timeout.
 #[test]
 fn finding_12_a_timeout_tells_what_the_network_said() {
     for says in [None, Some(Unreachable::Host)] {
@@ -151,9 +152,10 @@ fn finding_12_a_timeout_tells_what_the_network_said() {
     }
 }
 
-/// A hard error that quotes the number of a Request ends the attempt at once. One whose quote is too
-/// short for a number (RFC 6773, 3.6) ends nothing, however often it comes, for anybody can forge
-/// it; it is told when nobody has answered in time.
+/// A hard error that quotes the number of a Request ends the attempt at once.
+///
+/// One whose quote is too short for a number (RFC 6773, 3.6) ends nothing, however often it arrives, because anybody
+/// can forge it. It becomes the close reason if nobody answers in time.
 #[test]
 fn finding_12_a_hard_error_must_prove_itself() {
     for why in ALL.into_iter().filter(|why| why.is_hard()) {
@@ -178,7 +180,7 @@ fn finding_12_a_hard_error_must_prove_itself() {
             pair.run_for(ms(2_000));
             assert_eq!(ended(&pair), reason, "{encapsulation:?} {len}");
         }
-        // Natively eight bytes come with every error.
+        // Natively every error quotes at least eight bytes.
         let mut pair = attempt(Encapsulation::Native);
         for _ in 0..3 {
             let quote = last_head(&pair);
@@ -189,8 +191,9 @@ fn finding_12_a_hard_error_must_prove_itself() {
     }
 }
 
-/// An error that names no DCCP port concerns the attempts along its path only, and costs as many
-/// steps as there are of those.
+/// An error that quotes no DCCP port concerns only the attempts along its path.
+///
+/// It costs as many steps as there are such attempts.
 #[test]
 fn finding_12_a_short_quote_is_about_its_path_only() {
     let mut pair = attempt(Encapsulation::Udp);
@@ -216,8 +219,9 @@ fn finding_12_a_short_quote_is_about_its_path_only() {
     assert_eq!(pair.told(0).len(), 2, "both ended");
 }
 
-/// Two errors of the peer's host that quote packets still in the network end an open connection: the
-/// first makes us ask with a Sync, and the second is about that.
+/// Two errors of the peer's host that quote packets in flight end an open connection.
+///
+/// The first causes a Sync, and the second is about that Sync.
 #[test]
 fn finding_20_a_vanished_peer_is_noticed() {
     for why in [Unreachable::Port, Unreachable::Protocol] {
@@ -236,7 +240,7 @@ fn finding_20_a_vanished_peer_is_noticed() {
     }
 }
 
-/// A closing connection goes by the same rule: two Closes that met a closed port end it.
+/// The same rule holds for a closing connection: two Closes that met a closed port end it.
 #[test]
 fn finding_20_a_close_ends_where_nobody_is() {
     let (mut pair, client) = dying();
@@ -253,9 +257,10 @@ fn finding_20_a_close_ends_where_nobody_is() {
     }
 }
 
-/// Nothing weaker ends an open connection: soft errors and prohibitions (RFC 5927, 5.2), short
-/// quotes, quotes of numbers acknowledged, too old, or never sent, the same packet twice, or an error
-/// to which the peer has answered since.
+/// No weaker error ends an open connection.
+///
+/// Such are soft errors and prohibitions (RFC 5927, 5.2), short quotes, quotes of numbers that are acknowledged, too
+/// old or never sent, two errors about the same packet, and an error after which the peer has answered.
 #[test]
 fn finding_20_weaker_errors_change_nothing() {
     for why in ALL {
@@ -296,7 +301,7 @@ fn finding_20_weaker_errors_change_nothing() {
     assert_eq!((ended(&pair), syncs(&pair)), (None, 1), "twice the same");
 }
 
-/// A firewall that rejects a packet, and lets the next one pass, costs one Sync.
+/// A firewall that rejects one packet and admits the next causes only one Sync.
 #[test]
 fn finding_20_a_peer_that_answers_is_alive() {
     let mut pair = Pair::along(Encapsulation::Udp, ms(20));
@@ -315,8 +320,9 @@ fn finding_20_a_peer_that_answers_is_alive() {
     }
 }
 
-/// A blind attacker who knows addresses and ports but no numbers sends a hundred thousand errors, and
-/// nothing comes of it: no end, no Sync, no work for the peer.
+/// A hundred thousand errors of a blind attacker have no effect: the connection stays, and no packet is sent.
+///
+/// The attacker knows addresses and ports but no numbers.
 #[test]
 fn finding_20_blind_errors_get_nowhere() {
     let (mut pair, _) = dying();

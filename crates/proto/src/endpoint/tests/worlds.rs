@@ -1,48 +1,47 @@
-//! Exhaustive small worlds: two real endpoints, and everything that can happen between them.
+//! Exhaustive small worlds: a search of everything that can happen between two real endpoints.
 //!
-//! A world is a start, a script for each application and budgets. The search goes through every order
-//! in which packets arrive, copies of them arrive, packets are lost, timers go off and the applications
-//! call. What is proved holds within the budgets, for these scripts.
+//! A world is a start, a script for each application, and budgets. The search covers every order in which packets
+//! arrive, copies of them arrive, packets are lost, timers expire and the applications make their calls. What it proves
+//! holds within the budgets, for these scripts.
 //!
 //! # What can happen
-//! - Any packet in flight arrives, whatever left before it. A copy of it arrives and the packet stays
-//!   in flight, which is the same as a duplicate of it.
-//! - A packet is lost when it leaves: later would be the same, but for the room that it takes.
-//! - The earliest timer goes off, and time jumps there. No other step takes time, so steps of both
-//!   sides that do not depend on each other lead to the same state in either order. In the long run
-//!   time may also pass without a timer, and a timer may go off late.
+//! - Any packet in flight arrives, also before packets that were sent earlier. Or a copy of it arrives and the packet
+//!   stays in flight, as with a duplicate.
+//! - A packet is lost when it is sent. A later loss would have the same effect, except on the number of packets in
+//!   flight.
+//! - The earliest timer expires, and time advances to it. No other step takes time, so independent steps of the two
+//!   sides lead to the same state in either order. In the long run time may also pass without a timer, and a timer may
+//!   expire late.
 //! - An application makes the next call of its script. It reads and releases at once.
 //! - No packet lives longer than the MSL of RFC 4340, section 3.4.
 //!
-//! States with more than four packets in flight are judged and not followed.
+//! States with more than four packets in flight are checked but not followed.
 //!
 //! # What must hold
-//! - Never a deadlock: from every state, once the network delivers everything, both ends are open
-//!   with equal features, or both are closed and were told why (`end`). It is enough to let the ways
-//!   end that the search does not follow further: from each other state the search itself goes on
-//!   without a loss.
-//! - Every state of one side ends when it hears nothing more (RFC 4340, 8.1.1, 8.1.3, 8.1.5 and 8.3).
+//! - There is no deadlock. From every state, once the network delivers everything, both ends are open with equal
+//!   features, or both are closed and the applications were told why (`end`). It is enough to check this for states
+//!   that the search does not follow further: from any other state the search itself continues without a loss.
+//! - Every state of one side ends when it receives nothing more (RFC 4340, 8.1.1, 8.1.3, 8.1.5 and 8.3).
 //! - Each event comes once and in order, and so does each datagram (`app`).
-//! - States move as in RFC 4340, section 8.4 (`moves`).
-//! - No step brings forth more than [`state::ANSWERS`] packets, and nothing panics.
+//! - States change as in RFC 4340, section 8.4 (`moves`).
+//! - No step causes more than [`state::ANSWERS`] packets, and nothing panics.
 //!
 //! # Budgets
-//! A way has one or two faults and a timer at most; after them all timers go off that there are, in
-//! order. One loss reaches every retransmission, one copy every state in which a packet is heard
-//! again, one timer every state in which a packet comes late. The long run (`deep`, `make worlds`) has two of
-//! one kind where there are few packets, more losses where there are many, and hosts that are late.
+//! A path through a world has at most one or two faults and one timer. After them all remaining timers expire in order.
+//! One loss reaches every retransmission, one copy every state in which a packet is received again, one timer every
+//! state in which a packet arrives late. The long run (`deep`, `make worlds`) allows two faults of one kind in worlds
+//! with few packets, more losses in worlds with many, and slow hosts.
 //!
-//! `FAIRWIRE_WORLD=<name>` runs one world alone, as in `FAIRWIRE_WORLD='close by both' make worlds`; a name that no
-//! world has is an error that lists them.
+//! `FAIRWIRE_WORLD=<name>` runs one world alone, as in `FAIRWIRE_WORLD='close by both' make worlds`. An unknown name is
+//! an error that lists all names.
 //!
 //! # What is left out of the hash of a state
 //! See `fingerprint` here and in `connection`: configuration, counters, and what follows from the rest.
 //!
 //! # What RFC 4340 does not prevent
-//! Of two Requests the later may arrive first. The earlier one is then invalid and answered with a
-//! Sync (7.5.4), which a client in REQUEST answers with a Reset (8.5, step 4): the attempt ends, and is
-//! reported. So a connection that nobody closed may end by a Reset where a timer or a copy took part;
-//! where none did, it must not.
+//! Of two Requests the later may arrive first. The earlier one is then invalid and gets a Sync (7.5.4), which a client
+//! in REQUEST answers with a Reset (8.5, step 4). The attempt ends and is reported. So a connection that nobody closed
+//! may end by a Reset if a timer or a copy was involved; otherwise it must not.
 
 mod app;
 mod end;
@@ -96,24 +95,25 @@ const BASE: World = World {
     deep: DEEP,
 };
 
-/// One fault of each kind and a timer, all on one way.
+/// One fault of each kind and a timer, all on one path.
 const ALL: &[Budget] = &[Budget::new(1, 1, 1, 0, 0)];
 
-/// Two of them on one way at most.
+/// At most two of them on one path.
 const PAIRS: &[Budget] = &[
     Budget::new(1, 1, 0, 0, 0),
     Budget::new(1, 0, 1, 0, 0),
     Budget::new(0, 1, 1, 0, 0),
 ];
 
-/// Where there are many packets.
+/// For worlds with many packets.
 const SMALL: &[Budget] = &[Budget::new(1, 1, 0, 0, 0), Budget::new(1, 0, 1, 0, 0)];
 
-/// Where there are more.
+/// For worlds with even more packets.
 const LEAST: &[Budget] = &[Budget::new(1, 0, 0, 0, 0), Budget::new(0, 1, 0, 0, 0)];
 
-/// A long run, where there are few packets: two of one kind beside all the others, and a late host. A copy
-/// beside two timers lets a handshake grow beyond a million states.
+/// A long run of worlds with few packets: two faults of one kind with all others, and a slow host.
+///
+/// With a copy and two timers a handshake has more than a million states.
 const DEEP: &[Budget] = &[
     Budget::new(2, 1, 1, 0, 0),
     Budget::new(1, 2, 0, 0, 0),
@@ -121,8 +121,10 @@ const DEEP: &[Budget] = &[
     Budget::new(1, 0, 1, 1, 1),
 ];
 
-/// A long run, where there are fewer: a copy more beside a loss and two timers. Two losses and two timers
-/// on one way are left out: they take both tries of the keep-alive, and the connection ends as it must.
+/// A long run of worlds with fewer packets: one more copy with a loss and two timers.
+///
+/// Two losses and two timers on one path are left out: they use up both tries of the keep-alive, and the connection
+/// ends as it must.
 const FAR: &[Budget] = &[
     Budget::new(2, 1, 1, 0, 0),
     Budget::new(1, 2, 0, 0, 0),
@@ -130,16 +132,17 @@ const FAR: &[Budget] = &[
     Budget::new(1, 0, 1, 1, 1),
 ];
 
-/// A long run, where there are more packets: a copy and a timer on one way have too many orders.
+/// A long run of worlds with more packets. A copy and a timer on one path have too many orders.
 const LONG: &[Budget] = &[
     Budget::new(1, 1, 0, 0, 0),
     Budget::new(2, 0, 1, 0, 0),
     Budget::new(1, 0, 1, 1, 1),
 ];
 
-/// A long run, where applications and handshake overlap: losses with a copy, a timer, a late host or a
-/// pause. A pause and a timer on one way give each state too many times: (1, 0, 1, 0, 1) grows beyond a
-/// million states.
+/// A long run of worlds where the applications' calls and the handshake overlap.
+///
+/// It combines losses with a copy, a timer, a slow host or a pause. A pause and a timer on one path repeat each state
+/// too often: (1, 0, 1, 0, 1) has more than a million states.
 const OVERLAPPING: &[Budget] = &[
     Budget::new(1, 1, 0, 0, 0),
     Budget::new(2, 0, 1, 0, 0),
@@ -147,7 +150,7 @@ const OVERLAPPING: &[Budget] = &[
     Budget::new(1, 0, 0, 0, 1),
 ];
 
-/// A long run, where every end is near.
+/// A long run of worlds whose paths are short.
 const WIDE: &[Budget] = &[
     Budget::new(2, 2, 1, 0, 0),
     Budget::new(2, 0, 2, 0, 0),
@@ -323,8 +326,9 @@ const GROUPS: [&[World]; 6] = [
     RETURNS,
 ];
 
-/// Goes through the worlds of one group; panics with the shortest way to what must not be.
-/// `FAIRWIRE_WORLD=<name>` leaves one world.
+/// Searches the worlds of one group; panics with the shortest path to a failure.
+///
+/// `FAIRWIRE_WORLD=<name>` selects one world.
 fn explore(worlds: &[World], deep: bool) {
     let only = env::var("FAIRWIRE_WORLD").ok();
     let all = || GROUPS.iter().copied().flatten().map(|world| world.name);
@@ -356,39 +360,41 @@ fn handshakes() {
     explore(HANDSHAKES, false);
 }
 
-/// RFC 4340, 8.3: whoever closes or aborts, in whatever order it is heard, both ends are done, and were
-/// told why.
+/// RFC 4340, 8.3: whichever side closes or aborts, both ends finish and the applications are told why.
+///
+/// It holds for any order in which the packets arrive.
 #[test]
 fn endings() {
     explore(ENDINGS, false);
 }
 
-/// RFC 4340, 8.1.5 and 8.3: data around handshake and close comes once or not at all.
+/// RFC 4340, 8.1.5 and 8.3: data sent around handshake and close arrives once or not at all.
 #[test]
 fn data_at_the_edges() {
     explore(DATA, false);
 }
 
-/// RFC 4340, 6: a feature that is negotiated anew, by one side or by both, has one value in the end.
+/// RFC 4340, 6: a feature that one side or both sides negotiate again has one value in the end.
 #[test]
 fn renegotiations() {
     explore(RENEGOTIATIONS, false);
 }
 
-/// RFC 5596, 2.2, and RFC 4340, 8.5, step 4: two ends that begin at once connect, or both give up.
+/// RFC 5596, 2.2, and RFC 4340, 8.5, step 4: two ends that begin at the same time connect, or both give up.
 #[test]
 fn both_begin() {
     explore(CROSSINGS, false);
 }
 
-/// RFC 4340, 7.5.4, 8.3 and 8.5: a side that forgot its connection, or ended it, begins another on the
-/// same ports, with old packets still on their way.
+/// RFC 4340, 7.5.4, 8.3 and 8.5: a side that forgot or ended its connection can begin another on the same ports.
+///
+/// Old packets may still be in flight.
 #[test]
 fn coming_back() {
     explore(RETURNS, false);
 }
 
-/// All of it with larger budgets, a test for each group so that groups run side by side.
+/// The same with larger budgets. Each group has its own test, so that groups run in parallel.
 mod deep {
     use super::{CROSSINGS, DATA, ENDINGS, HANDSHAKES, RENEGOTIATIONS, RETURNS, explore};
 
@@ -429,8 +435,9 @@ mod deep {
     }
 }
 
-/// A connection without keep-alive waits for ever for a peer that vanished, as `Config` says: the
-/// search finds the shortest way there, and its line leads there again.
+/// The search finds that a connection without keep-alive waits for ever for a vanished peer, as `Config` says.
+///
+/// It finds the shortest path, and the printed line leads there again.
 #[test]
 fn a_connection_that_waits_for_ever_is_found() {
     fn without_keep_alive() -> Config {

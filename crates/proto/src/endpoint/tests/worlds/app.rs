@@ -1,4 +1,4 @@
-//! An application: what it was told, and whether it was told it in order.
+//! An application: it records its events and checks their order.
 
 use std::collections::BTreeMap;
 
@@ -9,41 +9,41 @@ use crate::{CloseReason, ConnectionId, Event};
 pub(super) struct Known {
     pub(super) is_open: bool,
     pub(super) closed: Option<CloseReason>,
-    /// Did the application close or abort it?
+    /// Whether the application closed or aborted it.
     pub(super) asked: bool,
-    /// The tags of the datagrams that it got.
+    /// The tags of the received datagrams.
     got: Vec<u64>,
 }
 
 /// One application.
 #[derive(Debug, Default)]
 pub(super) struct App {
-    /// By the connection's name.
+    /// The known connections by id.
     pub(super) known: BTreeMap<ConnectionId, Known>,
-    /// The connection that its calls are about.
+    /// The connection that the script's calls refer to.
     pub(super) current: Option<ConnectionId>,
-    /// Calls of its script that were made, or that had no object any more.
+    /// The number of calls of its script that were made, or skipped because their connection had ended.
     pub(super) called: usize,
 }
 
 impl App {
-    /// The connection that its calls are about, while there is one.
+    /// Returns the connection that the calls refer to, while it is live.
     pub(super) fn live(&self) -> Option<(ConnectionId, &Known)> {
         let id = self.current?;
         let known = self.known.get(&id)?;
         known.closed.is_none().then_some((id, known))
     }
 
-    /// It began `id` by itself.
+    /// Records that the application began or accepted `id`.
     pub(super) fn began(&mut self, id: ConnectionId) {
         self.known.insert(id, Known::default());
         self.current = Some(id);
     }
 
-    /// Takes an event in.
+    /// Records an event.
     ///
     /// # Errors
-    /// It was told before, or in the wrong order.
+    /// The event is repeated or in the wrong order.
     pub(super) fn told(&mut self, id: ConnectionId, event: &Event) -> Result<(), String> {
         if let Event::Accepted { .. } = event {
             if self.known.contains_key(&id) {
@@ -72,10 +72,10 @@ impl App {
         Ok(())
     }
 
-    /// Takes a datagram in.
+    /// Records a datagram.
     ///
     /// # Errors
-    /// It came before (RFC 4340, 7: numbers tell copies), or before the connection was open.
+    /// It was received before (RFC 4340, 7: numbers identify copies), or before the connection was open.
     pub(super) fn got(&mut self, id: ConnectionId, tag: u64) -> Result<(), String> {
         let Some(known) = self.known.get_mut(&id) else {
             return Err(format!("data of {id:?}, of which nothing was told"));

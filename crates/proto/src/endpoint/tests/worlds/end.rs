@@ -1,5 +1,4 @@
-//! How every state must be able to end: with a network that delivers everything, and with a peer that
-//! says nothing any more.
+//! The two ways in which every state must end: with a network that delivers everything, and with a silent peer.
 
 use fairwire_units::{Duration, Instant};
 
@@ -7,28 +6,32 @@ use super::state::State;
 use crate::CloseReason;
 use crate::connection::{Connection, State as Phase};
 
-/// All timers have run out by then: RESPOND and PARTOPEN wait for 4 MSL (RFC 4340, 8.1.3 and 8.1.5),
-/// which is eight minutes; all else takes less than two.
+/// The time within which all timers have expired.
+///
+/// RESPOND and PARTOPEN wait for 4 MSL (RFC 4340, 8.1.3 and 8.1.5), which is eight minutes. All other waits take less
+/// than two minutes.
 const LONGEST: Duration = Duration::from_secs(600);
 
-/// Two open ends that agree, and have agreed for so long, will agree for ever: keep-alive has asked
-/// once and every Change and Ack that was due has left.
+/// The time after which two open ends that agree will agree for ever.
+///
+/// By then keep-alive has sent one Sync, and every pending Change and Ack has been sent.
 const STABLE: Duration = Duration::from_secs(20);
 
-/// Steps until the end. The longest way is a PARTOPEN that never gets an answer: its Ack is repeated
-/// with back-off, up to 64 s.
+/// The largest number of steps until the end.
+///
+/// The longest path is a PARTOPEN that never gets an answer: its Ack is repeated with back-off of up to 64 s.
 const STEPS: usize = 600;
 
 impl State {
-    /// Lets the network deliver everything from now on, in order, and the timers go off.
+    /// Delivers all packets in order from now on, and lets the timers expire.
     ///
     /// # Errors
-    /// The two ends do not come to an agreed end.
+    /// The two ends do not reach an agreed end.
     pub(super) fn settle(self) -> Result<(), String> {
         self.settle_watched(|_| ())
     }
 
-    /// The same; `watch` sees each state on the way.
+    /// Does the same as [`Self::settle`], and calls `watch` with each state.
     pub(super) fn settle_watched(mut self, mut watch: impl FnMut(&Self)) -> Result<(), String> {
         let until = self.now + LONGEST;
         let mut agreed_since: Option<Instant> = None;
@@ -55,10 +58,10 @@ impl State {
         ))
     }
 
-    /// Lets one side alone, which hears nothing any more.
+    /// Runs one side alone; it receives nothing any more.
     ///
     /// # Errors
-    /// A connection of it stays for ever (RFC 4340, 8.1.1, 8.1.3, 8.1.5 and 8.3: each state gives up).
+    /// One of its connections stays for ever (RFC 4340, 8.1.1, 8.1.3, 8.1.5 and 8.3: each state gives up).
     pub(super) fn fall_silent(mut self, side: usize) -> Result<(), String> {
         let until = self.now + LONGEST;
         for _ in 0..STEPS {
@@ -79,7 +82,7 @@ impl State {
         ))
     }
 
-    /// Connections of a side that are not over.
+    /// Returns the connections of a side that are not closed.
     fn live(&self, side: usize) -> Vec<&Connection> {
         let all = self.sides[side].end.connections.iter();
         all.map(|(_, connection)| &**connection)
@@ -87,13 +90,12 @@ impl State {
             .collect()
     }
 
-    /// The states of all connections.
+    /// Returns the states of all connections.
     pub(super) fn phases(&self) -> [Vec<Phase>; 2] {
         [0, 1].map(|side| self.live(side).iter().map(|c| c.state()).collect())
     }
 
-    /// Are both ends of one connection open, with the same values of all features, and is nobody about
-    /// to close?
+    /// Returns whether both ends of one connection are open, with equal features, and neither is about to close.
     fn is_agreed(&self) -> bool {
         let (one, other) = (self.live(0), self.live(1));
         let ([one], [other]) = (one.as_slice(), other.as_slice()) else {
@@ -107,7 +109,7 @@ impl State {
         both_open && local == back && remote == there
     }
 
-    /// Is this a good end?
+    /// Returns an error unless this is a good end.
     fn judge(&self) -> Result<(), String> {
         self.judge_apps(0)?;
         self.judge_apps(1)?;
@@ -135,17 +137,17 @@ impl State {
             .try_for_each(|reason| self.judge_reason(reason))
     }
 
-    /// May a connection end for this reason, where nothing was lost any more?
+    /// Returns an error unless a connection may end for this reason when no more packets are lost.
     fn judge_reason(&self, reason: &CloseReason) -> Result<(), String> {
         let disturbed = self.world().is_disturbed();
         let (left, budget) = (self.left, self.budget);
-        // An old Request, a copy or one that was sent twice, begins a connection that its client knows
-        // nothing of once the server has answered the Close and is done (RFC 4340, 8.3: it is not in
-        // TIMEWAIT). That one may fall silent. If the Reset was lost too, it stands between the client in
-        // CLOSING and the answer: Closes with the old numbers get Syncs (7.5.4), which count only when the
-        // client has heard nothing for a while, and its time may be up before.
+        // After a server has answered the Close it forgets the connection (RFC 4340, 8.3: it is not in TIMEWAIT). An
+        // old Request, copied or repeated, can then begin a connection that its client does not know, and that may end
+        // by a timeout. If the Reset that answered the Close was lost too, this connection prevents an answer to the
+        // client in CLOSING: Closes with the old numbers get Syncs (7.5.4), which are valid only when the client has
+        // received nothing for a while. Its timeout may expire before.
         //
-        // RFC 4340, 8.1.1, 8.1.5 and 8.3: what got no answer is repeated, long before anybody gives up.
+        // RFC 4340, 8.1.1, 8.1.5 and 8.3: a packet without an answer is repeated long before either end gives up.
         if left.late == budget.late && !self.ghosts {
             let repeats = match reason {
                 CloseReason::CloseTimeout => !self.world().forgets(),
@@ -156,7 +158,7 @@ impl State {
                 return Err(format!("ended by {reason:?}: nothing was repeated in time"));
             }
         }
-        // Nobody asked for an end. Where an old Request comes late RFC 4340 lets it end by a Reset.
+        // Nobody asked for an end. If an old Request comes late, RFC 4340 allows an end by a Reset.
         let nothing_late = left.timers == budget.timers && left.copies == budget.copies;
         if nothing_late && !disturbed && !is_a_timeout(reason) {
             return Err(format!("ended by {reason:?}, and nobody had asked for it"));
@@ -164,7 +166,7 @@ impl State {
         Ok(())
     }
 
-    /// Each connection that an application knows is live, or was reported as closed.
+    /// Returns an error unless each connection that an application knows is live or was reported as closed.
     fn judge_apps(&self, side: usize) -> Result<(), String> {
         let Some((id, _)) = self.sides[side].app.known.iter().find(|&(&id, known)| {
             known.closed.is_none() && self.sides[side].phase(id) == Phase::Closed
@@ -184,7 +186,7 @@ impl State {
     }
 }
 
-/// Did nothing come that was waited for?
+/// Returns whether the reason is that an expected packet did not arrive.
 fn is_a_timeout(reason: &CloseReason) -> bool {
     matches!(
         reason,

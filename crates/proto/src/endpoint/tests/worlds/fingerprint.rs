@@ -1,19 +1,19 @@
-//! A hash of all that decides the future of one side.
+//! A hash of everything that determines the future of one side.
 //!
-//! It is taken of what `Debug` prints, which is derived nearly everywhere and so leaves nothing out.
-//! Times are absolute: initial sequence numbers depend on them, so two states that differ in nothing
-//! but the time do not have the same future.
+//! It is computed from the output of `Debug`, which is derived nearly everywhere and so omits nothing. Times are
+//! absolute: initial sequence numbers depend on them, so two states that differ only in time do not have the same
+//! future.
 //!
-//! Left out of an endpoint, and why that is safe:
-//! - `config` and `secret`: the same in all states of a world with equally many restarts, which count;
+//! These fields of an endpoint are left out, for the reasons given:
+//! - `config` and `secret`: the same in all states of a world with equally many restarts, which are hashed;
 //! - `table`, `connecting`, `live`, `incoming`, `memory`: they follow from the connections;
-//! - `count`: part of the next connection's name, which nobody acts upon;
+//! - `count`: part of the next connection's id, which affects nothing;
 //! - `allowances`: a source may have 4,096 answers at once, and no world has as many packets;
 //! - `stats`: counters that nothing reads;
 //! - `told`, `events`, `ready`: empty between calls, which is asserted.
 //!
-//! Of a connection the negotiation is taken as the next packet finds it: what it keeps of the last one kept about
-//! a tenth of the states apart for nothing (`Negotiation::between_packets` says why).
+//! The negotiation of a connection is hashed as the next packet finds it. Its record of the last packet would
+//! distinguish about a tenth of the states needlessly (`Negotiation::between_packets` says why).
 //!
 //! `Debug` hides one thing, the keys of a connection's nonces; they follow from the secret and the flow.
 
@@ -24,14 +24,13 @@ use siphasher::sip128::{Hasher128, SipHasher13};
 
 use crate::endpoint::Endpoint;
 
-/// A hash wide enough that two states never share one by chance: with a million states the chance is
-/// less than one in 10^26.
+/// A hash wide enough to avoid collisions: with a million states their probability is less than 10^-26.
 pub(super) type Hash = u128;
 
-/// The text of a side with one connection fits, so that it does not move while it grows.
+/// The initial capacity, bytes. The text of a side with one connection fits without reallocation.
 const ROOM: usize = 16_384;
 
-/// Hashes what is written to it, all at once in the end: `Debug` writes a few bytes at a time.
+/// A buffer that is hashed at the end as a whole, because `Debug` writes a few bytes at a time.
 pub(super) struct Digest(Vec<u8>);
 
 impl Default for Digest {
@@ -41,7 +40,7 @@ impl Default for Digest {
 }
 
 impl Digest {
-    /// Adds bytes as they are.
+    /// Adds bytes unchanged.
     pub(super) fn add_bytes(&mut self, bytes: &[u8]) {
         self.0.extend_from_slice(bytes);
     }
@@ -60,7 +59,7 @@ impl Write for Digest {
     }
 }
 
-/// Adds an endpoint, all of whose packets and events have been taken.
+/// Adds an endpoint, after all of its packets and events have been taken.
 pub(super) fn add(digest: &mut Digest, end: &Endpoint) -> fmt::Result {
     let Endpoint {
         config: _,

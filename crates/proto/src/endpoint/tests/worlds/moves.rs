@@ -1,8 +1,8 @@
-//! The arrows of RFC 4340, section 8.4 (and RFC 5596, section 2.2.2), between the states of one connection.
+//! The state transitions of one connection in RFC 4340, section 8.4 (and RFC 5596, section 2.2.2).
 
 use crate::connection::State;
 
-/// May a connection that was in `before` be in `after` after one step?
+/// Returns whether one step may take a connection from `before` to `after`.
 pub(super) fn is_allowed(before: State, after: State, server: bool) -> bool {
     use State::*;
     match (before, after) {

@@ -1,8 +1,8 @@
-//! Breadth first through a world, so that the first failure is one of the shortest.
+//! A breadth-first search of a world, so that the first failure found is one of the shortest.
 //!
-//! An endpoint cannot be copied: a state is reached anew from the beginning for each thing that can
-//! happen in it, which takes some ten microseconds. States that were met before, with at least
-//! as much left of the budget, are left alone.
+//! An endpoint cannot be copied. A state is reached again from the beginning for each step that is possible in it,
+//! which takes some ten microseconds. States that were already reached, with at least as much of the budget left, are
+//! skipped.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -13,37 +13,37 @@ use super::state::State;
 use super::world::{Action, Budget, FLIGHT, World};
 use crate::connection::State as Phase;
 
-/// States at most: more take more memory than a test should.
+/// The largest number of states. More would take more memory than a test should.
 const MANY: usize = 5_000_000;
 
 /// A state, and how it was reached.
 struct Node {
     parent: u32,
     action: Action,
-    /// Which of the packets that this step brought forth are lost, a bit each.
+    /// The packets of this step that are lost, one bit each.
     lost: u8,
     sides: [Hash; 2],
 }
 
-/// What a search went through.
+/// The statistics of a search.
 #[derive(Debug, Default)]
 pub(super) struct Met {
-    /// Different states; the same one with another budget left counts again if that may lead further.
+    /// Different states. The same state with another budget counts again if that may lead further.
     pub(super) states: usize,
     pub(super) transitions: usize,
-    /// States with more packets than may fly, which were judged and not followed.
+    /// States with too many packets in flight, which were checked but not followed.
     pub(super) crowded: usize,
     /// Different states of one side.
     pub(super) sides: usize,
     /// States from which the network delivered everything.
     pub(super) settled: usize,
-    /// Steps of the longest way.
+    /// Steps of the longest path.
     pub(super) depth: usize,
-    /// Packets in flight at most.
+    /// The largest number of packets in flight.
     pub(super) flight: usize,
-    /// Packets at most that one step brought forth.
+    /// The largest number of packets that one step caused.
     pub(super) answers: usize,
-    /// Pairs of states of the connections of both sides.
+    /// Pairs of connection states of the two sides.
     pub(super) phases: BTreeSet<[Option<Phase>; 2]>,
 }
 
@@ -70,31 +70,32 @@ impl fmt::Display for Met {
     }
 }
 
-/// What went wrong, and how to get there.
+/// A failure, and the path to it.
 #[derive(Debug)]
 pub(super) struct Failure {
     pub(super) actions: Vec<Action>,
     pub(super) what: String,
-    /// Did it go wrong only later, on the way to the end?
+    /// Whether it failed only while the network delivered everything.
     pub(super) settles: bool,
 }
 
-/// A search under way.
+/// A search in progress.
 struct Search<'a> {
     world: &'a World,
     budget: Budget,
     nodes: Vec<Node>,
-    /// What was left of the budget wherever a state was met.
+    /// The remaining budgets with which each state was reached.
     seen: BTreeMap<Hash, Vec<Budget>>,
-    /// Sides that were left alone once: by side and hash.
+    /// Sides that were run alone, by side and hash.
     alone: BTreeSet<(usize, Hash)>,
-    /// What became of a side: by its hash and that of what was done to it. To take the hash of a side costs
-    /// more than to lead there, and there are few sides in many states.
+    /// The next state of a side, by its hash and that of its input.
+    ///
+    /// Computing the hash of a side costs more than reaching the state, and many states share few sides.
     steps: BTreeMap<(Hash, Hash), Hash>,
     met: Met,
 }
 
-/// Runs `act`; a panic of the code under test is a failure like any other.
+/// Runs `act`. A panic of the code under test becomes an ordinary failure.
 fn guarded<T>(act: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(act)).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().cloned();
@@ -103,7 +104,7 @@ fn guarded<T>(act: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
     })
 }
 
-/// The state that `actions` lead to.
+/// Returns the state that `actions` lead to.
 pub(super) fn replay(world: &World, budget: Budget, actions: &[Action]) -> Result<State, String> {
     let mut state = State::begin(world, budget)?;
     for &action in actions {
@@ -112,7 +113,7 @@ pub(super) fn replay(world: &World, budget: Budget, actions: &[Action]) -> Resul
     Ok(state)
 }
 
-/// Goes through all of `world` within `budget`.
+/// Searches all of `world` within `budget`.
 pub(super) fn search(world: &World, budget: Budget) -> Result<Met, Failure> {
     let mut search = Search {
         world,
@@ -176,7 +177,7 @@ impl Search<'_> {
         Ok(state)
     }
 
-    /// What leads to a node.
+    /// Returns the steps that lead to a node.
     fn path(&self, mut at: usize) -> Vec<(Action, u8)> {
         let mut path = Vec::new();
         while at > 0 {
@@ -188,8 +189,9 @@ impl Search<'_> {
         path
     }
 
-    /// Takes the step `action` from node `from` in state `state`, with every choice of losses among
-    /// what it brings forth.
+    /// Takes the step `action` from node `from` in state `state`.
+    ///
+    /// It tries every choice of losses among the packets that the step causes.
     fn follow(
         &mut self,
         from: usize,
@@ -208,7 +210,7 @@ impl Search<'_> {
         }
         let most = u32::from(state.left.losses);
         let choices = 1_u8 << state.answers;
-        // Losses change only what flies and what is left of the budget: both are put back for the next choice.
+        // Losses change only the packets in flight and the remaining budget. Both are restored for the next choice.
         let (flight, left) = (state.flight.clone(), state.left);
         for lost in (0..choices).filter(|lost| lost.count_ones() <= most) {
             if let Some(last) = path.last_mut() {
@@ -225,7 +227,7 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// A state was reached: is it a new one?
+    /// Adds a state that was reached, if it is new.
     fn arrive_at(
         &mut self,
         from: usize,
@@ -257,7 +259,7 @@ impl Search<'_> {
     }
 
     fn failure(&self, path: &[(Action, u8)], what: String) -> Failure {
-        // The losses become steps of their own.
+        // The losses become separate steps.
         let mut actions = Vec::new();
         let mut state = State::begin(self.world, self.budget).ok();
         for &(action, lost) in path {
@@ -280,7 +282,7 @@ impl Search<'_> {
         }
     }
 
-    /// What holds in every state.
+    /// Checks what must hold in every state.
     fn check(
         &mut self,
         sides: [Hash; 2],
@@ -296,7 +298,7 @@ impl Search<'_> {
                 guarded(|| here.fall_silent(side)).map_err(|what| self.failure(path, what))?;
             }
         }
-        // From every other state the search itself goes on to one of these without losing anything.
+        // From every other state the search itself continues to one of these without a loss.
         if state.is_last() {
             self.met.settled += 1;
             let here = self.again(path)?;

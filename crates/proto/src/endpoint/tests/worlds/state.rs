@@ -1,4 +1,4 @@
-//! One state of a world, and what brings it to the next: the code under test runs here.
+//! One state of a world, and the steps to the next. The code under test runs here.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -14,24 +14,25 @@ use super::world::{Action, Budget, Call, FLIGHT, Start, World};
 use crate::connection::{Connection, State as Phase};
 use crate::{ConnectionId, Encapsulation, Endpoint, Event, Meta, Path, Payload};
 
-/// Side a's port.
+/// The port of side a.
 const OTHER_PORT: u16 = 6_001;
 
-/// So much time passes in a pause: less than any timer of the handshake, more than none.
+/// The duration of a pause: less than any timer of the handshake.
 pub(super) const PAUSE: Duration = Duration::from_millis(50);
 
 /// RFC 4340, 3.4: no packet lives longer.
 const MSL: Duration = Duration::from_secs(120);
 
-/// Packets at most that one packet, timer or call brings forth: an answer, an Ack of what the answer made
-/// possible, and a datagram for each call that sends one.
+/// The largest number of packets that one packet, timer or call may cause.
+///
+/// They are an answer, an Ack of what the answer made possible, and a datagram for each call that sends one.
 pub(super) const ANSWERS: usize = 4;
 
 /// One side.
 pub(super) struct Side {
     pub(super) end: Endpoint,
     pub(super) app: App,
-    /// Times that the host was restarted.
+    /// The number of restarts of the host.
     restarts: u8,
     /// The state of each connection.
     phases: BTreeMap<ConnectionId, Phase>,
@@ -42,19 +43,19 @@ pub(super) struct State {
     world: World,
     pub(super) now: Instant,
     pub(super) sides: [Side; 2],
-    /// Oldest first.
+    /// The packets in flight, oldest first.
     pub(super) flight: Vec<Wire>,
     pub(super) left: Budget,
     pub(super) budget: Budget,
-    /// Datagrams sent: the tag of the next.
+    /// The number of datagrams sent, which is the tag of the next.
     datagrams: u64,
-    /// Packets that the last step brought forth.
+    /// The number of packets that the last step caused.
     pub(super) answers: usize,
-    /// Has an old Request begun a connection at the listener that its client knows nothing of?
+    /// Whether an old Request has begun a connection at the listener that its client does not know.
     pub(super) ghosts: bool,
 }
 
-/// The path as side `side` sees it.
+/// Returns the network path as side `side` sees it.
 fn path(side: usize) -> Path {
     let address = |side: usize| ([192, 0, 2, [1, 2][side]], 0).into();
     Path {
@@ -65,7 +66,7 @@ fn path(side: usize) -> Path {
 }
 
 impl State {
-    /// The state in which the search sets out.
+    /// Returns the state in which the search begins.
     pub(super) fn begin(world: &World, budget: Budget) -> Result<Self, String> {
         let mut this = Self {
             world: *world,
@@ -84,7 +85,7 @@ impl State {
             while !this.flight.is_empty() {
                 this.arrive(0, false)?;
             }
-            // Long after, so that everything has been said.
+            // Long enough for all pending packets to be sent.
             let quiet = this.now + Duration::from_secs(2);
             this.run_timers_until(quiet)?;
         }
@@ -102,7 +103,7 @@ impl State {
         Ok(())
     }
 
-    /// The side whose timer is the earliest, and when that is.
+    /// Returns the side with the earliest timer, and its time.
     pub(super) fn next_timer(&self) -> Option<(usize, Instant)> {
         let timer = |side: usize| Some((side, self.sides[side].end.next_timeout()?));
         [0, 1]
@@ -111,11 +112,11 @@ impl State {
             .min_by_key(|&(_, at)| at)
     }
 
-    /// Everything that can happen next, within what is left of the budget.
+    /// Returns every step that can happen next within the remaining budget.
     pub(super) fn actions(&self) -> Vec<Action> {
         let mut actions = Vec::new();
         for (place, wire) in self.flight.iter().enumerate() {
-            // Of packets that are the same in everything one is enough.
+            // Of several identical packets one is enough.
             let same = |other: &Wire| {
                 (other.from, other.at) == (wire.from, wire.at) && other.head == wire.head
             };
@@ -134,7 +135,7 @@ impl State {
         actions
     }
 
-    /// What happens without a packet.
+    /// Adds the steps without a packet.
     fn add_others(&self, actions: &mut Vec<Action>) {
         let earliest = self.next_timer();
         for side in [0, 1] {
@@ -153,12 +154,12 @@ impl State {
         }
     }
 
-    /// The next call of a side's script that has an object, if it can be made now.
+    /// Returns the next applicable call of a side's script and its index, if it can be made now.
     fn next_call(&self, side: usize) -> Option<(usize, Call)> {
         let Side { app, end, .. } = &self.sides[side];
         let script = self.world.scripts[side];
         let live = app.live();
-        // The connection of these is over.
+        // The connection of these calls has ended.
         let is_moot =
             |call: Call| call.needs_connection() && app.current.is_some() && live.is_none();
         let (place, &call) = script
@@ -179,7 +180,7 @@ impl State {
         can.then_some((place, call))
     }
 
-    /// The next call of a side's script.
+    /// Returns the next call of a side's script.
     pub(super) fn call_of(&self, side: usize) -> Option<Call> {
         self.next_call(side).map(|(_, call)| call)
     }
@@ -188,8 +189,9 @@ impl State {
         &self.world
     }
 
-    /// The side to which `action` does something, if it does so to one, and a hash of what it does: the
-    /// state of the side and this decide what becomes of it.
+    /// Returns the side that `action` affects, if it is one side, and a hash of its input.
+    ///
+    /// The state of the side and this hash determine the side's next state.
     pub(super) fn input(&self, action: Action) -> Option<(usize, Hash)> {
         let (side, kind, packet) = match action {
             Action::Deliver(place) | Action::Copy(place) => {
@@ -208,10 +210,10 @@ impl State {
         Some((side, digest.finish()))
     }
 
-    /// Does `action`.
+    /// Takes the step `action`.
     ///
     /// # Errors
-    /// What it led to must not be.
+    /// The step leads to a state that must not be.
     pub(super) fn act(&mut self, action: Action) -> Result<(), String> {
         self.answers = 0;
         match action {
@@ -248,15 +250,14 @@ impl State {
         }
     }
 
-    /// Where the packets fly that the last step brought forth and that `lost` names, a bit each: the
-    /// last first.
+    /// Returns the indices of those packets of the last step that `lost` selects, one bit each; the last first.
     pub(super) fn places(&self, lost: u8) -> Vec<u8> {
         let first = self.flight.len() - self.answers;
         let places = (0..self.answers).filter(|place| lost >> place & 1 == 1);
         places.rev().map(|place| (first + place) as u8).collect()
     }
 
-    /// Loses these.
+    /// Loses the packets of the last step that `lost` selects.
     pub(super) fn lose(&mut self, lost: u8) {
         for place in self.places(lost) {
             self.left.losses -= 1;
@@ -264,15 +265,16 @@ impl State {
         }
     }
 
-    /// Does the search go no further from here, but by what the applications do? Then nothing flies and
-    /// no timer goes off any more, or too much flies.
+    /// Returns whether the search ends here, apart from calls of the applications.
+    ///
+    /// Either no packet is in flight and no timer may expire, or too many packets are in flight.
     pub(super) fn is_last(&self) -> bool {
         let is_quiet =
             self.flight.is_empty() && (self.left.timers == 0 || self.next_timer().is_none());
         is_quiet || self.flight.len() > FLIGHT
     }
 
-    /// A packet arrives, or a copy of it.
+    /// Delivers a packet, or a copy of it.
     pub(super) fn arrive(&mut self, place: usize, copy: bool) -> Result<(), String> {
         let wire = if copy {
             self.flight[place].clone()
@@ -293,13 +295,13 @@ impl State {
         Ok(())
     }
 
-    /// Does a client of this side wait for its Response?
+    /// Returns whether a client of this side waits for its Response.
     fn is_requesting(&self, side: usize) -> bool {
         let mut phases = self.sides[side].phases.values();
         phases.any(|&phase| phase == Phase::Request)
     }
 
-    /// The timer of one side, set to `at`, goes off.
+    /// Lets the timer of one side, set to `at`, expire.
     pub(super) fn fire(&mut self, side: usize, at: Instant) -> Result<(), String> {
         self.now = self.now.max(at);
         let now = self.now;
@@ -311,7 +313,7 @@ impl State {
 
     fn call(&mut self, side: usize, call: Call) -> Result<(), String> {
         if matches!(call, Call::Connect | Call::ListenTowards) {
-            // Two connections at one moment would have the same initial number.
+            // Two connections that begin at one moment would have the same initial number.
             self.now += Duration::from_millis(1);
         }
         let (now, config) = (self.now, (self.world.config)());
@@ -343,7 +345,7 @@ impl State {
                     _ => end.abort(now, id),
                 }
             }
-            // While the peer's wish is under negotiation ours has to wait; the application leaves it.
+            // While the peer's Change is being negotiated ours is refused, and the application does not repeat it.
             Call::ChangeCcid(direction, ccid) => {
                 let _refused = end.change_ccid(now, id, direction, &[Ccid::new(ccid)]);
             }
@@ -359,7 +361,7 @@ impl State {
         self.drain(side)
     }
 
-    /// Takes what a side has to send and to say.
+    /// Collects the packets and events of a side.
     fn drain(&mut self, side: usize) -> Result<(), String> {
         self.sides[side].note_phases()?;
         let mut head = HeadBuf::new();
@@ -379,7 +381,7 @@ impl State {
         self.sides[side].listen_to_events()
     }
 
-    /// A hash of one side.
+    /// Returns a hash of one side.
     pub(super) fn hash_side(&self, side: usize) -> Hash {
         let Side {
             end,
@@ -393,10 +395,10 @@ impl State {
         digest.finish()
     }
 
-    /// A hash of the whole, made of those of its sides. What is left of the budget does not count.
+    /// Returns a hash of the whole state, without the remaining budget, from the hashes of its sides.
     pub(super) fn hash(&self, sides: [Hash; 2]) -> Hash {
         let mut flight: Vec<_> = self.flight.iter().map(hash_packet).collect();
-        // The order in which they left means nothing to whoever delivers them.
+        // Any of them can be delivered next, so the order in which they were sent does not matter.
         flight.sort_unstable();
         let mut digest = Digest::default();
         let (now, datagrams, ghosts) = (self.now, self.datagrams, self.ghosts);
@@ -435,12 +437,14 @@ impl Side {
         }
     }
 
-    /// The state of one connection.
+    /// Returns the state of one connection.
     pub(super) fn phase(&self, id: ConnectionId) -> Phase {
         self.end.get(id).map_or(Phase::Closed, Connection::state)
     }
 
-    /// RFC 4340, 8.4: states only move along the arrows.
+    /// Records the states of the connections.
+    ///
+    /// RFC 4340, 8.4: a connection's state may only follow the transitions of the diagram.
     fn note_phases(&mut self) -> Result<(), String> {
         let ids = self
             .end

@@ -1,4 +1,4 @@
-//! A failure as a person reads it, and as it can be pasted.
+//! Reports of failures: a readable story, and a line that can be replayed.
 
 use std::fmt::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -10,18 +10,18 @@ use super::search::Failure;
 use super::state::State;
 use super::world::{Action, Budget, World};
 
-/// The steps in one line; [`read`] takes them back.
+/// Returns the steps in one line, which [`read`] parses.
 pub(super) fn line(actions: &[Action]) -> String {
     let words: Vec<_> = actions.iter().map(ToString::to_string).collect();
     words.join(" ")
 }
 
-/// The steps of a line that [`line`] made.
+/// Parses the steps of a line that [`line`] printed.
 pub(super) fn read(text: &str) -> Option<Vec<Action>> {
     text.split_whitespace().map(Action::read).collect()
 }
 
-/// One packet, in a few words.
+/// Describes one packet in a few words.
 fn packet(wire: &Wire) -> String {
     let packet = wire.packet();
     let (seq, ack) = (
@@ -43,7 +43,7 @@ fn packet(wire: &Wire) -> String {
     )
 }
 
-/// Changes and Confirms of a packet.
+/// Describes the Changes and Confirms of a packet.
 fn negotiation(options: Options<'_>) -> String {
     let mut text = String::new();
     for option in options.iter().filter_map(|raw| raw.decode().ok()) {
@@ -59,7 +59,7 @@ fn negotiation(options: Options<'_>) -> String {
     text
 }
 
-/// What happened, step by step.
+/// Describes what happened, step by step.
 pub(super) fn tell(world: &World, budget: Budget, failure: &Failure) -> String {
     let mut text = format!(
         "world `{}`: {}\nin {} steps: {}\n",
@@ -95,7 +95,7 @@ pub(super) fn tell(world: &World, budget: Budget, failure: &Failure) -> String {
     text
 }
 
-/// Steps of the way to the end that are shown.
+/// The largest number of steps that are shown of the path to the end.
 const SHOWN: usize = 40;
 
 fn show(text: &mut String, state: &State) {

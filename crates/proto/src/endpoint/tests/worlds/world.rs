@@ -1,14 +1,13 @@
-//! What a small world is made of: two endpoints, packets in flight, two applications, and what can
-//! happen next.
+//! The description of a small world: endpoints, scripts, budgets, and the possible steps.
 
 use std::fmt;
 
 use crate::{Config, Direction, EndpointConfig};
 
-/// Packets in flight at most.
+/// The largest number of packets in flight.
 pub(super) const FLIGHT: usize = 4;
 
-/// What an application does, in the order of its script, whenever it likes.
+/// A call of an application. It makes the calls of its script in order, at any time.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Call {
     Connect,
@@ -19,15 +18,15 @@ pub(super) enum Call {
     Close,
     Abort,
     ChangeCcid(Direction, u8),
-    /// The host crashes and comes back with nothing but its listener.
+    /// The host crashes and restarts with only its listener.
     Restart,
-    /// The accept queue of the listener has so many places.
+    /// Sets the number of places in the accept queue of the listener.
     SetRoom(usize),
     FreePlace,
 }
 
 impl Call {
-    /// Is it about the connection that there is?
+    /// Returns whether it refers to the existing connection.
     pub(super) fn needs_connection(self) -> bool {
         matches!(
             self,
@@ -35,7 +34,7 @@ impl Call {
         )
     }
 
-    /// Does it end connections, or keep them from beginning?
+    /// Returns whether it ends connections or prevents new ones.
     pub(super) fn disturbs(self) -> bool {
         matches!(
             self,
@@ -44,15 +43,15 @@ impl Call {
     }
 }
 
-/// What happens next.
+/// A step.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Action {
-    /// This packet of those in flight arrives.
+    /// The packet in flight with this index arrives.
     Deliver(u8),
     /// A copy of it arrives, and it stays in flight.
     Copy(u8),
     Lose(u8),
-    /// The next timer of this side goes off; time jumps there.
+    /// The next timer of this side expires; time advances to it.
     Timer(u8),
     /// The next call of this side's script.
     Call(u8),
@@ -76,7 +75,7 @@ impl fmt::Display for Action {
 }
 
 impl Action {
-    /// Reads what `Display` prints.
+    /// Parses the text that `Display` prints.
     pub(super) fn read(text: &str) -> Option<Self> {
         let (kind, rest) = text.split_at_checked(1)?;
         let side = || match rest {
@@ -96,13 +95,13 @@ impl Action {
     }
 }
 
-/// How often something may happen on one way through a world.
+/// How often each kind of event may happen on one path through a world.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(super) struct Budget {
     pub(super) losses: u8,
     pub(super) copies: u8,
     pub(super) timers: u8,
-    /// Timers that go off although the other side's was due before: its host is slow.
+    /// Timers that expire although the other side's timer was due earlier, as on a slow host.
     pub(super) late: u8,
     pub(super) pauses: u8,
 }
@@ -118,7 +117,7 @@ impl Budget {
         }
     }
 
-    /// Is at least as much left of everything?
+    /// Returns whether at least as much is left of everything.
     pub(super) fn covers(self, other: Self) -> bool {
         self.losses >= other.losses
             && self.copies >= other.copies
@@ -144,12 +143,12 @@ impl fmt::Display for Budget {
     }
 }
 
-/// From where the search sets out.
+/// The state in which the search begins.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Start {
     /// Nothing has happened; the scripts connect.
     Nothing,
-    /// A connection is open at both sides, and quiet.
+    /// A connection is open at both sides, and idle.
     Open,
 }
 
@@ -158,27 +157,29 @@ pub(super) enum Start {
 pub(super) struct World {
     pub(super) name: &'static str,
     pub(super) start: Start,
-    /// Side b listens for anybody.
+    /// Whether side b listens for any client.
     pub(super) listens: bool,
     pub(super) scripts: [&'static [Call]; 2],
-    /// Who crossed the other's Request with one of its own is reset (RFC 4340, 8.5, step 4).
+    /// Whether a connection may end by a Reset without a call that causes it.
+    ///
+    /// An example are Requests of both sides that cross (RFC 4340, 8.5, step 4).
     pub(super) collides: bool,
     pub(super) host: fn() -> EndpointConfig,
     pub(super) config: fn() -> Config,
-    /// Each is a search of its own.
+    /// The budgets, each for a separate search.
     pub(super) budgets: &'static [Budget],
-    /// Those of a long run.
+    /// The budgets of a long run.
     pub(super) deep: &'static [Budget],
 }
 
 impl World {
-    /// Does a host forget its connections?
+    /// Returns whether a host forgets its connections.
     pub(super) fn forgets(&self) -> bool {
         let mut calls = self.scripts.iter().copied().flatten();
         calls.any(|&call| matches!(call, Call::Restart | Call::Abort))
     }
 
-    /// Does an application end the connection, or a host forget it, so that it may end by a Reset?
+    /// Returns whether a connection may end by a Reset: an application ends it, a host forgets it, or Requests cross.
     pub(super) fn is_disturbed(&self) -> bool {
         self.collides
             || self
