@@ -1,19 +1,20 @@
-//! The Ack Vector dialect: feedback packet by packet, as CCID 2 uses it.
+//! Ack Vector feedback: packet by packet, as CCID 2 uses it.
 //!
-//! The receiving half remembers which packets arrived and says so in Ack Vectors (RFC 4340,
-//! section 11.4); the sending half reads them, keeps the pipe and feeds a controller (RFC 4341,
-//! section 5). Both promise bounded state whatever the peer does, and no allocation once their
-//! buffers have grown to the size of the path.
+//! The receiving half remembers which packets arrived and reports them in Ack Vectors (RFC 4340, section 11.4). The
+//! sending half reads the vectors, tracks the packets in flight (the pipe) and feeds a controller (RFC 4341, section
+//! 5). Both keep bounded state whatever the peer does, and allocate nothing once their buffers have grown to the size
+//! of the path.
 //!
 //! # Map
 //! - [`Receiver`] decides when feedback is due and writes it.
-//! - [`history`] is what it remembers, as runs; [`records`] what it told in which packet.
-//! - [`Sender`] is the other end; [`pipe`] are its packets in flight, [`vector`] reads the options.
-//! - [`ack_watch`] sees acknowledgements lost or marked, [`ack_ratio`] asks for fewer of them then.
-//! - [`nonce`] remembers ECN nonces, [`nonce_check`] holds the peer's vectors against them.
+//! - [`history`] holds the packets that arrived, as runs of equal state; [`records`] which of our packets reported
+//!   them.
+//! - [`Sender`] is the other end; [`pipe`] holds its packets in flight, [`vector`] reads the options.
+//! - [`ack_watch`] detects lost and marked acknowledgements; [`ack_ratio`] then asks for fewer of them.
+//! - [`nonce`] remembers the ECN nonces sent; [`nonce_check`] compares the peer's vectors with them.
 //!
-//! The ECN nonce is off unless asked for (RFC 8311, section 6): data is then ECT(0), a nonce of
-//! zero. A peer's nonces are echoed in any case.
+//! The ECN nonce is off by default (RFC 8311, section 6): data is then ECT(0), which is a nonce of zero. A peer's
+//! nonces are always echoed.
 
 mod ack_ratio;
 mod ack_watch;

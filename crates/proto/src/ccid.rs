@@ -1,7 +1,7 @@
-//! The congestion controls that a connection can run: a table.
+//! The table of congestion controls that a connection can run.
 //!
-//! A CCID is a row: its number, the dialect in which feedback is spoken (Ack Vectors or TFRC
-//! options), and the controller. Experiments get numbers from 248 to 254 (RFC 4340, section 19.5).
+//! Each row is a CCID: its number, its kind of feedback (Ack Vectors or TFRC options), and its controller. Experimental
+//! CCIDs use numbers from 248 to 254 (RFC 4340, section 19.5).
 
 use fairwire_units::{Duration, Instant};
 use fairwire_wire::{Ccid, Seq, option_type};
@@ -11,40 +11,40 @@ use crate::config::Config;
 use crate::half::{Rx, Tx};
 use crate::tfrc::{Profile, TfrcRx, TfrcTx};
 
-/// What a half is made from.
+/// The input from which a half-connection is created.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Setup<'a> {
     /// The connection's configuration.
     pub config: &'a Config,
     /// The largest datagram, bytes.
     pub max_datagram: u32,
-    /// A round trip, if the handshake measured one.
+    /// The round-trip time, if the handshake measured one.
     pub rtt: Option<Duration>,
-    /// The first packet of the peer's that feedback is about.
+    /// The first packet of the peer that feedback is about.
     pub first: Seq,
-    /// Do our data packets have 24-bit sequence numbers?
+    /// Whether our data packets have 24-bit sequence numbers.
     pub short: bool,
-    /// Does the peer send Loss Event Rates (RFC 4342, section 8.4)?
+    /// Whether the peer sends Loss Event Rate options (RFC 4342, section 8.4).
     pub loss_event_rate: bool,
 }
 
 /// One congestion control.
 #[derive(Debug)]
 pub(crate) struct Row {
-    /// Which one it is.
+    /// Its CCID.
     pub(crate) ccid: Ccid,
-    /// Makes the half that sends data.
+    /// Creates the half that sends data.
     pub(crate) sender: fn(Instant, Setup<'_>) -> Box<dyn Tx>,
-    /// Makes the half that receives data.
+    /// Creates the half that receives data.
     pub(crate) receiver: fn(Instant, Setup<'_>) -> Box<dyn Rx>,
-    /// Option types that its sending half reads.
+    /// The option types that its sending half reads.
     read_by_sender: &'static [u8],
-    /// Option types that its receiving half reads.
+    /// The option types that its receiving half reads.
     read_by_receiver: &'static [u8],
 }
 
 const ROWS: &[Row] = &[
-    // RFC 4340, 10: CCID 2, TCP-like, is always there (RFC 4341).
+    // RFC 4340, 10: CCID 2, TCP-like, is always available (RFC 4341).
     Row {
         ccid: Ccid::TCP_LIKE,
         sender: |now, setup| {
@@ -114,23 +114,23 @@ fn tfrc_receiver(now: Instant, setup: Setup<'_>, profile: Profile) -> Box<dyn Rx
     Box::new(TfrcRx::new(config, profile, setup.rtt, now, newest))
 }
 
-/// CCID 4 on the path of this connection.
+/// Returns the profile of CCID 4 for the path of this connection.
 fn small_packets(setup: &Setup<'_>) -> Profile {
     Profile::small_packets(setup.config.path_mtu, setup.short)
 }
 
-/// The row of a CCID.
+/// Returns the row of a CCID.
 pub(crate) fn row(ccid: Ccid) -> Option<&'static Row> {
     ROWS.iter().find(|row| row.ccid == ccid)
 }
 
 impl Row {
-    /// Does its sending half understand options of this type?
+    /// Returns whether its sending half reads options of this type.
     pub(crate) fn sender_reads(&self, option_type: u8) -> bool {
         self.read_by_sender.contains(&option_type)
     }
 
-    /// Does its receiving half understand options of this type?
+    /// Returns whether its receiving half reads options of this type.
     pub(crate) fn receiver_reads(&self, option_type: u8) -> bool {
         self.read_by_receiver.contains(&option_type)
     }
@@ -141,7 +141,7 @@ mod tests {
     use super::ROWS;
     use crate::constants::CCIDS;
 
-    /// What a configuration may name is what has a row.
+    /// A configuration may name exactly the CCIDs that have a row.
     #[test]
     fn every_ccid_has_a_row() {
         assert_eq!(ROWS.iter().map(|row| row.ccid).collect::<Vec<_>>(), CCIDS);

@@ -1,4 +1,4 @@
-//! What can be set, and what it is when nobody sets it.
+//! The settings of an endpoint and of a connection, with their defaults.
 
 mod ccids;
 #[cfg(feature = "settings")]
@@ -16,40 +16,40 @@ pub use ccids::{
     Segment,
 };
 
-/// What an [`Endpoint`](crate::Endpoint) as a whole may do.
+/// Limits and policies of an [`Endpoint`](crate::Endpoint) as a whole.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct EndpointConfig {
-    /// Connections at most, closed ones counted until they are released, those in TIMEWAIT not. The
-    /// default `max_memory` has room for some 20,000 that do little.
+    /// Maximum number of connections. Closed connections count until they are released; those in TIMEWAIT do not count.
+    /// The default `max_memory` has room for about 20,000 connections with little traffic.
     pub max_connections: usize,
-    /// Bytes of memory handed out to all connections together: some ten kilobytes for each, what waits in
-    /// queues, and what is remembered of packets. A connection has at most a sixteenth of what is left,
-    /// so that some that take much leave room for the others. Once seven eighths are spent, new connections
-    /// are refused (Reset 9, Too Busy), data that arrives is dropped (Drop Code 2) and `send` says Full,
-    /// but for one datagram each way of each connection; all else goes on. What is remembered of packets
-    /// cannot be refused, and may take more: up to some 200 kB for a connection that sends little.
+    /// Memory for all connections together, in bytes.
+    ///
+    /// A connection takes about ten kilobytes, plus its queues and the state kept about packets. It gets at most a
+    /// sixteenth of what is left, so that a few large ones leave room for the others. Once seven eighths are in use,
+    /// new connections are refused (Reset 9, Too Busy), arriving data is dropped (Drop Code 2) and `send` returns Full.
+    /// One datagram in each direction of each connection is still taken, and everything else goes on. State kept about
+    /// packets cannot be refused and may exceed the limit: up to about 200 kB for a connection that sends little.
     pub max_memory: usize,
-    /// Incoming connections from one IPv4 address, or one IPv6 network of 64 bits, at most, half-open ones not
+    /// Maximum number of incoming connections from one IPv4 address or one IPv6 /64 network, half-open ones not
     /// counted. Further Requests from there get Reset 9, Too Busy.
     pub max_connections_per_source: usize,
-    /// Half-open incoming connections at most. Beyond it one of them, drawn at random, makes room
-    /// for the next: first of those whose clients have an Init Cookie, which costs only clients
-    /// that do not echo it.
+    /// Maximum number of half-open incoming connections. Beyond it a new one replaces one drawn at random. Those whose
+    /// clients hold an Init Cookie are replaced first, which harms only clients that do not echo it.
     pub max_half_open: usize,
-    /// Half-open incoming connections from one IPv4 address, or one IPv6 network of 64 bits, at
-    /// most. Further Requests from there get an Init Cookie, or Reset 9, Too Busy, without them.
+    /// Maximum number of half-open incoming connections from one IPv4 address or one IPv6 /64 network. Further Requests
+    /// from there get an Init Cookie, or Reset 9, Too Busy, if cookies are off.
     pub max_half_open_per_source: usize,
-    /// When listeners keep no state before the handshake is complete.
+    /// When listeners keep no state until the handshake is complete.
     pub init_cookies: InitCookies,
-    /// Resets and answers to packets of no connection, per second, at most (RFC 4340, 8.1.3 allows 1,024).
+    /// Maximum rate of Resets and other answers to packets of no connection, per second (RFC 4340, 8.1.3 allows 1,024).
     pub max_resets_per_s: u32,
-    /// Answers to packets from one IPv4 address, or one IPv6 network of 64 bits, per second, at most, four
-    /// times as many at once: Responses, and Resets, which count as four. Who completes the
-    /// handshake does not count. Requests beyond it are ignored, for their addresses may be forged
-    /// to make us flood somebody.
+    /// Maximum rate of answers to one IPv4 address or one IPv6 /64 network, per second; four times as many may leave in
+    /// a burst. A Response counts as one answer, a Reset as four. Answers to clients that complete the handshake do not
+    /// count. Requests beyond the limit are ignored, because their addresses may be forged to make us flood somebody.
     pub max_answers_per_source_per_s: u32,
-    /// Answer packets for ports that nobody here has bound? False on a host's raw socket that is not exclusive.
+    /// Whether to answer packets for ports that are not bound here. Use false on a raw socket that this process shares
+    /// with others on the host.
     pub answer_unbound_ports: bool,
 }
 
@@ -58,7 +58,7 @@ impl Default for EndpointConfig {
         Self {
             max_connections: 65_536,
             max_memory: 256 << 20,
-            // Two thousand clients behind one NAT are served.
+            // Enough for two thousand clients behind one NAT.
             max_connections_per_source: 4_096,
             max_half_open: 1_024,
             max_half_open_per_source: 256,
@@ -72,38 +72,40 @@ impl Default for EndpointConfig {
 
 /// When a listener answers a Request with an Init Cookie (RFC 4340, section 8.1.4).
 ///
-/// With a cookie the client keeps what the server would have to remember, so that forged
-/// Requests push nobody out. In exchange the data of a Request is dropped, and a repeated Request
-/// gets a Response of its own with new numbers. RFC 4340 wants cookies echoed, but some clients
-/// (the Linux kernel's) ignore them: those need the server to remember all the same.
+/// With a cookie the client keeps the state that the server would have to keep, so forged Requests displace nobody. The
+/// cost: data in a Request is dropped, and a repeated Request gets a new Response with new sequence numbers. RFC 4340
+/// requires clients to echo cookies, but some (the Linux kernel's) ignore them; for those the server has to keep state
+/// anyway.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum InitCookies {
     /// Never.
     Never,
-    /// While there are this many half-open connections without one, unless one that is older than
-    /// ten seconds can make room. The rest of `max_half_open` goes to connections whose clients
-    /// have a cookie, for those that do not echo it: they are served while there is room, and
-    /// under a flood by lot, as with `Never`; a client that does echo it is always served. Where
-    /// this is `max_half_open` or more, nothing is kept beside a cookie, and those that come
-    /// without it are answered with Reset 10.
+    /// While at least this many half-open connections without a cookie exist and none older than ten seconds can be
+    /// replaced.
+    ///
+    /// The rest of `max_half_open` is for clients that have a cookie but do not echo it. They are served while there is
+    /// room, and under a flood at random, as with `Never`. A client that echoes its cookie is always served. If this
+    /// value is `max_half_open` or more, no state is kept beside a cookie, and clients that do not echo it get Reset
+    /// 10.
     WhenBusy {
-        /// Half-open connections.
+        /// Number of half-open connections.
         half_open: usize,
     },
-    /// For each Request, and nothing is kept: clients that do not echo cookies are refused with
-    /// Reset 10.
+    /// For each Request. No state is kept: clients that do not echo the cookie get Reset 10.
     Always,
 }
 
 impl Default for InitCookies {
-    /// While half of the default `max_half_open` are half open.
+    /// Returns `WhenBusy` with half of the default `max_half_open`.
     fn default() -> Self {
         Self::WhenBusy { half_open: 512 }
     }
 }
 
-/// What one connection does; a listener's is cloned for each it accepts. Times of more than 584 years count as that.
+/// Settings of one connection. A listener clones its own for each connection that it accepts.
+///
+/// Times of more than 584 years count as 584 years.
 #[expect(
     clippy::struct_excessive_bools,
     reason = "independent yes-or-no settings"
@@ -111,102 +113,103 @@ impl Default for InitCookies {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Config {
-    /// CCIDs for the data we send, best first (feature 1, located here).
+    /// CCIDs for the data we send, most preferred first (feature 1, located here).
     pub send_ccids: Vec<Ccid>,
-    /// CCIDs for the data we receive, best first.
+    /// CCIDs for the data we receive, most preferred first.
     pub receive_ccids: Vec<Ccid>,
-    /// Send data as ECT(0) and answer marks? False also tells the peer that we cannot read marks (RFC 4340, 12.1).
+    /// Whether to send data as ECT(0) and to respond to marks. False also tells the peer that we cannot read marks (RFC
+    /// 4340, 12.1).
     pub ecn: bool,
-    /// Send data under CCID 2 as ECT(0) or ECT(1) at random, the ECN nonce (RFC 4340, 12.2), and
-    /// hold the peer's echoes against it? A receiver that hides losses or marks is then slowed
-    /// down, and after some round trips reset with code 11. So is an honest one behind a path that
-    /// rewrites ECN fields, and routers of L4S (RFC 9331) take ECT(1) for their own: hence off, as
-    /// RFC 8311, section 6, has it.
+    /// Whether to send data under CCID 2 as ECT(0) or ECT(1) at random, the ECN nonce (RFC 4340, 12.2), and to check
+    /// the peer's echoes.
+    ///
+    /// A receiver that hides losses or marks is slowed down and, after some round trips, reset with code 11. The same
+    /// happens to an honest receiver behind a path that rewrites ECN fields, and L4S routers (RFC 9331) give ECT(1) a
+    /// meaning of their own. It is therefore off by default, as RFC 8311, section 6, recommends.
     pub ecn_nonce: bool,
-    /// Hold what receivers report against what was sent? A receive rate, a loss interval or an Elapsed
-    /// Time that cannot be is cut to what can (RFC 5348, 10), and now and then a sequence number is
-    /// passed over: nobody can receive it, so a receiver that reports it as received hides losses
-    /// (RFC 4342, 9). It is slowed down, and in the end reset with code 11. An honest receiver loses
-    /// nothing but that its application counts these numbers as lost datagrams
-    /// ([`Received::lost_before`](crate::Received::lost_before)): none of the first 256 packets, then one
-    /// in 256 until eight were reported honestly, then one in 2,048; more, up to one in 32, for the moment
-    /// after the path seems to have become shorter, and one in 8 under suspicion. No number is passed over towards a
-    /// CCID 3 receiver that sends no Loss Intervals, as that of Linux: it cannot be checked in this way.
+    /// Whether to check the feedback of receivers against what was sent.
+    ///
+    /// An impossible receive rate, loss interval or Elapsed Time is limited to what is possible (RFC 5348, 10). Now and
+    /// then a sequence number is skipped: no packet has it, so a receiver that reports it as received hides losses (RFC
+    /// 4342, 9). Such a receiver is slowed down and in the end reset with code 11.
+    ///
+    /// The only cost to an honest receiver is that its application counts the skipped numbers as lost datagrams
+    /// ([`Received::lost_before`](crate::Received::lost_before)). Among the first 256 packets no number is skipped.
+    /// Then one in 256 is, until eight were reported honestly, and one in 2,048 afterwards. More are skipped while the
+    /// path seems to have become shorter (up to one in 32) and under suspicion (one in 8). A CCID 3 receiver that sends
+    /// no Loss Intervals, such as Linux, cannot be checked in this way; towards it no number is skipped.
     pub check_feedback: bool,
-    /// What waits to be sent.
+    /// Limits of the send queue.
     pub send_queue: QueueLimits,
-    /// What waits to be read: datagrams at most. What is dropped beyond it is reported to the peer
-    /// as Drop Code 2, and it slows down (RFC 4340, 11.7.2). A report reaches back over 131,072 packets at
-    /// most: what a queue of more packets than that drops at its old end is not told.
+    /// Maximum number of datagrams in the receive queue. Datagrams beyond it are dropped and reported to the peer as
+    /// Drop Code 2, and the peer slows down (RFC 4340, 11.7.2). A report covers at most the latest 131,072 packets:
+    /// what a longer queue drops at its old end is not reported.
     pub receive_queue_packets: usize,
-    /// What waits to be read: bytes at most, [`DATAGRAM_OVERHEAD`] for each
-    /// datagram included. More than that, or no datagram fits.
+    /// Maximum size of the receive queue in bytes, with [`DATAGRAM_OVERHEAD`] added for each datagram. It must be
+    /// larger than [`DATAGRAM_OVERHEAD`], or no datagram fits.
     pub receive_queue_bytes: usize,
-    /// What a full receive queue drops.
+    /// Which datagram a full receive queue drops.
     pub receive_queue_policy: ReceiveQueuePolicy,
-    /// How full the receive queue is, percent, from which on Slow Receiver keeps the peer from
-    /// speeding up (RFC 4340, 11.6); more than 100 never says it.
-    /// [`Endpoint::set_slow`](crate::Endpoint::set_slow) says it in any case.
+    /// Fill level of the receive queue, in percent, from which Slow Receiver asks the peer not to speed up (RFC 4340,
+    /// 11.6). More than 100 never sends it. [`Endpoint::set_slow`](crate::Endpoint::set_slow) sends it at any level.
     pub slow_receiver_percent: u8,
-    /// Give up on a Request after this long.
+    /// How long an attempt to connect may take before it fails.
     pub connect_timeout: Duration,
-    /// Give up on a peer that leaves a packet unanswered for this long, more than zero. With
-    /// `keep_alive` there always is such a packet, so a peer that vanished is given up in every
-    /// state, after `keep_alive` and `idle_timeout` at most. A Close is such a packet too.
+    /// How long a peer may leave a packet unanswered before the connection ends; more than zero. A Close counts as such
+    /// a packet. With `keep_alive` there is always one, so a peer that vanished is detected in every state, at the
+    /// latest after `keep_alive` plus `idle_timeout`.
     pub idle_timeout: Duration,
-    /// Send a Sync, which the peer answers, when nothing was sent or heard for this long; 15 seconds by
-    /// default. It holds NAT bindings and finds out that the peer is gone. With `None` a connection that
-    /// only receives stays until its application ends it: then the application must have a timer.
+    /// Time without sending, or without receiving, after which a Sync is sent, which the peer answers; 15 seconds by
+    /// default. It keeps NAT bindings alive and detects that the peer is gone. With `None` a connection that only
+    /// receives stays until its application ends it, so the application needs a timer of its own.
     pub keep_alive: Option<Duration>,
-    /// How long `close` lets the send queue drain before it sends the Close; what has not left by then is
-    /// discarded.
+    /// How long `close` lets the send queue drain before it sends the Close. What has not left by then is discarded.
     pub drain_timeout: Duration,
-    /// How long the Close is repeated when the peer does not answer it, before the connection is reset
+    /// How long the Close is repeated without an answer before the connection is reset
     /// ([`CloseReason::CloseTimeout`](crate::CloseReason::CloseTimeout)).
     ///
-    /// At least three Closes leave, with their back-off, and the last one has its time to be answered:
-    /// 14 round trips, if that is longer (but no longer than `idle_timeout`). A peer that has owed us an
-    /// answer for `idle_timeout` is given up earlier, a Close being something to answer. So a `close` takes at
-    /// most `drain_timeout` and `close_timeout`, or `drain_timeout` and `idle_timeout` where the round trip is long.
+    /// At least three Closes leave, with back-off, and the last one has its time to be answered. This takes 14 round
+    /// trips, if that is longer than this timeout, but no more than `idle_timeout`. A peer that has owed us an answer
+    /// for `idle_timeout` ends the connection earlier; a Close needs an answer, too. So a `close` takes at most
+    /// `drain_timeout` plus `close_timeout`, or `drain_timeout` plus `idle_timeout` if the round trip is long.
     pub close_timeout: Duration,
-    /// Sequence Window asked for in the handshake, packets: 32 to 2^46 - 1 (RFC 4340, 7.5.2).
+    /// Sequence Window requested in the handshake, packets: 32 to 2^46 - 1 (RFC 4340, 7.5.2).
     pub sequence_window: u64,
-    /// How far it may be doubled.
+    /// Limit up to which the Sequence Window may be doubled, packets.
     pub max_sequence_window: u64,
-    /// How long a CCID that has changed in mid-connection has to stay (RFC 4340, 10.5: each change
-    /// begins congestion control anew). Sooner, neither end's wish is granted; a Mandatory one of the
-    /// peer's ends the connection.
+    /// How long a CCID has to stay after it changed in mid-connection (RFC 4340, 10.5: each change restarts congestion
+    /// control). Sooner, a change is granted to neither end, and a Mandatory request of the peer ends the connection.
     pub ccid_change_interval: Duration,
-    /// Ask for 24-bit sequence numbers on Data, Ack and `DataAck`, and grant them to a peer that
-    /// asks (RFC 4340, 7.6)? Heads are then four bytes shorter, eight with an acknowledgement. What
-    /// comes from outside is guessed more easily: once in 16,384 tries beside the widest window
-    /// allowed, 1,024 packets. Beyond it, or beyond 65,536 packets a second, numbers are long again.
+    /// Whether to ask for 24-bit sequence numbers on Data, Ack and `DataAck`, and to grant them to a peer that asks
+    /// (RFC 4340, 7.6).
+    ///
+    /// Headers are then four bytes shorter, or eight with an acknowledgement. In exchange an outsider guesses a number
+    /// more easily: once in 16,384 tries at the widest window allowed, 1,024 packets. Numbers are 48 bits again with a
+    /// wider window or above 65,536 packets a second.
     pub short_seqnos: bool,
-    /// The largest IP packet ever sent, bytes, and the size assumed to pass until something shows
-    /// otherwise (RFC 4340, 14.1: the MTU of the interface, to which sockets lower it). At least 576.
+    /// Size of the largest IP packet ever sent, bytes; at least 576. It is also the path MTU assumed until something
+    /// shows otherwise (RFC 4340, 14.1: the MTU of the interface, to which sockets lower it).
     pub path_mtu: u16,
-    /// How a path that takes less is found out.
+    /// How a smaller path MTU is discovered.
     pub path_mtu_discovery: PathMtuDiscovery,
-    /// Report what became of each datagram?
+    /// Whether to report what became of each datagram ([`Event::Fate`](crate::Event::Fate)).
     pub report_fates: bool,
-    /// Checksum coverage of our data packets (`CsCov`, RFC 4340, 9.2): 0 covers everything, n from 1
-    /// to 15 the first 4 (n - 1) bytes of data. Once the peer has agreed to take as little; until
-    /// then, and if it does not, everything is covered.
+    /// Checksum coverage of our data packets (`CsCov`, RFC 4340, 9.2): 0 covers everything, n from 1 to 15 the first 4
+    /// (n - 1) bytes of data. It takes effect once the peer agrees to accept it; until then everything is covered.
     pub checksum_coverage: u8,
-    /// Ask that data of CCID 3 or 4 carries its sender's round-trip time, both ways (RFC 6323), so
-    /// that receivers need not guess it? Where the peer asks, it is granted anyway.
+    /// Whether to ask that data of CCID 3 or 4 carries the sender's round-trip time, in both directions (RFC 6323), so
+    /// that receivers need not estimate it. A peer's request for it is always granted.
     pub send_rtt_estimate: bool,
-    /// The least coverage of the peer's data that we take (RFC 4340, 9.2.1): 0 only what is covered
-    /// completely, n from 1 to 15 this `CsCov` and larger ones too. Data with less are dropped and
-    /// reported as Drop Code 0.
+    /// Minimum checksum coverage of the peer's data (RFC 4340, 9.2.1): 0 takes only data that is covered completely, n
+    /// from 1 to 15 takes this `CsCov` and larger ones too. Data with less is dropped and reported as Drop Code 0.
     pub minimum_checksum_coverage: u8,
-    /// Send a Data Checksum with each datagram (RFC 4340, 9.3)? Those that come are always checked.
+    /// Whether to send a Data Checksum with each datagram (RFC 4340, 9.3). Received ones are always checked.
     pub data_checksum: DataChecksum,
-    /// What becomes of data that their Data Checksum contradicts.
+    /// What happens to data that does not match its Data Checksum.
     pub damaged_data: DamagedData,
-    /// CCID 2's parameters.
+    /// Parameters of CCID 2.
     pub ccid2: Ccid2Config,
-    /// CCID 3's parameters, and but for the segment size CCID 4's.
+    /// Parameters of CCID 3, and of CCID 4 except the segment size.
     pub ccid3: Ccid3Config,
 }
 
@@ -247,7 +250,7 @@ impl Default for Config {
 }
 
 impl Config {
-    /// What is wrong with it, if something is.
+    /// Returns an error that names the first invalid setting.
     pub(crate) fn check(&self) -> Result<(), ConfigError> {
         let mut ccids = self.send_ccids.iter().chain(&self.receive_ccids);
         if self.send_ccids.is_empty() || self.receive_ccids.is_empty() {
@@ -310,55 +313,54 @@ impl Config {
     }
 }
 
-/// Data Checksums on what we send: a CRC-32c of each datagram (RFC 4340, section 9.3).
+/// Whether sent datagrams carry a Data Checksum, a CRC-32c of the data (RFC 4340, section 9.3).
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum DataChecksum {
-    /// None.
+    /// No Data Checksum.
     Off,
-    /// On each datagram; the peer is asked to check them, and may decline.
+    /// On each datagram. The peer is asked to check them, and may decline.
     On,
-    /// On each datagram; a peer that does not check them cannot be talked to.
+    /// On each datagram. A peer that does not check them gets no connection.
     Required,
 }
 
-/// What becomes of data that their Data Checksum contradicts (RFC 4340, section 9.3).
+/// What happens to data that does not match its Data Checksum (RFC 4340, section 9.3).
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum DamagedData {
-    /// Dropped, and reported as Drop Code 3.
+    /// It is dropped and reported as Drop Code 3.
     Drop,
-    /// Delivered with a note, [`Received::corrupt`](crate::Received::corrupt), and reported as Drop
-    /// Code 7.
+    /// It is delivered with [`Received::corrupt`](crate::Received::corrupt) set and reported as Drop Code 7.
     Deliver,
 }
 
-/// How a connection finds out what its path takes (RFC 4340, section 14.1).
+/// How a connection discovers its path MTU (RFC 4340, section 14.1).
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum PathMtuDiscovery {
-    /// Not at all: `path_mtu` is believed, and ICMP errors are not.
+    /// Not at all: `path_mtu` is used as it is, and ICMP errors are ignored.
     Off,
-    /// By ICMP errors, Too Big, that quote a packet of ours. Where a firewall drops them, so do
-    /// large packets disappear.
+    /// By ICMP errors (Too Big) that quote a packet of ours. Where a firewall drops them, large packets are lost
+    /// without notice.
     Icmp,
-    /// By padded Syncs too, which the peer answers (RFC 8899): a few packets at the beginning of a
-    /// connection that sends packets larger than every path takes (576 bytes, 1,280 with IPv6),
-    /// and again when such packets disappear, or after ten minutes if more may pass by then.
+    /// By ICMP errors and by padded Syncs, which the peer answers (RFC 8899). A few probes leave at the beginning of a
+    /// connection that sends packets larger than every path takes (576 bytes, 1,280 with IPv6). Probing starts again
+    /// when such packets disappear, and after ten minutes if larger packets might pass by then.
     Probe,
 }
 
-/// The bounds of the send queue. Datagrams die in queues: each bound says how.
+/// Limits of the send queue; each says what happens to datagrams beyond it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct QueueLimits {
-    /// Datagrams at most.
+    /// Maximum number of datagrams.
     pub packets: usize,
-    /// Bytes at most.
+    /// Maximum number of bytes.
     pub bytes: usize,
-    /// A datagram that has waited longer expires; `None` lets it wait.
+    /// Maximum time in the queue; a datagram that waits longer expires. `None` sets no limit.
     pub age: Option<Duration>,
-    /// What happens when one more does not fit.
+    /// What happens when another datagram does not fit.
     pub policy: QueuePolicy,
 }
 
@@ -373,7 +375,7 @@ impl Default for QueueLimits {
     }
 }
 
-/// What a full send queue does.
+/// What a full send queue does with a new datagram.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[cfg_attr(
     feature = "settings",
@@ -382,15 +384,15 @@ impl Default for QueueLimits {
 )]
 #[non_exhaustive]
 pub enum QueuePolicy {
-    /// Refuse the new datagram: the application waits.
+    /// Refuses the new datagram: the application waits.
     #[default]
     #[cfg_attr(feature = "settings", serde(rename = "refuse"))]
     BackPressure,
-    /// Drop the oldest for it: the newest data is worth most.
+    /// Drops the oldest one to make room: for data that loses its value with age.
     DropOldest,
 }
 
-/// What a full receive queue drops. Whatever it is, the peer is told and slows down; it cannot be made to wait.
+/// Which datagram a full receive queue drops. In both cases the peer is told and slows down; it cannot be made to wait.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[cfg_attr(
     feature = "settings",
@@ -402,7 +404,7 @@ pub enum ReceiveQueuePolicy {
     /// The datagram that arrives.
     #[default]
     DropNewest,
-    /// The oldest, which the peer has seen acknowledged long ago: its fate stays
+    /// The oldest one. The peer saw it acknowledged long ago, so its fate stays
     /// [`Fate::Acknowledged`](crate::Fate::Acknowledged).
     DropOldest,
 }
@@ -417,8 +419,7 @@ mod tests {
 
     use super::{Ccid3Config, Config, FeedbackRate};
 
-    /// A parameter that would make the throughput equation or a window senseless is refused with
-    /// what would do, not carried into the controller.
+    /// Parameters that would break the throughput equation or a window are refused and do not reach the controller.
     #[test]
     fn senseless_parameters_are_refused() {
         assert_eq!(Config::default().check(), Ok(()));

@@ -1,29 +1,29 @@
-//! One connection: a struct, its parts below it, and a file for each of its concerns above it.
+//! One connection: its state machine in one struct, with a file for each concern.
 //!
-//! [`parts`] keep the books: which numbers are valid, what waits, what was dropped, what was agreed. None of
-//! them knows the connection. The files beside this one say what the connection does, each for one concern:
+//! [`parts`] hold the state: which sequence numbers are valid, what is queued, what was dropped, what was agreed. They
+//! do not know the connection. The other files say what the connection does, each for one concern:
 //!
-//! - [`receive`]: a packet's way through steps 4 to 16 of RFC 4340, section 8.5; [`options`]: what
-//!   its options do; [`integrity`]: whether its data are what was sent.
-//! - [`handshake`] and [`closing`]: how it begins and ends; [`invite`]: how a server begins it.
-//! - [`transmit`]: what leaves next; [`packet`]: how it is written; [`sync`], [`nonce`], [`short`]: numbers that
-//!   ask, that are passed over, that are short.
-//! - [`application`]: the calls that fill and empty the queues; [`dropped`] and [`reported`]: Data Dropped and
-//!   Slow Receiver, from either side.
+//! - [`receive`]: steps 4 to 16 of RFC 4340, section 8.5, for an arriving packet; [`options`]: the effect of its
+//!   options; [`integrity`]: whether its data is what was sent.
+//! - [`handshake`] and [`closing`]: how a connection begins and ends; [`invite`]: how a server begins it.
+//! - [`transmit`]: which packet leaves next; [`packet`]: how it is written; [`sync`]: Syncs; [`nonce`]: ECN nonces and
+//!   skipped sequence numbers; [`short`]: 24-bit sequence numbers.
+//! - [`application`]: the calls that fill and empty the queues; [`dropped`] and [`reported`]: Data Dropped and Slow
+//!   Receiver, sent and received.
 //! - [`clock`]: every timer; [`mod@unreachable`]: ICMP errors; [`mtu`]: how large packets may be.
-//! - [`features`]: what comes into force; [`halves`]: made, and replaced in mid-connection.
-//! - [`footprint`]: what it all costs in memory.
+//! - [`features`]: what negotiated values change; [`halves`]: how half-connections are created and replaced.
+//! - [`footprint`]: memory use.
 //!
-//! A connection never sends by itself: it is asked, and it tells the endpoint through its
-//! [`Context`] what happened.
+//! A connection never sends by itself. The endpoint asks it for packets, and the connection reports events and replies
+//! through its [`Context`].
 //!
-//! # Who knows the round-trip time
-//! The sending half owns the estimate, and [`Tx::srtt`] reads it: under CCID 2 it belongs to the retransmission
-//! timer, under CCID 3 and 4 to the controller, which computes with it. The connection keeps one sample of its
-//! own, of the handshake or of a Timestamp Echo, for the time before the half has one, and what the half knew
-//! when it is replaced. All timers and windows ask `Connection::rtt`, which takes the first that there is, or
-//! [`DEFAULT_RTT`]. The receiving half is told it ([`Rx::set_rtt_hint`]); under TFRC it measures from the window
-//! counters first, as RFC 4342, section 8.1, has it.
+//! # Round-trip time
+//! The sending half owns the estimate, which [`Tx::srtt`] reads. Under CCID 2 it belongs to the retransmission timer,
+//! under CCID 3 and 4 to the controller, which needs it for its rate. The connection keeps one estimate of its own for
+//! the time before the half has one. It comes from the handshake, from a Timestamp Echo, or from a half that was
+//! replaced. All timers and windows use `Connection::rtt`: the estimate of the half, else that of the connection, else
+//! [`DEFAULT_RTT`]. The receiving half gets it through [`Rx::set_rtt_hint`]; under TFRC it prefers its own measurement
+//! from the window counters (RFC 4342, section 8.1).
 
 mod application;
 mod clock;
@@ -89,14 +89,14 @@ use parts::window::WindowWatch;
 pub(crate) use footprint::NEW as NEW_FOOTPRINT;
 pub(crate) use parts::nonces::NonceKey;
 
-/// The states of RFC 4340, section 8.4, in its order, which comparisons rely on. LISTEN is a
-/// listener, TIMEWAIT a name in a table of the endpoint.
+/// The states of RFC 4340, section 8.4, in its order, on which comparisons rely. LISTEN is a listener of the endpoint,
+/// TIMEWAIT an entry in a table of the endpoint.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub(crate) enum State {
     Closed,
-    /// RFC 5596, 2.2.2: a server that sends Listens to its one client.
+    /// RFC 5596, 2.2.2: a server that sends Listens to its only client.
     Invited,
-    /// RFC 5596, 2.2.2: the same, after its last Listen.
+    /// RFC 5596, 2.2.2: the same server after its last Listen.
     Listen1,
     Request,
     Respond,
@@ -106,48 +106,48 @@ pub(crate) enum State {
     Closing,
 }
 
-/// What a connection needs while it works: the time, and where to put what it has to say.
+/// What a connection needs during a call: the time, and where to put events and replies.
 #[derive(Debug)]
 pub(crate) struct Context<'a> {
     pub(crate) now: Instant,
     pub(crate) events: &'a mut VecDeque<ConnectionEvent>,
     pub(crate) replies: &'a mut Replies,
-    /// Bytes left of the endpoint's memory.
+    /// Bytes of the endpoint's memory that are left.
     pub(crate) room: usize,
-    /// Fates on their way from a half to the events; empty between calls.
+    /// Buffer for fates on their way from a half to the events; empty between calls.
     pub(crate) told: &'a mut Told,
 }
 
-/// Who wanted a connection first.
+/// Which side began a connection.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum BegunBy {
-    /// Our application: it connected, or invited its client.
+    /// Our application, by connecting or by inviting its client.
     Application,
-    /// Whoever sent the Request.
+    /// The peer that sent the Request.
     Stranger,
 }
 
-/// What the application knows of a connection.
+/// Whether the application knows the connection.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Known {
-    /// Nothing yet.
+    /// It does not.
     Unknown,
-    /// Nothing, and its client waits for a place in the accept queue.
+    /// It does not; the client waits for a place in the accept queue.
     InLine,
-    /// Its name, so that it will release it.
+    /// It knows the connection's id, so it will release the connection.
     Announced,
 }
 
 /// Packets that must leave, whatever the application does.
 #[derive(Debug, Default)]
 struct Due {
-    /// The Request, Response, `CloseReq` or Close of the state.
+    /// The Request, Response, `CloseReq` or Close that the state sends.
     handshake: bool,
     /// An Ack that completes or confirms the handshake.
     ack: bool,
 }
 
-/// How a connection began, which its first packet decides.
+/// The properties of a connection that are fixed when it begins.
 #[derive(Debug)]
 pub(crate) struct Origin {
     pub(crate) id: ConnectionId,
@@ -178,9 +178,9 @@ pub(crate) struct Connection {
     rx: Option<Box<dyn Rx>>,
     queue: SendQueue,
     received: ReceiveQueue,
-    /// What we tell of the peer's data that did not reach our application.
+    /// What we report of the peer's data that did not reach our application.
     dropped: Dropped,
-    /// What the peer tells of ours.
+    /// What the peer reports of our data.
     reported: Reported,
     timestamps: Timestamps,
     window: WindowWatch,
@@ -191,62 +191,62 @@ pub(crate) struct Connection {
     liveness: Liveness,
     unreached: Unreached,
     due: Due,
-    /// Retransmission of the packet that the state repeats.
+    /// Retransmission timer of the packet that the state repeats.
     retry: Backoff,
-    /// When a timer last went off.
+    /// When a timer last fired.
     fired_at: Option<Instant>,
-    /// When the state gives up.
+    /// When the connection gives up in this state.
     deadline: Option<Instant>,
-    /// The application asked to close: until when the queue may drain.
+    /// Set once the application asked to close: until when the send queue may drain.
     drain_until: Option<Instant>,
     /// When the controller permits the next datagram.
     pace_at: Option<Instant>,
-    /// An Ack has just left; whoever still wants one now waits until then.
+    /// An Ack has just left; the next one waits until this time.
     ack_floor: Option<Instant>,
-    /// The last Ack had no room for all that it should have said: until when the rest waits.
+    /// The last Ack had no room for all of its options: until when the rest waits.
     unsaid_until: Option<Instant>,
-    /// Packets without data sent in a row, the last ones (RFC 4340, section 7.7).
+    /// Number of packets without data sent since the last data packet (RFC 4340, section 7.7).
     ndp_run: u64,
     /// The last Request or Response sent, for a round-trip sample.
     handshake_sent: Option<(Seq, Instant)>,
-    /// In RESPOND: bytes that the Response may have.
+    /// In RESPOND: maximum size of the Response, bytes.
     response_limit: usize,
-    /// In REQUEST: the Sync of a peer that still has an older connection on our flow.
+    /// In REQUEST: the number of the Sync from a peer that still has an older connection on our flow.
     older_peer: Option<Seq>,
     /// In REQUEST: the first of our own Requests that came back.
     echoed: Option<Seq>,
-    /// Of a server: its client may still be in PARTOPEN.
+    /// On a server: set while its client may still be in PARTOPEN.
     unconfirmed: Option<Unconfirmed>,
-    /// The first number of the peer's after the handshake: what feedback is about.
+    /// The peer's first number after the handshake, where our feedback starts.
     peer_from: Seq,
-    /// Which of our packets feedback may be about, and which of the peer's it is given on.
+    /// From which of our packets on we accept feedback, and from which of the peer's on we give it.
     own_since: Since,
     peer_since: Since,
     ccids: CcidChanges,
-    /// The connection's own estimate of the round trip.
+    /// The connection's own round-trip estimate.
     rtt: Option<Duration>,
-    /// Init Cookie options: of a client as they came, to be echoed in PARTOPEN; of a server that
-    /// is to forget the connection, for its Response.
+    /// Init Cookie options. On a client: as received, to echo in PARTOPEN. On a server that is to forget the
+    /// connection: for its Response.
     cookies: Vec<u8>,
-    /// Until when the cookie with which it began may begin another on this flow.
+    /// Until when the cookie that began this connection may begin another one on this flow.
     cookie_until: Option<Instant>,
-    /// Listens sent, or heard and acted upon (RFC 5596).
+    /// Number of Listens sent, or received and acted upon (RFC 5596).
     listens: u8,
-    /// Was the data of a Request or Response passed on?
+    /// Whether the data of a Request or Response was delivered.
     took_handshake_data: bool,
-    /// Did the peer lie about what it received, for too long?
+    /// Whether the peer gave false feedback so often that the connection has to end.
     is_deceived: bool,
     begun_by: BegunBy,
-    /// The bytes of memory that it took when they were last counted.
+    /// Bytes of memory in use, as last counted.
     counted: Counted,
     known: Known,
-    /// Over: must the flow stay in TIMEWAIT? Set once, taken by the endpoint.
+    /// Set when the connection is over, and taken by the endpoint: whether the flow must stay in TIMEWAIT.
     ended: Option<bool>,
     stats: Stats,
 }
 
 impl Connection {
-    /// A connection that has sent nothing yet.
+    /// Returns a connection that has sent nothing yet.
     fn new(now: Instant, origin: Origin, state: State) -> Self {
         let config = origin.config;
         let negotiation = Negotiation::new(origin.role, &config);
@@ -313,7 +313,7 @@ impl Connection {
         }
     }
 
-    /// The Sequence Windows in force: ours, the peer's.
+    /// Returns the Sequence Windows in force: ours, the peer's.
     #[cfg(test)]
     pub(crate) fn windows(&self) -> (u64, u64) {
         (self.sequence.local_window, self.sequence.remote_window)
@@ -325,13 +325,13 @@ impl Connection {
         self.tx = Some(tx);
     }
 
-    /// GSR.
+    /// Returns GSR, the greatest sequence number received.
     #[cfg(test)]
     pub(crate) fn greatest_received(&self) -> Seq {
         self.sequence.gsr
     }
 
-    /// Uses up numbers as if their packets had been lost.
+    /// Skips numbers, as if their packets had been lost.
     #[cfg(test)]
     pub(crate) fn skip(&mut self, numbers: u64) {
         for _ in 0..numbers {
@@ -343,44 +343,44 @@ impl Connection {
         self.state
     }
 
-    /// The service that it is for.
+    /// Returns its service code.
     pub(crate) fn service(&self) -> ServiceCode {
         self.service
     }
 
-    /// Did it begin with a Request that nobody here had asked for?
+    /// Returns whether it began with a Request from the peer, without an invitation.
     pub(crate) fn has_come(&self) -> bool {
         self.begun_by == BegunBy::Stranger
     }
 
-    /// Does the application know of it, so that it will release it?
+    /// Returns whether the application knows it and will release it.
     pub(crate) fn is_announced(&self) -> bool {
         self.known == Known::Announced
     }
 
-    /// The port whose listener began it, while its handshake is under way.
+    /// Returns the port whose listener began it, during the handshake.
     pub(crate) fn awaited_at(&self) -> Option<u16> {
         let awaited = self.state == State::Respond && !self.is_announced();
         awaited.then_some(self.flow.local_port)
     }
 
-    /// Does it stand in line for a place in the accept queue?
+    /// Returns whether it waits for a place in the accept queue.
     pub(crate) fn is_in_line(&self) -> bool {
         self.known == Known::InLine
     }
 
-    /// If it is over and the endpoint has not seen it yet: must its flow stay in TIMEWAIT?
+    /// Returns, once after the connection has ended, whether its flow must stay in TIMEWAIT.
     pub(crate) fn take_ended(&mut self) -> Option<bool> {
         self.ended.take()
     }
 
-    /// The best round-trip time there is.
+    /// Returns the best round-trip estimate available.
     fn rtt(&self) -> Duration {
         let measured = self.tx.as_ref().and_then(|tx| tx.srtt()).or(self.rtt);
         measured.unwrap_or(DEFAULT_RTT)
     }
 
-    /// Datagrams in the send queue, as the controllers count them.
+    /// Returns the number of datagrams in the send queue, for the controllers.
     fn waiting(&self) -> u32 {
         u32::try_from(self.queue.len()).unwrap_or(u32::MAX)
     }
@@ -396,7 +396,7 @@ impl Connection {
 mod tests {
     use super::Connection;
 
-    /// A hundred thousand connections, without what they hold elsewhere, fit into half a gigabyte.
+    /// A hundred thousand connections fit into half a gigabyte, without the memory that they hold elsewhere.
     #[test]
     fn not_too_large() {
         assert!(

@@ -1,4 +1,4 @@
-//! Why a call of the application fails.
+//! The errors of the application's calls.
 
 use std::error::Error;
 use std::fmt;
@@ -10,38 +10,38 @@ use fairwire_wire::Ccid;
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum ListenError {
-    /// Somebody listens there already.
+    /// The port already has a listener.
     PortInUse {
         /// The DCCP port.
         port: u16,
     },
-    /// Any port would do, and each dynamic one has a listener.
+    /// Any free port was asked for, but each dynamic port has a listener.
     NoPort,
     /// No service code was given, or the invalid one.
     InvalidService,
-    /// The endpoint is closed, and takes no more connections.
+    /// The endpoint is closed and takes no more connections.
     EndpointClosed,
-    /// The configuration asks for what cannot be.
+    /// A setting is invalid.
     Config(ConfigError),
 }
 
-/// Why a connection cannot be begun.
+/// Why a connection cannot be started.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum StartError {
-    /// The endpoint holds as many connections as it may.
+    /// The endpoint has reached its connection limit.
     TooManyConnections,
-    /// The endpoint's budget of memory is spent (`EndpointConfig::max_memory`).
+    /// The endpoint's memory is used up (`EndpointConfig::max_memory`).
     NoMemory,
-    /// Every local port is in use towards that peer, or the one asked for is.
+    /// Every local port is in use towards that peer, or the requested one is.
     NoPort,
-    /// The invalid service code (RFC 4340, section 8.1.2).
+    /// The service code is the invalid one (RFC 4340, section 8.1.2).
     InvalidService,
-    /// The configuration asks for what cannot be.
+    /// A setting is invalid.
     Config(ConfigError),
 }
 
-/// A setting that cannot be: which one, and what would do.
+/// An invalid setting: its name, and what is valid.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct ConfigError {
     field: &'static str,
@@ -53,8 +53,8 @@ impl ConfigError {
         Self { field, problem }
     }
 
-    /// The field of [`Config`](crate::Config), as in `ccid2.initial_window`; two of them, joined by "or", where one of
-    /// the two is wrong.
+    /// Returns the name of the field of [`Config`](crate::Config), for example `ccid2.initial_window`. Two names joined
+    /// by "or" mean that one of the two is wrong.
     pub fn field(&self) -> &'static str {
         self.field
     }
@@ -68,45 +68,45 @@ impl fmt::Display for ConfigError {
 
 impl Error for ConfigError {}
 
-/// Why a datagram was not taken.
+/// Why a datagram was not queued.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum SendError {
-    /// The send queue is full, or the endpoint's memory is spent;
-    /// [`Event::Writable`](crate::Event::Writable) says when to try again.
+    /// The send queue is full, or the endpoint's memory is used up. [`Event::Writable`](crate::Event::Writable) says
+    /// when to try again.
     Full,
-    /// Larger than `max_datagram_size`.
+    /// The datagram is larger than `max_datagram_size`.
     TooLarge {
-        /// Bytes given.
+        /// Size of the datagram, bytes.
         size: usize,
-        /// Bytes that fit.
+        /// Largest size that fits, bytes.
         max: usize,
     },
     /// The connection is over or closing.
     Closed,
-    /// The peer's application stopped reading, for good.
+    /// The peer's application has stopped reading for good.
     NotListening,
 }
 
-/// Why another CCID cannot be asked for now.
+/// Why the CCID cannot be changed now.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum ChangeCcidError {
-    /// The connection is not open yet, closing, or over.
+    /// The connection is not open yet, is closing, or is over.
     NotOpen,
     /// The list is empty.
     NoCcid,
-    /// The list names a CCID that is not there.
+    /// The list names a CCID that is not implemented.
     UnknownCcid {
-        /// Which one.
+        /// That CCID.
         ccid: Ccid,
     },
-    /// An earlier wish for this direction is not answered yet; [`Event::Ccid`](crate::Event::Ccid)
-    /// answers it.
+    /// An earlier change for this direction is still being negotiated; [`Event::Ccid`](crate::Event::Ccid) reports its
+    /// result.
     InProgress,
-    /// The CCID of this direction has changed only just (`Config::ccid_change_interval`).
+    /// The CCID of this direction changed less than `Config::ccid_change_interval` ago.
     TooSoon {
-        /// How long it has to stay.
+        /// How long to wait before trying again.
         wait: Duration,
     },
 }

@@ -1,21 +1,21 @@
-//! What the Reset that ends a connection says in words (RFC 4340, section 5.6: Error Text).
+//! The Error Text of the Reset that ends a connection (RFC 4340, section 5.6).
 
 use std::fmt;
 use std::sync::Arc;
 
-/// The text of a Reset: why its sender ended the connection, in its own words.
+/// The text of a Reset, in which the sender explains why it ended the connection.
 ///
-/// **Nobody vouches for it.** A peer writes what it likes, and so can anybody who reads the connection's packets, since
-/// they are not encrypted. [`Display`](fmt::Display) escapes what a terminal would obey, such as control characters and
-/// marks that turn the direction of writing; [`as_str`](Self::as_str) gives the text as it came.
+/// **The text is not authenticated.** A peer may write anything, and so can anybody who reads the connection's packets,
+/// because they are not encrypted. [`Display`](fmt::Display) escapes what a terminal would interpret, such as control
+/// characters and marks that change the direction of writing. [`as_str`](Self::as_str) returns the text as received.
 #[derive(Clone, Eq, Hash, PartialEq)]
 pub struct ErrorText(Arc<str>);
 
 impl ErrorText {
-    /// Bytes at most; of a longer text the beginning is sent and kept.
+    /// Maximum length in bytes; a longer text is cut before it is sent or kept.
     pub const MAX: usize = 256;
 
-    /// The beginning of `text`, as much as fits; `None` if it is empty.
+    /// Returns the beginning of `text`, as much as fits, or `None` if it is empty.
     pub(crate) fn new(text: &str) -> Option<Self> {
         let mut end = text.len().min(Self::MAX);
         while !text.is_char_boundary(end) {
@@ -24,13 +24,13 @@ impl ErrorText {
         (end > 0).then(|| Self(text[..end].into()))
     }
 
-    /// What a Reset's application data say; bytes that are not UTF-8 become U+FFFD.
+    /// Returns the text in a Reset's application data; bytes that are not UTF-8 become U+FFFD.
     pub(crate) fn of_data(data: &[u8]) -> Option<Self> {
         let kept = &data[..data.len().min(Self::MAX)];
         Self::new(&String::from_utf8_lossy(kept))
     }
 
-    /// The text as it came, not escaped.
+    /// Returns the text as received, without escapes.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -55,7 +55,7 @@ impl fmt::Debug for ErrorText {
 mod tests {
     use super::ErrorText;
 
-    /// A text of any length fits, and is cut between characters.
+    /// A text of any length is accepted and cut between characters.
     #[test]
     fn long_texts_are_cut() {
         let long = "é".repeat(200);
@@ -67,7 +67,7 @@ mod tests {
         assert_eq!(ErrorText::new(""), None);
     }
 
-    /// Whatever bytes come are a text within the bound, and nothing of it reaches a terminal as a command.
+    /// Any bytes become a text within the limit, and printing it sends no command to a terminal.
     #[test]
     fn any_bytes_are_a_text() {
         let escape = ErrorText::of_data(b"\x1b[2J\xff\r\n").expect("there is one");

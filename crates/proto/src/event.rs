@@ -1,4 +1,4 @@
-//! What the application learns.
+//! Events that the application receives.
 
 use fairwire_units::{Ecn, Instant};
 use fairwire_wire::{Ccid, DropCode, ResetCode, Seq};
@@ -8,32 +8,34 @@ use crate::id::{ConnectionId, DatagramId};
 use crate::payload::Payload;
 use crate::transmit::Unreachable;
 
-/// What became of a datagram. Each id gets one fate, once.
+/// What became of a datagram. Each datagram id gets exactly one fate.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 #[non_exhaustive]
 pub enum Fate {
-    /// It waited in the send queue longer than its age limit and never left.
+    /// Not sent: it waited in the send queue longer than its age limit.
     Expired,
-    /// It never left: a newer datagram pushed it out, or the connection ended before its turn.
+    /// Not sent: a newer datagram pushed it out, or the connection ended first.
     Refused,
-    /// It never left: the path turned out to take less than it did when the datagram was queued.
+    /// Not sent: the path MTU fell after it was queued, and it no longer fits.
     TooLarge,
-    /// It left, and nothing more will be known: the CCID does not acknowledge packets one by
-    /// one, or the connection ended first.
+    /// Sent, and nothing more will be known: the CCID does not acknowledge single packets, or the connection ended
+    /// first.
     Sent,
-    /// It arrived at the peer's endpoint. Whether its application read it, nobody says: a datagram that
-    /// a full receive queue drops later, as one that drops the oldest does, keeps this fate, and
-    /// [`Stats::dropped_there`](crate::Stats::dropped_there) counts it.
+    /// It arrived at the peer's endpoint; the peer does not report whether its application read it.
+    ///
+    /// If a full receive queue drops it later, for example under [`DropOldest`](crate::ReceiveQueuePolicy::DropOldest),
+    /// it keeps this fate, and [`Stats::dropped_there`](crate::Stats::dropped_there) counts it.
     Acknowledged,
     /// It arrived with a congestion mark.
     Marked,
-    /// The peer reported it missing, or nothing came back.
+    /// The peer reported it missing, or sent no feedback at all.
     Lost,
-    /// It arrived, and the peer reported that its application did not get it as usual (RFC 4340,
-    /// section 11.7). A report that comes after the datagram was acknowledged changes no fate;
-    /// [`Stats::dropped_there`](crate::Stats::dropped_there) counts it all the same.
+    /// It arrived, but the peer reported that its application did not get it as usual (RFC 4340, section 11.7).
+    ///
+    /// A report that comes after the acknowledgement does not change the fate;
+    /// [`Stats::dropped_there`](crate::Stats::dropped_there) counts it anyway.
     Dropped {
-        /// Why.
+        /// The reason that the peer gave.
         code: DropCode,
     },
 }
@@ -42,122 +44,123 @@ pub enum Fate {
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum CloseReason {
-    /// Both sides agreed: the closing handshake ended, whoever began it.
+    /// The closing handshake is complete; either side may have begun it.
     Closed,
     /// The peer reset the connection.
     Reset {
-        /// Why. A peer's application that aborts, or is dropped, has [`ResetCode::Aborted`].
+        /// The reason. [`ResetCode::Aborted`] means that the peer's application aborted or dropped the connection.
         code: ResetCode,
         /// The three data bytes of the Reset (RFC 4340, section 5.6).
         data: [u8; 3],
-        /// Why, in its words, if it has any.
+        /// The peer's explanation, if it sent one.
         text: Option<ErrorText>,
     },
-    /// We reset it because of what the peer sent.
+    /// We reset the connection because of what the peer sent.
     PeerError {
-        /// What we told it.
+        /// The Reset Code that we sent.
         code: ResetCode,
-        /// The three data bytes that went with it.
+        /// The three data bytes of our Reset.
         data: [u8; 3],
     },
-    /// Nobody answered within the connect timeout.
+    /// The peer did not answer within the connect timeout.
     ConnectTimeout,
-    /// The network, or the peer's host, says that packets do not get to the peer: an attempt ended
-    /// at once by a hard error, or after `Config::connect_timeout` if the error was soft; or an open
-    /// connection whose peer's host twice said that its port or protocol is gone.
+    /// The network or the peer's host reports that packets do not reach the peer.
+    ///
+    /// An attempt to connect ends at once on a hard error, or after `Config::connect_timeout` if the error was soft. An
+    /// open connection ends when the peer's host has reported twice that its port or protocol is gone.
     Unreachable {
-        /// What it says.
+        /// The reported reason.
         why: Unreachable,
     },
-    /// What answers at the peer's address sends our own packets back: no peer is there.
+    /// Our own packets are sent back from the peer's address: there is no peer.
     Echoed,
-    /// The peer fell silent for longer than the idle timeout.
+    /// The peer was silent for longer than the idle timeout.
     IdleTimeout,
-    /// The peer did not answer our Close in the time that `Config::close_timeout` sets.
+    /// The peer did not answer our Close within `Config::close_timeout`.
     CloseTimeout,
-    /// The application aborted it, or let go of it without closing it.
+    /// The application aborted the connection, or dropped it without closing it.
     Aborted,
 }
 
-/// One of a connection's two streams of data, seen from our end.
+/// One of the two directions of a connection's data, as seen from our end.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Direction {
-    /// What we send.
+    /// The data we send.
     Send,
-    /// What the peer sends.
+    /// The data the peer sends.
     Receive,
 }
 
-/// Something the application may want to act on.
+/// Something that happened to a connection and that the application may act on.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Event {
-    /// A connection that we asked for is open.
+    /// A connection that we started is open.
     Connected,
-    /// A listener has a new open connection: this event's connection id is new.
+    /// A listener has a new open connection. The connection id of this event is new.
     Accepted {
-        /// The DCCP port it came to.
+        /// The DCCP port of the listener.
         port: u16,
     },
-    /// Data waits in the receive queue, which was empty.
+    /// Data is in the receive queue, which was empty before.
     Readable,
-    /// The send queue, which had refused a datagram, has room again.
+    /// The send queue has room again after it refused a datagram.
     Writable,
-    /// The path MTU changed, and with it the largest datagram that is taken. Queued datagrams that
-    /// no longer fit get the fate [`Fate::TooLarge`].
+    /// The path MTU changed, and with it the size of the largest datagram. Queued datagrams that no longer fit get
+    /// [`Fate::TooLarge`].
     PathMtu {
-        /// Bytes of the largest IP packet that the path takes, as far as is known.
+        /// Size of the largest IP packet that the path takes, as far as is known, bytes.
         mtu: u16,
-        /// Bytes of the largest datagram.
+        /// Size of the largest datagram, bytes.
         max_datagram: usize,
     },
-    /// What became of a datagram; only where `Config::report_fates` asks for it.
+    /// What became of a datagram; only with `Config::report_fates`.
     Fate {
-        /// Which one.
+        /// The datagram.
         id: DatagramId,
         /// What became of it.
         fate: Fate,
     },
-    /// The peer can hardly keep up and should not get more than it gets now (RFC 4340, section
-    /// 11.6). Told once until a round trip has passed without such a word.
+    /// The peer asks for no more data than it gets now (RFC 4340, section 11.6). The event is not repeated until a
+    /// round trip has passed without such a request.
     SlowReceiver,
-    /// The peer's application stopped reading, for good: nothing more is sent, and what was
-    /// queued is refused (RFC 4340, section 11.7.2). Data of the peer may still come.
+    /// The peer's application has stopped reading for good: nothing more is sent, and queued datagrams are refused (RFC
+    /// 4340, section 11.7.2). The peer may still send data.
     NotListening,
-    /// A CCID was negotiated in mid-connection, at our wish ([`Endpoint::change_ccid`]) or the peer's:
-    /// this one is in force now. It is the old one if the peer would not have another.
+    /// The negotiation of a CCID in mid-connection has ended; either side may have begun it
+    /// ([`Endpoint::change_ccid`]). The CCID in force is still the old one if the peer refused the change.
     ///
     /// [`Endpoint::change_ccid`]: crate::Endpoint::change_ccid
     Ccid {
-        /// Of which data.
+        /// The direction of the data.
         direction: Direction,
         /// The CCID in force.
         ccid: Ccid,
     },
-    /// The connection is over; data already received can still be read.
+    /// The connection is over. Data that was already received can still be read.
     Closed {
-        /// Why.
+        /// Why it is over.
         reason: CloseReason,
     },
 }
 
-/// One datagram received.
+/// A received datagram.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Received {
-    /// Its data; may be empty (RFC 4340, section 5.4).
+    /// Its data; it may be empty (RFC 4340, section 5.4).
     pub payload: Payload,
     /// The ECN field it arrived with.
     pub ecn: Ecn,
     /// When it arrived.
     pub at: Instant,
-    /// Data packets of the peer that are missing between the last one handed out and this one,
-    /// those dropped from a full receive queue included, and numbers that a peer passed over to check
-    /// our reports (`Config::check_feedback` of its own).
+    /// Number of the peer's data packets that are missing between the datagram read before and this one. It includes
+    /// datagrams dropped from a full receive queue, and sequence numbers that the peer skipped to check our feedback
+    /// (its `Config::check_feedback`).
     pub lost_before: u64,
-    /// The sequence number of its packet; names it in
-    /// [`Endpoint::report_dropped`](crate::Endpoint::report_dropped).
+    /// The sequence number of its packet, for [`Endpoint::report_dropped`](crate::Endpoint::report_dropped).
     pub seq: Seq,
-    /// Does the Data Checksum contradict the data? Only with [`DamagedData::Deliver`](crate::DamagedData::Deliver).
+    /// Whether the data does not match its Data Checksum; only with
+    /// [`DamagedData::Deliver`](crate::DamagedData::Deliver).
     pub corrupt: bool,
 }
 

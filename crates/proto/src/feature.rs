@@ -1,22 +1,20 @@
 //! Feature negotiation (RFC 4340, section 6), without packets or timers of its own.
 //!
-//! [`Negotiation`] is one connection's whole negotiation: for every feature the value in force at
-//! both locations, what we want instead, which Changes wait for a Confirm and which Confirms are
-//! owed. It promises bounded state and bounded work whatever the peer sends, and never a
-//! Confirm without a Change.
+//! [`Negotiation`] is the state of one connection. It holds for every feature the value in force at both locations and
+//! the value we want, and also the Changes that wait for a Confirm and the Confirms that we owe. State and work are
+//! bounded whatever the peer sends, and no Confirm is sent without a Change.
 //!
-//! # Calls, in order
-//! 1. For each valid packet: [`Negotiation::begin_packet`], then [`Negotiation::handle`] for each
-//!    Change and Confirm in it, then [`Negotiation::end_packet`]. An [`Handled::Agreed`] says which
-//!    value is in force now.
+//! # Order of calls
+//! 1. For each valid packet: [`Negotiation::begin_packet`], then [`Negotiation::handle`] for each Change and Confirm in
+//!    it, then [`Negotiation::end_packet`]. An [`Handled::Agreed`] says which value is now in force.
 //! 2. For each packet to send: [`Negotiation::write`] writes what is due into its options.
-//! 3. [`Negotiation::next_timeout`] says when a packet is wanted just for negotiation.
+//! 3. [`Negotiation::next_timeout`] says when negotiation needs a packet of its own.
 //! 4. When the handshake is over: [`Negotiation::on_open`].
 //!
 //! # Map
-//! - [`slot`]: one feature at one location, its state and what we would accept.
-//! - [`wishes`]: what a [`Config`] asks for, and what follows from the CCIDs agreed on.
-//! - [`receive`]: Changes and Confirms that arrive; [`earlier`]: what late ones may answer.
+//! - [`slot`]: one feature at one location, its state and the values that we accept.
+//! - [`wishes`]: the values that a [`Config`] asks for, and those that the agreed CCIDs imply.
+//! - [`receive`]: arriving Changes and Confirms; [`earlier`]: the older values that late Confirms may answer.
 //! - [`send`]: Changes and Confirms to write; [`schedule`]: retransmission and back-off.
 
 mod earlier;
@@ -39,7 +37,7 @@ use schedule::{Schedule, UnknownFeatures};
 pub(crate) use slot::KNOWN;
 use slot::{Offer, Slot, State};
 
-/// Which end of the connection we are: the server's preferences come first (RFC 4340, 6.3.1).
+/// The end of the connection that we are. The server's preferences take precedence (RFC 4340, 6.3.1).
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Role {
     /// We sent the Request.
@@ -48,7 +46,7 @@ pub(crate) enum Role {
     Server,
 }
 
-/// Where a feature is located (RFC 4340, section 6): each feature exists twice.
+/// Where a feature is located (RFC 4340, section 6); each feature exists at both ends.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Location {
     /// At our end: we send its "L" options. CCID/Local is the CCID of the data we send.
@@ -60,7 +58,7 @@ pub(crate) enum Location {
 impl Location {
     const BOTH: [Self; 2] = [Self::Local, Self::Remote];
 
-    /// The other end.
+    /// Returns the other end.
     pub(crate) const fn other(self) -> Self {
         match self {
             Self::Local => Self::Remote,
@@ -69,14 +67,14 @@ impl Location {
     }
 }
 
-/// What became of a Change or Confirm.
+/// The result of a Change or Confirm.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Handled {
-    /// Nothing: reordered, unexpected, or on a packet where it does not count.
+    /// No effect: it was reordered, unexpected, or on a packet where it does not count.
     Ignored,
-    /// It was taken in; no value changed by agreement.
+    /// It was processed; no value changed by agreement.
     Noted,
-    /// Both ends agree on this value (again).
+    /// Both ends agree on this value; it may be the old one.
     Agreed {
         /// The feature.
         feature: Feature,
@@ -87,7 +85,7 @@ pub(crate) enum Handled {
     },
 }
 
-/// The connection must be reset.
+/// An error in the peer's options that resets the connection.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct Fatal {
     /// Option Error or Mandatory Error.
@@ -102,11 +100,11 @@ struct Arriving {
     packet_type: PacketType,
     seq: Seq,
     ackno: Option<Seq>,
-    /// Did it bring a Change or Confirm in order? Then its number becomes FGSR.
+    /// Whether it brought a Change or Confirm in order. Then its number becomes FGSR.
     negotiates: bool,
 }
 
-/// One connection's feature negotiation.
+/// The feature negotiation of one connection.
 #[expect(
     clippy::struct_excessive_bools,
     reason = "independent facts about one negotiation"
@@ -121,32 +119,33 @@ pub(crate) struct Negotiation {
     arriving: Option<Arriving>,
     /// Greatest sequence number received with a Change or Confirm (RFC 4340, 6.6.4).
     fgsr: Option<Seq>,
-    /// Greatest sequence number sent with a new Change (RFC 4340, 6.6.4). That of each feature, which
-    /// decides about its Confirms, lies [`Slot::lag`] before it: with one for all, two ends that keep asking
-    /// for more as they hear each other would ignore each other's Confirms for ever.
+    /// Greatest sequence number sent with a new Change (RFC 4340, 6.6.4).
+    ///
+    /// The FGSS of each feature, which decides about its Confirms, lies [`Slot::lag`] before it. With one FGSS for all
+    /// features, two ends that keep sending Changes as they hear each other would ignore each other's Confirms for
+    /// ever.
     fgss: Option<Seq>,
-    /// Of our non-negotiable features, the Sequence Window and the Ack Ratio.
+    /// Earlier values of our non-negotiable features, the Sequence Window and the Ack Ratio.
     earlier: [Option<EarlierValues>; 2],
     schedule: Schedule,
-    /// Must marks be readable here before data is taken (RFC 4340, 12.1)?
+    /// Whether we read ECN marks. If not, no data is taken until the peer confirms that it knows (RFC 4340, 12.1).
     ecn: bool,
-    /// Do we ask for round-trip times beside data (RFC 6323, section 3.2.2)?
+    /// Whether we ask for RTT Estimate options on data (RFC 6323, section 3.2.2).
     rtt_estimates: bool,
-    /// Is the handshake over?
+    /// Whether the handshake is over.
     open: bool,
-    /// By [`Location`]: has a CCID been agreed on once? It then counts while another is negotiated.
+    /// By [`Location`]: whether a CCID was agreed on once. It then stays in force while another one is negotiated.
     ccid_agreed: [bool; 2],
-    /// By [`Location`]: has it changed in mid-connection?
+    /// By [`Location`]: whether the CCID changed in mid-connection.
     ccid_changed: [bool; 2],
-    /// By [`Location`]: may the CCID not change now (RFC 4340, 10.5)?
+    /// By [`Location`]: whether the CCID must not change now (RFC 4340, 10.5).
     ccid_locked: [bool; 2],
-    /// Did an option change what our wishes follow, since they last did?
+    /// Whether an option changed a value on which our wishes depend, since they were last updated.
     stale: bool,
 }
 
 impl Negotiation {
-    /// The negotiation with which a connection begins; its first packet carries what
-    /// [`Config`] asks for.
+    /// Returns the negotiation of a new connection; its first packet carries what [`Config`] asks for.
     pub(crate) fn new(role: Role, config: &Config) -> Self {
         let mut this = Self {
             role,
@@ -169,37 +168,37 @@ impl Negotiation {
         this
     }
 
-    /// The value in force.
+    /// Returns the value in force.
     pub(crate) fn current(&self, feature: Feature, location: Location) -> u64 {
         self.slot(feature, location)
             .map_or(feature.initial(), |slot| slot.value)
     }
 
-    /// The value in force of a feature that is a yes or no.
+    /// Returns the value in force of a Boolean feature.
     pub(crate) fn is_on(&self, feature: Feature, location: Location) -> bool {
         self.current(feature, location) != 0
     }
 
-    /// Is no Change of ours for this feature outstanding or about to be sent?
+    /// Returns whether no Change of ours for this feature is outstanding or about to be sent.
     pub(crate) fn is_settled(&self, feature: Feature, location: Location) -> bool {
         self.slot(feature, location)
             .is_none_or(|slot| slot.state == State::Stable)
     }
 
-    /// Has a Change of ours for this feature left that is not answered yet?
+    /// Returns whether a Change of ours for this feature was sent and is not yet answered.
     pub(crate) fn is_awaited(&self, feature: Feature, location: Location) -> bool {
         self.slot(feature, location)
             .is_some_and(|slot| matches!(slot.state, State::Changing | State::Unstable))
     }
 
-    /// Is `value` what we would have this feature be?
+    /// Returns whether `value` is the one we prefer for this feature.
     pub(crate) fn is_offered(&self, feature: Feature, location: Location, value: u64) -> bool {
         self.slot(feature, location)
             .is_some_and(|slot| slot.best() == value)
     }
 
-    /// The CCID of the data sent from `location`, once agreed. While another is negotiated the old
-    /// one stays in force.
+    /// Returns the CCID of the data sent from `location`, once agreed. While another one is negotiated, the old one
+    /// stays in force.
     pub(crate) fn ccid(&self, location: Location) -> Option<Ccid> {
         if !self.is_settled(Feature::Ccid, location) && !self.ccid_agreed[location as usize] {
             return None;
@@ -208,11 +207,11 @@ impl Negotiation {
         number.ok().map(Ccid::new)
     }
 
-    /// May we send data? Not before its CCID is agreed, and with CCID 2 not before the peer
-    /// agreed to send Ack Vectors (RFC 4341, section 4).
+    /// Returns whether we may send data. Its CCID has to be agreed first; with CCID 2 the peer must also have agreed to
+    /// send Ack Vectors (RFC 4341, section 4).
     pub(crate) fn may_send_data(&self) -> bool {
-        // RFC 4340, 6.6.1: a value counts once its Confirm is sent; in mid-connection data of a new
-        // CCID follows its Confirm.
+        // RFC 4340, 6.6.1: a value is in force once its Confirm is sent; in mid-connection, data of a new CCID follows
+        // its Confirm.
         let untold = |slot: &Slot| slot.owed.is_some_and(|owed| !owed.told);
         if self.open
             && self
@@ -228,24 +227,23 @@ impl Negotiation {
         }
     }
 
-    /// May data be taken from the peer? Without ECN not before it confirmed to know so (RFC 4340,
-    /// section 12.1).
+    /// Returns whether data may be taken from the peer. If we cannot read ECN marks, the peer has to confirm first that
+    /// it knows (RFC 4340, section 12.1).
     pub(crate) fn may_take_data(&self) -> bool {
         self.ecn || self.is_on(Feature::EcnIncapable, Location::Local)
     }
 
-    /// Asks for another value, in mid-connection too. False if that is impossible: a value out of
-    /// range, a non-negotiable feature of the peer's, or a CCID, which has
-    /// [`Negotiation::change_ccid`].
+    /// Asks for another value, also in mid-connection. Returns false if that is impossible: the value is out of range,
+    /// the feature is a non-negotiable one of the peer, or it is a CCID (see [`Negotiation::change_ccid`]).
     ///
-    /// A value that is in force or asked for already sends nothing.
+    /// Nothing is sent for a value that is already in force or asked for.
     pub(crate) fn request_change(
         &mut self,
         feature: Feature,
         location: Location,
         value: u64,
     ) -> bool {
-        // RFC 4340, 6.3.2: for a non-negotiable feature no Change R exists.
+        // RFC 4340, 6.3.2: a non-negotiable feature has no Change R.
         let impossible = !feature.values().contains(&value)
             || self.known(feature.number(), location).is_none()
             || (feature.rule() == Rule::NonNegotiable && location == Location::Remote)
@@ -262,7 +260,7 @@ impl Negotiation {
         let offer = match slot.offer {
             Offer::Value(_) => Offer::Value(value),
             Offer::List(list) => {
-                // Values of server-priority features are bytes, as `values` just proved.
+                // Values of server-priority features are bytes, as the check against `values` has just shown.
                 Offer::List(list.with_first(u8::try_from(value).unwrap_or(u8::MAX)))
             }
         };
@@ -270,8 +268,8 @@ impl Negotiation {
         true
     }
 
-    /// A non-negotiable feature of ours is to have this value: the one that our Changes have named till
-    /// now becomes an earlier one.
+    /// Keeps the value that our Changes have named so far as an earlier value, before a non-negotiable feature of ours
+    /// changes to `value`.
     fn note_earlier(&mut self, feature: Feature, value: u64) {
         let slot = self.slot(feature, Location::Local);
         let (Some(index), Some(slot)) = (earlier::index(feature), slot) else {
@@ -279,15 +277,15 @@ impl Negotiation {
         };
         if let Some(named) = slot.named().filter(|&named| named != value) {
             let asks = matches!(slot.state, State::Changing | State::Unstable);
-            // RFC 4340, 6.6.4: a peer that has answered it takes in no older Change any more.
+            // RFC 4340, 6.6.4: a peer that has answered this value accepts no older Change any more.
             let unanswered = self.earlier[index].filter(|_| asks);
             let all = unanswered.map_or(EarlierValues::new(named), |these| these.and(named));
             self.earlier[index] = Some(all);
         }
     }
 
-    /// Asks, once, for this one value of a server-priority feature: whoever knows the feature then
-    /// has no choice, whichever end's preferences come first. False if it was asked for already.
+    /// Asks, once, for only this value of a server-priority feature. A peer that knows the feature then has no choice,
+    /// whichever end's preferences take precedence. Returns false if it was already asked for.
     pub(crate) fn insist(&mut self, feature: Feature, location: Location, value: u8) -> bool {
         let only = Offer::List(slot::List::new(&[value], value));
         let Some(slot) = self.slot_mut(feature, location) else {
@@ -301,37 +299,37 @@ impl Negotiation {
         true
     }
 
-    /// From now on these CCIDs, best first, would do for the data sent from `location`; the first is
-    /// asked for unless it is in force. In mid-connection, while no other negotiation of it runs.
+    /// Sets the CCIDs that are acceptable for the data sent from `location`, most preferred first, and asks for the
+    /// first unless it is in force. Called in mid-connection, while no other negotiation of this CCID is under way.
     pub(crate) fn change_ccid(&mut self, location: Location, ccids: &[Ccid]) {
         let Some(slot) = self.slot_mut(Feature::Ccid, location) else {
             return;
         };
         let list = slot::List::of_ccids(ccids);
-        // The connection can live with the CCID it has: it is not worth a Reset.
+        // The connection can go on with its present CCID, so a refusal must not cause a Reset.
         slot.mandatory = false;
         slot.refused = false;
         slot.want(Offer::List(list), u64::from(list.as_slice()[0]));
         self.refresh();
     }
 
-    /// Keeps the CCID at a location as it is, or no longer (RFC 4340, 10.5): a Change of the peer's
-    /// that does not answer one of ours finds the value in force to be all we would accept.
+    /// Locks or unlocks the CCID at a location (RFC 4340, 10.5). While it is locked, the value in force is the only one
+    /// we accept in a Change of the peer that does not answer one of ours.
     pub(crate) fn lock_ccid(&mut self, location: Location, locked: bool) {
         self.ccid_locked[location as usize] = locked;
     }
 
-    /// The handshake is over: the first packet after the Response arrived, or the server's first
-    /// packet after the Request. Answers are no longer repeated.
+    /// Notes that the handshake is over: on a client when the first packet after the Response arrives, on a server when
+    /// the client's first packet after the Request does. Confirms are no longer repeated.
     pub(crate) fn on_open(&mut self) {
         self.open = true;
         self.forget_told();
         self.refresh();
     }
 
-    /// When a packet is wanted just for negotiation, if it is; a moment past means at once.
+    /// Returns when negotiation needs a packet of its own, if it does; a time in the past means at once.
     ///
-    /// A packet that leaves anyway and carries what is due moves it.
+    /// A packet that leaves for another reason and carries what is due postpones it.
     pub(crate) fn next_timeout(&self, rtt: Duration) -> Option<Instant> {
         let owes = self.slots().any(Slot::owes_news)
             || self.unknown.iter().any(|unknown| !unknown.is_empty());

@@ -1,4 +1,4 @@
-//! What tells connections apart: addresses, ports and encapsulation.
+//! The identity of a connection on the network: addresses, ports and encapsulation.
 
 use std::hash::{Hash, Hasher};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -7,11 +7,11 @@ use fairwire_wire::{Packet, Ports};
 
 use crate::transmit::{Encapsulation, Path};
 
-/// The six-tuple of RFC 6773, section 3.8, and how the packets travel. Natively the ports of the
-/// addresses are zero and four parts are left.
+/// The six-tuple of RFC 6773, section 3.8, and the encapsulation. Without UDP the ports of the addresses are zero, and
+/// four parts remain.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct Flow {
-    /// The network below.
+    /// The addresses and the encapsulation.
     pub path: Path,
     /// Our DCCP port.
     pub local_port: u16,
@@ -20,7 +20,7 @@ pub(crate) struct Flow {
 }
 
 impl Flow {
-    /// The flow that a packet received along `path` belongs to.
+    /// Returns the flow to which a packet received along `path` belongs.
     pub(crate) fn of_received(path: Path, packet: &Packet<'_>) -> Self {
         Self {
             path,
@@ -29,7 +29,7 @@ impl Flow {
         }
     }
 
-    /// The ports of a packet that we send.
+    /// Returns the ports of a packet that we send.
     pub(crate) fn ports(&self) -> Ports {
         Ports {
             source: self.local_port,
@@ -37,8 +37,7 @@ impl Flow {
         }
     }
 
-    /// The same flow, with our own address left open: a socket bound to every address may have
-    /// begun it.
+    /// Returns the same flow with an unspecified local address, for sockets that are bound to every address.
     pub(crate) fn with_any_local(mut self) -> Self {
         let any = match self.path.local.ip() {
             IpAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
@@ -57,7 +56,7 @@ impl Hash for Flow {
             local,
             remote,
         } = self.path;
-        // Words instead of the derived byte by byte: this runs for every packet.
+        // Hashes whole words, not single bytes as the derived code does: this runs for every packet.
         let ports = u64::from(local.port()) << 48
             | u64::from(remote.port()) << 32
             | u64::from(self.local_port) << 16

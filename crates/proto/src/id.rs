@@ -1,14 +1,14 @@
-//! Names: of connections at their endpoint, and of the datagrams that they send.
+//! Identifiers of connections and of the datagrams they send.
 
-/// The name of a connection at its endpoint; never used twice.
+/// The identifier of a connection at its endpoint; never used twice.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct ConnectionId(pub u64);
 
 impl ConnectionId {
-    /// What a connection is called that is forgotten as soon as it has answered.
+    /// The identifier of connections that are forgotten as soon as they have answered.
     pub(crate) const NONE: Self = Self(u64::MAX);
 
-    /// The `count`th connection of an endpoint, in `slot`.
+    /// Returns the identifier of the endpoint's `count`th connection, stored in `slot`.
     pub(crate) fn new(count: u32, slot: usize) -> Self {
         let slot = u32::try_from(slot).unwrap_or(u32::MAX);
         Self(u64::from(count) << 32 | u64::from(slot))
@@ -19,6 +19,6 @@ impl ConnectionId {
     }
 }
 
-/// The name of one datagram given to `send`; counts up from zero within a connection.
+/// The identifier of a datagram given to `send`; counts up from zero within a connection.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct DatagramId(pub u64);

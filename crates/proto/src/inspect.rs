@@ -1,6 +1,6 @@
 //! A read-only view of an endpoint's inner state, for tests that check every step (feature `inspect`).
 //!
-//! Nothing here is part of the stable interface, and nothing here changes anything.
+//! It is no part of the stable interface, and it changes nothing.
 
 use fairwire_units::{Duration, Instant};
 use fairwire_wire::Seq;
@@ -8,7 +8,7 @@ use fairwire_wire::Seq;
 use crate::endpoint::Endpoint;
 use crate::id::ConnectionId;
 
-/// The inner state of a connection. Names as in RFC 4340, section 7.1, where it has them.
+/// The inner state of a connection. Names are those of RFC 4340, section 7.1, where it has them.
 #[expect(
     clippy::struct_excessive_bools,
     reason = "independent facts that a test looks at one by one"
@@ -18,71 +18,71 @@ use crate::id::ConnectionId;
 pub struct Inspection {
     /// The state's name (RFC 4340, section 8.4; RFC 5596 for INVITED and LISTEN1).
     pub state: &'static str,
-    /// Did we answer the Request?
+    /// Whether we answered the Request.
     pub is_server: bool,
-    /// Does the application know of it?
+    /// Whether the application knows it.
     pub is_announced: bool,
-    /// Initial number sent.
+    /// Initial sequence number sent.
     pub iss: Seq,
-    /// Initial number received.
+    /// Initial sequence number received.
     pub isr: Seq,
-    /// Greatest number sent, numbers passed over included.
+    /// Greatest sequence number sent, skipped numbers included.
     pub gss: Seq,
-    /// Greatest number received on a sequence-valid packet.
+    /// Greatest sequence number received on a sequence-valid packet.
     pub gsr: Seq,
     /// Greatest acknowledgement number received.
     pub gar: Seq,
-    /// What the next acknowledgement names.
+    /// The number that the next acknowledgement carries.
     pub acknowledgeable: Seq,
-    /// Lowest valid number received.
+    /// Lowest valid sequence number.
     pub swl: Seq,
-    /// Highest valid number received.
+    /// Highest valid sequence number.
     pub swh: Seq,
     /// Lowest valid acknowledgement number.
     pub awl: Seq,
     /// Highest valid acknowledgement number.
     pub awh: Seq,
-    /// Sequence Window of our numbers.
+    /// Sequence Window of our sequence numbers.
     pub local_window: u64,
-    /// Sequence Window of the peer's numbers.
+    /// Sequence Window of the peer's sequence numbers.
     pub remote_window: u64,
-    /// May our packets carry 24-bit numbers?
+    /// Whether our packets may carry 24-bit sequence numbers.
     pub short_sent: bool,
-    /// May the peer's?
+    /// Whether the peer's packets may.
     pub short_taken: bool,
-    /// Do our packets carry NDP Counts?
+    /// Whether our packets carry NDP Counts.
     pub ndp_sent: bool,
-    /// May data leave?
+    /// Whether data may be sent.
     pub may_send: bool,
-    /// When a packet is wanted for negotiation.
+    /// When negotiation needs a packet of its own.
     pub negotiation_due: Option<Instant>,
-    /// When the last valid packet came.
+    /// When the last valid packet arrived.
     pub heard_at: Option<Instant>,
-    /// The round trip that timers and windows go by.
+    /// The round-trip time that timers and windows use.
     pub rtt: Duration,
     /// Data packets in flight.
     pub flight_packets: u32,
-    /// Their application bytes.
+    /// Application bytes in flight.
     pub flight_bytes: u64,
-    /// The congestion window, packets, where there is one.
+    /// The congestion window, packets, if there is one.
     pub cwnd: Option<f64>,
-    /// The timer of retransmission or of no feedback.
+    /// The retransmission timer or the nofeedback timer.
     pub feedback_timer: Option<Instant>,
-    /// When the state gives up.
+    /// When the connection gives up in its state.
     pub deadline: Option<Instant>,
-    /// When a silent peer is given up.
+    /// When the connection ends if the peer stays silent.
     pub gives_up_at: Option<Instant>,
-    /// Did the application ask to close?
+    /// Whether the application asked to close.
     pub is_draining: bool,
-    /// When the endpoint has to be woken for this connection; valid once nothing more is to leave.
+    /// When the endpoint has to be woken for this connection; valid once no packet waits to leave.
     pub wakes_at: Option<Instant>,
-    /// Datagrams that wait to be sent, and their bytes.
+    /// The send queue: datagrams, and their bytes.
     pub send_queue: (usize, usize),
-    /// Datagrams that wait to be read, and what they count.
+    /// The receive queue: datagrams, and their bytes with overhead.
     pub receive_queue: (usize, usize),
     /// Bytes of memory that the endpoint counts for it.
     pub counted: usize,
-    /// The same, counted anew.
+    /// The same, counted again from its state.
     pub held: usize,
 }
 
@@ -90,13 +90,13 @@ pub struct Inspection {
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct EndpointInspection {
-    /// Connections that have a record, closed ones that were not released included.
+    /// Connections with a record, closed ones that are not yet released included.
     pub records: usize,
-    /// Those of them of which the application has not been told.
+    /// Those that the application has not been told of.
     pub unannounced: usize,
-    /// Bytes of memory that the endpoint counts, summed up over all records.
+    /// Bytes of memory that the endpoint counts, summed over all records.
     pub counted: usize,
-    /// Does every connection that is not closed have a timer, or is it in OPEN?
+    /// Whether every connection has a timer, unless it is closed or in OPEN.
     pub all_timed: bool,
 }
 
@@ -108,7 +108,7 @@ impl Endpoint {
         Some(inspection)
     }
 
-    /// Returns the inner state of the endpoint. Takes time for each connection.
+    /// Returns the inner state of the endpoint, in time proportional to its connections.
     pub fn inspect_endpoint(&self) -> EndpointInspection {
         let mut all = EndpointInspection {
             records: 0,

@@ -1,15 +1,15 @@
 //! The DCCP endpoint and connection as state machines without I/O (RFC 4340).
 //!
-//! An [`Endpoint`] takes datagrams, ICMP errors and the time, and gives back packets to send,
-//! events and the moment to wake it. It draws no randomness, opens no socket and reads no
-//! clock, so one implementation serves sockets, the simulator and a fuzzer.
+//! An [`Endpoint`] takes datagrams, ICMP errors and the time. It returns packets to send, events, and the time at which
+//! to wake it. It draws no random numbers, opens no socket and reads no clock, so one implementation serves sockets,
+//! the simulator and a fuzzer.
 //!
 //! # Run loop
-//! 1. Change something: [`Endpoint::handle_datagram`], [`Endpoint::handle_timeout`], or a call
-//!    of the application such as [`Endpoint::send`].
-//! 2. Drain [`Endpoint::poll_transmit`] until `None`, sending each packet.
-//! 3. Drain [`Endpoint::poll_event`] until `None`.
-//! 4. Sleep until [`Endpoint::next_timeout`] or the next datagram, and begin again.
+//! 1. Change something: [`Endpoint::handle_datagram`], [`Endpoint::handle_timeout`], or a call of the application such
+//!    as [`Endpoint::send`].
+//! 2. Call [`Endpoint::poll_transmit`] until it returns `None`, and send each packet.
+//! 3. Call [`Endpoint::poll_event`] until it returns `None`.
+//! 4. Sleep until [`Endpoint::next_timeout`] or the next datagram, and start again.
 
 mod ackvec;
 mod ccid;
@@ -43,10 +43,11 @@ pub use fairwire_cc::{Gauges, IdleRule, SlowStart};
 #[cfg(feature = "plant")]
 pub use fairwire_units::plant;
 
-/// Window laws: which there are, how one is chosen, and what one of your own is made of.
+/// Window laws: the registered ones, how to choose one, and the parts of a law of your own.
 ///
-/// A law runs in a simulator as on sockets, so it knows no clock: [`Instant`](laws::Instant) and [`Duration`](laws::Duration)
-/// are nanoseconds of its connection's own time, and convert to and from [`std::time::Duration`].
+/// A law runs in the simulator and on sockets, so it reads no clock. [`Instant`](laws::Instant) and
+/// [`Duration`](laws::Duration) are nanoseconds of its connection's own time, and convert to and from
+/// [`std::time::Duration`].
 pub mod laws {
     pub use fairwire_cc::{
         Adjustment, Cubic, CubicVersion, Dctcp, Flight, Law, NewReno, RateSample, Round, Signal,

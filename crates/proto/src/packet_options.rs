@@ -1,9 +1,8 @@
-//! What the options of one packet say, collected in one walk over them.
+//! The options of one packet, collected in one pass.
 //!
-//! The connection walks the options once, in order (RFC 4340, section 5.8), and acts on those that are
-//! its own as it meets them: features, Timestamps, Init Cookies. What the others say is kept here as
-//! values and slices of the packet, without a copy, for those who read it: the connection's reports of
-//! dropped data, and the two halves.
+//! The connection reads the options once, in order (RFC 4340, section 5.8), and acts at once on those of its own:
+//! features, Timestamps, Init Cookies. The values of the others are kept here, as values and slices of the packet,
+//! without a copy. The connection's Data Dropped processing and the two halves read them.
 
 use fairwire_units::Duration;
 use fairwire_wire::{
@@ -11,18 +10,18 @@ use fairwire_wire::{
     Options,
 };
 
-/// Units of Elapsed Time (RFC 4340, section 13.2).
+/// Unit of Elapsed Time (RFC 4340, section 13.2).
 const ELAPSED_UNIT: Duration = Duration::from_micros(10);
 
-/// What the options of one packet say. RFC 4340, 5.8: of an option that comes several times the last one
-/// counts, unless several make one list.
+/// The values of one packet's options. RFC 4340, 5.8: of an option that occurs several times the last one counts,
+/// unless several form one list.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct PacketOptions<'a> {
-    /// How many packets without data came just before this one.
+    /// The number of packets without data just before this one.
     pub ndp_count: Option<u64>,
     /// How long the peer held the acknowledged packet.
     pub elapsed: Option<Duration>,
-    /// Can the peer's application hardly keep up?
+    /// Whether the peer sent Slow Receiver.
     pub is_slow: bool,
     /// CRC-32c of the payload.
     pub data_checksum: Option<u32>,
@@ -30,11 +29,11 @@ pub(crate) struct PacketOptions<'a> {
     pub vectors: Vectors<'a>,
     /// The Data Dropped options.
     pub drops: Series<'a, DropBlocks<'a>>,
-    /// Bytes per second (RFC 4342, section 8.3).
+    /// Receive Rate, bytes per second (RFC 4342, section 8.3).
     pub receive_rate: Option<u32>,
-    /// Packets per loss interval (RFC 4342, section 8.5).
+    /// Loss Event Rate as sent: its inverse, packets per loss interval (RFC 4342, section 8.5).
     pub loss_event_rate: Option<u32>,
-    /// The RTT Estimate in microseconds, where the peer agreed to send it (RFC 6323, section 3.3).
+    /// RTT Estimate in microseconds, if the peer agreed to send it (RFC 6323, section 3.3).
     pub rtt_estimate: Option<u32>,
     /// The Loss Intervals options.
     pub loss_intervals: Series<'a, SkippedIntervals<'a>>,
@@ -43,7 +42,7 @@ pub(crate) struct PacketOptions<'a> {
 }
 
 impl<'a> PacketOptions<'a> {
-    /// Keeps what `option` says; `behind` are the bytes of the options area that follow it.
+    /// Stores the value of `option`; `behind` holds the bytes of the options area that follow it.
     #[inline]
     pub(crate) fn note(&mut self, option: &DccpOption<'a>, behind: &'a [u8]) {
         match *option {
@@ -68,13 +67,13 @@ impl<'a> PacketOptions<'a> {
         }
     }
 
-    /// The blocks of all Data Dropped options: a later one goes on where the one before it ends
-    /// (RFC 4340, section 11.7).
+    /// Returns the blocks of all Data Dropped options; a later option continues the one before it (RFC 4340, section
+    /// 11.7).
     pub(crate) fn drop_blocks(&self) -> impl Iterator<Item = DropBlock> + use<'a> {
         self.drops.iter().flat_map(DropBlocks::iter)
     }
 
-    /// What a packet with these options says.
+    /// Returns the values of these options.
     #[cfg(test)]
     pub(crate) fn read(options: Options<'a>) -> Self {
         let mut said = Self::default();
@@ -93,7 +92,7 @@ impl<'a> PacketOptions<'a> {
 pub(crate) struct Vector<'a> {
     /// Its nonce echo.
     pub nonce: bool,
-    /// Its runs of packets, newest first.
+    /// Its entries, newest first.
     pub cells: AckCells<'a>,
 }
 
@@ -111,18 +110,18 @@ impl<'a> Vectors<'a> {
         self.has_reserved |= cells.any(|cell| cell.state() == CellState::Reserved);
     }
 
-    /// May they be believed? There is one at least, and none has a reserved state (RFC 4340, section
+    /// Returns whether they can be trusted: there is at least one, and none has a reserved state (RFC 4340, section
     /// 11.4).
     pub(crate) fn is_sound(&self) -> bool {
         !self.all.is_empty() && !self.has_reserved
     }
 
-    /// The vectors in order.
+    /// Returns the vectors in order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = Vector<'a>> + use<'a> {
         self.all.iter()
     }
 
-    /// The runs of all vectors: a later one goes on where the one before it ends (RFC 4340, section 11.4).
+    /// Returns the entries of all vectors; a later vector continues the one before it (RFC 4340, section 11.4).
     pub(crate) fn cells(&self) -> impl Iterator<Item = AckCell> + use<'a> {
         self.iter().flat_map(|vector| vector.cells.iter())
     }
@@ -131,7 +130,7 @@ impl<'a> Vectors<'a> {
 /// One Loss Intervals option.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SkippedIntervals<'a> {
-    /// Packets up to the acknowledged one that are in no interval.
+    /// Skip Length: packets up to the acknowledged one that are in no interval.
     pub skip: u8,
     /// Its intervals, newest first.
     pub intervals: LossIntervals<'a>,
@@ -139,13 +138,13 @@ pub(crate) struct SkippedIntervals<'a> {
 
 /// All options of one kind in a packet.
 ///
-/// Nearly always that is one, which is kept. Of more, the bytes behind the first up to the last are
-/// kept, and walked when they are asked for.
+/// Usually there is one, which is stored decoded. If there are more, the bytes from behind the first to the end of the
+/// last are kept, and decoded when they are needed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Series<'a, T> {
     first: Option<T>,
     behind: &'a [u8],
-    /// So many of the bytes behind the first reach to the end of the last.
+    /// How many bytes of `behind` reach to the end of the last one.
     len: usize,
 }
 
@@ -169,12 +168,12 @@ impl<'a, T: OfOption<'a>> Series<'a, T> {
         }
     }
 
-    /// Has the packet none?
+    /// Returns whether the packet has none.
     pub(crate) fn is_empty(&self) -> bool {
         self.first.is_none()
     }
 
-    /// All of them in order.
+    /// Returns all of them in order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = T> + use<'a, T> {
         let more = self.behind.get(..self.len).unwrap_or_default();
         let more = Options::new(more).iter();
@@ -183,9 +182,9 @@ impl<'a, T: OfOption<'a>> Series<'a, T> {
     }
 }
 
-/// What one kind of option says.
+/// A value that is decoded from one kind of option.
 pub(crate) trait OfOption<'a>: Copy {
-    /// `None` if `option` is of another kind.
+    /// Returns the value, or `None` if `option` is of another kind.
     fn of(option: DccpOption<'a>) -> Option<Self>;
 }
 

@@ -1,34 +1,34 @@
 //! The application's data, which the protocol carries and never reads.
 //!
-//! [`Payload`] is data that somebody keeps. [`Arriving`] is data that has just arrived and that
-//! nobody keeps yet: a stranger's datagram costs no memory.
+//! [`Payload`] is data that is stored. [`Arriving`] is data that has just arrived and is not stored yet, so that a
+//! stranger's datagram costs no memory.
 
 use bytes::Bytes;
 use fairwire_wire::checksum::Sum;
 use fairwire_wire::data_checksum;
 
-/// What a packet carries behind its head.
+/// The data that follows a packet's header.
 ///
-/// The protocol looks at its length and its sum only, so the simulator moves lengths where a
-/// socket moves bytes, through the same code.
+/// The protocol uses only its length and its checksum. The simulator can therefore send lengths through the same code
+/// through which a socket sends bytes.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Payload {
-    /// Real bytes: a datagram that was kept, or what the application handed over.
+    /// Real bytes: a stored datagram, or data from the application.
     Bytes(Bytes),
-    /// `len` zero bytes that nobody stores; `tag` names the application's packet, out of band.
+    /// `len` zero bytes that are not stored. `tag` identifies the application's packet and is not sent.
     Synthetic {
         /// Length in bytes.
         len: u32,
-        /// The application's name for it; never on the wire.
+        /// The application's identifier for it; never on the wire.
         tag: u64,
     },
 }
 
 impl Payload {
-    /// No data at all: what packets other than Data and `DataAck` mostly carry.
+    /// No data, as in most packets other than Data and `DataAck`.
     pub const EMPTY: Self = Self::Bytes(Bytes::new());
 
-    /// Length in bytes.
+    /// Returns the length in bytes.
     pub fn len(&self) -> usize {
         match self {
             Self::Bytes(bytes) => bytes.len(),
@@ -36,12 +36,12 @@ impl Payload {
         }
     }
 
-    /// Is there no data?
+    /// Returns whether there is no data.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The bytes that the checksum sums; zeros sum to nothing, so a synthetic payload has none.
+    /// Returns the bytes to checksum. A synthetic payload has none, because zeros do not change the sum.
     pub fn as_slice(&self) -> &[u8] {
         match self {
             Self::Bytes(bytes) => bytes,
@@ -49,7 +49,7 @@ impl Payload {
         }
     }
 
-    /// What the checksums see of it.
+    /// Returns the view that checksums are computed from.
     pub(crate) fn view(&self) -> View<'_> {
         match self {
             Self::Bytes(bytes) => View::Bytes(bytes),
@@ -57,7 +57,7 @@ impl Payload {
         }
     }
 
-    /// The tag of a synthetic payload.
+    /// Returns the tag of a synthetic payload.
     pub fn tag(&self) -> Option<u64> {
         match self {
             Self::Bytes(_) => None,
@@ -78,22 +78,21 @@ impl From<Vec<u8>> for Payload {
     }
 }
 
-/// A payload that arrives, before anybody has decided to keep it.
+/// An arriving payload, before it is decided whether to keep it.
 ///
-/// [`Endpoint::handle_datagram`](crate::Endpoint::handle_datagram) copies borrowed bytes only when it
-/// puts the datagram into a receive queue. The copy is one allocation of exactly the payload's
-/// length, so a datagram that waits to be read holds nothing beside its own bytes.
+/// [`Endpoint::handle_datagram`](crate::Endpoint::handle_datagram) copies borrowed bytes only when it puts the datagram
+/// into a receive queue. The copy is one allocation of exactly the payload's length, so a queued datagram holds no
+/// other memory.
 #[derive(Clone, Debug)]
 pub enum Arriving<'a> {
-    /// Bytes of a receive buffer, which the caller uses again after the call.
+    /// Bytes of a receive buffer, which the caller reuses after the call.
     Borrowed(&'a [u8]),
-    /// A payload that is kept as it is, without a copy. A slice of a larger `Bytes` keeps all of it
-    /// in memory.
+    /// A payload that is stored without a copy. A slice of a larger `Bytes` keeps all of it in memory.
     Owned(Payload),
 }
 
 impl Arriving<'_> {
-    /// Length in bytes.
+    /// Returns the length in bytes.
     pub fn len(&self) -> usize {
         match self {
             Self::Borrowed(bytes) => bytes.len(),
@@ -101,12 +100,12 @@ impl Arriving<'_> {
         }
     }
 
-    /// Is there no data?
+    /// Returns whether there is no data.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The bytes, of which a synthetic payload has none.
+    /// Returns the bytes; a synthetic payload has none.
     pub(crate) fn as_slice(&self) -> &[u8] {
         match self {
             Self::Borrowed(bytes) => bytes,
@@ -114,7 +113,7 @@ impl Arriving<'_> {
         }
     }
 
-    /// Returns the payload to keep: the only place where arriving bytes are copied.
+    /// Returns the payload to store. This is the only place where arriving bytes are copied.
     pub(crate) fn keep(self) -> Payload {
         match self {
             Self::Borrowed(bytes) => Payload::Bytes(Bytes::copy_from_slice(bytes)),
@@ -122,7 +121,7 @@ impl Arriving<'_> {
         }
     }
 
-    /// What the checksums see of it.
+    /// Returns the view that checksums are computed from.
     pub(crate) fn view(&self) -> View<'_> {
         match self {
             Self::Borrowed(bytes) => View::Bytes(bytes),
@@ -143,16 +142,16 @@ impl From<Payload> for Arriving<'_> {
     }
 }
 
-/// Data as the checksums see them.
+/// Data as checksums are computed from it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum View<'a> {
     Bytes(&'a [u8]),
-    /// This many zeros, which nobody stores.
+    /// This many zeros, which are not stored.
     Zeros(usize),
 }
 
 impl View<'_> {
-    /// Length in bytes.
+    /// Returns the length in bytes.
     pub(crate) fn len(&self) -> usize {
         match self {
             Self::Bytes(bytes) => bytes.len(),
@@ -160,7 +159,7 @@ impl View<'_> {
         }
     }
 
-    /// Returns the Internet checksum's sum over the first `len` bytes.
+    /// Returns the sum of the Internet checksum over the first `len` bytes.
     pub(crate) fn sum(&self, len: usize) -> Sum {
         match self {
             Self::Bytes(bytes) => Sum::of(&bytes[..len.min(bytes.len())]),
@@ -168,7 +167,7 @@ impl View<'_> {
         }
     }
 
-    /// Returns the CRC-32c, as a Data Checksum option holds it (RFC 4340, section 9.3).
+    /// Returns the CRC-32c in the form of the Data Checksum option (RFC 4340, section 9.3).
     pub(crate) fn data_checksum(&self) -> u32 {
         match self {
             Self::Bytes(bytes) => data_checksum::of(bytes),

@@ -1,19 +1,19 @@
-//! How often something may happen.
+//! A limit on how often something may happen.
 
 use fairwire_units::plant::{Plant, planted};
 use fairwire_units::{Duration, Instant};
 
-/// Lets at most `burst` things through at once and one per `interval` in the long run.
+/// A rate limit that passes one thing per `interval` in the long run and up to `burst` at once.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RateLimit {
     interval: Duration,
     slack: Duration,
-    /// When the next one would be due if they came evenly.
+    /// When the next one would be due at an even rate.
     due: Instant,
 }
 
 impl RateLimit {
-    /// At most `per_s` a second, and `burst` of them at once (at least one).
+    /// Returns a limit of `per_s` per second, with bursts of up to `burst` (at least one).
     pub(crate) fn per_second(per_s: u32, burst: u32) -> Self {
         let interval = match per_s {
             0 => Duration::MAX,
@@ -26,17 +26,17 @@ impl RateLimit {
         }
     }
 
-    /// From when on it may happen again.
+    /// Returns the time from which the next one is allowed.
     pub(crate) fn allowed_from(&self) -> Instant {
         self.due.saturating_before(self.slack)
     }
 
-    /// May it happen now? If so, it counts as having happened.
+    /// Returns whether one is allowed now, and counts it if so.
     pub(crate) fn allow(&mut self, now: Instant) -> bool {
         if self.interval == Duration::MAX || now < self.allowed_from() {
             return false;
         }
-        // Planted: quiet time is saved up without a bound.
+        // Planted: idle time is saved up without a bound.
         let saves = planted(Plant::SavedUp);
         let due = if saves { self.due } else { self.due.max(now) };
         self.due = due + self.interval;
@@ -53,7 +53,7 @@ mod tests {
         Instant::START + Duration::from_millis(ms)
     }
 
-    /// Eight a second without a burst are one every 125 ms, not earlier.
+    /// Eight a second without a burst are one every 125 ms, and none earlier.
     #[test]
     fn evenly_spaced_without_a_burst() {
         let mut limit = RateLimit::per_second(8, 1);
@@ -62,7 +62,7 @@ mod tests {
         assert!(limit.allow(ms(1_125)));
     }
 
-    /// A burst is let through once; afterwards the rate holds, and idle time fills it again.
+    /// A burst passes once; then the rate holds, and idle time permits a new burst.
     #[test]
     fn a_burst_and_then_the_rate() {
         let mut limit = RateLimit::per_second(10, 3);
@@ -74,7 +74,7 @@ mod tests {
         assert_eq!(passed, 3);
     }
 
-    /// A rate of zero lets nothing through.
+    /// A rate of zero passes nothing.
     #[test]
     fn zero_is_never() {
         assert!(!RateLimit::per_second(0, 5).allow(ms(10)));

@@ -1,5 +1,4 @@
-//! Packets that leave outside of any live connection: answers to strangers, and the Reset with
-//! which a connection ends.
+//! Packets that leave outside of any live connection: answers to strangers, and the Reset that ends a connection.
 
 use std::collections::VecDeque;
 
@@ -22,37 +21,37 @@ pub(crate) struct Reset {
     pub(crate) ack: Seq,
     pub(crate) code: ResetCode,
     pub(crate) data: [u8; 3],
-    /// What it says in words.
+    /// Its Error Text.
     pub(crate) text: Option<ErrorText>,
-    /// The NDP Count to carry, zero for none.
+    /// The NDP Count to carry; zero for none.
     pub(crate) ndp_count: u64,
     /// The connection that it ends, if there was one.
     pub(crate) connection: Option<ConnectionId>,
 }
 
-/// Responses without state at most that wait to leave; more are dropped, as a full link would.
+/// Maximum number of stateless Responses in the queue. More are dropped, as on a full link.
 const MAX_RESPONSES: usize = 1_024;
 
-/// What waits to leave.
+/// A packet in the queue.
 #[derive(Debug)]
 enum Waiting {
     Reset(Reset),
-    /// A Response with an Init Cookie; nothing is kept of its connection.
+    /// A Response with an Init Cookie, whose connection has no state here.
     Response(Transmit, Box<HeadBuf>),
 }
 
-/// Packets waiting to leave.
+/// The queue of packets without a live connection.
 #[derive(Debug)]
 pub(crate) struct Replies {
     waiting: VecDeque<Waiting>,
     responses: usize,
     limit: RateLimit,
-    /// Sent without a connection.
+    /// Number of Resets sent without a connection.
     pub(crate) sent: u64,
 }
 
 impl Replies {
-    /// At most `per_s` answers to strangers a second.
+    /// Returns an empty queue that permits at most `per_s` answers to strangers per second.
     pub(crate) fn new(per_s: u32) -> Self {
         Self {
             waiting: VecDeque::new(),
@@ -62,24 +61,24 @@ impl Replies {
         }
     }
 
-    /// May a stranger be answered? If so, it counts.
+    /// Returns whether a stranger may be answered now, and counts the answer if so.
     pub(crate) fn may_answer(&mut self, now: Instant) -> bool {
         self.limit.allow(now)
     }
 
-    /// Ends a connection; never limited, for each ends once, unless it ends as it begins
-    /// ([`Self::may_answer`]).
+    /// Queues the Reset that ends a connection. It is not rate-limited, because each connection ends once. For one that
+    /// ends as it begins, the caller asks [`Self::may_answer`].
     pub(crate) fn end(&mut self, mut reset: Reset) {
         reset.connection = reset.connection.filter(|&id| id != ConnectionId::NONE);
         self.waiting.push_back(Waiting::Reset(reset));
     }
 
-    /// Is there room for another Response without state?
+    /// Returns whether another stateless Response has room.
     pub(crate) fn has_room(&self) -> bool {
         self.responses < MAX_RESPONSES
     }
 
-    /// A Response of a connection that is forgotten at once.
+    /// Queues a Response of a connection that is forgotten at once.
     pub(crate) fn respond(&mut self, transmit: Transmit, head: Box<HeadBuf>) {
         let connection = None;
         let transmit = Transmit {
@@ -90,7 +89,7 @@ impl Replies {
         self.waiting.push_back(Waiting::Response(transmit, head));
     }
 
-    /// Answers a packet of a flow that we know no sequence numbers of.
+    /// Answers a packet of a flow whose sequence numbers we do not know with a Reset.
     pub(crate) fn answer(
         &mut self,
         now: Instant,
@@ -100,12 +99,12 @@ impl Replies {
         data: [u8; 3],
     ) {
         let is_reset = matches!(packet.kind, Kind::Reset { .. });
-        // RFC 4340, 8.5, steps 2 and 3: Resets are never answered, or two ends could go on for
-        // ever. RFC 4340, 8.1.3: at a limited rate.
+        // RFC 4340, 8.5, steps 2 and 3: Resets are never answered, or two ends could go on for ever. RFC 4340, 8.1.3:
+        // at a limited rate.
         if is_reset || !self.may_answer(now) {
             return;
         }
-        // RFC 4340, 8.3.1: the numbers come from the packet; of short ones the upper bits are zero.
+        // RFC 4340, 8.3.1: the numbers come from the packet; the upper bits of short ones are zero.
         let seq = match packet.ack() {
             Some(ack) if packet.is_short() => Seq::new(u64::from(ack.short())).next(),
             Some(ack) => ack.extend(Seq::ZERO).next(),
@@ -133,7 +132,7 @@ impl Replies {
         }));
     }
 
-    /// The next one, encoded.
+    /// Encodes and returns the next packet.
     pub(crate) fn poll_transmit(&mut self, head: &mut HeadBuf) -> Option<Transmit> {
         let reset = match self.waiting.pop_front()? {
             Waiting::Reset(reset) => reset,

@@ -1,39 +1,39 @@
-//! Rings of words with a bit for each of the newest sequence numbers.
+//! Bit rings with one bit for each of the newest sequence numbers.
 //!
-//! What happens to a stretch of numbers happens to whole words, so a jump of the numbers, whose length
-//! a packet decides, costs a step for 64 of them and no more steps than the ring has words.
+//! An operation on a range of numbers works on whole words. A packet decides how far the numbers jump, but a jump takes
+//! one step for 64 numbers, and at most as many steps as the ring has words.
 
 use fairwire_wire::Seq;
 
 use crate::work;
 
-/// Numbers that share a word.
+/// Sequence numbers per word.
 pub(crate) const WORD: u64 = 64;
 
-/// The numbers of a stretch that share a word.
+/// The numbers of a range that share a word.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct Piece {
-    /// The place of the word.
+    /// The index of the word.
     pub(crate) word: usize,
-    /// Their bits; the newest number has the highest.
+    /// Their bits; the newest number has the highest bit.
     pub(crate) mask: u64,
-    /// The newest of them.
+    /// The newest of the numbers.
     pub(crate) high: Seq,
-    /// How many there are.
+    /// How many numbers there are.
     pub(crate) packets: u64,
 }
 
-/// The place of a number in a ring of `numbers` bits, a power of two and no less than [`WORD`]: its
-/// word and its bit.
+/// Returns the word index and the bit of a number in a ring of `numbers` bits, which is a power of two and at least
+/// [`WORD`].
 pub(crate) fn place(seq: Seq, numbers: u64) -> (usize, u64) {
     debug_assert!(numbers.is_power_of_two() && numbers >= WORD, "{numbers}");
     let at = seq.get() & (numbers - 1);
-    // A ring is in memory, so its last place is a `usize`.
+    // The ring is in memory, so its last index is a `usize`.
     ((at / WORD) as usize, 1 << (at % WORD))
 }
 
-/// The words that hold the `packets` numbers up to `high`, newest first; no number twice, however many
-/// `packets` are.
+/// Returns the words that hold the `packets` numbers up to `high`, newest first. No number occurs twice, however large
+/// `packets` is.
 pub(crate) fn pieces(high: Seq, packets: u64, numbers: u64) -> impl Iterator<Item = Piece> {
     let mut left = packets.min(numbers);
     let mut high = high;
@@ -42,7 +42,7 @@ pub(crate) fn pieces(high: Seq, packets: u64, numbers: u64) -> impl Iterator<Ite
             return None;
         }
         work::step();
-        // As many as the word of `high` holds up to it.
+        // The numbers in the word of `high` up to and including `high`.
         let top = high.get() % WORD;
         let here = left.min(top + 1);
         let piece = Piece {
@@ -57,7 +57,7 @@ pub(crate) fn pieces(high: Seq, packets: u64, numbers: u64) -> impl Iterator<Ite
     })
 }
 
-/// Sets the bits of the numbers after `newest` up to and including `seq` to zero.
+/// Sets the bits of the numbers after `newest`, up to and including `seq`, to zero.
 pub(crate) fn clear(words: &mut [u64], newest: Seq, seq: Seq) {
     let numbers = words.len() as u64 * WORD;
     for piece in pieces(seq, newest.distance(seq), numbers) {
@@ -70,7 +70,7 @@ mod tests {
     use super::{Seq, WORD, clear, pieces, place};
     use crate::work;
 
-    /// The pieces of a stretch hold each of its numbers once, across words, the ring's end and the wrap.
+    /// The pieces of a range hold each of its numbers once, across words, the ring's end and the wrap.
     #[test]
     fn pieces_cover_a_stretch() {
         for base in [0, 63, 200, (1 << 48) - 70] {
@@ -92,7 +92,7 @@ mod tests {
         }
     }
 
-    /// What is passed over is zero, and nothing else; a jump costs a step for each word at most.
+    /// Clearing zeroes exactly the numbers that a jump passes, in at most one step for each word.
     #[test]
     fn clearing_takes_words() {
         for base in [5, (1 << 48) - 100] {

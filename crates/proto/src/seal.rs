@@ -1,5 +1,5 @@
-//! The last step of every head: the checksum that its path asks for. Coverage keeps its place in a
-//! head that travels in UDP (RFC 6773, section 3.3.1).
+//! The checksum of a header, written last. A header in UDP has no DCCP checksum but keeps its Checksum Coverage (RFC
+//! 6773, section 3.3.1).
 
 use fairwire_wire::checksum::{PseudoHeader, Sum, coverage};
 use fairwire_wire::{DecodeError, Encoder, Packet};
@@ -7,10 +7,10 @@ use fairwire_wire::{DecodeError, Encoder, Packet};
 use crate::payload::{Arriving, Payload, View};
 use crate::transmit::{Encapsulation, Path};
 
-/// Finishes a head of ours that goes before `payload`; gives its length.
+/// Finishes the header that precedes `payload` and returns its length.
 pub(crate) fn seal(encoder: Encoder<'_>, path: &Path, payload: &Payload, cscov: u8) -> usize {
     let pseudo = match path.encapsulation {
-        // RFC 6773, 3.3: the UDP checksum does the work, ours is zero.
+        // RFC 6773, 3.3: the UDP checksum protects the packet; ours is zero.
         Encapsulation::Udp => None,
         Encapsulation::Native => PseudoHeader::new(path.local.ip(), path.remote.ip()),
     };
@@ -24,7 +24,7 @@ pub(crate) fn seal(encoder: Encoder<'_>, path: &Path, payload: &Payload, cscov: 
     head.len()
 }
 
-/// Checks a packet that arrived along `path`.
+/// Verifies the checksum of a packet that arrived along `path`.
 pub(crate) fn verify(
     packet: &Packet<'_>,
     path: &Path,
@@ -34,7 +34,7 @@ pub(crate) fn verify(
     match path.encapsulation {
         // RFC 6773, 3.3: the field is ignored on receipt.
         Encapsulation::Udp => Ok(()),
-        // RFC 4340, 9.1: what does not match is ignored, options and all.
+        // RFC 4340, 9.1: a packet that does not match is ignored, its options included.
         Encapsulation::Native => {
             let Some(pseudo) = PseudoHeader::new(path.remote.ip(), path.local.ip()) else {
                 return Ok(());
@@ -45,7 +45,7 @@ pub(crate) fn verify(
     }
 }
 
-/// The sum of what the checksum covers of `payload`.
+/// Returns the sum over the part of `payload` that the checksum covers.
 fn covered(payload: View<'_>, cscov: u8) -> Sum {
     payload.sum(coverage(cscov, payload.len()))
 }

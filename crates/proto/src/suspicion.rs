@@ -1,63 +1,61 @@
-//! What a sender knows of its receiver's honesty (RFC 4340, section 12.3; RFC 4342, section 9).
+//! A sender's record of its receiver's honesty (RFC 4340, section 12.3; RFC 4342, section 9).
 
-/// Lies, less the checks that were passed since, after which the connection ends.
+/// Number of lies, less the checks passed since, after which the connection ends.
 ///
-/// RFC 4340, 12.3: a last resort. A single forged Data packet spoils a nonce echo for as long as
-/// vectors speak of it, a few round trips.
+/// RFC 4340, 12.3: the last resort. A single forged Data packet spoils the nonce echo for as long as Ack Vectors cover
+/// it, a few round trips.
 pub(crate) const PATIENCE: u32 = 8;
 
-/// Packets that leave before the first number is passed over. What is over sooner, a receiver that
-/// lies can do little with, and an honest one need not count a loss that was none.
+/// Number of packets sent before the first number is skipped. A lying receiver gains little in a shorter connection,
+/// and an honest one need not count a loss that did not happen.
 const UNTRIED: u32 = 256;
 
-/// Of 65,536 numbers so many are passed over until the peer has told the truth [`TRIALS`] times.
+/// Numbers skipped of 65,536 until the peer has passed [`TRIALS`] checks.
 const ON_TRIAL: u32 = 256;
 
-/// Of 65,536 numbers so many are passed over afterwards. The peer's application takes each for a lost
-/// datagram, so there are few; but one who has told the truth for long may still begin to lie.
+/// Numbers skipped of 65,536 afterwards. The peer's application takes each for a lost datagram, so there are few; but
+/// even a peer that was honest for long may begin to lie.
 const TRUSTED: u32 = 32;
 
-/// Of 65,536 numbers so many are passed over when something depends on it soon.
+/// Numbers skipped of 65,536 while a decision waits for the next check.
 const IN_DOUBT: u32 = 2_048;
 
-/// Of 65,536 numbers so many are passed over under suspicion: enough for one in most round trips, too
-/// few to be guessed.
+/// Numbers skipped of 65,536 under suspicion: enough for one in most round trips, too few to be guessed.
 const SUSPECTED: u32 = 8_192;
 
-/// Truths told after which a peer that never lied is trusted.
+/// Checks passed after which a peer that never lied is trusted.
 const TRIALS: u32 = 8;
 
-/// What a sender knows of its receiver: lies found, less the checks that were passed since, and how
-/// well it has stood the test so far.
+/// The record of one receiver: the lies found, less the checks passed since, and the number of checks it has passed.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(crate) struct Suspicion {
     strikes: u32,
-    /// Did it ever lie?
+    /// Whether it ever lied.
     has_lied: bool,
     truths: u32,
     packets: u32,
 }
 
 impl Suspicion {
-    /// A packet left.
+    /// Counts a packet that left.
     pub(crate) fn on_sent(&mut self) {
         self.packets = self.packets.saturating_add(1);
     }
 
-    /// A lie was found.
+    /// Records a lie.
     pub(crate) fn on_lie(&mut self) {
         self.strikes = self.strikes.saturating_add(1);
         self.has_lied = true;
     }
 
-    /// A check was passed.
+    /// Records a passed check.
     pub(crate) fn on_truth(&mut self) {
         self.strikes = self.strikes.saturating_sub(1);
         self.truths = self.truths.saturating_add(1);
     }
 
-    /// Of 65,536 numbers, how many should be passed over to see whether the peer claims them? More
-    /// if there is a `doubt` that the next of them would settle.
+    /// Returns how many of 65,536 numbers to skip, to see whether the peer claims to have received them. There are more
+    /// if there is a `doubt` that the next check would settle.
     pub(crate) const fn skips_of_65536(self, doubt: bool) -> u32 {
         if self.exists() {
             SUSPECTED
@@ -72,12 +70,12 @@ impl Suspicion {
         }
     }
 
-    /// Is there more than nothing?
+    /// Returns whether there is any suspicion.
     pub(crate) const fn exists(self) -> bool {
         self.strikes > 0
     }
 
-    /// Has the peer lied so often that the connection should end?
+    /// Returns whether the peer lied so often that the connection should end.
     pub(crate) const fn is_aggression(self) -> bool {
         self.strikes >= PATIENCE
     }
@@ -87,8 +85,8 @@ impl Suspicion {
 mod tests {
     use super::{IN_DOUBT, ON_TRIAL, SUSPECTED, Suspicion, TRIALS, TRUSTED, UNTRIED};
 
-    /// A short connection is not tried at all; a longer one until it has told the truth for a while,
-    /// and then hardly ever. Who lied once is tried for good.
+    /// A short connection is not checked, a longer one until it has passed some checks, and then rarely. A receiver
+    /// that lied once is checked more often for good.
     #[test]
     fn trust_is_earned_once() {
         let mut suspicion = Suspicion::default();

@@ -1,4 +1,4 @@
-//! What crosses the seam between the protocol and the network.
+//! The types that the protocol and the network exchange.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -9,7 +9,7 @@ use crate::error::ConfigError;
 use crate::id::{ConnectionId, DatagramId};
 use crate::payload::Payload;
 
-/// How DCCP packets travel.
+/// How DCCP packets are carried.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]
 #[cfg_attr(
     feature = "settings",
@@ -17,17 +17,17 @@ use crate::payload::Payload;
     serde(rename_all = "lowercase")
 )]
 pub enum Encapsulation {
-    /// Directly in IP, protocol number 33; the ports of the addresses in [`Path`] are zero.
+    /// Directly in IP, protocol number 33. The ports of the addresses in [`Path`] are zero.
     #[default]
     Native,
-    /// In UDP (RFC 6773); the ports of the addresses in [`Path`] are the UDP ports.
+    /// In UDP (RFC 6773). The ports of the addresses in [`Path`] are the UDP ports.
     Udp,
 }
 
-/// The two ends of the network below DCCP. DCCP's own ports are in the packet.
+/// The two network addresses below DCCP. DCCP's own ports are in the packet.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct Path {
-    /// Native, or in UDP.
+    /// How DCCP is carried: directly in IP, or in UDP.
     pub encapsulation: Encapsulation,
     /// Our address.
     pub local: SocketAddr,
@@ -36,7 +36,7 @@ pub struct Path {
 }
 
 impl Path {
-    /// What is wrong with it, if something is.
+    /// Returns an error if the addresses cannot be used together.
     pub(crate) fn check(&self) -> Result<(), ConfigError> {
         if self.local.is_ipv4() != self.remote.is_ipv4() {
             return Err(ConfigError::new(
@@ -56,27 +56,27 @@ impl Path {
     }
 }
 
-/// What the network says about a datagram that arrived.
+/// What the network reports about a datagram that arrived.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Meta {
-    /// Where it came from and to which of our addresses.
+    /// The addresses that it was sent from and to.
     pub path: Path,
     /// The ECN field of its IP header.
     pub ecn: Ecn,
 }
 
-/// A packet to send; its head was written into the buffer given to `poll_transmit`.
+/// A packet to send; its header is in the buffer given to `poll_transmit`.
 #[derive(Clone, Debug)]
 pub struct Transmit {
-    /// From where to where.
+    /// The addresses to send it from and to.
     pub path: Path,
     /// The ECN field to send it with.
     pub ecn: Ecn,
-    /// Must routers not fragment it (RFC 4340, section 14)?
+    /// Whether to set Don't Fragment (RFC 4340, section 14).
     pub dont_fragment: bool,
-    /// What follows the head.
+    /// The data behind the header.
     pub payload: Payload,
-    /// The connection it belongs to; `None` for answers to packets that belong to none.
+    /// The connection that it belongs to; `None` for answers to packets that belong to none.
     pub connection: Option<ConnectionId>,
     /// The application's datagram in it, if any.
     pub id: Option<DatagramId>,
@@ -85,22 +85,22 @@ pub struct Transmit {
 /// An ICMP error, reduced to what a DCCP endpoint can act on (RFC 4340, section 14.1; RFC 5927).
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum IcmpError {
-    /// The packet did not get to a program that takes it.
+    /// The packet did not reach a program that accepts it.
     Unreachable {
-        /// What kept it.
+        /// The reason.
         why: Unreachable,
     },
-    /// The packet did not fit; the next hop takes this many bytes.
+    /// The packet was too large for the next hop.
     TooBig {
         /// MTU of the next hop, bytes.
         mtu: u32,
     },
 }
 
-/// What keeps packets from a peer, in the words of the network or of this host.
+/// Why packets do not reach a peer, as the network or this host reports it.
 ///
-/// RFC 1122, 4.2.3.9, and RFC 5461 tell soft errors, which may pass while the routes change, from
-/// hard ones, which do not. [`is_hard`](Self::is_hard) says which is which.
+/// RFC 1122, 4.2.3.9, and RFC 5461 distinguish soft errors, which may pass when routes change, from hard ones, which do
+/// not. [`is_hard`](Self::is_hard) tells which is which.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Unreachable {
@@ -108,26 +108,26 @@ pub enum Unreachable {
     Network,
     /// The last router does not find the peer's host. Soft.
     Host,
-    /// The packet passed more routers than it may: the routes form a loop, or the way is too long. Soft.
+    /// The packet exceeded its hop limit: the routes form a loop, or the path is too long. Soft.
     HopLimit,
-    /// This host did not let the packet out: a firewall rule, or a table that is full. Soft.
+    /// This host did not let the packet out: because of a firewall rule or a full table. Soft.
     NotPermitted,
-    /// A router or firewall forbids it. Hard for an attempt to connect only: a policy that did not
-    /// exist when a connection began may be gone again soon (RFC 5927, 5.2).
+    /// A router or firewall forbids it. Hard only for an attempt to connect: a policy that appeared after a connection
+    /// began may soon be gone again (RFC 5927, 5.2).
     Prohibited,
     /// The peer's host does not speak the protocol. Hard.
     Protocol,
-    /// No program of the peer's host has the port. Hard.
+    /// No program on the peer's host uses the port. Hard.
     Port,
 }
 
 impl Unreachable {
-    /// Is there no point in trying again, so that an attempt to connect ends?
+    /// Returns whether another try is pointless, so that an attempt to connect ends.
     pub fn is_hard(self) -> bool {
         matches!(self, Self::Prohibited | Self::Protocol | Self::Port)
     }
 
-    /// Does the peer's own host say that nothing is left there of an open connection?
+    /// Returns whether the peer's own host reports that it has nothing left of an open connection.
     pub(crate) fn ends_open(self) -> bool {
         matches!(self, Self::Protocol | Self::Port)
     }
@@ -147,12 +147,12 @@ impl fmt::Display for Unreachable {
     }
 }
 
-/// What an ICMP error quotes of the packet it is about: the DCCP header, at least its ports.
+/// The part of a packet of ours that an ICMP error quotes.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct IcmpQuote<'a> {
-    /// What happened.
+    /// The error.
     pub error: IcmpError,
-    /// The first bytes of our DCCP packet as quoted. RFC 792 asks for eight bytes behind the IP
-    /// header: of a native packet those are the ports and no number, of one in UDP nothing.
+    /// The first bytes of our DCCP packet, as quoted. RFC 792 requires eight bytes behind the IP header. Of a native
+    /// packet those are the ports, without a sequence number; of a packet in UDP they contain nothing of DCCP.
     pub head: &'a [u8],
 }

@@ -1,18 +1,18 @@
-//! How many steps loops take whose length a packet decides: tests bound them, a build does not count.
+//! A step counter for loops whose length a packet decides. Tests limit the steps; production builds do not count.
 
 #[cfg(any(test, feature = "inspect"))]
 use std::cell::Cell;
 
 #[cfg(any(test, feature = "inspect"))]
 thread_local! {
-    /// Steps so far, and how many there may be.
+    /// Steps so far, and their limit.
     static STEPS: Cell<(u64, u64)> = const { Cell::new((0, u64::MAX)) };
 }
 
-/// One step of such a loop.
+/// Counts one step of such a loop.
 ///
 /// # Panics
-/// In tests, beyond the bound of `within`: a loop without a bound then fails at once.
+/// In tests, if the limit of `within` is exceeded, so that an endless loop fails at once.
 #[inline]
 pub(crate) fn step() {
     #[cfg(any(test, feature = "inspect"))]
@@ -23,13 +23,13 @@ pub(crate) fn step() {
     });
 }
 
-/// Gives what `run` gives and the steps that it took, which may be `most` (feature `inspect`).
+/// Runs `run` with at most `most` steps, and returns its result and the steps taken (feature `inspect`).
 ///
-/// Steps are those of loops whose length a packet decides: a word of a bit field, a byte of an
-/// option, an entry of a queue.
+/// Steps are counted in loops whose length a packet decides: a word of a bit field, a byte of an option, an entry of a
+/// queue.
 ///
 /// # Panics
-/// When `run` takes more steps, in the middle of it.
+/// If `run` takes more steps, at the step that exceeds the limit.
 #[cfg(any(test, feature = "inspect"))]
 pub fn within<T>(most: u64, run: impl FnOnce() -> T) -> (T, u64) {
     STEPS.with(|steps| steps.set((0, most)));

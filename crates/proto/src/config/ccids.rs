@@ -20,16 +20,16 @@ use crate::error::ConfigError;
 )]
 #[non_exhaustive]
 pub struct Ccid2Config {
-    /// How the window grows and shrinks: a law by its name, `config.ccid2.law = law("vegas")?` with
-    /// [`law`](crate::laws::law), or one made by hand with [`Chosen::of`].
+    /// The window law: how the window grows and shrinks. Choose it by name, `config.ccid2.law = law("vegas")?` with
+    /// [`law`](crate::laws::law), or build one with [`Chosen::of`].
     pub law: Chosen<dyn Law>,
-    /// First slow-start threshold, packets; `None` is unlimited.
+    /// Initial slow-start threshold, packets; `None` sets no limit.
     #[cfg_attr(feature = "settings", serde(with = "written::packets", skip_serializing_if = "Option::is_none"), schemars(with = "Option<fairwire_units::Packets>", extend("minimum_quantity" = "2 packets", "advice" = "use at least 2 packets")))]
     pub initial_ssthresh: Option<f64>,
-    /// First window, packets; `None` follows RFC 3390 by the packet size.
+    /// Initial congestion window, packets; `None` follows RFC 3390 for the packet size.
     #[cfg_attr(feature = "settings", serde(with = "written::packets", skip_serializing_if = "Option::is_none"), schemars(with = "Option<fairwire_units::Packets>", extend("minimum_quantity" = "1 packet", "advice" = "use at least 1 packet")))]
     pub initial_window: Option<f64>,
-    /// Retransmission timeout at least.
+    /// Minimum retransmission timeout.
     #[cfg_attr(
         feature = "settings",
         serde(with = "written::time"),
@@ -43,22 +43,23 @@ pub struct Ccid2Config {
         )
     )]
     pub min_rto: Duration,
-    /// What becomes of a window that is not used (RFC 4341, 5.1).
+    /// What happens to the congestion window while it is not used (RFC 4341, 5.1).
     pub idle: IdleRule,
-    /// What slow start adds for what is acknowledged.
+    /// How much slow start adds for acknowledged packets.
     pub slow_start: SlowStart,
-    /// Does the window grow by acknowledgements of packets that were sent before it was cut? RFC 4341, section 5, gives
-    /// them nothing; ns-2's module and Linux do not ask.
+    /// Whether acknowledgements of packets sent before a window cut still increase the window. RFC 4341, section 5,
+    /// does not let them; ns-2's module and Linux do.
     pub growth_after_cut: bool,
-    /// Does the window grow while the application leaves it unused? RFC 4341, section 5.1, forbids it; ns-2's module
-    /// and Linux of before 3.4 do not look.
+    /// Whether the window grows while the application does not use all of it. RFC 4341, section 5.1, forbids it; ns-2's
+    /// module and Linux before 3.4 allow it.
     pub growth_unused: bool,
-    /// The Ack Ratio that we ask the peer for, whatever happens: how many of our data packets one of its acknowledgements
-    /// covers. `None` follows the loss of acknowledgements (RFC 4341, 6.1.2).
+    /// The fixed Ack Ratio that we request from the peer: how many of our data packets one of its acknowledgements
+    /// covers. `None` adapts it to the loss of acknowledgements (RFC 4341, 6.1.2).
     #[cfg_attr(feature = "settings", serde(with = "written::ratio", skip_serializing_if = "Option::is_none"), schemars(with = "Option<fairwire_units::Packets>", extend("minimum_quantity" = "1 packet", "maximum_quantity" = "65535 packets", "advice" = "an Ack Ratio is from 1 to 65535 packets")))]
     pub ack_ratio: Option<NonZeroU16>,
-    /// Does each data packet of ours carry an Ack Vector of the peer's packets, whether or not any came since the last one? RFC
-    /// 4341, section 6, asks for one by the Ack Ratio. It makes up for lost acknowledgements and takes its room from data.
+    /// Whether each data packet we send carries an Ack Vector, even if no packet of the peer arrived since the last
+    /// one. RFC 4341, section 6, asks for one by the Ack Ratio. More vectors make up for lost acknowledgements and take
+    /// room from data.
     pub ack_vector_on_all_data: bool,
 }
 
@@ -80,7 +81,7 @@ impl Default for Ccid2Config {
 }
 
 impl Ccid2Config {
-    /// What is wrong with it, and what would do.
+    /// Returns an error that names the first invalid parameter.
     pub(super) fn check(&self) -> Result<(), ConfigError> {
         let at_least = |value: Option<f64>, least: f64| value.is_none_or(|v| v >= least);
         if !at_least(self.initial_window, 1.0) {
@@ -110,45 +111,44 @@ impl Ccid2Config {
 )]
 #[non_exhaustive]
 pub struct Ccid3Config {
-    /// CCID 3: the segment size s of the equation: the mean of what is sent, the largest that may be, or a number of
-    /// bytes, which each packet then counts as. CCID 4 has 1,460 bytes, or what a narrower path
-    /// leaves to TCP.
+    /// Segment size s of the equation under CCID 3: the mean of the packets sent, the largest possible, or a number of
+    /// bytes that stands for each packet. CCID 4 uses 1,460 bytes, or what a narrower path leaves to TCP.
     pub segment: Segment,
-    /// Packets acknowledged by one TCP acknowledgement, b of the equation.
+    /// Number of packets that one TCP acknowledgement covers, b of the equation.
     #[cfg_attr(feature = "settings", schemars(range(min = 1.0, max = 100.0), extend("advice" = "b is at least one packet and at most 100")))]
     pub b: f64,
     /// TCP's retransmission timeout in the equation, in round trips (4 in RFC 5348, section 3.1).
     #[cfg_attr(feature = "settings", schemars(range(max = 1000.0), extend("exclusiveMinimum" = 0.0, "advice" = "t_rto_rtts is more than zero round trips and at most 1000")))]
     pub t_rto_rtts: f64,
-    /// Reduce oscillations by the square root of the round-trip time (RFC 5348, section 4.5)?
+    /// Whether to reduce oscillations with the square root of the round-trip time (RFC 5348, section 4.5).
     pub oscillation_reduction: bool,
-    /// Weigh recent losses less after a long loss-free time (RFC 5348, section 5.5)?
+    /// Whether recent losses weigh less after a long time without loss (RFC 5348, section 5.5).
     pub history_discounting: bool,
-    /// What the mean of loss intervals is divided by before eight are closed. Ours as a sender, for the
-    /// rate, and as a receiver, for the loss event rate that is reported.
+    /// What the mean of the loss intervals is divided by before eight of them are closed. It affects the rate of our
+    /// sender and the loss event rate that our receiver reports.
     pub loss_mean: LossMean,
-    /// The rate that the interval before the first loss event stands for, in a receiver.
+    /// Receiver: the rate from which the interval before the first loss event is computed.
     pub first_interval: FirstInterval,
-    /// How long that interval counts, in a receiver that reports a loss event rate (`reports`). A sender that gets loss
+    /// Receiver: how long that interval counts, if a loss event rate is reported (`reports`). A sender that gets loss
     /// intervals counts them all.
     pub first_interval_lasts: FirstIntervalLife,
-    /// Which losses are one loss event, in a receiver.
+    /// Receiver: which losses form one loss event.
     pub loss_events: LossEvents,
     /// How exactly the throughput equation is computed.
     pub equation: EquationForm,
-    /// What a receiver's reports tell of losses. CCID 4 tells intervals in any case.
+    /// Receiver: what its reports say about losses. CCID 4 always reports intervals.
     pub reports: Reports,
-    /// Over which time the receive rate is measured that a receiver reports.
+    /// Receiver: the period over which it measures the receive rate that it reports.
     pub receive_rate: ReceiveRateOver,
-    /// How the receive rate limits the rate that is sent.
+    /// Sender: how the reported receive rate limits the sending rate.
     pub receive_limit: ReceiveLimit,
-    /// The rate until the first report, and the one that it leads to.
+    /// Sender: the rate before the first report, and the rate that follows from it.
     pub start: FirstRate,
-    /// That rate, bytes per second, in the place of RFC 3390's window in a round trip; slow start never goes below it either.
-    /// `None` leaves it to `start`.
+    /// Sender: the initial rate, bytes per second, instead of RFC 3390's window per round trip; slow start never goes
+    /// below it either. `None` leaves it to `start`.
     #[cfg_attr(feature = "settings", serde(with = "written::rate", skip_serializing_if = "Option::is_none"), schemars(with = "Option<fairwire_units::Rate>", extend("exclusive_minimum_quantity" = "0 bit/s", "advice" = "a first rate is more than nothing")))]
     pub initial_rate: Option<f64>,
-    /// The nofeedback timer is no shorter.
+    /// Minimum time of the nofeedback timer.
     #[cfg_attr(
         feature = "settings",
         serde(with = "written::time"),
@@ -158,7 +158,7 @@ pub struct Ccid3Config {
         ))
     )]
     pub min_nofeedback: Duration,
-    /// The send timer's grain: what a paced burst may make up for (RFC 5348, section 4.6).
+    /// Granularity of the send timer: the lateness that a burst may make up for (RFC 5348, section 4.6).
     #[cfg_attr(
         feature = "settings",
         serde(with = "written::time"),
@@ -171,14 +171,16 @@ pub struct Ccid3Config {
         )
     )]
     pub granularity: Duration,
-    /// How often feedback is given on the data that come: per round trip, or the time from one report to the next (a
-    /// round trip if that is shorter). At most one report for each data packet; a loss event is told at once, and each
-    /// report's receive rate covers a whole round trip (RFC 5348, section 6).
+    /// Receiver: how often it gives feedback on arriving data: a number of reports per round trip, or the time from one
+    /// report to the next (a round trip if that is shorter). There is at most one report per data packet. A loss event
+    /// is reported at once, and each report's receive rate covers a whole round trip (RFC 5348, section 6).
     pub feedback: FeedbackRate,
 }
 
-/// A TFRC receiver takes the interval before the first loss event to be as long as the throughput
-/// equation needs for one rate, since the packets that came before it were sent at many.
+/// The rate for which a TFRC receiver computes the interval before the first loss event.
+///
+/// The receiver takes this interval to be as long as the throughput equation requires for one rate, because the packets
+/// in it were sent at many rates.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[cfg_attr(
     feature = "settings",
@@ -190,12 +192,12 @@ pub enum FirstInterval {
     /// The largest rate received so far (RFC 5348, section 6.3.1).
     #[default]
     LargestRate,
-    /// The rate received over the latest round trip (RFC 3448, section 6.3.1). It is lower than the
-    /// largest where a queue has filled before it drops, so the first loss costs more.
+    /// The rate received over the latest round trip (RFC 3448, section 6.3.1). It is lower than the largest rate if a
+    /// queue filled up before it dropped, so the first loss costs more.
     LatestRate,
 }
 
-/// Which losses a TFRC receiver takes for one loss event.
+/// Which losses a TFRC receiver counts as one loss event.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[cfg_attr(
     feature = "settings",
@@ -204,14 +206,14 @@ pub enum FirstInterval {
 )]
 #[non_exhaustive]
 pub enum LossEvents {
-    /// Those of one round trip (RFC 4342, section 10.2).
+    /// All losses of one round trip (RFC 4342, section 10.2).
     #[default]
     RoundTrip,
-    /// Each lost or marked packet is one of its own, as in Linux 2.6.20.
+    /// Each lost or marked packet is a loss event of its own, as in Linux 2.6.20.
     EachPacket,
 }
 
-/// What a TFRC receiver tells of losses.
+/// What a TFRC receiver reports about losses.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[cfg_attr(
     feature = "settings",
@@ -220,15 +222,16 @@ pub enum LossEvents {
 )]
 #[non_exhaustive]
 pub enum Reports {
-    /// The loss intervals, of which the sender makes its own mean (RFC 4342, section 8.6), and the loss event rate.
+    /// The loss intervals, from which the sender computes its own mean (RFC 4342, section 8.6), and the loss event
+    /// rate.
     #[default]
     Intervals,
-    /// The loss event rate alone (RFC 4342, section 8.5), whose inverse is cut to a whole number, not rounded up. So do
-    /// ns-2's module and Linux; the peer must have asked for it (section 8.4).
+    /// Only the loss event rate (RFC 4342, section 8.5), its inverse truncated to a whole number and not rounded up.
+    /// ns-2's module and Linux do this. The peer must have asked for it (section 8.4).
     Rate,
 }
 
-/// Over which time a TFRC receiver measures the receive rate.
+/// The period over which a TFRC receiver measures the receive rate.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[cfg_attr(
     feature = "settings",
@@ -240,23 +243,23 @@ pub enum ReceiveRateOver {
     /// The last round trip (RFC 5348, section 6).
     #[default]
     RoundTrip,
-    /// The time since the last report, or the last round trip if that is longer. So does ns-2's module.
+    /// The time since the last report, or the last round trip if that is longer, as in ns-2's module.
     AtLeastRoundTrip,
-    /// The time since the last report, however short. So does Linux 2.6.20.
+    /// The time since the last report, however short, as in Linux 2.6.20.
     SinceReport,
-    /// The same, but a report of a loss repeats the rate of the one before. So does Linux from 2.6.25 on.
+    /// The time since the last report, but a report of a loss repeats the previous rate, as in Linux from 2.6.25 on.
     SinceReportButLoss,
 }
 
-/// How often a TFRC receiver gives feedback. Each loss event is told at once in any case, nothing is
-/// told twice (at most one report per data packet), and each report's receive rate covers a
-/// whole round trip, however far apart they are (RFC 5348, section 6).
+/// How often a TFRC receiver gives feedback.
 ///
-/// This is the receiver's own choice and not negotiated: a sender takes what comes.
+/// A loss event is always reported at once. There is at most one report per data packet, and each report's receive rate
+/// covers a whole round trip, however far apart the reports are (RFC 5348, section 6). This is the receiver's own
+/// choice and is not negotiated: a sender accepts any rate of reports.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum FeedbackRate {
-    /// So many reports per round trip, at least one. One is what RFC 4342, section 6, asks for.
+    /// This many reports per round trip, at least one. RFC 4342, section 6, asks for one.
     PerRoundTrip(u16),
     /// One report in this time, or in a round trip if that is shorter.
     Every(Duration),
@@ -288,7 +291,7 @@ impl Default for Ccid3Config {
 }
 
 impl Ccid3Config {
-    /// What is wrong with it, and what would do.
+    /// Returns an error that names the first invalid parameter.
     pub(super) fn check(&self) -> Result<(), ConfigError> {
         let is_positive = |value: f64| value.is_finite() && value > 0.0;
         if !is_positive(self.b) || !is_positive(self.t_rto_rtts) {
@@ -325,7 +328,7 @@ impl Ccid3Config {
     }
 }
 
-/// Which segment size the throughput equation takes.
+/// The segment size of the throughput equation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Segment {
@@ -333,8 +336,8 @@ pub enum Segment {
     Mean,
     /// The largest packet that may be sent.
     Mps,
-    /// This many bytes: each packet counts as that much, those received, too.
+    /// This many bytes. Each packet counts as this size, received packets included.
     Fixed(u32),
-    /// This many bytes, while bytes received count as they are (RFC 5348 word for word).
+    /// This many bytes, but received bytes count with their real size (RFC 5348 taken literally).
     Literal(u32),
 }

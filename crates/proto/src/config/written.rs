@@ -1,4 +1,4 @@
-//! How parameters are written in files.
+//! The text forms of parameters in files.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,7 +8,7 @@ use fairwire_units::{Size, text_setting};
 
 use super::ccids::{FeedbackRate, Segment};
 
-/// A number of packets that may be left away: `"20 packets"`.
+/// An optional number of packets, for example `"20 packets"`.
 pub(super) mod packets {
     use fairwire_units::Packets;
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -36,7 +36,7 @@ pub(super) mod packets {
     }
 }
 
-/// A rate that may be left away: `"50 kbit/s"`.
+/// An optional rate, for example `"50 kbit/s"`.
 pub(super) mod rate {
     use fairwire_units::Rate;
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -57,7 +57,7 @@ pub(super) mod rate {
     }
 }
 
-/// An Ack Ratio that may be left away: `"1 packet"`.
+/// An optional Ack Ratio, for example `"1 packet"`.
 pub(super) mod ratio {
     use std::num::NonZeroU16;
 
@@ -92,7 +92,7 @@ pub(super) mod ratio {
     }
 }
 
-/// A time: `"200 ms"`.
+/// A time, for example `"200 ms"`.
 pub(super) mod time {
     use std::time::Duration;
 
@@ -112,7 +112,7 @@ pub(super) mod time {
     }
 }
 
-/// Why a text is not the parameter that belongs here.
+/// Why a text is not a valid value of a parameter.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct WrittenError(String);
 
@@ -124,13 +124,13 @@ impl fmt::Display for WrittenError {
 
 impl std::error::Error for WrittenError {}
 
-/// What follows a size that is taken word for word.
+/// The suffix of a size that is taken literally ([`Segment::Literal`]).
 const LITERALLY: &str = " literally";
 
 impl FromStr for Segment {
     type Err = WrittenError;
 
-    /// `"mean"`, `"mps"`, a size as `"1460 B"`, or `"1460 B literally"`.
+    /// Parses `"mean"`, `"mps"`, a size such as `"1460 B"`, or `"1460 B literally"`.
     fn from_str(text: &str) -> Result<Self, WrittenError> {
         let bytes = |size: &str| {
             let size: Size = size.parse().ok()?;
@@ -173,7 +173,7 @@ text_setting!(
 impl FromStr for FeedbackRate {
     type Err = WrittenError;
 
-    /// `"10 per rtt"`, or the time from one report to the next as `"100 ms"`.
+    /// Parses `"10 per rtt"`, or the time from one report to the next such as `"100 ms"`.
     fn from_str(text: &str) -> Result<Self, WrittenError> {
         let reports = text.trim().strip_suffix("per rtt").map(str::trim);
         let parsed = if let Some(reports) = reports {
@@ -212,7 +212,7 @@ text_setting!(
 mod tests {
     use super::{FeedbackRate, Segment};
 
-    /// What is printed is read back; none at all and what has no unit is refused, with what would do.
+    /// A printed rate is read back; zero and a number without a unit are refused, with a valid example in the error.
     #[test]
     fn written_and_read() {
         for text in ["1 per rtt", "10 per rtt", "65535 per rtt", "100ms"] {
@@ -232,7 +232,7 @@ mod tests {
         }
     }
 
-    /// The same of segments; a size of nothing is refused.
+    /// A printed segment size is read back; a size of zero is refused.
     #[test]
     fn segments_are_read_back() {
         for segment in [

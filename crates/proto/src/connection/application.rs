@@ -1,4 +1,4 @@
-//! The application's calls.
+//! The calls of the application.
 
 use fairwire_units::plant::{Plant, planted};
 use fairwire_units::{Duration, Rate};
@@ -23,12 +23,12 @@ impl Connection {
         if !open || self.drain_until.is_some() {
             return Err(SendError::Closed);
         }
-        // RFC 4340, 11.7.2: no more data once the peer's application stopped reading.
+        // RFC 4340, 11.7.2: no more data once the peer's application has stopped reading.
         if self.reported.is_deaf {
             return Err(SendError::NotListening);
         }
         let (size, max) = (payload.len(), self.max_datagram());
-        // RFC 4340, 14: what exceeds the maximum packet size is refused.
+        // RFC 4340, 14: a datagram above the maximum packet size is refused.
         if size > max {
             return Err(SendError::TooLarge { size, max });
         }
@@ -42,8 +42,9 @@ impl Connection {
         self.queue.push(ctx.now, payload).ok_or(SendError::Full)
     }
 
-    /// Has the endpoint's budget room for a datagram of `size` bytes, now or once older ones have
-    /// made way? An empty queue takes one in any case, so that every connection goes on.
+    /// Makes room for a datagram of `size` bytes in the endpoint's memory, by dropping older ones if the policy allows
+    /// it. Returns whether there is room. An empty queue always takes a datagram, so that every connection can make
+    /// progress.
     fn make_room(&mut self, ctx: &mut Context<'_>, size: usize) -> bool {
         let (needed, mut room) = (footprint::of_datagram(size), ctx.room);
         while room < needed && !self.queue.is_empty() {
@@ -57,32 +58,32 @@ impl Connection {
         true
     }
 
-    /// Is it over?
+    /// Returns whether the connection is over.
     pub(crate) fn is_closed(&self) -> bool {
         self.state == State::Closed
     }
 
-    /// How long the queue may drain after a close.
+    /// Returns how long the queue may drain after a close.
     pub(crate) fn drain_timeout(&self) -> Duration {
         self.config.drain_timeout.into()
     }
 
-    /// A packet of this flow had a wrong checksum.
+    /// Counts a packet of this flow with a wrong checksum.
     pub(crate) fn count_checksum_error(&mut self) {
         self.stats.checksum_errors += 1;
     }
 
-    /// The next datagram received.
+    /// Takes the next datagram out of the receive queue.
     pub(crate) fn recv(&mut self) -> Option<Received> {
         self.received.pop()
     }
 
-    /// The largest datagram that is taken.
+    /// Returns the size of the largest datagram that can be sent, bytes.
     pub(crate) fn max_datagram(&self) -> usize {
         self.sizes.max_datagram()
     }
 
-    /// Would a datagram of `size` bytes be taken, where the endpoint's budget has `room` bytes left?
+    /// Returns whether a datagram of `size` bytes would be accepted, with `room` bytes left of the endpoint's memory.
     pub(crate) fn can_send(&self, size: usize, room: usize) -> bool {
         let open = matches!(self.state, State::Request | State::PartOpen | State::Open);
         open && self.drain_until.is_none()
@@ -92,27 +93,27 @@ impl Connection {
             && (self.queue.is_empty() || room >= footprint::of_datagram(size))
     }
 
-    /// Drops what has waited too long.
+    /// Drops datagrams that have waited too long.
     pub(super) fn expire_queued(&mut self, ctx: &mut Context<'_>) {
         let mut expired = false;
         while let Some(id) = self.queue.pop_expired(ctx.now) {
             self.never_sent(ctx, id, Fate::Expired);
             expired = true;
         }
-        // Planted: nobody hears of the room.
+        // Planted: the room is not announced.
         if expired && !planted(Plant::ExpiryUnannounced) {
             self.announce_room(ctx);
         }
     }
 
-    /// Tells somebody who was refused that there is room again.
+    /// Tells an application whose datagram was refused that there is room again.
     pub(super) fn announce_room(&mut self, ctx: &mut Context<'_>) {
         if self.queue.take_writable() {
             self.emit(ctx, Event::Writable);
         }
     }
 
-    /// Counters and gauges.
+    /// Returns the counters and gauges.
     pub(crate) fn stats(&self) -> Stats {
         let mut stats = self.stats;
         stats.receive_drops = self.received.drops;
@@ -136,7 +137,7 @@ impl Connection {
         stats
     }
 
-    /// Window over round-trip time, in bytes of the packets sent so far.
+    /// Returns the window divided by the round-trip time, with the mean size of the packets sent so far.
     fn window_rate(&self) -> Option<Rate> {
         let tx = self.tx.as_ref()?;
         let (cwnd, srtt) = (tx.cwnd()?, tx.srtt()?);

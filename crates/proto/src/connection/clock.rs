@@ -1,8 +1,8 @@
-//! Every timer of a connection, and what happens when it goes off.
+//! Every timer of a connection, and what happens when it fires.
 //!
-//! A timer that has gone off does not go off again for a moment that had come by then, until a
-//! millisecond has passed. So whatever a peer makes a half ask for, a connection wakes its
-//! endpoint a thousand times a second at most beside the timers that lie ahead.
+//! After a timer has fired, timers that were already due at that moment fire again only a millisecond later. So
+//! whatever a peer makes a half ask for, a connection wakes its endpoint at most a thousand times a second, apart from
+//! timers set for later.
 
 use fairwire_units::plant::{Plant, planted};
 use fairwire_units::{Duration, Instant};
@@ -12,7 +12,7 @@ use super::{Connection, Context, State};
 use crate::event::CloseReason;
 use crate::half::AckDue;
 
-/// The earlier of the two.
+/// Returns the earlier of two times.
 fn sooner(a: Option<Instant>, b: Option<Instant>) -> Option<Instant> {
     match (a, b) {
         (Some(a), Some(b)) => Some(a.min(b)),
@@ -20,11 +20,11 @@ fn sooner(a: Option<Instant>, b: Option<Instant>) -> Option<Instant> {
     }
 }
 
-/// How long a connection waits for its next turn whose timer had its turn and is still due.
+/// How long a connection waits after a timer has fired and is still due.
 const NEXT_TURN: Duration = Duration::from_millis(1);
 
 impl Connection {
-    /// When to call [`Self::handle_timeout`]; valid once everything that may leave has left.
+    /// Returns when to call [`Self::handle_timeout`]; valid once every packet that may leave has left.
     pub(crate) fn next_timeout(&self, now: Instant) -> Option<Instant> {
         let at = self.soonest(now)?;
         match self.fired_at {
@@ -33,7 +33,7 @@ impl Connection {
         }
     }
 
-    /// The soonest of all timers.
+    /// Returns the earliest of all timers.
     fn soonest(&self, now: Instant) -> Option<Instant> {
         if self.state == State::Closed {
             return None;
@@ -59,7 +59,7 @@ impl Connection {
         at
     }
 
-    /// When an Ack should leave of its own.
+    /// Returns when an Ack should leave by itself.
     fn ack_wanted_at(&self, now: Instant) -> Option<Instant> {
         let feedback = match self.rx.as_ref()?.ack_due(now) {
             AckDue::No | AckDue::WithData => None,
@@ -72,7 +72,7 @@ impl Connection {
         at.map(|at| self.ack_floor.map_or(at, |floor| at.max(floor)))
     }
 
-    /// Handles every timer that has gone off.
+    /// Handles every timer that has expired.
     pub(crate) fn handle_timeout(&mut self, ctx: &mut Context<'_>) {
         let now = ctx.now;
         self.fired_at = Some(now);
@@ -118,7 +118,7 @@ impl Connection {
         {
             let outstanding = tx.flight().packets > 0;
             tx.handle_timeout(now, waiting, ctx.told);
-            // Planted: the fates wait for whichever connection tells its own next.
+            // Planted: the fates stay in the buffer until another connection reports its own.
             if !planted(Plant::FatesAstray) {
                 self.settle_told(ctx);
             }

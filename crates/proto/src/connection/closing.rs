@@ -14,12 +14,12 @@ use crate::payload::Arriving;
 use crate::reply::Reset;
 use crate::transmit::Transmit;
 
-/// Round trips that three Closes take with their back-off: they leave after none, two and six, and
-/// the third has eight to be answered.
+/// Duration of three Closes with back-off, in round trips: they leave after none, two and six, and the third has eight
+/// to be answered.
 const THREE_CLOSES: u64 = 2 + 4 + 8;
 
 impl Connection {
-    /// The application closes: the queue may drain until `until`.
+    /// Closes the connection for the application; the send queue may drain until `until`.
     pub(crate) fn close(&mut self, ctx: &mut Context<'_>, until: Instant) {
         if self.state == State::Closed {
             return;
@@ -36,33 +36,33 @@ impl Connection {
         }
     }
 
-    /// The application resets: at once, with what is queued.
+    /// Resets the connection for the application, at once and without sending what is queued.
     pub(crate) fn abort(&mut self, ctx: &mut Context<'_>) {
         self.abort_with(ctx, None);
     }
 
-    /// The same, and says why. RFC 4340 lets no other packet say it: what comes with a Close is ignored (section 5.5), and
-    /// Reset 2 has no room for a number (section 5.6).
+    /// Resets the connection with an Error Text. RFC 4340 lets no other packet carry one. Data on a Close is ignored
+    /// (section 5.5), and the Reset for an abort has no data bytes for a number (section 5.6).
     pub(crate) fn abort_with(&mut self, ctx: &mut Context<'_>, text: Option<ErrorText>) {
         let reason = CloseReason::Aborted;
         self.reset_with(ctx, ResetCode::Aborted, [0; 3], text, reason);
     }
 
-    /// The application lets go of the connection. Nobody else can say that all went well, so it
-    /// is reset, unless it is closing: that goes on.
+    /// Resets a connection that the application dropped, because nobody else can say that all went well. If it is
+    /// already closing, the closing goes on.
     pub(crate) fn abandon(&mut self, ctx: &mut Context<'_>) {
         if self.drain_until.is_none() && self.state < State::CloseReq {
             self.abort(ctx);
         }
     }
 
-    /// Nothing waits for the handshake to send data after `discard`; the queue is dropped.
+    /// Discards the send queue and closes the connection.
     pub(crate) fn discard(&mut self, ctx: &mut Context<'_>) {
         self.refuse_queued(ctx);
         self.close(ctx, ctx.now);
     }
 
-    /// Begins to close once everything has left that may.
+    /// Begins to close once all data has left that may leave.
     pub(super) fn begin_closing_if_drained(&mut self, ctx: &mut Context<'_>) {
         let Some(until) = self.drain_until else {
             return;
@@ -75,7 +75,7 @@ impl Connection {
 
     fn begin_closing(&mut self, ctx: &mut Context<'_>) {
         self.refuse_queued(ctx);
-        // RFC 4340, 8.3: a server asks the client to close, which then holds TIMEWAIT.
+        // RFC 4340, 8.3: a server asks the client to close, so that the client holds TIMEWAIT.
         self.state = match self.role {
             Role::Server => State::CloseReq,
             Role::Client => State::Closing,
@@ -85,15 +85,15 @@ impl Connection {
 
     fn start_close_retry(&mut self, now: Instant) {
         self.due.handshake = true;
-        // RFC 4340, 8.3: two round trips, then less often.
+        // RFC 4340, 8.3: two round trips, then with back-off.
         self.retry = Backoff::new(self.rtt() * 2);
-        // Whatever round trip the peer makes us believe in, it holds us no longer than by silence.
+        // A peer can make us believe in any round trip. A false one keeps the connection no longer than silence does.
         let three = (self.rtt() * THREE_CLOSES).min(self.config.idle_timeout.into());
         let timeout = Duration::from(self.config.close_timeout);
         self.deadline = Some(now + timeout.max(three));
     }
 
-    /// The `CloseReq` or Close of the state.
+    /// Writes the `CloseReq` or Close of the state.
     pub(super) fn transmit_close(
         &mut self,
         ctx: &mut Context<'_>,
@@ -111,7 +111,7 @@ impl Connection {
         Some(self.send_plain(ctx, head, &kind))
     }
 
-    /// Step 13: the server asks us to close.
+    /// Step 13: handles the server's `CloseReq`.
     pub(super) fn on_close_req(&mut self, ctx: &mut Context<'_>) {
         if self.state < State::CloseReq {
             self.refuse_queued(ctx);
@@ -120,20 +120,20 @@ impl Connection {
         }
     }
 
-    /// Step 14: the peer closes; we answer and are done.
+    /// Step 14: answers the peer's Close with a Reset, which ends the connection.
     pub(super) fn on_close(&mut self, ctx: &mut Context<'_>) {
         self.reset(ctx, ResetCode::Closed, [0; 3], CloseReason::Closed);
     }
 
-    /// Step 9: the peer's Reset ends the connection, and its flow waits.
+    /// Step 9: handles the peer's Reset, which ends the connection and puts its flow into TIMEWAIT.
     pub(super) fn on_reset(
         &mut self,
         ctx: &mut Context<'_>,
         (code, data): (ResetCode, [u8; 3]),
         payload: &Arriving<'_>,
     ) {
-        // RFC 4340, 8.3: the Close is answered once, and the answer may be lost. To a peer that is
-        // done our next one belongs to no connection; what it then says is no failure.
+        // RFC 4340, 8.3: the Close is answered once, and the answer may be lost. A peer that is done has no connection
+        // for our next Close; its Reset then is no failure.
         let repeated = self.state == State::Closing && self.retry.repeats();
         let reason = match code.effective() {
             ResetCode::Closed => CloseReason::Closed,
@@ -147,13 +147,13 @@ impl Connection {
         self.end(ctx, reason, true);
     }
 
-    /// What the peer sent cannot be borne.
+    /// Resets the connection because of an error in what the peer sent.
     pub(super) fn fail(&mut self, ctx: &mut Context<'_>, Fatal { code, data }: Fatal) {
         self.reset(ctx, code, data, CloseReason::PeerError { code, data });
     }
 
-    /// Sends a Reset and ends the connection. `data` is zero where the code gives it no meaning, and
-    /// code 0, which means nothing, is never sent (RFC 4340, section 5.6).
+    /// Sends a Reset and ends the connection. `data` is zero if the code gives it no meaning. Code 0, which has no
+    /// meaning, is never sent (RFC 4340, section 5.6).
     pub(super) fn reset(
         &mut self,
         ctx: &mut Context<'_>,
@@ -176,13 +176,13 @@ impl Connection {
             return;
         }
         if matches!(self.state, State::Invited | State::Listen1) {
-            // Nobody has heard a number of ours.
+            // The peer has not seen any of our sequence numbers.
             return self.end(ctx, reason, false);
         }
         let unheard = self.state == State::Request && self.sequence.heard_at.is_none();
         // A Request that was never sent needs no Reset.
         let sent = self.stats.packets_sent > 0;
-        // RFC 4340, 8.1.3: a Request that is refused for its options costs as much as any other.
+        // RFC 4340, 8.1.3: refusing a Request for its options counts against the same limit as any other refusal.
         let may_answer = sent
             || match self.state {
                 State::Respond => ctx.replies.may_answer(ctx.now),
@@ -210,7 +210,7 @@ impl Connection {
         self.end(ctx, reason, false);
     }
 
-    /// The connection is over: every datagram gets its fate, the application its reason.
+    /// Ends the connection: every datagram gets its fate, and the application gets the reason.
     pub(super) fn end(&mut self, ctx: &mut Context<'_>, reason: CloseReason, time_wait: bool) {
         if let Some(tx) = &mut self.tx {
             tx.finish(ctx.told);
@@ -222,7 +222,7 @@ impl Connection {
         self.emit(ctx, Event::Closed { reason });
     }
 
-    /// A timer of the state ran out.
+    /// Ends the connection because the timer of its state ran out.
     pub(super) fn give_up(&mut self, ctx: &mut Context<'_>) {
         let reason = match self.state {
             // RFC 4340, 8.1.1: the Reset cleans up what a Request may have left behind.
@@ -236,7 +236,7 @@ impl Connection {
         self.reset(ctx, ResetCode::Aborted, [0; 3], reason);
     }
 
-    /// Turns what a half has told into counters and events.
+    /// Turns the results that a half reported into counters and events.
     pub(super) fn settle_told(&mut self, ctx: &mut Context<'_>) {
         let report = self.config.report_fates && self.is_announced();
         let mut losses = ctx.told.loss_events;
@@ -266,7 +266,7 @@ impl Connection {
         };
     }
 
-    /// Datagrams that never leave.
+    /// Records the fate of a datagram that never leaves.
     pub(super) fn never_sent(&mut self, ctx: &mut Context<'_>, id: DatagramId, fate: Fate) {
         match fate {
             Fate::Expired => self.stats.expired += 1,
@@ -277,14 +277,14 @@ impl Connection {
         }
     }
 
-    /// The whole queue is refused.
+    /// Refuses every datagram in the send queue.
     pub(super) fn refuse_queued(&mut self, ctx: &mut Context<'_>) {
         while let Some(datagram) = self.queue.pop() {
             self.never_sent(ctx, datagram.id, Fate::Refused);
         }
     }
 
-    /// Is this type in this state one that step 7 answers with a Sync?
+    /// Returns whether step 7 answers a packet of this type with a Sync in the present state.
     pub(super) fn is_unexpected(&self, packet_type: PacketType, seq: Seq) -> bool {
         let open = self.state >= State::Open;
         let new = open && !seq.is_before(self.sequence.osr);

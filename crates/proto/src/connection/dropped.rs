@@ -1,5 +1,4 @@
-//! Data of the peer that do not reach our application (RFC 4340, section 11.7): the calls and the queue
-//! that drop them.
+//! Data of the peer that does not reach our application (RFC 4340, section 11.7): the calls and the queue that drop it.
 
 use fairwire_wire::{DropCode, Seq};
 
@@ -8,15 +7,15 @@ use super::{Connection, Context, footprint};
 use crate::event::Event;
 
 impl Connection {
-    /// The data of packet `seq` did not reach the application.
+    /// Records that the data of packet `seq` did not reach the application.
     pub(super) fn drop_data(&mut self, seq: Seq, code: DropCode) {
         if self.dropped.note(seq, code) {
             self.stats.dropped_here[usize::from(code.number())] += 1;
         }
     }
 
-    /// The application reads no more: what waits is thrown away, and what still comes is reported
-    /// as Drop Code 1 for the rest of the connection (RFC 4340, section 11.7.2).
+    /// Stops delivering data for good. Queued data is discarded, and all further data is reported with Drop Code 1 (RFC
+    /// 4340, section 11.7.2).
     pub(crate) fn stop_reading(&mut self) {
         self.dropped.is_deaf = true;
         while let Some(seq) = self.received.discard() {
@@ -24,7 +23,7 @@ impl Connection {
         }
     }
 
-    /// The application dropped a datagram that it had taken. Says whether the peer will be told.
+    /// Records that the application dropped a datagram it had read. Returns whether the peer will be told.
     pub(crate) fn report_dropped(&mut self, seq: Seq, code: DropCode) -> bool {
         if seq.is_after(self.sequence.acknowledgeable) {
             return false;
@@ -34,21 +33,21 @@ impl Connection {
         before != self.stats.dropped_here
     }
 
-    /// The application can hardly keep up, or can again.
+    /// Sets whether the application asks for no more data than now.
     pub(crate) fn set_slow(&mut self, slow: bool) {
         self.dropped.is_slow = slow;
     }
 
-    /// Does Slow Receiver go with the acknowledgements (RFC 4340, section 11.6)?
+    /// Returns whether acknowledgements carry Slow Receiver (RFC 4340, section 11.6).
     pub(super) fn is_slow(&self) -> bool {
         let percent = self.config.slow_receiver_percent;
         self.dropped.is_slow || (!self.dropped.is_deaf && self.received.is_filled(percent))
     }
 
-    /// Puts data into the receive queue, or drops them or older ones if it is full.
+    /// Puts data into the receive queue. If the queue is full, drops this data or older data.
     pub(super) fn queue_data(&mut self, ctx: &mut Context<'_>, datagram: Datagram<'_>) {
         let (seq, corrupt) = (datagram.seq, datagram.corrupt);
-        // An empty queue takes one whatever the budget: room for it was set aside.
+        // An empty queue always takes a datagram: memory is reserved for one.
         if !self.received.is_empty() && ctx.room < footprint::of_datagram(datagram.payload.len()) {
             self.received.refuse();
             return self.drop_data(seq, DropCode::ReceiveBuffer);
@@ -60,7 +59,7 @@ impl Connection {
             return self.drop_data(seq, DropCode::ReceiveBuffer);
         }
         if corrupt {
-            // RFC 4340, 9.3: reported, though it was delivered.
+            // RFC 4340, 9.3: reported, although it was delivered.
             self.drop_data(seq, DropCode::DeliveredCorrupt);
         }
         if self.received.len() == 1 {

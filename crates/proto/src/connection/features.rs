@@ -1,4 +1,4 @@
-//! The features of a connection: what comes into force, and what the traffic asks for.
+//! The features of a connection: the effect of agreed values, and the changes that the traffic needs.
 
 use fairwire_units::Instant;
 use fairwire_units::plant::{Plant, planted};
@@ -12,8 +12,8 @@ use crate::feature::{Handled, Location};
 use crate::work;
 
 impl Connection {
-    /// Reads anew what negotiation says; after a packet with options of it and whenever it was asked
-    /// for something or wrote something.
+    /// Updates the cached results of negotiation. Called after a packet with negotiation options, and whenever we asked
+    /// for a change or wrote an option.
     pub(super) fn refresh_agreed(&mut self) {
         work::step();
         let due = self.negotiation.next_timeout(self.rtt());
@@ -24,12 +24,12 @@ impl Connection {
         self.agreed.ect &= self.config.ecn;
     }
 
-    /// Only the time of the next packet for negotiation may have changed.
+    /// Updates only the time of the next packet for negotiation.
     pub(super) fn refresh_negotiation_time(&mut self) {
         self.agreed.due = self.negotiation.next_timeout(self.rtt());
     }
 
-    /// A value came into force with packet `seq` of the peer's.
+    /// Applies a value that came into force with packet `seq` of the peer.
     pub(super) fn apply(&mut self, ctx: &mut Context<'_>, seq: Seq, handled: Handled) {
         let Handled::Agreed {
             feature,
@@ -73,11 +73,11 @@ impl Connection {
         }
     }
 
-    /// The peer's Sequence Window is to be `packets` wide.
+    /// Sets the peer's Sequence Window to `packets`.
     ///
-    /// Not yet wider than that of every connection in RESPOND (RFC 4340, 7.5.2): who sent the Request
-    /// may have forged its address, and could make numbers jump as far as it likes. What an honest
-    /// client sends beyond, the answer to our Sync brings back.
+    /// In RESPOND it is not yet wider than the initial window of every connection (RFC 4340, 7.5.2). The sender of the
+    /// Request may have forged its address and could make the numbers jump as far as it likes. An honest client's
+    /// packets beyond the window are recovered by the answer to our Sync.
     fn widen_window(&mut self, packets: u64) {
         let early = self.state == State::Respond && !planted(Plant::EndlessReport);
         self.sequence.remote_window = if early {
@@ -87,15 +87,15 @@ impl Connection {
         };
     }
 
-    /// The handshake is complete: the Sequence Window that the peer asked for in it is in force.
+    /// Applies the Sequence Window that the peer asked for in the handshake, which is now complete.
     pub(super) fn open_window(&mut self) {
         let (feature, there) = (Feature::SequenceWindow, Location::Remote);
         let packets = self.negotiation.current(feature, there);
         self.widen_window(packets);
     }
 
-    /// Asks for what the traffic needs: a Sequence Window wide enough, long numbers beside it, the
-    /// Ack Ratio that the sending half wants, and NDP Counts where it wants them.
+    /// Asks for the features that the traffic needs: a wide enough Sequence Window, 48-bit numbers where short ones are
+    /// unsafe, and the Ack Ratio and NDP Counts that the sending half wants.
     pub(super) fn adapt_features(&mut self, now: Instant) {
         let mut asked = self.give_up_short(now);
         let Some(tx) = &self.tx else {
@@ -108,8 +108,8 @@ impl Connection {
             let (feature, here) = (Feature::SequenceWindow, Location::Local);
             asked |= self.negotiation.request_change(feature, here, window);
         }
-        // RFC 4341, 6.1.2: the ratio is not changed more than once a round trip; an earlier wish
-        // must have been granted before, which takes one. One that has not left yet may change.
+        // RFC 4341, 6.1.2: the ratio changes at most once per round trip. An earlier request has to be answered first,
+        // which takes a round trip; one that has not left yet may be replaced.
         let (feature, here) = (Feature::AckRatio, Location::Local);
         if let Some(ratio) = ratio.map(u64::from)
             && !self.negotiation.is_offered(feature, here, ratio)
@@ -118,7 +118,7 @@ impl Connection {
             asked |= self.negotiation.request_change(feature, here, ratio);
         }
         if wants_counts && !self.agreed.peer_ndp {
-            // RFC 4341, 6.1.1: with NDP Counts, lost data does not pass for lost acknowledgements.
+            // RFC 4341, 6.1.1: with NDP Counts, lost data is not mistaken for lost acknowledgements.
             asked |= self
                 .negotiation
                 .insist(Feature::SendNdpCount, Location::Remote, 1);

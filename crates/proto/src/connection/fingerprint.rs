@@ -1,11 +1,10 @@
-//! What decides a connection's future, for the search through small worlds (`endpoint::tests::worlds`).
+//! The state that decides a connection's future, for the exhaustive search in `endpoint::tests::worlds`.
 //!
-//! Every field is named here, so that a new one does not compile until somebody has decided about it.
-//! Left out are:
-//! - the configuration, which is the same in all states of one world and never written to;
-//! - the counters, but for those that something is decided by;
-//! - the bytes of memory when they were last counted: they follow from the rest;
-//! - the last packet as the negotiation keeps it: only whether it moves FGSR matters, which is counted in
+//! Every field is named here, so that a new field does not compile until somebody has decided about it. Left out are:
+//! - the configuration, which is the same in all states of one search and is never changed;
+//! - the counters, except those on which decisions depend;
+//! - the last count of memory, which follows from the other fields;
+//! - the last packet as the negotiation keeps it: only whether it moves FGSR matters, and that is included
 //!   (`Negotiation::between_packets`).
 
 use std::fmt::{self, Write};
@@ -19,18 +18,18 @@ impl Connection {
         self.role == Role::Server
     }
 
-    /// Has the application asked to close?
+    /// Returns whether the application has asked to close.
     pub(crate) fn is_to_close(&self) -> bool {
         self.drain_until.is_some()
     }
 
-    /// The values in force: those of our features, and those of the peer's.
+    /// Returns the values in force: those of our features, and those of the peer's.
     pub(crate) fn features_in_force(&self) -> [[u64; KNOWN.len()]; 2] {
         [Location::Local, Location::Remote]
             .map(|location| KNOWN.map(|feature| self.negotiation.current(feature, location)))
     }
 
-    /// Writes all that decides what the connection will do.
+    /// Writes all state that decides what the connection will do.
     pub(crate) fn fingerprint(&self, out: &mut impl Write) -> fmt::Result {
         macro_rules! decides {
             ($($field:ident),* $(; $ignored:ident)*) => {

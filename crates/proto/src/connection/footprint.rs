@@ -1,32 +1,32 @@
-//! What a connection costs its endpoint's memory (`EndpointConfig::max_memory`).
+//! The memory that a connection uses (`EndpointConfig::max_memory`).
 //!
-//! Counted in constant time after each event: queues know their bytes, histories their capacity.
-//! Each connection has room for one datagram each way set aside, so that where the budget is spent
-//! every connection still goes on, a datagram at a time.
+//! It is counted in constant time: queues know their bytes, and histories their capacity. Each connection has room for
+//! one datagram in each direction reserved. So when the endpoint's memory is used up, every connection still makes
+//! progress, one datagram at a time.
 
 use super::Connection;
 use crate::constants::DATAGRAM_OVERHEAD;
 
-/// What surrounds a connection: its entries in the endpoint's tables (flow, timer, line of those
-/// that may send, source, names of its features' options under way).
+/// Memory around a connection: its entries in the endpoint's tables (flow, timer, send list, source, feature options
+/// under negotiation).
 const ENTRIES: usize = 512;
 
-/// What each queue may hold whatever the budget: one datagram of an Ethernet packet.
+/// What each queue may hold when the endpoint's memory is used up: one datagram of an Ethernet packet.
 const ONE_DATAGRAM: usize = 2_048;
 
-/// Both halves of a connection when they are made, before their histories grow.
+/// Both halves of a connection when they are created, before their histories grow.
 const HALVES: usize = 8_192;
 
-/// What a connection costs in the end if it does not much: nobody begins who has not so much room.
+/// Memory that a connection with little traffic needs in the end. No connection begins without this much left.
 pub(crate) const NEW: usize = size_of::<Connection>() + ENTRIES + 2 * ONE_DATAGRAM + HALVES;
 
-/// What a datagram of `size` bytes costs while it waits.
+/// Returns the memory that a queued datagram of `size` bytes uses.
 pub(crate) fn of_datagram(size: usize) -> usize {
     size.saturating_add(DATAGRAM_OVERHEAD)
 }
 
 impl Connection {
-    /// Counts anew what it takes; gives what it took when it was last counted, and what it takes now.
+    /// Counts the memory again; returns the previous count and the new one, in bytes.
     #[inline]
     pub(crate) fn recount(&mut self) -> (usize, usize) {
         let before = self.counted.all();
@@ -34,18 +34,18 @@ impl Connection {
         (before, self.counted.all())
     }
 
-    /// What it took when it was last counted, bytes.
+    /// Returns the last count of its memory, bytes.
     pub(crate) fn counted(&self) -> usize {
         self.counted.all()
     }
 
-    /// What it takes, counted anew.
+    /// Returns its memory, counted again, bytes.
     #[cfg(feature = "inspect")]
     pub(super) fn held(&self) -> usize {
         self.histories().saturating_add(self.queued())
     }
 
-    /// The connection itself, its halves and what it remembers of packets.
+    /// Returns the memory of the connection itself, its halves and its histories.
     fn histories(&self) -> usize {
         let halves = self.tx.as_ref().map_or(0, |tx| tx.footprint())
             + self.rx.as_ref().map_or(0, |rx| rx.footprint());
@@ -53,12 +53,12 @@ impl Connection {
         size_of::<Self>() + ENTRIES + self.cookies.capacity() + halves + histories
     }
 
-    /// What waits, either way.
+    /// Returns the memory of both queues.
     #[inline]
     fn queued(&self) -> usize {
         let overheads = self.queue.len().saturating_mul(DATAGRAM_OVERHEAD);
         let to_send = self.queue.bytes().saturating_add(overheads);
-        // What was received counts its overheads itself.
+        // The receive queue includes the overheads in its bytes.
         to_send
             .max(ONE_DATAGRAM)
             .saturating_add(self.received.bytes().max(ONE_DATAGRAM))
@@ -74,8 +74,8 @@ mod tests {
     use fairwire_units::Instant;
     use fairwire_wire::Seq;
 
-    /// The constants cover what they stand for: an entry of the send queue, twice because a queue
-    /// that grew is half empty, and the halves of every CCID.
+    /// The constants cover what they stand for: an entry of the send queue, twice because a queue that grew is half
+    /// empty, and the halves of every CCID.
     #[test]
     fn constants_cover_what_they_stand_for() {
         let entry = size_of::<Queued>();

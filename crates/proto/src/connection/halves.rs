@@ -1,10 +1,9 @@
-//! The two halves: how they are made, replaced in mid-connection, and begun afresh on a new path
-//! (RFC 4340, sections 10 and 10.5).
+//! The two halves: how they are created, replaced in mid-connection, and restarted on a new path (RFC 4340, sections 10
+//! and 10.5).
 //!
-//! A new half starts from the initial state of its CCID. What the old one had in flight is settled
-//! as sent: nobody reads the feedback that would tell more. Feedback on packets sent before, and
-//! packets that the peer sent before, are not shown to the new half, so that what is late of the
-//! old CCID does no harm.
+//! A new half starts from the initial state of its CCID. Datagrams that the old half had in flight get the fate Sent,
+//! because nobody reads feedback about them any more. The new half sees neither feedback on packets sent before, nor
+//! packets that the peer sent before. Late packets of the old CCID therefore do no harm.
 
 use fairwire_units::{Duration, Instant};
 use fairwire_wire::feature::Feature;
@@ -18,7 +17,7 @@ use crate::event::{Direction, Event};
 use crate::feature::Location;
 use crate::work;
 
-/// Where the CCID of this direction is located.
+/// Returns where the CCID of this direction is located.
 fn location_of(direction: Direction) -> Location {
     match direction {
         Direction::Send => Location::Local,
@@ -26,7 +25,7 @@ fn location_of(direction: Direction) -> Location {
     }
 }
 
-/// The direction of the data whose CCID is located there.
+/// Returns the direction of the data whose CCID is located there.
 fn direction_of(location: Location) -> Direction {
     match location {
         Location::Local => Direction::Send,
@@ -64,15 +63,15 @@ impl Connection {
         Ok(())
     }
 
-    /// How long the CCID at a location has to stay as it is, if it has to: RFC 4340, 10.5, lest who
-    /// changes it often evades congestion control.
+    /// Returns how long the CCID at a location must still stay, if it must (RFC 4340, 10.5): a peer must not evade
+    /// congestion control by changing it often.
     fn ccid_lock(&self, now: Instant, location: Location) -> Option<Duration> {
         let changed_at = self.ccids.changed_at[location as usize]?;
         let until = changed_at + self.config.ccid_change_interval.into();
         Some(until.saturating_since(now)).filter(|wait| !wait.is_zero())
     }
 
-    /// Before the options of a packet are read: which CCIDs may change now?
+    /// Locks the CCIDs that must not change now, before the options of a packet are read.
     pub(super) fn lock_ccids(&mut self, now: Instant) {
         for location in [Location::Local, Location::Remote] {
             let locked = self.ccid_lock(now, location).is_some();
@@ -80,7 +79,7 @@ impl Connection {
         }
     }
 
-    /// After an option of negotiation: tells the application what became of its wish.
+    /// Reports to the application, after a negotiation option, the result of its request.
     pub(super) fn note_ccids(&mut self, ctx: &mut Context<'_>) {
         for location in [Location::Local, Location::Remote] {
             if self.ccids.asked[location as usize]
@@ -99,7 +98,7 @@ impl Connection {
         }
     }
 
-    /// A CCID was agreed on, with packet `seq` of the peer's: has the half the right one?
+    /// Creates or replaces a half after its CCID was agreed on, with packet `seq` of the peer.
     pub(super) fn follow_ccid(&mut self, ctx: &mut Context<'_>, seq: Seq, location: Location) {
         let had = match location {
             Location::Local => self.stats.send_ccid,
@@ -117,19 +116,19 @@ impl Connection {
         match location {
             Location::Local => self.make_sender(ctx, row),
             Location::Remote => {
-                // RFC 4340, 11.4: of what was shown to the old half nothing is said, so that it is not
-                // reported missing. The packet in hand will be shown to the new one, unless it is late.
+                // RFC 4340, 11.4: nothing is said of packets that the old half received, so that they are not reported
+                // missing. The new half sees the present packet, unless it is late.
                 let first = Seq::max(self.sequence.acknowledgeable.next(), seq);
                 self.make_receiver(ctx.now, row, first);
             }
         }
         self.ccids.changed_at[location as usize] = Some(ctx.now);
-        // RFC 4340, 10.5: nor does another option of the same packet change it again.
+        // RFC 4340, 10.5: another option of the same packet must not change it again.
         self.negotiation.lock_ccid(location, true);
         self.tell_ccid(ctx, location);
     }
 
-    /// Is the half of this location there, with CCID `number`?
+    /// Returns whether the half of this location exists and has CCID `number`.
     pub(super) fn has_half(&self, location: Location, number: u64) -> bool {
         let has = match location {
             Location::Local => self.stats.send_ccid,
@@ -138,12 +137,12 @@ impl Connection {
         has.is_some_and(|ccid| u64::from(ccid.number()) == number)
     }
 
-    /// Keeps the round trip that the sending half knows, when that half goes.
+    /// Keeps the round-trip estimate of the sending half, which is about to be replaced.
     fn learn_rtt(&mut self) {
         self.rtt = self.tx.as_ref().and_then(|tx| tx.srtt()).or(self.rtt);
     }
 
-    /// Makes the halves that the CCIDs in force ask for, where they are not there yet.
+    /// Creates the halves for the CCIDs in force, unless they exist already.
     pub(super) fn make_halves(&mut self, ctx: &mut Context<'_>) {
         if let Some(row) = self.agreed.send
             && self.stats.send_ccid != Some(row.ccid)
@@ -187,7 +186,7 @@ impl Connection {
         self.settle_told(ctx);
     }
 
-    /// A receiving half for packets from `first` on.
+    /// Creates a receiving half for packets from `first` on.
     pub(super) fn make_receiver(&mut self, now: Instant, row: &Row, first: Seq) {
         work::step();
         self.peer_from = first;
@@ -205,14 +204,14 @@ impl Connection {
         self.stats.receive_ccid = Some(row.ccid);
     }
 
-    /// The path below is another one: what was learnt about the old one says nothing about it.
+    /// Restarts path-dependent state, because the network path has changed.
     pub(crate) fn path_changed(&mut self, ctx: &mut Context<'_>) {
         if !matches!(self.state, State::PartOpen | State::Open) {
             return;
         }
         // Another path may take packets of another size.
         self.rediscover_path_mtu(ctx);
-        // RFC 4340, 10.5: sender and receiver begin again as on a new connection.
+        // RFC 4340, 10.5: sender and receiver start again as on a new connection.
         self.rtt = None;
         self.handshake_sent = None;
         if let Some(row) = self.agreed.send {
@@ -224,7 +223,7 @@ impl Connection {
         }
     }
 
-    /// The connection measured a round trip by itself.
+    /// Takes a round trip that the connection measured.
     pub(super) fn measured(&mut self, now: Instant, rtt: Duration) {
         self.rtt = Some(rtt);
         self.tell_rtt(now, rtt);

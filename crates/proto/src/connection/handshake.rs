@@ -18,14 +18,14 @@ use crate::transmit::Transmit;
 /// RFC 4340, 8.1.5: the first Ack is repeated after about 200 ms.
 const PARTOPEN_RETRY: Duration = Duration::from_millis(200);
 
-/// A Response has at most so many times the bytes of its Request, as UDP datagrams: until the
-/// client echoes a number of ours, the address may be a victim's (the measure of RFC 9000, 8.1).
+/// Maximum size of a Response as a multiple of its Request, both as UDP datagrams. Until the client echoes one of our
+/// numbers, its address may be that of a victim (RFC 9000, 8.1, uses the same limit).
 const AMPLIFICATION: usize = 3;
 
-/// Bytes of a UDP header, counted on both sides of that.
+/// Bytes of a UDP header, included in both sizes.
 const UDP_HEADER: usize = 8;
 
-/// How long a Response to a Request of `request` bytes may be.
+/// Returns the maximum size of the Response to a Request of `request` bytes.
 fn response_limit(request: usize) -> usize {
     AMPLIFICATION * (UDP_HEADER + request) - UDP_HEADER
 }
@@ -33,13 +33,13 @@ fn response_limit(request: usize) -> usize {
 /// Bytes of an option before its data.
 const COOKIE_HEAD: usize = 2;
 
-/// RFC 4340, 8.1.3 and 8.1.5: how long either side waits for the other to complete the handshake.
+/// Returns how long either side waits for the other to complete the handshake (RFC 4340, 8.1.3 and 8.1.5).
 pub(super) fn four_msl() -> Duration {
     TWO_MSL * 2
 }
 
 impl Connection {
-    /// A client that is about to send its Request.
+    /// Creates a client that is about to send its Request.
     pub(crate) fn connect(now: Instant, origin: Origin) -> Self {
         let mut this = Self::new(now, origin, State::Request);
         this.due.handshake = true;
@@ -48,7 +48,7 @@ impl Connection {
         this
     }
 
-    /// A server that is about to handle the Request with number `isr` (step 3).
+    /// Creates a server that is about to handle the Request with number `isr` (step 3).
     pub(crate) fn respond(now: Instant, origin: Origin, isr: Seq) -> Self {
         let mut this = Self::new(now, origin, State::Respond);
         this.sequence.begin_receiving(isr);
@@ -58,8 +58,7 @@ impl Connection {
         this
     }
 
-    /// RFC 4340, 8.1.4: the Response carries these Init Cookie options, which are good until
-    /// `until`.
+    /// Makes the Response carry these Init Cookie options, which are valid until `until` (RFC 4340, 8.1.4).
     pub(crate) fn carry_cookies(&mut self, options: Vec<u8>, until: Instant) {
         // The data of its Request is not kept either.
         self.took_handshake_data = true;
@@ -67,17 +66,17 @@ impl Connection {
         self.cookie_until = Some(until);
     }
 
-    /// The Response with the Init Cookies has left: no other packet of a server carries any.
+    /// Drops the Init Cookies after the Response that carries them has left: no other packet of a server carries any.
     pub(crate) fn carried_cookies(&mut self) {
         self.cookies = Vec::new();
     }
 
-    /// Could a copy of the packet that began it do so again?
+    /// Returns whether a copy of the packet that began it could begin another connection.
     pub(crate) fn may_begin_again(&self, now: Instant) -> bool {
         self.cookie_until.is_some_and(|until| now < until)
     }
 
-    /// The Request, again if need be: one number higher, all else the same (section 8.1.1).
+    /// Writes the Request. A repeated one has the next sequence number and is otherwise the same (section 8.1.1).
     pub(super) fn transmit_request(
         &mut self,
         ctx: &mut Context<'_>,
@@ -91,14 +90,14 @@ impl Connection {
         Some(self.send_handshake(ctx, head, &Kind::Request { service }))
     }
 
-    /// Step 11: each valid Request in RESPOND is answered, this one of `bytes` bytes.
+    /// Step 11: schedules the Response to a valid Request of `bytes` bytes; in RESPOND each one is answered.
     pub(super) fn on_request(&mut self, bytes: usize) {
         self.due.handshake = true;
         self.response_limit = response_limit(bytes);
         self.peer_from = self.sequence.acknowledgeable.next();
     }
 
-    /// The Response; sent for each valid Request, never by a timer (section 8.1.3).
+    /// Writes the Response; one is sent for each valid Request, never by a timer (section 8.1.3).
     pub(super) fn transmit_response(
         &mut self,
         ctx: &mut Context<'_>,
@@ -124,36 +123,38 @@ impl Connection {
         let stamp = self.timestamps.stamp(ctx.now);
         let mut encoder = self.start(head, kind, (0, 0), 0);
         if packet_type == PacketType::Response {
-            // What a bare Request leaves no room for comes later or never. In this order: the
-            // cookie, answers to Changes, Changes of our own, the timestamp, its echo, drops.
+            // The limit may cut options, which are then sent later or never. They are written in this order: cookie,
+            // Confirms, our own Changes, Timestamp, Timestamp Echo, Data Dropped.
             let limit = self.response_limit.min(self.sizes.head_limit(0));
             encoder = encoder.limit(limit);
         }
         self.write_cookies(&mut encoder);
         self.write_negotiation(ctx.now, packet_type, &mut encoder);
-        // Answers about hundreds of unknown features may leave no room for it. The acknowledgement
-        // of this packet tells a round trip too.
+        // Confirms for hundreds of unknown features may leave no room for it. The acknowledgement of this packet gives
+        // a round-trip sample, too.
         let _ = encoder.option(&stamp);
         self.write_echo(ctx.now, &mut encoder);
         if packet_type == PacketType::Response {
-            // RFC 4340, 8.1.3: which data of Requests was not taken.
+            // RFC 4340, 8.1.3: reports which data of Requests was not taken.
             self.write_feedback(ctx.now, Fit::Newest, &mut encoder);
         }
         self.handshake_sent = Some((self.next_seq(), ctx.now));
         self.finish(ctx, encoder, packet_type)
     }
 
-    /// Says again that we know nothing of the connection that the peer still has on our flow, because
-    /// we were restarted (RFC 4340, 7.5.6). Our first Reset had a number out of its window, and the
-    /// Sync that would tell us a better one may have fallen to its limit of Syncs (7.5.4), having
-    /// just sent one for our Request. So this goes ahead of the next Request, when the peer may speak.
+    /// Repeats the Reset to a peer that still has an older connection on our flow, because we were restarted (RFC 4340,
+    /// 7.5.6).
+    ///
+    /// Our first Reset had a number outside the peer's window. The Sync that would give us a better number may be held
+    /// back by the peer's limit on Syncs (7.5.4), since it has just sent one for our Request. So this Reset leaves just
+    /// before the next Request, when the limit permits an answer.
     pub(super) fn reset_older_peer(&mut self, ctx: &mut Context<'_>) {
         let Some(sync) = self.older_peer.take() else {
             return;
         };
         ctx.replies.end(Reset {
             flow: self.flow,
-            // RFC 4340, 8.3.1: one more than the number that the Sync acknowledged, our Request's.
+            // RFC 4340, 8.3.1: the number that the Sync acknowledged, that of our Request, plus one.
             seq: self.sequence.gss.next(),
             ack: sync,
             code: ResetCode::PacketError,
@@ -164,8 +165,8 @@ impl Connection {
         });
     }
 
-    /// Step 4: in REQUEST only a Response or a Reset that acknowledges one of our Requests counts,
-    /// and that is asked before anything in the packet is acted upon. False drops the packet.
+    /// Step 4: returns whether a packet in REQUEST is accepted; false drops it. Only a Response or a Reset that
+    /// acknowledges one of our Requests is. This is checked before anything in the packet takes effect.
     pub(super) fn begin_receiving(
         &mut self,
         ctx: &mut Context<'_>,
@@ -176,8 +177,7 @@ impl Connection {
         let acknowledges = ack.is_some_and(|ack| self.sequence.is_ack_valid(ack));
         match packet.kind {
             Kind::Response { service, .. } if acknowledges => {
-                // RFC 4340, 5.3: the Service Code is that of the Request; another server's
-                // Response is not ours.
+                // RFC 4340, 5.3: the Service Code must be that of the Request; another server's Response is not ours.
                 if service != self.service {
                     return false;
                 }
@@ -185,13 +185,13 @@ impl Connection {
                 true
             }
             Kind::Reset { .. } if acknowledges => {
-                // Step 6 wants a Reset to be newer than all that came before it.
+                // Step 6 requires a Reset to be newer than all packets before it.
                 self.sequence.begin_receiving(seq.prev());
                 true
             }
             Kind::Request { .. } if self.on_echo(ctx, seq) => false,
-            // A Reset for something else is not answered: see `Replies::answer`. RFC 4340, 7.5.4:
-            // a Sync in REQUEST is. RFC 4340, 5.6: Data 1 names the type.
+            // Only a Reset is not answered: see `Replies::answer`. RFC 4340, 7.5.4: a Sync in REQUEST is. RFC 4340,
+            // 5.6: Data 1 names the type.
             kind => {
                 if acknowledges && matches!(kind, Kind::Sync { .. }) {
                     self.older_peer = Some(seq);
@@ -204,10 +204,11 @@ impl Connection {
         }
     }
 
-    /// A Request with number `seq` came from where our Requests go. True if it is one of them.
+    /// Handles a Request with number `seq` from the address to which our Requests go. Returns whether it is one of
+    /// ours.
     ///
-    /// One that comes back may be somebody's trick while the server answers, too. Two of them are a
-    /// service that sends everything back: then the attempt is over.
+    /// One that comes back may be a trick of a third party, while the server answers as well. Two different ones mean a
+    /// service that echoes everything: then the attempt ends.
     pub(crate) fn on_echo(&mut self, ctx: &mut Context<'_>, seq: Seq) -> bool {
         let ours = self.state == State::Request
             && self.stats.packets_sent > 0
@@ -223,11 +224,11 @@ impl Connection {
         true
     }
 
-    /// Step 10: the Response has arrived.
+    /// Step 10: enters PARTOPEN after the Response.
     pub(super) fn enter_partopen(&mut self, ctx: &mut Context<'_>) {
         self.state = State::PartOpen;
         self.due.ack = true;
-        // RFC 4340, 8.1.5: and not after a second, as the Request.
+        // RFC 4340, 8.1.5: not after a second, as for the Request.
         self.retry = Backoff::new(PARTOPEN_RETRY);
         self.deadline = Some(ctx.now + four_msl());
         self.peer_from = self.sequence.acknowledgeable;
@@ -235,7 +236,7 @@ impl Connection {
         self.emit(ctx, Event::Connected);
     }
 
-    /// Steps 11 and 12: the handshake is complete with packet `seq` of the peer's.
+    /// Steps 11 and 12: enters OPEN, because packet `seq` of the peer completes the handshake.
     pub(super) fn enter_open(&mut self, ctx: &mut Context<'_>, seq: Seq) {
         self.sequence.osr = seq;
         self.state = State::Open;
@@ -248,7 +249,7 @@ impl Connection {
         self.open_window();
         if self.role == Role::Server {
             self.make_halves(ctx);
-            // RFC 5596: whoever invited its client knows the connection already.
+            // RFC 5596: an application that invited its client knows the connection already.
             let known = std::mem::replace(&mut self.known, Known::Announced);
             let event = if known == Known::Announced {
                 Event::Connected
@@ -260,14 +261,14 @@ impl Connection {
             if !self.received.is_empty() {
                 self.emit(ctx, Event::Readable);
             }
-            // The client stays in PARTOPEN until it hears something from OPEN.
+            // The client stays in PARTOPEN until it receives a packet sent in OPEN.
             self.unconfirmed = Some(Unconfirmed::new(self.next_seq()));
             self.due.ack = true;
         }
     }
 
-    /// A valid packet acknowledged `ack`: a round-trip sample, if it answers the last packet of
-    /// the handshake; and a server learns from it whether the client knows that all is open.
+    /// Handles the acknowledgement of `ack` by a valid packet. It is a round-trip sample if it acknowledges the last
+    /// packet of the handshake. A server also learns from it whether the client knows that the connection is open.
     pub(super) fn on_handshake_ack(&mut self, now: Instant, packet_type: PacketType, ack: Seq) {
         if let Some((seq, sent)) = self.handshake_sent
             && seq == ack
@@ -284,18 +285,18 @@ impl Connection {
         }
     }
 
-    /// Is this the Response that we acknowledge from now on? RFC 4340, 8.1.4: the cookies that we
-    /// echo are those of the Response that we acknowledge, so a newer one's replace them.
+    /// Returns whether this is the Response that we acknowledge from now on. RFC 4340, 8.1.4: the cookies that we echo
+    /// belong to the Response that we acknowledge, so those of a newer one replace them.
     pub(super) fn gives_cookies(&self, packet_type: PacketType, seq: Seq) -> bool {
         let newer = seq.is_after(self.sequence.acknowledgeable);
         packet_type == PacketType::Response
             && (self.state == State::Request || (self.state == State::PartOpen && newer))
     }
 
-    /// Init Cookies of a Response are kept as they came (section 8.1.4).
+    /// Keeps the Init Cookies of a Response as received (section 8.1.4).
     pub(super) fn keep_cookie(&mut self, data: &[u8]) {
-        // An Ack with all of them must fit into one head; a server whose cookies do not gets
-        // none back and refuses us, as it would if they were lost.
+        // An Ack with all of them must fit into one header. A server whose cookies do not fit gets none back and
+        // refuses us, as it would if they were lost.
         let room = self.sizes.head_limit(0) / 2;
         let fits = self.cookies.len() + COOKIE_HEAD + data.len() <= room;
         if fits && let Ok(len) = u8::try_from(COOKIE_HEAD + data.len()) {
@@ -304,7 +305,7 @@ impl Connection {
         }
     }
 
-    /// RFC 4340, 8.1.4: every packet of PARTOPEN carries the same cookies in the same order.
+    /// Writes the cookies: every packet in PARTOPEN carries the same ones in the same order (RFC 4340, 8.1.4).
     pub(super) fn write_cookies(&self, encoder: &mut Encoder<'_>) {
         for cookie in Options::new(&self.cookies)
             .iter()

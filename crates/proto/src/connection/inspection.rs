@@ -1,11 +1,11 @@
-//! What tests may look at (feature `inspect`).
+//! The view of a connection for tests (feature `inspect`).
 
 use super::{Connection, State};
 use crate::feature::Role;
 use crate::inspect::Inspection;
 
 impl State {
-    /// Its name in RFC 4340, section 8.4, or in RFC 5596.
+    /// Returns its name in RFC 4340, section 8.4, or in RFC 5596.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Closed => "CLOSED",
@@ -22,7 +22,7 @@ impl State {
 }
 
 impl Connection {
-    /// The inner state. When the endpoint is to be woken is the endpoint's to say.
+    /// Returns the inner state. The endpoint fills in `wakes_at`.
     pub(crate) fn inspection(&self) -> Inspection {
         let sequence = &self.sequence;
         let flight = self.tx.as_ref().map(|tx| tx.flight()).unwrap_or_default();

@@ -1,5 +1,4 @@
-//! How much of the data a checksum protects, and what becomes of data that are damaged (RFC 4340,
-//! sections 9.2 and 9.3).
+//! How much of the data a checksum protects, and how damaged data is detected (RFC 4340, sections 9.2 and 9.3).
 
 use fairwire_units::plant::{Plant, planted};
 use fairwire_wire::checksum::coverage;
@@ -9,27 +8,27 @@ use super::Connection;
 use crate::config::{DamagedData, DataChecksum};
 use crate::payload::Arriving;
 
-/// RFC 4340, 9.2.1: is `cscov` acceptable where `least` is the Minimum Checksum Coverage?
+/// Returns whether `cscov` is acceptable under a Minimum Checksum Coverage of `least` (RFC 4340, 9.2.1).
 fn is_acceptable(cscov: u8, least: u8) -> bool {
     cscov == 0 || (least > 0 && cscov >= least)
 }
 
-/// Does the Data Checksum of a packet, `told`, contradict what came with it?
+/// Returns whether the data of a packet does not match its Data Checksum, `told`.
 ///
-/// RFC 4340, 9.3 and 9.3.1: whoever sends one has it checked, whether or not that was agreed on.
+/// RFC 4340, 9.3 and 9.3.1: a received Data Checksum is always checked, whether or not that was negotiated.
 pub(super) fn is_damaged(told: Option<u32>, payload: &Arriving<'_>) -> bool {
     told.is_some_and(|told| told != payload.view().data_checksum())
 }
 
 impl Connection {
-    /// `CsCov` of a data packet of `size` bytes.
+    /// Returns the `CsCov` for a data packet of `size` bytes.
     pub(super) fn coverage_of(&self, size: usize) -> u8 {
         let wanted = self.config.checksum_coverage & 0x0F;
         // RFC 4340, 9.2: coverage beyond the data would make the packet invalid.
-        // Planted: short datagrams are forgotten.
+        // Planted: the size of short datagrams is ignored.
         let fits = coverage(wanted, size) <= size || planted(Plant::ShortCoverage);
         let [peers, _] = self.agreed.coverage;
-        // RFC 4340, 9.2.1: nor is less sent than the peer takes.
+        // RFC 4340, 9.2.1: not less than the peer's minimum.
         if fits && is_acceptable(wanted, peers) {
             wanted
         } else {
@@ -37,14 +36,13 @@ impl Connection {
         }
     }
 
-    /// Is what the checksum of a packet covers enough for us?
+    /// Returns whether the checksum of a packet covers enough for us.
     pub(super) fn is_covered(&self, cscov: u8) -> bool {
         let [_, ours] = self.agreed.coverage;
         is_acceptable(cscov, ours)
     }
 
-    /// Writes the Data Checksum of the datagram that leaves next, if it gets one. It fits: room is
-    /// kept for it.
+    /// Writes the Data Checksum of the datagram that leaves next, if it gets one. Room for it is reserved.
     pub(super) fn write_data_checksum(&self, encoder: &mut Encoder<'_>) {
         if self.config.data_checksum == DataChecksum::Off {
             return;
@@ -57,7 +55,7 @@ impl Connection {
         }
     }
 
-    /// Are damaged data dropped?
+    /// Returns whether damaged data is dropped.
     pub(super) fn drops_damaged(&self) -> bool {
         self.config.damaged_data == DamagedData::Drop
     }

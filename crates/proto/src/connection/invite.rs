@@ -1,8 +1,7 @@
-//! Simultaneous open (RFC 5596): a server that knows its client opens the way to itself.
+//! Simultaneous open (RFC 5596): a server that knows its client invites it.
 //!
-//! A NAT or firewall before the server lets a client's Request in only after something has gone
-//! out to that client. Three Listens do that; they are no part of the connection, and use none of
-//! its sequence numbers.
+//! A NAT or firewall in front of the server lets a client's Request in only after a packet has gone out to that client.
+//! Three Listens serve this purpose. They are not part of the connection and use none of its sequence numbers.
 
 use fairwire_units::{Duration, Ecn, Instant};
 use fairwire_wire::{Encoder, HeadBuf, Kind, Packet, ResetCode, Seq};
@@ -14,17 +13,17 @@ use crate::payload::Payload;
 use crate::seal::seal;
 use crate::transmit::Transmit;
 
-/// RFC 5596, 2.2.2: from one Listen to the next.
+/// Time from one Listen to the next (RFC 5596, 2.2.2).
 const LISTEN_INTERVAL: Duration = Duration::from_millis(200);
 
-/// RFC 5596, 2.2.2: the first Listen and two more.
+/// Maximum number of Listens: the first and two more (RFC 5596, 2.2.2).
 const MAX_LISTENS: u8 = 3;
 
 impl Connection {
-    /// A server that is about to invite its client.
+    /// Creates a server that is about to invite its client.
     pub(crate) fn invite(now: Instant, origin: Origin) -> Self {
         let mut this = Self::new(now, origin, State::Invited);
-        // It was asked for by name, and is known by it.
+        // The application asked for it and has its id.
         this.known = Known::Announced;
         this.due.handshake = true;
         this.deadline = Some(now + this.config.connect_timeout.into());
@@ -32,18 +31,18 @@ impl Connection {
         this
     }
 
-    /// The accept queue is full, and the client has gone on.
+    /// Makes the client wait, because the accept queue is full.
     pub(crate) fn stand_in_line(&mut self) {
         self.known = Known::InLine;
     }
 
-    /// There is room in the accept queue: asks the client to go on.
+    /// Asks the client to continue, because the accept queue has room again.
     pub(crate) fn call(&mut self) {
         self.known = Known::Unknown;
         self.syncs.call(self.sequence.acknowledgeable);
     }
 
-    /// A Listen, if one is due.
+    /// Writes a Listen, if one is due.
     pub(super) fn transmit_listen(
         &mut self,
         ctx: &mut Context<'_>,
@@ -52,7 +51,7 @@ impl Connection {
         if !std::mem::take(&mut self.due.handshake) {
             return None;
         }
-        // Not further apart each time, as other packets are.
+        // Without back-off, unlike other packets.
         self.retry = Backoff::new(LISTEN_INTERVAL);
         self.retry.start(ctx.now);
         self.listens += 1;
@@ -72,7 +71,7 @@ impl Connection {
         })
     }
 
-    /// No Request has come since the last Listen.
+    /// Sends the next Listen, or enters LISTEN1 after the last: no Request has come since the last Listen.
     pub(super) fn on_listen_timeout(&mut self) {
         if self.listens < MAX_LISTENS {
             self.due.handshake = true;
@@ -81,10 +80,10 @@ impl Connection {
         }
     }
 
-    /// Steps 2a and 2b: a packet for a server that waits for its client. True if it is the Request,
-    /// which goes on through the steps that follow.
+    /// Steps 2a and 2b: handles a packet for a server that waits for its client. Returns true if it is the Request,
+    /// which continues with the next steps.
     pub(super) fn take_invitation(&mut self, ctx: &mut Context<'_>, packet: &Packet<'_>) -> bool {
-        // RFC 5596, 2.2.2: LISTEN1 is left at once for RESPOND.
+        // RFC 5596, 2.2.2: LISTEN1 changes to RESPOND at once.
         let code = match (packet.kind, packet.seq.long()) {
             (Kind::Request { service }, Some(isr)) if service == self.service => {
                 self.state = State::Respond;
@@ -94,7 +93,7 @@ impl Connection {
                 self.sequence.begin_receiving(isr);
                 return true;
             }
-            // RFC 4340, 8.1.2: one service is offered here.
+            // RFC 4340, 8.1.2: only one service is offered here.
             (Kind::Request { .. }, _) => ResetCode::BadServiceCode,
             // RFC 5596, 2.2.2: two servers that wait for each other.
             (Kind::Listen { .. }, _) => return false,
@@ -105,8 +104,8 @@ impl Connection {
         false
     }
 
-    /// RFC 5596, 2.2.3.1: a Listen reached us in REQUEST, so the way is open now; our Request may have
-    /// come too early. It is sent again at once, the first time only.
+    /// Handles a Listen in REQUEST (RFC 5596, 2.2.3.1). The path to the server is now open, but our Request may have
+    /// come too early. The first Listen makes us send it again at once.
     pub(super) fn on_listen(&mut self, packet: &Packet<'_>) {
         let service = self.service;
         if packet.kind == (Kind::Listen { service }) && self.listens == 0 {

@@ -1,8 +1,8 @@
-//! How large packets may be on this path (RFC 4340, section 14.1; RFC 6773, section 3.7).
+//! Path MTU discovery: how large packets may be on this path (RFC 4340, section 14.1; RFC 6773, section 3.7).
 //!
-//! [`path_mtu`](super::parts::path_mtu) decides what to try and what to believe; here its probes become
-//! Syncs padded to their size, and what follows reaches the application: a size, and the fate of
-//! datagrams that no longer fit.
+//! [`path_mtu`](super::parts::path_mtu) decides which sizes to probe and which reports to trust. This file sends the
+//! probes as padded Syncs, and reports the results to the application: the new size, and the fate of datagrams that no
+//! longer fit.
 
 use fairwire_units::plant::{Plant, planted};
 use fairwire_units::{Duration, Instant};
@@ -18,15 +18,15 @@ use crate::payload::Payload;
 use crate::seal::seal;
 use crate::transmit::Transmit;
 
-/// RFC 8899, 5.1.1: the probe timer is never shorter. It would have 15 s, for answers that may take
-/// their time; a Sync is answered at once (RFC 4340, 8.2), so three round trips do.
+/// Minimum time of the probe timer (RFC 8899, 5.1.1). That RFC suggests 15 s, for answers that may take time. A Sync is
+/// answered at once (RFC 4340, 8.2), so three round trips are enough.
 const SHORTEST_TIMER: Duration = Duration::from_secs(1);
 
-/// RFC 4340, 14.1: the application may ask for a new search once in two seconds.
+/// Minimum time between new searches that the application starts (RFC 4340, 14.1).
 const REQUESTS: Duration = Duration::from_secs(2);
 
 impl Connection {
-    /// A Sync padded to the size that is to be tried, if one is due.
+    /// Writes a probe, a Sync padded to the size to try, if one is due.
     pub(super) fn transmit_probe(
         &mut self,
         ctx: &mut Context<'_>,
@@ -36,8 +36,8 @@ impl Connection {
         if self.state != State::Open || ctx.now < self.mtu.next_probe {
             return None;
         }
-        // RFC 4340, 7.5.4: eight Syncs a second, these apart from those that answer invalid packets, or
-        // a stranger could keep every probe from leaving.
+        // RFC 4340, 7.5.4: eight Syncs a second. Probes have a limit of their own, apart from Syncs that answer invalid
+        // packets. Otherwise a stranger could keep every probe from leaving.
         if !self.syncs.may_probe(ctx.now) {
             return None;
         }
@@ -45,7 +45,7 @@ impl Connection {
         let mut encoder = self.start(head, &Kind::Sync { ack }, (0, 0), 0);
         self.write_ndp(&mut encoder);
         self.write_rtt_estimate(&mut encoder);
-        // RFC 4340, 14.1: whatever the application area of a Sync holds is padding.
+        // RFC 4340, 14.1: the application area of a Sync is padding.
         let padding = usize::from(size).saturating_sub(self.sizes.packet(encoder.padded_len(), 0));
         let payload = Payload::Synthetic {
             len: u32::try_from(padding).unwrap_or(0),
@@ -63,17 +63,17 @@ impl Connection {
         let mtu = &mut self.mtu;
         mtu.probes.rotate_right(1);
         mtu.probes[0] = Some((seq, size));
-        // RFC 8899, 3: outside congestion control, so a round trip apart.
+        // RFC 8899, 3: probes are outside congestion control, so they leave at least a round trip apart.
         mtu.next_probe = ctx.now + rtt;
         mtu.search.on_sent(ctx.now + (rtt * 3).max(SHORTEST_TIMER));
         self.stats.mtu_probes_sent += 1;
         Some(self.sent(ctx, written))
     }
 
-    /// The peer answered our Sync with number `seq`, which may have been a probe.
+    /// Handles the peer's answer to our Sync with number `seq`, which may have been a probe.
     pub(super) fn on_sync_ack(&mut self, ctx: &mut Context<'_>, seq: Seq) {
         let mut probes = self.mtu.probes.iter_mut();
-        // RFC 8899, 4.1: the number alone tells which probe it was, if any.
+        // RFC 8899, 4.1: the number alone identifies the probe, if it was one.
         let probe = probes.find(|probe| probe.is_some_and(|(number, _)| number == seq));
         if let Some((_, size)) = probe.and_then(Option::take) {
             self.mtu.search.on_acked(ctx.now, size);
@@ -82,18 +82,18 @@ impl Connection {
         }
     }
 
-    /// The time of a probe may be up.
+    /// Handles the probe timer, if it has expired.
     pub(super) fn time_probes(&mut self, ctx: &mut Context<'_>) {
         if self.mtu.search.deadline().is_some_and(|at| at <= ctx.now) {
-            // RFC 8899, 3: its loss says nothing about congestion, and no controller hears of it.
+            // RFC 8899, 3: a lost probe says nothing about congestion, so no controller hears of it.
             self.stats.mtu_probes_lost += 1;
             self.mtu.search.on_timeout(ctx.now);
             self.refresh_sizes(ctx);
         }
     }
 
-    /// A packet of ours is said to be too big for a link that takes `mtu` bytes (RFC 4340, 14.1).
-    /// `seq` is its number, if the quote was long enough to tell.
+    /// Handles an ICMP error which says that our packet is too big for a link with an MTU of `mtu` bytes (RFC 4340,
+    /// 14.1). `seq` is the packet's number, if the quote was long enough to contain it.
     pub(crate) fn on_too_big(&mut self, ctx: &mut Context<'_>, seq: Option<Seq>, mtu: u32) {
         if self.mtu.mode == PathMtuDiscovery::Off || self.state == State::Closed {
             return;
@@ -102,13 +102,13 @@ impl Connection {
         let seq = seq.filter(|&seq| self.sequence.is_ack_valid(seq));
         let size = seq.and_then(|seq| self.mtu.size_of(self.sequence.gss, seq));
         let mtu = match mtu {
-            // RFC 1191, 5: routers of old name no size.
+            // RFC 1191, 5: old routers report no size.
             0 if self.flow.path.remote.is_ipv4() => {
                 plateau_below(size.unwrap_or(self.mtu.in_use())).unwrap_or(0)
             }
             mtu => u16::try_from(mtu).unwrap_or(u16::MAX),
         };
-        // RFC 8899, 4.6.1: the number and the size of the packet that it is about speak for it.
+        // RFC 8899, 4.6.1: the number and the size of the quoted packet make the error plausible.
         let plausible = seq.is_some() && size.is_none_or(|size| mtu < size);
         let obeyed = if plausible && mtu >= self.mtu.search.floor() {
             self.mtu.believe(now, mtu)
@@ -122,14 +122,14 @@ impl Connection {
         }
     }
 
-    /// The first hop takes IP packets of `mtu` bytes.
+    /// Limits the path MTU to the MTU of the first hop, `mtu` bytes.
     pub(crate) fn limit_path_mtu(&mut self, ctx: &mut Context<'_>, mtu: u16) {
         self.mtu.search.begin_at(mtu);
         self.refresh_sizes(ctx);
     }
 
-    /// The application wants the path looked at again. False if it asked a moment ago, or if
-    /// nothing is discovered here.
+    /// Starts a new search for the application. Returns false if the last one was too recent, or if path MTU discovery
+    /// is off.
     pub(crate) fn rediscover_path_mtu(&mut self, ctx: &mut Context<'_>) -> bool {
         let mtu = &mut self.mtu;
         if ctx.now < mtu.request_from || mtu.mode == PathMtuDiscovery::Off {
@@ -144,7 +144,7 @@ impl Connection {
         true
     }
 
-    /// A packet with this number left, its head and its payload so long.
+    /// Notes that packet `seq` left, with the given lengths of its header and its payload.
     pub(super) fn note_size(
         &mut self,
         ctx: &mut Context<'_>,
@@ -155,7 +155,7 @@ impl Connection {
         self.mtu.on_sent(seq, self.sizes.packet(head, payload));
         if is_data {
             let large = self.plain_packet(payload) > usize::from(self.mtu.search.floor());
-            // Who fills what little is allowed would use more.
+            // A sender that fills the largest packet allowed would use a larger one.
             if large || payload == self.max_datagram() {
                 self.mtu.on_large(ctx.now);
                 self.refresh_sizes(ctx);
@@ -163,14 +163,14 @@ impl Connection {
         }
     }
 
-    /// Bytes of the IP packet of a Data packet with a payload of `payload` bytes, without options:
-    /// so two packets with the same data count as equally large.
+    /// Returns the bytes of the IP packet of a Data packet with `payload` bytes and no options, so that two packets
+    /// with the same data count as equally large.
     fn plain_packet(&self, payload: usize) -> usize {
         let header = PacketType::Data.header_len(false);
         self.sizes.packet(header, payload)
     }
 
-    /// Feedback told of losses, or of a datagram of `arrived` bytes, the largest, that came.
+    /// Notes that feedback reported `losses` losses, and `arrived` bytes as the largest datagram that arrived.
     pub(super) fn note_losses(&mut self, now: Instant, losses: u32, arrived: u32) {
         if losses > 0 || arrived > 0 {
             let arrived = self.plain_packet(arrived as usize);
@@ -178,17 +178,17 @@ impl Connection {
         }
     }
 
-    /// Puts a new size into force.
+    /// Applies a change of the path MTU.
     fn refresh_sizes(&mut self, ctx: &mut Context<'_>) {
         let mtu = self.mtu.in_use();
         if mtu == self.sizes.path_mtu() {
             return;
         }
         self.sizes = Sizes::new(&self.flow.path, mtu);
-        // RFC 4340, 14.2: what was accepted at a larger size is discarded; it must not leave
-        // unfragmentable, and we do not fragment.
+        // RFC 4340, 14.2: datagrams accepted at a larger size are discarded. They must not leave with Don't Fragment
+        // set, and we do not fragment.
         let max_datagram = self.max_datagram();
-        // Planted: it is kept.
+        // Planted: they are kept.
         let fits = if planted(Plant::TooLargeKept) {
             usize::MAX
         } else {

@@ -1,4 +1,4 @@
-//! ECN nonces and numbers passed over, as packets leave (RFC 4340, section 12.2; RFC 4342, section 9).
+//! ECN nonces and skipped sequence numbers of the packets we send (RFC 4340, section 12.2; RFC 4342, section 9).
 
 use fairwire_units::{Ecn, Instant};
 use fairwire_wire::Seq;
@@ -6,13 +6,13 @@ use fairwire_wire::Seq;
 use super::{Connection, State};
 
 impl Connection {
-    /// The ECN field of data packet `seq`, which takes part in the nonce where that is on.
+    /// Returns the ECN field of data packet `seq`, with a nonce if nonces are on.
     pub(super) fn data_ecn(&mut self, seq: Seq) -> Ecn {
-        // RFC 4340, 12 and 12.1: not towards who cannot read marks.
+        // RFC 4340, 12 and 12.1: not to a peer that cannot read marks.
         if !self.agreed.ect {
             return Ecn::NotEct;
         }
-        // RFC 8311, 6: ECT(0), but for a controller that answers marks in another way.
+        // RFC 8311, 6: ECT(0), except for a controller that responds to marks in another way.
         let ecn = self.tx.as_ref().map_or(Ecn::Ect0, |tx| tx.ecn());
         if let Some(tx) = &self.tx
             && self.config.ecn_nonce
@@ -25,8 +25,7 @@ impl Connection {
         ecn
     }
 
-    /// Passes the next number over if it is to show whether the peer tells the truth. Says whether it
-    /// did.
+    /// Skips the next number if it is chosen to check the peer's honesty. Returns whether it did.
     #[inline]
     pub(super) fn skip_number(&mut self, now: Instant) -> bool {
         (self.config.check_feedback || self.config.ecn_nonce) && self.skip_chosen(now)
@@ -42,8 +41,8 @@ impl Connection {
             return false;
         }
         self.sequence.next_sent();
-        // RFC 4342, 9: to the receiver it is a data packet that was lost. An NDP Count that covered it
-        // would give it away (RFC 4340, 7.7).
+        // RFC 4342, 9: to the receiver it looks like a lost data packet. An NDP Count that covered it would reveal it
+        // (RFC 4340, 7.7).
         self.ndp_run = 0;
         if let Some(tx) = &mut self.tx {
             tx.on_skipped(now, seq);

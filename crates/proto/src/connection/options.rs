@@ -1,4 +1,4 @@
-//! What the options of a valid packet do (RFC 4340, section 5.8; step 8 of section 8.5).
+//! The effect of a valid packet's options (RFC 4340, section 5.8; step 8 of section 8.5).
 
 use fairwire_units::plant::{Plant, planted};
 use fairwire_wire::feature::Feature;
@@ -9,7 +9,7 @@ use crate::ccid;
 use crate::feature::{Fatal, Handled, Location};
 use crate::packet_options::PacketOptions;
 
-/// Reset 6 for an option that had to be processed and was not (RFC 4340, section 5.8.2).
+/// Returns Reset 6, for a Mandatory option that was not processed (RFC 4340, section 5.8.2).
 fn mandatory_error(option: RawOption<'_>) -> Fatal {
     Fatal {
         code: ResetCode::MandatoryError,
@@ -17,13 +17,13 @@ fn mandatory_error(option: RawOption<'_>) -> Fatal {
     }
 }
 
-/// Reset 5 for a Mandatory with nothing, or another Mandatory, behind it.
+/// Reset 5, for a Mandatory option that is followed by nothing or by another Mandatory.
 const MANDATORY_ALONE: Fatal = Fatal {
     code: ResetCode::OptionError,
     data: [option_type::MANDATORY, 0, 0],
 };
 
-/// Reset 5 for an RTT Estimate of a wrong length: its first three bytes (RFC 6323, section 3.3).
+/// Returns Reset 5 for an RTT Estimate of invalid length, with its first three bytes (RFC 6323, section 3.3).
 fn bad_rtt_estimate(option: RawOption<'_>) -> Fatal {
     let length = u8::try_from(option.data.len() + 2).unwrap_or(u8::MAX);
     let first = option.data.first().copied().unwrap_or(0);
@@ -34,11 +34,11 @@ fn bad_rtt_estimate(option: RawOption<'_>) -> Fatal {
 }
 
 impl Connection {
-    /// Is this the type of the RTT Estimates that the peer agreed to send?
+    /// Returns whether this is the type of the RTT Estimates that the peer agreed to send.
     fn reads_rtt_estimates(&self, option_type: u8) -> bool {
         let agreed = || {
             if self.agreed.is_stale {
-                // An option before it in the same packet may have agreed on it.
+                // An earlier option of the same packet may have agreed on it.
                 let (feature, there) = (Feature::SendRttEstimate, Location::Remote);
                 return self.negotiation.is_on(feature, there);
             }
@@ -47,11 +47,11 @@ impl Connection {
         option_type == option_type::RTT_ESTIMATE && agreed()
     }
 
-    /// Do the CCIDs in force read options of this type?
+    /// Returns whether the CCIDs in force read options of this type.
     fn is_of_ccids(&self, option_type: u8) -> bool {
         let (mut send, mut receive) = (self.agreed.send, self.agreed.receive);
         if self.agreed.is_stale {
-            // An option before it in the same packet may have agreed on them.
+            // An earlier option of the same packet may have agreed on them.
             let row = |location| self.negotiation.ccid(location).and_then(ccid::row);
             (send, receive) = (row(Location::Local), row(Location::Remote));
         }
@@ -59,10 +59,10 @@ impl Connection {
             || receive.is_some_and(|ccid| ccid.receiver_reads(option_type))
     }
 
-    /// Processes the options in order, and puts into `said` what others read of them.
+    /// Processes the options in order, and stores in `said` the values that other code reads.
     ///
     /// # Errors
-    /// The connection is to be reset.
+    /// Returns the Reset with which the connection has to end.
     pub(super) fn process_options<'a>(
         &mut self,
         ctx: &mut Context<'_>,
@@ -76,7 +76,7 @@ impl Connection {
         self.negotiation
             .begin_packet(packet_type, seq, ack, gsr, gss);
         self.ccids.begin_packet();
-        // Planted: a newer Response's cookies are added to those of the one before.
+        // Planted: the cookies of a newer Response are added to those of the one before.
         if self.gives_cookies(packet_type, seq) && !planted(Plant::CookieTwice) {
             self.cookies.clear();
         }
@@ -105,8 +105,8 @@ impl Connection {
                 mandatory = false;
                 continue;
             }
-            // RFC 4340, 5.8: some options are ignored on Data, Mandatory among them, so that
-            // whoever guesses one number cannot do much.
+            // RFC 4340, 5.8: some options are ignored on Data, including Mandatory, so that an attacker who guesses one
+            // number has little effect.
             if option_type::ignored_on(raw.option_type, packet_type) {
                 if mandatory {
                     return Err(mandatory_error(raw));
@@ -129,7 +129,7 @@ impl Connection {
                     said.note(&option, options.remainder());
                     self.process_option(ctx, (packet_type, seq), raw, &option, mandatory)?
                 }
-                // RFC 6323, 3.3: unlike other options, this one must be valid where it was agreed on.
+                // RFC 6323, 3.3: unlike other options, this one must be valid once it was agreed on.
                 Err(_) if self.reads_rtt_estimates(raw.option_type) => {
                     return Err(bad_rtt_estimate(raw));
                 }
@@ -144,7 +144,7 @@ impl Connection {
         if !mandatory {
             return Ok(());
         }
-        // The option behind Mandatory is missing, or its length makes no sense.
+        // The option after Mandatory is missing, or its length is invalid.
         Err(match *options.remainder() {
             [] => MANDATORY_ALONE,
             [option_type, ..] => mandatory_error(RawOption {
@@ -154,8 +154,8 @@ impl Connection {
         })
     }
 
-    /// Processes one option. False if it was not understood or not acted upon: then what was `mandatory`
-    /// resets the connection, and anything else is no reason to complain (RFC 4340, sections 5.8 and 15).
+    /// Processes one option. Returns false if it was not understood or had no effect. Then a `mandatory` option resets
+    /// the connection; any other is ignored without an error (RFC 4340, sections 5.8 and 15).
     fn process_option(
         &mut self,
         ctx: &mut Context<'_>,
@@ -169,11 +169,11 @@ impl Connection {
             | DccpOption::ConfirmL { .. }
             | DccpOption::ChangeR { .. }
             | DccpOption::ConfirmR { .. } => {
-                // Whether a Mandatory one was understood is asked in there.
+                // `handle` itself checks whether a Mandatory one was understood.
                 let handled = self.negotiation.handle(option, mandatory)?;
                 if handled != Handled::Ignored {
                     self.apply(ctx, seq, handled);
-                    // Read anew once for a packet, when all its options are processed.
+                    // Updated once per packet, after all its options.
                     self.agreed.is_stale = true;
                 }
                 Ok(true)
@@ -193,22 +193,22 @@ impl Connection {
                 Ok(true)
             }
             DccpOption::InitCookie(cookie) => {
-                // RFC 4340, 8.1.4: a client echoes those of the Response; anywhere else they are
-                // ignored. A listener that asked for them has read them already.
+                // RFC 4340, 8.1.4: a client echoes those of the Response; anywhere else they are ignored. A listener
+                // that asked for them has already read them.
                 let wanted = self.gives_cookies(packet_type, seq);
                 if wanted {
                     self.keep_cookie(cookie);
                 }
                 Ok(wanted)
             }
-            // Those who read them find what they say in `PacketOptions`. RFC 4340, 11.6 and 11.7: Slow
-            // Receiver and Data Dropped whatever the CCID.
+            // Stored in `PacketOptions` for those who need them. RFC 4340, 11.6 and 11.7: Slow Receiver and Data
+            // Dropped are valid under any CCID.
             DccpOption::NdpCount(_)
             | DccpOption::SlowReceiver
             | DccpOption::DataDropped(_)
             | DccpOption::DataChecksum(_)
             | DccpOption::ElapsedTime(_) => Ok(true),
-            // RFC 4340, 10.3: before the CCIDs are agreed, what is theirs is not understood.
+            // RFC 4340, 10.3: before the CCIDs are agreed, CCID-specific options are not understood.
             _ => Ok(!mandatory || self.is_of_ccids(raw.option_type)),
         }
     }

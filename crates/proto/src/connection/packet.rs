@@ -1,4 +1,4 @@
-//! Writing one packet, and all that follows from its having left.
+//! Writing one packet, and the bookkeeping after it has left.
 
 use fairwire_units::plant::{Plant, planted};
 use fairwire_units::{Ecn, Instant};
@@ -13,7 +13,7 @@ use crate::payload::Payload;
 use crate::seal::seal;
 use crate::transmit::Transmit;
 
-/// A packet whose head is written.
+/// A packet whose header is written.
 pub(super) struct Written {
     pub(super) seq: Seq,
     pub(super) packet_type: PacketType,
@@ -23,12 +23,12 @@ pub(super) struct Written {
 }
 
 impl Connection {
-    /// The number of the packet that is written next. It is used up by [`Self::sent`].
+    /// Returns the number of the packet that is written next. [`Self::sent`] uses it up.
     pub(super) fn next_seq(&self) -> Seq {
         self.sequence.gss.next()
     }
 
-    /// Starts a head that leaves room for `payload` bytes behind it.
+    /// Starts a header that leaves room for `payload` bytes after it.
     pub(super) fn start<'h>(
         &self,
         head: &'h mut HeadBuf,
@@ -40,7 +40,7 @@ impl Connection {
         Encoder::new(head, ports, seq, kind, ccval, cscov).limit(self.sizes.head_limit(payload))
     }
 
-    /// A packet without data and without anything to negotiate or to report.
+    /// Writes a packet without data, negotiation or feedback.
     pub(super) fn send_plain(
         &mut self,
         ctx: &mut Context<'_>,
@@ -54,8 +54,8 @@ impl Connection {
             self.write_rtt_estimate(&mut encoder);
         }
         let transmit = self.finish(ctx, encoder, kind.packet_type());
-        // RFC 4340, 7.5.4: a living peer answers a Sync about what it has sent. One about a packet that was
-        // invalid, maybe a stranger's, it ignores, so that silence shows nothing.
+        // RFC 4340, 7.5.4: a peer that is alive answers a Sync about a packet that it sent. It ignores a Sync about an
+        // invalid packet, maybe a stranger's, so silence after that one proves nothing.
         let known = self.sequence.acknowledgeable.into();
         if matches!(kind, Kind::Sync { ack } if *ack == known) {
             self.liveness.on_sent(ctx.now, true);
@@ -82,14 +82,14 @@ impl Connection {
         self.sent(ctx, written)
     }
 
-    /// Must the next packet carry an NDP Count?
+    /// Returns whether the next packet must carry an NDP Count.
     pub(super) fn is_ndp_due(&self) -> bool {
-        // RFC 4340, 7.7 and 7.7.2: behind a packet without data; elsewhere its absence says zero.
+        // RFC 4340, 7.7 and 7.7.2: after a packet without data; otherwise its absence means zero.
         self.agreed.ndp && self.ndp_run > 0
     }
 
-    /// Writes the NDP Count, if one is due. It fits: it is written before everything else that
-    /// could fill the head, and room is kept for it.
+    /// Writes the NDP Count, if one is due. It always fits: it is written before the options that could fill the
+    /// header, and room is reserved for it.
     pub(super) fn write_ndp(&self, encoder: &mut Encoder<'_>) {
         if self.is_ndp_due() {
             let written = encoder.option(&DccpOption::NdpCount(self.ndp_run));
@@ -97,8 +97,8 @@ impl Connection {
         }
     }
 
-    /// Writes our round-trip time, where the peer is told it: on Data, `DataAck`, Sync and `SyncAck`
-    /// (RFC 6323, sections 3.2.2 and 3.3). It fits: it is written early, and room is kept for it.
+    /// Writes our round-trip time if the peer gets it: on Data, `DataAck`, Sync and `SyncAck` (RFC 6323, sections 3.2.2
+    /// and 3.3). It always fits: it is written early, and room is reserved for it.
     pub(super) fn write_rtt_estimate(&self, encoder: &mut Encoder<'_>) {
         if self.agreed.rtt_estimates
             && let Some(us) = self.tx.as_ref().and_then(|tx| tx.rtt_estimate())
@@ -108,7 +108,7 @@ impl Connection {
         }
     }
 
-    /// Writes what negotiation has to say, if it fits; otherwise it stays due.
+    /// Writes the negotiation options that are due, if they fit; otherwise they stay due.
     pub(super) fn write_negotiation(
         &mut self,
         now: Instant,
@@ -123,14 +123,14 @@ impl Connection {
         let written = self.negotiation.write(now, seq, packet_type, rtt, encoder);
         if written.is_ok() {
             if !self.agreed.may_send {
-                // A Confirm may have been what data waited for.
+                // Data may have waited for this Confirm.
                 self.refresh_agreed();
             }
             self.refresh_negotiation_time();
         }
     }
 
-    /// Writes the echo of a timestamp, if one is owed and fits.
+    /// Writes a Timestamp Echo, if one is due and fits.
     pub(super) fn write_echo(&mut self, now: Instant, encoder: &mut Encoder<'_>) {
         if let Some(echo) = self.timestamps.echo(now)
             && encoder.option(&echo).is_ok()
@@ -139,8 +139,8 @@ impl Connection {
         }
     }
 
-    /// Writes the feedback of the receiving half and what is to be told of dropped data; false if
-    /// it does not fit. Only for packets that acknowledge (RFC 4340, section 11.7).
+    /// Writes the feedback of the receiving half and Data Dropped. Returns false if they do not fit. Only for packets
+    /// with an acknowledgement (RFC 4340, section 11.7).
     pub(super) fn write_feedback(
         &mut self,
         now: Instant,
@@ -149,7 +149,7 @@ impl Connection {
     ) -> bool {
         let (seq, ack) = (self.next_seq(), self.sequence.acknowledgeable);
         if self.is_slow() {
-            // RFC 4340, 11.6: on each, as long as it holds. A byte that does not fit can wait.
+            // RFC 4340, 11.6: on each packet while the condition holds. If the byte does not fit, it can wait.
             let _ = encoder.option(&DccpOption::SlowReceiver);
         }
         let mut reserve = self.rx.as_ref().map_or(0, |rx| rx.options_len(now));
@@ -157,7 +157,7 @@ impl Connection {
             && reserve > encoder.room()
             && let Some(rx) = &mut self.rx
         {
-            // RFC 4340, 11.4: of a history for which no Ack has room, the newest part is told.
+            // RFC 4340, 11.4: if no Ack has room for the whole history, its newest part is sent.
             rx.shorten(self.sizes.feedback_room());
             reserve = rx.options_len(now);
         }
@@ -177,12 +177,12 @@ impl Connection {
         fits
     }
 
-    /// Is feedback due in this packet at the latest?
+    /// Returns when feedback is due; the present packet may carry it.
     pub(super) fn feedback_due(&self, now: Instant) -> AckDue {
         self.rx.as_ref().map_or(AckDue::No, |rx| rx.ack_due(now))
     }
 
-    /// Takes note of a packet that leaves now.
+    /// Does the bookkeeping for a packet that leaves now.
     pub(super) fn sent(&mut self, ctx: &mut Context<'_>, written: Written) -> Transmit {
         let Written {
             seq,
@@ -245,10 +245,10 @@ impl Connection {
         if matches!(packet_type, PacketType::Ack | PacketType::DataAck) {
             self.reported.acknowledged(now);
         }
-        // Planted: it goes off once.
+        // Planted: it fires once.
         let is_over = self.retry.repeats() && planted(Plant::PartOpenRetry);
         if self.state == State::PartOpen && !is_over {
-            // RFC 4340, 8.1.5: the timer starts anew with every packet.
+            // RFC 4340, 8.1.5: every packet restarts the timer.
             self.retry.start(now);
         }
         self.adapt_features(now);
@@ -256,8 +256,8 @@ impl Connection {
         Transmit {
             path: self.flow.path,
             ecn,
-            // RFC 4340, 14 and 14.2: nothing is fragmented but the handshake, which does not depend on a
-            // known path MTU.
+            // RFC 4340, 14 and 14.2: only the handshake may be fragmented, so that it does not depend on a known path
+            // MTU.
             dont_fragment: !matches!(packet_type, PacketType::Request | PacketType::Response),
             payload,
             connection: Some(self.id),

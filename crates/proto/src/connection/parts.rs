@@ -1,5 +1,5 @@
-//! What a connection is made of. Each part keeps the books of one concern and knows no
-//! connection; what the connection does with it stands in a file above.
+//! The parts of a connection. Each keeps the state of one concern and does not know the connection. The files above say
+//! what the connection does with it.
 
 pub(super) mod agreed;
 pub(super) mod arrivals;

@@ -1,4 +1,4 @@
-//! A packet's way through steps 4 to 16 of RFC 4340, section 8.5, in that order.
+//! Steps 4 to 16 of RFC 4340, section 8.5, for a received packet, in that order.
 
 use fairwire_units::Ecn;
 use fairwire_wire::{DropCode, Kind, Packet, PacketType, ResetCode, Seq};
@@ -15,7 +15,7 @@ use crate::packet_options::PacketOptions;
 use crate::payload::Arriving;
 
 impl Connection {
-    /// Handles a packet of this flow whose checksum holds.
+    /// Handles a packet of this flow with a correct checksum.
     pub(crate) fn handle_packet(
         &mut self,
         ctx: &mut Context<'_>,
@@ -24,8 +24,7 @@ impl Connection {
         ecn: Ecn,
     ) {
         let packet_type = packet.packet_type();
-        // RFC 5596, 2.2.2: steps 2a and 2b. RFC 5596, 2.2.3.1: a Listen means something in
-        // REQUEST only.
+        // RFC 5596, 2.2.2: steps 2a and 2b. RFC 5596, 2.2.3.1: a Listen has a meaning only in REQUEST.
         let listened = match self.state {
             State::Invited | State::Listen1 => self.take_invitation(ctx, packet),
             State::Request if packet_type == PacketType::Listen => {
@@ -38,7 +37,7 @@ impl Connection {
             self.stats.discarded += 1;
             return;
         }
-        // Step 6, first: 24-bit numbers that were not agreed on.
+        // The first check of step 6: 24-bit numbers that were not agreed on.
         let Some(seq) = self.whole_seq(packet.seq) else {
             self.stats.discarded += 1;
             return;
@@ -87,8 +86,8 @@ impl Connection {
         self.process(ctx, packet, (seq, ack), payload, ecn);
     }
 
-    /// All that goes by GSR goes by `seq` again, the number of the packet that showed the former to be
-    /// forged. What a stranger put into the stream beyond it is told to nobody.
+    /// Goes back to `seq`, the number of the packet that showed GSR to be forged, in all state that depends on GSR.
+    /// Packets that a stranger inserted beyond it are not reported to anybody.
     fn recede(&mut self, ctx: &mut Context<'_>, seq: Seq) {
         self.sequence.recede(seq);
         self.received.recede(seq);
@@ -101,8 +100,8 @@ impl Connection {
         }
     }
 
-    /// Are the numbers of this packet valid (RFC 4340, section 7.5.3)? Of a Sync or `SyncAck` only the
-    /// narrow window counts.
+    /// Returns whether the numbers of this packet are valid (RFC 4340, section 7.5.3). For a Sync or `SyncAck` the
+    /// narrow window of an active connection applies.
     pub(crate) fn would_take(&self, packet: &Packet<'_>) -> bool {
         let ack = packet.ack().map(|ack| self.whole_ack(ack));
         self.whole_seq(packet.seq).is_some_and(|seq| {
@@ -111,13 +110,13 @@ impl Connection {
         })
     }
 
-    /// Has a valid packet come within the last three round trips (RFC 4340, section 7.5.3)?
+    /// Returns whether a valid packet arrived within the last three round trips (RFC 4340, section 7.5.3).
     fn is_active(&self, ctx: &Context<'_>) -> bool {
         let heard = self.sequence.heard_at;
         heard.is_some_and(|at| ctx.now.saturating_since(at) <= self.rtt() * 3)
     }
 
-    /// Steps 8 to 16, for a packet that belongs here.
+    /// Steps 8 to 16, for a valid packet.
     fn process(
         &mut self,
         ctx: &mut Context<'_>,
@@ -166,9 +165,8 @@ impl Connection {
             PacketType::SyncAck => ack.into_iter().for_each(|ack| self.on_sync_ack(ctx, ack)),
             _ => {}
         }
-        // Step 16. RFC 4340, 7: numbers tell copies made by the network; what they cannot tell any
-        // more may be one. RFC 4340, 11.4: what the application never gets is told as arrived all
-        // the same.
+        // Step 16. RFC 4340, 7: sequence numbers identify duplicates made by the network; a packet too old to tell may
+        // be one. RFC 4340, 11.4: a packet whose data the application never gets is still reported as received.
         if novelty == Novelty::New {
             let datagram = Datagram {
                 corrupt: is_damaged(options.data_checksum, &payload),
@@ -181,7 +179,7 @@ impl Connection {
         }
     }
 
-    /// Shows the packet to both halves: what it reports of our data, and what it is itself.
+    /// Passes the packet to both halves: its feedback on our data, and the packet itself.
     fn feed_halves(
         &mut self,
         ctx: &mut Context<'_>,
@@ -194,7 +192,7 @@ impl Connection {
         let packet_type = packet.packet_type();
         let is_data = matches!(packet_type, PacketType::Data | PacketType::DataAck);
         let count = options.ndp_count.unwrap_or(0);
-        // RFC 4340, 7.7: to an NDP Count Requests and Responses are data, so a gap is counted with them.
+        // RFC 4340, 7.7: for NDP Counts, Requests and Responses are data, so a gap counts them as data.
         let counts = packet_type.carries_data();
         let novelty = self.received.on_packet(seq, counts, count);
         let is_new = novelty == Novelty::New;
@@ -209,7 +207,7 @@ impl Connection {
             rtt_estimate: options.rtt_estimate,
         };
         let syncs = matches!(packet_type, PacketType::Sync | PacketType::SyncAck);
-        // RFC 4340, 5.7: that a Sync names a packet does not mean that it was processed.
+        // RFC 4340, 5.7: a Sync that acknowledges a packet does not say that it was processed.
         let ack = ack.filter(|_| !syncs);
         let of_host = self.hear_host(ctx, options, ack);
         let ack = ack.map(|ackno| Ack {
@@ -225,7 +223,7 @@ impl Connection {
         if let Some(tx) = &mut self.tx {
             let packet = Incoming {
                 arrival: is_new.then_some(arrival),
-                // RFC 4340, 10: feedback on what was sent under another CCID is not for this one.
+                // RFC 4340, 10: feedback on packets sent under another CCID is not for this half.
                 ack: ack.filter(|ack| self.own_since.counts(ack.ackno)),
                 host: of_host.then_some(&self.reported.news),
             };
@@ -245,17 +243,17 @@ impl Connection {
         novelty
     }
 
-    /// Passes application data on, or reports why not.
+    /// Delivers application data, or reports why not.
     fn take_data(&mut self, ctx: &mut Context<'_>, packet: &Packet<'_>, datagram: Datagram<'_>) {
         let (seq, packet_type) = (datagram.seq, packet.packet_type());
         let handshake = matches!(packet_type, PacketType::Request | PacketType::Response);
-        // RFC 4340, 5.4: without bytes the packets of the handshake carry no datagram. RFC 4340,
-        // 5.4, 5.5 and 5.7: anything behind the others is padding.
+        // RFC 4340, 5.4: a packet of the handshake without bytes carries no datagram. RFC 4340, 5.4, 5.5 and 5.7: data
+        // on other types is padding.
         let is_datagram = matches!(packet_type, PacketType::Data | PacketType::DataAck)
             || (handshake && !datagram.payload.is_empty());
         if !is_datagram {
             if datagram.corrupt {
-                // RFC 4340, 9.3: reported, though nobody would have got it.
+                // RFC 4340, 9.3: reported, although no application would have got it.
                 self.drop_data(seq, DropCode::Corrupt);
             }
             return;
@@ -264,7 +262,7 @@ impl Connection {
             self.received.miss();
             return self.drop_data(seq, code);
         }
-        // RFC 4340, 8.1.3 and 8.5, step 16: the data of one of these at most is passed on.
+        // RFC 4340, 8.1.3 and 8.5, step 16: the data of at most one of these is delivered.
         if handshake && std::mem::replace(&mut self.took_handshake_data, true) {
             return self.drop_data(seq, DropCode::ProtocolConstraints);
         }
@@ -274,20 +272,20 @@ impl Connection {
         self.queue_data(ctx, datagram);
     }
 
-    /// Why data are not wanted, if they are not.
+    /// Returns why data is refused, if it is.
     fn refusal(&self, handshake: bool, cscov: u8, corrupt: bool) -> Option<DropCode> {
-        // RFC 4340, 11.7.2: who has reported once that nobody listens reports nothing else.
+        // RFC 4340, 11.7.2: after Not Listening was reported once, no other code is reported.
         if self.dropped.is_deaf {
             return Some(DropCode::NotListening);
         }
-        // RFC 4340, 8.2: before its CCID is agreed on, nothing could be told of it.
+        // RFC 4340, 8.2: before its CCID is agreed on, no feedback about it is possible.
         let unready = self.rx.is_none() && !handshake;
-        // RFC 4340, 12.1: who cannot read marks takes no data before the peer knows.
-        // RFC 4340, 9.2.1: data with too little coverage are refused.
+        // RFC 4340, 12.1: without ECN no data is taken before the peer knows. RFC 4340, 9.2.1: data with too little
+        // coverage is refused.
         if unready || !self.agreed.may_take || !self.is_covered(cscov) {
             return Some(DropCode::ProtocolConstraints);
         }
-        // RFC 4340, 9.3: damaged data are dropped, or else delivered with a note.
+        // RFC 4340, 9.3: damaged data is dropped, or else delivered and marked as corrupt.
         (corrupt && self.drops_damaged()).then_some(DropCode::Corrupt)
     }
 }

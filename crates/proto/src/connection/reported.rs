@@ -1,4 +1,4 @@
-//! What follows from Data Dropped and Slow Receiver of the peer (RFC 4340, sections 11.6 and 11.7).
+//! The effects of the peer's Data Dropped and Slow Receiver (RFC 4340, sections 11.6 and 11.7).
 
 use fairwire_units::Instant;
 use fairwire_wire::{DropCode, Seq};
@@ -8,8 +8,8 @@ use crate::event::Event;
 use crate::packet_options::PacketOptions;
 
 impl Connection {
-    /// Takes in what a packet says of the peer's host. Says whether there is any news, for the sending
-    /// half too.
+    /// Processes what a packet says about the peer's host. Returns whether there is anything new, also for the sending
+    /// half.
     pub(super) fn hear_host(
         &mut self,
         ctx: &mut Context<'_>,
@@ -38,8 +38,7 @@ impl Connection {
             deaf |= run.code == DropCode::NotListening;
         }
         if refused {
-            // RFC 4340, 11.7.2: nothing is sent while the constraint is believed to hold. What is
-            // negotiated takes a round trip.
+            // RFC 4340, 11.7.2: nothing is sent while the constraint seems to hold. A negotiation takes a round trip.
             self.reported.refused_until = Some(ctx.now + rtt);
         }
         if deaf && !std::mem::replace(&mut self.reported.is_deaf, true) {
@@ -50,7 +49,7 @@ impl Connection {
         true
     }
 
-    /// Has the peer asked within the last round trip not to get more?
+    /// Returns whether the peer has asked within the last round trip for no more data than it gets.
     pub(crate) fn is_receiver_slow(&self, now: Instant) -> bool {
         self.reported.is_slow(now)
     }

@@ -1,4 +1,4 @@
-//! Syncs and `SyncAck`s that leave (RFC 4340, section 7.5.4).
+//! Syncs and `SyncAck`s to send (RFC 4340, section 7.5.4).
 
 use fairwire_wire::{HeadBuf, Kind};
 
@@ -6,7 +6,7 @@ use super::{Connection, Context, State};
 use crate::transmit::Transmit;
 
 impl Connection {
-    /// The next Sync or `SyncAck`.
+    /// Writes the next Sync or `SyncAck`.
     pub(super) fn transmit_sync(
         &mut self,
         ctx: &mut Context<'_>,
@@ -22,7 +22,7 @@ impl Connection {
         Some(self.send_plain(ctx, head, &kind))
     }
 
-    /// A Sync that keeps the path open, when nothing else was sent for long enough.
+    /// Writes a keep-alive Sync, if one is due.
     pub(super) fn transmit_keep_alive(
         &mut self,
         ctx: &mut Context<'_>,

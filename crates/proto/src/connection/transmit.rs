@@ -1,9 +1,8 @@
-//! What leaves next.
+//! The choice of the next packet to send.
 //!
-//! Answers and the handshake first, then feedback that is due, then data as the controller
-//! permits. In one direction of bulk every Data packet has a head of the same length: whatever
-//! would lengthen it leaves on an Ack of its own. Where data flows both ways, feedback rides on
-//! `DataAck`s.
+//! Answers and the handshake come first, then feedback that is due, then data as the controller permits. With bulk data
+//! in one direction, every Data packet has a header of the same length: options that would lengthen it leave on an Ack.
+//! If data flows in both directions, `DataAck`s carry the feedback.
 
 use fairwire_cc::{DEFAULT_RTT, Permit};
 use fairwire_units::{Duration, Instant};
@@ -16,11 +15,10 @@ use crate::half::{AckDue, PeerData};
 use crate::seal::seal;
 use crate::transmit::Transmit;
 
-/// How long whoever still wants an Ack after one has left has to wait for another: a guard
-/// against sending for ever at one moment.
+/// Minimum time after an Ack until another one may leave, as a guard against endless sending at one moment.
 const ACK_AGAIN: Duration = Duration::from_millis(1);
 
-/// What an Ack is wanted for.
+/// The reasons for an Ack.
 #[expect(clippy::struct_excessive_bools, reason = "independent reasons")]
 #[derive(Clone, Copy, Debug)]
 struct Wanted {
@@ -37,7 +35,7 @@ impl Wanted {
 }
 
 impl Connection {
-    /// The next packet, if there is one to send now.
+    /// Writes the next packet, if there is one to send now.
     pub(crate) fn poll_transmit(
         &mut self,
         ctx: &mut Context<'_>,
@@ -73,11 +71,11 @@ impl Connection {
         let overdue = floor_passed && is_due(feedback, now);
         let mut data = self.is_data_permitted(now);
         if data && self.skip_number(now) {
-            // Where packets are paced the number takes the place of one.
+            // If packets are paced, the skipped number takes the place of one.
             data = self.is_data_permitted(now);
         }
-        // RFC 4340, 4.3 and 8.1.5: in PARTOPEN every packet acknowledges. An NDP Count rides on a
-        // DataAck, so that all Data packets have heads of one length.
+        // RFC 4340, 4.3 and 8.1.5: in PARTOPEN every packet carries an acknowledgement. An NDP Count goes on a DataAck,
+        // so that all Data packets have headers of one length.
         if data
             && (self.state == State::PartOpen || feedback != AckDue::No || self.is_ndp_due())
             && let Some(transmit) = self.send_data_ack(ctx, head, overdue)
@@ -89,8 +87,8 @@ impl Connection {
             feedback: overdue,
             negotiation: self.agreed.due.is_some_and(|at| at <= now),
             ack_of_ack: self.owes_ack_of_ack(now),
-            // An echo alone is not worth a packet, or two ends could echo each other for ever; before
-            // data it is, for there it may not ride.
+            // An echo alone does not justify a packet, or two ends could echo each other for ever. Before data it does,
+            // because a Data packet may not carry it.
             echo: data && self.timestamps.echo(now).is_some(),
         };
         if floor_passed && wanted.is_any() {
@@ -105,9 +103,9 @@ impl Connection {
         self.transmit_keep_alive(ctx, head)
     }
 
-    /// An Ack has just left that `was` wanted. What it had no room for waits for a round trip, or for the 0.2 s of
-    /// RFC 4340, 11.3, whatever arrives meanwhile: the next one might have no room for it either, and the peer
-    /// would hear the same again and again.
+    /// Delays the next Ack after one has left that `was` wanted. Options for which it had no room wait for a round
+    /// trip, or for the 0.2 s of RFC 4340, 11.3, whatever arrives meanwhile. Otherwise the next Ack might have no room
+    /// for them either, and the peer would get the same feedback again and again.
     fn pause_acks(&mut self, now: Instant, was: Wanted) {
         let unsaid = (was.feedback && is_due(self.feedback_due(now), now))
             || (was.negotiation && self.agreed.due.is_some_and(|at| at <= now))
@@ -117,32 +115,32 @@ impl Connection {
         self.ack_floor = self.unsaid_until.or(Some(now + ACK_AGAIN));
     }
 
-    /// Must the peer's acknowledgements be acknowledged by a packet made for it?
+    /// Returns whether the peer's acknowledgements need an acknowledgement in a packet of its own.
     ///
-    /// RFC 4341, 6.2, and RFC 4340, 11.1: not while the peer sends data, whose acknowledgements do
-    /// that too.
+    /// RFC 4341, 6.2, and RFC 4340, 11.1: not while the peer sends data, because the acknowledgements of that data
+    /// serve the same purpose.
     pub(super) fn owes_ack_of_ack(&self, now: Instant) -> bool {
         let by_ccid = self.tx.as_ref().is_some_and(|tx| tx.wants_ack_of_ack())
             && self.peer_data(now) != PeerData::Flowing;
-        // At once, so that it names the very packet that reported.
+        // At once, so that it acknowledges the packet that carried the report.
         by_ccid || self.reported.wants_ack(now, self.rtt())
     }
 
-    /// Is the other direction idle, and does the peer know of all of its data?
+    /// Returns whether the peer sends no data and knows that all of its data was received.
     pub(crate) fn is_peer_quiescent(&self, now: Instant) -> bool {
         self.peer_data(now) == PeerData::Quiescent
     }
 
-    /// Does the peer send data?
+    /// Returns whether the peer sends data.
     fn peer_data(&self, now: Instant) -> PeerData {
         let rx = self.rx.as_ref();
         rx.map_or(PeerData::Quiescent, |rx| rx.peer_data(now, self.rtt()))
     }
 
-    /// An Ack with everything that there is to say.
+    /// Writes an Ack with everything that is due.
     fn send_ack(&mut self, ctx: &mut Context<'_>, head: &mut HeadBuf) -> Transmit {
         self.due.ack = false;
-        // RFC 4340, 7.4: the greatest number of what was processed.
+        // RFC 4340, 7.4: the greatest number of a processed packet.
         let ack = self.sequence.acknowledgeable.into();
         let kind = Kind::Ack { ack };
         let mut encoder = self.start(head, &kind, (0, 0), 0);
@@ -154,8 +152,8 @@ impl Connection {
         self.finish(ctx, encoder, PacketType::Ack)
     }
 
-    /// Data with feedback. `None`, and nothing sent, if the feedback does not fit although it
-    /// must leave now, or if without it plain Data would do.
+    /// Writes data with feedback. Returns `None`, and sends nothing, if the feedback does not fit although it must
+    /// leave now, or if plain Data is possible without it.
     fn send_data_ack(
         &mut self,
         ctx: &mut Context<'_>,
@@ -171,7 +169,7 @@ impl Connection {
         self.write_rtt_estimate(&mut encoder);
         self.write_data_checksum(&mut encoder);
         let fits = self.write_feedback(ctx.now, Fit::Whole, &mut encoder);
-        // RFC 4340, 11.2: feedback that is due and too long leaves on an Ack of its own.
+        // RFC 4340, 11.2: feedback that is due and too long leaves on an Ack.
         if !fits && (overdue || self.state == State::Open) {
             return None;
         }
@@ -180,8 +178,8 @@ impl Connection {
         self.finish_data(ctx, encoder, PacketType::DataAck, cscov)
     }
 
-    /// Plain Data. It acknowledges nothing, so no feedback rides on it (RFC 4340, section 11.4;
-    /// RFC 4342, sections 8.3, 8.5, 8.6 and 8.6.1).
+    /// Writes plain Data. It has no acknowledgement, so it carries no feedback (RFC 4340, section 11.4; RFC 4342,
+    /// sections 8.3, 8.5, 8.6 and 8.6.1).
     fn send_data(&mut self, ctx: &mut Context<'_>, head: &mut HeadBuf) -> Option<Transmit> {
         let size = self.queue.front_len()?;
         let (ccval, cscov) = self.data_fields(ctx.now, size);
@@ -213,14 +211,14 @@ impl Connection {
         Some(transmit)
     }
 
-    /// `CCVal` and `CsCov` of a data packet of `size` bytes.
+    /// Returns `CCVal` and `CsCov` of a data packet of `size` bytes.
     fn data_fields(&mut self, now: Instant, size: usize) -> (u8, u8) {
         let ccval = self.tx.as_mut().map_or(0, |tx| tx.ccval(now));
         (ccval, self.coverage_of(size))
     }
 
-    /// May the datagram at the head of the queue leave now? If a moment is known from which it
-    /// may, notes it.
+    /// Returns whether the datagram at the head of the queue may leave now. If it is known when it may, stores that
+    /// time.
     #[inline]
     fn is_data_permitted(&mut self, now: Instant) -> bool {
         let Some(size) = self.queue.front_len() else {
@@ -238,8 +236,8 @@ impl Connection {
         let Some(tx) = &self.tx else {
             return false;
         };
-        // RFC 4340, 7.5.2: never persistently more than the window in a round trip. Below half
-        // of it, a burst of loss leaves the rest valid.
+        // RFC 4340, 7.5.2: never persistently more than the window in a round trip. Below half of it, the rest stays
+        // valid after a burst of loss.
         if u64::from(tx.flight().packets) >= self.sequence.local_window / 2 {
             return false;
         }
@@ -255,7 +253,7 @@ impl Connection {
     }
 }
 
-/// Must feedback leave now?
+/// Returns whether feedback must leave now.
 fn is_due(feedback: AckDue, now: Instant) -> bool {
     match feedback {
         AckDue::No | AckDue::WithData => false,

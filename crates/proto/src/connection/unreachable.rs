@@ -1,19 +1,17 @@
-//! ICMP errors that say that packets do not get to the peer (RFC 4340, section 14.1).
+//! ICMP errors which say that packets do not reach the peer (RFC 4340, section 14.1).
 //!
-//! Anybody can send one, so its effect depends on what it proves (RFC 5927). It proves itself by the
-//! 48-bit number of a packet of ours that is still in the network.
+//! Anybody can send such an error, so its effect depends on what it proves (RFC 5927). The proof is the 48-bit number
+//! of a packet of ours that is still in the network.
 //!
-//! - **An attempt to connect** ends at once if a hard error quotes the number of one of its Requests.
-//!   A soft error ends nothing, nor does a hard one whose quote is too short for a number (RFC 6773, 3.6):
-//!   Requests go on until `Config::connect_timeout`, and the reason then is what the network said.
-//! - **An open or closing connection** needs two errors from the peer's own host (port or protocol)
-//!   that prove themselves, the second about a packet that left after the first came, and nothing
-//!   heard from the peer in between. The first makes us ask with a Sync. One guess of a number out of
-//!   2^48 would be as hard as that of a Reset; the second protects from what RFC 5927, 5.2, warns
-//!   of: a firewall that is restarted, or a route that leads to the wrong host for a moment, rejects
-//!   a packet or two of a connection that would live on.
-//! - **A half-open connection of a server, and one that invites its client**, go by their timers
-//!   (RFC 5596, 2.2.2).
+//! - **An attempt to connect** ends at once if a hard error quotes the number of one of its Requests. A soft error does
+//!   not end it, nor does a hard one whose quote is too short for a number (RFC 6773, 3.6). Then Requests are repeated
+//!   until `Config::connect_timeout`, and the error becomes the reason of the failure.
+//! - **An open or closing connection** ends after two errors from the peer's own host (port or protocol) with a proof.
+//!   The second must be about a packet that left after the first error came, and nothing may arrive from the peer in
+//!   between. The first makes us ask the peer with a Sync. Guessing one number out of 2^48 would be as hard as for a
+//!   Reset. The second error is required because of RFC 5927, 5.2: a firewall that restarts, or a route that briefly
+//!   leads to the wrong host, rejects a packet or two of a connection that is still good.
+//! - **A half-open connection of a server, and one that invites its client**, rely on their timers (RFC 5596, 2.2.2).
 
 use fairwire_wire::{ResetCode, Seq};
 
@@ -23,8 +21,8 @@ use crate::event::CloseReason;
 use crate::transmit::Unreachable;
 
 impl Connection {
-    /// The network says that a packet of this flow did not get to the peer, and `why`. `seq` is
-    /// its number, if the quote is long enough to tell.
+    /// Handles an ICMP error, which says that a packet of this flow did not reach the peer, and `why`. `seq` is the
+    /// packet's number, if the quote was long enough to contain it.
     pub(crate) fn on_unreachable(
         &mut self,
         ctx: &mut Context<'_>,
@@ -39,7 +37,7 @@ impl Connection {
                 };
                 self.on_peer_gone(ctx, seq, why);
             }
-            // RFC 5596, 2.2.2: about a Listen it is not believed.
+            // RFC 5596, 2.2.2: an error about a Listen is ignored.
             State::Closed | State::Invited | State::Listen1 | State::Respond => {}
         }
     }
@@ -51,28 +49,28 @@ impl Connection {
         why: Unreachable,
     ) {
         let (iss, gss) = (self.sequence.iss, self.sequence.gss);
-        // RFC 4340, 14.1: believed only about a Request that we sent.
+        // RFC 4340, 14.1: trusted only about a Request that we sent.
         if gss.is_before(iss) || seq.is_some_and(|seq| !seq.in_window(iss, gss)) {
             return;
         }
         self.unreached.said = Some(why);
-        // RFC 1122, 4.2.3.9: a soft error must not end the attempt, a hard one should. RFC 5927: whoever
-        // forges one chooses how much it quotes; only the number shows that it is about our Request.
+        // RFC 1122, 4.2.3.9: a soft error must not end the attempt, a hard one should. RFC 5927: an attacker chooses
+        // how much a forged error quotes; only the number shows that it is about our Request.
         if why.is_hard() && seq.is_some() {
             self.end(ctx, CloseReason::Unreachable { why }, false);
         }
     }
 
-    /// The peer's host says that the program that had the connection is gone.
+    /// Handles an error of the peer's host which says that the connection's program is gone.
     fn on_peer_gone(&mut self, ctx: &mut Context<'_>, seq: Seq, why: Unreachable) {
-        // RFC 4340, 14.1: the number of a packet that may still be in the network. If a later one was
-        // acknowledged, the peer was there after this one was sent.
+        // RFC 4340, 14.1: the number of a packet that may still be in the network. If a later packet was acknowledged,
+        // the peer was there after this one was sent.
         if !self.sequence.is_ack_valid(seq) || !seq.is_after(self.sequence.gar) {
             return;
         }
         let (gss, heard_at) = (self.sequence.gss, self.sequence.heard_at);
         if self.unreached.confirms(ctx.now, seq, gss, heard_at) {
-            // Whoever may be there all the same learns it.
+            // If the peer is there after all, the Reset tells it.
             let reason = CloseReason::Unreachable { why };
             self.reset(ctx, ResetCode::Aborted, [0; 3], reason);
         } else if self.state == State::Open {

@@ -1,4 +1,4 @@
-//! What negotiation agreed, as the connection uses it.
+//! The agreed feature values, in the form in which the connection uses them.
 
 use fairwire_units::Instant;
 use fairwire_wire::feature::Feature;
@@ -6,41 +6,41 @@ use fairwire_wire::feature::Feature;
 use crate::ccid::{self, Row};
 use crate::feature::{Location, Negotiation};
 
-/// Answers that every packet needs, kept at hand.
+/// Cached results of negotiation that every packet needs.
 #[expect(
     clippy::struct_excessive_bools,
     reason = "independent yes-or-no features of one negotiation"
 )]
 #[derive(Debug)]
 pub(crate) struct Agreed {
-    /// May data leave?
+    /// Whether data may be sent.
     pub(crate) may_send: bool,
-    /// May data be taken?
+    /// Whether data may be taken.
     pub(crate) may_take: bool,
-    /// Can the peer read marks (RFC 4340, section 12.1)?
+    /// Whether the peer can read ECN marks (RFC 4340, section 12.1).
     pub(crate) ect: bool,
-    /// May our packets carry 24-bit sequence numbers (RFC 4340, section 7.6.1)? Whether they do says the connection,
-    /// which looks at its window and its rate too.
+    /// Whether our packets may carry 24-bit sequence numbers (RFC 4340, section 7.6.1). The connection decides whether
+    /// they do; it also considers its window and its rate.
     pub(crate) short: bool,
-    /// May the peer's?
+    /// Whether the peer's packets may carry them.
     pub(crate) short_received: bool,
-    /// Do our packets carry NDP Counts?
+    /// Whether our packets carry NDP Counts.
     pub(crate) ndp: bool,
-    /// Do the peer's?
+    /// Whether the peer's packets carry them.
     pub(crate) peer_ndp: bool,
-    /// Do our data carry round-trip times (RFC 6323, section 3.3)?
+    /// Whether our data carries round-trip times (RFC 6323, section 3.3).
     pub(crate) rtt_estimates: bool,
-    /// Do the peer's?
+    /// Whether the peer's data carries them.
     pub(crate) peer_rtt_estimates: bool,
-    /// The least checksum coverage that the peer takes, and that we take.
+    /// The Minimum Checksum Coverage of the peer, and ours.
     pub(crate) coverage: [u8; 2],
     /// The CCID of our data.
     pub(crate) send: Option<&'static Row>,
     /// The CCID of the peer's data.
     pub(crate) receive: Option<&'static Row>,
-    /// When a packet is wanted for negotiation.
+    /// When negotiation needs a packet of its own.
     pub(crate) due: Option<Instant>,
-    /// Did the packet in hand change what negotiation says?
+    /// Whether an option of the present packet changed a value, so that this cache is out of date.
     pub(crate) is_stale: bool,
 }
 

@@ -1,56 +1,55 @@
-//! Which of the peer's packets have come, and which are missing.
+//! Which of the peer's packets have arrived, and which are missing.
 //!
-//! Tells copies apart (RFC 4340, section 7), and counts the data packets that did not arrive.
+//! Recognises duplicates (RFC 4340, section 7), and counts the data packets that did not arrive.
 
 use fairwire_units::plant::{Plant, planted};
 use fairwire_wire::Seq;
 
 use crate::ring::{WORD, clear, place};
 
-/// How far behind the newest packet a copy is still recognised.
+/// How far behind the newest packet a duplicate is still recognised, packets.
 const REMEMBERED: u64 = 1_024;
 
 const WORDS: usize = (REMEMBERED / WORD) as usize;
 
-/// How a packet stands to those that came before it.
+/// Whether a packet has arrived before.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Novelty {
-    /// It has not come before.
+    /// It has not arrived before.
     New,
-    /// It has.
+    /// It has arrived before.
     Copy,
-    /// So far behind that nobody remembers.
+    /// It is too far behind to tell.
     TooOld,
 }
 
-/// The packets that have come.
+/// The record of arrived packets.
 #[derive(Debug, Default)]
 pub(crate) struct Arrivals {
     /// Greatest number seen.
     newest: Option<Seq>,
-    /// A bit for each of the last [`REMEMBERED`] numbers, by number.
+    /// One bit for each of the last [`REMEMBERED`] numbers, by number.
     seen: [u64; WORDS],
-    /// Data packets missing and not yet told.
+    /// Missing data packets that were not reported yet.
     missing: u64,
-    /// Packets counted as missing and told, but arrived since.
+    /// Packets that were reported as missing and arrived later.
     late: u64,
-    /// Does the peer send NDP Counts?
+    /// Whether the peer sends NDP Counts.
     counts: bool,
 }
 
 impl Arrivals {
-    /// A valid packet with number `seq` arrived; `ndp_count` is its NDP Count, zero if it has
-    /// none.
+    /// Records a valid packet with number `seq`; `ndp_count` is its NDP Count, zero if it has none.
     pub(crate) fn note(&mut self, seq: Seq, is_data: bool, ndp_count: u64) -> Novelty {
         self.counts |= ndp_count > 0;
         let newest = *self.newest.get_or_insert(seq.prev());
         if seq.is_after(newest) {
             self.advance(newest, seq);
             let gap = newest.distance(seq) - 1;
-            // RFC 4340, 7.7.1: the NDP Count says how many of the packets just before this one
-            // were no data; with it off, each missing packet passes for data.
+            // RFC 4340, 7.7.1: the NDP Count says how many of the packets just before this one had no data. Without it,
+            // each missing packet counts as data.
             let missing = gap.saturating_sub(ndp_count);
-            // Planted: what came late stays counted.
+            // Planted: late packets stay counted.
             let known = if planted(Plant::LateMissing) {
                 0
             } else {
@@ -58,7 +57,7 @@ impl Arrivals {
             };
             let late = missing.min(known);
             self.late -= late;
-            // Each packet may leap over 2^45 numbers: sums end where a word does.
+            // Each packet may jump over 2^45 numbers, so the sum saturates.
             self.missing = self.missing.saturating_add(missing - late);
             return Novelty::New;
         }
@@ -70,7 +69,7 @@ impl Arrivals {
             return Novelty::Copy;
         }
         self.seen[word] |= bit;
-        // It was counted as missing, unless an NDP Count knew better.
+        // It was counted as missing, unless an NDP Count excluded it.
         if is_data || !self.counts {
             if self.missing > 0 {
                 self.missing -= 1;
@@ -81,13 +80,13 @@ impl Arrivals {
         Novelty::New
     }
 
-    /// The greatest number that the peer has sent is `seq`: what came with greater ones was forged, or
-    /// overtook the packet that says so. Nobody can tell which, so all stays known, and what comes with
-    /// these numbers is a copy (RFC 4340, 7).
+    /// Goes back to `seq` as the greatest number that the peer has sent. Packets with greater numbers were forged, or
+    /// have overtaken the packet that says so. These two cases look the same, so all records stay, and a packet with
+    /// one of these numbers counts as a duplicate (RFC 4340, 7).
     ///
-    /// If the newest is so far ahead that `seq` would be too old, all begins anew behind `seq`. The peer's
-    /// packets beyond `seq` would have been too old as well, so none of them came. Of the numbers before
-    /// it nobody knows any more; each counts as a copy.
+    /// If the newest number is so far ahead that `seq` would be too old, the record starts again just before `seq`. The
+    /// peer's packets beyond `seq` would have been too old as well, so none of them was accepted. All numbers before
+    /// `seq` then count as duplicates.
     pub(crate) fn recede(&mut self, seq: Seq) {
         let newest = self.newest.unwrap_or(seq);
         if newest.is_after(seq) && seq.distance(newest) >= REMEMBERED {
@@ -96,12 +95,12 @@ impl Arrivals {
         }
     }
 
-    /// This many that arrived were dropped all the same.
+    /// Adds packets that arrived but were dropped.
     pub(crate) fn miss(&mut self, packets: u64) {
         self.missing = self.missing.saturating_add(packets);
     }
 
-    /// How many are missing since it was asked last.
+    /// Returns how many packets are missing since the last call.
     pub(crate) fn take_missing(&mut self) -> u64 {
         std::mem::take(&mut self.missing)
     }
@@ -118,7 +117,7 @@ impl Arrivals {
 mod tests {
     use super::{Arrivals, Novelty, REMEMBERED, Seq};
 
-    /// A copy is told from the original, near and far, before and behind the wrap.
+    /// A duplicate is told from the original, near and far, before and after the wrap.
     #[test]
     fn copies_are_recognised() {
         for base in [5_000, (1 << 48) - 3] {
@@ -142,7 +141,7 @@ mod tests {
         }
     }
 
-    /// What is too old to be told from a copy stays counted as missing.
+    /// A packet that is too old to be recognised stays counted as missing.
     #[test]
     fn too_old_is_missing() {
         let mut arrivals = Arrivals::default();
@@ -152,7 +151,7 @@ mod tests {
         assert_eq!(arrivals.take_missing(), REMEMBERED - 1);
     }
 
-    /// What is missing is told once; a copy makes up for nothing.
+    /// A missing packet is reported once; a duplicate does not replace it.
     #[test]
     fn missing_is_told_once() {
         let mut arrivals = Arrivals::default();
@@ -163,7 +162,7 @@ mod tests {
         assert_eq!(arrivals.take_missing(), 0);
     }
 
-    /// A late acknowledgement was counted as lost data without NDP Counts, and is not with them.
+    /// Without NDP Counts a late acknowledgement was counted as lost data; with them it was not.
     #[test]
     fn late_acknowledgements() {
         for (ndp_count, missing, then) in [(0, 2, 0), (1, 1, 1)] {
@@ -177,8 +176,8 @@ mod tests {
         }
     }
 
-    /// What came beyond the number that all goes back to is known as before, forged or not; so is what
-    /// is missing before it. From too far ahead all begins anew.
+    /// Packets beyond the number to which the record goes back stay known, forged or not, and so do missing ones before
+    /// it. If the newest number is too far ahead, the record starts again.
     #[test]
     fn what_came_beyond_stays_known() {
         for base in [5_000, (1 << 48) - 30] {
@@ -205,8 +204,7 @@ mod tests {
         }
     }
 
-    /// However often numbers leap, before the application reads or after, what is missing is told as
-    /// the largest number at worst.
+    /// However often numbers jump, before or after the application reads, the missing count at most saturates.
     #[test]
     fn finding_9_leaps_add_up_without_a_panic() {
         let mut arrivals = Arrivals::default();

@@ -1,14 +1,14 @@
-//! A retransmission timer that doubles.
+//! A retransmission timer with exponential back-off.
 
 use fairwire_units::{Duration, Instant};
 
-/// RFC 4340, 8.1.1: the first Request is repeated after a second.
+/// Time after which the first Request is repeated (RFC 4340, 8.1.1).
 pub(crate) const FIRST_RETRY: Duration = Duration::from_secs(1);
 
-/// RFC 4340, 8.1.1 and 8.3: at least one packet every 64 seconds.
+/// Longest wait: at least one packet every 64 seconds (RFC 4340, 8.1.1 and 8.3).
 const LONGEST: Duration = Duration::from_secs(64);
 
-/// When to try again, and how long to wait after that.
+/// A timer that waits twice as long each time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Backoff {
     interval: Duration,
@@ -17,9 +17,9 @@ pub(crate) struct Backoff {
 }
 
 impl Backoff {
-    /// A timer that is not running; its first wait is `first`.
+    /// Returns a stopped timer whose first wait is `first`.
     pub(crate) fn new(first: Duration) -> Self {
-        // Without a least wait, a round trip of zero would try again for ever at one moment.
+        // Without a minimum, a round trip of zero would retry endlessly at one moment.
         Self {
             interval: first.clamp(Duration::from_millis(1), LONGEST),
             at: None,
@@ -27,29 +27,29 @@ impl Backoff {
         }
     }
 
-    /// Has it ended at least once, so that the packet left again?
+    /// Returns whether it has expired at least once, so that the packet was repeated.
     pub(crate) fn repeats(&self) -> bool {
         self.repeats
     }
 
-    /// Starts the wait that follows a packet sent now.
+    /// Starts the wait after a packet that is sent now.
     pub(crate) fn start(&mut self, now: Instant) {
         self.at = Some(now + self.interval);
     }
 
-    /// When it ends.
+    /// Returns when it expires.
     pub(crate) fn at(&self) -> Option<Instant> {
         self.at
     }
 
-    /// Ends it early: it stops, and the next wait is twice as long.
+    /// Ends the wait early: stops the timer, and doubles the next wait.
     pub(crate) fn end(&mut self) {
         self.at = None;
         self.repeats = true;
         self.interval = (self.interval * 2).min(LONGEST);
     }
 
-    /// Has it ended? If so it stops, and the next wait is twice as long.
+    /// Returns whether it has expired. If so, stops it and doubles the next wait.
     pub(crate) fn expired(&mut self, now: Instant) -> bool {
         let expired = self.at.is_some_and(|at| at <= now);
         if expired {

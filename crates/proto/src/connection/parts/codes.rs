@@ -1,35 +1,36 @@
-//! Drop Codes by packet: a bounded memory that either side of Data Dropped needs.
+//! Drop Codes by packet: a bounded store that both sides of Data Dropped use.
 //!
-//! Four bits for each number, in words of one bit each for 64 of them: what happens to a run of numbers
-//! happens to whole words, however long a packet makes it.
+//! Each number takes four bits. They are stored in words of 64 numbers, one word per bit, so that an operation on a run
+//! of numbers works on whole words.
 
 use fairwire_wire::{DropCode, Seq};
 
 use crate::half::DropRun;
 use crate::ring::{Piece, WORD, pieces, place};
 
-/// How far behind the newest packet a code is remembered at least.
+/// How far behind the newest packet a code is kept at least, packets.
 pub(crate) const REMEMBERED: u64 = 4_096;
 
-/// And at most: as far back as a report can reach that fills an Ack (some 1,000 blocks of 128 packets).
-/// Reports about older packets come too late to have an effect (RFC 4340, section 11.7.2).
+/// How far behind the newest packet a code is kept at most, packets: as far back as a report reaches that fills an Ack
+/// (about 1,000 blocks of 128 packets). Reports about older packets come too late to have an effect (RFC 4340, section
+/// 11.7.2).
 pub(crate) const MOST: u64 = 1 << 17;
 
-/// How many numbers a receive queue may span for each datagram that it may hold: between them are
-/// acknowledgements, and packets that were lost.
+/// How many numbers a receive queue may span for each datagram that it may hold, because of acknowledgements and lost
+/// packets in between.
 const SPAN: u64 = 4;
 
 /// The codes of 64 numbers.
 #[derive(Clone, Copy, Debug, Default)]
 struct Word {
-    /// Which of them have a code. Of the others the bits below mean nothing.
+    /// Which numbers have a code. For the others the bits below have no meaning.
     known: u64,
-    /// The three bits of their codes, the lowest first.
+    /// The three bits of their codes, the lowest bit first.
     bits: [u64; 3],
 }
 
 impl Word {
-    /// Those with this code, or those without any.
+    /// Returns the numbers with this code, or those without any.
     fn with(&self, code: Option<DropCode>) -> u64 {
         let Some(code) = code else {
             return !self.known;
@@ -41,7 +42,7 @@ impl Word {
         })
     }
 
-    /// Gives the numbers of `mask` this code.
+    /// Sets the code of the numbers in `mask`.
     fn set(&mut self, mask: u64, code: DropCode) {
         let number = code.number();
         self.known |= mask;
@@ -60,16 +61,16 @@ impl Word {
     }
 }
 
-/// The codes of the last packets. Takes no memory before the first code.
+/// The codes of the latest packets. Uses no memory before the first code.
 #[derive(Debug)]
 pub(crate) struct Codes {
-    /// A ring of numbers, or none yet.
+    /// A ring of numbers; empty before the first code.
     ring: Vec<Word>,
-    /// How many numbers it has at first and at most: powers of two.
+    /// How many numbers the ring has at first and at most; powers of two.
     sizes: [u64; 2],
-    /// The greatest number that the ring knows of.
+    /// The greatest number in the ring.
     newest: Seq,
-    /// Codes before this one were forgotten when the ring was smaller.
+    /// Codes before this number were forgotten while the ring was smaller.
     forgotten: Option<Seq>,
 }
 
@@ -80,7 +81,7 @@ impl Default for Codes {
 }
 
 impl Codes {
-    /// Bytes of memory behind it.
+    /// Returns the bytes of memory on the heap.
     pub(crate) fn footprint(&self) -> usize {
         self.ring.capacity() * size_of::<Word>()
     }
@@ -94,36 +95,36 @@ impl Codes {
         }
     }
 
-    /// A receiver's memory, which reaches past a receive queue of so many datagrams: any of them may be
-    /// dropped.
+    /// Returns a receiver's store, which reaches past a receive queue of this many datagrams, because any of them may
+    /// be dropped.
     pub(crate) fn past_queue(datagrams: usize) -> Self {
         let datagrams = u64::try_from(datagrams).unwrap_or(MOST).min(MOST);
         let span = (datagrams * SPAN).next_power_of_two();
         Self::of([span.clamp(REMEMBERED, MOST); 2])
     }
 
-    /// A sender's memory, which grows as reports reach further back.
+    /// Returns a sender's store, which grows as reports reach further back.
     pub(crate) const fn growing() -> Self {
         Self::of([REMEMBERED, MOST])
     }
 
-    /// Forgets all.
+    /// Forgets all codes.
     pub(crate) fn clear(&mut self) {
         *self = Self::of(self.sizes);
     }
 
-    /// How many numbers the ring holds.
+    /// Returns how many numbers the ring holds.
     fn numbers(&self) -> u64 {
         self.ring.len() as u64 * WORD
     }
 
-    /// How many of them, the newest ones, are remembered.
+    /// Returns how many of the newest numbers are remembered.
     fn depth(&self) -> u64 {
         let since = self.forgotten.map(|seq| seq.distance(self.newest) + 1);
         since.map_or(self.numbers(), |since| since.min(self.numbers()))
     }
 
-    /// The code of packet `seq`.
+    /// Returns the code of packet `seq`.
     pub(crate) fn get(&self, seq: Seq) -> Option<DropCode> {
         if !self.is_remembered(seq) {
             return None;
@@ -132,8 +133,8 @@ impl Codes {
         self.ring[word].get(bit)
     }
 
-    /// How many of the numbers from `at` downwards, `most` at most, have the code that `at` has, or none
-    /// as it. The count may end where the memory does.
+    /// Returns how many of the numbers from `at` downwards, at most `most`, have the code of `at`, or no code if it has
+    /// none. The count may end where the stored range ends.
     pub(crate) fn run(&self, at: Seq, most: u64) -> u64 {
         if self.ring.is_empty() {
             return most;
@@ -157,7 +158,7 @@ impl Codes {
         run
     }
 
-    /// Sets the code of packet `seq`; false if that is too long ago.
+    /// Sets the code of packet `seq`; returns false if it is too old.
     pub(crate) fn set(&mut self, seq: Seq, code: DropCode) -> bool {
         self.reach(seq, seq);
         if !self.is_remembered(seq) {
@@ -168,7 +169,7 @@ impl Codes {
         true
     }
 
-    /// Has one of the packets in `run` another code?
+    /// Returns whether one of the packets in `run` has another code.
     pub(crate) fn contradict(&self, run: &DropRun) -> bool {
         self.remembered(run).any(|piece| {
             let word = &self.ring[piece.word];
@@ -176,9 +177,8 @@ impl Codes {
         })
     }
 
-    /// Sets the code of the packets in `run` that have none, as far as they are remembered. Shows
-    /// `news` each stretch of them, newest first: its newest number and how many there are.
-    /// Call [`Self::reach`] before.
+    /// Sets the code of the packets in `run` that have none, as far as they are remembered. Calls `news` with each
+    /// range of them, newest first: its newest number and its length. Call [`Self::reach`] before.
     pub(crate) fn set_new(&mut self, run: &DropRun, mut news: impl FnMut(Seq, u64)) {
         for piece in self.remembered(run) {
             let word = &mut self.ring[piece.word];
@@ -189,14 +189,14 @@ impl Codes {
                 let stretch = (new << skipped).leading_ones();
                 let behind = skipped - piece.mask.leading_zeros();
                 news(piece.high.sub(u64::from(behind)), u64::from(stretch));
-                // No shift by 64: a stretch of that many ends the word.
+                // A range of 64 ends the word; a shift by 64 would overflow.
                 let end = skipped + stretch;
                 new &= u64::MAX.checked_shr(end).unwrap_or(0);
             }
         }
     }
 
-    /// Packet `seq` exists: what is too far behind it is forgotten.
+    /// Notes that packet `seq` exists; codes too far behind it are forgotten.
     pub(crate) fn advance(&mut self, seq: Seq) {
         if self.ring.is_empty() || !seq.is_after(self.newest) {
             return;
@@ -209,7 +209,7 @@ impl Codes {
         self.forgotten = self.forgotten.filter(|old| old.distance(seq) < numbers);
     }
 
-    /// The oldest packet from `from` on that has a code.
+    /// Returns the oldest packet from `from` on that has a code.
     pub(crate) fn oldest_from(&self, from: Seq) -> Option<Seq> {
         let last = self.depth().checked_sub(1)?;
         let from = Seq::max(from, self.newest.sub(last));
@@ -228,7 +228,7 @@ impl Codes {
         oldest
     }
 
-    /// Packet `high` exists, and packet `low` may get a code: takes the memory for it, if it may.
+    /// Notes that packet `high` exists, and makes room for a code of packet `low`, within the limits.
     pub(crate) fn reach(&mut self, high: Seq, low: Seq) {
         let [first, most] = self.sizes;
         let is_empty = self.ring.is_empty();
@@ -244,7 +244,7 @@ impl Codes {
             (back + 1).next_power_of_two().max(first)
         };
         if wanted > self.numbers() {
-            // What was forgotten before may have been told before, so it gets no code again.
+            // Codes forgotten earlier may have been reported earlier, so these packets get no code again.
             self.forgotten = (!is_empty).then(|| self.newest.sub(self.depth() - 1));
             self.grow(wanted);
         }
@@ -254,7 +254,7 @@ impl Codes {
         self.advance(high);
     }
 
-    /// Makes the ring hold `numbers`, a power of two and more than now.
+    /// Grows the ring to `numbers`, a power of two and larger than now.
     fn grow(&mut self, numbers: u64) {
         let words = usize::try_from(numbers / WORD).unwrap_or(0);
         let mut ring = vec![Word::default(); words];
@@ -269,7 +269,7 @@ impl Codes {
         self.ring = ring;
     }
 
-    /// What of `run` is remembered.
+    /// Returns the part of `run` that is remembered.
     fn remembered(&self, run: &DropRun) -> impl Iterator<Item = Piece> + use<> {
         let high = Seq::min(run.high, self.newest);
         let packets = if self.is_remembered(high) && !high.is_before(run.low) {
@@ -285,7 +285,7 @@ impl Codes {
         !seq.is_after(self.newest) && seq.distance(self.newest) < self.depth()
     }
 
-    /// Bytes that the codes take.
+    /// Returns the bytes that the codes take.
     #[cfg(test)]
     pub(crate) fn state_len(&self) -> usize {
         self.ring.len() * size_of::<Word>()
@@ -297,8 +297,8 @@ mod tests {
     use super::{Codes, DropCode, DropRun, MOST, REMEMBERED, Seq};
     use crate::work;
 
-    /// A code is found until its packet is too far behind, before and behind the wrap; a number
-    /// that comes round again has none.
+    /// A code is found until its packet is too far behind, before and after the wrap; a number that wraps around to the
+    /// same place has none.
     #[test]
     fn codes_are_remembered_for_a_while() {
         for base in [7, (1 << 48) - 5] {
@@ -325,8 +325,7 @@ mod tests {
         }
     }
 
-    /// What is done to runs is what would be done to each of their numbers, in every code, across words
-    /// and the wrap.
+    /// An operation on runs has the same effect as on each of their numbers, for every code, across words and the wrap.
     #[test]
     fn runs_are_runs_of_numbers() {
         for base in [40, (1 << 48) - 90] {
@@ -341,7 +340,7 @@ mod tests {
             for n in 0..300 {
                 assert_eq!(codes.get(at(n)), has(n).then(|| code(n)), "{n}");
                 let same = |&m: &u64| codes.get(at(m)) == codes.get(at(n));
-                // What is not remembered, and what has not been, ends a run as well.
+                // A run also ends at the newest number.
                 let here = |&m: &u64| n <= newest || m > newest;
                 let run = (0..=n).rev().take_while(|m| same(m) && here(m));
                 let run = run.count() as u64;
@@ -374,7 +373,7 @@ mod tests {
         }
     }
 
-    /// A receiver's memory reaches past its receive queue, for 4 bits a number.
+    /// A receiver's store reaches past its receive queue, with 4 bits per number.
     #[test]
     fn finding_17_the_memory_reaches_past_the_queue() {
         for queue in [1_u64, 256, 4_096, 8_192, 30_000, 1 << 40] {
@@ -394,15 +393,15 @@ mod tests {
         }
     }
 
-    /// A sender's memory grows as reports reach further back, and keeps what it holds; what it had
-    /// forgotten by then it does not take up again.
+    /// A sender's store grows as reports reach further back and keeps its codes; numbers already forgotten get none
+    /// again.
     #[test]
     fn finding_17_the_memory_grows() {
         for base in [0, 70, (1 << 48) - 9_000] {
             let at = |n: u64| Seq::new(base).add(n);
             let code = |n: u64| DropCode::from_number((n % 8) as u8);
             let mut codes = Codes::growing();
-            // The first report of all may reach far back at once.
+            // The first report may reach far back at once.
             let mut newest = 200_000;
             let mut reach = 8_192;
             let mut set = Vec::new();
@@ -412,7 +411,7 @@ mod tests {
                 let most = 4 * MOST / 64;
                 work::within(most, || codes.reach(at(newest), low));
                 let taken = codes.set(low, code(back));
-                // Fifty more are known since, and all of them at first.
+                // Fifty more numbers are known since then; at first all are.
                 let expected = back < known + 50 || known == 0;
                 assert_eq!(taken, expected && back < MOST, "{back}");
                 if taken {
@@ -426,7 +425,7 @@ mod tests {
             for (n, code) in set {
                 assert_eq!(codes.get(at(n)), Some(code), "{n}");
             }
-            // Once numbers have moved on, all that the ring holds is remembered.
+            // Once numbers have advanced by the ring's size, the whole ring is remembered.
             newest += MOST;
             codes.advance(at(newest));
             assert!(codes.set(at(newest - MOST + 1), DropCode::Corrupt));

@@ -1,26 +1,25 @@
-//! What a connection takes of its endpoint's memory, as it was last counted.
+//! The last count of a connection's memory.
 
-/// Histories grow by an entry for a packet, so they are looked at after this many events, not after
-/// each.
+/// Number of events between two counts of the histories, which grow by at most an entry per packet.
 const LOOK_EVERY: u8 = 32;
 
-/// Bytes of memory.
+/// The last count, in bytes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Counted {
     all: usize,
-    /// What halves and histories take of it.
+    /// The share of the halves and histories.
     histories: usize,
-    /// Events until these are looked at again.
+    /// Events until the histories are counted again.
     look_in: u8,
 }
 
 impl Counted {
-    /// What it was when it was last counted.
+    /// Returns the last count, bytes.
     pub(crate) fn all(self) -> usize {
         self.all
     }
 
-    /// What it is after another event, with what is `queued` now and, now and then, the histories.
+    /// Returns the count after another event: `queued` is counted now, the histories every 32 events.
     #[inline]
     pub(crate) fn next(self, queued: usize, histories: impl FnOnce() -> usize) -> Self {
         let (look_in, histories) = match self.look_in.checked_sub(1) {

@@ -1,9 +1,9 @@
-//! Data Dropped, the receiver's side: which of the peer's data did not reach our application, told
-//! until the peer acknowledges it (RFC 4340, section 11.7).
+//! Data Dropped, receiver's side: reports which of the peer's data did not reach our application, until the peer
+//! acknowledges the report (RFC 4340, section 11.7).
 //!
-//! Works beside every CCID: the blocks count from the Acknowledgement Number, as Ack Vectors do.
-//! Bounded: older packets than [`Codes`] remembers, and those for which an Ack has no room, are
-//! no longer told of, though all that is not acknowledged should be (RFC 4341, section 6).
+//! It works with every CCID: the blocks count from the Acknowledgement Number, as Ack Vectors do. Its state is bounded.
+//! Packets older than [`Codes`] remembers, and those for which an Ack has no room, are no longer reported, although RFC
+//! 4341, section 6, asks to report all that is not acknowledged.
 
 use fairwire_units::plant::{Plant, planted};
 use fairwire_wire::{DropBlock, DropCode, Encoder, NoRoom, Seq};
@@ -13,45 +13,44 @@ use crate::ackvec::{Records, Report};
 use crate::half::Ack;
 use crate::work;
 
-/// Blocks of one option at most, and bytes of type and length.
+/// Maximum number of blocks in one option, and the bytes of its type and length.
 const OPTION_DATA: usize = 253;
 const OPTION_HEAD: usize = 2;
 
-/// What is to be told.
+/// The codes to report.
 #[derive(Debug, Default)]
 pub(crate) struct Dropped {
     codes: Codes,
-    /// The oldest packet to tell of; none if there is nothing to tell.
+    /// The oldest packet to report; none if there is nothing to report.
     oldest: Option<Seq>,
-    /// Reports go back to this packet at least: the first one, as long as Requests come (RFC 4340,
-    /// section 8.1.3).
+    /// Reports go back at least to this packet, the first one, as long as Requests arrive (RFC 4340, section 8.1.3).
     pub(crate) back_to: Option<Seq>,
-    /// Which packet of ours told up to where.
+    /// Which of our packets reported how far.
     records: Records,
-    /// The newest packet that a report of ours has covered.
+    /// The newest packet that one of our reports has covered.
     told: Option<Seq>,
-    /// Did the application stop reading?
+    /// Whether the application has stopped reading.
     pub(crate) is_deaf: bool,
-    /// Has the application said that it can hardly keep up?
+    /// Whether the application has asked for no more data than now.
     pub(crate) is_slow: bool,
 }
 
-/// May the report be cut to the room there is?
+/// Whether the report may be cut to the room there is.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Fit {
-    /// All of it or nothing: another packet can take it.
+    /// No: another packet can carry all of it.
     Whole,
-    /// The newest packets as far as they fit; no packet will ever have more room.
+    /// Yes: the newest packets that fit, because no packet will have more room.
     Newest,
 }
 
 impl Dropped {
-    /// Bytes of memory behind it.
+    /// Returns the bytes of memory on the heap.
     pub(crate) fn footprint(&self) -> usize {
         self.codes.footprint() + self.records.footprint()
     }
 
-    /// Nothing to tell, of a receive queue of at most so many datagrams.
+    /// Returns an empty report, for a receive queue of at most this many datagrams.
     pub(crate) fn new(receive_queue_packets: usize) -> Self {
         Self {
             codes: Codes::past_queue(receive_queue_packets),
@@ -59,38 +58,38 @@ impl Dropped {
         }
     }
 
-    /// The data of packet `seq` did not reach the application. The first code that a packet gets
-    /// stays (RFC 4340, 11.7: none is made less serious, and no status changes). False if it had
-    /// one, or is too old to be told of.
+    /// Records that the data of packet `seq` did not reach the application. The first code of a packet stays (RFC 4340,
+    /// 11.7: none becomes less serious, and no status changes). Returns false if it already had one, or is too old to
+    /// report.
     pub(crate) fn note(&mut self, seq: Seq, code: DropCode) -> bool {
         if self.codes.get(seq).is_some() || !self.codes.set(seq, code) {
             return false;
         }
         self.oldest = Some(self.oldest.map_or(seq, |oldest| Seq::min(oldest, seq)));
         if self.told.is_some_and(|told| !seq.is_after(told)) {
-            // An acknowledgement of an earlier report is none of this.
+            // An acknowledgement of an earlier report does not cover it.
             self.records.on_late(seq);
         }
         true
     }
 
-    /// The newest numbers were forged: what was to be told of them is not.
+    /// Drops all codes to report, because the newest numbers were forged.
     pub(crate) fn recede(&mut self) {
         self.codes.clear();
         self.oldest = None;
         self.told = None;
     }
 
-    /// Is there anything to tell?
+    /// Returns whether there is anything to report.
     pub(crate) fn is_due(&self) -> bool {
         self.oldest.is_some()
     }
 
-    /// A packet acknowledged `ackno`: what our packets told that are known to have arrived is done.
+    /// Handles an acknowledgement: reports in our packets that have arrived are done.
     pub(crate) fn on_ack(&mut self, Ack { ackno, options, .. }: Ack<'_>) {
         self.on_acknowledged(ackno);
-        // RFC 4340, 11.4.2: to be told so in an Ack Vector is as good. Where data flow both ways the
-        // number itself stands on them more often than on what carries a report.
+        // RFC 4340, 11.4.2: an acknowledgement by Ack Vector counts as well. If data flows both ways, the
+        // Acknowledgement Number more often names a data packet than one that carries a report.
         if self.is_due()
             && let Some(ours) = self.records.newest_up_to(ackno)
             && Report::of(options, ackno).is_some_and(|report| report.has_arrived(ours))
@@ -110,11 +109,11 @@ impl Dropped {
         }
     }
 
-    /// Writes the report of a packet of ours that acknowledges `ackno`, leaving `reserve` bytes
-    /// free. It counts as given only with [`Self::gave`].
+    /// Writes the report into a packet of ours that acknowledges `ackno`, leaving `reserve` bytes free. The report
+    /// counts as given only after [`Self::gave`].
     ///
     /// # Errors
-    /// [`NoRoom`] if it has to be whole and does not fit; nothing was written then.
+    /// Returns [`NoRoom`] if it has to be whole and does not fit; then nothing was written.
     pub(crate) fn write(
         &mut self,
         ackno: Seq,
@@ -129,8 +128,8 @@ impl Dropped {
         let Some(oldest) = self.oldest else {
             return Ok(());
         };
-        // Whatever numbers came, a report looks back no further than codes are remembered, and for the
-        // first Request no further than they are remembered at least.
+        // Whatever numbers arrived, a report goes back no further than codes are kept, and back to the first Request
+        // only if that is within `REMEMBERED` numbers.
         let unbounded = planted(Plant::EndlessReport);
         let first = self
             .back_to
@@ -159,7 +158,7 @@ impl Dropped {
         Ok(())
     }
 
-    /// Our packet `ours`, which acknowledges `ackno`, carries the report.
+    /// Notes that our packet `ours`, which acknowledges `ackno`, carries the report.
     pub(crate) fn gave(&mut self, ours: Seq, ackno: Seq) {
         if self.is_due() {
             self.records.push(ours, ackno);
@@ -167,7 +166,7 @@ impl Dropped {
         }
     }
 
-    /// The blocks from `ackno` back to `oldest`, each for a step or two.
+    /// Returns the blocks from `ackno` back to `oldest`, in a step or two for each.
     fn blocks(&self, ackno: Seq, oldest: Seq) -> impl Iterator<Item = DropBlock> + '_ {
         let mut at = ackno;
         let mut left = if ackno.is_before(oldest) {
@@ -188,7 +187,7 @@ impl Dropped {
             let packets = self.codes.run(at, left.min(u64::from(most)));
             at = at.sub(packets);
             left -= packets;
-            // No more than a block holds.
+            // At most what a block holds.
             let run = u8::try_from(packets).unwrap_or(most);
             Some(match code {
                 None => DropBlock::Delivered { run },
@@ -198,7 +197,7 @@ impl Dropped {
     }
 }
 
-/// How many blocks fit into `room` bytes.
+/// Returns how many blocks fit into `room` bytes.
 fn fitting(room: usize) -> usize {
     let option = OPTION_DATA + OPTION_HEAD;
     room / option * OPTION_DATA + (room % option).saturating_sub(OPTION_HEAD)

@@ -1,27 +1,27 @@
-//! Silence: how long we bear it from the peer, and how long we keep it ourselves.
+//! Liveness: how long the peer may be silent, and when we send a keep-alive Sync.
 //!
-//! An open connection always has a timer here while keep-alive is on: either something waits for
-//! an answer, or the next Sync will. So a peer that vanished is noticed in every open state, one
-//! that only received included. All other states have a deadline of their own (`clock`).
+//! While keep-alive is on, an open connection always has a timer here: for an answer that is due, or for the next Sync.
+//! So a peer that vanished is detected in every open state, also if we only receive. All other states have a deadline
+//! of their own (`clock`).
 
 use fairwire_units::plant::{Plant, planted};
 use fairwire_units::{Duration, Instant};
 
 use crate::config::Config;
 
-/// The shortest interval of keep-alive Syncs: RFC 4340, 7.5.4, bears eight Syncs a second.
+/// The shortest interval of keep-alive Syncs: RFC 4340, 7.5.4, allows eight Syncs a second.
 const SHORTEST_KEEP_ALIVE: Duration = Duration::from_millis(125);
 
-/// When something was last sent and heard.
+/// When packets were last sent and received.
 #[derive(Debug)]
 pub(crate) struct Liveness {
     idle_timeout: Duration,
     keep_alive: Option<Duration>,
     sent_at: Instant,
-    /// When a packet last arrived, or one left that wants an answer. What else we send does not
-    /// show whether anybody is there.
+    /// When a packet last arrived, or one left that needs an answer. Other packets that we send do not show whether the
+    /// peer is there.
     asked_at: Instant,
-    /// When the first packet left that wants an answer and has none.
+    /// When the first packet left that needs an answer and has none.
     unanswered_since: Option<Instant>,
 }
 
@@ -39,7 +39,7 @@ impl Liveness {
         }
     }
 
-    /// A packet left. `wants_answer` says that a living peer would send something back.
+    /// Records that a packet left. `wants_answer` means that a living peer would answer it.
     pub(crate) fn on_sent(&mut self, now: Instant, wants_answer: bool) {
         self.sent_at = now;
         if wants_answer {
@@ -48,18 +48,18 @@ impl Liveness {
         }
     }
 
-    /// A valid packet arrived.
+    /// Records that a valid packet arrived.
     pub(crate) fn on_heard(&mut self, now: Instant) {
         self.asked_at = now;
         self.unanswered_since = None;
     }
 
-    /// When to give up on the peer.
+    /// Returns when the connection ends if the peer stays silent.
     pub(crate) fn gives_up_at(&self) -> Option<Instant> {
         Some(self.unanswered_since? + self.idle_timeout)
     }
 
-    /// When to send a Sync: to be heard, and to hear whether the peer is there.
+    /// Returns when to send a keep-alive Sync.
     pub(crate) fn speaks_at(&self) -> Option<Instant> {
         Some(self.sent_at.min(self.asked_at) + self.keep_alive?)
     }
@@ -73,8 +73,7 @@ mod tests {
         Instant::START + Duration::from_secs(seconds)
     }
 
-    /// Packets that want no answer put the question off by no more than one interval, however
-    /// many leave.
+    /// Packets that need no answer delay the keep-alive Sync by at most one interval, however many leave.
     #[test]
     fn finding_4_talking_is_not_listening() {
         let config = Config {

@@ -1,5 +1,5 @@
-//! The ECN nonces that we send (RFC 4340, section 12.2) and the numbers that we pass over (RFC 4342,
-//! section 9): bits that nobody can tell beforehand, the receivers of earlier ones included.
+//! The ECN nonces that we send (RFC 4340, section 12.2) and the choice of skipped sequence numbers (RFC 4342, section
+//! 9). Nobody can predict them, not even a receiver that knows the earlier ones.
 
 use std::hash::Hasher;
 
@@ -7,7 +7,7 @@ use fairwire_wire::Seq;
 use siphasher::sip::SipHasher24;
 use zeroize::Zeroize;
 
-/// What the ECN nonces of a connection are drawn from; overwritten when it is dropped.
+/// The key from which a connection's ECN nonces are drawn; overwritten when it is dropped.
 #[derive(Clone)]
 pub(crate) struct NonceKey(pub(crate) [u64; 2]);
 
@@ -23,13 +23,13 @@ impl std::fmt::Debug for NonceKey {
     }
 }
 
-/// A bit for each sequence number, from a keyed hash.
+/// A source of one bit for each sequence number, from a keyed hash.
 #[derive(Clone, Debug)]
 pub(crate) struct NonceSource {
     key: NonceKey,
-    /// The last 64 numbers asked for, divided by 64, and their bits.
+    /// The last block of 64 numbers asked for (a number divided by 64), and its bits.
     drawn: Option<(u64, u64)>,
-    /// The last 4 numbers asked for, divided by 4, and their lots, 16 bits each.
+    /// The last block of 4 numbers asked for (a number divided by 4), and its 16-bit random values.
     lots: Option<(u64, u64)>,
 }
 
@@ -42,7 +42,7 @@ impl NonceSource {
         }
     }
 
-    /// The nonce of the packet with number `seq`.
+    /// Returns the nonce of the packet with number `seq`.
     pub(crate) fn nonce(&mut self, seq: Seq) -> bool {
         let (block, bit) = (seq.get() / 64, seq.get() % 64);
         let bits = match self.drawn {
@@ -57,14 +57,14 @@ impl NonceSource {
         bits >> bit & 1 == 1
     }
 
-    /// Is `seq` among those of 65,536 numbers that are passed over? `chosen` is how many are.
+    /// Returns whether to skip `seq`, if `chosen` of 65,536 numbers are to be skipped.
     pub(crate) fn is_skipped(&mut self, seq: Seq, chosen: u32) -> bool {
         let (block, place) = (seq.get() / 4, seq.get() % 4);
         let lots = match self.lots {
             Some((drawn, lots)) if drawn == block => lots,
             _ => {
                 let mut hasher = SipHasher24::new_with_keys(self.key.0[0], self.key.0[1]);
-                // Of another length than what nonces come from, so another stream.
+                // The input has another length than that of the nonces, so this is another stream.
                 hasher.write_u64(block);
                 hasher.write_u8(1);
                 hasher.finish()

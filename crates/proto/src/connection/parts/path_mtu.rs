@@ -1,9 +1,8 @@
-//! What is known of the path MTU, and which ICMP errors about it are believed (RFC 4340, section
-//! 14.1).
+//! The path MTU as far as it is known, and which ICMP errors about it are trusted (RFC 4340, section 14.1).
 //!
-//! A Too Big is believed if it quotes the number of a packet that may still be in the network and
-//! that was larger than what is said to pass. Any other is odd: it makes us look (a probe), not
-//! act (RFC 8899, 4.6.1).
+//! A Too Big is trusted if it quotes the number of a packet that may still be in the network, and if that packet was
+//! larger than the reported MTU. Any other is suspect: it starts a probe but changes nothing by itself (RFC 8899,
+//! 4.6.1).
 
 mod search;
 
@@ -16,35 +15,36 @@ use crate::transmit::Path;
 pub(crate) use search::plateau_below;
 use search::{MAX_PROBES, Search};
 
-/// Packets whose size is remembered, to be held against what an ICMP error claims.
+/// Number of packets whose size is kept, to compare with the claim of an ICMP error.
 const REMEMBERED: usize = 64;
 
-/// Signs of loss, without a large packet known to have arrived in between, that raise doubt.
+/// Number of loss signs, without a large packet known to have arrived in between, after which the size in use is in
+/// doubt.
 const DOUBTFUL: u32 = 3;
 
-/// Doubts are looked into no more often than this: ordinary congestion raises them too.
+/// Minimum time between two checks of a doubt: ordinary congestion causes doubts, too.
 const DOUBT_AGAIN: Duration = Duration::from_secs(15);
 
-/// RFC 4340, 14.1: more than this many odd errors, and as many losses, make them credible.
+/// Number of suspect errors, and of losses since the first of them, above which they are trusted (RFC 4340, 14.1).
 const ODD: u64 = 3;
 
-/// What a connection knows of its path's MTU.
+/// The path MTU of one connection.
 #[derive(Debug)]
 pub(crate) struct PathMtu {
     pub(crate) mode: PathMtuDiscovery,
     pub(crate) search: Search,
     /// Probes whose answers still count.
     pub(crate) probes: [Option<(Seq, u16)>; MAX_PROBES as usize],
-    /// When the next may leave.
+    /// When the next probe may leave.
     pub(crate) next_probe: Instant,
     /// Sizes of the newest packets as IP packets, by number.
     sizes: [u16; REMEMBERED],
-    /// Has a packet larger than the floor left since the last doubt was settled?
+    /// Whether data of a large size has left since the last doubt was checked ([`PathMtu::on_large`]).
     uses_large: bool,
     /// Signs of loss since then, or since a large packet arrived.
     pub(crate) losses: u32,
     doubt_from: Instant,
-    /// Odd errors, and the losses that the peer had reported at the first of them.
+    /// Number of suspect errors, and the peer's reported losses at the first of them.
     odd: (u64, u64),
     pub(crate) request_from: Instant,
 }
@@ -65,12 +65,13 @@ impl PathMtu {
         }
     }
 
-    /// The largest IP packet of data now.
+    /// Returns the size of the largest IP packet that data may use now.
     pub(crate) fn in_use(&self) -> u16 {
         self.search.in_use()
     }
 
-    /// When a probe should leave or has had its time; `probes_from` is when a probe may leave.
+    /// Returns when a probe should leave, or when the present one times out; `probes_from` is when the rate limit
+    /// permits one.
     pub(crate) fn due(&self, probes_from: Instant) -> Option<Instant> {
         match self.search.wanted() {
             Some(_) => Some(self.next_probe.max(probes_from)),
@@ -78,12 +79,12 @@ impl PathMtu {
         }
     }
 
-    /// Takes note of a packet of `size` bytes that left.
+    /// Records the size of a packet that left, in bytes.
     pub(crate) fn on_sent(&mut self, seq: Seq, size: usize) {
         self.sizes[place(seq)] = u16::try_from(size).unwrap_or(u16::MAX);
     }
 
-    /// Data left of a size that not every path takes, or that is all that is allowed.
+    /// Notes that data left of a size that not every path takes, or of the largest size allowed.
     pub(crate) fn on_large(&mut self, now: Instant) {
         self.uses_large = true;
         match self.mode {
@@ -93,7 +94,7 @@ impl PathMtu {
         }
     }
 
-    /// Signs of loss, and the size of the largest packet of data that is now known to have arrived.
+    /// Handles feedback: signs of loss, and the size of the largest data packet now known to have arrived.
     pub(crate) fn on_feedback(&mut self, now: Instant, losses: u32, arrived: usize) {
         if arrived > usize::from(self.search.floor()) {
             self.losses = 0;
@@ -105,7 +106,7 @@ impl PathMtu {
         }
     }
 
-    /// The size in use may not pass any more: a probe will tell (RFC 8899, 5.1.1).
+    /// Doubts the size in use: a probe checks whether it still passes (RFC 8899, 5.1.1).
     pub(crate) fn doubt(&mut self, now: Instant) {
         if self.mode == PathMtuDiscovery::Probe && now >= self.doubt_from {
             self.doubt_from = now + DOUBT_AGAIN;
@@ -115,13 +116,13 @@ impl PathMtu {
         }
     }
 
-    /// How large the packet with number `seq` was, if it is one of the last.
+    /// Returns the size of the packet with number `seq`, if it is one of the latest.
     pub(crate) fn size_of(&self, gss: Seq, seq: Seq) -> Option<u16> {
         let recent = seq.distance(gss) < REMEMBERED as u64;
         Some(self.sizes[place(seq)]).filter(|&size| recent && size > 0)
     }
 
-    /// A checked Too Big. True if it is acted upon.
+    /// Handles a Too Big that was found plausible. Returns whether it has an effect.
     pub(crate) fn believe(&mut self, now: Instant, mtu: u16) -> bool {
         match self.mode {
             PathMtuDiscovery::Off => false,
@@ -130,8 +131,8 @@ impl PathMtu {
         }
     }
 
-    /// An error that nothing shows to be about a packet of ours; `lost` is what the peer has
-    /// reported lost so far. True if so many came that they are obeyed.
+    /// Handles an error that is not shown to be about a packet of ours; `lost` is the number of losses the peer has
+    /// reported so far. Returns true if there were so many that it has an effect.
     pub(crate) fn on_odd(&mut self, now: Instant, mtu: u16, lost: u64) -> bool {
         if self.mode == PathMtuDiscovery::Probe {
             self.doubt(now);
@@ -142,7 +143,7 @@ impl PathMtu {
             0 => (1, lost),
             count => (count + 1, lost_before),
         };
-        // RFC 4340, 14.1: a confused router, then. With probes there is a better judge.
+        // RFC 4340, 14.1: then a confused router sends them. With probes there is a better test.
         let (count, lost_before) = self.odd;
         if count <= ODD || lost - lost_before <= ODD {
             return false;
@@ -152,7 +153,7 @@ impl PathMtu {
     }
 }
 
-/// Where the size of packet `seq` is kept.
+/// Returns the index of the size of packet `seq`.
 fn place(seq: Seq) -> usize {
     usize::try_from(seq.get() % REMEMBERED as u64).unwrap_or(0)
 }

@@ -1,7 +1,7 @@
-//! The send queue: bounded by packets, bytes and age.
+//! The send queue, limited by packets, bytes and age.
 //!
-//! Every datagram taken leaves it in exactly one way: popped to be sent, expired, pushed out by
-//! a newer one, or discarded with the rest.
+//! Every accepted datagram leaves it in exactly one way: it is sent, it expires, a newer one pushes it out, or it is
+//! discarded with the rest.
 
 use std::collections::VecDeque;
 
@@ -12,7 +12,7 @@ use crate::id::DatagramId;
 use crate::payload::Payload;
 use crate::work;
 
-/// One datagram that waits.
+/// A datagram in the queue.
 #[derive(Debug)]
 pub(crate) struct Queued {
     pub(crate) id: DatagramId,
@@ -20,7 +20,7 @@ pub(crate) struct Queued {
     since: Instant,
 }
 
-/// What waits to be sent, oldest first.
+/// The send queue, oldest datagram first.
 #[derive(Debug)]
 pub(crate) struct SendQueue {
     limits: QueueLimits,
@@ -29,7 +29,7 @@ pub(crate) struct SendQueue {
     waiting: VecDeque<Queued>,
     bytes: usize,
     next_id: u64,
-    /// Was a datagram refused, so that somebody waits for room?
+    /// Whether a datagram was refused, so that the application waits for room.
     refused: bool,
 }
 
@@ -45,16 +45,15 @@ impl SendQueue {
         }
     }
 
-    /// Would a datagram of `size` bytes fit? One always fits an empty queue, or a byte limit
-    /// below the packet size would stop everything.
+    /// Returns whether a datagram of `size` bytes fits. Any datagram fits an empty queue; otherwise a byte limit below
+    /// the packet size would block everything.
     pub(crate) fn has_room(&self, size: usize) -> bool {
         self.waiting.is_empty()
             || (self.waiting.len() < self.limits.packets
                 && self.bytes.saturating_add(size) <= self.limits.bytes)
     }
 
-    /// Makes room for a datagram of `size` bytes by dropping the oldest, one at a time, if that
-    /// is the policy and there is none. Call it until it gives `None`.
+    /// Drops the oldest datagram if the policy allows it and `size` bytes do not fit. Call it until it returns `None`.
     pub(crate) fn displace(&mut self, size: usize) -> Option<DatagramId> {
         let drops = self.limits.policy == QueuePolicy::DropOldest;
         if !drops || self.has_room(size) {
@@ -63,7 +62,7 @@ impl SendQueue {
         self.pop().map(|oldest| oldest.id)
     }
 
-    /// Makes room elsewhere by dropping the oldest, if that is the policy; gives its name and size.
+    /// Drops the oldest datagram to free memory elsewhere, if the policy allows it; returns its id and size.
     pub(crate) fn give_way(&mut self) -> Option<(DatagramId, usize)> {
         if self.limits.policy != QueuePolicy::DropOldest {
             return None;
@@ -71,12 +70,12 @@ impl SendQueue {
         self.pop().map(|oldest| (oldest.id, oldest.payload.len()))
     }
 
-    /// A datagram was refused for a reason outside of the queue.
+    /// Notes that a datagram was refused for a reason outside of the queue.
     pub(crate) fn refuse(&mut self) {
         self.refused = true;
     }
 
-    /// Takes a datagram, or refuses it for want of room.
+    /// Adds a datagram, or refuses it if there is no room.
     pub(crate) fn push(&mut self, now: Instant, payload: Payload) -> Option<DatagramId> {
         if !self.has_room(payload.len()) {
             self.refused = true;
@@ -93,14 +92,14 @@ impl SendQueue {
         Some(id)
     }
 
-    /// The oldest, taken out.
+    /// Removes and returns the oldest datagram.
     pub(crate) fn pop(&mut self) -> Option<Queued> {
         let oldest = self.waiting.pop_front()?;
         self.bytes -= oldest.payload.len();
         Some(oldest)
     }
 
-    /// Takes out all that are larger than `size` bytes; gives their names, oldest first.
+    /// Removes all datagrams larger than `size` bytes; returns their ids, oldest first.
     pub(crate) fn take_larger(&mut self, size: usize) -> Vec<DatagramId> {
         let mut taken = Vec::new();
         let bytes = &mut self.bytes;
@@ -116,17 +115,17 @@ impl SendQueue {
         taken
     }
 
-    /// The data of the oldest.
+    /// Returns the data of the oldest datagram.
     pub(crate) fn front(&self) -> Option<&Payload> {
         self.waiting.front().map(|oldest| &oldest.payload)
     }
 
-    /// Size of the oldest in bytes.
+    /// Returns the size of the oldest datagram, bytes.
     pub(crate) fn front_len(&self) -> Option<usize> {
         self.waiting.front().map(|oldest| oldest.payload.len())
     }
 
-    /// Takes out the oldest if it has waited longer than it may.
+    /// Removes the oldest datagram if it has waited too long.
     pub(crate) fn pop_expired(&mut self, now: Instant) -> Option<DatagramId> {
         let age = self.age?;
         let oldest = self.waiting.front()?;
@@ -136,16 +135,16 @@ impl SendQueue {
         self.pop().map(|expired| expired.id)
     }
 
-    /// When the oldest will have waited too long.
+    /// Returns when the oldest datagram expires.
     pub(crate) fn next_expiry(&self) -> Option<Instant> {
         let age = self.age?;
         let oldest = self.waiting.front()?;
         Some(oldest.since + age + Duration::from_nanos(1))
     }
 
-    /// Somebody was refused and there is room now: said once.
+    /// Returns true once after a datagram was refused and there is room again.
     pub(crate) fn take_writable(&mut self) -> bool {
-        // An empty queue takes any datagram, even where the limit is no byte at all.
+        // An empty queue takes any datagram, even with a limit of zero bytes.
         self.refused
             && (self.waiting.is_empty()
                 || (self.waiting.len() < self.limits.packets && self.bytes < self.limits.bytes))
@@ -191,7 +190,7 @@ mod tests {
         (queue.push(Instant::START, synthetic(len)), dropped)
     }
 
-    /// The last packet and the last byte still fit, one more does not.
+    /// The last packet and the last byte still fit; one more does not.
     #[test]
     fn bounds_just_inside_and_outside() {
         let mut by_packets = queue(2, 1_000, QueuePolicy::BackPressure);
@@ -205,7 +204,7 @@ mod tests {
         assert_eq!(by_bytes.bytes(), 100);
     }
 
-    /// Dropping the oldest makes exactly as much room as the new one needs, and ids count up.
+    /// Dropping the oldest makes just enough room for the new datagram, and ids count up.
     #[test]
     fn the_oldest_makes_room() {
         let mut queue = queue(10, 100, QueuePolicy::DropOldest);
@@ -216,8 +215,8 @@ mod tests {
         assert_eq!(queue.bytes(), 90);
     }
 
-    /// Who was refused hears of room once the queue is empty, even where no byte may wait: else
-    /// it would wait for ever.
+    /// An application that was refused hears of room once the queue is empty, even with a limit of zero bytes;
+    /// otherwise it would wait for ever.
     #[test]
     fn a_queue_of_no_bytes_takes_one_after_the_other() {
         let mut queue = queue(10, 0, QueuePolicy::BackPressure);
@@ -229,7 +228,7 @@ mod tests {
         assert!(push(&mut queue, 5).0.is_some());
     }
 
-    /// One datagram larger than the byte limit still passes, alone.
+    /// One datagram larger than the byte limit is accepted into an empty queue.
     #[test]
     fn an_empty_queue_takes_anything() {
         let mut queue = queue(10, 100, QueuePolicy::BackPressure);
@@ -250,7 +249,7 @@ mod tests {
         assert_eq!(queue.next_expiry(), None);
     }
 
-    /// Room is announced once, and only to somebody who was refused.
+    /// Room is announced once, and only after a refusal.
     #[test]
     fn writable_once_after_a_refusal() {
         let mut queue = queue(1, 100, QueuePolicy::BackPressure);
@@ -265,8 +264,8 @@ mod tests {
         assert!(!queue.take_writable());
     }
 
-    /// Where the path takes less (an ICMP error may be forged), what is too large is found in one
-    /// pass, however long the queue is; the rest stays in order.
+    /// When the path MTU falls (an ICMP error may be forged), one pass finds the datagrams that are too large, however
+    /// long the queue is; the rest stays in order.
     #[test]
     fn what_is_too_large_is_found_in_one_pass() {
         let mut queue = queue(20_000, usize::MAX, QueuePolicy::BackPressure);

@@ -1,8 +1,8 @@
-//! What arrived and was not read yet, and how much did not arrive (RFC 4340, section 7.7.1).
+//! The receive queue: data that arrived and was not read yet, and how much did not arrive (RFC 4340, section 7.7.1).
 //!
-//! Bounded: beyond the bound the newest or the oldest is dropped and counted as missing, while the
-//! packet that carried it still counts for everything else. The bound in bytes counts what a datagram
-//! costs, not its payload alone, so many small ones hold no more memory than a few large ones.
+//! The queue is bounded. Beyond the limit the newest or the oldest datagram is dropped and counted as missing; the
+//! packet that carried it still counts in every other way. The limit in bytes counts the memory of a datagram and not
+//! only its payload, so that many small datagrams use no more memory than a few large ones.
 
 use std::collections::VecDeque;
 
@@ -15,25 +15,25 @@ use crate::constants::DATAGRAM_OVERHEAD;
 use crate::event::Received;
 use crate::payload::Arriving;
 
-/// A queue that was emptied keeps memory for this many datagrams at most.
+/// Capacity, in datagrams, to which the memory of an emptied queue is shrunk.
 const KEPT: usize = 64;
 
-/// A queue whose memory is smaller than for this many datagrams keeps it. Larger memory was earned by
-/// more than half as many datagrams, so giving it back costs each of them next to nothing.
+/// Capacity, in datagrams, below which an emptied queue keeps its memory. A larger queue has held more than half as
+/// many datagrams, so shrinking it costs little for each of them.
 const LARGE: usize = 256;
 
-/// A datagram on its way into the queue: nothing of it is copied yet.
+/// A datagram about to enter the queue; it is not copied yet.
 #[derive(Debug)]
 pub(crate) struct Datagram<'a> {
     pub(crate) payload: Arriving<'a>,
     pub(crate) ecn: Ecn,
     pub(crate) at: Instant,
     pub(crate) seq: Seq,
-    /// Does its Data Checksum contradict the data?
+    /// Whether it does not match its Data Checksum.
     pub(crate) corrupt: bool,
 }
 
-/// What a datagram with this much payload counts.
+/// Returns the bytes that a datagram with this much payload counts.
 fn cost(payload: usize) -> usize {
     payload.saturating_add(DATAGRAM_OVERHEAD)
 }
@@ -43,13 +43,13 @@ fn cost(payload: usize) -> usize {
 pub(crate) struct ReceiveQueue {
     max_packets: usize,
     max_bytes: usize,
-    /// What is dropped if there is no room.
+    /// Which datagram is dropped if there is no room.
     policy: ReceiveQueuePolicy,
     waiting: VecDeque<Received>,
-    /// What they cost.
+    /// Bytes that the datagrams count.
     bytes: usize,
     arrivals: Arrivals,
-    /// Data packets dropped here.
+    /// Number of data packets dropped here.
     pub(crate) drops: u64,
 }
 
@@ -66,25 +66,24 @@ impl ReceiveQueue {
         }
     }
 
-    /// A valid packet with number `seq` arrived, with data or without. `ndp_count` is its NDP
-    /// Count, zero if it has none.
+    /// Records a valid packet with number `seq`, with or without data. `ndp_count` is its NDP Count, zero if it has
+    /// none.
     pub(crate) fn on_packet(&mut self, seq: Seq, is_data: bool, ndp_count: u64) -> Novelty {
         self.arrivals.note(seq, is_data, ndp_count)
     }
 
-    /// The newest numbers were forged: the greatest that the peer has sent is `seq`.
+    /// Goes back to `seq` as the greatest number that the peer has sent, because the newest numbers were forged.
     pub(crate) fn recede(&mut self, seq: Seq) {
         self.arrivals.recede(seq);
     }
 
-    /// Is there room for another `size` bytes of payload?
+    /// Returns whether another `size` bytes of payload fit.
     fn has_room(&self, size: usize) -> bool {
         let bytes = self.bytes.saturating_add(cost(size));
         self.waiting.len() < self.max_packets && bytes <= self.max_bytes
     }
 
-    /// Makes room for `size` bytes by dropping the oldest datagram, one at a time, if that is the
-    /// policy and there is none. Call it until it gives `None`.
+    /// Drops the oldest datagram if the policy allows it and `size` bytes do not fit. Call it until it returns `None`.
     pub(crate) fn displace(&mut self, size: usize) -> Option<Seq> {
         if self.policy != ReceiveQueuePolicy::DropOldest || self.has_room(size) {
             return None;
@@ -93,7 +92,7 @@ impl ReceiveQueue {
         self.discard()
     }
 
-    /// Drops the oldest datagram, and tells with the next one that it is missing.
+    /// Drops the oldest datagram and counts it as missing before the next one.
     pub(crate) fn discard(&mut self) -> Option<Seq> {
         let oldest = self.pop()?;
         let missing = oldest.lost_before.saturating_add(1);
@@ -104,7 +103,7 @@ impl ReceiveQueue {
         Some(oldest.seq)
     }
 
-    /// Takes a datagram; false if there is no room for it, and then nothing of it is copied.
+    /// Adds a datagram. Returns false if there is no room for it; then it is not copied.
     pub(crate) fn push(&mut self, datagram: Datagram<'_>) -> bool {
         if !self.has_room(datagram.payload.len()) {
             self.miss();
@@ -123,23 +122,23 @@ impl ReceiveQueue {
         true
     }
 
-    /// A datagram is not taken, for want of room elsewhere.
+    /// Counts a datagram as dropped, because the endpoint's memory is used up.
     pub(crate) fn refuse(&mut self) {
         self.miss();
         self.drops += 1;
     }
 
-    /// What those that wait cost, bytes: their payloads and [`DATAGRAM_OVERHEAD`] for each.
+    /// Returns the bytes in the queue: the payloads, and [`DATAGRAM_OVERHEAD`] for each datagram.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// The data of a packet that arrived are not taken.
+    /// Counts the data of an arrived packet as missing, because it is not taken.
     pub(crate) fn miss(&mut self) {
         self.arrivals.miss(1);
     }
 
-    /// Is this much of the room taken?
+    /// Returns whether the queue is filled to this percentage.
     pub(crate) fn is_filled(&self, percent: u8) -> bool {
         let filled = |taken: usize, most: usize| {
             let percent = usize::from(percent);
@@ -150,17 +149,17 @@ impl ReceiveQueue {
         filled(self.waiting.len(), self.max_packets) || filled(self.bytes, self.max_bytes)
     }
 
-    /// How many wait.
+    /// Returns the number of datagrams.
     pub(crate) fn len(&self) -> usize {
         self.waiting.len()
     }
 
-    /// Is there nothing to read?
+    /// Returns whether there is nothing to read.
     pub(crate) fn is_empty(&self) -> bool {
         self.waiting.is_empty()
     }
 
-    /// The oldest, for the application.
+    /// Removes and returns the oldest datagram, for the application.
     pub(crate) fn pop(&mut self) -> Option<Received> {
         let oldest = self.waiting.pop_front()?;
         self.bytes -= cost(oldest.payload.len());
@@ -190,7 +189,7 @@ mod tests {
         });
     }
 
-    /// What one of those counts.
+    /// Bytes that one of those datagrams counts.
     const COST: usize = 10 + DATAGRAM_OVERHEAD;
 
     fn lost_before(queue: &mut ReceiveQueue) -> Vec<u64> {
@@ -199,7 +198,7 @@ mod tests {
             .collect()
     }
 
-    /// Gaps count as lost data, except for what an NDP Count explains (RFC 4340, 7.7.1).
+    /// Gaps count as lost data, except for packets that an NDP Count explains (RFC 4340, 7.7.1).
     #[test]
     fn gaps_and_ndp_counts() {
         let mut queue = ReceiveQueue::new(&Config::default());
@@ -210,8 +209,7 @@ mod tests {
         assert_eq!(lost_before(&mut queue), [0, 2, 0, 2]);
     }
 
-    /// What was only late is not lost: it is taken off the next gap, or off this one if that
-    /// was not told yet.
+    /// A late datagram is not lost: it is subtracted from the next gap, or from its own if that was not reported yet.
     #[test]
     fn late_is_not_lost() {
         let mut queue = ReceiveQueue::new(&Config::default());
@@ -221,7 +219,7 @@ mod tests {
         assert_eq!(lost_before(&mut queue), [0, 2, 0, 1]);
     }
 
-    /// Beyond the bound the newest is dropped, and the next one that fits tells of it.
+    /// Beyond the limit the newest datagram is dropped, and the next one that fits reports it as missing.
     #[test]
     fn the_newest_is_dropped() {
         let mut config = Config {
@@ -245,7 +243,7 @@ mod tests {
         assert_eq!(queue.drops, 1);
     }
 
-    /// With the other policy the oldest goes, and what comes behind it tells.
+    /// With the other policy the oldest datagram is dropped, and the one after it reports it as missing.
     #[test]
     fn the_oldest_is_dropped() {
         let config = Config {
@@ -258,7 +256,7 @@ mod tests {
             arrive(&mut queue, seq, 0);
         }
         assert_eq!(queue.drops, 2);
-        // 1 and 2 were dropped and 3 never came.
+        // 1 and 2 were dropped, and 3 never arrived.
         let tags = std::iter::from_fn(|| queue.pop());
         let read: Vec<_> = tags.map(|r| (r.seq.get(), r.lost_before)).collect();
         assert_eq!(read, [(4, 3), (5, 0)]);
@@ -268,9 +266,9 @@ mod tests {
         assert_eq!(lost_before(&mut queue), [1]);
     }
 
-    /// The overhead that is counted covers what a datagram takes beside its payload: an entry in
-    /// memory that may be twice as large as needed, and an allocator's header and rounding, which
-    /// are at most 32 bytes with glibc, musl and jemalloc for small payloads.
+    /// The counted overhead covers the memory of a datagram beside its payload: an entry in a buffer that may be twice
+    /// as large as needed, and an allocator's header and rounding, at most 32 bytes with glibc, musl and jemalloc for
+    /// small payloads.
     #[test]
     fn finding_3_the_overhead_is_what_a_datagram_costs() {
         let entry = size_of::<Received>();
@@ -284,8 +282,8 @@ mod tests {
         }
     }
 
-    /// Memory that a burst took is given back when the burst was read; a small queue keeps its
-    /// memory, so that a steady stream allocates nothing here.
+    /// The memory of a burst is freed when the burst was read. A small queue keeps its memory, so that a steady stream
+    /// allocates nothing here.
     #[test]
     fn finding_3_an_emptied_queue_holds_little() {
         let mut queue = ReceiveQueue::new(&Config::default());
@@ -299,7 +297,7 @@ mod tests {
         }
     }
 
-    /// What finds no room is not copied; what finds room is copied exactly.
+    /// A datagram without room is not copied; one with room is copied exactly.
     #[test]
     fn finding_3_only_what_is_taken_is_copied() {
         let config = Config {
@@ -322,7 +320,7 @@ mod tests {
         assert_eq!(kept, Payload::from(vec![7; 100]));
     }
 
-    /// How full it is goes by packets or bytes, whichever is fuller; nothing fills no part of it.
+    /// The fill level is that of packets or bytes, whichever is higher; an empty queue is filled to no percentage.
     #[test]
     fn how_full() {
         let mut config = Config {
@@ -342,7 +340,7 @@ mod tests {
         }
     }
 
-    /// What is missing before a datagram that is dropped may be as much as numbers hold.
+    /// The missing count before a dropped datagram may reach the largest number.
     #[test]
     fn finding_9_dropped_behind_leaps() {
         let config = Config {

@@ -1,8 +1,8 @@
-//! What the peer's acknowledgements say of its host: Data Dropped and Slow Receiver, the sender's
-//! side (RFC 4340, sections 11.6 and 11.7).
+//! Data Dropped and Slow Receiver, sender's side: what the peer's acknowledgements say about its host (RFC 4340,
+//! sections 11.6 and 11.7).
 //!
-//! Finds what is news in reports that repeat themselves, for every CCID alike; the sending half
-//! decides what it means for the window or the rate.
+//! Reports repeat themselves; this part finds what is new in them, for every CCID. The sending half decides what it
+//! means for the window or the rate.
 
 use fairwire_units::Instant;
 use fairwire_wire::{CellState, DropBlock, Seq};
@@ -11,22 +11,22 @@ use super::codes::Codes;
 use crate::half::{DropRun, HostNews};
 use crate::packet_options::{PacketOptions, Vectors};
 
-/// What the peer has reported, and what of it the packet in hand reports.
+/// What the peer has reported, and what the present packet adds.
 #[derive(Debug)]
 pub(crate) struct Reported {
     codes: Codes,
     pub(crate) news: HostNews,
-    /// All runs that the packet in hand reports, newest first.
+    /// All runs that the present packet reports, newest first.
     runs: Vec<DropRun>,
-    /// Is a report of drops not acknowledged yet?
+    /// Whether a report of drops is not acknowledged yet.
     owed: bool,
-    /// When one last was.
+    /// When a report was last acknowledged.
     acknowledged_at: Option<Instant>,
-    /// Until when a Slow Receiver counts.
+    /// Until when the last Slow Receiver counts.
     pub(crate) slow_until: Option<Instant>,
-    /// Until when no data leaves, for the peer may not take it.
+    /// Until when no data leaves, because the peer may not take it.
     pub(crate) refused_until: Option<Instant>,
-    /// Did the peer's application stop reading?
+    /// Whether the peer's application has stopped reading.
     pub(crate) is_deaf: bool,
 }
 
@@ -46,14 +46,14 @@ impl Default for Reported {
 }
 
 impl Reported {
-    /// Bytes of memory behind it.
+    /// Returns the bytes of memory on the heap.
     pub(crate) fn footprint(&self) -> usize {
         let runs = self.runs.capacity() + self.news.drops.capacity();
         self.codes.footprint() + runs * size_of::<DropRun>()
     }
 
-    /// Reads the packet in hand, which acknowledges `ackno`; `iss` is the first number ever sent.
-    /// Says whether there is news.
+    /// Reads the present packet, which acknowledges `ackno`; `iss` is the first number ever sent. Returns whether it
+    /// reports anything new.
     pub(crate) fn read(
         &mut self,
         options: &PacketOptions<'_>,
@@ -66,8 +66,8 @@ impl Reported {
             && !options.drops.is_empty()
         {
             self.owed = true;
-            // RFC 4340, 11.7: what speaks of more packets than were sent, disagrees with the Ack
-            // Vector beside it or changes what was told before is ignored.
+            // RFC 4340, 11.7: a report is ignored if it covers more packets than were sent, disagrees with the Ack
+            // Vector beside it, or changes an earlier report.
             let plausible = self.collect(options, ackno, iss)
                 && !contradicts(&options.vectors, ackno, &self.runs)
                 && !self.changes();
@@ -78,7 +78,7 @@ impl Reported {
         self.news.slow || !self.news.drops.is_empty()
     }
 
-    /// Collects the runs of drops; false if there are more packets than were ever sent.
+    /// Collects the runs of drops; returns false if they cover more packets than were ever sent.
     fn collect(&mut self, options: &PacketOptions<'_>, ackno: Seq, iss: Seq) -> bool {
         self.runs.clear();
         let mut left = iss.distance(ackno) + 1;
@@ -101,13 +101,13 @@ impl Reported {
         true
     }
 
-    /// Does a packet get another code than it had? One that had none may get one: data can be
-    /// dropped from the receive buffer long after it arrived.
+    /// Returns whether a packet gets another code than it had. A packet without a code may get one: data can be dropped
+    /// from the receive buffer long after it arrived.
     fn changes(&self) -> bool {
         self.runs.iter().any(|run| self.codes.contradict(run))
     }
 
-    /// Remembers the runs; what was not known is news.
+    /// Stores the runs; packets that had no code are new.
     fn note_news(&mut self, ackno: Seq) {
         if let Some(oldest) = self.runs.last() {
             self.codes.reach(ackno, oldest.low);
@@ -125,27 +125,27 @@ impl Reported {
         }
     }
 
-    /// Does the peer want its report acknowledged? RFC 4342, 6.3: while data flows, about once a
-    /// round trip.
+    /// Returns whether the peer's report should be acknowledged. RFC 4342, 6.3: while data flows, about once per round
+    /// trip.
     pub(crate) fn wants_ack(&self, now: Instant, rtt: fairwire_units::Duration) -> bool {
         let recent = |at| now.saturating_since(at) < rtt;
         self.owed && !self.acknowledged_at.is_some_and(recent)
     }
 
-    /// A packet with an acknowledgement number left.
+    /// Notes that a packet with an acknowledgement number left.
     pub(crate) fn acknowledged(&mut self, now: Instant) {
         if std::mem::take(&mut self.owed) {
             self.acknowledged_at = Some(now);
         }
     }
 
-    /// Has the peer asked within the last round trip not to get more?
+    /// Returns whether the peer has asked within the last round trip for no more data than it gets.
     pub(crate) fn is_slow(&self, now: Instant) -> bool {
         self.slow_until.is_some_and(|until| now < until)
     }
 }
 
-/// Do the Ack Vectors beside them say of one of the packets in `runs` that it has not arrived?
+/// Returns whether the Ack Vectors beside the report say that one of the packets in `runs` has not arrived.
 fn contradicts(vectors: &Vectors<'_>, ackno: Seq, runs: &[DropRun]) -> bool {
     let mut runs = runs.iter().peekable();
     let mut high = ackno;

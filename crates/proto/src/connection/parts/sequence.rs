@@ -1,34 +1,34 @@
 //! Sequence-number validity (RFC 4340, sections 7.5.1 to 7.5.4, and steps 5 and 6 of section 8.5).
 //!
-//! Answers one question: does this packet belong here? It holds no timers and sends nothing;
-//! [`syncs`](super::syncs) reacts to its verdicts.
+//! It decides whether a packet belongs to the connection. It holds no timers and sends nothing; [`syncs`](super::syncs)
+//! reacts to its verdicts.
 
 use fairwire_units::Instant;
 use fairwire_units::plant::{Plant, planted};
 use fairwire_wire::{PacketType, Seq};
 
-/// The window of a new connection, both ways (RFC 4340, section 7.5.2).
+/// Both Sequence Windows of a new connection, packets (RFC 4340, section 7.5.2).
 pub(crate) const INITIAL_WINDOW: u64 = 100;
 
-/// How far from the initial number the windows are still cut off at it. Beyond, numbers may have
-/// wrapped; no window is a quarter as wide.
+/// Distance from the initial number up to which the windows do not reach back beyond it. Further on, the numbers may
+/// have wrapped; no window is a quarter as wide.
 const YOUNG: u64 = 1 << 46;
 
-/// What to do with a packet, going by its numbers.
+/// The verdict on a packet, from its numbers.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Verdict {
-    /// It belongs here.
+    /// It belongs to the connection.
     Valid,
-    /// It does not; ask the peer with a Sync that acknowledges this number.
+    /// It does not belong to it; ask the peer with a Sync that acknowledges this number.
     Sync(Seq),
-    /// It does not, and asking would only make it worse.
+    /// It does not belong to it, and a Sync would only make matters worse.
     Ignore,
-    /// It does, and GSR does not: the peer never sent that.
+    /// It belongs to the connection, and it shows that GSR was forged: the peer never sent that number.
     Recede,
 }
 
-/// The sequence variables of one connection, named as in RFC 4340, section 7.1. Every packet that
-/// is sent has the next number (RFC 5348, sections 3.2.1 and 5.1).
+/// The sequence variables of one connection, named as in RFC 4340, section 7.1. Every packet sent gets the next number
+/// (RFC 5348, sections 3.2.1 and 5.1).
 #[derive(Clone, Debug)]
 pub(crate) struct Sequence {
     /// Initial number sent.
@@ -39,31 +39,31 @@ pub(crate) struct Sequence {
     pub(crate) gss: Seq,
     /// Greatest number received on a sequence-valid packet.
     pub(crate) gsr: Seq,
-    /// What GSS was when GSR became what it is.
+    /// GSS at the time when GSR got its value.
     gss_at_gsr: Seq,
-    /// Did GSR come on a packet with a 24-bit number?
+    /// Whether GSR came on a packet with a 24-bit number.
     gsr_was_short: bool,
-    /// What W was when GSR became what it is.
+    /// W at the time when GSR got its value.
     window_at_gsr: u64,
-    /// Greatest acknowledgement received, Syncs apart.
+    /// Greatest acknowledgement number received, except on Syncs.
     pub(crate) gar: Seq,
     /// First number received in OPEN.
     pub(crate) osr: Seq,
-    /// What we acknowledge: the greatest number on an acknowledgeable packet (section 7.4). It
-    /// differs from `gsr` only after packets of a wrong type.
+    /// The number that we acknowledge: the greatest on an acknowledgeable packet (section 7.4). It differs from `gsr`
+    /// only after packets of an unexpected type.
     pub(crate) acknowledgeable: Seq,
     /// Sequence Window of our numbers, W'.
     pub(crate) local_window: u64,
     /// Sequence Window of the peer's numbers, W.
     pub(crate) remote_window: u64,
-    /// When the last valid packet came.
+    /// When the last valid packet arrived.
     pub(crate) heard_at: Option<Instant>,
     young_sent: bool,
     young_received: bool,
 }
 
 impl Sequence {
-    /// Nothing sent, nothing received; the first packet sent gets number `iss`.
+    /// Returns the state before any packet; the first packet sent gets number `iss`.
     pub(crate) fn new(iss: Seq) -> Self {
         Self {
             iss,
@@ -84,7 +84,7 @@ impl Sequence {
         }
     }
 
-    /// The peer's first packet has number `isr` (steps 3 and 4 of section 8.5).
+    /// Starts with the peer's first packet, number `isr` (steps 3 and 4 of section 8.5).
     pub(crate) fn begin_receiving(&mut self, isr: Seq) {
         self.isr = isr;
         self.gsr = isr;
@@ -93,7 +93,7 @@ impl Sequence {
         self.acknowledgeable = isr;
     }
 
-    /// GSR was forged: the greatest number that the peer has sent is `seq`, at most.
+    /// Goes back to `seq` as the greatest number that the peer may have sent, because GSR was forged.
     pub(crate) fn recede(&mut self, seq: Seq) {
         self.gsr = seq;
         self.gss_at_gsr = self.gss;
@@ -102,25 +102,26 @@ impl Sequence {
         self.acknowledgeable = seq;
     }
 
-    /// Does a Sync or `SyncAck` with number `seq` show that GSR was forged?
+    /// Returns whether a Sync or `SyncAck` with number `seq` shows that GSR was forged.
     ///
-    /// It names a packet of ours that left after GSR came. Had the peer sent GSR, it would have done
-    /// so before it saw that packet, and would have given this answer a greater number.
+    /// It does if it acknowledges a packet of ours that left after GSR arrived. If the peer had sent GSR, it would have
+    /// done so before it saw our packet, and this answer would have a greater number.
     ///
-    /// This departs from RFC 4340, 7.5.3 and 7.5.4, because RFC 4340 has no cure for a GSR ahead of all
-    /// that the peer sends: one packet with a number changed within the window stalls a connection
-    /// until it is given up. It opens no way in. A copy of an older Sync names a packet that left
-    /// before GSR came, and a Sync that is made up has to hit two windows, like any that counts as
-    /// valid on an active connection. Only where GSR came on a 24-bit number, which anybody hits within
-    /// 2^24 / W tries (7.5.5), several hits may have added up to more than a window. The window is the one
-    /// that GSR came in: what forged it may have asked for another.
+    /// This departs from RFC 4340, 7.5.3 and 7.5.4, which have no remedy for a GSR ahead of all that the peer sends.
+    /// One packet with a number changed within the window stalls a connection until it times out. The rule gives an
+    /// attacker no new way in. A copy of an older Sync acknowledges a packet that left before GSR arrived. A forged
+    /// Sync has to hit two windows, like any that counts as valid on an active connection.
+    ///
+    /// The step back is limited to the window, unless GSR came on a 24-bit number. Anybody can hit such a number within
+    /// 2^24 / W tries (7.5.5), and several hits may have added up to more than a window. The window is the one in force
+    /// when GSR arrived, because the forged packet may have asked for another one.
     fn disproves_gsr(&self, seq: Seq, ack: Seq) -> bool {
         let begun = !self.young_received || !seq.is_before(self.isr);
         let near = self.gsr_was_short || seq.distance(self.gsr) <= self.window_at_gsr;
         begun && near && seq.is_before(self.gsr) && ack.is_after(self.gss_at_gsr)
     }
 
-    /// The number of the next packet sent.
+    /// Returns the number of the next packet sent.
     pub(crate) fn next_sent(&mut self) -> Seq {
         // RFC 4340, 7.1: by one for every packet.
         self.gss = self.gss.next();
@@ -130,10 +131,10 @@ impl Sequence {
         self.gss
     }
 
-    /// Lowest valid number received.
+    /// Returns the lowest valid sequence number (SWL).
     pub(crate) fn swl(&self) -> Seq {
         let low = self.gsr.next().sub(self.remote_window / 4);
-        // RFC 4340, 7.5.1: cut off at ISR, at the beginning of the connection only.
+        // RFC 4340, 7.5.1: not below ISR, but only at the beginning of the connection.
         if self.young_received {
             Seq::max(low, self.isr)
         } else {
@@ -141,12 +142,12 @@ impl Sequence {
         }
     }
 
-    /// Highest valid number received.
+    /// Returns the highest valid sequence number (SWH).
     pub(crate) fn swh(&self) -> Seq {
         self.gsr.add(self.remote_window - self.remote_window / 4)
     }
 
-    /// Lowest valid acknowledgement number.
+    /// Returns the lowest valid acknowledgement number (AWL).
     pub(crate) fn awl(&self) -> Seq {
         // Planted: the windows of the two directions are mixed up.
         let window = if planted(Plant::AckWindow) {
@@ -163,13 +164,13 @@ impl Sequence {
         }
     }
 
-    /// Is `ack` a number that the peer may acknowledge now?
+    /// Returns whether the peer may acknowledge the number `ack` now.
     pub(crate) fn is_ack_valid(&self, ack: Seq) -> bool {
         ack.in_window(self.awl(), self.gss)
     }
 
-    /// The verdict of section 7.5.3. `active` says that a valid packet came within the last three
-    /// round trips.
+    /// Returns the verdict of section 7.5.3. `active` means that a valid packet arrived within the last three round
+    /// trips.
     pub(crate) fn check(
         &self,
         packet_type: PacketType,
@@ -180,12 +181,11 @@ impl Sequence {
         let (swl, swh) = (self.swl(), self.swh());
         if matches!(packet_type, PacketType::Sync | PacketType::SyncAck) {
             let ack_valid = ack.is_some_and(|ack| self.is_ack_valid(ack));
-            // RFC 4340, 7.5.5: the way out after a forged packet has hit the window.
+            // RFC 4340, 7.5.5: recovery after a forged packet has hit the window.
             if ack_valid && ack.is_some_and(|ack| self.disproves_gsr(seq, ack)) {
                 return Verdict::Recede;
             }
-            // RFC 4340, 7.5.3: these two exist to cross the window's high end, but not while
-            // everything is well.
+            // RFC 4340, 7.5.3: these two may lie beyond the window's high end, but not on an active connection.
             let seq_valid = if active {
                 seq.in_window(swl, swh)
             } else {
@@ -194,7 +194,7 @@ impl Sequence {
             return if ack_valid && seq_valid {
                 Verdict::Valid
             } else {
-                // RFC 4340, 7.5.4: an answer would make two confused ends talk for ever.
+                // RFC 4340, 7.5.4: if this were answered, two confused ends would talk for ever.
                 Verdict::Ignore
             };
         }
@@ -202,7 +202,7 @@ impl Sequence {
             packet_type,
             PacketType::CloseReq | PacketType::Close | PacketType::Reset
         );
-        // RFC 4340, 7.5.3: what ends a connection is newer than all that came before.
+        // RFC 4340, 7.5.3: a packet that ends a connection must be newer than all packets before it.
         let (seq_low, ack_low) = if ends {
             (self.gsr.next(), self.gar)
         } else {
@@ -212,17 +212,16 @@ impl Sequence {
         if seq_valid && ack.is_none_or(|ack| ack.in_window(ack_low, self.gss)) {
             Verdict::Valid
         } else if packet_type == PacketType::Reset {
-            // RFC 4340, 7.5.4: GSR, acknowledgeable or not. A peer that knows nothing of the
-            // connection makes its next Reset from it, with the number that follows (8.3.1), and only
-            // one beyond GSR is valid (7.5.3).
+            // RFC 4340, 7.5.4: GSR, acknowledgeable or not. A peer that knows nothing of the connection sends its next
+            // Reset with the number that follows (8.3.1), and only one beyond GSR is valid (7.5.3).
             Verdict::Sync(self.gsr)
         } else {
             Verdict::Sync(seq)
         }
     }
 
-    /// Takes in the numbers of a valid packet (the updates of steps 5 and 6). `short` says that it
-    /// carried 24 bits of its number.
+    /// Records the numbers of a valid packet (the updates of steps 5 and 6). `short` means that it carried 24 bits of
+    /// its number.
     pub(crate) fn accept(
         &mut self,
         packet_type: PacketType,
@@ -265,8 +264,8 @@ mod tests {
         s
     }
 
-    /// RFC 4340, 7.5.1: a quarter of the window behind GSR, three quarters ahead, both ends
-    /// valid, also where the numbers wrap.
+    /// RFC 4340, 7.5.1: the window lies a quarter behind GSR and three quarters ahead, both ends valid, also where the
+    /// numbers wrap.
     #[test]
     fn windows_just_inside_and_outside() {
         for gsr in [1 << 40, 3, (1 << 48) - 2] {
@@ -285,8 +284,8 @@ mod tests {
         }
     }
 
-    /// RFC 4340, 7.5.3: Close, `CloseReq` and Reset must be new and acknowledge nothing old; an
-    /// invalid Reset is answered with what we have received (7.5.4).
+    /// RFC 4340, 7.5.3: Close, `CloseReq` and Reset must be new and acknowledge nothing old. An invalid Reset is
+    /// answered with the greatest number received (7.5.4).
     #[test]
     fn endings_must_be_new() {
         let s = mid_connection(1 << 30, 500);
@@ -302,8 +301,8 @@ mod tests {
         assert_eq!(reset, Verdict::Sync(s.gsr));
     }
 
-    /// RFC 4340, 7.5.3: the acknowledgement on a Close, `CloseReq` or Reset is held against GAR alone. One
-    /// that has fallen behind the window still ends a connection, while no Ack may carry it any more.
+    /// RFC 4340, 7.5.3: the acknowledgement on a Close, `CloseReq` or Reset is compared only with GAR. One that has
+    /// fallen behind the window still ends a connection, although no Ack may carry it any more.
     #[test]
     fn an_ending_may_acknowledge_gar_behind_the_window() {
         let mut s = mid_connection(1 << 30, 500);
@@ -316,8 +315,8 @@ mod tests {
         assert_eq!(ack, Verdict::Sync(s.gsr.next()));
     }
 
-    /// RFC 4340, 7.5.3 and 7.5.4: a Sync may leap ahead, but not while the connection is active;
-    /// an invalid one is never answered.
+    /// RFC 4340, 7.5.3 and 7.5.4: a Sync may jump ahead, but not on an active connection; an invalid one is never
+    /// answered.
     #[test]
     fn syncs_leap_only_when_quiet() {
         let s = mid_connection(1 << 30, 500);
@@ -332,9 +331,8 @@ mod tests {
         }
     }
 
-    /// A Sync that was sent after the peer saw what we sent after GSR came, and that has a smaller
-    /// number than GSR, shows that the peer never sent GSR; one that names an earlier packet, or has a
-    /// greater number, is an ordinary one.
+    /// A Sync with a smaller number than GSR shows that GSR was forged, if it acknowledges a packet that we sent after
+    /// GSR arrived. A Sync that acknowledges an earlier packet, or has a greater number, is an ordinary one.
     #[test]
     fn a_forged_number_is_taken_back() {
         for packet_type in [PacketType::Sync, PacketType::SyncAck] {
@@ -358,9 +356,8 @@ mod tests {
         }
     }
 
-    /// A GSR that came on a 48-bit number is taken back by a window at most, one that came on a 24-bit
-    /// number as far as the connection has come; beyond, the Sync is invalid and ignored (RFC 4340,
-    /// 7.5.4).
+    /// A GSR that came on a 48-bit number is taken back by a window at most, one that came on a 24-bit number any
+    /// distance. Beyond that the Sync is invalid and ignored (RFC 4340, 7.5.4).
     #[test]
     fn a_forged_number_is_taken_back_so_far() {
         for short in [false, true] {
@@ -375,8 +372,8 @@ mod tests {
         }
     }
 
-    /// The window by which it is taken back is that in which the forged number was valid: also if the
-    /// packet that forged it, or one after it, made the window narrower or wider.
+    /// The window that limits the step back is the one in which the forged number was valid, even if the window has
+    /// changed since.
     #[test]
     fn a_forged_number_is_taken_back_by_the_window_it_came_in() {
         for later in [100, 9_000] {
@@ -396,8 +393,7 @@ mod tests {
         }
     }
 
-    /// RFC 4340, 7.5.1: at first nothing before the initial numbers is valid; after a wrap they
-    /// mean nothing any more.
+    /// RFC 4340, 7.5.1: at first no number before the initial ones is valid; after a wrap they no longer count.
     #[test]
     fn initial_numbers_bound_the_windows_at_first_only() {
         let mut s = Sequence::new(Seq::new(5));

@@ -1,5 +1,4 @@
-//! How fast our sequence numbers are used up: 24-bit ones may not come round too soon (RFC 4340,
-//! section 7.6.2).
+//! The rate at which our sequence numbers are used: 24-bit ones must not wrap too soon (RFC 4340, section 7.6.2).
 
 use fairwire_units::{Duration, Instant};
 use fairwire_wire::Seq;
@@ -8,17 +7,17 @@ use crate::constants::MAX_SHORT_RATE;
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// The watch over the rate at which our numbers are used up.
+/// A measurement of the rate at which our numbers are used.
 #[derive(Debug, Default)]
 pub(crate) struct ShortWatch {
     /// The second being counted: when and at which number it began.
     began: Option<(Instant, Seq)>,
-    /// Was the rate too high once? Then our numbers stay long.
+    /// Whether the rate was ever too high. Then our numbers stay 48 bits long.
     pub(crate) too_fast: bool,
 }
 
 impl ShortWatch {
-    /// We have sent `gss`. Are we too fast, now or ever before?
+    /// Notes that we have sent `gss`. Returns whether the rate is, or ever was, too high.
     pub(crate) fn is_too_fast(&mut self, now: Instant, gss: Seq) -> bool {
         let (began, first) = *self.began.get_or_insert((now, gss));
         self.too_fast |= first.distance(gss) > MAX_SHORT_RATE;
@@ -33,8 +32,8 @@ impl ShortWatch {
 mod tests {
     use super::{Duration, Instant, MAX_SHORT_RATE, Seq, ShortWatch};
 
-    /// RFC 4340, 7.6.2: as many numbers as the circle bears pass in each second, one more in any of
-    /// them does not, and that is not forgotten.
+    /// RFC 4340, 7.6.2: the permitted number of packets passes in each second, one more in any second does not, and
+    /// that stays so.
     #[test]
     fn one_number_too_many_in_a_second() {
         let mut watch = ShortWatch::default();

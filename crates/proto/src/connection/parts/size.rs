@@ -1,4 +1,4 @@
-//! How large packets may be (RFC 4340, sections 14 and 14.1).
+//! The sizes that packets may have (RFC 4340, sections 14 and 14.1).
 
 use std::net::IpAddr;
 
@@ -7,20 +7,19 @@ use fairwire_wire::{MAX_HEAD, PacketType};
 use crate::constants::MIN_PATH_MTU;
 use crate::transmit::{Encapsulation, Path};
 
-/// Bytes of options that every datagram leaves room for beside its `DataAck` header, so that one
-/// that was accepted never fails later: NDP Count and a modest Ack Vector or TFRC report. What is
-/// longer leaves on an Ack of its own.
+/// Bytes of options for which every datagram leaves room in addition to its `DataAck` header, so that an accepted
+/// datagram never fails later. They hold an NDP Count and a modest Ack Vector or TFRC report; longer feedback leaves on
+/// an Ack.
 const OPTION_ROOM: usize = 40;
 
-/// Bytes of an Ack that may stand beside its feedback: NDP Count (8), Timestamp Echo (10) and Slow
-/// Receiver (1).
+/// Bytes of an Ack that its feedback leaves free: NDP Count (8), Timestamp Echo (10) and Slow Receiver (1).
 const BESIDE_FEEDBACK: usize = 19;
 
-/// IPv6 links take this much (RFC 8200, 5); who says less of one is not believed (RFC 8201, 4).
+/// The minimum MTU of IPv6 links (RFC 8200, 5); a report of less is not trusted (RFC 8201, 4).
 const MIN_PATH_MTU_V6: u16 = 1_280;
 
-/// The size below which discovery never goes on this path. An IPv4 link may take as little as 68
-/// bytes, but what claims less than 576 is far more often an attack (RFC 5927, 7) than a path.
+/// Returns the size below which path MTU discovery never goes. An IPv4 link may take as little as 68 bytes, but a
+/// report of less than 576 is far more often an attack (RFC 5927, 7) than a real path.
 pub(crate) fn floor(path: &Path) -> u16 {
     match path.remote.ip() {
         IpAddr::V4(_) => MIN_PATH_MTU,
@@ -32,18 +31,18 @@ pub(crate) fn floor(path: &Path) -> u16 {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sizes {
     path_mtu: u16,
-    /// Bytes of IP and UDP header.
+    /// Bytes of the IP and UDP headers.
     below: usize,
 }
 
 impl Sizes {
-    /// For IP packets of at most `path_mtu` bytes.
+    /// Returns the sizes for IP packets of at most `path_mtu` bytes.
     pub(crate) fn new(path: &Path, path_mtu: u16) -> Self {
         let ip = match path.remote.ip() {
             IpAddr::V4(_) => 20,
             IpAddr::V6(_) => 40,
         };
-        // RFC 6773, 3.7: encapsulation takes its share.
+        // RFC 6773, 3.7: the UDP header takes its share.
         let udp = match path.encapsulation {
             Encapsulation::Native => 0,
             Encapsulation::Udp => 8,
@@ -54,32 +53,32 @@ impl Sizes {
         }
     }
 
-    /// The largest IP packet, bytes.
+    /// Returns the size of the largest IP packet, bytes.
     pub(crate) fn path_mtu(self) -> u16 {
         self.path_mtu
     }
 
-    /// Bytes of DCCP that an IP packet takes.
+    /// Returns the bytes that an IP packet has for DCCP.
     fn available(self) -> usize {
         usize::from(self.path_mtu) - self.below
     }
 
-    /// Bytes of the IP packet with a head of `head` and a payload of `payload` bytes.
+    /// Returns the bytes of the IP packet with a header of `head` and a payload of `payload` bytes.
     pub(crate) fn packet(self, head: usize, payload: usize) -> usize {
         self.below + head + payload
     }
 
-    /// The largest datagram that is taken.
+    /// Returns the size of the largest datagram, bytes.
     pub(crate) fn max_datagram(self) -> usize {
         self.available() - PacketType::DataAck.header_len(false) - OPTION_ROOM
     }
 
-    /// Bytes of feedback that every Ack has room for, unless negotiation or Init Cookies fill it.
+    /// Returns the bytes of feedback for which every Ack has room, unless negotiation or Init Cookies fill it.
     pub(crate) fn feedback_room(self) -> usize {
         self.head_limit(0) - PacketType::Ack.header_len(false) - BESIDE_FEEDBACK
     }
 
-    /// Bytes of head that fit before a payload of `payload` bytes.
+    /// Returns the bytes of header that fit before a payload of `payload` bytes.
     pub(crate) fn head_limit(self, payload: usize) -> usize {
         self.available().saturating_sub(payload).min(MAX_HEAD)
     }
@@ -89,7 +88,7 @@ impl Sizes {
 mod tests {
     use super::{Encapsulation, OPTION_ROOM, Path, Sizes};
 
-    /// RFC 4340, 14, and RFC 6773, 3.7: the IP packet, its headers counted, stays within the MTU.
+    /// RFC 4340, 14, and RFC 6773, 3.7: the IP packet, headers included, stays within the MTU.
     #[test]
     fn a_largest_datagram_fills_the_path() {
         for (local, ip) in [("192.0.2.1:1", 20), ("[2001:db8::1]:1", 40)] {

@@ -1,46 +1,45 @@
-//! Sync and `SyncAck`: back in step after a burst of loss (RFC 4340, section 7.5.4).
+//! Sync and `SyncAck`: resynchronisation after a burst of loss (RFC 4340, section 7.5.4).
 //!
-//! Anybody who knows the ports can send invalid packets, so the eight Syncs a second that answer them
-//! are for strangers too. A packet that acknowledges what we sent comes from somebody who sees
-//! our packets: it goes first. Probes of the path MTU and keep-alives answer nothing and have
-//! allowances of their own.
+//! Anybody who knows the ports can send invalid packets, so strangers can use up the eight Syncs a second that answer
+//! them. A packet that acknowledges a number of ours comes from somebody who sees our packets, so it takes precedence.
+//! Path MTU probes and keep-alive Syncs do not answer a packet and have rate limits of their own.
 
 use fairwire_units::{Duration, Instant};
 use fairwire_wire::Seq;
 
 use crate::rate_limit::RateLimit;
 
-/// RFC 4340, 7.5.4: eight Syncs a second.
+/// Maximum rate of Syncs, per second (RFC 4340, 7.5.4).
 const SYNCS_PER_S: u32 = 8;
 
-/// `SyncAck`s a second: a peer like us sends eight Syncs for invalid packets, eight probes and
-/// eight keep-alives at most.
+/// Maximum rate of `SyncAck`s, per second. A peer like us sends at most eight Syncs for invalid packets, eight probes
+/// and eight keep-alives.
 const SYNC_ACKS_PER_S: u32 = 3 * SYNCS_PER_S;
 
-/// `SyncAck`s that may follow each other at once.
+/// Maximum number of `SyncAck`s in a burst.
 const SYNC_ACK_BURST: u32 = SYNC_ACKS_PER_S;
 
-/// How long a packet that knew our numbers waits for its turn. Later another one has come, or nobody
-/// waits any more.
+/// How long a packet whose sender knew our numbers waits for a Sync. After this time another one has arrived, or the
+/// answer is no longer needed.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// What an invalid packet shows of who sent it.
+/// What an invalid packet shows about its sender.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Sender {
-    /// It acknowledges a packet of ours, or its own number is valid: off the path nobody can tell
-    /// these (RFC 4340, 7.5.5).
+    /// The sender knows our numbers: the packet acknowledges one of our packets, or its own number is valid. Nobody off
+    /// the path can guess these (RFC 4340, 7.5.5).
     Knows,
-    /// Nothing.
+    /// The sender may be anybody.
     Anybody,
 }
 
-/// Syncs and answers that are to leave.
+/// Syncs and `SyncAck`s to send.
 #[derive(Debug)]
 pub(crate) struct Syncs {
     pub(crate) ask: Option<Seq>,
     pub(crate) answer: Option<Seq>,
     asks: RateLimit,
-    /// Who knew our numbers, found no Sync left, and has the next one.
+    /// The newest packet whose sender knew our numbers but for which no Sync was left. It gets the next one.
     waiting: Option<(Seq, Instant)>,
     probes: RateLimit,
     answers: RateLimit,
@@ -58,12 +57,11 @@ impl Syncs {
         }
     }
 
-    /// Asks the peer about its packet `ackno`, unless that was done a moment ago. For packets
-    /// with invalid numbers (step 6) and of unexpected types (step 7) alike.
+    /// Asks the peer about its packet `ackno` with a Sync, within the rate limit. Used for packets with invalid numbers
+    /// (step 6) and of unexpected types (step 7).
     ///
-    /// Of those that found no Sync left, the newest that knew our numbers has the next one. So a
-    /// stream of packets from outside, which uses up all Syncs, does not keep two ends from
-    /// finding back into step.
+    /// If no Sync is left, the newest packet whose sender knew our numbers gets the next one. So a stream of packets
+    /// from an outsider, which uses up all Syncs, cannot keep the two ends from resynchronising.
     pub(crate) fn ask(&mut self, now: Instant, ackno: Seq, sender: Sender) {
         let allowed = self.asks.allow(now);
         let waiting = self
@@ -83,25 +81,25 @@ impl Syncs {
         }
     }
 
-    /// Asks the peer to answer, about its packet `ackno`. Not limited here: it is our own application
-    /// that causes it.
+    /// Asks the peer to answer, about its packet `ackno`. There is no limit here, because our own application causes
+    /// it.
     pub(crate) fn call(&mut self, ackno: Seq) {
         self.ask = Some(ackno);
     }
 
-    /// May a probe leave, a Sync that asks nothing but whether it arrives? If so, it counts.
+    /// Returns whether a probe may leave now (a Sync whose only purpose is to arrive), and counts it if so.
     pub(crate) fn may_probe(&mut self, now: Instant) -> bool {
         self.probes.allow(now)
     }
 
-    /// When the next probe may leave.
+    /// Returns when the next probe may leave.
     pub(crate) fn probes_from(&self) -> Instant {
         self.probes.allowed_from()
     }
 
     /// Answers the Sync `seq` (step 15).
     pub(crate) fn answer(&mut self, now: Instant, seq: Seq) {
-        // RFC 4340, 5.7 and 8.2: by its number, at once, subject to a rate limit.
+        // RFC 4340, 5.7 and 8.2: with its number, at once, subject to a rate limit.
         if self.answers.allow(now) {
             self.answer = Some(seq);
         }

@@ -1,13 +1,12 @@
-//! Timestamps: ours, and the echoes of the peer's (RFC 4340, sections 13.1 and 13.3; RFC 4342,
-//! section 8.2).
+//! Timestamps: ours, and the echoes of the peer's (RFC 4340, sections 13.1 and 13.3; RFC 4342, section 8.2).
 
 use fairwire_units::{Duration, Instant};
 use fairwire_wire::{DccpOption, Seq};
 
-/// The unit of timestamps and elapsed times.
+/// Unit of timestamps and elapsed times, nanoseconds.
 const TICK_NS: u64 = 10_000;
 
-/// A timestamp of the peer's that awaits its echo.
+/// A timestamp of the peer that is to be echoed.
 #[derive(Clone, Copy, Debug)]
 struct Owed {
     value: u32,
@@ -18,9 +17,9 @@ struct Owed {
 /// The timestamps of one connection.
 #[derive(Debug)]
 pub(crate) struct Timestamps {
-    /// Hides our clock.
+    /// A secret offset that hides our clock.
     offset: u32,
-    /// When we sent the first one and the last one; echoes of earlier or later ones are made up.
+    /// When we sent the first and the last one. An echo of an earlier or later one is forged.
     sent: Option<(Instant, Instant)>,
     owed: Option<Owed>,
 }
@@ -34,14 +33,14 @@ impl Timestamps {
         }
     }
 
-    /// The option to send now (RFC 4340, section 13.1).
+    /// Returns the option to send now (RFC 4340, section 13.1).
     pub(crate) fn stamp(&mut self, now: Instant) -> DccpOption<'static> {
         let first = self.sent.map_or(now, |(first, _)| first);
         self.sent = Some((first, now));
         DccpOption::Timestamp(self.value(now))
     }
 
-    /// The peer sent a timestamp. Of several only the newest is echoed (section 13.3).
+    /// Records a timestamp of the peer. Of several only the newest is echoed (section 13.3).
     pub(crate) fn received(&mut self, now: Instant, seq: Seq, value: u32) {
         if self.owed.is_none_or(|owed| !seq.is_before(owed.seq)) {
             self.owed = Some(Owed {
@@ -52,11 +51,10 @@ impl Timestamps {
         }
     }
 
-    /// The echo that is owed, if one is.
+    /// Returns the echo to send, if there is one.
     pub(crate) fn echo(&self, now: Instant) -> Option<DccpOption<'static>> {
         let Owed { value, since, .. } = self.owed?;
-        // RFC 4340, 13.2 and 13.3: rounded down, never overstated; the smallest form, so a time
-        // of zero is left out.
+        // RFC 4340, 13.2 and 13.3: rounded down, never overstated; in the shortest form, so a time of zero is left out.
         let elapsed = ticks(now.saturating_since(since));
         Some(DccpOption::TimestampEcho {
             timestamp: value,
@@ -64,16 +62,16 @@ impl Timestamps {
         })
     }
 
-    /// The echo was sent.
+    /// Notes that the echo was sent.
     pub(crate) fn echoed(&mut self) {
         self.owed = None;
     }
 
-    /// The round trip that an echo of ours tells, or `None` if it cannot be true.
+    /// Returns the round trip that an echo of our timestamp shows, or `None` if it cannot be true.
     ///
-    /// The time for which the peer says that it held the timestamp is not subtracted: this sample
-    /// decides the first rate, alone, and is taken in the handshake, whose packets are answered at
-    /// once. So nobody makes it shorter than it was, and who does hold one makes it longer.
+    /// The time for which the peer says it held the timestamp is not subtracted. This sample alone determines the first
+    /// rate, and it is taken in the handshake, whose packets are answered at once. So no peer can make the round trip
+    /// seem shorter than it was, and one that holds a timestamp makes it longer.
     pub(crate) fn round_trip(
         &self,
         now: Instant,
@@ -99,7 +97,7 @@ impl Timestamps {
     }
 }
 
-/// A time in units of ten microseconds, as much as fits.
+/// Returns a time in units of ten microseconds, saturated.
 fn ticks(time: Duration) -> u32 {
     u32::try_from(time.as_nanos() / TICK_NS).unwrap_or(u32::MAX)
 }
@@ -128,8 +126,8 @@ mod tests {
         assert_eq!(stamps.echo(ms(8)), None);
     }
 
-    /// A round trip is the time since the stamp, whatever the peer says of the time it was held, across
-    /// the wrap of the clock; what would be negative, or was never sent, is no sample.
+    /// A round trip is the time since the timestamp, whatever hold time the peer reports, across the wrap of the clock.
+    /// A negative result, or an echo of a timestamp that was never sent, is no sample.
     #[test]
     fn round_trips_are_believable_or_dropped() {
         let mut stamps = Timestamps::new(u32::MAX - 100);

@@ -1,21 +1,21 @@
-//! What a server knows of whether its client has left PARTOPEN (RFC 4340, section 8.1.5).
+//! A server's record of whether its client has left PARTOPEN (RFC 4340, section 8.1.5).
 
 use fairwire_wire::Seq;
 
-/// How many Syncs are remembered: those of a second, if packets with invalid numbers keep coming.
+/// Number of Syncs that are remembered: those of one second, if packets with invalid numbers keep arriving.
 const SYNCS: usize = 8;
 
-/// A client that may still be in PARTOPEN: it has acknowledged nothing that would have ended that.
+/// A client that may still be in PARTOPEN: it has not acknowledged any packet that would have ended that state.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Unconfirmed {
-    /// The first number sent in OPEN, or one behind a Sync that is forgotten.
+    /// The first number sent in OPEN, or the one after a Sync that was forgotten.
     from: Seq,
-    /// The newest Syncs since, oldest first; numbers before `from` stand for none.
+    /// The newest Syncs since then, oldest first; numbers before `from` are placeholders.
     syncs: [Seq; SYNCS],
 }
 
 impl Unconfirmed {
-    /// The first packet of OPEN has number `from`.
+    /// Returns the record of a client to which the first packet in OPEN has number `from`.
     pub(crate) fn new(from: Seq) -> Self {
         Self {
             from,
@@ -23,15 +23,16 @@ impl Unconfirmed {
         }
     }
 
-    /// A Sync leaves. It does not end PARTOPEN, so who acknowledges it may still be there.
+    /// Records a Sync that leaves. It does not end PARTOPEN, so a client that acknowledges it may still be in that
+    /// state.
     pub(crate) fn on_sync(&mut self, seq: Seq) {
-        // Of what is older than the Syncs remembered nobody knows what it was.
+        // Older packets may have been Syncs, too, so their acknowledgement proves nothing.
         self.from = Seq::max(self.from, self.syncs[0].next());
         self.syncs.rotate_left(1);
         self.syncs[SYNCS - 1] = seq;
     }
 
-    /// Does who acknowledges `ack` know that the connection is open?
+    /// Returns whether a client that acknowledges `ack` knows that the connection is open.
     pub(crate) fn is_over(&self, ack: Seq) -> bool {
         !ack.is_before(self.from) && !self.syncs.contains(&ack)
     }
@@ -41,8 +42,8 @@ impl Unconfirmed {
 mod tests {
     use super::{SYNCS, Seq, Unconfirmed};
 
-    /// RFC 4340, 8.1.5: any packet of OPEN that is no Sync ends PARTOPEN, before and after a Sync. No
-    /// Sync does, however many follow, and also where numbers wrap.
+    /// RFC 4340, 8.1.5: any packet in OPEN that is not a Sync ends PARTOPEN, before and after a Sync. No Sync does,
+    /// however many follow, and also where numbers wrap.
     #[test]
     fn all_but_syncs_confirm() {
         for first in [1_000, (1 << 48) - 7] {

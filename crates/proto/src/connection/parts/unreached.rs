@@ -1,4 +1,4 @@
-//! Errors of the network about the packets of a connection, and what they prove together.
+//! ICMP errors about the packets of a connection, and what they prove together.
 
 use fairwire_units::Instant;
 use fairwire_wire::Seq;
@@ -6,17 +6,17 @@ use fairwire_wire::Seq;
 use crate::event::CloseReason;
 use crate::transmit::Unreachable;
 
-/// What the network has said against the connection.
+/// The ICMP errors about one connection.
 #[derive(Debug, Default)]
 pub(crate) struct Unreached {
     /// The last error that an attempt to connect met.
     pub(crate) said: Option<Unreachable>,
-    /// When an error came that needs another to confirm it, and GSS at that time.
+    /// When an error came that needs a second one to confirm it, and GSS at that time.
     doubt: Option<(Instant, Seq)>,
 }
 
 impl Unreached {
-    /// Why an attempt to connect that nobody answered is over.
+    /// Returns why an attempt to connect that timed out is over.
     pub(crate) fn timeout_reason(&self) -> CloseReason {
         match self.said {
             Some(why) => CloseReason::Unreachable { why },
@@ -24,8 +24,8 @@ impl Unreached {
         }
     }
 
-    /// Is an error about packet `seq` the second, about a packet that left after the first came,
-    /// with nothing heard since? If there was no first, it is that.
+    /// Returns whether an error about packet `seq` confirms an earlier one: its packet left after the first error came,
+    /// and nothing was received since. Without a first error, this one is recorded as the first.
     pub(crate) fn confirms(
         &mut self,
         now: Instant,

@@ -1,18 +1,18 @@
-//! How wide our Sequence Window should be (RFC 4340, section 7.5.2).
+//! The width of our Sequence Window (RFC 4340, section 7.5.2).
 //!
-//! Counts what we send in a round trip, acknowledgements included, and says when a fifth of the
-//! window is no longer enough for it.
+//! Counts what we send in a round trip, acknowledgements included, and says when a fifth of the window is no longer
+//! enough for it.
 
 use fairwire_units::{Duration, Instant};
 use fairwire_wire::Seq;
 
-/// RFC 4340, 7.5.2: five times what is sent in a round trip.
+/// Width of the window in round trips' worth of packets (RFC 4340, 7.5.2).
 const ROUND_TRIPS: u64 = 5;
 
-/// The watch over one direction.
+/// A measurement of one direction.
 #[derive(Debug)]
 pub(crate) struct WindowWatch {
-    /// What we asked for last.
+    /// The last window asked for.
     asked: u64,
     cap: u64,
     /// The round trip being counted: when and at which number it began.
@@ -20,7 +20,7 @@ pub(crate) struct WindowWatch {
 }
 
 impl WindowWatch {
-    /// The handshake asks for `asked`; nothing ever asks for more than `cap`.
+    /// Returns a measurement for a handshake that asks for `asked`; no request exceeds `cap`.
     pub(crate) fn new(asked: u64, cap: u64) -> Self {
         Self {
             asked,
@@ -29,8 +29,8 @@ impl WindowWatch {
         }
     }
 
-    /// We have sent `gss`, the peer has acknowledged `gar`, and the sending half expects
-    /// `expected` data packets a round trip. The window to ask for, if a wider one is needed.
+    /// Returns the window to ask for, if a wider one is needed. We have sent `gss`, the peer has acknowledged `gar`,
+    /// and the sending half expects `expected` data packets per round trip.
     pub(crate) fn widen(
         &mut self,
         now: Instant,
@@ -43,7 +43,8 @@ impl WindowWatch {
         let mut needed = expected;
         if now >= began + rtt {
             self.began = Some((now, gss));
-            // Longer than a round trip may have passed: no more left in one than is unanswered.
+            // More than a round trip may have passed; the packets of one round trip are at most those without an
+            // acknowledgement.
             needed = needed.max(first.distance(gss).min(gar.distance(gss)));
         }
         let mut window = self.asked;
@@ -75,7 +76,7 @@ mod tests {
         assert_eq!(widen(5_000), None);
     }
 
-    /// Packets of every kind count, by the round trip.
+    /// Packets of every type count, per round trip.
     #[test]
     fn counts_what_was_sent() {
         let mut watch = WindowWatch::new(100, 10_000);

@@ -3,7 +3,7 @@ use fairwire_wire::{DccpOption, DropBlock, DropCode, Encoder, HeadBuf, Kind, Pac
 use super::{Dropped, Fit, REMEMBERED};
 use crate::work;
 
-/// Writes a report below `ackno` into a head of at most `limit` bytes; gives its blocks.
+/// Writes a report up to `ackno` into a header of at most `limit` bytes; returns its blocks.
 fn report(
     dropped: &mut Dropped,
     ours: u64,
@@ -59,9 +59,8 @@ fn buffer(run: u8) -> DropBlock {
     }
 }
 
-/// RFC 4340, 11.7, the example: below 100, packet 99 and, behind four delivered ones (98 to 95),
-/// three more were dropped from the receive buffer: 0, 160, 3, 162. (By its run lengths those
-/// three are 94 to 92; the text has 95 twice.)
+/// RFC 4340, 11.7, the example: below 100, packet 99 and, after four delivered ones (98 to 95), three more were dropped
+/// from the receive buffer: 0, 160, 3, 162. (By its run lengths those three are 94 to 92; the text names 95 twice.)
 #[test]
 fn the_example_of_the_rfc() {
     let mut dropped = Dropped::default();
@@ -71,8 +70,8 @@ fn the_example_of_the_rfc() {
     assert_eq!(bytes, [0, 160, 3, 162]);
 }
 
-/// RFC 4340, 11.7: long runs take several blocks, 128 packets or 16; different codes do not mix;
-/// nothing is said where all data were delivered.
+/// RFC 4340, 11.7: a long run takes several blocks of 128 or 16 packets, a block has one code, and nothing is reported
+/// if all data was delivered.
 #[test]
 fn long_runs_are_split() {
     let mut dropped = Dropped::default();
@@ -94,8 +93,8 @@ fn long_runs_are_split() {
     assert_eq!(whole(&mut dropped, 2, 1_240), expected);
 }
 
-/// RFC 4340, 11.7: told again until a packet that told it is acknowledged. What was dropped after
-/// that packet had left, though it arrived before, is still told.
+/// RFC 4340, 11.7: a report is repeated until a packet that carried it is acknowledged. A packet dropped after that
+/// packet had left is still reported, even if it arrived before.
 #[test]
 fn told_until_acknowledged() {
     let mut dropped = Dropped::default();
@@ -130,8 +129,8 @@ fn the_first_code_stays() {
     assert_eq!(whole(&mut dropped, 1, 9), [corrupt]);
 }
 
-/// Where there is no room for all, data packets carry nothing and an Ack the newest; the rest is
-/// given up, so that the state stays bounded.
+/// If there is no room for the whole report, a data packet carries none of it and an Ack the newest part. The rest is
+/// discarded, so that the state stays bounded.
 #[test]
 fn what_does_not_fit() {
     let mut dropped = Dropped::default();
@@ -147,7 +146,7 @@ fn what_does_not_fit() {
     assert_eq!(whole(&mut dropped, 3, 39), blocks);
 }
 
-/// A hundred thousand drops that nobody acknowledges take one head and bounded memory.
+/// A hundred thousand drops without an acknowledgement take one header and bounded memory.
 #[test]
 fn a_peer_that_acknowledges_nothing() {
     let mut dropped = Dropped::default();
@@ -163,8 +162,8 @@ fn a_peer_that_acknowledges_nothing() {
     assert!(dropped.records.state_len() <= 1 << 16);
 }
 
-/// RFC 4340, 8.1.3: a Response tells of the data of all Requests. Where a later one has a number that
-/// is 2^45 greater, the report still looks back no further than codes are remembered, at a step for each block.
+/// RFC 4340, 8.1.3: a Response reports the data of all Requests. If a later one has a number 2^45 greater, the report
+/// still goes back no further than codes are kept, in a step for each block.
 #[test]
 fn finding_1_a_report_looks_back_a_bounded_distance() {
     for jump in [0, 9, 4_095, 4_096, 1 << 45, (1 << 47) - 1, (1 << 48) - 1] {
@@ -181,8 +180,8 @@ fn finding_1_a_report_looks_back_a_bounded_distance() {
     }
 }
 
-/// The dearest report: codes that change from packet to packet, as far back as codes are
-/// remembered, where there is no room for them. It costs a few steps for each byte of room.
+/// The most expensive report: codes that change with each packet, as far back as they are kept, without room for them.
+/// It costs a few steps for each byte of room.
 #[test]
 fn finding_1_a_report_costs_what_it_has_room_for() {
     let mut dropped = Dropped::default();

@@ -1,36 +1,36 @@
-//! Which sizes to probe, and what the answers mean (RFC 8899, section 5.2), as a pure state machine.
+//! The search for the path MTU: which sizes to probe, and what the answers mean (RFC 8899, section 5.2). A pure state
+//! machine.
 //!
-//! It knows sizes and times, no packets. Sizes are those of whole IP packets, headers included.
-//! Two sizes matter: `confirmed` is the largest that a probe has shown to pass (RFC 8899's
-//! PLPMTU), `in_use` is what data may use. They differ at first: RFC 4340, 14.1, begins with the
-//! MTU of the interface, and RFC 8899, 3, would not have an application held small while the
-//! search goes on. The size in use is the first to be tried after the base, so within two round
-//! trips they meet.
+//! It knows sizes and times, but no packets. Sizes are those of whole IP packets, headers included. There are two of
+//! them: `confirmed` is the largest size that a probe has shown to pass (RFC 8899's PLPMTU); `in_use` is the size that
+//! data may use. They differ at first: RFC 4340, 14.1, starts with the MTU of the interface, and RFC 8899, 3, does not
+//! want an application limited to small packets during the search. The size in use is the first to be probed after the
+//! base, so within two round trips the two are equal.
 //!
-//! Silence alone lowers nothing: where no answer comes the whole path may be down. The size in use
-//! falls when a smaller probe is answered after a larger one was not, [`MAX_PROBES`] times.
+//! Silence alone lowers nothing: without any answer the whole path may be down. The size in use falls when a smaller
+//! probe is answered after a larger one was not, [`MAX_PROBES`] times.
 
 use fairwire_units::{Duration, Instant};
 
-/// RFC 8899, 5.1.2 and 5.3.1: so many probes of one size are lost before that size is given up.
+/// Number of lost probes after which a size is given up (RFC 8899, 5.1.2 and 5.3.1).
 pub(crate) const MAX_PROBES: u8 = 3;
 
-/// RFC 8899, 5.1.1: after this long a finished search begins again. RFC 8201, 4, asks for no less
-/// than five minutes after a Too Big and recommends ten.
+/// Time after which a finished search starts again (RFC 8899, 5.1.1). RFC 8201, 4, asks for at least five minutes after
+/// a Too Big and recommends ten.
 pub(crate) const RAISE: Duration = Duration::from_secs(600);
 
-/// What every path should take: IPv6's minimum (RFC 8200, 5), above the 1,200 bytes that RFC 8899,
-/// 5.1.2, recommends for IPv4.
+/// The base size, which every path should take: IPv6's minimum (RFC 8200, 5). It is above the 1,200 bytes that RFC
+/// 8899, 5.1.2, recommends for IPv4.
 const BASE: u16 = 1_280;
 
-/// Sizes that paths really have: RFC 1191, 7, tunnels over Ethernet, `PPPoE`, Ethernet, FDDI, jumbo
-/// frames and what the first kinds of them leave.
+/// Sizes of real paths: RFC 1191, 7, tunnels over Ethernet, `PPPoE`, Ethernet, FDDI, jumbo frames, and tunnels over
+/// these.
 const COMMON: [u16; 22] = [
     576, 1_006, 1_200, 1_280, 1_340, 1_380, 1_400, 1_420, 1_440, 1_460, 1_472, 1_480, 1_492, 1_500,
     2_002, 4_352, 8_166, 8_900, 9_000, 16_110, 32_000, 65_535,
 ];
 
-/// RFC 1191, 7: the next smaller size that networks have, for a Too Big that names none.
+/// Returns the next smaller size that networks have (RFC 1191, 7), for a Too Big that reports no size.
 pub(crate) fn plateau_below(size: u16) -> Option<u16> {
     const PLATEAUS: [u16; 7] = [576, 1_006, 1_492, 2_002, 4_352, 8_166, 32_000];
     PLATEAUS.into_iter().rev().find(|&plateau| plateau < size)
@@ -39,15 +39,15 @@ pub(crate) fn plateau_below(size: u16) -> Option<u16> {
 /// The states of RFC 8899, section 5.2.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Phase {
-    /// Nothing is probed: nothing large was sent yet, or nothing at all was answered.
+    /// No probing: no large packet was sent yet, or no probe was answered.
     Disabled,
-    /// Does the base size pass?
+    /// Probing the base size.
     Base,
-    /// What more passes?
+    /// Probing larger sizes.
     Searching,
-    /// Found. Nothing is probed, unless there is reason to doubt.
+    /// The search is finished. No probing, unless the size in use is in doubt.
     Complete,
-    /// The base size does not pass. Does the smallest?
+    /// The base size does not pass. Probing the smallest size.
     Error,
 }
 
@@ -61,24 +61,24 @@ pub(crate) struct Search {
     max: u16,
     in_use: u16,
     confirmed: u16,
-    /// Nothing larger is tried before the search begins again.
+    /// The largest size to try until the search starts again.
     highest: u16,
-    /// Tried before the sizes of the table: the maximum at first, then what a router said.
+    /// A size to try before those of the table: at first the maximum, later the one that a router reported.
     hint: Option<u16>,
-    /// `PROBED_SIZE`, while something is tried.
+    /// `PROBED_SIZE`, while there is one.
     trying: Option<u16>,
     /// `PROBE_COUNT`: probes of that size lost in a row.
     lost: u8,
-    /// `PROBE_TIMER`, while a probe is under way.
+    /// `PROBE_TIMER`, while a probe is outstanding.
     deadline: Option<Instant>,
-    /// Was the size in use given up, so that the next answer lowers it?
+    /// Whether the size in use was given up, so that the next answer lowers it.
     fallen: bool,
-    /// When a larger size is worth a try.
+    /// When to try a larger size.
     raise_at: Option<Instant>,
 }
 
 impl Search {
-    /// Nothing is known yet: data uses up to `max`, and nothing below `floor` is ever tried.
+    /// Returns a search that has not started. Data may use up to `max`, and no size below `floor` is ever tried.
     pub(crate) fn new(floor: u16, max: u16) -> Self {
         let floor = floor.min(max);
         Self {
@@ -103,28 +103,28 @@ impl Search {
         self.phase
     }
 
-    /// The largest packet that data may use.
+    /// Returns the size of the largest packet that data may use.
     pub(crate) fn in_use(&self) -> u16 {
         self.in_use
     }
 
-    /// The smallest size that is ever used, if the path is to be believed.
+    /// Returns the smallest size that is ever used, however small a size the path reports.
     pub(crate) fn floor(&self) -> u16 {
         self.floor
     }
 
-    /// The first hop takes `mtu` bytes: data begins with that. Larger sizes are tried all the same,
-    /// for what a system says of its first hop may come from an ICMP error that nobody checked.
+    /// Starts with the MTU of the first hop, `mtu` bytes. Larger sizes are tried as well, because the system's value
+    /// may come from an ICMP error that nobody checked.
     pub(crate) fn begin_at(&mut self, mtu: u16) {
         self.in_use = self.in_use.min(mtu.max(self.floor));
     }
 
-    /// A packet larger than the floor left: such sizes are used, so it matters whether they pass.
+    /// Notes that a large packet left: such sizes are in use, so it matters whether they pass.
     pub(crate) fn on_large(&mut self, now: Instant) {
         match self.phase {
             Phase::Disabled if self.raise_at.is_none_or(|at| at <= now) => self.restart(),
             Phase::Complete if self.raise_at.is_some_and(|at| at <= now) => {
-                // RFC 8899, 5.2: the raise timer, looked at when it can matter (5.1.1).
+                // RFC 8899, 5.2: the raise timer, checked when it can matter (5.1.1).
                 self.highest = self.max;
                 self.hint = Some(self.max);
                 self.raise_at = None;
@@ -134,7 +134,7 @@ impl Search {
         }
     }
 
-    /// Begins anew from the base, with everything up to the maximum open.
+    /// Starts again from the base, with every size up to the maximum open.
     pub(crate) fn restart(&mut self) {
         self.highest = self.max;
         self.hint = Some(self.max);
@@ -143,22 +143,22 @@ impl Search {
         self.enter(Phase::Base, self.base);
     }
 
-    /// The size of the probe that should leave, if one should.
+    /// Returns the size of the probe to send, if there is one.
     pub(crate) fn wanted(&self) -> Option<u16> {
         self.trying.filter(|_| self.deadline.is_none())
     }
 
-    /// When to call [`Self::on_timeout`].
+    /// Returns when to call [`Self::on_timeout`].
     pub(crate) fn deadline(&self) -> Option<Instant> {
         self.deadline
     }
 
-    /// A probe left; without an answer it counts as lost at `deadline`.
+    /// Notes that a probe left; without an answer it counts as lost at `deadline`.
     pub(crate) fn on_sent(&mut self, deadline: Instant) {
         self.deadline = Some(deadline);
     }
 
-    /// A probe of `size` bytes arrived; perhaps one that had been given up.
+    /// Notes that a probe of `size` bytes arrived; it may be one that had been given up.
     pub(crate) fn on_acked(&mut self, now: Instant, size: u16) {
         self.highest = self.highest.max(size);
         match self.phase {
@@ -194,7 +194,7 @@ impl Search {
         }
     }
 
-    /// The probe's time is up. True if its size is given up.
+    /// Counts the probe as lost at its deadline. Returns true if its size is given up.
     pub(crate) fn on_timeout(&mut self, now: Instant) -> bool {
         self.deadline = None;
         self.lost += 1;
@@ -206,8 +206,8 @@ impl Search {
                 self.fall_below(tried);
                 self.enter(Phase::Error, self.floor);
             }
-            // RFC 8899, 5.2: what cannot be confirmed at the smallest size is left alone. Most
-            // likely the path is down, and the size in use is as good as it was.
+            // RFC 8899, 5.2: if not even the smallest size is confirmed, the search stops. Most likely the path is
+            // down, and the size in use is as good as before.
             Phase::Base | Phase::Error | Phase::Disabled => {
                 self.rest();
                 self.phase = Phase::Disabled;
@@ -234,8 +234,7 @@ impl Search {
         true
     }
 
-    /// Somebody doubts the size in use, with reason: it is probed again, and lowered if that
-    /// fails (RFC 8899, 4.3).
+    /// Doubts the size in use, after signs of loss: it is probed again, and lowered if that fails (RFC 8899, 4.3).
     pub(crate) fn doubt(&mut self) {
         match self.phase {
             Phase::Disabled => self.restart(),
@@ -247,18 +246,17 @@ impl Search {
         }
     }
 
-    /// A router said, credibly, that no more than `mtu` bytes pass. True if that is news.
+    /// Handles a plausible report of a router that no more than `mtu` bytes pass. Returns true if it changes anything.
     pub(crate) fn on_too_big(&mut self, now: Instant, mtu: u16) -> bool {
         let probed = self.trying.unwrap_or(0).max(self.in_use);
-        // RFC 8899, 4.6.2, and RFC 4340, 14.1: what is no smaller than what we send says nothing;
-        // below the floor is no path that we would believe in.
+        // RFC 8899, 4.6.2, and RFC 4340, 14.1: a size no smaller than what we send says nothing, and one below the
+        // floor is not plausible.
         if mtu < self.floor || mtu >= probed {
             return false;
         }
         self.highest = mtu;
         self.hint = Some(mtu);
-        // RFC 4340, 14.1: the size falls at once. RFC 8899, 4.6.2, would have it confirmed first;
-        // it is the next to be probed.
+        // RFC 4340, 14.1: the size falls at once. RFC 8899, 4.6.2, wants it confirmed first; it is probed next.
         self.in_use = self.in_use.min(mtu);
         if self.confirmed > mtu {
             self.confirmed = self.floor;
@@ -269,8 +267,8 @@ impl Search {
         true
     }
 
-    /// Classical discovery, without probes: the size falls to `mtu`, and after [`RAISE`] it is
-    /// tried again (RFC 1191, 6.3).
+    /// Lowers the size to `mtu`, for classical discovery without probes; after [`RAISE`] the larger size is tried again
+    /// (RFC 1191, 6.3).
     pub(crate) fn lower(&mut self, now: Instant, mtu: u16) -> bool {
         if mtu < self.floor || mtu >= self.in_use {
             return false;
@@ -280,20 +278,20 @@ impl Search {
         true
     }
 
-    /// Classical discovery: if it is time to try the largest size again, it is in use.
+    /// Uses the largest size again if it is time to, for classical discovery.
     pub(crate) fn raise(&mut self, now: Instant) {
         if self.raise_at.is_some_and(|at| at <= now) {
             self.reset();
         }
     }
 
-    /// Forgets what was found (RFC 4340, 14.1: on request).
+    /// Forgets the result, on request (RFC 4340, 14.1).
     pub(crate) fn reset(&mut self) {
         self.in_use = self.max;
         self.raise_at = None;
     }
 
-    /// `size` and more do not pass.
+    /// Notes that packets of `size` bytes and more do not pass.
     fn fall_below(&mut self, size: u16) {
         self.highest = below(size).max(self.floor);
         self.confirmed = self.floor;
@@ -313,7 +311,7 @@ impl Search {
         self.deadline = None;
     }
 
-    /// Goes on with the next size, or is done.
+    /// Continues with the next size, or finishes.
     fn search(&mut self) {
         if let Some(size) = self.candidate() {
             self.enter(Phase::Searching, size);
@@ -323,8 +321,8 @@ impl Search {
         }
     }
 
-    /// The next size to try: what data uses already, then what somebody said, then the middle of
-    /// the sizes that paths have (RFC 8899, 5.3.2).
+    /// Returns the next size to try: the one that data already uses, then the hint, then the middle of the common sizes
+    /// (RFC 8899, 5.3.2).
     fn candidate(&self) -> Option<u16> {
         let open = |size: u16| size > self.confirmed && size <= self.highest;
         if open(self.in_use) {
@@ -339,7 +337,7 @@ impl Search {
     }
 }
 
-/// The largest common size below `size`.
+/// Returns the largest common size below `size`.
 fn below(size: u16) -> u16 {
     let place = COMMON.partition_point(|&common| common < size);
     place.checked_sub(1).map_or(0, |place| COMMON[place])

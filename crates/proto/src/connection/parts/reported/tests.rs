@@ -6,7 +6,7 @@ use crate::work;
 
 const ISS: Seq = Seq::new(10);
 
-/// Reads options below acknowledgement number `ackno`; gives the news.
+/// Reads options of a packet that acknowledges `ackno`; returns the new drops.
 fn read(reported: &mut Reported, ackno: u64, options: &[u8]) -> Vec<DropRun> {
     let options = PacketOptions::read(Options::new(options));
     reported.read(&options, Some(Seq::new(ackno)), ISS);
@@ -21,8 +21,8 @@ fn run(high: u64, low: u64, code: DropCode) -> DropRun {
     }
 }
 
-/// RFC 4340, 11.7, the example: 99 and 94 to 92 were dropped from the receive buffer. Said again,
-/// it is no news; said of one packet more, that one is.
+/// RFC 4340, 11.7, the example: 99 and 94 to 92 were dropped from the receive buffer. A repeated report has nothing
+/// new; with one packet more, only that one is new.
 #[test]
 fn each_packet_is_news_once() {
     let mut reported = Reported::default();
@@ -30,12 +30,12 @@ fn each_packet_is_news_once() {
     let told = read(&mut reported, 100, &[40, 6, 0, 160, 3, 162]);
     assert_eq!(told, [run(99, 99, buffer), run(94, 92, buffer)]);
     assert_eq!(read(&mut reported, 100, &[40, 6, 0, 160, 3, 162]), []);
-    // Below 101: two delivered, 99 dropped, three delivered, 95 to 92 dropped.
+    // From 101 down: two delivered, 99 dropped, three delivered, 95 to 92 dropped.
     let told = read(&mut reported, 101, &[40, 6, 1, 160, 2, 163]);
     assert_eq!(told, [run(95, 95, buffer)]);
 }
 
-/// RFC 4340, 11.7: a second option goes on where the first one ends.
+/// RFC 4340, 11.7: a second option continues where the first one ends.
 #[test]
 fn options_continue_each_other() {
     let mut reported = Reported::default();
@@ -43,13 +43,12 @@ fn options_continue_each_other() {
     assert_eq!(told, [run(99, 97, DropCode::Corrupt)]);
 }
 
-/// RFC 4340, 11.7: ignored is what speaks of packets before the first one, what calls a packet
-/// dropped that the Ack Vector calls missing, and what changes a packet's code. A packet that was
-/// delivered at first may be dropped later.
+/// RFC 4340, 11.7: a report is ignored if it covers packets before the first one, drops a packet that the Ack Vector
+/// reports missing, or changes a packet's code. A packet that was delivered at first may be dropped later.
 #[test]
 fn contradictions_are_ignored() {
     let mut reported = Reported::default();
-    // From 14 down to 10, the first number, are five packets; then six.
+    // From 14 down to 10, the first number, there are five packets; then six.
     assert_eq!(read(&mut reported, 14, &[40, 4, 3, 160]).len(), 1);
     assert_eq!(read(&mut reported, 14, &[40, 4, 4, 160]), []);
     // 30 received, 29 and 28 missing, the rest received.
@@ -59,7 +58,7 @@ fn contradictions_are_ignored() {
         (&[40, 4, 0, 160][..], 0), // 29
         (&[40, 4, 1, 161], 0),     // 28 and 27
         (&[40, 4, 2, 160], 1),     // 27
-        (&[40, 4, 15, 160], 1),    // 14, of which the vector does not speak
+        (&[40, 4, 15, 160], 1),    // 14, which the vector does not cover
         (&[40, 3, 176], 1),        // 30
     ] {
         let told = read(&mut Reported::default(), 30, &with(dropped));
@@ -72,7 +71,7 @@ fn contradictions_are_ignored() {
     assert_eq!(read(&mut reported, 30, &[40, 4, 0, 160]), [], "no news");
 }
 
-/// RFC 4342, 6.3: reports are acknowledged about once per round trip, and only reports.
+/// RFC 4342, 6.3: reports, and only reports, are acknowledged about once per round trip.
 #[test]
 fn reports_are_acknowledged_once_per_round_trip() {
     let rtt = Duration::from_millis(100);
@@ -88,7 +87,7 @@ fn reports_are_acknowledged_once_per_round_trip() {
     assert!(reported.wants_ack(at(110), rtt));
 }
 
-/// Options full of drops, a thousand times: bounded work and memory, and nothing is news twice.
+/// A thousand packets with options full of drops take bounded work and memory, and no drop is new twice.
 #[test]
 fn floods_are_bounded() {
     let mut reported = Reported::default();
@@ -102,13 +101,13 @@ fn floods_are_bounded() {
         let runs = read(&mut reported, 100_000 + n, &options);
         news += runs.iter().map(DropRun::packets).sum::<u64>();
     }
-    // The first report tells of 759 times 16 packets, each later one of one.
+    // The first report covers 759 times 16 packets; each later one adds one.
     assert_eq!(news, 759 * 16 + 999);
     assert!(reported.runs.capacity() < 1_024);
 }
 
-/// The dearest packets: as many drops as fit into a head, then as many runs, each of a packet, then
-/// what is missing between them. A few steps for each byte of them.
+/// The most expensive packets: as many drops as fit into a header, then as many runs of one packet each, then the
+/// packets between them. Reading costs a few steps for each byte.
 #[test]
 fn finding_1_reading_costs_a_few_steps_a_byte() {
     let options = |blocks: &[u8]| {

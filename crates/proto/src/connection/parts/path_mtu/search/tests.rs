@@ -1,10 +1,10 @@
-//! The state machine against paths that take so much and no more.
+//! The state machine on paths with a given MTU.
 
 use super::{BASE, COMMON, Duration, Instant, MAX_PROBES, Phase, RAISE, Search, below};
 
 const TIMER: Duration = Duration::from_secs(1);
 
-/// A path that carries packets of up to `takes` bytes, and how long and with what it was searched.
+/// A path that takes packets of up to `takes` bytes, with the time and the probes of its search.
 struct Run {
     search: Search,
     now: Instant,
@@ -22,7 +22,7 @@ impl Run {
         }
     }
 
-    /// Lets probes leave and come back, or not, until nothing is wanted.
+    /// Sends probes and answers those that pass, until no probe is wanted.
     fn settle(&mut self) {
         while let Some(size) = self.search.wanted() {
             self.probes.push(size);
@@ -45,7 +45,7 @@ impl Run {
     }
 }
 
-/// The usual path: two probes, the base and the size of the interface, which data used meanwhile.
+/// The usual path needs two probes: the base, and the size of the interface, which data uses meanwhile.
 #[test]
 fn a_good_path_takes_two_probes() {
     let mut run = Run::new(576, 1_500, 1_500);
@@ -60,13 +60,13 @@ fn a_good_path_takes_two_probes() {
     assert_eq!(run.probes.len(), 2, "there is nothing more to find");
 }
 
-/// A black hole below the interface's size: it falls to the base as soon as that is answered, and
-/// climbs to the largest common size that passes. RFC 8899, 5.2: three losses give a size up.
+/// With a black hole below the interface's size, the size falls to the base as soon as that is answered, and rises to
+/// the largest common size that passes. RFC 8899, 5.2: three losses give a size up.
 #[test]
 fn a_black_hole_is_searched() {
     let mut run = Run::new(576, 1_500, 1_400);
     run.begin();
-    // Base, then 1,500 three times; the base again; 1,280 < {1,340 ... 1,492}: the middle is 1,440.
+    // Base, then 1,500 three times; the base again; above 1,280 the middle of 1,340 to 1,492 is 1,440.
     let expected = [
         1_280, 1_500, 1_500, 1_500, 1_280, 1_440, 1_440, 1_440, 1_400, 1_420, 1_420, 1_420,
     ];
@@ -75,7 +75,7 @@ fn a_black_hole_is_searched() {
     assert_eq!(run.search.phase(), Phase::Complete);
 }
 
-/// Whatever the path takes, the size found passes, and the next common size does not.
+/// For every path the size found passes, and the next common size does not.
 #[test]
 fn every_path_is_found() {
     for floor in [576, 1_280] {
@@ -99,7 +99,7 @@ fn every_path_is_found() {
     }
 }
 
-/// A path that does not even take the base ends in ERROR first, and then with what it takes.
+/// A path that does not take the base enters ERROR first, and then finds the size that passes.
 #[test]
 fn a_path_below_the_base() {
     let mut run = Run::new(576, 1_500, 1_006);
@@ -116,7 +116,7 @@ fn a_path_below_the_base() {
     assert_eq!(run.search.in_use(), 1_006);
 }
 
-/// Silence alone lowers nothing: a path that is down is as good as before when it comes back.
+/// Silence alone lowers nothing: after an outage the path is as good as before.
 #[test]
 fn a_dead_path_changes_nothing() {
     for floor in [576, 1_280] {
@@ -138,7 +138,7 @@ fn a_dead_path_changes_nothing() {
     }
 }
 
-/// RFC 8899, 4.3: a doubt is settled by one probe of the size in use, or lowers it.
+/// RFC 8899, 4.3: one probe of the size in use settles a doubt, or else the size is lowered.
 #[test]
 fn doubts_are_settled_by_a_probe() {
     let mut run = Run::new(576, 1_500, 1_500);
@@ -153,7 +153,7 @@ fn doubts_are_settled_by_a_probe() {
     assert_eq!(run.search.in_use(), 1_480);
 }
 
-/// One lost probe, or two, are repeated and give nothing up.
+/// One or two lost probes are repeated and no size is given up.
 #[test]
 fn a_lost_probe_is_repeated() {
     let mut run = Run::new(576, 1_500, 1_500);
@@ -168,7 +168,7 @@ fn a_lost_probe_is_repeated() {
     assert_eq!(run.search.in_use(), 1_500);
 }
 
-/// An answer that comes after its probe was given up still tells that the size passes.
+/// An answer that comes after its probe was given up still shows that the size passes.
 #[test]
 fn a_late_answer_counts() {
     let mut run = Run::new(576, 1_500, 1_400);
@@ -177,7 +177,7 @@ fn a_late_answer_counts() {
     assert_eq!(run.search.in_use(), 1_500);
 }
 
-/// After ten minutes, and with large data, more is tried; RFC 8899, 5.1.1.
+/// RFC 8899, 5.1.1: after ten minutes, when large data leaves, larger sizes are tried.
 #[test]
 fn raised_after_ten_minutes() {
     let mut run = Run::new(576, 1_500, 1_400);
@@ -194,8 +194,8 @@ fn raised_after_ten_minutes() {
     assert_eq!(run.search.in_use(), 1_500);
 }
 
-/// RFC 4340, 14.1, and RFC 8899, 4.6.2: a Too Big lowers the size at once and is confirmed by the
-/// next probe; the same or more says nothing, nor does less than the floor.
+/// RFC 4340, 14.1, and RFC 8899, 4.6.2: a Too Big lowers the size at once, and the next probe confirms it. The same
+/// size or more has no effect, nor has one below the floor.
 #[test]
 fn too_big_lowers_and_is_confirmed() {
     let mut run = Run::new(576, 1_500, 1_372);
@@ -216,7 +216,7 @@ fn too_big_lowers_and_is_confirmed() {
     assert_eq!(run.search.in_use(), 576);
 }
 
-/// A Too Big about a probe larger than the size in use leaves that alone and is tried next.
+/// A Too Big about a probe larger than the size in use leaves that size unchanged and is tried next.
 #[test]
 fn too_big_about_a_probe_guides_the_search() {
     let mut run = Run::new(576, 9_000, 4_000);
@@ -235,7 +235,7 @@ fn too_big_about_a_probe_guides_the_search() {
     assert_eq!(run.probes, [4_000]);
 }
 
-/// A router that lies low is found out: what it said is confirmed, and ten minutes later more is.
+/// A Too Big with a false, low size is corrected: its size is confirmed, and ten minutes later a larger one.
 #[test]
 fn a_false_too_big_lasts_ten_minutes() {
     let mut run = Run::new(1_280, 1_500, 1_500);
