@@ -1,43 +1,43 @@
-//! Congestion control of acknowledgements: how many packets one of them should cover (RFC 4341,
-//! sections 6.1 and 6.1.2).
+//! Congestion control of acknowledgements: how many packets each of them should cover (RFC 4341, sections 6.1 and
+//! 6.1.2).
 //!
-//! The rate of acknowledgements is halved, by doubling the ratio, for a window of data with a lost
-//! or marked one, and raised by about one acknowledgement per window without.
+//! For a window of data in which an acknowledgement was lost or marked, the ratio doubles, which halves the rate of
+//! acknowledgements. For a window without, the rate grows by about one acknowledgement.
 
 use std::num::NonZeroU16;
 
-/// The ratio with which connections begin (RFC 4340, section 11.3), always allowed.
+/// The initial ratio of a connection (RFC 4340, section 11.3), which is always allowed.
 const DEFAULT: u16 = 2;
 
 /// A window smaller than this never holds the two packets that a ratio of two waits for.
 const TWO_PACKETS: f64 = 2.0;
 
-/// A ratio of one suits windows up to this many packets, if they stay that small ...
+/// A ratio of one suits windows up to this many packets, if they stay that small.
 const SMALL_WINDOW: f64 = 2.0;
 
-/// ... and is no longer allowed from this many on (RFC 4341, section 6.1.2).
+/// A ratio of one is not allowed with windows of at least this many packets (RFC 4341, section 6.1.2).
 const LARGE_WINDOW: f64 = 4.0;
 
-/// Reports in a row with a small window that make it a persistent one.
+/// The number of consecutive reports with a small window after which the window counts as staying small.
 const PERSISTENT: u32 = 4;
 
-/// The Ack Ratio R that we would have.
+/// The Ack Ratio R that this sender wants.
 #[derive(Clone, Debug)]
 pub(super) struct AckRatio {
     /// R.
     ratio: u16,
     /// Data packets still to be acknowledged until the window in which R was doubled is over.
     settling: u32,
-    /// Windows of data acknowledged since without a lost or marked acknowledgement.
+    /// Windows of data acknowledged since then without a lost or marked acknowledgement.
     clean_windows: f64,
-    /// Reports in a row with a small window.
+    /// The number of consecutive reports with a small window.
     small_reports: u32,
-    /// One that holds whatever happens.
+    /// The configured ratio, if it is fixed.
     fixed: Option<NonZeroU16>,
 }
 
 impl AckRatio {
-    /// The ratio of a new connection, which is `fixed` if there is one.
+    /// Creates the ratio of a new connection; `fixed` keeps it constant.
     pub(super) fn new(fixed: Option<NonZeroU16>) -> Self {
         Self {
             ratio: DEFAULT,
@@ -48,24 +48,23 @@ impl AckRatio {
         }
     }
 
-    /// R under a window of `cwnd`, which idle time or the peer's host may have made smaller since
-    /// the last report.
+    /// Returns R for a window of `cwnd`, which idle time or the peer's host may have reduced since the last report.
     pub(super) fn get(&self, cwnd: f64) -> u16 {
         self.fixed
             .map_or_else(|| within(self.ratio, cwnd), NonZeroU16::get)
     }
 
-    /// An acknowledgement was lost or marked.
+    /// Handles a lost or marked acknowledgement.
     pub(super) fn on_congestion(&mut self, cwnd: f64) {
         self.clean_windows = 0.0;
-        // RFC 4341, 6.1.2: once for each window of data.
+        // RFC 4341, 6.1.2: at most once per window of data.
         if self.settling == 0 {
             self.ratio = self.ratio.saturating_mul(2).min(largest(cwnd));
             self.settling = packets(cwnd);
         }
     }
 
-    /// `acked` data packets were acknowledged for the first time, or none in a whole timeout; the
+    /// Handles a report: `acked` data packets were acknowledged for the first time (zero after a timeout), and the
     /// window is now `cwnd`.
     pub(super) fn on_report(&mut self, acked: u32, cwnd: f64) {
         if cwnd > SMALL_WINDOW {
@@ -77,7 +76,7 @@ impl AckRatio {
         self.settling = self.settling.saturating_sub(acked);
         self.clean_windows += f64::from(clean) / cwnd.max(1.0);
         let ratio = f64::from(self.ratio);
-        // RFC 4341, 6.1.2: after cwnd/(R^2 - R) clean windows, by the newest cwnd.
+        // RFC 4341, 6.1.2: after cwnd/(R^2 - R) clean windows, with the newest cwnd.
         if self.ratio > DEFAULT && self.clean_windows >= cwnd / (ratio * ratio - ratio) {
             self.ratio -= 1;
             self.clean_windows = 0.0;
@@ -85,7 +84,7 @@ impl AckRatio {
         self.bound(cwnd);
     }
 
-    /// RFC 4341, 6.1.2: the bounds of the window; and one where it stays at two packets.
+    /// Applies the bounds of RFC 4341, 6.1.2, and sets R to one if the window stays at two packets or less.
     fn bound(&mut self, cwnd: f64) {
         self.ratio = within(self.ratio, cwnd);
         if cwnd < LARGE_WINDOW && self.small_reports >= PERSISTENT && self.settling == 0 {
@@ -94,15 +93,15 @@ impl AckRatio {
     }
 }
 
-/// RFC 4341, 6.1.2: at most half the window beyond two; two or more from a window of four on. One
-/// under a window of one: a receiver that waits for a second packet, and keeps no timer beside,
-/// would leave each packet to the sender's own timeout, where it should acknowledge each window.
+/// Limits a ratio as RFC 4341, 6.1.2, requires: if more than two, at most half the window; at least two from a window of
+/// four packets on. With a window of one packet, R is one. A receiver that waits for a second packet without a timer
+/// would otherwise leave each packet to the sender's timeout.
 fn within(ratio: u16, cwnd: f64) -> u16 {
     let least = if cwnd >= LARGE_WINDOW { DEFAULT } else { 1 };
     ratio.clamp(least, largest(cwnd))
 }
 
-/// Half the window, rounded up; two will do for all that hold two packets.
+/// Returns half the window, rounded up, but at least two if the window holds two packets.
 fn largest(cwnd: f64) -> u16 {
     let half = u16::try_from(packets(cwnd).div_ceil(2)).unwrap_or(u16::MAX);
     if cwnd < TWO_PACKETS {
@@ -112,7 +111,7 @@ fn largest(cwnd: f64) -> u16 {
     }
 }
 
-/// A window in whole packets.
+/// Returns a window in whole packets, rounded down.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -127,13 +126,13 @@ mod tests {
     use super::AckRatio;
 
     impl AckRatio {
-        /// R under any window that lets it be.
+        /// Returns R before the limits of the window are applied.
         fn shown(&self) -> u16 {
             self.ratio
         }
     }
 
-    /// RFC 4341, 6.1.2: doubled once for each window of data with a loss.
+    /// RFC 4341, 6.1.2: the ratio doubles at most once per window of data with a loss.
     #[test]
     fn one_doubling_per_window() {
         let mut ratio = AckRatio::new(None);
@@ -147,8 +146,8 @@ mod tests {
         assert_eq!(ratio.shown(), 8, "the next");
     }
 
-    /// RFC 4341, 6.1.2: at most half the window, rounded up, whether R grows or the window shrinks;
-    /// but two always.
+    /// RFC 4341, 6.1.2: the ratio is at most half the window, rounded up, whether R grows or the window shrinks; two is
+    /// always allowed.
     #[test]
     fn half_the_window_at_most() {
         for (cwnd, most) in [
@@ -177,9 +176,9 @@ mod tests {
         assert_eq!(ratio.shown(), 2);
     }
 
-    /// RFC 4341, 6.1.2: one less after cwnd/(R^2 - R) clean windows, never below two. At 60 packets
-    /// and R of 4 these are 60/12 = 5 windows, 300 packets, behind the one in which R was doubled;
-    /// then 60/6 = 10 windows, 600 packets.
+    /// RFC 4341, 6.1.2: R decreases by one after cwnd/(R^2 - R) clean windows, never below two. With 60 packets and an
+    /// R of 4 these are 60/12 = 5 windows, or 300 packets, after the window in which R was doubled; then 60/6 = 10
+    /// windows, or 600 packets.
     #[test]
     fn clean_windows_lower_the_ratio() {
         let mut ratio = AckRatio::new(None);
@@ -199,7 +198,7 @@ mod tests {
         assert_eq!(ratio.shown(), 2);
     }
 
-    /// A loss begins the count of clean windows anew, the newest window being what counts.
+    /// A loss restarts the count of clean windows, and the newest window size is used.
     #[test]
     fn a_loss_ends_the_clean_windows() {
         let mut ratio = AckRatio::new(None);
@@ -209,18 +208,18 @@ mod tests {
         assert_eq!(ratio.shown(), 4);
         ratio.on_congestion(60.0);
         assert_eq!(ratio.shown(), 8);
-        // 60/56 of a window would be enough now, but the first is not clean.
+        // 60/56 of a window would be enough now, but the first window is not clean.
         ratio.on_report(60, 60.0);
         assert_eq!(ratio.shown(), 8);
         ratio.on_report(65, 60.0);
         assert_eq!(ratio.shown(), 7);
-        // 24/42 of a window, as the window is smaller now.
+        // 24/42 of a window suffices, because the window is smaller now.
         ratio.on_report(14, 24.0);
         assert_eq!(ratio.shown(), 6);
     }
 
-    /// RFC 4341, 6.1.2: one while the window stays at one or two packets, unless acknowledgements
-    /// are lost; two from four on.
+    /// RFC 4341, 6.1.2: R is one while the window stays at one or two packets, unless acknowledgements are lost; it is
+    /// two from a window of four on.
     #[test]
     fn one_for_small_windows() {
         let mut ratio = AckRatio::new(None);
@@ -241,9 +240,9 @@ mod tests {
         assert_eq!(ratio.shown(), 2);
     }
 
-    /// RFC 4341, 6.1.2: at least one acknowledgement for a window of one packet, so R is one there,
-    /// at once, also where acknowledgements are lost; and whatever made the window small, R is
-    /// within its bounds when it is asked for: 8 under 40 packets, 3 under 5, 2 under 2 or 3.
+    /// RFC 4341, 6.1.2: a window of one packet gets at least one acknowledgement, so R is one at once, even if
+    /// acknowledgements are lost. Whatever reduced the window, R is within its bounds when it is read: 8 with 40
+    /// packets, 3 with 5, 2 with 2 or 3.
     #[test]
     fn one_for_a_window_of_one() {
         let mut ratio = AckRatio::new(None);
@@ -261,7 +260,7 @@ mod tests {
         assert_eq!(ratio.get(4.0), 2);
     }
 
-    /// A ratio that is set holds through losses and under any window.
+    /// A fixed ratio does not change with losses or with the window.
     #[test]
     fn a_ratio_that_is_set_holds() {
         let mut ratio = AckRatio::new(std::num::NonZeroU16::new(1));

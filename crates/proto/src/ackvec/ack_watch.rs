@@ -1,39 +1,38 @@
-//! Which of the receiver's acknowledgements the network lost or marked (RFC 4341, section 6.1.1).
+//! Detection of acknowledgements that the network lost or marked (RFC 4341, section 6.1.1).
 //!
-//! Looks at the numbers of all that the peer sends, as a sender looks at its own data: what is
-//! missing is lost when three later packets have come. Only packets without data matter here;
-//! an NDP Count tells how many of the missing ones were such (RFC 4340, section 7.7), and without
-//! it each of them passes for one.
+//! It follows the numbers of all the peer's packets, as a sender follows its own data: a missing packet is lost once
+//! three later packets have arrived. Only packets without data matter here. An NDP Count tells how many of the missing
+//! packets were such (RFC 4340, section 7.7); without it, each missing packet counts as one.
 
 use fairwire_units::Ecn;
 use fairwire_wire::Seq;
 
 use crate::half::Arrival;
 
-/// How far behind the newest packet one is still remembered: a bit each.
+/// The number of packets remembered, counted back from the newest: one bit each.
 const REMEMBERED: u64 = u64::BITS as u64;
 
-/// The watch over the peer's packets.
+/// The state of the packets from the peer.
 #[derive(Clone, Debug, Default)]
 pub(super) struct AckWatch {
     newest: Option<Seq>,
-    /// Bit n stands for the packet n numbers before the newest: has it come?
+    /// Bit n is for the packet n numbers before the newest: whether it has arrived.
     come: u64,
-    /// Is it missing, and may it have been an acknowledgement?
+    /// Whether it is missing and may have been an acknowledgement.
     missing: u64,
-    /// Did it come, with data?
+    /// Whether it arrived with data.
     data: u64,
 }
 
-/// A packet of the peer's, as far as it matters here.
+/// A packet from the peer, as far as it matters here.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Heard {
     seq: Seq,
     is_data: bool,
-    /// Did it come with a congestion mark?
+    /// Whether it arrived with a congestion mark.
     marked: bool,
-    /// How many packets without data the peer sent just before it; `None` if the peer does not say
-    /// (RFC 4340, section 7.7).
+    /// How many packets without data the peer sent just before it; `None` if the peer does not say (RFC 4340, section
+    /// 7.7).
     quiet_before: Option<u64>,
 }
 
@@ -49,18 +48,18 @@ impl From<Arrival> for Heard {
     }
 }
 
-/// What became of acknowledgements.
+/// What a packet shows about the loss of acknowledgements.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(super) struct Found {
-    /// Was one lost or marked?
+    /// Whether an acknowledgement was lost or marked.
     pub(super) congestion: bool,
-    /// Can nobody say whether what was lost was not data after all?
+    /// Whether the lost packet may have been data.
     pub(super) doubtful: bool,
 }
 
 impl AckWatch {
-    /// A packet arrived that is no copy: does it show that acknowledgements were lost, or is it a
-    /// marked one?
+    /// Records a packet that is not a copy. Returns whether it shows that acknowledgements were lost, or is a marked
+    /// one.
     pub(super) fn note(&mut self, heard: Heard) -> Found {
         let newest = *self.newest.get_or_insert(heard.seq.prev());
         let mut lost = false;
@@ -84,7 +83,7 @@ impl AckWatch {
         }
     }
 
-    /// Moves on by `steps`. True if acknowledgements that are missing fall out of memory.
+    /// Advances by `steps`. Returns whether missing acknowledgements are no longer remembered.
     fn advance(&mut self, steps: u64, quiet_before: Option<u64>) -> bool {
         let shifted = |bits: u64| {
             let by = u32::try_from(steps).unwrap_or(u32::MAX);
@@ -94,18 +93,18 @@ impl AckWatch {
         self.come = shifted(self.come);
         self.missing = shifted(self.missing);
         self.data = shifted(self.data);
-        // Bits 1 to `gap` are new, and missing.
+        // Bits 1 to `gap` are new packets, and missing.
         let gap = steps - 1;
         let mut acks = up_to(gap);
         if let Some(quiet) = quiet_before
             && quiet < gap
         {
-            // The packet before the quiet ones carried data; what went before it is unknown, and
-            // then a lost packet passes for an acknowledgement (RFC 4341, 6.1.1).
+            // The packet just before those without data carried data. Packets before it are unknown, and a lost unknown
+            // packet counts as an acknowledgement (RFC 4341, 6.1.1).
             acks &= !(up_to(quiet + 1) & !up_to(quiet));
         }
         if gap >= REMEMBERED {
-            // Too many to wait for them.
+            // The gap is longer than what is remembered, so they are lost at once.
             self.missing = 0;
             return true;
         }
@@ -113,14 +112,15 @@ impl AckWatch {
         fell_out
     }
 
-    /// RFC 4341, 6.1.1: lost is what three later packets have overtaken.
+    /// Removes the lost packets, and returns whether there were any. RFC 4341, 6.1.1: a packet is lost if three later
+    /// ones have arrived.
     fn take_lost(&mut self) -> bool {
         let without_newest = self.come & self.come.wrapping_sub(1);
         let from_third = without_newest & without_newest.wrapping_sub(1);
         if from_third == 0 {
             return false;
         }
-        // All below the third newest arrival: it is the lowest bit of these.
+        // All packets before the third newest arrival, which is the lowest bit of `from_third`.
         let overtaken = !up_to(u64::from(from_third.trailing_zeros()));
         let lost = self.missing & overtaken & !1;
         self.missing &= !lost;
@@ -128,7 +128,7 @@ impl AckWatch {
     }
 }
 
-/// Bits 1 to `last`, as far as they are remembered.
+/// Returns the bits 1 to `last`, as far as they are remembered.
 fn up_to(last: u64) -> u64 {
     if last + 1 >= REMEMBERED {
         !1
@@ -150,7 +150,7 @@ mod tests {
         }
     }
 
-    /// At which of these packets an acknowledgement was found lost or marked.
+    /// Returns at which of these packets an acknowledgement was found lost or marked.
     fn found(packets: &[Heard]) -> Vec<u64> {
         let mut watch = AckWatch::default();
         let found = packets
@@ -159,8 +159,8 @@ mod tests {
         found.map(|heard| heard.seq.get()).collect()
     }
 
-    /// RFC 4341, 6.1.1: lost when three later packets have come, not when two have; once; and not
-    /// at all if it was only late. The numbers may wrap.
+    /// RFC 4341, 6.1.1: a packet is lost when three later packets have arrived, not when two have. It is lost once, and
+    /// not at all if it was only late. The numbers may wrap.
     #[test]
     fn three_later_packets_make_a_loss() {
         let numbers = |list: &[u64]| list.iter().copied().map(ack).collect::<Vec<_>>();
@@ -177,7 +177,8 @@ mod tests {
         );
     }
 
-    /// Gaps wider than the memory are losses at once; so is what falls out of it unresolved.
+    /// Gaps longer than what is remembered are losses at once, and so are missing packets that are no longer
+    /// remembered.
     #[test]
     fn wide_gaps_are_losses() {
         let numbers = |list: &[u64]| list.iter().copied().map(ack).collect::<Vec<_>>();
@@ -187,7 +188,7 @@ mod tests {
         assert_eq!(found(&numbers(&[1, 1 << 40, (1 << 40) + 1])), [1 << 40]);
     }
 
-    /// RFC 4341, 6.1.1: a mark on an acknowledgement counts, one on data does not.
+    /// RFC 4341, 6.1.1: a mark on an acknowledgement counts; a mark on data does not.
     #[test]
     fn marks_on_acknowledgements() {
         let marked = |number, is_data| Heard {
@@ -198,7 +199,7 @@ mod tests {
         assert_eq!(found(&[ack(1), marked(2, false), marked(3, true)]), [2]);
     }
 
-    /// RFC 4340, 7.7: an NDP Count tells lost data from lost acknowledgements.
+    /// RFC 4340, 7.7: an NDP Count distinguishes lost data from lost acknowledgements.
     #[test]
     fn counts_tell_data_from_acknowledgements() {
         let counted = |number, quiet| Heard {
@@ -216,7 +217,7 @@ mod tests {
         assert_eq!(found(&then(counted(4, 7))), [6], "neither was data");
     }
 
-    /// A loss may have been data, unless the peer sends none or counts.
+    /// A loss may have been data, unless the peer sends no data or sends counts.
     #[test]
     fn losses_without_counts_are_doubtful() {
         for (sends_data, counts, doubtful) in [

@@ -1,25 +1,24 @@
-//! What a receiver remembers of the packets that arrived: runs of equal states, newest first. All
-//! of it goes with every report (RFC 4340, sections 11.4 and 11.4.2, and appendix A.2).
+//! The receiver's record of arrived packets: runs of packets in one state, newest first. Every report contains all of
+//! it (RFC 4340, sections 11.4 and 11.4.2, and appendix A.2).
 
 use std::collections::VecDeque;
 
 use fairwire_units::plant::{Plant, planted};
 use fairwire_wire::{AckCell, CellState, Seq};
 
-/// Cells a history takes at most when written: two full options. It then still fits into an Ack
-/// of 576 bytes over IPv4; where it does not, the receiver keeps fewer. The oldest packets are
-/// forgotten beyond it, so a vector covers all that is not acknowledged yet in all but the worst of
-/// cases (RFC 4341, section 6).
+/// The most cells of a history when written: two full options. It then still fits into an Ack of 576 bytes over IPv4;
+/// if there is less room, the receiver keeps fewer cells. The oldest packets beyond the limit are forgotten. Except in
+/// the worst cases, a vector therefore covers all that is not acknowledged yet (RFC 4341, section 6).
 pub(super) const MAX_CELLS: usize = 2 * 253;
 
-/// Packets one cell covers at most.
+/// The most packets that one cell covers.
 const CELL: u64 = AckCell::MAX_RUN as u64;
 
 /// Consecutive packets in one state.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 struct Run {
     state: CellState,
-    /// At least one, at most what all cells together cover.
+    /// At least one, and at most what all cells together cover.
     packets: u32,
 }
 
@@ -29,16 +28,16 @@ impl Run {
     }
 }
 
-/// How a packet stood to those that came before it.
+/// The place of a packet relative to those that arrived before it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Order {
     /// The one after the newest.
     Next,
     /// Newer, with a gap before it.
     AfterGap,
-    /// Older, and news: it was missing, or is marked now.
+    /// Older and new information: it was missing, or is marked now.
     Late,
-    /// Nothing new: a duplicate, or older than what is remembered.
+    /// No new information: a duplicate, or older than what is remembered.
     Old,
 }
 
@@ -48,13 +47,13 @@ pub(super) struct History {
     newest: Option<Seq>,
     /// Newest first; empty only before the first packet.
     runs: VecDeque<Run>,
-    /// Their cells together, at most [`MAX_CELLS`].
+    /// The number of their cells, at most [`MAX_CELLS`].
     cells: usize,
 }
 
 impl History {
-    /// A history that begins with packet `first`, or with the first one shown to it; older ones
-    /// are never spoken of.
+    /// Creates a history that begins with packet `first`, or else with the first packet noted. Older packets are never
+    /// reported.
     pub(super) fn new(first: Option<Seq>) -> Self {
         Self {
             newest: first.map(Seq::prev),
@@ -63,17 +62,17 @@ impl History {
         }
     }
 
-    /// The newest packet received; the one before the first as long as there is none.
+    /// Returns the newest packet received, or the number before the first one while there is none.
     pub(super) fn newest(&self) -> Option<Seq> {
         self.newest
     }
 
-    /// How many packets are remembered.
+    /// Returns how many packets are remembered.
     pub(super) fn packets(&self) -> u64 {
         self.runs.iter().map(|run| u64::from(run.packets)).sum()
     }
 
-    /// Takes note of a packet.
+    /// Records the arrival of a packet.
     pub(super) fn note(&mut self, seq: Seq, marked: bool) -> Order {
         let state = if marked {
             CellState::Marked
@@ -115,7 +114,7 @@ impl History {
         }
     }
 
-    /// The cells that speak of packet `from` and older ones.
+    /// Returns the cells for packet `from` and older ones.
     pub(super) fn cells_from(&self, from: Seq) -> impl Iterator<Item = AckCell> + '_ {
         let mut skip = match self.newest {
             Some(newest) if !from.is_after(newest) => from.distance(newest),
@@ -128,23 +127,23 @@ impl History {
         })
     }
 
-    /// Cells of the whole history.
+    /// Returns the number of cells of the whole history.
     pub(super) fn cell_count(&self) -> usize {
         self.cells
     }
 
-    /// Bytes of memory behind it.
+    /// Returns the memory in use, bytes.
     pub(super) fn footprint(&self) -> usize {
         self.runs.capacity() * size_of::<Run>()
     }
 
-    /// Bytes that the runs take.
+    /// Returns the bytes that the runs take.
     pub(super) fn state_len(&self) -> usize {
         self.runs.len() * size_of::<Run>()
     }
 
-    /// RFC 4340, 11.4.1, the receiver's table: a packet once received stays so; of the states 0
-    /// and 1 we keep 1, so that no mark is lost.
+    /// Records the arrival of an older packet. RFC 4340, 11.4.1, the receiver's table: a packet once received stays
+    /// received; of the states 0 and 1 we keep 1, so that no mark is lost.
     fn note_old(&mut self, back: u64, state: CellState) -> Order {
         let mut newer = 0;
         let Some(index) = self.runs.iter().position(|run| {
@@ -154,7 +153,7 @@ impl History {
             }
             holds
         }) else {
-            // RFC 4340, 11.4.1: what was discarded is not taken up again.
+            // RFC 4340, 11.4.1: discarded packets are not recorded again.
             return Order::Old;
         };
         let old = self.runs[index];
@@ -166,7 +165,7 @@ impl History {
         if !changes {
             return Order::Old;
         }
-        // The run splits into what is newer, the packet, and what is older.
+        // The run splits into the newer packets, this packet, and the older packets.
         let before = back - newer;
         let after = u64::from(old.packets) - before - 1;
         self.cells -= old.cells();
@@ -179,7 +178,7 @@ impl History {
         Order::Late
     }
 
-    /// Joins the runs around the last split: those at `end` and the four before it.
+    /// Joins the runs around the last split: the one at `end` and the four before it.
     fn join(&mut self, end: usize) {
         // Planted: one run too far.
         let beyond = usize::from(!planted(Plant::JoinBeyond));
@@ -230,7 +229,7 @@ impl History {
         }
     }
 
-    /// Drops the oldest cells until at most so many are left.
+    /// Drops the oldest cells until at most `most` are left.
     pub(super) fn shorten(&mut self, most: usize) {
         while self.cells > most
             && let Some(last) = self.runs.pop_back()
@@ -243,14 +242,14 @@ impl History {
     }
 }
 
-/// A run of `packets`, if there are any; more than a history covers are cut off.
+/// Returns a run of `packets`, or `None` for no packets. The length is limited to what a history covers.
 fn run(state: CellState, packets: u64) -> Option<Run> {
     let most = MAX_CELLS as u64 * CELL;
     let packets = u32::try_from(packets.min(most)).ok()?;
     (packets > 0).then_some(Run { state, packets })
 }
 
-/// The cells of `packets` packets in one state.
+/// Returns the cells for `packets` packets in one state.
 fn split(state: CellState, packets: u64) -> impl Iterator<Item = AckCell> {
     let full = packets / CELL;
     let rest = u8::try_from(packets % CELL).unwrap_or(0);

@@ -1,4 +1,4 @@
-//! What the peer's host says of itself, as CCID 2 takes it (RFC 4341, section 5.2).
+//! What the peer's host reports about itself, as CCID 2 uses it (RFC 4341, section 5.2).
 
 use fairwire_cc::{Controller, Feedback, Flight, HostLimits};
 use fairwire_units::Instant;
@@ -7,25 +7,25 @@ use fairwire_wire::DropCode;
 use super::pipe::Pipe;
 use crate::half::HostNews;
 
-/// Notes in the pipe which packets were dropped, and adds to what the controller is to be told.
+/// Marks dropped packets in the pipe, and adds to the limits that the controller will receive.
 pub(super) fn hear(news: &HostNews, pipe: &mut Pipe, limits: &mut HostLimits) {
     limits.slow |= news.slow;
     for run in &news.drops {
         let packets = pipe.note_dropped(run);
         match run.code {
-            // RFC 4340, 11.7.2: no congestion, as if the data had been received.
+            // RFC 4340, 11.7.2: not congestion; treated as if the data had been received.
             DropCode::ProtocolConstraints => {}
             DropCode::ReceiveBuffer => {
                 limits.buffer_drops = limits.buffer_drops.saturating_add(packets);
                 limits.ends_slow_start = true;
             }
-            // As marked, which the pipe finds when it settles the packet.
+            // Counts as marked; the pipe does so when it settles the packet.
             _ => limits.ends_slow_start = true,
         }
     }
 }
 
-/// Tells the controller what no acknowledgement took along.
+/// Passes the limits to the controller that no acknowledgement has passed to it.
 pub(super) fn obey(
     now: Instant,
     flight: Flight,

@@ -1,18 +1,19 @@
-//! The ECN nonces of packets, a bit each (RFC 3540; RFC 4340, section 12.2).
+//! The ECN nonces of packets, one bit each (RFC 3540; RFC 4340, section 12.2).
 //!
-//! A sender that asks for it sends ECT(0) or ECT(1) at random; ECT(1) is a nonce of one. Marks and
-//! losses destroy it, so who hides them has to guess the sum of what it claims to have received.
+//! A sender with ECN nonces enabled sends ECT(0) or ECT(1) at random; ECT(1) is a nonce of one. Marks and losses
+//! destroy the nonce. A receiver that hides them must therefore guess the sum of the nonces that it claims to have
+//! received.
 
 use fairwire_wire::{AckCells, CellState, Seq};
 
 use crate::ring::{WORD, clear, pieces, place};
 
-/// Packets remembered: more than all cells of a receiver's vectors cover.
+/// The number of packets remembered: more than all cells of a receiver's vectors cover.
 pub(super) const REMEMBERED: u64 = 1 << 15;
 
 const WORDS: usize = (REMEMBERED / WORD) as usize;
 
-/// The nonces of the newest packets, by number; those before the first are zero.
+/// The nonces of the newest packets, by number; those before the first packet are zero.
 #[derive(Clone, Debug)]
 pub(super) struct Nonces([u64; WORDS]);
 
@@ -21,7 +22,7 @@ impl Nonces {
         Self([0; WORDS])
     }
 
-    /// The packet with number `seq` has this nonce.
+    /// Sets the nonce of packet `seq`.
     pub(super) fn set(&mut self, seq: Seq, nonce: bool) {
         let (word, bit) = place(seq, REMEMBERED);
         if nonce {
@@ -31,26 +32,26 @@ impl Nonces {
         }
     }
 
-    /// Makes room for the packets behind `newest` up to `seq`: their nonces are zero.
+    /// Makes room for the packets after `newest` up to `seq`, with nonces of zero.
     pub(super) fn advance(&mut self, newest: Seq, seq: Seq) {
         clear(&mut self.0, newest, seq);
     }
 
-    /// The sum, in one bit, of the nonces of `packets` packets, `high` the newest of them.
+    /// Returns the sum, in one bit, of the nonces of `packets` packets, of which `high` is the newest.
     pub(super) fn sum(&self, high: Seq, packets: u64) -> bool {
         let pieces = pieces(high, packets, REMEMBERED);
         let sum = pieces.fold(0, |sum, piece| sum ^ self.0[piece.word] & piece.mask);
         sum.count_ones() % 2 == 1
     }
 
-    /// What the nonce echo of a vector should be, `high` its newest packet: the sum over the packets
-    /// that it reports received unmarked.
+    /// Returns the right nonce echo of a vector whose newest packet is `high`: the sum over the packets that it reports
+    /// as received unmarked.
     pub(super) fn echo(&self, high: Seq, cells: AckCells<'_>) -> bool {
         let mut high = high;
         let mut echo = false;
         for cell in cells.iter() {
             let packets = u64::from(cell.run());
-            // RFC 4340, 12.2: State 0 alone.
+            // RFC 4340, 12.2: only State 0 counts.
             if cell.state() == CellState::Received {
                 echo ^= self.sum(high, packets);
             }
@@ -65,7 +66,7 @@ mod tests {
     use super::{Nonces, REMEMBERED, Seq};
     use crate::work;
 
-    /// Sums over any stretch agree with counting, across words, the ring's end and the wrap.
+    /// Sums over any range of packets agree with counting, across words, the ring's end and the wrap of numbers.
     #[test]
     fn sums_are_sums() {
         for base in [0, 63, REMEMBERED - 70, (1 << 48) - 100] {
@@ -85,7 +86,7 @@ mod tests {
         }
     }
 
-    /// What is passed over has a nonce of zero, also where the ring comes round.
+    /// Numbers that are skipped have a nonce of zero, also where the ring wraps.
     #[test]
     fn passed_over_is_zero() {
         for distance in [5, REMEMBERED - 1, REMEMBERED, 1 << 40] {
@@ -98,13 +99,13 @@ mod tests {
             nonces.advance(newest, then);
             assert!(!nonces.sum(then, 1), "{distance}");
             assert!(!nonces.sum(then, distance.min(REMEMBERED)), "{distance}");
-            // The one before the gap is still known, if the ring has room for it.
+            // The packet before the gap is still known if the ring has room for it.
             let before = nonces.sum(then, distance.min(REMEMBERED - 1) + 1);
             assert_eq!(before, distance < REMEMBERED, "{distance}");
         }
     }
 
-    /// However far numbers leap, a few hundred words are cleared.
+    /// However far sequence numbers jump, at most a few hundred words are cleared.
     #[test]
     fn finding_7_a_leap_clears_words() {
         for leap in [1, 1_000, REMEMBERED - 1, REMEMBERED, 1 << 46] {

@@ -1,8 +1,8 @@
-//! Does the receiver tell the truth (RFC 4340, sections 12.2 and 12.3; RFC 4341, section 7)?
+//! Checks of the receiver's reports (RFC 4340, sections 12.2 and 12.3; RFC 4341, section 7).
 //!
-//! Waits for packets to be acknowledged that were never sent, and compares the nonce echo of each
-//! vector with what was sent where nonces are. A lie counts as congestion at once; lies in many round
-//! trips, more than honest ones, end the connection.
+//! A report that acknowledges a packet that was never sent is a lie. If nonces are sent, a vector whose nonce echo is
+//! wrong is one, too. A lie counts as congestion at once. The connection ends if lies occur in clearly more round trips
+//! than honest reports.
 
 use fairwire_wire::{CellState, Seq};
 
@@ -11,18 +11,18 @@ use super::vector::Report;
 use crate::packet_options::Vector;
 use crate::suspicion::Suspicion;
 
-/// Numbers passed over and remembered.
+/// The number of skipped numbers that are remembered.
 const SKIPPED: usize = 4;
 
-/// What is known of one peer's honesty.
+/// The state of the checks on one peer's reports.
 #[derive(Clone, Debug)]
 pub(super) struct NonceCheck {
-    /// The nonces sent, where they are.
+    /// The nonces sent, if nonces are used.
     sent: Option<Box<Nonces>>,
-    /// Are numbers passed over without a suspicion, too?
+    /// Whether numbers are skipped even if there is no suspicion.
     skips: bool,
     newest: Option<Seq>,
-    /// Numbers that no packet had, newest first.
+    /// Numbers that were skipped, newest first.
     skipped: [Option<Skipped>; SKIPPED],
     /// The acknowledgement of this packet or a later one ends the round trip.
     round_ends: Option<Seq>,
@@ -30,7 +30,7 @@ pub(super) struct NonceCheck {
     suspicion: Suspicion,
 }
 
-/// In this round trip: was anything checked, was a lie found, was a number passed over?
+/// The checks in this round trip: whether anything was checked, a lie was found, a number was skipped.
 #[derive(Clone, Copy, Debug, Default)]
 struct Round {
     checked: bool,
@@ -38,11 +38,11 @@ struct Round {
     has_skipped: bool,
 }
 
-/// A number that no packet had.
+/// A skipped number.
 #[derive(Clone, Copy, Debug)]
 struct Skipped {
     seq: Seq,
-    /// Has a report said that it did not arrive?
+    /// Whether a report has said that it did not arrive.
     is_settled: bool,
 }
 
@@ -59,17 +59,17 @@ impl NonceCheck {
         }
     }
 
-    /// Nonces are sent, and echoes are held against them.
+    /// Enables the check of nonce echoes.
     pub(super) fn with_nonces(&mut self) {
         self.sent = Some(Box::new(Nonces::new()));
     }
 
-    /// Numbers are passed over now and then.
+    /// Enables skipping a number now and then.
     pub(super) fn with_skips(&mut self) {
         self.skips = true;
     }
 
-    /// A packet left.
+    /// Records that a packet left.
     pub(super) fn on_sent(&mut self, seq: Seq, nonce: bool) {
         if let Some(sent) = &mut self.sent {
             sent.set(seq, nonce);
@@ -79,7 +79,7 @@ impl NonceCheck {
         self.suspicion.on_sent();
     }
 
-    /// This number was passed over.
+    /// Records that a number was skipped.
     pub(super) fn on_skipped(&mut self, seq: Seq) {
         self.on_sent(seq, false);
         self.skipped.rotate_right(1);
@@ -90,33 +90,33 @@ impl NonceCheck {
         self.round.has_skipped = true;
     }
 
-    /// How many of 65,536 numbers should be passed over.
+    /// Returns how many of 65,536 numbers should be skipped.
     pub(super) fn skips_of_65536(&self) -> u32 {
         if self.round.has_skipped {
             0
         } else if self.skips {
             self.suspicion.skips_of_65536(false)
         } else if self.suspicion.exists() {
-            // RFC 4340, 12.3: where a lie is suspected, it should be verified: by a number that nobody
-            // can have received (RFC 4342, section 9), once a round trip.
+            // RFC 4340, 12.3: a suspected lie should be verified. This is done with a number that nobody can have
+            // received (RFC 4342, section 9), once per round trip.
             65_536
         } else {
             0
         }
     }
 
-    /// Has it lied so often that the connection should end?
+    /// Returns whether the peer has lied so often that the connection should end.
     pub(super) fn is_aggressive(&self) -> bool {
         self.suspicion.is_aggression()
     }
 
-    /// Was a lie found lately?
+    /// Returns whether a lie was found recently.
     #[cfg(test)]
     pub(super) fn is_suspicious(&self) -> bool {
         self.round.lied || self.suspicion.exists()
     }
 
-    /// Takes in a report about `ackno` and older packets. Is it a lie?
+    /// Checks a report about `ackno` and older packets. Returns whether it is a lie.
     pub(super) fn judge(&mut self, report: Report<'_>, ackno: Seq) -> bool {
         let Some(newest) = self.newest else {
             return false;
@@ -126,7 +126,7 @@ impl NonceCheck {
             for (high, Vector { nonce, cells }) in report.vectors() {
                 let packets = cells.packets();
                 if packets == 0 || high.sub(packets - 1).distance(newest) >= REMEMBERED {
-                    // It speaks of packets whose nonces are forgotten.
+                    // The vector covers packets whose nonces are forgotten.
                     continue;
                 }
                 self.round.checked = true;
@@ -140,7 +140,7 @@ impl NonceCheck {
         lie
     }
 
-    /// Does `report` say that a number which was passed over has arrived?
+    /// Returns whether `report` says that a skipped number has arrived.
     fn claims_skipped(&mut self, report: Report<'_>) -> bool {
         let mut lie = false;
         for stretch in report.stretches() {

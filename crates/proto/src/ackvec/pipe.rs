@@ -1,5 +1,5 @@
-//! The data packets in flight, and which of them feedback settles (RFC 4341, section 5). What no
-//! vector has named has not arrived (RFC 4340, section 11.4).
+//! The data packets in flight, and which of them feedback settles (RFC 4341, section 5). A packet that no vector has
+//! reported counts as not arrived (RFC 4340, section 11.4).
 
 use std::collections::VecDeque;
 
@@ -22,31 +22,31 @@ struct Packet {
     seq: Seq,
     sent_at: Instant,
     size: u32,
-    /// Is its fate known?
+    /// Whether its fate is known.
     settled: bool,
-    /// What the peer said of its data, if they did not reach its application.
+    /// The peer's reason, if its data did not reach the application.
     dropped: Option<DropCode>,
     id: Option<DatagramId>,
 }
 
-/// What one report changed.
+/// The changes that one report makes.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(super) struct Outcome {
-    /// Data packets that are known to have arrived now, marked ones included.
+    /// Data packets newly known to have arrived, marked ones included.
     pub(super) acked: u32,
-    /// Their bytes.
+    /// Their size, bytes.
     pub(super) acked_bytes: u64,
-    /// Bytes of the largest of them.
+    /// The size of the largest of them, bytes.
     pub(super) largest: u32,
-    /// Of these, marked ones.
+    /// How many of them are marked.
     pub(super) marked: u32,
     /// When the oldest of them was sent.
     pub(super) oldest_acked_sent: Option<Instant>,
     /// When the newest of them was sent.
     pub(super) newest_acked_sent: Option<Instant>,
-    /// Data packets found marked or lost now.
+    /// Data packets newly found marked or lost.
     pub(super) congestion: Option<Congestion>,
-    /// When the packet that the report begins with was sent, if it is news that it arrived.
+    /// When the report's acknowledged packet was sent, if its arrival is new.
     pub(super) acked_sent_at: Option<Instant>,
 }
 
@@ -65,12 +65,12 @@ impl Outcome {
     }
 }
 
-/// The data packets in the network, oldest first. Packets without data are not kept: they are no
-/// part of the pipe, though their arrival counts against those sent before them.
+/// The data packets in flight, oldest first. Packets without data are not kept and are not part of the pipe, but their
+/// arrival can show that earlier packets were lost.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Pipe {
     packets: VecDeque<Packet>,
-    /// How many of them are not settled.
+    /// The number of packets that are not settled.
     in_flight: u32,
     bytes: u64,
     /// The newest packets, of any type, known to have arrived; newest first.
@@ -78,28 +78,28 @@ pub(super) struct Pipe {
 }
 
 impl Pipe {
-    /// Bytes of memory behind it.
+    /// Returns the memory in use, bytes.
     pub(super) fn footprint(&self) -> usize {
         self.packets.capacity() * size_of::<Packet>()
     }
 
-    /// Packets in flight.
+    /// Returns the number of packets in flight.
     pub(super) fn in_flight(&self) -> u32 {
         self.in_flight
     }
 
-    /// Their bytes.
+    /// Returns their size, bytes.
     pub(super) fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Packets remembered, settled ones between others included.
+    /// Returns the number of packets kept, settled ones included.
     #[cfg(test)]
     pub(super) fn kept(&self) -> usize {
         self.packets.len()
     }
 
-    /// A data packet left.
+    /// Adds a data packet that left.
     pub(super) fn push(&mut self, seq: Seq, sent_at: Instant, size: u32, id: Option<DatagramId>) {
         self.packets.push_back(Packet {
             seq,
@@ -113,10 +113,10 @@ impl Pipe {
         self.bytes += u64::from(size);
     }
 
-    /// Takes in a report. Fates are appended in order of sequence number.
+    /// Processes a report. Fates are appended in order of sequence number.
     ///
-    /// Each packet is settled once, so nothing that a report repeats counts again. What it says of
-    /// packets older than the oldest in flight, or never sent, has no packet to apply to.
+    /// Each packet is settled once, so what a report repeats does not count again. Packets older than the oldest in
+    /// flight, or never sent, are ignored.
     pub(super) fn take(
         &mut self,
         report: Report<'_>,
@@ -141,8 +141,8 @@ impl Pipe {
         outcome
     }
 
-    /// The peer reports the data of these packets as dropped. Says how many data packets they are;
-    /// one that is no longer remembered passes for data.
+    /// Records that the peer reports the data of these packets as dropped. Returns how many data packets they are; a
+    /// packet that is no longer remembered counts as data.
     pub(super) fn note_dropped(&mut self, run: &DropRun) -> u32 {
         let from = self.position(run.low);
         let to = self.position(run.high.next()).max(from);
@@ -158,12 +158,12 @@ impl Pipe {
         u32::try_from((to - from) as u64 + forgotten).unwrap_or(u32::MAX)
     }
 
-    /// Nothing came back: all that is in flight counts as lost, and the pipe is empty.
+    /// Empties the pipe after a timeout: all packets in flight count as lost.
     pub(super) fn lose_all(&mut self, fates: &mut Vec<(Option<DatagramId>, Fate)>) {
         self.empty(Fate::Lost, fates);
     }
 
-    /// The connection ends.
+    /// Empties the pipe at the end of the connection.
     pub(super) fn finish(&mut self, fates: &mut Vec<(Option<DatagramId>, Fate)>) {
         self.empty(Fate::Sent, fates);
     }
@@ -178,7 +178,7 @@ impl Pipe {
         self.bytes = 0;
     }
 
-    /// When the first data packet kept that is newer than `seq` left.
+    /// Returns when the first remaining data packet after `seq` left.
     pub(super) fn left_after(&self, seq: Seq) -> Option<Instant> {
         let next = self.packets.get(self.position(seq.next()))?;
         Some(next.sent_at)
@@ -190,10 +190,9 @@ impl Pipe {
             .is_none_or(|oldest| high.is_before(oldest.seq))
     }
 
-    /// Remembers up to `most` of the newest packets of `stretch` as arrived; says how many it has
-    /// shown.
+    /// Records up to `most` of the newest packets of `stretch` as arrived, and returns how many.
     ///
-    /// RFC 4341, 5: whatever the packets after the hole carry, they count.
+    /// RFC 4341, 5: packets after the gap count whatever their type.
     fn note_arrivals(&mut self, stretch: Stretch, most: usize) -> usize {
         let packets = stretch.low.distance(stretch.high).saturating_add(1);
         let shown = usize::try_from(packets).unwrap_or(most).min(most);
@@ -219,7 +218,7 @@ impl Pipe {
         }
     }
 
-    /// Index of the first packet kept that is not older than `seq`.
+    /// Returns the index of the first packet kept that is not older than `seq`.
     fn position(&self, seq: Seq) -> usize {
         self.packets
             .partition_point(|packet| packet.seq.is_before(seq))
@@ -239,8 +238,8 @@ impl Pipe {
         let to = self.position(stretch.high.next());
         let marked = stretch.state == CellState::Marked;
         for packet in self.packets.range_mut(from..to.max(from)) {
-            // RFC 4341, 5: once per packet, however often it is acknowledged. RFC 4340, 11.4.1:
-            // the first state reported stays.
+            // RFC 4341, 5: once per packet, however often it is acknowledged. RFC 4340, 11.4.1: the first state
+            // reported stays.
             if packet.settled {
                 continue;
             }
@@ -256,8 +255,8 @@ impl Pipe {
             if packet.seq == ackno {
                 outcome.acked_sent_at = Some(packet.sent_at);
             }
-            // RFC 4340, 11.7.1: a mark counts, whatever became of the data.
-            // Planted: a mark does not.
+            // RFC 4340, 11.7.1: a mark counts, whatever happened to the data.
+            // Planted: a mark does not count.
             let counts = marked && !planted(Plant::MarksIgnored);
             if counts || packet.dropped.is_some_and(counts_as_marked) {
                 outcome.marked += 1;
@@ -272,9 +271,9 @@ impl Pipe {
         }
     }
 
-    /// RFC 4341, 5: what is older than the third newest arrival and has not arrived is lost.
+    /// Settles lost packets. RFC 4341, 5: a packet older than the third newest arrival that has not arrived is lost.
     fn settle_lost(&mut self, outcome: &mut Outcome, fates: &mut Vec<(Option<DatagramId>, Fate)>) {
-        // Planted: two later arrivals suffice.
+        // Planted: two later arrivals are enough.
         let nth = NUMDUPACK - 1 - usize::from(planted(Plant::EarlyLoss));
         let Some(third) = self.arrived[nth] else {
             return;

@@ -1,31 +1,32 @@
-//! Which packet of ours told what: so that its acknowledgement lets us forget (RFC 4340, 11.4.2).
+//! The log of our packets that carried vectors, so that an acknowledgement of one lets us forget history (RFC 4340,
+//! section 11.4.2).
 
 use std::collections::VecDeque;
 
 use fairwire_wire::Seq;
 
-/// Packets of ours remembered at most: a round trip's worth of acknowledgements on a fast path.
-/// An acknowledgement of an older one frees nothing, the next one does.
+/// The most packets remembered: a round trip's worth of acknowledgements on a fast path. An acknowledgement of an older
+/// packet frees nothing, but the next one does.
 pub(super) const MAX_RECORDS: usize = 4_096;
 
-/// A packet of ours, and the newest of the peer's packets that its vector spoke of. Both are the
-/// low halves of sequence numbers; a record never gets old enough for that to be ambiguous.
+/// A packet of ours, and the newest of the peer's packets that its vector covers. Both are the low halves of sequence
+/// numbers; no record gets old enough for that to be ambiguous.
 #[derive(Clone, Copy, Debug)]
 struct Record {
     ours: u32,
     covered: u32,
 }
 
-/// A packet that arrived after vectors had reported it missing.
+/// A packet that arrived after vectors had reported it as missing.
 #[derive(Clone, Copy, Debug)]
 struct Late {
     /// The oldest such packet.
     seq: Seq,
-    /// The newest packet of ours that did not know of it.
+    /// Our newest packet that did not report its arrival.
     untold_until: Seq,
 }
 
-/// The log of vectors sent and not yet known to have arrived.
+/// The log of vectors that were sent and are not known to have arrived.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Records {
     /// Oldest first.
@@ -35,7 +36,7 @@ pub(crate) struct Records {
 }
 
 impl Records {
-    /// Our packet `ours` carries a vector that begins at `covered`.
+    /// Records that our packet `ours` carries a vector that begins at `covered`.
     pub(crate) fn push(&mut self, ours: Seq, covered: Seq) {
         if self.log.len() == MAX_RECORDS {
             self.log.pop_front();
@@ -47,9 +48,9 @@ impl Records {
         self.newest = Some((ours, covered));
     }
 
-    /// Packet `seq` of the peer arrived after it had been reported missing.
+    /// Records that packet `seq` of the peer arrived after it had been reported as missing.
     ///
-    /// RFC 4340, A.3: an acknowledgement of an earlier vector must not make us forget it.
+    /// RFC 4340, A.3: the acknowledgement of an earlier vector must not make us forget it.
     pub(crate) fn on_late(&mut self, seq: Seq) {
         let Some((ours, _)) = self.newest.filter(|_| !self.log.is_empty()) else {
             return;
@@ -61,7 +62,7 @@ impl Records {
         });
     }
 
-    /// The peer acknowledged our packet `ours`: up to where may its packets be forgotten?
+    /// Handles the acknowledgement of our packet `ours`. Returns up to where the peer's packets may be forgotten.
     pub(crate) fn acknowledge(&mut self, ours: Seq) -> Option<Seq> {
         let (newest, newest_covered) = self.newest?;
         if ours.is_after(newest) {
@@ -71,7 +72,7 @@ impl Records {
         if u64::from(back) != ours.distance(newest) {
             return None;
         }
-        // The log is in order of sending, so the distance to the newest falls along it.
+        // The log is in order of sending, so the distance to the newest packet decreases along it.
         let index = self
             .log
             .partition_point(|record| low_distance(record.ours, low(newest)) > back);
@@ -92,7 +93,7 @@ impl Records {
         Some(Seq::min(covered, late.seq.prev()))
     }
 
-    /// The newest packet of ours with a vector, up to `ackno`, whose arrival is not known yet.
+    /// Returns our newest packet up to `ackno` that carried a vector and is not known to have arrived.
     pub(crate) fn newest_up_to(&self, ackno: Seq) -> Option<Seq> {
         let (newest, _) = self.newest?;
         let oldest = self.log.front()?;
@@ -101,7 +102,7 @@ impl Records {
         }
         let back = ackno.distance(newest);
         let is_newer = |record: &Record| u64::from(low_distance(record.ours, low(newest))) < back;
-        // The common case of data both ways: nothing is left.
+        // The common case with data in both directions: no record is left.
         if is_newer(oldest) {
             return None;
         }
@@ -110,12 +111,12 @@ impl Records {
         Some(newest.sub(u64::from(low_distance(record.ours, low(newest)))))
     }
 
-    /// Bytes of memory behind it.
+    /// Returns the memory in use, bytes.
     pub(crate) fn footprint(&self) -> usize {
         self.log.capacity() * size_of::<Record>()
     }
 
-    /// Bytes that the log takes.
+    /// Returns the bytes that the log takes.
     pub(crate) fn state_len(&self) -> usize {
         self.log.len() * size_of::<Record>()
     }

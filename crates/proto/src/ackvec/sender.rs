@@ -1,4 +1,4 @@
-//! The sending half of CCID 2: a pipe, a round-trip estimate and a controller (RFC 4341).
+//! The sending half of CCID 2: a pipe, a round-trip time estimate and a controller (RFC 4341).
 
 use fairwire_cc::{
     Congestion, Controller, Delivery, Feedback, Flight, Gauges, Growth, HostLimits, Permit,
@@ -20,45 +20,44 @@ use crate::half::{Ack, Arrival, Incoming, Sent, Told, Tx};
 /// The Ack Ratio of a new connection (RFC 4340, section 11.3).
 const DEFAULT_ACK_RATIO: u16 = 2;
 
-/// A receiver may wait for the Ack Ratio's packets before it acknowledges, this long at most
-/// (RFC 4340, section 11.3).
+/// The longest time for which a receiver delays an acknowledgement to wait for more packets (RFC 4340, section 11.3).
 const ACK_DELAY: Duration = Duration::from_millis(200);
 
-/// Sends data under CCID 2.
+/// The sender of data under CCID 2.
 #[derive(Debug)]
 pub(crate) struct Sender {
     controller: Box<dyn Controller>,
     pipe: Pipe,
     rtt: RttEstimator,
     newest_sent: Option<Seq>,
-    /// Packets from this one on may give the next round-trip sample.
+    /// The first packet that may give the next round-trip time sample.
     sample_from: Option<Seq>,
-    /// When the retransmission timer expires; it runs while something is in flight.
+    /// When the retransmission timer expires; it runs while data is in flight.
     timer: Option<Instant>,
-    /// Data packets acknowledged since we last acknowledged the acknowledgements.
+    /// Data packets acknowledged since we last acknowledged an acknowledgement.
     acked_unacknowledged: u32,
-    /// Mean size of the data packets sent, bytes.
+    /// The mean size of the data packets sent, bytes.
     mean_size: f64,
-    /// The Ack Ratio that we would have.
+    /// The Ack Ratio that this sender wants.
     ack_ratio: AckRatio,
     /// The Ack Ratio that the peer is known to use.
     agreed_ratio: u16,
     acks: AckWatch,
-    /// Was something lost of which nobody knows whether it was an acknowledgement?
+    /// Whether a packet was lost that may have been data or an acknowledgement.
     wants_counts: bool,
-    /// What the packet in hand says of the peer's host.
+    /// What the packet being processed says about the peer's host.
     host: HostLimits,
-    /// Where the peer's reports are checked.
+    /// The checks of the peer's reports, if enabled.
     nonces: Option<Box<NonceCheck>>,
-    /// The shortest time that an acknowledgement took to come, whatever it says that the peer held it;
-    /// where reports are checked.
+    /// The shortest time that an acknowledgement took, whatever it says about how long the peer held it. Used if
+    /// reports are checked.
     least: Option<Duration>,
-    /// Are numbers passed over, and Elapsed Times doubted?
+    /// Whether numbers are skipped and Elapsed Times are checked.
     checks: bool,
 }
 
 impl Sender {
-    /// A sender for packets of about `size_hint` application bytes, with the round-trip time that
+    /// Creates a sender for packets of about `size_hint` application bytes. `initial_rtt` is the round-trip time that
     /// the handshake measured.
     pub(crate) fn new(
         now: Instant,
@@ -91,14 +90,14 @@ impl Sender {
         sender
     }
 
-    /// It holds the peer's vectors against ECN nonces (RFC 4340, section 12.2).
+    /// Enables the check of the peer's vectors against ECN nonces (RFC 4340, section 12.2).
     pub(crate) fn checking_nonces(mut self) -> Self {
         self.check_state().with_nonces();
         self
     }
 
-    /// It passes numbers over now and then, to see whether the peer claims to have received them
-    /// (RFC 4342, section 9), and believes no Elapsed Time that cannot be.
+    /// Enables the checks of reports: a number is skipped now and then, to see whether the peer claims to have received
+    /// it (RFC 4342, section 9), and an impossible Elapsed Time is not believed.
     pub(crate) fn checking_reports(mut self) -> Self {
         self.check_state().with_skips();
         self.checks = true;
@@ -110,14 +109,14 @@ impl Sender {
             .get_or_insert_with(|| Box::new(NonceCheck::new()))
     }
 
-    /// Was the peer found lying lately?
+    /// Returns whether the peer was recently found lying.
     #[cfg(test)]
     pub(super) fn is_suspicious(&self) -> bool {
         let nonces = self.nonces.as_ref();
         nonces.is_some_and(|nonces| nonces.is_suspicious())
     }
 
-    /// Holds a report against the nonces sent. Of one that lies, the congestion that it stands for.
+    /// Checks a report against the nonces sent. For a lie, returns the congestion that it counts as.
     fn check(
         &mut self,
         now: Instant,
@@ -128,7 +127,7 @@ impl Sender {
         let nonces = self.nonces.as_mut()?;
         let lie = nonces.judge(report, ackno);
         told.aggression |= nonces.is_aggressive();
-        // RFC 4340, 12.3: as if a recent packet had been reported marked.
+        // RFC 4340, 12.3: treated as if a recent packet had been reported as marked.
         lie.then(|| Congestion {
             signal: Signal::Marked,
             newest_sent: now.saturating_before(self.rtt.srtt().unwrap_or(Duration::ZERO)),
@@ -143,37 +142,37 @@ impl Sender {
         }
     }
 
-    /// The congestion window, packets; what it would be where a rate rules.
+    /// Returns the congestion window, packets. For a controller with a rate, returns the equivalent window.
     fn window(&self) -> f64 {
         let limit = self.controller.limit();
         limit.packets_per_rtt(self.rtt.srtt(), self.mean_size)
     }
 
-    /// With fewer packets in flight the receiver may hold back its acknowledgement.
+    /// Returns the number of packets in flight below which the receiver may delay its acknowledgement.
     fn delayed_below(&self) -> u32 {
-        // A new ratio may be in use before its Confirm is here.
+        // The receiver may already use a new ratio before its Confirm arrives.
         let ratio = self.agreed_ratio.max(self.ack_ratio.get(self.window()));
         u32::from(ratio.max(DEFAULT_ACK_RATIO))
     }
 
-    /// When the retransmission timer expires.
+    /// Returns when the retransmission timer expires.
     fn deadline(&self) -> Option<Instant> {
         self.timer.filter(|_| self.pipe.in_flight() > 0)
     }
 
     /// Starts the retransmission timer.
     ///
-    /// The receiver may hold back the acknowledgement of fewer packets than the Ack Ratio, and
-    /// that time is not part of our round-trip samples: without waiting for it, each would be
-    /// taken for lost.
+    /// The receiver may delay the acknowledgement of fewer packets than the Ack Ratio, and round-trip time samples do
+    /// not include that delay. Without allowing for it here, each such packet would be taken for lost.
     fn start_timer(&mut self, now: Instant) {
         let few = self.pipe.in_flight() < self.delayed_below();
         let delay = if few { ACK_DELAY } else { Duration::ZERO };
         self.timer = Some(now + self.rtt.rto() + delay);
     }
 
-    /// A data packet left. RFC 6298, 5.1: the timer is started if it does not run; and the packet
-    /// that completes the Ack Ratio makes the receiver answer without delay.
+    /// Updates the retransmission timer for a data packet that left. RFC 6298, 5.1: the timer is started if it does not
+    /// run. The packet that completes the Ack Ratio makes the receiver answer without delay, so the timer then expires
+    /// earlier.
     fn send_timer(&mut self, now: Instant) {
         let in_flight = self.pipe.in_flight();
         if in_flight == 1 {
@@ -184,7 +183,7 @@ impl Sender {
         }
     }
 
-    /// RFC 4341, 5: at most one sample per window of data.
+    /// Takes a round-trip time sample. RFC 4341, 5: at most one per window of data.
     fn sample(
         &mut self,
         now: Instant,
@@ -197,7 +196,7 @@ impl Sender {
             return None;
         }
         let raw = now.saturating_since(sent_at);
-        // An elapsed time beyond the whole round trip is not believed.
+        // An elapsed time as long as the whole round trip is not believed.
         let held = report.elapsed.filter(|&held| held < raw);
         let held = held.unwrap_or(Duration::ZERO);
         let rtt = if self.checks {
@@ -212,12 +211,12 @@ impl Sender {
 }
 
 impl Sender {
-    /// A round trip of which the peer says that it held the packet `ackno`, sent at `sent_at`, for
-    /// `held` of the time `raw` that its acknowledgement took.
+    /// Returns the round-trip time to believe. The peer says that it held packet `ackno`, sent at `sent_at`, for `held`
+    /// of the time `raw` that its acknowledgement took.
     ///
-    /// The next packet would have been acknowledged in its place had it come within that time, so no
-    /// more counts than lay between the two when they left. And what is left is no shorter than the
-    /// shortest time that any acknowledgement took, which the peer cannot lower by its word.
+    /// Had the next packet arrived while this one was held, it would have been acknowledged instead. So at most the
+    /// time between the departures of the two counts as held. The result is at least the shortest time that any
+    /// acknowledgement took, which the peer cannot lower by its reports.
     fn believed(
         &mut self,
         raw: Duration,
@@ -237,10 +236,10 @@ impl Sender {
 }
 
 impl Sender {
-    /// A packet of the peer's came, which may show that acknowledgements were lost.
+    /// Handles a packet from the peer, which may show that acknowledgements were lost.
     fn on_arrival(&mut self, arrival: Arrival) {
         let found = self.acks.note(arrival.into());
-        // Who sends no data gets no acknowledgements that could be too many.
+        // An endpoint without data in flight causes no acknowledgements that could be too many.
         if found.congestion && self.pipe.in_flight() > 0 {
             self.ack_ratio.on_congestion(self.window());
             self.wants_counts |= found.doubtful;
@@ -249,7 +248,7 @@ impl Sender {
 
     fn on_ack(&mut self, now: Instant, ack: Ack<'_>, waiting: u32, told: &mut Told) {
         let ackno = ack.ackno;
-        // What was never sent was never received, whatever the peer says.
+        // A packet that was never sent cannot have been received, whatever the peer says.
         if self.newest_sent.is_none_or(|newest| ackno.is_after(newest)) {
             return;
         }
@@ -266,7 +265,7 @@ impl Sender {
             self.start_timer(now);
             self.acked_unacknowledged = self.acked_unacknowledged.saturating_add(outcome.acked);
         }
-        // What a lie acknowledges earns nothing.
+        // A false report must not let the window grow.
         let packets = outcome.acked.max(1);
         let lie = lie.map(|lie| Congestion { packets, ..lie });
         let congestion = outcome.congestion.or(lie);
@@ -298,7 +297,7 @@ impl Sender {
 fn controller(config: &Ccid2Config, rto: RtoConfig, size_hint: u32) -> Box<dyn Controller> {
     let initial_window = config
         .initial_window
-        // RFC 4341, 5: at most four packets, as RFC 3390 has it.
+        // RFC 4341, 5: at most four packets, as in RFC 3390.
         .unwrap_or_else(|| rfc3390_window(size_hint));
     let window = Windowed::new(config.law.build(), initial_window)
         .with_growth(Growth::Ccid2 {
@@ -341,7 +340,7 @@ impl Tx for Sender {
     }
 
     fn ccval(&mut self, _now: Instant) -> u8 {
-        // RFC 4340, 5.1: zero where the CCID gives it no meaning.
+        // RFC 4340, 5.1: zero if the CCID does not define a meaning.
         0
     }
 
@@ -384,7 +383,7 @@ impl Tx for Sender {
             self.on_ack(now, ack, waiting, told);
         }
         if packet.host.is_some() {
-            // What the acknowledgement did not take along has its effect now.
+            // Passes what no acknowledgement has passed to the controller.
             let flight = self.flight_with(waiting);
             host::obey(now, flight, &mut self.host, &mut *self.controller);
         }
@@ -416,7 +415,7 @@ impl Tx for Sender {
         }
         // RFC 4341, 5: a transmit timeout empties the pipe; the timer backs off as TCP's does.
         self.pipe.lose_all(&mut told.fates);
-        // Planted: it does not back off.
+        // Planted: the timer does not back off.
         if !planted(Plant::NoBackOff) {
             self.rtt.back_off();
         }
@@ -445,7 +444,7 @@ impl Tx for Sender {
     }
 
     fn set_ack_ratio(&mut self, ratio: u16) {
-        // RFC 4340, 11.3: zero means that no ratio is used; acknowledgements still follow data.
+        // RFC 4340, 11.3: zero means that no ratio is used; acknowledgements still follow the data.
         self.agreed_ratio = if ratio == 0 { DEFAULT_ACK_RATIO } else { ratio };
     }
 

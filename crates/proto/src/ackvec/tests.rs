@@ -1,4 +1,4 @@
-//! Both halves together, against a model.
+//! Tests of both halves together, against a model.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,7 +23,7 @@ pub(super) fn seq(number: u64) -> Seq {
     Seq::new(number)
 }
 
-/// An Ack with sequence number `ours` about `ackno`, its options written by `write`.
+/// Returns an Ack with sequence number `ours` for `ackno`, whose options `write` writes.
 pub(super) fn ack(ours: Seq, ackno: Seq, write: impl FnOnce(&mut Encoder<'_>)) -> Vec<u8> {
     let mut buf = HeadBuf::new();
     let ports = Ports {
@@ -38,7 +38,7 @@ pub(super) fn ack(ours: Seq, ackno: Seq, write: impl FnOnce(&mut Encoder<'_>)) -
     encoder.finish().as_slice().to_vec()
 }
 
-/// An arriving data packet.
+/// Returns an arriving data packet.
 pub(super) fn data(number: u64) -> Arrival {
     Arrival {
         seq: seq(number),
@@ -51,7 +51,7 @@ pub(super) fn data(number: u64) -> Arrival {
     }
 }
 
-/// What the receiver would tell now, packet by packet, newest first.
+/// Returns what the receiver reports now, packet by packet, newest first.
 pub(super) fn told_by(
     receiver: &mut Receiver,
     now: Instant,
@@ -81,7 +81,7 @@ fn read(head: &[u8], ackno: u64) -> Vec<(u64, CellState)> {
     told
 }
 
-/// What may happen to the packet sent next, or between two.
+/// What can happen to the next packet, or between two packets.
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Deliver,
@@ -93,9 +93,9 @@ enum Step {
     Duplicate(u8),
     /// Send no data in it.
     NoData,
-    /// The receiver acknowledges; false loses the Ack.
+    /// The receiver sends an Ack; `false` means that it is lost.
     Ack(bool),
-    /// The sender acknowledges the newest Ack that reached it.
+    /// The sender acknowledges the newest Ack that it received.
     AckOfAck,
 }
 
@@ -122,12 +122,12 @@ struct Model {
     newest: Option<u64>,
     /// Packets that arrived, and whether a copy of them was marked.
     arrived: BTreeMap<u64, bool>,
-    /// Step at which a packet arrives (again).
+    /// The packets that arrive (again) at each step.
     delayed: BTreeMap<u64, Vec<u64>>,
-    /// Newest Ack that reached the sender.
+    /// The newest Ack that reached the sender.
     heard: Option<u64>,
     fates: BTreeMap<u64, Fate>,
-    /// Packets that carry an ECN nonce.
+    /// The packets that carry an ECN nonce.
     nonces: BTreeSet<u64>,
     data_sent: u64,
 }
@@ -189,7 +189,7 @@ impl Model {
         self.newest = self.newest.max(Some(number));
     }
 
-    /// The receiver sends an Ack; it must tell the truth, all of it that is not forgotten.
+    /// Lets the receiver send an Ack. It must report the truth for every packet that it covers.
     fn acknowledge(&mut self, now: Instant, arrives: bool) -> Result<(), TestCaseError> {
         let Some(newest) = self.newest else {
             return Ok(());
@@ -222,7 +222,7 @@ impl Model {
         Ok(())
     }
 
-    /// Each datagram has one fate, and none that contradicts what happened.
+    /// Checks that each datagram gets one fate, which does not contradict what happened.
     fn judge(&mut self, told: &Told) -> Result<(), TestCaseError> {
         prop_assert!(told.fates.is_sorted_by_key(|&(id, _)| id));
         for &(id, fate) in &told.fates {
@@ -304,13 +304,12 @@ impl Model {
 }
 
 proptest! {
-    /// Whatever the network does, vectors tell the truth, each datagram gets one fate that fits
-    /// what happened, and the pipe holds exactly those without one. The nonce echoes are right. In the end, with nothing more
-    /// lost, nothing is left in the pipe. The sequence numbers may wrap on the way.
+    /// Whatever the network does, vectors report the truth, nonce echoes are right, and each datagram gets one fate
+    /// that agrees with what happened. The pipe holds exactly the datagrams without a fate. At the end, when nothing
+    /// more is lost, the pipe is empty. The sequence numbers may wrap.
     #[test]
     fn vectors_agree_with_what_happened(steps in steps(), wraps in any::<bool>()) {
-        // Model keys do not wrap, so the circle is entered just before the point where the low
-        // 32 bits, which the log keeps, do.
+        // The model's keys do not wrap, so the numbers begin just before the low 32 bits, which the log keeps, do.
         let first = if wraps { (1 << 32) - 100 } else { 1_000 };
         let mut model = Model::new(first);
         for (index, &step) in steps.iter().enumerate() {
@@ -328,7 +327,7 @@ proptest! {
         prop_assert_eq!(lost_for_good.count(), 0);
     }
 
-    /// Vectors made of anything never panic, and never settle what was not sent.
+    /// Vectors with arbitrary contents never panic and never settle packets that were not sent.
     #[test]
     fn items_10_and_25_hostile_vectors_are_harmless(
         cells in prop::collection::vec(any::<u8>(), 0..600),

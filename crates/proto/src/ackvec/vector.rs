@@ -1,4 +1,4 @@
-//! Reading Ack Vectors: the options of one packet as runs of packets.
+//! Reading Ack Vectors: the options of one packet as stretches of packets in one state.
 
 use fairwire_units::Duration;
 use fairwire_wire::{AckCell, CellState, Seq};
@@ -23,8 +23,8 @@ pub(crate) struct Report<'a> {
 }
 
 impl<'a> Report<'a> {
-    /// The report in `options` about `ackno` and older packets. `None` if there is no vector, or
-    /// one with reserved states: that one is not to be trusted (RFC 4340, section 11.4).
+    /// Returns the report in `options` about `ackno` and older packets. `None` if there is no vector, or if one has
+    /// reserved states and therefore cannot be trusted (RFC 4340, section 11.4).
     pub(crate) fn of(options: &'a PacketOptions<'a>, ackno: Seq) -> Option<Self> {
         options.vectors.is_sound().then_some(Self {
             vectors: &options.vectors,
@@ -33,7 +33,7 @@ impl<'a> Report<'a> {
         })
     }
 
-    /// Does it say that packet `seq` has arrived?
+    /// Returns whether the report says that packet `seq` has arrived.
     pub(crate) fn has_arrived(self, seq: Seq) -> bool {
         self.stretches()
             .find(|stretch| !seq.is_before(stretch.low))
@@ -43,7 +43,7 @@ impl<'a> Report<'a> {
             })
     }
 
-    /// Its vectors, each with its newest packet.
+    /// Returns its vectors, each with its newest packet.
     pub(super) fn vectors(self) -> impl Iterator<Item = (Seq, Vector<'a>)> + use<'a> {
         let mut high = self.ackno;
         self.vectors.iter().map(move |vector| {
@@ -53,8 +53,8 @@ impl<'a> Report<'a> {
         })
     }
 
-    /// What it says of which packets, newest first. A later vector goes on where the one before
-    /// it ends (RFC 4340, section 11.4).
+    /// Returns the stretches, newest first. A later vector continues where the one before it ends (RFC 4340, section
+    /// 11.4).
     pub(super) fn stretches(self) -> impl Iterator<Item = Stretch> + use<'a> {
         let mut cells = self.vectors.cells().peekable();
         let mut high = self.ackno;

@@ -1,22 +1,21 @@
-//! Values that our Changes of a non-negotiable feature named: a Confirm of one may come late.
+//! Earlier values in our Changes of a non-negotiable feature: a Confirm of one may arrive late.
 
 use fairwire_wire::feature::Feature;
 
-/// How many are known one by one.
+/// The number of values that are remembered one by one.
 const NEWEST: usize = 4;
 
-/// What Changes of one feature named before the offer of now: the value that was agreed on last, and all
-/// since that had no answer. How many Changes are lost in a row has no bound, so of older ones only the
-/// range is known.
+/// The values that Changes of one feature named before the current offer: the value agreed on last, and all unanswered
+/// ones since. Any number of Changes in a row may be lost, so of older values only the range is remembered.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct EarlierValues {
-    /// Oldest first; at first the same value again and again.
+    /// Oldest first; initially the same value repeated.
     newest: [u64; NEWEST],
-    /// The least and the greatest of those before.
+    /// The least and the greatest of the older values.
     older: [u64; 2],
 }
 
-/// Where the earlier values of a feature stand among those of the two that have any.
+/// Returns the index of a feature among the two that have earlier values.
 pub(super) fn index(feature: Feature) -> Option<usize> {
     match feature {
         Feature::SequenceWindow => Some(0),
@@ -26,7 +25,7 @@ pub(super) fn index(feature: Feature) -> Option<usize> {
 }
 
 impl EarlierValues {
-    /// Only this one.
+    /// Creates a set with this value only.
     pub(super) const fn new(value: u64) -> Self {
         Self {
             newest: [value; NEWEST],
@@ -34,7 +33,7 @@ impl EarlierValues {
         }
     }
 
-    /// These and, newest of all, `value`.
+    /// Returns this set with `value` added as the newest.
     pub(super) fn and(mut self, value: u64) -> Self {
         let [least, greatest] = self.older;
         let oldest = self.newest[0];
@@ -44,7 +43,7 @@ impl EarlierValues {
         self
     }
 
-    /// May a Change have named it?
+    /// Returns whether a Change may have named this value.
     pub(super) fn contains(&self, value: u64) -> bool {
         let [least, greatest] = self.older;
         self.newest.contains(&value) || (least..=greatest).contains(&value)

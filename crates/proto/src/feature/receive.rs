@@ -1,4 +1,4 @@
-//! Changes and Confirms that arrive (RFC 4340, sections 6.6.2 to 6.6.9).
+//! Received Changes and Confirms (RFC 4340, sections 6.6.2 to 6.6.9).
 
 use fairwire_units::plant::{Plant, planted};
 use fairwire_wire::feature::{Confirmed, Feature, Rule, is_at_receiver, is_ccid_specific};
@@ -7,13 +7,13 @@ use fairwire_wire::{Ccid, DccpOption, PacketType, ResetCode, Seq};
 use super::slot::{List, Offer, State};
 use super::{Arriving, Fatal, Handled, Location, Negotiation, Role, earlier};
 
-/// The largest Sequence Window (RFC 4340, section 7.5.2): how far FGSR and FGSS may lag behind.
+/// The largest Sequence Window (RFC 4340, section 7.5.2), and the furthest that FGSR and FGSS may lag behind.
 const W_MAX: u64 = (1 << 46) - 1;
 
-/// The CCIDs whose own features are known: the same in both (RFC 5622, section 8).
+/// The CCIDs that have features of their own, which are the same for both (RFC 5622, section 8).
 const CCIDS_WITH_FEATURES: [Ccid; 2] = [Ccid::TFRC, Ccid::TFRC_SP];
 
-/// Is it a feature for which what we want follows from the CCIDs?
+/// Returns whether what we want of this feature follows from the CCIDs.
 fn follows_ccid(number: u8) -> bool {
     [
         Feature::SendAckVector,
@@ -25,7 +25,7 @@ fn follows_ccid(number: u8) -> bool {
     .contains(&number)
 }
 
-/// A Change or Confirm, with everything that its handling needs.
+/// A Change or Confirm with everything needed to handle it.
 #[derive(Clone, Copy, Debug)]
 struct Incoming<'a> {
     option_type: u8,
@@ -44,20 +44,20 @@ impl Incoming<'_> {
         }
     }
 
-    /// RFC 4340, 6.6.9: what fails after Mandatory resets the connection.
+    /// Returns the error for a Mandatory option that fails. RFC 4340, 6.6.9: the connection is reset.
     fn mandatory_error(self) -> Fatal {
         self.fatal(ResetCode::MandatoryError)
     }
 
-    /// RFC 4340, 6.6.8: an invalid Confirm resets the connection.
+    /// Returns the error for an invalid Confirm. RFC 4340, 6.6.8: the connection is reset.
     fn option_error(self) -> Fatal {
         self.fatal(ResetCode::OptionError)
     }
 }
 
 impl Negotiation {
-    /// Begins with the options of a valid packet. `gsr` already counts it; `gss` is the greatest
-    /// sequence number sent. Call it for every valid packet, with or without options.
+    /// Begins the options of a valid packet. `gsr` already counts this packet; `gss` is the greatest sequence number
+    /// sent. Must be called for every valid packet, with or without options.
     pub(crate) fn begin_packet(
         &mut self,
         packet_type: PacketType,
@@ -67,8 +67,8 @@ impl Negotiation {
         gss: Seq,
     ) {
         self.commit_fgsr();
-        // RFC 4340, 6.6.4 with erratum 974: on a long connection both would seem to lie ahead
-        // once half a circle has passed, and everything would be ignored.
+        // RFC 4340, 6.6.4 with erratum 974: after half a circle of numbers, FGSR and FGSS would seem to lie ahead, and
+        // all options would be ignored.
         if self.fgsr.is_some_and(|fgsr| fgsr.is_after(gsr)) {
             self.fgsr = Some(gsr.sub(W_MAX));
         }
@@ -83,11 +83,11 @@ impl Negotiation {
         });
     }
 
-    /// Handles a Change or Confirm of the packet last begun; `mandatory` says that Mandatory came
-    /// just before it. Any other option is ignored.
+    /// Handles a Change or Confirm of the current packet; `mandatory` says that Mandatory came just before it. Any
+    /// other option is ignored.
     ///
     /// # Errors
-    /// The connection is to be reset.
+    /// Returns an error if the connection must be reset.
     pub(crate) fn handle(
         &mut self,
         option: &DccpOption<'_>,
@@ -125,17 +125,17 @@ impl Negotiation {
             self.begin_ccid(location);
             self.stale = true;
         } else if self.open && is_change && number == Feature::Ccid.number() {
-            // Our Confirm was lost, and what belongs to the new CCID may have been refused without it.
+            // Our Confirm was lost; features of the new CCID may have been refused because of that.
             self.begin_own_features(location);
             self.stale = true;
         }
-        // Our wishes follow once for a packet, and before an option that they have a say in: many
-        // options cost no more than their own handling.
+        // Our wishes are updated once per packet, and before an option that depends on them. Many options therefore
+        // cost no more than their own handling.
         self.stale |= self.bears_on_wishes(number, location) != before;
         Ok(handled)
     }
 
-    /// What an option about this feature may change that moves our wishes.
+    /// Returns the state of a feature on which our wishes depend. An option may change it.
     fn bears_on_wishes(&self, number: u8, location: Location) -> Option<(u64, State, bool)> {
         if number != Feature::Ccid.number() && !follows_ccid(number) {
             return None;
@@ -144,19 +144,19 @@ impl Negotiation {
         Some((slot.value, slot.state, slot.refused))
     }
 
-    /// All options of the packet last begun were handled.
+    /// Ends the packet: all its options were handled.
     pub(crate) fn end_packet(&mut self) {
         self.settle_wishes();
     }
 
-    /// Brings our wishes in line with what options have changed.
+    /// Updates our wishes after options have changed what they depend on.
     pub(super) fn settle_wishes(&mut self) {
         if std::mem::take(&mut self.stale) {
             self.refresh();
         }
     }
 
-    /// May the options of this packet count? Marks it as one that negotiates if so.
+    /// Returns whether the options of this packet count, and if so, records that it negotiates.
     fn is_in_order(&mut self) -> bool {
         let fgsr = self.fgsr;
         let Some(arriving) = &mut self.arriving else {
@@ -166,9 +166,9 @@ impl Negotiation {
         if arriving.packet_type == PacketType::Data {
             return false;
         }
-        // RFC 4340, 6.6.4: in strictly increasing order only. Distances up to half a circle are
-        // ahead; `fgsr` is never further behind, see `begin_packet`.
-        // Planted: only the very packet last handled is old.
+        // RFC 4340, 6.6.4: only in strictly increasing order. A number up to half a circle away counts as ahead;
+        // `begin_packet` keeps `fgsr` within that distance.
+        // Planted: only a copy of the last packet handled counts as old.
         let any_order = planted(Plant::OldChange);
         let is_old = |fgsr| arriving.seq == fgsr || (!arriving.seq.is_after(fgsr) && !any_order);
         if fgsr.is_some_and(is_old) {
@@ -178,11 +178,11 @@ impl Negotiation {
         true
     }
 
-    /// GSR was forged: what the peer itself has sent, and was handled, has numbers up to `seq`.
+    /// Corrects FGSR after GSR was forged: the peer's own packets handled so far have numbers up to `seq`.
     pub(crate) fn recede(&mut self, seq: Seq) {
         self.commit_fgsr();
-        // RFC 4340, 6.6.4: what comes from now on counts, and no copy of what came before does. How far
-        // that went is not known if FGSR was forged too; no farther than this.
+        // RFC 4340, 6.6.4: later packets count, and copies of earlier ones do not. If FGSR was forged too, the right
+        // value is not known, but it is at most `seq`.
         if self.fgsr.is_some_and(|fgsr| fgsr.is_after(seq)) {
             self.fgsr = Some(seq);
         }
@@ -196,9 +196,9 @@ impl Negotiation {
         }
     }
 
-    /// This negotiation as the next packet will find it. Two that are alike here act alike: every packet begins
-    /// with [`Self::begin_packet`], which does the same first and then replaces what is known of the last packet,
-    /// and nothing reads that, or FGSR, between packets.
+    /// Returns this negotiation as the next packet will find it. Two that are equal here behave alike: every packet
+    /// begins with [`Self::begin_packet`], which does the same first and then replaces the state of the last packet.
+    /// Nothing reads that state, or FGSR, between packets.
     #[cfg(test)]
     pub(crate) fn between_packets(&self) -> Self {
         let mut this = self.clone();
@@ -206,13 +206,12 @@ impl Negotiation {
         this
     }
 
-    /// The feature with this number, if it means something to us at that location.
+    /// Returns the feature with this number, if it is known at that location.
     pub(super) fn known(&self, number: u8, location: Location) -> Option<Feature> {
         let feature = Feature::from_number(number)?;
         self.slot(feature, location)?;
         if is_ccid_specific(number) {
-            // RFC 4340, 10.3: features from 192 up are located at the receiver of the data whose
-            // CCID they belong to.
+            // RFC 4340, 10.3: features from 192 on are located at the receiver of the data whose CCID they belong to.
             let sender = if is_at_receiver(number) {
                 location.other()
             } else {
@@ -222,7 +221,7 @@ impl Negotiation {
             let has_features = |ccid| CCIDS_WITH_FEATURES.contains(&ccid);
             let in_force =
                 u8::try_from(in_force).is_ok_and(|number| has_features(Ccid::new(number)));
-            // In the handshake they may follow their Change; later they follow its Confirm.
+            // In the handshake they may follow their CCID's Change; later they follow its Confirm.
             let expected = self.expected_ccid(sender).filter(|_| !self.open);
             if !in_force && !expected.is_some_and(has_features) {
                 return None;
@@ -237,7 +236,7 @@ impl Negotiation {
         is_change: bool,
     ) -> Result<Handled, Fatal> {
         if !is_change {
-            // RFC 4340, 6.6.7: nobody asked; ignored.
+            // RFC 4340, 6.6.7: we asked for nothing; ignored.
             return Ok(Handled::Ignored);
         }
         if incoming.mandatory {
@@ -260,11 +259,11 @@ impl Negotiation {
             return Ok(Handled::Ignored);
         };
         if slot.state == State::Unstable {
-            // What acknowledges this Change must not answer an older one.
+            // An acknowledgement of this Change must not answer an older one.
             slot.owed = None;
             return Ok(Handled::Ignored);
         }
-        // RFC 4340, 10.5: a CCID does not change too often. A Change of ours that was sent is held to.
+        // RFC 4340, 10.5: a CCID must not change too often. But a Change that we sent stays valid.
         let offer = match u8::try_from(slot.value) {
             Ok(value) if locked && slot.state != State::Changing => {
                 Offer::List(List::new(&[value], value))
@@ -272,7 +271,7 @@ impl Negotiation {
             _ => slot.offer,
         };
         let chosen = match feature.rule() {
-            // RFC 4340, 6.3.2: the location alone proposes values, any valid one is taken.
+            // RFC 4340, 6.3.2: only the feature's location proposes values; any valid one is accepted.
             Rule::NonNegotiable if location == Location::Remote => {
                 feature.decode_value(incoming.value).map(Some).ok()
             }
@@ -283,23 +282,23 @@ impl Negotiation {
                 .map(|theirs| reconcile(role, offer.list(), theirs).map(u64::from)),
         };
         if incoming.mandatory && chosen.flatten().is_none() {
-            // RFC 4340, 6.6.9: invalid, or nothing in common.
+            // RFC 4340, 6.6.9: the Change is invalid, or the lists have nothing in common.
             return Err(incoming.mandatory_error());
         }
         let handled = match chosen {
-            // RFC 4340, 6.6.8: an invalid Change gets an empty Confirm, and changes nothing.
+            // RFC 4340, 6.6.8: an invalid Change gets an empty Confirm and changes nothing.
             None => {
                 slot.owe_empty();
                 Handled::Noted
             }
-            // RFC 4340, 6.3.1: nothing in common leaves the value as it was.
+            // RFC 4340, 6.3.1: without a common value, the value in force stays.
             Some(None) => {
                 slot.owe_value(offer);
-                // A necessity is not given up: the Mandatory Change that is still to be sent, or
-                // sent again, then ends the connection.
+                // A need is not given up: the Mandatory Change that is still to be sent, or sent again, then ends the
+                // connection.
                 //
-                // Where Changes cross, the client gives up: if each end took the other's word for
-                // what stays, two that differ (a Confirm was lost before) would swap their values.
+                // Where Changes cross, the client gives up. If each end accepted the value that the other keeps, two
+                // ends that differ because of a lost Confirm would swap their values.
                 let kept = slot.mandatory && slot.value != slot.best();
                 let gives_up = !open || role == Role::Client;
                 if slot.state != State::Stable && gives_up && !kept {
@@ -308,16 +307,15 @@ impl Negotiation {
                 Handled::Noted
             }
             Some(Some(value)) => {
-                // Planted: no Confirm for a Change that changes nothing, as its copies do.
+                // Planted: no Confirm for a Change that changes nothing, such as a copy.
                 let is_news = slot.value != value || !open;
                 slot.set(value);
                 if is_news || !planted(Plant::UnansweredChange) {
                     slot.owe_value(offer);
                 }
-                // RFC 4340, 6.6.6: a Change that crosses ours is its answer. But in mid-connection it
-                // may be a copy of one that was answered before, from a peer that has not heard ours
-                // and never will if we ask no more: ours stays open until it is confirmed, as it
-                // is by a peer that has heard it.
+                // RFC 4340, 6.6.6: a Change that crosses ours is its answer. In mid-connection, however, it may be a
+                // copy of one that was answered before. The peer has then not received our Change, and never will if we
+                // stop asking. Ours therefore stays open until the peer confirms it.
                 if slot.state == State::Stable || !open {
                     slot.settle();
                 }
@@ -338,10 +336,10 @@ impl Negotiation {
         incoming: Incoming<'_>,
     ) -> Result<Handled, Fatal> {
         let location = incoming.location;
-        // RFC 4340, 6.6.4: a Confirm has to acknowledge the newest Change of its feature.
+        // RFC 4340, 6.6.4: a Confirm must acknowledge the newest Change of its feature.
         let ackno = self.arriving.and_then(|arriving| arriving.ackno);
         let lag = self.slot(feature, location).map_or(0, |slot| slot.lag);
-        // RFC 4340, 6.6.1: until then the value stays.
+        // RFC 4340, 6.6.1: the value stays until then.
         let answers = match (ackno, self.fgss) {
             (Some(ackno), Some(fgss)) => !ackno.is_before(fgss.sub(u64::from(lag))),
             _ => false,
@@ -350,7 +348,7 @@ impl Negotiation {
             return Ok(Handled::Ignored);
         }
         if feature.rule() == Rule::NonNegotiable && location == Location::Remote {
-            // RFC 4340, 6.6.8: Confirm L exists for no non-negotiable feature.
+            // RFC 4340, 6.6.8: a non-negotiable feature has no Confirm L.
             return Err(incoming.option_error());
         }
         let role = self.role;
@@ -361,7 +359,7 @@ impl Negotiation {
             return Ok(self.handle_unexpected_confirm(feature, incoming));
         }
         let earlier = earlier::index(feature).and_then(|index| self.earlier[index]);
-        // RFC 4340, 6.6.8: what belongs to no negotiation under way is ignored, even if invalid.
+        // RFC 4340, 6.6.8: a Confirm that belongs to no current negotiation is ignored, even if invalid.
         let Some(slot) = self
             .slot_mut(feature, location)
             .filter(|slot| slot.state == State::Changing)
@@ -372,8 +370,8 @@ impl Negotiation {
             .decode_confirm(incoming.value)
             .map_err(|_| incoming.option_error())?;
         let Confirmed::Value { value, preferences } = confirmed else {
-            // RFC 4340, 6.6.7: every DCCP understands the required ones. 5.8.2: and who does not
-            // understand one behind Mandatory resets.
+            // RFC 4340, 6.6.7: every DCCP understands the required features. 5.8.2: a peer that does not understand a
+            // feature after Mandatory must reset.
             if feature.is_required() || slot.mandatory {
                 return Err(incoming.option_error());
             }
@@ -384,14 +382,14 @@ impl Negotiation {
         let fits = |list: &List| {
             let ours = list.as_slice();
             let shared = if preferences.is_empty() {
-                // RFC 4340, 6.2: the list may be left out; the value must suit ours then.
+                // RFC 4340, 6.2: the list may be left out; the value must then be in ours.
                 ours.iter().copied().find(|&ours| u64::from(ours) == value)
             } else {
                 reconcile(role, ours, preferences)
             };
-            // RFC 4340, 6.3.1: where nothing is in common the value in force stays. Which one that
-            // is, the peer knows better where a Confirm was lost: ours of the last change, or its
-            // own of what it has granted us meanwhile.
+            // RFC 4340, 6.3.1: without a common value, the value in force stays. If a Confirm was lost, only the peer
+            // knows which one that is: our value, the one before it, or one of our list that the peer has granted
+            // meanwhile.
             let stays = || {
                 let granted = ours.iter().any(|&ours| u64::from(ours) == value);
                 granted || value == slot.value || slot.before.map(u64::from) == Some(value)
@@ -407,9 +405,8 @@ impl Negotiation {
             Offer::List(_) => slot.offered_before.as_ref().is_some_and(fits),
         };
         if !right && answers_earlier() {
-            // It answers an earlier Change: that the peer has heard a later packet does not mean
-            // that it has heard the later Change. It may also be the second copy of one that was
-            // agreed on.
+            // It answers an earlier Change. The peer has received a later packet, but perhaps not the later Change. Or
+            // it answers the second copy of a Change that was agreed on.
             return Ok(Handled::Ignored);
         }
         if !right {
@@ -417,7 +414,7 @@ impl Negotiation {
             return Err(incoming.option_error());
         }
         if slot.mandatory && !slot.offer.suits(value) {
-            // RFC 4340, 5.8.2: what stands behind Mandatory is granted, or there is no connection.
+            // RFC 4340, 5.8.2: a Change with Mandatory is granted, or the connection ends.
             return Err(incoming.option_error());
         }
         slot.set(value);
@@ -429,11 +426,12 @@ impl Negotiation {
         })
     }
 
-    /// RFC 4340, 6.6.8: a Confirm that belongs to no negotiation under way is ignored, even if invalid.
+    /// Handles a Confirm that nobody awaits. RFC 4340, 6.6.8: it is ignored, even if invalid.
     ///
-    /// But 6.6.4 goes by the Acknowledgement Number, which is that of the greatest packet received (7.4),
-    /// and this may have overtaken our latest Change: the answer to an earlier Change then passes for the
-    /// answer to the latest, whose own comes here. If it shows that the peer holds another value we ask again.
+    /// Section 6.6.4 goes by the Acknowledgement Number, which is that of the greatest packet received (7.4), and that
+    /// packet may have overtaken our latest Change. The answer to an earlier Change is then taken for the answer to the
+    /// latest, and the real answer to the latest arrives here. If it shows that the peer holds another value, we ask
+    /// again.
     fn handle_unexpected_confirm(&mut self, feature: Feature, incoming: Incoming<'_>) -> Handled {
         let location = incoming.location;
         // RFC 4340, 10.5: a CCID does not change too often.
@@ -454,8 +452,8 @@ impl Negotiation {
         }
     }
 
-    /// Answers to a handshake packet are repeated until the handshake is over: the packet with
-    /// them may be lost, and a copy of what they answer does not call for them again.
+    /// Records an answer to a handshake packet. Such answers are repeated until the handshake is over: the packet that
+    /// carries them may be lost, and a copy of the peer's packet would not cause them again.
     fn note_handshake(&mut self) {
         let on_handshake = self.arriving.is_some_and(|arriving| {
             matches!(
@@ -469,8 +467,8 @@ impl Negotiation {
     }
 }
 
-/// RFC 4340, 6.3.1: the first entry of the server's list that the client's has too. RFC 4340, 15:
-/// values that we do not know are never in both.
+/// Returns the first entry of the server's list that the client's list also has (RFC 4340, 6.3.1). RFC 4340, 15: a
+/// value that we do not know is never in both lists.
 fn reconcile(role: Role, ours: &[u8], theirs: &[u8]) -> Option<u8> {
     let (server, client) = match role {
         Role::Server => (ours, theirs),

@@ -1,28 +1,29 @@
-//! When negotiation speaks (RFC 4340, sections 6.6.1 and 6.6.3), and which unknown features it owes an
+//! When negotiation options are sent (RFC 4340, sections 6.6.1 and 6.6.3), and which unknown features are owed an
 //! answer.
 
 use fairwire_units::{Duration, Instant};
 
-/// The first interval between two transmissions of a Change at least; two round trips if they are longer.
+/// The least first interval between two transmissions of a Change; it is two round trips if they are longer.
 const FIRST_INTERVAL: Duration = Duration::from_millis(200);
 
 /// The longest interval (RFC 4340, section 6.6.3).
 const LONGEST_INTERVAL: Duration = Duration::from_secs(64);
 
-/// When negotiation may and must be heard.
+/// The times at which negotiation options may and must be sent.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Schedule {
-    /// When an option of ours last left.
+    /// When an option of ours was last sent.
     last_written: Option<Instant>,
-    /// When Changes without an answer are sent again, and after which interval.
+    /// When unanswered Changes are sent again, and the interval before that.
     again: Option<(Instant, Duration)>,
-    /// Are Confirms repeated on each packet, as in RESPOND and PARTOPEN? A server that only
-    /// remembers what one packet said (the Linux kernel) gets them with whichever reaches it first.
+    /// Whether Confirms are repeated on each packet, as in RESPOND and PARTOPEN. A peer that remembers only one
+    /// packet's options (the Linux kernel's server) gets them with whichever packet arrives first.
     pub(super) repeat_answers: bool,
 }
 
 impl Schedule {
-    /// When a packet is wanted just for negotiation: `owes` something unsaid, `waits` for an answer.
+    /// Returns when a packet is needed only for negotiation. `owes` says that something is still unsent, `waits` that
+    /// an answer is awaited.
     pub(super) fn next(&self, owes: bool, waits: bool, rtt: Duration) -> Option<Instant> {
         // RFC 4340, 6.6.1: at most one packet for negotiation per round trip.
         let earliest = self.last_written.map_or(Instant::START, |last| last + rtt);
@@ -54,7 +55,7 @@ impl Schedule {
     }
 }
 
-/// What one packet says.
+/// The negotiation options that were written into one packet.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Wrote {
     pub(super) confirm: bool,
@@ -62,7 +63,7 @@ pub(super) struct Wrote {
     pub(super) new_change: bool,
 }
 
-/// Which unknown features owe the peer an empty Confirm: a bit each, so that no list grows.
+/// The unknown features for which the peer is owed an empty Confirm: one bit each, so that no list grows.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct UnknownFeatures([u64; 4]);
 
@@ -75,7 +76,7 @@ impl UnknownFeatures {
         self.0 == [0; 4]
     }
 
-    /// Takes the smallest number owed.
+    /// Takes the smallest feature number that is owed.
     pub(super) fn take(&mut self) -> Option<u8> {
         let (index, word) = self
             .0

@@ -8,16 +8,15 @@ use super::schedule::Wrote;
 use super::slot::{KNOWN, Offer, Owed, Slot, State};
 use super::{Location, Negotiation};
 
-/// Bytes of type, length and feature number.
+/// Bytes of option type, option length and feature number.
 const OPTION_HEAD: usize = 3;
 
-/// Which of our options a packet type can carry; Mandatory goes with a Change (RFC 4340, section
-/// 5.8.2).
+/// The options of ours that a packet type can carry. Mandatory goes with a Change (RFC 4340, section 5.8.2).
 #[derive(Clone, Copy, Debug)]
 struct Carries {
     changes: bool,
     confirms: bool,
-    /// Part of the handshake: every open Change goes with it, whatever the timer says.
+    /// Whether the packet is part of the handshake and carries every open Change, whatever the timer says.
     handshake: bool,
 }
 
@@ -29,10 +28,10 @@ impl Carries {
             PacketType::Ack | PacketType::DataAck | PacketType::SyncAck
         );
         Self {
-            // RFC 4340, 6: never on Data. The packets that end a connection have no use for it.
+            // RFC 4340, 6: never on Data. The packets that end a connection do not need Changes.
             changes: handshake || later || packet_type == PacketType::Sync,
-            // RFC 4340, 6.6.1: only beside an Acknowledgement Number. A Sync's may name a packet
-            // that was never processed, and the peer would then ignore the Confirm.
+            // RFC 4340, 6.6.1: only with an Acknowledgement Number. A Sync's number may be that of a packet that was
+            // never processed, and the peer would then ignore the Confirm.
             confirms: later || packet_type == PacketType::Response,
             handshake,
         }
@@ -40,15 +39,14 @@ impl Carries {
 }
 
 impl Negotiation {
-    /// Writes what is due into a packet of ours with sequence number `seq`. Confirms and Changes
-    /// stand in the order of the feature numbers, so that a CCID comes before what depends on it.
+    /// Writes what is due into a packet of ours with sequence number `seq`. Confirms and Changes are in the order of
+    /// the feature numbers, so that a CCID comes before what depends on it.
     ///
     /// `rtt` is the round-trip time, or a guess (0.2 s in RFC 4340, section 3.4).
     ///
     /// # Errors
-    /// [`NoRoom`] if not everything fits; then nothing was written and all is still due. (Empty
-    /// Confirms of unknown features are written as far as they fit, and a Response may leave out our
-    /// Changes.)
+    /// [`NoRoom`] if not everything fits; then nothing was written and all is still due. There are two exceptions:
+    /// empty Confirms of unknown features are written as far as they fit, and a Response may leave out our Changes.
     pub(crate) fn write(
         &mut self,
         now: Instant,
@@ -62,7 +60,7 @@ impl Negotiation {
         let mark = encoder.mark();
         let mut encoded = self.encode(carries, again, encoder);
         if encoded.is_err() && packet_type == PacketType::Response {
-            // A short Response answers; what we ask for ourselves goes with the next packet.
+            // A Response without room answers only; our own Changes go with the next packet.
             encoder.truncate(mark);
             carries.changes = false;
             encoded = self.encode(carries, again, encoder);
@@ -75,9 +73,9 @@ impl Negotiation {
         Ok(())
     }
 
-    /// Do Changes that wait for an answer leave (again) now?
+    /// Returns whether Changes that await an answer are sent with this packet.
     ///
-    /// A new Change takes the others along: it begins the timer again, and theirs would not run out.
+    /// A new Change takes the others along: it restarts the timer, so theirs would not expire.
     fn sends_again(&self, now: Instant, carries: Carries) -> bool {
         let new = || {
             self.slots()
@@ -113,7 +111,7 @@ impl Negotiation {
         Ok(wrote)
     }
 
-    /// Writes empty Confirms while there is room; says whether there were any.
+    /// Writes empty Confirms while there is room, and returns whether there were any.
     fn write_unknown(&mut self, encoder: &mut Encoder<'_>) -> bool {
         let mut wrote = false;
         for location in Location::BOTH {
@@ -136,7 +134,7 @@ impl Negotiation {
         wrote: Wrote,
     ) {
         self.schedule.on_written(now, rtt, carries.handshake, wrote);
-        // RFC 4340, 6.6.4: retransmissions do not move FGSS.
+        // RFC 4340, 6.6.4: retransmissions do not change FGSS.
         let moved = match self.fgss {
             Some(fgss) if wrote.new_change => fgss.distance(seq),
             _ => 0,
@@ -159,7 +157,7 @@ impl Negotiation {
         }
     }
 
-    /// Answers that were given are given once; from now on this holds for repeated ones too.
+    /// Stops repeating answers: those already sent are dropped, and later ones are sent once.
     pub(super) fn forget_told(&mut self) {
         self.schedule.repeat_answers = false;
         for slot in self.slots.iter_mut().flatten() {
@@ -206,7 +204,7 @@ fn write_change(
     })
 }
 
-/// RFC 4340, 6.2, 6.3.1 and 6.3.2: the value in force, then for server-priority features our list.
+/// Writes a Confirm. RFC 4340, 6.2, 6.3.1 and 6.3.2: the value in force, then our list for a server-priority feature.
 fn write_confirm(
     slot: &Slot,
     feature: Feature,

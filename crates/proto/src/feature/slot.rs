@@ -1,14 +1,14 @@
-//! One feature at one location.
+//! The state of one feature at one location.
 
 use fairwire_wire::Ccid;
 use fairwire_wire::feature::{Feature, Rule};
 
 use crate::constants::DEFAULT_CCID;
 
-/// The features that take part: those of RFC 4340 and those of CCID 3 and 4 (RFC 4342, section 8.4;
-/// RFC 6323, section 3.2.2). CCID 2 needs two of them, so they are there (RFC 4340, section 6.4).
+/// The features that can be negotiated: those of RFC 4340 and those of CCID 3 and 4 (RFC 4342, section 8.4; RFC 6323,
+/// section 3.2.2). Two of them are here because CCID 2 needs them (RFC 4340, section 6.4).
 ///
-/// Any other number, and these where their CCID is not in use, counts as unknown.
+/// Any other number counts as unknown, and so do the features of a CCID that is not in use.
 pub(crate) const KNOWN: [Feature; 11] = [
     Feature::Ccid,
     Feature::AllowShortSeqnos,
@@ -23,9 +23,9 @@ pub(crate) const KNOWN: [Feature; 11] = [
     Feature::SendLossEventRate,
 ];
 
-/// Where a feature stands in [`KNOWN`], if it does.
+/// Returns the index of a feature in [`KNOWN`], if it is there.
 pub(super) fn index(feature: Feature) -> Option<usize> {
-    // Asked many times for each option, so it does not search.
+    // Called many times for each option, so it does not search.
     let number = feature.number();
     match number {
         1..=9 => Some(usize::from(number) - 1),
@@ -35,10 +35,10 @@ pub(super) fn index(feature: Feature) -> Option<usize> {
     }
 }
 
-/// Values one preference list of ours holds at most; what a longer one names last is left out.
+/// The most values of a preference list of ours; the last values of a longer list are left out.
 pub(super) const MAX_PREFERENCES: usize = 9;
 
-/// A preference list of ours, best first, each value once; empty only where there are no preferences.
+/// A preference list of ours, best first and without repetitions. It is empty only if there are no preferences.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct List {
     values: [u8; MAX_PREFERENCES],
@@ -46,13 +46,13 @@ pub(super) struct List {
 }
 
 impl List {
-    /// No preferences at all, as a non-negotiable feature has.
+    /// A list without preferences, as for a non-negotiable feature.
     const EMPTY: Self = Self {
         values: [0; MAX_PREFERENCES],
         len: 0,
     };
 
-    /// The distinct values of `values`, as many as fit; `default` if there are none.
+    /// Creates a list of the distinct values of `values`, as many as fit. If there are none, the list has `default`.
     pub(super) fn new(values: &[u8], default: u8) -> Self {
         let mut list = Self {
             values: [0; MAX_PREFERENCES],
@@ -67,7 +67,7 @@ impl List {
         list
     }
 
-    /// CCIDs by their numbers; the default one if there are none.
+    /// Creates a list of CCID numbers; it has the default CCID if there are none.
     pub(super) fn of_ccids(ccids: &[Ccid]) -> Self {
         let mut list = Self::EMPTY;
         for ccid in ccids {
@@ -79,7 +79,7 @@ impl List {
         list
     }
 
-    /// This list with `first` at its head.
+    /// Returns this list with `first` at its head.
     pub(super) fn with_first(self, first: u8) -> Self {
         let mut list = Self::new(&[first], first);
         for &value in self.as_slice() {
@@ -96,18 +96,18 @@ impl List {
         }
     }
 
-    /// The values, best first.
+    /// Returns the values, best first.
     pub(super) fn as_slice(&self) -> &[u8] {
         &self.values[..usize::from(self.len)]
     }
 }
 
-/// What we would have the feature be.
+/// The value that we want for a feature.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Offer {
-    /// Server-priority: these, best first.
+    /// For a server-priority feature: these values, best first.
     List(List),
-    /// Non-negotiable and ours: this.
+    /// For a non-negotiable feature at our end: this value.
     Value(u64),
 }
 
@@ -116,30 +116,29 @@ pub(super) enum Offer {
 pub(super) enum State {
     /// STABLE: the value is agreed.
     Stable,
-    /// STABLE still, but a Change leaves with the next packet that can carry it.
+    /// STABLE, but a Change will be sent with the next packet that can carry it.
     Wanting,
-    /// CHANGING: a Change was sent, an answer is awaited.
+    /// CHANGING: a Change was sent and awaits an answer.
     Changing,
-    /// UNSTABLE: CHANGING, and the offer has changed since the Change was sent; or its answer was
-    /// another one's ([`Slot::doubt`]).
+    /// UNSTABLE: CHANGING, but the offer has changed since the Change was sent; or the answer that came belonged to
+    /// another Change ([`Slot::doubt`]).
     Unstable,
 }
 
-/// A Confirm that is owed, for a Change that came: there is no other way to get one (RFC 4340,
-/// section 6.2).
+/// A Confirm that is owed for a received Change. Confirms are sent only for Changes (RFC 4340, section 6.2).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Owed {
-    /// The value agreed on; nothing if the Change was invalid.
+    /// The value agreed on; unused if the Change was invalid.
     value: u64,
     is_empty: bool,
-    /// Our list as it was then, empty for a non-negotiable feature: value and list have to be of one
-    /// moment, or the peer would find the choice wrong.
+    /// Our list at that time, empty for a non-negotiable feature. Value and list must belong together, or the peer
+    /// would find the choice wrong.
     list: List,
-    /// Was it sent at least once? (In PARTOPEN it is repeated.)
+    /// Whether it was sent at least once. (In PARTOPEN it is repeated.)
     pub(super) told: bool,
 }
 
-/// One feature at one location.
+/// The state of one feature at one location.
 #[expect(
     clippy::struct_excessive_bools,
     reason = "independent facts about one feature; the state machine is beside them"
@@ -149,36 +148,36 @@ pub(super) struct Slot {
     pub(super) state: State,
     /// The value in force.
     pub(super) value: u64,
-    /// The one before it, which the peer may still hold if our last Confirm was lost.
-    /// (Of server-priority features, whose values are bytes.)
+    /// The previous value, which the peer may still hold if our last Confirm was lost. Only for server-priority
+    /// features, whose values are bytes.
     pub(super) before: Option<u8>,
     pub(super) offer: Offer,
-    /// Has a Change with this offer left?
+    /// Whether a Change with this offer was sent.
     offered: bool,
-    /// How many sequence numbers before FGSS this feature's newest Change left; see [`super::Negotiation`].
+    /// How many sequence numbers before FGSS this feature's newest Change was sent; see [`super::Negotiation`].
     pub(super) lag: u32,
-    /// The list that our Changes named before the offer of now: a Confirm of it may still come. (Of
-    /// server-priority features; of the others see [`super::earlier`].)
+    /// The list in our Changes before the current offer: a Confirm of it may still arrive. Only for server-priority
+    /// features; for the others see [`super::earlier`].
     pub(super) offered_before: Option<List>,
-    /// Does our Change carry Mandatory?
+    /// Whether our Change carries Mandatory.
     pub(super) mandatory: bool,
-    /// Did the peer answer our Change with something else than our first choice? Then we do not ask again.
+    /// Whether the peer answered our Change with another value than our first choice. We then do not ask again.
     pub(super) refused: bool,
-    /// Did the connection itself set the offer, so that it no longer follows the CCIDs?
+    /// Whether the connection itself set the offer, so that it no longer follows the CCIDs.
     pub(super) pinned: bool,
     /// The Confirm that is owed.
     pub(super) owed: Option<Owed>,
 }
 
 impl Owed {
-    /// The value and the list to confirm; `None` for an empty Confirm.
+    /// Returns the value and the list to confirm; `None` for an empty Confirm.
     pub(super) fn answer(&self) -> Option<(u64, &[u8])> {
         (!self.is_empty).then(|| (self.value, self.list.as_slice()))
     }
 }
 
 impl Offer {
-    /// The preference list; empty for a non-negotiable feature.
+    /// Returns the preference list; empty for a non-negotiable feature.
     pub(super) fn list(&self) -> &[u8] {
         match self {
             Self::List(list) => list.as_slice(),
@@ -186,7 +185,7 @@ impl Offer {
         }
     }
 
-    /// Would this value do?
+    /// Returns whether this value is acceptable.
     pub(super) fn suits(&self, value: u64) -> bool {
         match self {
             Self::List(list) => list.as_slice().iter().any(|&ours| u64::from(ours) == value),
@@ -196,7 +195,7 @@ impl Offer {
 }
 
 impl Slot {
-    /// A feature at its initial value, which we want to keep.
+    /// Creates a feature at its initial value, which we want to keep.
     pub(super) fn initial(feature: Feature) -> Self {
         let value = feature.initial();
         let offer = match feature.rule() {
@@ -222,14 +221,14 @@ impl Slot {
         }
     }
 
-    /// Takes note of a new Change that leaves.
+    /// Records that a new Change was sent.
     pub(super) fn on_change_sent(&mut self) {
         self.state = State::Changing;
         self.offered = true;
         self.lag = 0;
     }
 
-    /// The value of a non-negotiable feature that a Change with this offer has named.
+    /// Returns the value of a non-negotiable feature that a Change with this offer has named.
     pub(super) fn named(&self) -> Option<u64> {
         match self.offer {
             Offer::Value(value) if self.offered => Some(value),
@@ -237,7 +236,7 @@ impl Slot {
         }
     }
 
-    /// Makes `offer` what we would have, without asking for it.
+    /// Makes `offer` the offer, without asking for it.
     pub(super) fn set_offer(&mut self, offer: Offer) {
         if self.offer == offer {
             return;
@@ -250,7 +249,7 @@ impl Slot {
         self.offer = offer;
     }
 
-    /// Puts a value in force.
+    /// Puts a value in force. The old one is remembered if it differs.
     pub(super) fn set(&mut self, value: u64) {
         if value != self.value {
             self.before = u8::try_from(self.value).ok();
@@ -264,7 +263,7 @@ impl Slot {
         self.refused = self.value != self.best();
     }
 
-    /// Makes `offer` what we would have; asks for it unless its best, `value`, is in force.
+    /// Makes `offer` the offer, and asks for it unless its best value, `value`, is in force.
     pub(super) fn want(&mut self, offer: Offer, value: u64) {
         let same = self.offer == offer;
         self.set_offer(offer);
@@ -277,8 +276,8 @@ impl Slot {
         };
     }
 
-    /// The peer seems to hold the value `held`: if that is one of our offer, and not the one in force here, the
-    /// same offer is sent as a new Change. Says whether it is.
+    /// Handles a sign that the peer holds the value `held`. If our offer has that value and it is not in force here,
+    /// the same offer is sent as a new Change. Returns whether it is.
     pub(super) fn doubt(&mut self, held: u64) -> bool {
         let doubts = self.state == State::Stable && held != self.value && self.offer.suits(held);
         if doubts {
@@ -287,14 +286,14 @@ impl Slot {
         doubts
     }
 
-    /// Makes `list` what we would accept, without asking for it.
+    /// Makes `list` acceptable, without asking for it.
     pub(super) fn accept(&mut self, list: List) {
         if self.state == State::Stable {
             self.set_offer(Offer::List(list));
         }
     }
 
-    /// Our first choice.
+    /// Returns our first choice.
     pub(super) fn best(&self) -> u64 {
         match &self.offer {
             Offer::List(list) => u64::from(list.values[0]),
@@ -302,7 +301,7 @@ impl Slot {
         }
     }
 
-    /// Owes the peer a Confirm of the value in force, which `offer` led to.
+    /// Records that the peer is owed a Confirm of the value in force, which `offer` led to.
     pub(super) fn owe_value(&mut self, offer: Offer) {
         let list = match offer {
             Offer::List(list) => list,
@@ -311,7 +310,7 @@ impl Slot {
         self.owe(self.value, false, list);
     }
 
-    /// Owes the peer an empty Confirm.
+    /// Records that the peer is owed an empty Confirm.
     pub(super) fn owe_empty(&mut self) {
         self.owe(0, true, List::EMPTY);
     }
@@ -325,7 +324,7 @@ impl Slot {
         });
     }
 
-    /// Is there anything here that no packet has said yet?
+    /// Returns whether a Change or Confirm has not been sent in any packet yet.
     pub(super) fn owes_news(&self) -> bool {
         matches!(self.state, State::Wanting | State::Unstable)
             || self.owed.is_some_and(|owed| !owed.told)
@@ -336,7 +335,7 @@ impl Slot {
 mod tests {
     use super::{Feature, KNOWN, index};
 
-    /// Each feature has its own place.
+    /// Each feature has its own index.
     #[test]
     fn features_have_places() {
         for feature in Feature::ALL {

@@ -1,4 +1,4 @@
-//! Two negotiations talking to each other through real heads, and hostile peers.
+//! Two negotiations connected through real packet heads, and hostile peers.
 
 mod ccid;
 mod hostile;
@@ -30,7 +30,7 @@ fn config(send: &[u8], receive: &[u8]) -> Config {
     }
 }
 
-/// One end, with the sequence numbers that negotiation looks at.
+/// One end, with the sequence numbers that negotiation uses.
 #[derive(Clone)]
 struct End {
     negotiation: Negotiation,
@@ -72,7 +72,7 @@ impl End {
         encoder.finish().as_slice().to_vec()
     }
 
-    /// Takes in a head.
+    /// Processes a received head.
     fn receive(&mut self, head: &[u8]) -> Result<Vec<Handled>, Fatal> {
         let packet = Packet::decode(head).unwrap();
         let seq = packet.seq.long().unwrap();
@@ -109,7 +109,7 @@ impl End {
         Ok(handled)
     }
 
-    /// Takes in option bytes on an Ack that acknowledges everything, with the next number.
+    /// Processes option bytes on an Ack that acknowledges everything, with the next number.
     fn receive_bytes(&mut self, bytes: &[u8]) -> Result<Vec<Handled>, Fatal> {
         let seq = self.gsr.next();
         self.receive_options(PacketType::Ack, seq, Some(self.gss), Options::new(bytes))
@@ -134,7 +134,7 @@ fn kind(packet_type: PacketType, acked: Seq) -> Kind {
     }
 }
 
-/// The options of a head, without padding.
+/// Returns the options of a head, without padding.
 fn options(head: &[u8]) -> Vec<DccpOption<'_>> {
     Packet::decode(head)
         .unwrap()
@@ -145,7 +145,7 @@ fn options(head: &[u8]) -> Vec<DccpOption<'_>> {
         .collect()
 }
 
-/// Request, Response, Ack; both ends open.
+/// Exchanges Request, Response and Ack; both ends are then open.
 fn shake_hands(client: &mut End, server: &mut End) {
     let request = client.send(at(0), PacketType::Request);
     server.receive(&request).unwrap();
@@ -157,7 +157,7 @@ fn shake_hands(client: &mut End, server: &mut End) {
     client.negotiation.on_open();
 }
 
-/// Both ends in the open state, with default settings.
+/// Returns two open ends with default settings.
 fn open_pair() -> (End, End) {
     let mut client = End::new(Role::Client, &Config::default());
     let mut server = End::new(Role::Server, &Config::default());

@@ -1,7 +1,7 @@
-//! What we want of the peer: from the configuration, and as it follows from the CCIDs.
+//! What we ask of the peer: from the configuration, and according to the CCIDs.
 //!
-//! A feature that depends on a CCID follows it: while the CCID is open, our list names both
-//! possibilities; once it is known, the one that fits.
+//! A feature that depends on a CCID follows it. While the CCID is undecided, our list has both possibilities; once it
+//! is known, the list has the one that fits.
 
 use fairwire_wire::Ccid;
 use fairwire_wire::feature::Feature;
@@ -15,7 +15,7 @@ use crate::work;
 /// The largest Minimum Checksum Coverage (RFC 4340, section 9.2.1).
 const MAX_COVERAGE: u8 = 15;
 
-/// How many of them are proposed or accepted.
+/// The number of coverage values that are proposed or accepted.
 const COVERAGES: usize = MAX_PREFERENCES - 1;
 
 const NO: &[u8] = &[0];
@@ -23,8 +23,8 @@ const YES: &[u8] = &[1];
 const RATHER_NO: &[u8] = &[0, 1];
 const RATHER_YES: &[u8] = &[1, 0];
 
-/// The features that belong to the CCID of data from `sender`, and where they are located (RFC 4340,
-/// section 10.3).
+/// Returns the features that belong to the CCID of data from `sender`, and where they are located (RFC 4340, section
+/// 10.3).
 fn own_features(sender: Location) -> [(Feature, Location); 2] {
     [
         (Feature::SendRttEstimate, sender),
@@ -33,7 +33,7 @@ fn own_features(sender: Location) -> [(Feature, Location); 2] {
 }
 
 impl Negotiation {
-    /// The Changes with which the connection begins.
+    /// Prepares the Changes with which the connection begins.
     pub(super) fn wish_from(&mut self, config: &Config) {
         self.wish_ccid(Location::Local, &config.send_ccids);
         self.wish_ccid(Location::Remote, &config.receive_ccids);
@@ -41,7 +41,7 @@ impl Negotiation {
             self.accept(Feature::EcnIncapable, location, RATHER_NO);
         }
         if !config.ecn {
-            // RFC 4340, 12.1, and RFC 6773, 3.5: who cannot read marks says so, and insists.
+            // RFC 4340, 12.1, and RFC 6773, 3.5: an endpoint that cannot read marks must say so, with Mandatory.
             self.wish(Feature::EcnIncapable, Location::Local, YES, true);
         }
         self.wish_integrity(config);
@@ -51,7 +51,7 @@ impl Negotiation {
             slot.want(Offer::Value(window), window);
         }
         if config.short_seqnos {
-            // RFC 4340, 7.6.1: each end asks for its own numbers, and grants the other's.
+            // RFC 4340, 7.6.1: each end asks for short numbers of its own, and accepts the other's.
             self.wish(
                 Feature::AllowShortSeqnos,
                 Location::Local,
@@ -63,12 +63,12 @@ impl Negotiation {
         self.refresh();
     }
 
-    /// Checksum coverage and Data Checksums.
+    /// Asks for checksum coverage and Data Checksums.
     fn wish_integrity(&mut self, config: &Config) {
         let feature = Feature::MinimumChecksumCoverage;
-        // RFC 4340, 9.2.1: what we take is any minimum that is no lower than ours, and complete
-        // coverage; what we want is any that lets our coverage pass. Eight of each: of two ends
-        // that can agree at all, such lists always share one.
+        // RFC 4340, 9.2.1: we accept any minimum that is no lower than ours, and complete coverage; we ask for any
+        // minimum that lets our coverage pass. The lists have eight values each. If two ends can agree at all, such
+        // lists always have a common value.
         let takes = |least| (least..=MAX_COVERAGE).take(COVERAGES).chain([0]).collect();
         let accepted: Vec<u8> = match config.minimum_checksum_coverage {
             0 => vec![0],
@@ -81,20 +81,20 @@ impl Negotiation {
             self.wish(feature, Location::Remote, &wanted, false);
         }
         let feature = Feature::CheckDataChecksum;
-        // They are checked in any case, so the peer may have it confirmed.
+        // We always check them, so the peer may have this confirmed.
         self.accept(feature, Location::Local, RATHER_YES);
         match config.data_checksum {
             DataChecksum::Off => self.accept(feature, Location::Remote, RATHER_NO),
             DataChecksum::On => self.wish(feature, Location::Remote, RATHER_YES, false),
-            // RFC 4340, 9.3.1: with Mandatory, so that a peer that cannot resets.
+            // RFC 4340, 9.3.1: with Mandatory, so that a peer without them resets.
             DataChecksum::Required => self.wish(feature, Location::Remote, YES, true),
         }
     }
 
-    /// Proposes CCIDs; always, because the peer cannot know that the initial one suits us.
+    /// Proposes CCIDs. This is always done, because the peer cannot know that the initial CCID suits us.
     fn wish_ccid(&mut self, location: Location, ccids: &[Ccid]) {
         let list = List::of_ccids(ccids);
-        // RFC 4340, 10: who cannot live with CCID 2 insists on another.
+        // RFC 4340, 10: an endpoint that cannot use CCID 2 insists on another.
         let insists = !list.as_slice().contains(&DEFAULT_CCID.number());
         if let Some(slot) = self.slot_mut(Feature::Ccid, location) {
             slot.set_offer(Offer::List(list));
@@ -103,8 +103,8 @@ impl Negotiation {
         }
     }
 
-    /// The CCID that data from `location` will use, if there is only one possibility left. What
-    /// belongs to a CCID is asked for only then (RFC 4340, section 10.3).
+    /// Returns the CCID that data from `location` will use, if only one possibility is left. Only then are its own
+    /// features asked for (RFC 4340, section 10.3).
     pub(super) fn expected_ccid(&self, location: Location) -> Option<Ccid> {
         if self.is_settled(Feature::Ccid, location) {
             return self.ccid(location);
@@ -118,8 +118,8 @@ impl Negotiation {
         }
     }
 
-    /// Another CCID is in force for data from `sender`, in mid-connection. What the old one left of
-    /// its own features is gone, and what was refused while it was in force may be asked for again.
+    /// Adjusts to a new CCID for data from `sender` in mid-connection. The old CCID's own features are reset, and
+    /// features refused under it may be asked for again.
     pub(super) fn begin_ccid(&mut self, sender: Location) {
         self.ccid_changed[sender as usize] = true;
         for (feature, location) in own_features(sender) {
@@ -130,8 +130,8 @@ impl Negotiation {
         self.begin_own_features(sender);
     }
 
-    /// Begins anew with what depends on a CCID and is not agreed on: what was refused may be asked for
-    /// again, and a Change under way becomes a new one, which no earlier Confirm answers.
+    /// Restarts the features that depend on a CCID and are not agreed on. A refused feature may be asked for again, and
+    /// a pending Change becomes a new one, which no earlier Confirm answers.
     pub(super) fn begin_own_features(&mut self, sender: Location) {
         for (feature, location) in own_features(sender) {
             if let Some(slot) = self.slot_mut(feature, location)
@@ -154,8 +154,7 @@ impl Negotiation {
         }
     }
 
-    /// Brings what depends on the CCIDs in line with them. Cheap, and without effect when
-    /// nothing has changed.
+    /// Updates what depends on the CCIDs. Cheap, and without effect if nothing has changed.
     pub(super) fn refresh(&mut self) {
         work::step();
         for sender in Location::BOTH {
@@ -164,29 +163,28 @@ impl Negotiation {
             let settled = self.is_settled(Feature::Ccid, sender);
             self.ccid_agreed[sender as usize] |= settled;
             if self.open && !settled {
-                // The CCID in force keeps what it needs until another is agreed on. What that could
-                // not do without is asked for beside it; insisting would end a connection that can
-                // go on as it is.
+                // The CCID in force keeps what it needs until another is agreed on. What the other one cannot work
+                // without is asked for in addition, but not with Mandatory, because that would end a connection that
+                // can continue as it is.
                 if ccid == Some(Ccid::TCP_LIKE) {
                     self.wish(Feature::SendAckVector, receiver, YES, false);
                 }
                 continue;
             }
             match ccid {
-                // RFC 4341, 4, and RFC 4340, 11.5: CCID 2 cannot do without Ack Vectors, so both
-                // ends ask for them.
-                // Not with Mandatory where the peer may not have heard yet which CCID it is: whose
-                // turn it is to learn of a change in mid-connection depends on what was lost.
+                // RFC 4341, 4, and RFC 4340, 11.5: CCID 2 cannot work without Ack Vectors, so both ends ask for them.
+                // Not with Mandatory if the peer may not know yet which CCID is in force: after a change in
+                // mid-connection, which end knows first depends on what was lost.
                 Some(Ccid::TCP_LIKE) => {
                     let insists = !self.ccid_changed[sender as usize];
                     self.wish(Feature::SendAckVector, receiver, YES, insists);
                 }
-                // Only CCID 2's halves write and read them.
+                // Only CCID 2 writes and reads Ack Vectors.
                 Some(_) => self.wish(Feature::SendAckVector, receiver, NO, false),
                 None => self.wish(Feature::SendAckVector, receiver, RATHER_YES, false),
             }
             match (sender, ccid) {
-                // RFC 4342, 6.1: without it a receiver has to take every lost packet for data.
+                // RFC 4342, 6.1: without it, a receiver must count every lost packet as data.
                 (Location::Remote, Some(Ccid::TFRC | Ccid::TFRC_SP)) => {
                     self.wish(Feature::SendNdpCount, sender, RATHER_YES, false);
                 }
@@ -201,7 +199,7 @@ impl Negotiation {
                 _ => self.accept(Feature::SendLossEventRate, receiver, RATHER_YES),
             }
             match ccid {
-                // RFC 6323, 3.2.2: off unless somebody asks; either end may.
+                // RFC 6323, 3.2.2: off unless either end asks.
                 Some(Ccid::TFRC | Ccid::TFRC_SP) if self.rtt_estimates => {
                     self.wish(Feature::SendRttEstimate, sender, RATHER_YES, false);
                 }
@@ -215,12 +213,12 @@ impl Negotiation {
             return;
         };
         let best = list[0];
-        // A Change that is on its way stays as it is; when it ends, this is asked again.
+        // A pending Change stays as it is; this is called again when it ends.
         if slot.pinned || !matches!(slot.state, State::Stable | State::Wanting) {
             return;
         }
         if mandatory && !slot.mandatory {
-            // What was refused as a preference is now a necessity.
+            // The feature was refused as a preference, but is needed now.
             slot.refused = false;
         }
         slot.mandatory = mandatory;

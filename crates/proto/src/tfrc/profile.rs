@@ -1,7 +1,7 @@
-//! What CCID 4 (RFC 5622) does differently from CCID 3.
+//! The differences between CCID 4 (RFC 5622) and CCID 3.
 //!
-//! The equation speaks of segments of 1,460 bytes, headers count, packets keep 10 ms apart, and
-//! short loss intervals count by their losses. Everything else is one code.
+//! In CCID 4 the equation uses segments of 1,460 bytes, the rate includes headers, packets leave at least 10 ms apart,
+//! and a short loss interval is divided by its number of losses. All other code is shared.
 
 use fairwire_cc::tfrc::SegmentSize;
 use fairwire_units::Duration;
@@ -10,17 +10,17 @@ use crate::config::{Ccid3Config, Segment};
 
 /// The nominal segment size, bytes (RFC 5622, section 5.3).
 pub(super) const NOMINAL: u32 = 1_460;
-/// Bytes that IP and TCP take of a packet: what is left is TCP's segment.
+/// Bytes of the IP and TCP headers; the rest of a packet is the TCP segment.
 const TCP_HEADERS: u16 = 40;
-/// What the headers of a data packet count as, bytes: IPv4, and DCCP-Data with 48-bit numbers
-/// (RFC 5622, section 5).
+/// The header size of a data packet that the rate includes, bytes: IPv4, and DCCP-Data with 48-bit numbers (RFC 5622,
+/// section 5).
 const HEADER: u32 = 36;
-/// The same with 24-bit numbers.
+/// The same size with 24-bit sequence numbers, bytes.
 const SHORT_HEADER: u32 = 32;
 /// The least time between two data packets (RFC 5622, section 5).
 const MIN_INTERVAL: Duration = Duration::from_millis(10);
 
-/// Which of the TFRC profiles a half runs.
+/// The TFRC profile of a half-connection.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Profile {
     /// CCID 3.
@@ -29,16 +29,17 @@ pub(crate) enum Profile {
     Ccid4 {
         /// The nominal segment size, bytes.
         nominal: u32,
-        /// What the headers of a data packet count as, bytes.
+        /// The header size of a data packet that the rate includes, bytes.
         header: u32,
     },
 }
 
 impl Profile {
-    /// CCID 4 where IP packets have at most `path_mtu` bytes; `short` says that data packets have
+    /// Returns CCID 4 for a path whose IP packets have at most `path_mtu` bytes. `short` says that data packets have
     /// 24-bit sequence numbers.
     pub(crate) fn small_packets(path_mtu: u16, short: bool) -> Self {
-        // RFC 4828, 3: where the path takes less than 1460 bytes of TCP's, that is what TCP sends.
+        // RFC 4828, 3: where the path cannot carry TCP segments of 1460 bytes, the nominal size is the largest that it
+        // carries.
         let segment = u32::from(path_mtu.saturating_sub(TCP_HEADERS));
         Self::Ccid4 {
             nominal: segment.min(NOMINAL),
@@ -50,7 +51,7 @@ impl Profile {
         matches!(self, Self::Ccid4 { .. })
     }
 
-    /// The segment size of the equation.
+    /// Returns the segment size of the equation.
     pub(super) fn segment(self, config: &Ccid3Config) -> SegmentSize {
         match (self, config.segment) {
             (Self::Ccid4 { nominal, header }, _) => SegmentSize::Small { nominal, header },
@@ -61,7 +62,7 @@ impl Profile {
         }
     }
 
-    /// The least time between two data packets.
+    /// Returns the least time between two data packets.
     pub(super) const fn min_interval(self) -> Duration {
         match self {
             Self::Ccid3 => Duration::ZERO,
@@ -74,8 +75,8 @@ impl Profile {
 mod tests {
     use super::Profile;
 
-    /// RFC 5622, 5: headers are 36 bytes with 48-bit numbers, 32 with 24-bit ones. RFC 4828, 3: a
-    /// path that is too narrow for segments of 1460 bytes lowers the nominal size.
+    /// RFC 5622, 5: headers are 36 bytes with 48-bit numbers, 32 with 24-bit ones. RFC 4828, 3: a path too narrow for
+    /// segments of 1460 bytes lowers the nominal size.
     #[test]
     fn nominal_sizes() {
         let of = |nominal, header| Profile::Ccid4 { nominal, header };

@@ -24,17 +24,17 @@ use super::profile::NOMINAL;
 use crate::config::{Ccid3Config, FeedbackRate, FirstInterval, ReceiveRateOver, Reports};
 use crate::half::{AckDue, Incoming, PeerData, Rx, quiescent_after};
 
-/// Intervals in a report: those that count, the current one and eight before it (RFC 4342,
-/// section 8.6.1, asks for no fewer; the sender has no use for more).
+/// The number of intervals in a report: the current one and the eight before it. RFC 4342, section 8.6.1, asks for at
+/// least as many; the sender uses no more.
 const REPORTED: usize = fairwire_cc::tfrc::INTERVALS + 1;
-/// Packets a report may leave out of every interval: NDUPACK (RFC 4342, section 8.6.1).
+/// Packets that a report may leave out of every interval: NDUPACK (RFC 4342, section 8.6.1).
 const MAX_SKIP: u64 = 3;
-/// How far the window counter has moved when feedback is due: a round trip (RFC 4342, 10.3).
+/// Steps of the window counter after which feedback is due: one round trip (RFC 4342, section 10.3).
 const ROUND_TRIP: u64 = 4;
-/// Weight of the past in the mean packet size.
+/// The weight of the previous value in the mean packet size.
 const SIZE_WEIGHT: f64 = 0.9;
 
-/// The receiving half of CCID 3 and 4: what arrived, as rates and loss intervals.
+/// The receiving half of CCID 3 and CCID 4: reports the receive rate, the loss event rate and the loss intervals.
 #[derive(Debug)]
 pub(crate) struct TfrcRx {
     profile: Profile,
@@ -46,44 +46,44 @@ pub(crate) struct TfrcRx {
     numbers: Numbers,
     history: LossHistory<LossEvents>,
     clock: CounterClock,
-    /// The place of the newest data packet, or of the newest packet before all data.
+    /// The position of the newest data packet, or of the newest packet before any data.
     newest_data: u64,
     rate: ReceiveRate,
     rtt_hint: Option<Duration>,
-    /// The sender's round-trip time, where its data carry it.
+    /// The sender's round-trip time, if its data packets carry it.
     sender_rtt: Option<SenderRtt>,
-    /// Mean size of the data packets, bytes.
+    /// The mean size of the data packets, bytes.
     mean_size: Option<f64>,
     /// The largest receive rate so far, bytes per second.
     max_rate: f64,
     /// When the packet with the greatest sequence number arrived.
     newest_at: Instant,
-    /// Is feedback due at once?
+    /// Whether feedback is due at once.
     due: bool,
-    /// Is a new loss event the reason?
+    /// Whether it is due because of a new loss event.
     due_by_loss: bool,
-    /// Bytes of data since the last feedback.
+    /// Bytes of data received since the last feedback.
     bytes_since: u64,
-    /// When data arrived last.
+    /// When data last arrived.
     data_at: Option<Instant>,
-    /// Has data arrived since the last feedback?
+    /// Whether data has arrived since the last feedback.
     fresh: bool,
     last: Option<LastFeedback>,
 }
 
-/// The feedback given last.
+/// The last feedback that was written.
 #[derive(Clone, Copy, Debug)]
 struct LastFeedback {
     at: Instant,
-    /// The greatest window counter then: `last_counter` of RFC 4342, section 10.3.
+    /// The greatest window counter at that time: `last_counter` of RFC 4342, section 10.3.
     counter: u64,
-    /// The receive rate that it told.
+    /// The receive rate that it reported, bytes per second.
     receive_rate: u32,
 }
 
 impl TfrcRx {
-    /// A half that watches the packets after number `newest`, the greatest one received when it is
-    /// made. `rtt` is a round trip measured in the handshake.
+    /// Creates a half that observes packets after `newest`, the greatest sequence number received so far. `rtt` is a
+    /// round-trip time measured in the handshake.
     pub(crate) fn new(
         config: &Ccid3Config,
         profile: Profile,
@@ -104,7 +104,7 @@ impl TfrcRx {
             profile,
             feedback: config.feedback,
             first_interval: config.first_interval,
-            // RFC 5622, 8.7: CCID 4's sender needs them.
+            // RFC 5622, 8.7: a sender of CCID 4 needs intervals.
             reports: if profile.is_small() {
                 Reports::Intervals
             } else {
@@ -135,10 +135,10 @@ impl TfrcRx {
         }
     }
 
-    /// The round-trip time as the sender tells it; where it does not, as the window counters do,
-    /// else what the connection measured.
+    /// Returns the round-trip time that the sender tells. Without one, returns the estimate from the window counters,
+    /// else the one that the connection measured, else a default.
     fn rtt(&self) -> Duration {
-        // RFC 6323, 3.3: in all places that need one.
+        // RFC 6323, 3.3: the sender's value is used wherever a round-trip time is needed.
         if let Some(sender_rtt) = &self.sender_rtt {
             return sender_rtt.rtt();
         }
@@ -154,36 +154,36 @@ impl TfrcRx {
         self.bytes_since = self.bytes_since.saturating_add(size.into());
         self.data_at = Some(now);
         self.fresh = true;
-        // RFC 5348, 6.3: the first data packet is answered at once. RFC 4342, 10.3: so is one
-        // whose counter is a round trip beyond that of the last feedback; RFC 5348, 6: where the
-        // packets are further apart than that, each of them.
+        // RFC 5348, 6.3: the first data packet is answered at once. RFC 4342, 10.3: so is a packet whose counter is a
+        // round trip ahead of the last feedback. RFC 5348, 6: where packets are further apart than that, each of them
+        // is answered.
         self.due |= self.last.is_none_or(|last| match self.feedback_interval() {
             Some(interval) => now.saturating_since(last.at) >= interval,
             None => self.clock.newest() >= last.counter.saturating_add(ROUND_TRIP),
         });
     }
 
-    /// The time from one report to the next; `None` where the window counters tell it.
+    /// Returns the time between reports, or `None` if the window counters decide when a report is due.
     fn feedback_interval(&self) -> Option<Duration> {
         match self.feedback {
-            // RFC 6323, 3.3: the time itself is the measure, where it is told.
+            // RFC 6323, 3.3: if the sender tells its round-trip time, that time decides.
             FeedbackRate::PerRoundTrip(0 | 1) => self.sender_rtt.map(|told| told.rtt()),
-            // RFC 5348, 6: for k reports per round trip the timer runs for R/k. Counters, of a
-            // quarter of a round trip, are too coarse for that.
+            // RFC 5348, 6: for k reports per round trip the timer runs for R/k. Window counters, of a quarter of a
+            // round trip, are too coarse for that.
             FeedbackRate::PerRoundTrip(k) => Some(self.rtt() / u64::from(k)),
-            // RFC 4342, 6: once per round trip at least.
+            // RFC 4342, 6: at least once per round trip.
             FeedbackRate::Every(time) => Some(Duration::from(time).min(self.rtt())),
         }
     }
 
-    /// How long data waits for feedback at most.
+    /// Returns how long received data may wait for feedback.
     fn feedback_wait(&self) -> Duration {
-        // RFC 4342, 10.3: well before the peer's nofeedback timer, and late enough to leave the
-        // common case to the counters. Who goes by time waits for one interval (RFC 5348, 6.2).
+        // RFC 4342, 10.3: well before the peer's nofeedback timer expires, and late enough that the window counters
+        // usually decide first. A receiver that reports by time waits for one interval (RFC 5348, 6.2).
         self.feedback_interval().unwrap_or_else(|| self.rtt() * 2)
     }
 
-    /// The receive rate to report, whole bytes per second.
+    /// Returns the receive rate to report, rounded to whole bytes per second.
     fn receive_rate(&self, now: Instant) -> u32 {
         let Some(last) = self.last else {
             // RFC 5348, 6.3: the first feedback reports zero.
@@ -194,7 +194,7 @@ impl TfrcRx {
             let seconds = since.max(Duration::from_micros(1)).as_secs_f64();
             whole(self.bytes_since as f64 / seconds)
         };
-        // RFC 5348, 6: over the last round trip, also where reports are closer to each other.
+        // RFC 5348, 6: over the last round trip, even if reports are closer together.
         let of_round_trip = || whole(self.rate.bytes_per_s(self.rtt()));
         match self.receive_rate_over {
             ReceiveRateOver::RoundTrip => of_round_trip(),
@@ -204,12 +204,12 @@ impl TfrcRx {
         }
     }
 
-    /// The newest intervals as they are reported with `ackno`, and how many packets to skip.
+    /// Returns how many packets the report skips, and the newest intervals as they are reported with `ackno`.
     fn intervals(&self, ackno: Seq) -> (u8, impl Iterator<Item = LossInterval>) {
         let acknowledged = self.numbers.line(ackno);
         let edge = self.history.edge();
-        // RFC 4342, 6.1: packets not decided yet are in no interval, but no more than three may
-        // be left out; a longer hole counts as received until it is known to be lost.
+        // RFC 4342, 6.1: packets that may still arrive are in no interval, but no more than three may be left out. The
+        // rest of a longer gap counts as received until it is known to be lost.
         let pending = acknowledged.saturating_sub(edge);
         let skip = pending.min(MAX_SKIP);
         let ahead = edge.saturating_sub(acknowledged);
@@ -225,12 +225,12 @@ impl TfrcRx {
         (skip as u8, intervals)
     }
 
-    /// Time since the acknowledged packet came, in units of 10 microseconds.
+    /// Returns the time since the acknowledged packet arrived, in units of 10 microseconds.
     fn elapsed(&self, now: Instant, ackno: Seq) -> u32 {
         if self.numbers.line(ackno) != self.numbers.newest() {
             return 0;
         }
-        // RFC 4340, 13.2: rounded down, so that it is never overstated.
+        // RFC 4340, 13.2: rounded down, so that the time is never overstated.
         let units = now.saturating_since(self.newest_at).as_micros() / 10;
         u32::try_from(units).unwrap_or(u32::MAX)
     }
@@ -242,8 +242,8 @@ impl TfrcRx {
         receive_rate: u32,
         encoder: &mut Encoder<'_>,
     ) -> Result<(), NoRoom> {
-        // RFC 4342, 6, 8.2, 8.3 and 8.6: these belong on every required acknowledgement; RFC 4342,
-        // 8.4: the loss event rate is sent whether or not feature 192 asks for it.
+        // RFC 4342, 6, 8.2, 8.3 and 8.6: these options belong on every required acknowledgement. RFC 4342, 8.4: the
+        // loss event rate is sent even if feature 192 does not ask for it.
         encoder.option(&DccpOption::ElapsedTime(self.elapsed(now, ackno)))?;
         encoder.option(&DccpOption::ReceiveRate(receive_rate))?;
         let p = self.history.p();
@@ -254,7 +254,7 @@ impl TfrcRx {
         let (skip, intervals) = self.intervals(ackno);
         encoder.loss_intervals(skip, intervals)?;
         if self.profile.is_small() {
-            // RFC 5622, 8.7: beside every Loss Intervals, for exactly the same intervals.
+            // RFC 5622, 8.7: sent with every Loss Intervals option, for exactly the same intervals.
             let intervals = self.history.intervals().take(REPORTED);
             encoder
                 .dropped_packets(intervals.map(|i| u32::try_from(i.drops).unwrap_or(u32::MAX)))?;
@@ -265,7 +265,7 @@ impl TfrcRx {
 
 impl Rx for TfrcRx {
     fn on_packet(&mut self, now: Instant, packet: Incoming<'_>) {
-        // RFC 4342, 6.3: the state is bounded without acknowledgements.
+        // RFC 4342, 6.3: the state is bounded even if no report is acknowledged.
         let Some(arrival) = packet.arrival else {
             return;
         };
@@ -279,13 +279,13 @@ impl Rx for TfrcRx {
         self.history.grouping_mut().told = self.sender_rtt.map(|sender_rtt| sender_rtt.rtt());
         let counter = match arrival.data {
             Some(_) => {
-                // RFC 4342, 8.1: data alone carry counters, so that what an acknowledgement has overtaken
-                // may still have the newest one.
+                // RFC 4342, 8.1: only data packets carry counters. A data packet that was overtaken by an
+                // acknowledgement may therefore still have the newest counter.
                 let is_newest = seq > self.newest_data;
                 self.newest_data = self.newest_data.max(seq);
                 self.clock.on_data(now, arrival.ccval, is_newest)
             }
-            // It counts as the packet before it, see `LossEvents::without_data`; this is where there is none.
+            // It takes the counter of the packet before it (`LossEvents::without_data`), or this one if there is none.
             None => clock::BASE,
         };
         if let Some(size) = arrival.data {
@@ -294,7 +294,7 @@ impl Rx for TfrcRx {
         let first = SyntheticInterval {
             equation: self.equation,
             rtt: self.rtt(),
-            // RFC 4828, 1: for small packets the nominal size, not that of the packets.
+            // RFC 4828, 1: for small packets, the nominal size instead of the packets' own.
             size: if self.profile.is_small() {
                 f64::from(NOMINAL)
             } else {
@@ -313,7 +313,7 @@ impl Rx for TfrcRx {
             marked: arrival.ecn == Ecn::Ce,
             quiet_before: arrival.ndp_count.unwrap_or(0),
         };
-        // RFC 4342, 10.3, RFC 5348, 6, and RFC 5348, 6.1: a new loss event is told at once.
+        // RFC 4342, 10.3, and RFC 5348, 6 and 6.1: a new loss event is reported at once.
         if self.history.receive(packet, |data| first.length(data)) {
             self.due = true;
             self.due_by_loss = true;
@@ -321,7 +321,7 @@ impl Rx for TfrcRx {
     }
 
     fn peer_data(&self, now: Instant, _rtt: Duration) -> PeerData {
-        // RFC 4342, 6.4, with the receiver's own measure of the round trip.
+        // RFC 4342, 6.4, with the receiver's own estimate of the round-trip time.
         let lately = |at| now.saturating_since(at) < quiescent_after(self.rtt());
         if self.data_at.is_some_and(lately) {
             PeerData::Flowing
@@ -331,7 +331,7 @@ impl Rx for TfrcRx {
     }
 
     fn set_ack_ratio(&mut self, _ratio: u16) {
-        // RFC 4342, 6.2: feedback comes by the round trip, whatever the Ack Ratio.
+        // RFC 4342, 6.2: feedback comes once per round trip, whatever the Ack Ratio.
     }
 
     fn set_rtt_estimates(&mut self, on: bool) {
@@ -349,7 +349,7 @@ impl Rx for TfrcRx {
             return AckDue::Now;
         }
         match self.last.filter(|_| self.fresh) {
-            // RFC 4342, 10.3: a timer for data that no later packet pushes out.
+            // RFC 4342, 10.3: a timer reports data after which no later packet makes feedback due.
             Some(last) => match last.at + self.feedback_wait() {
                 at if at <= now => AckDue::Now,
                 at => AckDue::At(at),
@@ -427,31 +427,31 @@ impl Rx for TfrcRx {
     }
 }
 
-/// An interval in the form of the option; lengths beyond their fields become the largest there.
+/// Converts an interval to the form of the option; a length that does not fit its field becomes the field's maximum.
 fn encoded(interval: SeenInterval) -> LossInterval {
     let length = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
     LossInterval {
         lossless_length: length(interval.lossless_length),
-        // RFC 4342, 7, 8.6.1 and 9: the sum of the nonces of its data, which is 0 where all are
-        // ECT(0), as RFC 8311, 6, has it.
+        // RFC 4342, 7, 8.6.1 and 9: the sum of the nonces of the interval's data. It is 0 because all data is ECT(0),
+        // as RFC 8311, 6, requires.
         ecn_nonce: false,
         loss_length: length(interval.loss_length),
         data_length: length(interval.data_length),
     }
 }
 
-/// The Loss Event Rate option: packets per loss interval, rounded up (RFC 4342, section 8.5).
+/// Returns the value of the Loss Event Rate option: packets per loss interval, rounded up (RFC 4342, section 8.5).
 fn inverse(p: f64) -> u32 {
     if p > 0.0 {
-        // A quotient a hair above a whole number is that number: rounding of the arithmetic is no
-        // reason to round up.
+        // A quotient just above a whole number is taken as that number: a rounding error of the division must not round
+        // it up.
         whole(f64::ceil(1.0 / p - 1e-6)).clamp(1, NO_LOSS - 1)
     } else {
         NO_LOSS
     }
 }
 
-/// The same cut to a whole number of packets.
+/// Returns the same value, rounded down.
 fn cut_inverse(p: f64) -> u32 {
     if p > 0.0 {
         whole(f64::floor(1.0 / p + 1e-6)).clamp(1, NO_LOSS - 1)
@@ -460,7 +460,7 @@ fn cut_inverse(p: f64) -> u32 {
     }
 }
 
-/// The nearest whole number in the range of a word.
+/// Rounds to the nearest whole number that fits 32 bits.
 fn whole(number: f64) -> u32 {
     #[expect(
         clippy::cast_possible_truncation,

@@ -1,4 +1,4 @@
-//! Both halves joined: real options through the wire's encoder, a virtual clock, random losses.
+//! Tests that join both halves: real options through the wire's encoder, a virtual clock, random losses.
 
 use std::collections::VecDeque;
 
@@ -29,7 +29,7 @@ impl Draws {
         self.0.wrapping_mul(0x2545_F491_4F6C_DD1D)
     }
 
-    /// A number below `bound`.
+    /// Returns a number below `bound`.
     fn below(&mut self, bound: u32) -> u32 {
         u32::try_from(self.next() % u64::from(bound)).expect("the bound has 32 bits")
     }
@@ -39,7 +39,7 @@ impl Draws {
     }
 }
 
-/// A pipe: what is in it and how it treats packets.
+/// A path between the two halves, and how it treats packets.
 struct Pipe {
     draws: Draws,
     /// Probability that a data packet is lost.
@@ -48,18 +48,18 @@ struct Pipe {
     mark: f64,
     /// Probability that feedback is lost.
     feedback_loss: f64,
-    /// A bottleneck: time per packet, and packets that may wait for it.
+    /// A bottleneck: the time per packet, and the packets that may wait for it.
     bottleneck: Option<(Duration, u64)>,
-    /// When the bottleneck is free.
+    /// When the bottleneck becomes free.
     free_at: Instant,
-    /// May data leave at this moment, or does the application pause?
+    /// Whether the application has data to send at this time.
     offers: fn(Instant) -> bool,
     profile: Profile,
-    /// Bytes of a packet.
+    /// The size of a packet, bytes.
     size: u32,
 }
 
-/// CCID 4 on a path of 1500 bytes.
+/// Returns CCID 4 on a path of 1500 bytes.
 fn small_packets() -> Profile {
     Profile::small_packets(1_500, false)
 }
@@ -79,7 +79,7 @@ impl Pipe {
         }
     }
 
-    /// When a packet that enters now comes out of the bottleneck; `None` if it finds it full.
+    /// Returns when a packet that enters now leaves the bottleneck; `None` if the queue is full.
     fn pass(&mut self, now: Instant) -> Option<Instant> {
         let Some((per_packet, room)) = self.bottleneck else {
             return Some(now);
@@ -93,7 +93,7 @@ impl Pipe {
     }
 }
 
-/// What happened from a fifth of the time on.
+/// The measurements of a run, without its first fifth.
 struct Outcome {
     tx: TfrcTx,
     rx: TfrcRx,
@@ -195,7 +195,7 @@ fn run(config: &Ccid3Config, mut pipe: Pipe, seconds: u64) -> Outcome {
     }
 }
 
-/// An Ack with the feedback that is due.
+/// Returns an Ack with the feedback that is due.
 fn written(rx: &mut TfrcRx, now: Instant, seq: Seq, ackno: Seq) -> HeadBuf {
     let mut buf = HeadBuf::new();
     let kind = Kind::Ack { ack: ackno.into() };
@@ -206,11 +206,11 @@ fn written(rx: &mut TfrcRx, now: Instant, seq: Seq, ackno: Seq) -> HeadBuf {
     buf
 }
 
-/// At three loss rates the long-run rate of CCID 3 is that of the equation at the loss event rate
-/// met, through real options, with one feedback packet per round trip and a few more for losses.
+/// At three loss rates, the long-run rate of CCID 3 is that of the equation at the measured loss event rate. Real
+/// options are used; there is one feedback packet per round trip, and a few more for losses.
 ///
-/// A tenth: the rate is the mean of a function of the estimated p, not the function of its mean,
-/// and hundreds of loss events in a run leave a few percent to chance.
+/// The tolerance is a tenth: the rate is the mean of a function of the estimated p, not the function of its mean. With
+/// hundreds of loss events in a run, chance accounts for a few percent.
 #[test]
 fn the_long_run_rate_is_that_of_the_equation() {
     for (loss, seconds) in [(0.002, 600), (0.01, 600), (0.05, 1_200)] {
@@ -234,13 +234,13 @@ fn the_long_run_rate_is_that_of_the_equation() {
     }
 }
 
-/// RFC 4828, 7: where every packet is as likely to be lost, small packets get the bytes per second
-/// that large ones get, headers counted: 200 bytes over CCID 4 beside 1460 over CCID 3. At one loss
-/// in five the 10 ms between packets are no limit, and most intervals are short.
+/// RFC 4828, 7: if every packet is equally likely to be lost, small packets get as many bytes per second, headers
+/// included, as large ones. Packets of 200 bytes over CCID 4 are compared with packets of 1460 bytes over CCID 3. With
+/// one loss in five packets, the 10 ms between packets do not limit the rate, and most intervals are short.
 ///
-/// A factor of two: an interval just beyond two round trips counts as one loss, however many it
-/// has, so that the variant is above the equation where each round trip loses packets (tables 8 and 9
-/// of RFC 4828, B.1, have it up to twice TCP's). The sizes are a factor of seven apart.
+/// The tolerance is a factor of two. An interval just longer than two round trips counts as one loss, however many it
+/// has, so CCID 4 exceeds the equation if each round trip loses packets. Tables 8 and 9 of RFC 4828, B.1, give up to
+/// twice TCP's rate. The packet sizes differ by a factor of seven.
 #[test]
 fn small_packets_get_the_bytes_of_large_ones() {
     let flow = |profile, size, seed| {
@@ -258,13 +258,13 @@ fn small_packets_get_the_bytes_of_large_ones() {
     let context = format!("{} and {} B/s, p {}", small.rate, large.rate, small.p);
     assert!((0.5..=2.0).contains(&ratio), "{ratio}: {context}");
     assert!(small.rate < 0.9 * 100.0 * 200.0, "paced: {context}");
-    // The same packets over CCID 3 get the packets of the large ones, not their bytes.
+    // The same packets over CCID 3 get the packet rate of the large ones, not their byte rate.
     let plain = flow(Profile::Ccid3, 200, 0x5A11);
     let ratio = plain.rate / 200.0 / (large.rate / 1_460.0);
     assert!((0.5..=2.0).contains(&ratio), "{ratio} of the packets");
 }
 
-/// RFC 5622, 5: whatever is allowed, no more than one packet leaves in 10 ms.
+/// RFC 5622, 5: whatever the allowed rate, at most one packet leaves in 10 ms.
 #[test]
 fn small_packets_are_at_most_a_hundred_a_second() {
     let pipe = Pipe {
@@ -276,7 +276,7 @@ fn small_packets_are_at_most_a_hundred_a_second() {
     assert_eq!(outcome.rate, 8_000.0);
 }
 
-/// Marks slow a flow like losses do, without a packet lost (RFC 5348, 5.1).
+/// Marks slow a flow as losses do, although no packet is lost (RFC 5348, 5.1).
 #[test]
 fn marks_slow_like_losses() {
     let marks = Pipe {
@@ -290,13 +290,13 @@ fn marks_slow_like_losses() {
     let marked = run(&Ccid3Config::default(), marks, 300);
     let lost = run(&Ccid3Config::default(), losses, 300);
     let ratio = marked.rate / lost.rate;
-    // Two runs of some 300 loss events: their rates scatter by some 4 % each, 3 sigma of the ratio.
+    // Two runs of some 300 loss events: each rate varies by some 4 %, and the bounds are 3 sigma of the ratio.
     assert!((0.83..=1.2).contains(&ratio), "{ratio}");
     assert!(marked.rx.loss_events() > 100);
 }
 
-/// A lone flow keeps a bottleneck of 125 packets per second busy with room for one round trip of
-/// them: nine tenths, which leaves the time that a cut after a full queue takes to fill again.
+/// A lone flow keeps a bottleneck of 125 packets per second busy if its queue holds one round trip of packets. Nine
+/// tenths suffice, because the queue takes time to fill again after a cut.
 #[test]
 fn a_lone_flow_fills_a_bottleneck() {
     let pipe = Pipe {
@@ -312,7 +312,7 @@ fn a_lone_flow_fills_a_bottleneck() {
     );
 }
 
-/// A third of the feedback lost costs little: every report repeats the intervals that count.
+/// Losing a third of the feedback costs little: every report repeats the intervals that count.
 #[test]
 fn lost_feedback_costs_little() {
     let pipe = Pipe {
@@ -326,8 +326,8 @@ fn lost_feedback_costs_little() {
     assert!((0.8..=1.15).contains(&ratio), "{ratio}");
 }
 
-/// RFC 5348, 4.4: an application that pauses for ten seconds in twenty finds its rate again: no
-/// more than the slow start back to it is lost.
+/// RFC 5348, 4.4: an application that pauses for ten of every twenty seconds returns to its rate; it loses only the
+/// slow start after each pause.
 #[test]
 fn pauses_do_not_ruin_the_rate() {
     let pipe = Pipe {
@@ -341,7 +341,7 @@ fn pauses_do_not_ruin_the_rate() {
     assert!((0.8..=1.15).contains(&ratio), "{ratio}");
 }
 
-/// Both halves hold bounded state, and say how much.
+/// The state of both halves is bounded, and they report its size.
 #[test]
 fn the_receivers_state_is_bounded() {
     let pipe = Pipe {
@@ -357,8 +357,8 @@ fn the_receivers_state_is_bounded() {
     assert!(outcome.tx.flight().packets < 100);
 }
 
-/// Random options on packets that acknowledge anything leave the rate finite, no lower than a
-/// packet in 64 seconds and no higher than the cap, and the next packet has its moment.
+/// Random options on packets with any acknowledgement number leave the rate finite, at least one packet in 64 seconds
+/// and at most the cap, and the next packet always gets a departure time.
 #[test]
 fn item_27_hostile_receivers_are_survived() {
     for seed in 1..40u64 {
@@ -409,7 +409,7 @@ fn item_27_hostile_receivers_are_survived() {
             assert!(rate.is_finite(), "{context}");
             assert!((1.0 / 64.0..=125e9).contains(&rate), "{context}");
             assert!(tx.packets_per_rtt() >= 1, "{context}");
-            // One packet per permit, so half a millisecond at most beyond s/X, which is 64 s at most.
+            // One packet per permit, so at most half a millisecond after s/X, which is at most 64 s.
             let permit = tx.permit(now, 1, SIZE);
             let soon = now + Duration::from_secs(64) + Duration::from_millis(1);
             let paced = matches!(permit, Permit::At(next) if next > now && next <= soon);
@@ -418,7 +418,7 @@ fn item_27_hostile_receivers_are_survived() {
     }
 }
 
-/// The five options of a report, with random and extreme contents.
+/// Returns the five options of a report, with random and extreme contents.
 fn wild_options(draws: &mut Draws, step: u64) -> [u8; 56] {
     let mut options = [0u8; 56];
     for chunk in options.chunks_mut(8) {
@@ -440,7 +440,7 @@ fn wild_options(draws: &mut Draws, step: u64) -> [u8; 56] {
     options
 }
 
-/// Whatever packets a sender sends, feedback about them can be written, at the announced length.
+/// Whatever packets a sender sends, feedback on them can be written within the announced length.
 #[test]
 fn hostile_senders_are_survived() {
     for seed in 1..40u64 {

@@ -27,7 +27,7 @@ use super::profile::NOMINAL;
 use crate::config::Ccid3Config;
 use crate::half::{Ack, Incoming, Sent, Told, Tx};
 
-/// The sending half of CCID 3 and 4: window counters out, feedback in, a rate between them.
+/// The sending half of CCID 3 and CCID 4: sends window counters, reads feedback and controls the rate.
 #[derive(Debug)]
 pub(crate) struct TfrcTx {
     controller: Sender,
@@ -35,22 +35,22 @@ pub(crate) struct TfrcTx {
     sent: SentPackets,
     intervals: ReportedIntervals,
     host: Host,
-    /// Do reports without Loss Intervals count (feature 192 is on)?
+    /// Whether reports without Loss Intervals count (feature 192 is on).
     loss_event_rate: bool,
-    /// Sequence and acknowledgement number of the newest feedback.
+    /// Sequence and acknowledgement number of the newest feedback packet.
     newest_feedback: Option<(Seq, Seq)>,
     profile: Profile,
     equation: Equation,
-    /// Where reports are held against what was sent.
+    /// The checks of reports against what was sent, if enabled.
     checks: Option<Box<Checks>>,
-    /// Was the peer caught in a lie since the newest feedback?
+    /// Whether the peer was caught lying, or has restarted its loss history, since the newest feedback.
     is_caught: bool,
 }
 
 impl TfrcTx {
-    /// A half that has sent nothing. `mps` is the largest datagram in bytes, `rtt` a round trip
-    /// measured in the handshake, `loss_event_rate` whether the peer agreed to send Loss Event
-    /// Rate options (RFC 4342, section 8.4): then those with Receive Rate suffice as feedback.
+    /// Creates a half that has sent nothing. `mps` is the largest datagram in bytes, and `rtt` a round-trip time
+    /// measured in the handshake. `loss_event_rate` says that the peer agreed to send Loss Event Rate options (RFC
+    /// 4342, section 8.4): a report that has one then needs no Loss Intervals.
     pub(crate) fn new(
         config: &Ccid3Config,
         profile: Profile,
@@ -78,7 +78,7 @@ impl TfrcTx {
         half
     }
 
-    /// It holds reports against what was sent.
+    /// Enables the checks of reports against what was sent.
     pub(crate) fn checking_reports(mut self) -> Self {
         let mut checks = Checks::new();
         if let Some(rtt) = self.controller.rtt() {
@@ -92,7 +92,7 @@ impl TfrcTx {
         self.controller.rtt().unwrap_or(DEFAULT_RTT)
     }
 
-    /// How many packets the rate lets leave in a round trip.
+    /// Returns how many packets the rate allows in a round trip.
     fn packets_in_rtt(&self) -> f64 {
         self.controller.rate_bytes_per_s() * self.rtt().as_secs_f64()
             / self.controller.segment_size()
@@ -101,7 +101,7 @@ impl TfrcTx {
     fn measure(&self) -> Measure {
         Measure {
             equation: self.equation,
-            // RFC 4828, 1: for small packets the nominal size.
+            // RFC 4828, 1: for small packets, the nominal size.
             size: if self.profile.is_small() {
                 f64::from(NOMINAL)
             } else {
@@ -111,11 +111,11 @@ impl TfrcTx {
         }
     }
 
-    /// The peer's reports about packets before `seq` are not believed any more, whether it was caught in
-    /// a lie or has forgotten its losses: the rate begins again with that of a new connection.
+    /// Discards what the peer reported about packets before `seq`, because it was caught lying or has forgotten its
+    /// losses. The rate restarts at the initial rate of a connection.
     fn begin_anew(&mut self, seq: Seq) {
         let measure = self.measure();
-        // RFC 5348, 4.2: four packets in a round trip.
+        // RFC 5348, 4.2: four packets per round trip.
         let first_rate = 4.0 * measure.size / measure.rtt.as_secs_f64().max(1e-6);
         self.intervals.begin_anew(seq, measure.interval(first_rate));
         self.is_caught = true;
@@ -128,15 +128,15 @@ impl TfrcTx {
         }
     }
 
-    /// Is feedback on a packet with number `seq` news? A copy, or one overtaken by newer
-    /// feedback, is not.
+    /// Returns whether feedback in the packet `seq` is new. A copy is not, nor is feedback that newer feedback has
+    /// overtaken.
     fn is_news(&self, seq: Seq, ackno: Seq) -> bool {
         self.newest_feedback
             .is_none_or(|(newest, acked)| seq.is_after(newest) && !ackno.is_before(acked))
     }
 
-    /// The loss event rate that `report` tells of, and whether it tells of new events; `None` if
-    /// it is not feedback.
+    /// Returns the loss event rate that `report` gives, and whether it reports new loss events; `None` if the report
+    /// does not count as feedback.
     fn loss(&mut self, now: Instant, report: &Report, ackno: Seq) -> Option<(f64, bool)> {
         let rtt = self.rtt();
         let intervals = self.possible(now, report, ackno);
@@ -147,12 +147,12 @@ impl TfrcTx {
             return Some(told);
         }
         if self.checks.as_ref().is_some_and(|c| c.tells_intervals()) {
-            // RFC 4342, 6: they belong on every report of a receiver that sends them. One without them,
-            // or with some that contradict themselves, has something to hide.
+            // RFC 4342, 6: a receiver that sends Loss Intervals must send them on every report. A report without them,
+            // or with contradictory ones, may hide losses.
             return None;
         }
-        // RFC 4342, 6, asks for Loss Intervals. Where Loss Event Rate was negotiated that option
-        // serves as well: the Linux kernel sends no other. That rate rises with loss events alone.
+        // RFC 4342, 6, asks for Loss Intervals. If Loss Event Rate was negotiated, that option is enough: the Linux
+        // kernel sends no other. This rate rises only with loss events.
         let rate = report.loss_event_rate.filter(|_| self.loss_event_rate)?;
         let rises = self.controller.gauges().p.is_some_and(|p| rate > p);
         Some((rate, rises))
@@ -160,7 +160,7 @@ impl TfrcTx {
 }
 
 impl TfrcTx {
-    /// The intervals of a report as far as they can be true.
+    /// Returns the intervals of a report, reduced to what can be true.
     fn possible(&mut self, now: Instant, report: &Report, ackno: Seq) -> Option<Intervals> {
         let told = report.intervals?;
         let measure = self.measure();
@@ -174,9 +174,9 @@ impl TfrcTx {
         Some(checked.intervals)
     }
 
-    /// The round trip that a report on `acked` tells of.
+    /// Returns the round-trip time sample of a report that acknowledges `acked`.
     fn sample(&mut self, now: Instant, acked: SentPacket, held: Duration) -> Option<Duration> {
-        // A peer cannot have held the packet longer than we waited: then there is no sample.
+        // A peer cannot have held the packet for longer than we waited, so there is no sample.
         let waited = now.saturating_since(acked.at);
         if held > waited {
             return None;
@@ -189,7 +189,7 @@ impl TfrcTx {
         Some(checks.trips().sample(waited, held, apart))
     }
 
-    /// The receive rate of a report on `acked`, as far as it can be true.
+    /// Returns the receive rate of a report on `acked`, reduced to what can be true.
     fn receive_rate(&mut self, now: Instant, acked: Option<SentPacket>, told: u32) -> f64 {
         let told = f64::from(told);
         match (&mut self.checks, self.controller.rtt()) {
@@ -202,7 +202,7 @@ impl TfrcTx {
 }
 
 impl TfrcTx {
-    /// The peer acknowledged a packet, perhaps with feedback.
+    /// Handles an acknowledgement, which may carry feedback.
     fn on_ack(&mut self, now: Instant, ack: Ack<'_>, waiting: u32, told: &mut Told) {
         let ackno = ack.ackno;
         told.progress |= self.sent.acknowledge(ackno);
@@ -225,7 +225,7 @@ impl TfrcTx {
         let x_recv = self.receive_rate(now, acked, x_recv);
         let rtt = acked.and_then(|acked| self.sample(now, acked, report.elapsed));
         let told_loss = self.loss(now, &report, ackno);
-        // RFC 4340, 12.3: whoever goes on lying is left.
+        // RFC 4340, 12.3: the connection to a peer that keeps lying is ended.
         told.aggression |= self.checks.as_ref().is_some_and(|c| c.is_aggression());
         let Some((p, new_loss)) = told_loss else {
             return;
@@ -248,9 +248,9 @@ impl TfrcTx {
         self.controller.on_feedback(now, flight, &feedback);
     }
 
-    /// Tells the controller what was heard of the peer's host.
+    /// Passes what the peer's host reported to the controller.
     fn obey_host(&mut self, now: Instant, waiting: u32) {
-        // Behind the report of the same packet: RFC 4342, 5.2, goes by the newest receive rate.
+        // After the report in the same packet: RFC 4342, 5.2, uses the newest receive rate.
         let feedback = Feedback {
             host: std::mem::take(&mut self.host.limits),
             ..Feedback::default()
@@ -275,7 +275,7 @@ impl Tx for TfrcTx {
     }
 
     fn ccval(&mut self, now: Instant) -> u8 {
-        // RFC 6323, 3.3: the counter goes on where data carry the round-trip time, too.
+        // RFC 6323, 3.3: the counter is also sent if data carries the round-trip time.
         let rtt = self.controller.rtt().unwrap_or(DEFAULT_RTT);
         self.counter.next(now, rtt)
     }
@@ -304,8 +304,8 @@ impl Tx for TfrcTx {
     }
 
     fn on_skipped(&mut self, now: Instant, seq: Seq) {
-        // RFC 4342, 9: a packet that is not sent. It has its time, or the gap would tell that nothing
-        // was lost in it.
+        // RFC 4342, 9: the number of a packet that is not sent. It uses the time of a packet; otherwise a gap in the
+        // departures would show the peer that nothing was lost there.
         self.controller.on_skipped(now);
         self.intervals.on_sent(seq, now);
         let rtt = self.rtt();
@@ -315,7 +315,7 @@ impl Tx for TfrcTx {
     }
 
     fn acknowledges_packets(&self) -> bool {
-        // RFC 4342, 6: feedback tells rates and intervals, not what became of each packet.
+        // RFC 4342, 6: feedback reports rates and intervals, not the fate of each packet.
         false
     }
 
@@ -350,17 +350,16 @@ impl Tx for TfrcTx {
     fn handle_timeout(&mut self, now: Instant, waiting: u32, _told: &mut Told) {
         let flight = self.flight_with(waiting);
         if self.next_timeout().is_some_and(|at| at <= now) {
-            // No feedback for four round trips. Where the flight is what keeps us from sending
-            // (RFC 4340, 7.5.2), nothing else would ever clear it: without data from us the peer
-            // has nothing to give feedback on.
+            // No feedback for four round trips. If the flight blocks sending (RFC 4340, 7.5.2), nothing else would ever
+            // clear it: without data from us the peer has nothing to report.
             self.sent.forget_flight();
         }
         self.controller.handle_timeout(now, flight);
     }
 
     fn wants_ack_of_ack(&self) -> bool {
-        // RFC 4342, 6.3: only Ack Vectors and Data Dropped need it; no vectors are sent here, and
-        // Data Dropped is the connection's.
+        // RFC 4342, 6.3: only Ack Vectors and Data Dropped need it. This half sends no Ack Vectors, and the connection
+        // handles Data Dropped.
         false
     }
 
@@ -404,12 +403,12 @@ impl Tx for TfrcTx {
     }
 
     fn finish(&mut self, _told: &mut Told) {
-        // Each datagram got its fate when it left.
+        // Each datagram got its fate when it was sent.
     }
 }
 
-/// RFC 6323, 3.2.1: whole microseconds, rounded up and so never 0 where there is a round trip;
-/// RFC 6323, 3.3: one value for all that are too long.
+/// Returns the value of the RTT Estimate option. RFC 6323, 3.2.1: whole microseconds, rounded up, so that a known
+/// round-trip time is never 0. RFC 6323, 3.3: one value stands for all that are too large.
 fn rtt_estimate(rtt: Option<Duration>) -> u32 {
     let Some(rtt) = rtt else {
         return 0;
@@ -434,14 +433,14 @@ fn controller_config(config: &Ccid3Config, profile: Profile, mps: u32) -> TfrcCo
     }
 }
 
-/// The mean of loss intervals that is configured, of none as yet.
+/// Returns the configured mean of loss intervals, still empty.
 pub(super) const fn loss_average(config: &Ccid3Config) -> LossAverage {
     LossAverage::new(config.history_discounting)
         .with_mean(config.loss_mean)
         .with_first_interval(config.first_interval_lasts)
 }
 
-/// The throughput equation with the constants that are configured.
+/// Returns the throughput equation with the configured constants.
 pub(super) fn equation(config: &Ccid3Config) -> Equation {
     Equation {
         b: config.b,

@@ -1,7 +1,7 @@
 use super::{History, MAX_CELLS, Order};
 use fairwire_wire::{CellState, Seq};
 
-/// The cells, newest first, as (state, run).
+/// Returns the cells, newest first, as (state, run).
 fn cells(history: &History) -> Vec<(u8, u8)> {
     let newest = history.newest().unwrap();
     history
@@ -14,7 +14,7 @@ fn seq(number: u64) -> Seq {
     Seq::new(number)
 }
 
-/// Packets 0 to 10 in the manner of RFC 4340, Appendix A: 1 marked, 6 and 8 and 9 missing.
+/// Returns packets 0 to 10 as in RFC 4340, Appendix A: 1 is marked; 6, 8 and 9 are missing.
 fn example() -> History {
     let mut history = History::new(Some(seq(0)));
     for number in [0, 1, 2, 3, 4, 5, 7, 10] {
@@ -23,7 +23,7 @@ fn example() -> History {
     history
 }
 
-/// RFC 4340, Appendix A.1 in our own numbers: arrivals at the head, in a hole, and twice.
+/// RFC 4340, Appendix A.1, with our own numbers: packets arrive at the head, in a gap, and twice.
 #[test]
 fn arrivals_change_the_cells_they_concern() {
     let mut history = example();
@@ -54,7 +54,7 @@ fn arrivals_change_the_cells_they_concern() {
     assert_eq!(history.cell_count(), cells(&history).len());
 }
 
-/// RFC 4340, 11.4.1: every cell of the receiver's table.
+/// RFC 4340, 11.4.1: every entry of the receiver's table holds.
 #[test]
 fn states_combine_as_the_table_says() {
     for (stored, received, result) in [
@@ -80,8 +80,8 @@ fn states_combine_as_the_table_says() {
     }
 }
 
-/// RFC 4340, Appendix A.3: what the sender knows is dropped, in the middle of a run too; the
-/// newest packet stays, since each vector begins with it.
+/// RFC 4340, Appendix A.3: packets that the sender knows of are dropped, also in the middle of a run. The newest packet
+/// stays, because each vector begins with it.
 #[test]
 fn known_packets_are_forgotten() {
     let mut history = example();
@@ -99,7 +99,7 @@ fn known_packets_are_forgotten() {
     assert_eq!(cells(&history), [(0, 1)], "not beyond what arrived");
 }
 
-/// The bound, just inside and just outside: the oldest packet goes when one cell too many comes.
+/// At the bound nothing is forgotten; with one cell more, the oldest packet is.
 #[test]
 fn the_oldest_is_forgotten_beyond_the_bound() {
     let mut history = History::new(Some(seq(0)));
@@ -119,14 +119,14 @@ fn the_oldest_is_forgotten_beyond_the_bound() {
     assert!(history.cell_count() <= MAX_CELLS);
     assert_eq!(history.note(seq(0), true), Order::Old, "forgotten");
 
-    // A hole as wide as the Sequence Window may be leaves the newest packet and what fits.
+    // A gap as wide as the Sequence Window allows leaves the newest packet and what fits.
     history.note(seq(1 << 46), false);
     assert_eq!(history.cell_count(), MAX_CELLS);
     assert_eq!(cells(&history)[..2], [(0, 1), (3, 64)]);
     assert!(history.state_len() < 100, "one run, however long");
 }
 
-/// A long clean run is one run in memory and one cell per 64 packets on the wire.
+/// A long run without losses is one run in memory and one cell per 64 packets on the wire.
 #[test]
 fn clean_runs_are_cheap() {
     let mut history = History::new(None);

@@ -10,8 +10,8 @@ const RECEIVED: CellState = CellState::Received;
 const MISSING: CellState = CellState::NotReceived;
 const MARKED: CellState = CellState::Marked;
 
-/// Does the test's packet `number` carry a nonce? (The fractional part of multiples of the golden
-/// ratio: about half of them, without a pattern of whole numbers.)
+/// Returns whether the test's packet `number` carries a nonce. The fractional part of multiples of the golden ratio
+/// selects about half of them without a simple pattern.
 fn nonce(number: u64) -> bool {
     number.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 63 == 1
 }
@@ -39,7 +39,7 @@ fn send(sender: &mut Sender, ms: u64, numbers: std::ops::RangeInclusive<u64>) {
     }
 }
 
-/// A vector with this echo.
+/// Delivers a vector with this echo.
 fn hear(sender: &mut Sender, ms: u64, ackno: u64, cells: &[(CellState, u8)], echo: bool) -> Told {
     let bytes: Vec<u8> = cells
         .iter()
@@ -57,7 +57,7 @@ fn hear(sender: &mut Sender, ms: u64, ackno: u64, cells: &[(CellState, u8)], ech
     acknowledge(sender, at(ms), &packet, 10)
 }
 
-/// The sum of the nonces of these packets.
+/// Returns the sum of the nonces of these packets.
 fn sum(numbers: impl IntoIterator<Item = u64>) -> bool {
     numbers.into_iter().filter(|&n| nonce(n)).count() % 2 == 1
 }
@@ -66,8 +66,8 @@ fn cwnd(sender: &Sender) -> f64 {
     sender.cwnd().unwrap()
 }
 
-/// RFC 4340, 12.2: the echo is the sum over what is reported received and not marked, for each
-/// vector by itself; the right one changes nothing, the wrong one cuts the window.
+/// RFC 4340, 12.2: for each vector, the echo is the sum over the packets reported received and not marked. The right
+/// echo changes nothing; a wrong one cuts the window.
 #[test]
 fn an_echo_is_held_against_the_nonces_sent() {
     let cells = [(RECEIVED, 4), (MISSING, 2), (MARKED, 1), (RECEIVED, 9)];
@@ -75,7 +75,7 @@ fn an_echo_is_held_against_the_nonces_sent() {
     for (told, window) in [(echo, 16.0), (!echo, 8.0)] {
         let mut sender = checking(16.0);
         send(&mut sender, 0, 1..=16);
-        // Before anything is lost or marked: the first four of them.
+        // Before anything is lost or marked, the first four packets.
         let quiet = hear(
             &mut sender,
             100,
@@ -93,9 +93,9 @@ fn an_echo_is_held_against_the_nonces_sent() {
     assert!(sender.skips_of_65536() == 0);
 }
 
-/// Adversarial item 26: an optimistic receiver that reports lost packets as received cannot know
-/// their nonces. Each round trip with a lie halves the window once (RFC 4340, 12.3), and after
-/// eight of them, no earlier, the connection is to end.
+/// Adversarial item 26: an optimistic receiver that reports lost packets as received cannot know their nonces. Each
+/// round trip with a lie halves the window once (RFC 4340, 12.3), and after eight of them, not earlier, the connection
+/// is to end.
 #[test]
 fn item_26_hidden_losses_are_congestion_and_then_the_end() {
     let mut sender = checking(64.0);
@@ -106,7 +106,7 @@ fn item_26_hidden_losses_are_congestion_and_then_the_end() {
         let window = sender.packets_per_rtt();
         let last = next + window.max(4) - 1;
         send(&mut sender, now, next..=last);
-        // One with a nonce was lost.
+        // A packet with a nonce was lost.
         let lost = (next..=last)
             .find(|&n| nonce(n))
             .expect("half of them have one");
@@ -125,8 +125,7 @@ fn item_26_hidden_losses_are_congestion_and_then_the_end() {
     assert_eq!(told_off, 3);
 }
 
-/// RFC 4340, 12.3: honest round trips make up for the lies of others, such as a forged packet
-/// causes.
+/// RFC 4340, 12.3: honest round trips compensate for lies in others, such as a forged packet causes.
 #[test]
 fn a_few_wrong_echoes_are_forgiven() {
     let mut sender = checking(64.0);
@@ -144,8 +143,8 @@ fn a_few_wrong_echoes_are_forgiven() {
     }
 }
 
-/// Adversarial item 26: a number that was passed over and is acknowledged is a lie, whatever the
-/// echo; one reported missing is not. Numbers are passed over under suspicion, once a round trip.
+/// Adversarial item 26: acknowledging a skipped number is a lie, whatever the echo; reporting it as missing is not.
+/// Under suspicion a number is skipped once per round trip.
 #[test]
 fn item_26_a_skipped_number_acknowledged_is_a_lie() {
     for (state, window) in [(RECEIVED, 8.0), (MARKED, 8.0), (MISSING, 16.0)] {
@@ -167,7 +166,7 @@ fn item_26_a_skipped_number_acknowledged_is_a_lie() {
     assert_eq!(sender.flight().packets, 0, "it is no part of the pipe");
 }
 
-/// Nonces of packets so old that they are forgotten are not held against anybody.
+/// Echoes over packets so old that their nonces are forgotten are not checked.
 #[test]
 fn what_is_forgotten_is_not_judged() {
     for (packets, window) in [(32_768, 8.0), (32_769, 16.0)] {
@@ -190,7 +189,7 @@ fn what_is_forgotten_is_not_judged() {
         } else {
             cells.push((RECEIVED, 1));
         }
-        // One option holds 253 cells; the first two are right, the last, of a few cells, is wrong.
+        // One option holds 253 cells. The first two options are right; the last, with a few cells, is wrong.
         let head = ack(seq(900_000), seq(40_001), |encoder| {
             for (option, chunk) in cells.chunks(253).enumerate() {
                 let bytes: Vec<u8> = chunk
@@ -212,7 +211,7 @@ fn what_is_forgotten_is_not_judged() {
     }
 }
 
-/// No number is passed over before 256 packets have left, and a packet with a nonce is one like any other.
+/// No number is skipped before 256 packets have left, and a packet with a nonce counts as one.
 #[test]
 fn a_packet_with_a_nonce_counts_once() {
     let mut sender = checking(1_000.0).checking_reports();

@@ -27,7 +27,7 @@ fn pure_ack(number: u64) -> Arrival {
     }
 }
 
-/// RFC 4340, 11.3: an acknowledgement for every Ack Ratio data packets, or after 200 ms.
+/// RFC 4340, 11.3: an acknowledgement is due for as many data packets as the Ack Ratio says, or after 200 ms.
 #[test]
 fn acknowledgements_follow_the_ratio_and_the_timer() {
     let mut receiver = Receiver::new(Some(seq(1)));
@@ -51,7 +51,8 @@ fn acknowledgements_follow_the_ratio_and_the_timer() {
     }
 }
 
-/// A vector on all data rides on what leaves anyway, once there is something to tell, and causes no acknowledgement by itself.
+/// A vector on all data goes with packets that leave anyway, once there is something to report. It causes no
+/// acknowledgement.
 #[test]
 fn a_vector_can_ride_on_all_data() {
     let mut receiver = Receiver::new(Some(seq(1))).on_all_data(true);
@@ -62,8 +63,8 @@ fn a_vector_can_ride_on_all_data() {
     assert_eq!(receiver.ack_due(at(20)), AckDue::WithData);
 }
 
-/// RFC 4340, 13.2: Elapsed Time is never more than the true time. Of the packet before the first, which
-/// an acknowledgement names as long as there is none, nothing is known.
+/// RFC 4340, 13.2: Elapsed Time is never more than the true time. Before the first packet arrives, an acknowledgement
+/// names the number before it, for which no time is known.
 #[test]
 fn no_time_has_passed_since_a_packet_never_shown() {
     let mut receiver = Receiver::new(Some(seq(5)));
@@ -72,7 +73,7 @@ fn no_time_has_passed_since_a_packet_never_shown() {
     assert_eq!(elapsed(&mut receiver, 13_100, 2, 5), Some(10_000));
 }
 
-/// Acknowledgements alone are not acknowledged, not even after a gap.
+/// Packets without data are not acknowledged, not even after a gap.
 #[test]
 fn acknowledgements_call_for_none() {
     let mut receiver = Receiver::new(Some(seq(1)));
@@ -82,7 +83,7 @@ fn acknowledgements_call_for_none() {
     }
 }
 
-/// RFC 4340, 11.3: a gap, a late packet and a mark are reported at once, marks once a round trip.
+/// RFC 4340, 11.3: a gap, a late packet and a mark are reported at once, marks once per round trip.
 #[test]
 fn hints_of_congestion_are_reported_at_once() {
     let mut receiver = Receiver::new(Some(seq(1)));
@@ -107,7 +108,7 @@ fn hints_of_congestion_are_reported_at_once() {
     }
 }
 
-/// A duplicate is nothing new: no acknowledgement, and no state.
+/// A duplicate is no new information: it causes no acknowledgement and no state.
 #[test]
 fn duplicates_change_nothing() {
     let mut receiver = Receiver::new(Some(seq(1)));
@@ -118,7 +119,8 @@ fn duplicates_change_nothing() {
     assert_eq!(receiver.ack_due(at(1)), AckDue::No);
 }
 
-/// RFC 4340, 13.2: the time that the acknowledged packet was held, never more, in 10 us.
+/// RFC 4340, 13.2: Elapsed Time is the time for which the acknowledged packet was held, rounded down, in units of 10
+/// us.
 #[test]
 fn elapsed_time_is_never_overstated() {
     let mut receiver = Receiver::new(Some(seq(1)));
@@ -146,8 +148,8 @@ fn elapsed_time_is_never_overstated() {
     );
 }
 
-/// RFC 4340, 11.4.2: what an acknowledged packet of ours told is not told again; packets of ours
-/// that were never acknowledged free nothing.
+/// RFC 4340, 11.4.2: what an acknowledged packet of ours reported is not reported again. Packets of ours that were
+/// never acknowledged free nothing.
 #[test]
 fn acknowledged_vectors_are_not_repeated() {
     let mut receiver = Receiver::new(Some(seq(1)));
@@ -186,8 +188,8 @@ fn acknowledged_vectors_are_not_repeated() {
     );
 }
 
-/// RFC 4340, A.3: a packet that arrives after a vector called it missing is told although that
-/// vector is acknowledged.
+/// RFC 4340, A.3: a packet that arrives after a vector reported it missing is still reported after that vector is
+/// acknowledged.
 #[test]
 fn late_packets_survive_older_acknowledgements() {
     let mut receiver = Receiver::new(Some(seq(1)));
@@ -204,8 +206,8 @@ fn late_packets_survive_older_acknowledgements() {
     assert_eq!(told_by(&mut receiver, at(1), 52, 5).len(), 1);
 }
 
-/// State is bounded when the peer never acknowledges, with the worst pattern of losses too, and
-/// the vector always fits into an Ack.
+/// The state is bounded if the peer never acknowledges, even with the worst pattern of losses, and the vector always
+/// fits into an Ack.
 #[test]
 fn state_is_bounded_when_never_acknowledged() {
     let mut receiver = Receiver::new(Some(seq(0)));
@@ -224,7 +226,7 @@ fn state_is_bounded_when_never_acknowledged() {
     }
 }
 
-/// What does not fit is not written at all and stays due.
+/// Feedback that does not fit is not written at all and stays due.
 #[test]
 fn no_room_leaves_the_feedback_due() {
     let mut receiver = Receiver::new(Some(seq(1)));
@@ -249,8 +251,8 @@ fn no_room_leaves_the_feedback_due() {
     }
 }
 
-/// RFC 4340, 11.4.2: a vector of the peer's that shows a packet of ours as arrived frees as much as
-/// its acknowledgement number does; one that shows it missing, or ends before it, frees nothing.
+/// RFC 4340, 11.4.2: a vector from the peer that shows a packet of ours as arrived frees as much as its acknowledgement
+/// number does. One that shows the packet as missing, or ends before it, frees nothing.
 #[test]
 fn vectors_acknowledge_as_numbers_do() {
     use CellState::{NotReceived, Received};
@@ -282,8 +284,8 @@ fn vectors_acknowledge_as_numbers_do() {
     }
 }
 
-/// RFC 4341, 6.2.1: the peer is quiescent when max(0.2 s, 2 RTT) have passed without data, and a
-/// vector that covers all of it is known to have arrived.
+/// RFC 4341, 6.2.1: the peer is quiescent when max(0.2 s, 2 RTT) have passed without data and a vector that covers all
+/// its data is known to have arrived.
 #[test]
 fn quiescence_needs_silence_and_the_last_acknowledgement() {
     for (rtt_ms, wait_ms) in [(20, 200), (100, 200), (150, 300)] {
@@ -308,8 +310,8 @@ fn quiescence_needs_silence_and_the_last_acknowledgement() {
     }
 }
 
-/// RFC 4340, 12.2: the echo is the sum of ECT(1) over the packets reported received and not marked,
-/// data or not; who cannot read ECN bits echoes zero.
+/// RFC 4340, 12.2: the echo is the sum of ECT(1) over the packets reported received and not marked, with or without
+/// data. A receiver that cannot read ECN bits echoes zero.
 #[test]
 fn nonces_are_echoed_by_who_reads_them() {
     let arriving = |number, ecn| Arrival {

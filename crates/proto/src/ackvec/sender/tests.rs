@@ -23,7 +23,7 @@ fn config(window: f64, ssthresh: f64) -> Ccid2Config {
     }
 }
 
-/// A sender in congestion avoidance with a window of `packets`.
+/// Returns a sender in congestion avoidance with a window of `packets`.
 fn steady(packets: f64) -> Sender {
     Sender::new(at(0), &config(packets, 2.0), 1_000, None)
 }
@@ -50,7 +50,7 @@ fn send_without_data(sender: &mut Sender, ms: u64, number: u64) {
     sender.on_sent(at(ms), sent, 10);
 }
 
-/// An Ack of `ackno` with these cells; what it told.
+/// Delivers an Ack of `ackno` with these cells, and returns what it reports.
 fn hear(sender: &mut Sender, ms: u64, ackno: u64, cells: &[(CellState, u8)]) -> Told {
     hear_after(sender, ms, ackno, cells, None)
 }
@@ -73,7 +73,7 @@ fn hear_after(
     acknowledge(sender, at(ms), &packet, 10)
 }
 
-/// A packet of the peer's arrives that acknowledges nothing.
+/// Delivers a packet from the peer that acknowledges nothing.
 fn arrive(sender: &mut Sender, ms: u64, arrival: Arrival) {
     sender.on_packet(at(ms), arrival.into(), 10, &mut Told::default());
 }
@@ -87,8 +87,8 @@ fn cwnd(sender: &Sender) -> f64 {
     sender.gauges().cwnd_packets.unwrap()
 }
 
-/// RFC 4341, 5: the pipe grows by each data packet, shrinks by each acknowledged once, and
-/// holds the window closed when full.
+/// RFC 4341, 5: the pipe grows by each data packet, shrinks by each once it is acknowledged, and blocks sending when it
+/// fills the window.
 #[test]
 fn item_25_the_pipe_counts_data_packets_once() {
     let mut sender = steady(3.0);
@@ -113,13 +113,13 @@ fn item_25_the_pipe_counts_data_packets_once() {
     }
 }
 
-/// RFC 4341, 5: three losses of one window are one congestion event; one sent after the cut is
-/// the next.
+/// RFC 4341, 5: three losses of one window are one congestion event; the loss of a packet sent after the cut is the
+/// next event.
 #[test]
 fn three_losses_of_one_window_cut_once() {
     let mut sender = steady(16.0);
     send(&mut sender, 0, 1..=16);
-    // 4, 6 and 9 are missing and found out one after the other.
+    // 4, 6 and 9 are missing and are found lost one after the other.
     hear(&mut sender, 100, 3, &[(RECEIVED, 3)]);
     let told = hear(
         &mut sender,
@@ -166,8 +166,8 @@ fn three_losses_of_one_window_cut_once() {
     assert_eq!(sender.gauges().cuts, 2);
 }
 
-/// RFC 4341, 5: a packet is lost when three later ones have arrived, not when two have; packets
-/// without data count among the three.
+/// RFC 4341, 5: a packet is lost when three later packets have arrived, not when two have. Packets without data count
+/// among the three.
 #[test]
 fn three_later_arrivals_make_a_loss() {
     for third_has_data in [true, false] {
@@ -180,14 +180,14 @@ fn three_later_arrivals_make_a_loss() {
         }
         let two = hear(&mut sender, 100, 3, &[(RECEIVED, 2), (MISSING, 1)]);
         assert!(!fates(&two).contains(&(1, Fate::Lost)));
-        // The vector now begins later, as if 2 and 3 were known to be known.
+        // The vector now begins later, as if the receiver knew that 2 and 3 were acknowledged.
         let three = hear(&mut sender, 101, 4, &[(RECEIVED, 1)]);
         assert_eq!(fates(&three)[0], (1, Fate::Lost), "data: {third_has_data}");
         assert_eq!(sender.flight().packets, 0);
     }
 }
 
-/// RFC 4341, 5: a packet acknowledged after it was declared lost changes nothing more.
+/// RFC 4341, 5: an acknowledgement of a packet that was already declared lost changes nothing.
 #[test]
 fn a_late_acknowledgement_changes_nothing() {
     let mut sender = steady(8.0);
@@ -201,8 +201,8 @@ fn a_late_acknowledgement_changes_nothing() {
     assert_eq!(cwnd(&sender), 4.0);
 }
 
-/// RFC 4341, 5: a mark cuts as a loss does, once per window; a mark seen with a cut behind it
-/// earns no growth.
+/// RFC 4341, 5: a mark cuts the window as a loss does, once per window. A mark on a packet sent before the last cut
+/// adds no growth.
 #[test]
 fn marks_cut_once() {
     let mut sender = steady(8.0);
@@ -218,18 +218,18 @@ fn marks_cut_once() {
     );
     assert_eq!(fates(&told), [(3, Fate::Marked), (4, Fate::Marked)]);
     assert_eq!((cwnd(&sender), sender.gauges().cuts), (4.0, 1));
-    // The state first told stays (RFC 4340, 11.4.1).
+    // The state first reported stays (RFC 4340, 11.4.1).
     assert_eq!(fates(&hear(&mut sender, 102, 4, &[(RECEIVED, 4)])), []);
 }
 
-/// RFC 4341, 5: a timeout loses all that is in flight, leaves one packet of window, backs off,
-/// and late acknowledgements of those packets change nothing.
+/// RFC 4341, 5: after a timeout all packets in flight are lost, the window is one packet, and the timer backs off. Late
+/// acknowledgements of those packets change nothing.
 #[test]
 fn a_timeout_empties_the_pipe_and_backs_off() {
     let mut sender = steady(8.0);
     sender.on_rtt_sample(at(0), Duration::from_millis(20));
     send(&mut sender, 0, 1..=4);
-    // 20 ms and four times half of it make 60 ms: below the minimum.
+    // 20 ms and four times half of it are 60 ms, which is below the minimum.
     assert_eq!(sender.next_timeout(), Some(at(200)));
     let mut told = Told::default();
     sender.handle_timeout(at(199), 5, &mut told);
@@ -254,8 +254,7 @@ fn a_timeout_empties_the_pipe_and_backs_off() {
     assert_eq!(sender.gauges().timeouts, 2);
 }
 
-/// The timer starts anew with progress and runs only while something is in flight; the minimum is
-/// a setting.
+/// The timer restarts with progress and runs only while data is in flight; its minimum is configurable.
 #[test]
 fn the_timer_follows_progress() {
     let mut config = config(8.0, 2.0);
@@ -273,8 +272,8 @@ fn the_timer_follows_progress() {
     assert_eq!(sender.next_timeout(), None);
 }
 
-/// RFC 4340, 11.3: a receiver may hold the acknowledgement of a single packet for 200 ms; that
-/// is no timeout, though the samples, less the elapsed time, are far shorter.
+/// RFC 4340, 11.3: a receiver may delay the acknowledgement of a single packet for 200 ms. That is no timeout, although
+/// round-trip time samples, less the elapsed time, are far shorter.
 #[test]
 fn a_delayed_acknowledgement_is_no_timeout() {
     let mut sender = steady(8.0);
@@ -290,7 +289,7 @@ fn a_delayed_acknowledgement_is_no_timeout() {
         assert_eq!(fates(&told), [(number, Fate::Acknowledged)]);
     }
     assert_eq!(sender.srtt(), Some(Duration::from_millis(20)));
-    // The packet after it brings the timer forward, but never into the past.
+    // The next packet makes the timer expire earlier, but never in the past.
     for (later, deadline) in [(100, 300), (390, 400)] {
         let mut sender = steady(8.0);
         sender.on_rtt_sample(at(0), Duration::from_millis(20));
@@ -301,8 +300,8 @@ fn a_delayed_acknowledgement_is_no_timeout() {
     }
 }
 
-/// RFC 4340, 11.3: with an Ack Ratio of four the receiver may hold back the acknowledgement of
-/// three packets as well, from the moment at which it may know of the ratio.
+/// RFC 4340, 11.3: with an Ack Ratio of four, the receiver may also delay the acknowledgement of three packets, as soon
+/// as it may know the ratio.
 #[test]
 fn a_larger_ratio_is_waited_for() {
     let mut sender = steady(32.0);
@@ -327,8 +326,7 @@ fn a_larger_ratio_is_waited_for() {
     assert_eq!(sender.next_timeout(), Some(at(400)), "two may wait now");
 }
 
-/// RFC 4341, 6.1.1: who has nothing in flight gets no acknowledgements: what is missing then was
-/// something else.
+/// RFC 4341, 6.1.1: an endpoint with no data in flight gets no acknowledgements, so a missing packet was not one.
 #[test]
 fn without_data_no_acknowledgement_is_missed() {
     let mut sender = steady(32.0);
@@ -339,7 +337,7 @@ fn without_data_no_acknowledgement_is_missed() {
     assert!(!sender.wants_ndp_counts());
 }
 
-/// RFC 4341, 5: one sample per window, the peer's delay subtracted (RFC 4340, 13.2).
+/// RFC 4341, 5: there is one round-trip time sample per window, less the peer's delay (RFC 4340, 13.2).
 #[test]
 fn one_round_trip_sample_per_window() {
     let mut sender = steady(8.0);
@@ -365,7 +363,7 @@ fn one_round_trip_sample_per_window() {
     );
 }
 
-/// An elapsed time as long as the round trip or longer cannot be true and is not subtracted.
+/// An elapsed time as long as the round trip or longer is impossible and is not subtracted.
 #[test]
 fn item_9_an_impossible_elapsed_time_is_ignored() {
     for (units, expected) in [(9_999, 10), (10_000, 100_000), (u32::MAX, 100_000)] {
@@ -380,8 +378,8 @@ fn item_9_an_impossible_elapsed_time_is_ignored() {
     }
 }
 
-/// RFC 4340, 11.4: what was never sent is not acknowledged, a vector with a reserved state is not
-/// believed, and runs beyond the first packet reach nothing.
+/// RFC 4340, 11.4: a packet that was never sent is not acknowledged, a vector with a reserved state is not believed,
+/// and runs beyond the first packet have no effect.
 #[test]
 fn items_10_and_25_lies_are_ignored() {
     let mut sender = steady(8.0);
@@ -401,8 +399,8 @@ fn items_10_and_25_lies_are_ignored() {
     assert_eq!(sender.flight().packets, 0);
 }
 
-/// RFC 4341, 5: slow start adds one packet for two acknowledged, and at most half the Ack Ratio
-/// per acknowledgement; congestion avoidance one per window.
+/// RFC 4341, 5: slow start adds one packet for two acknowledged packets, and at most half the Ack Ratio per
+/// acknowledgement. Congestion avoidance adds one per window.
 #[test]
 fn windows_grow_as_the_profile_says() {
     let mut sender = Sender::new(at(0), &config(4.0, 100.0), 1_000, None);
@@ -431,7 +429,7 @@ fn windows_grow_as_the_profile_says() {
     assert_eq!(cwnd(&sender), 5.0, "a whole window");
 }
 
-/// The initial window is RFC 3390's unless set; the law's cut is the configured one.
+/// The initial window is that of RFC 3390 unless configured, and the configured law makes the cuts.
 #[test]
 fn the_configuration_reaches_the_controller() {
     for (size, window) in [(500, 4.0), (1_424, 3.0), (9_000, 2.0)] {
@@ -449,8 +447,8 @@ fn the_configuration_reaches_the_controller() {
     assert_eq!(cwnd(&sender), 95.0);
 }
 
-/// RFC 4341, 5.1: after a pause longer than the timeout the window is the initial one again, or
-/// halved for each timeout (RFC 2861), or kept; the first packet after it finds it so.
+/// RFC 4341, 5.1: after a pause longer than the timeout the window is the initial one again, or is halved for each
+/// timeout (RFC 2861), or is kept. This already applies to the first packet after the pause.
 #[test]
 fn a_pause_has_the_configured_effect() {
     for (idle, window) in [
@@ -462,7 +460,7 @@ fn a_pause_has_the_configured_effect() {
         config.idle = idle;
         let mut sender = Sender::new(at(0), &config, 1_000, None);
         let mut next = 1;
-        // Full windows of 4 and 6 packets, two to an acknowledgement.
+        // Full windows of 4 and 6 packets, with one acknowledgement for two packets.
         for (sent, window) in [(0, 4), (100, 6)] {
             send(&mut sender, sent, next..=next + window - 1);
             for _ in 0..window / 2 {
@@ -471,7 +469,7 @@ fn a_pause_has_the_configured_effect() {
             }
         }
         assert_eq!(cwnd(&sender), 9.0);
-        // Samples of 50 ms: the timeout is the least, 200 ms. Two of them pass.
+        // Samples of 50 ms give the minimum timeout, 200 ms. Two timeouts pass.
         send(&mut sender, 100 + 401, next..=next);
         let left = cwnd(&sender);
         assert_eq!(left, window, "{idle:?}");
@@ -491,8 +489,8 @@ fn acknowledgements_are_acknowledged_once_per_window() {
     assert!(!sender.wants_ack_of_ack());
 }
 
-/// RFC 4341, 6.1.2: an Ack Ratio of two; of one while the window stays below three, but not for
-/// a moment's small window, and never from four on.
+/// RFC 4341, 6.1.2: the Ack Ratio is two. It is one while the window stays below three, but not after a short time with
+/// a small window, and never with a window of four or more.
 #[test]
 fn the_ack_ratio_follows_small_windows() {
     let mut sender = steady(2.0);
@@ -514,7 +512,7 @@ fn the_ack_ratio_follows_small_windows() {
     assert!(cwnd(&sender) >= 4.0, "the test reached both sides");
 }
 
-/// The rate is the window over the round-trip time, once that is known.
+/// The allowed rate is the window divided by the round-trip time, once that is known.
 #[test]
 fn the_allowed_rate_is_window_over_round_trip() {
     let mut sender = steady(10.0);
@@ -524,7 +522,7 @@ fn the_allowed_rate_is_window_over_round_trip() {
     assert_eq!(sender.packets_per_rtt(), 10);
 }
 
-/// At the end every datagram in flight has been sent and no more is known.
+/// At the end, every datagram in flight gets the fate that it was sent, as nothing more is known.
 #[test]
 fn the_end_leaves_nothing_without_a_fate() {
     let mut sender = steady(8.0);
@@ -537,7 +535,7 @@ fn the_end_leaves_nothing_without_a_fate() {
     assert_eq!(sender.next_timeout(), None);
 }
 
-/// Numbers wrap within a window: losses, arrivals and samples are found on both sides of zero.
+/// Sequence numbers wrap within a window: losses, arrivals and samples are found on both sides of zero.
 #[test]
 fn the_circle_of_numbers_closes() {
     let wrap = 1_u64 << 48;
@@ -556,7 +554,7 @@ fn the_circle_of_numbers_closes() {
     assert_eq!(sender.flight().packets, 0);
 }
 
-/// Packets without data leave no state behind, however many are sent and never acknowledged.
+/// Packets without data leave no state, however many are sent and never acknowledged.
 #[test]
 fn packets_without_data_leave_no_state() {
     let mut sender = steady(8.0);

@@ -1,11 +1,11 @@
-//! The CCID negotiated again, in mid-connection (RFC 4340, sections 10 and 10.5).
+//! Negotiation of another CCID in mid-connection (RFC 4340, sections 10 and 10.5).
 
 use super::*;
 use crate::constants::CCIDS;
 
 const DEFAULTS: [Ccid; 2] = [Ccid::TCP_LIKE, Ccid::TFRC];
 
-/// The same CCIDs both ways.
+/// Returns a configuration with the same CCIDs in both directions.
 fn config_of(ccids: &[Ccid]) -> Config {
     Config {
         send_ccids: ccids.to_vec(),
@@ -14,7 +14,7 @@ fn config_of(ccids: &[Ccid]) -> Config {
     }
 }
 
-/// An open pair with these CCIDs both ways; both ends would accept any.
+/// Returns two open ends with this CCID in both directions; both ends accept any CCID.
 fn open_with(ccid: Ccid) -> (End, End) {
     let mut list = CCIDS.to_vec();
     list.retain(|&other| other != ccid);
@@ -32,7 +32,7 @@ fn open_with(ccid: Ccid) -> (End, End) {
     (client, server)
 }
 
-/// An Ack each way, five times.
+/// Exchanges an Ack in each direction, five times.
 fn settle(a: &mut End, b: &mut End, from_ms: u64) {
     for round in 0..5 {
         let ack = a.send(at(from_ms + 2_000 * round), PacketType::Ack);
@@ -42,7 +42,7 @@ fn settle(a: &mut End, b: &mut End, from_ms: u64) {
     }
 }
 
-/// Both ends hold the same CCIDs, and what follows from them.
+/// Asserts that both ends hold the same CCIDs and the feature values that follow from them.
 fn assert_in_step(a: &End, b: &End, what: &str) {
     for location in Location::BOTH {
         let ccid = a.negotiation.ccid(location).unwrap();
@@ -69,9 +69,8 @@ fn assert_in_step(a: &End, b: &End, what: &str) {
     );
 }
 
-/// RFC 4340, 10 and 6.6: from each CCID to each other one, at the wish of whichever end and with
-/// whichever option, with one exchange; the old one stays in force where a Confirm is awaited, and
-/// the features that depend on it follow.
+/// RFC 4340, 10 and 6.6: one exchange changes any CCID to any other, whichever end asks and for either location. The
+/// old CCID stays in force until the Confirm arrives, and the features that depend on it follow.
 #[test]
 fn ccids_change_in_mid_connection() {
     for from in CCIDS {
@@ -109,7 +108,7 @@ fn ccids_change_in_mid_connection() {
     }
 }
 
-/// RFC 4340, 6.6.1: data of the new CCID waits until its Confirm has left.
+/// RFC 4340, 6.6.1: data of the new CCID waits until its Confirm was sent.
 #[test]
 fn data_follows_the_confirm() {
     let (_, mut server) = open_with(Ccid::TCP_LIKE);
@@ -120,8 +119,8 @@ fn data_follows_the_confirm() {
     assert!(server.negotiation.may_send_data());
 }
 
-/// A peer that would not have the CCID asked for keeps the old one, whatever that one needs, and
-/// the connection goes on.
+/// If the peer does not accept the CCID asked for, the old one and the features it needs stay, and the connection
+/// continues.
 #[test]
 fn a_refusal_changes_nothing() {
     for from in CCIDS {
@@ -145,8 +144,8 @@ fn a_refusal_changes_nothing() {
     }
 }
 
-/// RFC 4340, 10.5: a CCID that may not change now is confirmed as the only one acceptable; a
-/// Mandatory Change of it is Reset 6. Where it may, the configured list decides.
+/// RFC 4340, 10.5: a CCID that must not change now is confirmed as the only acceptable one, and a Mandatory Change of
+/// it is Reset 6. If it may change, the configured list decides.
 #[test]
 fn a_locked_ccid_stays() {
     let change = [34, 4, 1, 3];
@@ -169,8 +168,8 @@ fn a_locked_ccid_stays() {
     assert_eq!(server.negotiation.ccid(Location::Local), Some(Ccid::TFRC));
 }
 
-/// RFC 4340, 6.6.6: both ends ask for something else about the same data, and their Changes cross,
-/// in every order in which packets can be lost: they end in step.
+/// RFC 4340, 6.6.6: both ends ask for different CCIDs for the same data, and their Changes cross. For every pattern of
+/// lost packets, they agree in the end.
 #[test]
 fn crossing_changes_end_in_step() {
     for lost in 0..16u32 {
@@ -204,8 +203,8 @@ fn crossing_changes_end_in_step() {
     }
 }
 
-/// RFC 4340, 6.6.6: a copy of a Change that was answered long ago looks like one that crosses ours,
-/// but its sender has not heard ours, and is content with the answer it had. We ask on.
+/// RFC 4340, 6.6.6: a copy of a Change that was answered long ago looks like one that crosses ours. Its sender has not
+/// received our Change and accepts the earlier answer, so we keep asking.
 #[test]
 fn a_copy_of_an_answered_change_is_not_the_answer_to_ours() {
     let (mut client, mut server) = open_with(Ccid::TCP_LIKE);
@@ -236,8 +235,8 @@ fn a_copy_of_an_answered_change_is_not_the_answer_to_ours() {
     );
 }
 
-/// RFC 4340, 6.3.1: two ends that differ since a Confirm was lost, and whose Changes cross with
-/// nothing in common, do not take each other's value in exchange.
+/// RFC 4340, 6.3.1: two ends differ because a Confirm was lost, and their Changes cross with nothing in common. They do
+/// not swap their values.
 #[test]
 fn ends_that_differ_do_not_swap() {
     let (mut client, mut server) = open_with(Ccid::TFRC);
@@ -262,8 +261,8 @@ fn ends_that_differ_do_not_swap() {
     assert_in_step(&client, &server, "after a crossing with nothing in common");
 }
 
-/// RFC 4340, 6.3.1 and 6.6.8: who changed with a Confirm that was lost, and then wants back what
-/// the other end still has, takes the other's word for it instead of a reset.
+/// RFC 4340, 6.3.1 and 6.6.8: an end changed with a Confirm that was lost, and then asks for the value that the other
+/// end still has. It accepts the other's value instead of resetting.
 #[test]
 fn a_lost_confirm_is_no_wrong_choice() {
     let (mut client, mut server) = open_with(Ccid::TCP_LIKE);
@@ -288,8 +287,8 @@ fn a_lost_confirm_is_no_wrong_choice() {
     assert_in_step(&client, &server, "after a lost Confirm");
 }
 
-/// RFC 4340, 10.3: in mid-connection, options of a CCID that is asked for but not in force are not
-/// understood: an empty Confirm, and Reset 6 after Mandatory. Once it is in force they are.
+/// RFC 4340, 10.3: in mid-connection, options of a CCID that was asked for but is not in force are unknown: they get an
+/// empty Confirm, or Reset 6 with Mandatory. Once the CCID is in force, they are known.
 #[test]
 fn features_of_a_ccid_follow_its_confirm() {
     let loss_event_rate = [34, 4, 192, 1];
@@ -320,9 +319,9 @@ fn features_of_a_ccid_follow_its_confirm() {
     );
 }
 
-/// RFC 4340, 6.6.4: both ends ask for another CCID while there is always a packet under way each way. What
-/// depends on the CCID is asked for anew with each copy that is heard; the Confirm of the CCID, which
-/// acknowledges no such newer Change, counts all the same.
+/// RFC 4340, 6.6.4: both ends ask for another CCID while a packet is always on its way in each direction. Each received
+/// copy makes the end ask again for the features that depend on the CCID. The Confirm of the CCID does not acknowledge
+/// these newer Changes, but still counts.
 #[test]
 fn changes_end_with_packets_always_under_way() {
     let (mut client, mut server) = open_with(Ccid::TFRC);
@@ -350,22 +349,22 @@ fn changes_end_with_packets_always_under_way() {
     }
 }
 
-/// RFC 4340, 6.6.4 and 7.4: an Ack names the greatest number received, which may lie beyond a Change that is
-/// still on its way. So the refusal of an earlier Change passes for the answer to the latest; when that
-/// one is granted after all, both ends hold the same value in the end.
+/// RFC 4340, 6.6.4 and 7.4: an Ack names the greatest number received, which may be after a Change that is still on its
+/// way. The refusal of an earlier Change is then taken for the answer to the latest. If the latest is granted after
+/// all, both ends hold the same value in the end.
 #[test]
 fn a_confirm_that_passes_for_a_later_one_is_set_right() {
     let (mut a, mut b) = open_with(Ccid::TCP_LIKE);
     a.negotiation.change_ccid(Location::Local, &[Ccid::TFRC]);
     let change = a.send(at(20_000), PacketType::Ack);
     b.receive(&change).unwrap();
-    // With CCID 3 goes "no Ack Vectors". The Confirm is lost, and their Change is repeated without it.
+    // With CCID 3 goes a Change for no Ack Vectors. The Confirm is lost, and that Change is repeated without it.
     b.send(at(20_100), PacketType::Ack);
     let early = b.send(at(21_000), PacketType::Ack);
     let change = a.send(at(22_000), PacketType::Ack);
     b.receive(&change).unwrap();
     let late = b.send(at(22_100), PacketType::Ack);
-    // A packet that left after both overtakes them.
+    // A packet that was sent after both overtakes them.
     let sync_ack = b.send(at(22_100), PacketType::SyncAck);
     a.receive(&sync_ack).unwrap();
     a.receive(&early).unwrap();

@@ -1,4 +1,4 @@
-//! Peers that are wrong on purpose, and networks that reorder.
+//! Misbehaving peers, and networks that reorder packets.
 
 use super::*;
 
@@ -20,8 +20,8 @@ fn mandatory(option_type: u8, data: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// RFC 4340, 6.6.7 to 6.6.9: what each strange Change is answered with, and what it is answered
-/// with after Mandatory.
+/// RFC 4340, 6.6.7 to 6.6.9: an invalid or unknown Change gets an empty Confirm; with Mandatory, it is a Mandatory
+/// Error.
 #[test]
 fn items_22_and_23_strange_changes_get_empty_confirms_or_mandatory_errors() {
     let window = |value: u64| [&[3], &value.to_be_bytes()[2..]].concat();
@@ -85,7 +85,7 @@ fn items_22_and_23_strange_changes_get_empty_confirms_or_mandatory_errors() {
     }
 }
 
-/// RFC 4340, 6.3.1: nothing in common keeps the value, and the Confirm names it.
+/// RFC 4340, 6.3.1: without a common value the value stays, and the Confirm names it.
 #[test]
 fn nothing_in_common_keeps_the_value() {
     let (mut end, _) = open_pair();
@@ -143,7 +143,7 @@ fn item_22_wrong_confirms_are_option_errors() {
     }
 }
 
-/// RFC 4340, 6.6.7: an empty Confirm for an extension leaves its value, and we do not insist.
+/// RFC 4340, 6.6.7: an empty Confirm for an optional feature leaves its value, and we do not ask again.
 #[test]
 fn a_refused_extension_is_given_up() {
     let (mut client, _) = open_pair();
@@ -162,8 +162,8 @@ fn a_refused_extension_is_given_up() {
     assert_eq!(client.negotiation.next_timeout(RTT), None);
 }
 
-/// RFC 4341, 4: Ack Vectors refused while the CCID was open are insisted on once it is CCID 2,
-/// and no data leaves before.
+/// RFC 4341, 4: if Ack Vectors were refused while the CCID was undecided, we ask with Mandatory once it is CCID 2, and
+/// no data is sent before.
 #[test]
 fn what_the_ccid_cannot_do_without_is_insisted_on() {
     let mut client = End::new(Role::Client, &Config::default());
@@ -195,7 +195,7 @@ fn what_the_ccid_cannot_do_without_is_insisted_on() {
     assert_eq!(told[place - 1], DccpOption::Mandatory);
 }
 
-/// RFC 4340, 6.6.8: a Confirm that nobody waits for is ignored, however wrong it is.
+/// RFC 4340, 6.6.8: a Confirm that is not awaited is ignored, however wrong it is.
 #[test]
 fn item_22_unexpected_confirms_are_ignored() {
     let (mut client, _) = open_pair();
@@ -217,8 +217,8 @@ fn item_22_unexpected_confirms_are_ignored() {
     }
 }
 
-/// RFC 4340, 6.6.2 and 6.6.3: a Change that comes again on a new packet, since its Confirm was lost,
-/// gets the same Confirm again.
+/// RFC 4340, 6.6.2 and 6.6.3: a Change that is repeated in a new packet, because its Confirm was lost, gets the same
+/// Confirm again.
 #[test]
 fn item_22_a_repeated_change_gets_the_same_confirm() {
     let (mut end, _) = open_pair();
@@ -238,8 +238,8 @@ fn item_22_a_repeated_change_gets_the_same_confirm() {
     }
 }
 
-/// RFC 4340, 6.6.7: CCID, short numbers and Sequence Window are known to every DCCP, so that an
-/// empty Confirm of one, where a Change of it was sent, is Reset 5.
+/// RFC 4340, 6.6.7: every DCCP knows CCID, short sequence numbers and Sequence Window. An empty Confirm for a Change of
+/// one of them is Reset 5.
 #[test]
 fn item_22_what_everybody_knows_is_not_refused() {
     let client = Config {
@@ -313,7 +313,7 @@ fn item_22_reordered_changes_are_ignored() {
     assert_eq!(options(&server.send(at(1_002), PacketType::Ack)), []);
 }
 
-/// RFC 4340, 6.6.4: a Confirm must acknowledge the newest Change, just so or later.
+/// RFC 4340, 6.6.4: a Confirm must acknowledge the newest Change or a later packet.
 #[test]
 fn confirms_of_older_changes_are_ignored() {
     for (back, expected) in [(1, 1_024), (0, 2_048)] {
@@ -333,8 +333,7 @@ fn confirms_of_older_changes_are_ignored() {
     }
 }
 
-/// RFC 4340, 6.6.4: a retransmitted Change is no new one, so that the answer to its first copy
-/// still counts.
+/// RFC 4340, 6.6.4: a retransmitted Change is not a new one, so the answer to its first copy still counts.
 #[test]
 fn answers_to_the_first_copy_count_after_a_retransmission() {
     let (mut client, mut server) = open_pair();
@@ -352,8 +351,8 @@ fn answers_to_the_first_copy_count_after_a_retransmission() {
     assert_eq!(client.current(window, Location::Local), 2_048);
 }
 
-/// Erratum 974: half a circle after the last negotiation, options still count, also right across
-/// the wrap; without the rule they would be ignored for the next 2^47 packets.
+/// Erratum 974: half a circle after the last negotiation, options still count, also across the wrap. Without the rule
+/// they would be ignored for the next 2^47 packets.
 #[test]
 fn item_24_negotiation_survives_half_a_circle() {
     // Three quarters of the circle, and one and a quarter, which wraps both numbers.
@@ -394,8 +393,7 @@ fn half_a_circle_later(quarters: usize) {
     );
 }
 
-/// Heads full of Changes: at most one Confirm for each feature, which always fits, and no state
-/// that grows.
+/// Packets full of Changes get at most one Confirm for each feature, which always fits, and no state grows.
 #[test]
 fn item_6_floods_of_changes_get_one_confirm_each() {
     let (mut end, _) = open_pair();
@@ -459,7 +457,7 @@ fn item_6_floods_of_changes_get_one_confirm_each() {
     );
 }
 
-/// What does not fit is written not at all, and is still due afterwards.
+/// Options that do not fit are not written at all, and are still due afterwards.
 #[test]
 fn no_room_writes_nothing() {
     let (mut client, _) = open_pair();

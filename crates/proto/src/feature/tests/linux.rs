@@ -1,4 +1,4 @@
-//! The options of handshakes captured from a Linux kernel, replayed against each end of ours.
+//! The options of handshakes captured from a Linux kernel, replayed against each of our ends.
 
 use super::*;
 
@@ -46,13 +46,13 @@ const CCID3: Capture = Capture {
     ],
 };
 
-/// The (option type, feature, chosen value) of each Confirm in `bytes`.
+/// Returns the (option type, feature, chosen value) of each Confirm in `bytes`.
 fn confirms(bytes: Options<'_>) -> Vec<(u8, u8, u8)> {
     let mut confirms: Vec<_> = bytes
         .iter()
         .filter(|raw| matches!(raw.option_type, 0x21 | 0x23))
         .map(|raw| {
-            // The last byte of a 16-bit value that is below 256 here.
+            // The last byte of a 16-bit value, which is below 256 here.
             let value = if raw.data[0] == 5 {
                 raw.data[2]
             } else {
@@ -65,8 +65,8 @@ fn confirms(bytes: Options<'_>) -> Vec<(u8, u8, u8)> {
     confirms
 }
 
-/// As a server: the kernel's Request gets a Confirm for each of its Changes, with the values the
-/// kernel's own server chose or confirmed later; both CCIDs are agreed at once.
+/// As a server: each Change of the kernel's Request gets a Confirm, with the values that the kernel's own server chose
+/// or confirmed later. Both CCIDs are agreed on at once.
 #[test]
 fn a_kernel_client_gets_its_answers_on_the_response() {
     for capture in [CCID2, CCID3] {
@@ -84,8 +84,8 @@ fn a_kernel_client_gets_its_answers_on_the_response() {
         let packet = Packet::decode(&response).unwrap();
         let told = confirms(packet.options);
         assert_eq!(told.len(), changes, "{what}: one Confirm per Change");
-        // The kernel's two ends want the same, so what its client confirmed to its server is
-        // what its server would have confirmed to it.
+        // The kernel's two ends want the same, so what its client confirmed to its server is what its server would have
+        // confirmed to it.
         for confirm in confirms(Options::new(capture.ack)) {
             assert!(told.contains(&confirm), "{what}: {confirm:?} in {told:?}");
         }
@@ -105,9 +105,9 @@ fn a_kernel_client_gets_its_answers_on_the_response() {
     }
 }
 
-/// As a client: the kernel's Response, whose Changes cross ours, settles all but what the kernel
-/// in the capture was not asked; our Ack carries the same answers as the kernel's own client's,
-/// and so does every packet until the handshake is known to be over.
+/// As a client: the kernel's Response, whose Changes cross ours, settles everything except what the captured kernel was
+/// not asked. Our Ack carries the same answers as that of the kernel's own client, and so does every packet until the
+/// handshake is known to be over.
 #[test]
 fn a_kernel_server_gets_its_answers_on_every_packet_of_partopen() {
     for capture in [CCID2, CCID3] {
@@ -145,8 +145,8 @@ fn a_kernel_server_gets_its_answers_on_every_packet_of_partopen() {
     }
 }
 
-/// The kernel's client confirms to us what it confirmed to its own server: nothing in it is
-/// taken for an error, though we may not have asked.
+/// The kernel's client confirms to us what it confirmed to its own server. None of these Confirms is an error, although
+/// we may not have asked for it.
 #[test]
 fn unexpected_confirms_of_a_kernel_are_ignored() {
     for capture in [CCID2, CCID3] {

@@ -1,4 +1,4 @@
-//! Two of ours.
+//! Tests of two of our own ends.
 
 use super::*;
 
@@ -23,8 +23,8 @@ fn assert_agreed(client: &End, server: &End, what: &str) {
     }
 }
 
-/// RFC 4340, 6: one handshake settles everything, for every pair of CCIDs, and both ends then
-/// hold the same values.
+/// RFC 4340, 6: one handshake settles all features, for every pair of CCID lists, and both ends then hold the same
+/// values.
 #[test]
 fn a_handshake_settles_everything() {
     let lists: [&[u8]; 6] = [&[2], &[3], &[4], &[2, 3], &[3, 2], &[4, 3]];
@@ -35,8 +35,8 @@ fn a_handshake_settles_everything() {
                 let mut client = End::new(Role::Client, &config(client_send, client_receive));
                 let mut server = End::new(Role::Server, &config(server_list, server_list));
                 shake_hands(&mut client, &mut server);
-                // What the server wanted beyond its Response was confirmed by the Ack; what the
-                // client wanted beyond its Request needs one more exchange.
+                // The Ack confirmed what the server asked for in its Response; other features that the client asks for
+                // need one more exchange.
                 for round in 1..4 {
                     let ack = client.send(at(1_000 * round), PacketType::Ack);
                     server.receive(&ack).unwrap();
@@ -48,7 +48,7 @@ fn a_handshake_settles_everything() {
                     (Location::Local, client_send),
                     (Location::Remote, client_receive),
                 ] {
-                    // RFC 4340, 6.3.1: the server's first entry that the client has, too.
+                    // RFC 4340, 6.3.1: the first entry of the server that the client also has.
                     let expected = server_list.iter().find(|ccid| list.contains(ccid)).unwrap();
                     let ccid = client.negotiation.ccid(location);
                     assert_eq!(ccid, Some(Ccid::new(*expected)), "{what}");
@@ -72,7 +72,7 @@ fn a_handshake_settles_everything() {
     }
 }
 
-/// With equal preferences the Response already lets the client send, and the Ack the server.
+/// With equal preferences, the client may send data after the Response, and the server after the Ack.
 #[test]
 fn data_may_flow_after_one_handshake() {
     for ccid in [2, 3, 4] {
@@ -94,8 +94,8 @@ fn data_may_flow_after_one_handshake() {
     }
 }
 
-/// RFC 6323, 3.2.2: either end may ask that data of CCID 3 or 4 carry round-trip times, and both
-/// directions then do; unless one asks they do not. With CCID 2 the feature means nothing.
+/// RFC 6323, 3.2.2: either end may ask that data of CCID 3 or 4 carry round-trip times, and both directions then do.
+/// With CCID 2 the feature does not exist.
 #[test]
 fn either_end_asks_for_round_trip_times() {
     for ccid in [2, 3, 4] {
@@ -125,7 +125,7 @@ fn either_end_asks_for_round_trip_times() {
     }
 }
 
-/// RFC 4340, 10: CCIDs without a common one, where 2 does not suit, end with Mandatory Error.
+/// RFC 4340, 10: if the CCID lists have nothing in common and 2 is not acceptable, the result is a Mandatory Error.
 #[test]
 fn no_common_ccid_is_a_mandatory_error() {
     let mut client = End::new(Role::Client, &config(&[3], &[3]));
@@ -135,14 +135,14 @@ fn no_common_ccid_is_a_mandatory_error() {
     assert_eq!(fatal.code, ResetCode::MandatoryError);
     assert_eq!(fatal.data, [32, 1, 3], "Change L, CCID, 3");
 
-    // The other way round it is the Ack Vectors of CCID 2 that the server cannot give.
+    // In the other direction, the server cannot give the Ack Vectors that CCID 2 needs.
     let mut client = End::new(Role::Client, &config(&[2], &[2]));
     let mut server = End::new(Role::Server, &config(&[3], &[3]));
     let request = client.send(at(0), PacketType::Request);
     let fatal = server.receive(&request).unwrap_err();
     assert_eq!(fatal.code, ResetCode::MandatoryError);
 
-    // A client that says nothing of CCIDs has 2; the server insists on another.
+    // A client that does not negotiate CCIDs has CCID 2; the server insists on another.
     let mut server = End::new(Role::Server, &config(&[3], &[3]));
     server
         .receive_options(PacketType::Request, Seq::new(500), None, Options::default())
@@ -163,7 +163,7 @@ fn no_common_ccid_is_a_mandatory_error() {
     assert_eq!(options(&response)[..4], insists);
 }
 
-/// RFC 4340, 12.1: who cannot read marks insists on saying so and takes no data before.
+/// RFC 4340, 12.1: an end that cannot read marks says so with Mandatory, and accepts no data before that is confirmed.
 #[test]
 fn ecn_incapability_is_confirmed_before_data() {
     let blind = Config {
@@ -188,8 +188,8 @@ fn ecn_incapability_is_confirmed_before_data() {
     assert!(client.negotiation.may_take_data());
 }
 
-/// RFC 4340, 6.6.3: a Change whose packet or answer was lost comes again, the same, with
-/// intervals that double and are never below a round trip.
+/// RFC 4340, 6.6.3: a Change whose packet or answer was lost is repeated unchanged, with intervals that double and are
+/// never below a round trip.
 #[test]
 fn lost_changes_come_again_with_back_off() {
     let (mut client, mut server) = open_pair();
@@ -250,7 +250,7 @@ fn lost_changes_come_again_with_back_off() {
     );
 }
 
-/// RFC 4340, 6 and 6.6.1: nothing on Data, no Confirm on a packet without Acknowledgement Number.
+/// RFC 4340, 6 and 6.6.1: no options on Data, and no Confirm on a packet without an Acknowledgement Number.
 #[test]
 fn packet_types_carry_what_they_may() {
     let (mut client, mut server) = open_pair();
@@ -280,8 +280,8 @@ fn packet_types_carry_what_they_may() {
     );
 }
 
-/// RFC 4340, 6.6.5: an offer that changes while its Change is out makes older answers worthless;
-/// the newest offer is what is agreed on in the end.
+/// RFC 4340, 6.6.5: if an offer changes after its Change was sent, answers to that Change no longer count; the newest
+/// offer is agreed on in the end.
 #[test]
 fn an_unstable_feature_ends_with_the_newest_offer() {
     let (mut client, mut server) = open_pair();
@@ -316,8 +316,8 @@ fn an_unstable_feature_ends_with_the_newest_offer() {
     );
 }
 
-/// RFC 4340, 6.6.4 and 6.6.8: the Confirm of an earlier Change that acknowledges a packet after the
-/// newest one (which was lost) is no wrong choice. It is ignored, and the newest offer asked for again.
+/// RFC 4340, 6.6.4 and 6.6.8: a Confirm of an earlier Change may acknowledge a packet after the newest Change, if that
+/// Change was lost. It is not a wrong choice; it is ignored, and the newest offer is sent again.
 #[test]
 fn late_confirms_of_earlier_values_are_ignored() {
     let window = |end: &End, location| end.current(Feature::SequenceWindow, location);
@@ -354,7 +354,7 @@ fn late_confirms_of_earlier_values_are_ignored() {
     }
 }
 
-/// The same if the earlier Change is agreed on, and its second copy is confirmed after the next one left.
+/// The same holds if the earlier Change is agreed on and its second copy is confirmed after the next Change was sent.
 #[test]
 fn confirms_of_second_copies_are_ignored() {
     let (mut client, mut server) = open_pair();
@@ -382,7 +382,7 @@ fn confirms_of_second_copies_are_ignored() {
     assert_eq!(client.receive(&late), Ok(vec![Handled::Ignored]));
 }
 
-/// RFC 4340, 6.6.8: a value that no Change of ours ever named is a wrong choice all the same.
+/// RFC 4340, 6.6.8: a value that no Change of ours ever named is a wrong choice.
 #[test]
 fn values_never_offered_are_wrong_choices() {
     for value in [2_047, 4_097] {
@@ -401,8 +401,8 @@ fn values_never_offered_are_wrong_choices() {
     }
 }
 
-/// RFC 4340, 6.6.8: the value in force, where no Change of ours ever named it, is a wrong choice too: to
-/// ignore it would be to ask for ever.
+/// RFC 4340, 6.6.8: the value in force is a wrong choice, too, if no Change of ours ever named it: if we ignored it, we
+/// would ask for ever.
 #[test]
 fn a_value_in_force_that_was_never_offered_is_a_wrong_choice() {
     let mut client = End::new(Role::Client, &Config::default());
@@ -413,9 +413,9 @@ fn a_value_in_force_that_was_never_offered_is_a_wrong_choice() {
     assert_eq!(answered.unwrap_err().code, ResetCode::OptionError);
 }
 
-/// RFC 4340, 6.6.4 and 6.6.8: of the last four values offered, each may be confirmed late, and none
-/// between them; of those before, and of the one agreed on last, the same with a range in place of the
-/// single values, for nobody knows how many Changes are lost in a row.
+/// RFC 4340, 6.6.4 and 6.6.8: each of the last four values offered may be confirmed late, but no value between them.
+/// For older values and the value agreed on last, any value within their range may be, because any number of Changes
+/// in a row may be lost.
 #[test]
 fn the_last_values_offered_are_known_one_by_one() {
     let feature = Feature::SequenceWindow;
@@ -445,8 +445,8 @@ fn the_last_values_offered_are_known_one_by_one() {
     ));
 }
 
-/// RFC 4340, 6.6.6: Changes that cross are each other's answers. Both stay open for the Confirm that
-/// a crossing brings anyway, and neither is sent twice.
+/// RFC 4340, 6.6.6: Changes that cross are each other's answers. Both stay open until the Confirm that follows a
+/// crossing, and neither is sent twice.
 #[test]
 fn crossing_changes_settle_each_other() {
     let (mut client, mut server) = open_pair();
@@ -470,8 +470,8 @@ fn crossing_changes_settle_each_other() {
     assert_eq!(client.current(Feature::SendNdpCount, Location::Local), 1);
 }
 
-/// RFC 4340, 6.6.5 and 6.6.6: a Change that crosses ours does not settle an UNSTABLE feature, since the
-/// list that it would be reconciled with is not the one that was sent. The newest offer does.
+/// RFC 4340, 6.6.5 and 6.6.6: a Change that crosses ours does not settle an UNSTABLE feature, because the list to
+/// reconcile it with is not the one that was sent. The newest offer settles it.
 #[test]
 fn a_crossing_change_does_not_settle_what_is_unstable() {
     let (mut client, mut server) = open_pair();
@@ -499,7 +499,7 @@ fn a_crossing_change_does_not_settle_what_is_unstable() {
     assert_agreed(&client, &server, "crossed while UNSTABLE");
 }
 
-/// What cannot be asked for is refused here, not on the wire.
+/// An impossible request is rejected locally and not sent.
 #[test]
 fn impossible_requests_are_refused() {
     let (mut client, _) = open_pair();
@@ -525,7 +525,7 @@ fn impossible_requests_are_refused() {
     );
 }
 
-/// A retransmitted Request carries everything again, at once; so does the second Response.
+/// A retransmitted Request repeats all options at once, and so does the second Response.
 #[test]
 fn handshake_packets_repeat_everything() {
     let mut client = End::new(Role::Client, &Config::default());
@@ -542,8 +542,8 @@ fn handshake_packets_repeat_everything() {
     assert!(client.negotiation.may_send_data());
 }
 
-/// A copy of the Request, which the network made, is reordered and changes nothing; but a Response
-/// sent because of it says all that the first one said, for that one may be lost.
+/// A copy of the Request, made by the network, counts as reordered and changes nothing. A Response sent because of it
+/// still repeats all options of the first Response, which may be lost.
 #[test]
 fn a_copied_request_gets_the_whole_response() {
     let mut client = End::new(Role::Client, &Config::default());

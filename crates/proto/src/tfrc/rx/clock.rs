@@ -1,21 +1,21 @@
-//! Time as the peer's window counters tell it (RFC 4342, section 8.1).
+//! Time measured by the peer's window counters (RFC 4342, section 8.1).
 
 use fairwire_units::plant::{Plant, planted};
 use fairwire_units::{Duration, Instant};
 
-/// Steps between the two packets of a round-trip sample: `D` = 4, which RFC 4342, 8.1, prefers.
+/// Steps between the two packets of a round-trip time sample: `D` = 4, which RFC 4342, section 8.1, prefers.
 const STEPS: u64 = 4;
-/// First arrivals kept: more than `STEPS`, a power of two.
+/// The number of first arrivals kept: more than `STEPS`, and a power of two.
 const KEPT: usize = 8;
-/// The counter before all data, 0 (RFC 4342, section 8.1). That of the first packet lies beyond it, and older
-/// ones have room below.
+/// The unwrapped form of counter 0, which stands before all data (RFC 4342, section 8.1). The first packet's counter is
+/// at or above it, and there is room below for older counters.
 pub(super) const BASE: u64 = 1 << 20;
 
-/// Follows the window counter beyond its four bits and takes the round-trip time from it.
+/// A clock that unwraps the four-bit window counter and takes the round-trip time from it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CounterClock {
     newest: Option<u64>,
-    /// `T(I)`: counter and arrival of the first packet with each counter value.
+    /// `T(I)`: counter and arrival time of the first packet with each counter value.
     firsts: [Option<(u64, Instant)>; KEPT],
     rtt: Option<Duration>,
 }
@@ -29,18 +29,18 @@ impl CounterClock {
         }
     }
 
-    /// The greatest counter so far.
+    /// Returns the greatest counter so far.
     pub(super) fn newest(&self) -> u64 {
         self.newest.unwrap_or(BASE)
     }
 
-    /// The round-trip time, once four steps in a row were seen.
+    /// Returns the round-trip time, once packets four steps apart have arrived.
     pub(super) const fn rtt(&self) -> Option<Duration> {
         self.rtt
     }
 
-    /// A data packet arrived with this `CCVal`; `is_newest` says that no later data came before
-    /// it. Returns its counter.
+    /// Records the arrival of a data packet with this `CCVal`, and returns its unwrapped counter. `is_newest` says that
+    /// no later data arrived before it.
     pub(super) fn on_data(&mut self, now: Instant, ccval: u8, is_newest: bool) -> u64 {
         let ccval = u64::from(ccval & 15);
         let Some(newest) = self.newest else {
@@ -68,8 +68,7 @@ impl CounterClock {
         let earlier = counter - STEPS;
         if let Some((_, at)) = self.firsts[place(earlier)].filter(|(of, _)| *of == earlier) {
             let sample = now.saturating_since(at);
-            // RFC 4342, 8.1: packets four steps apart tell. The weight is that of the sender's
-            // average.
+            // RFC 4342, 8.1: packets four steps apart give a sample. The weight is that of the sender's average.
             self.rtt = Some(match self.rtt {
                 Some(rtt) => rtt.mul_f64(0.9) + sample.mul_f64(0.1),
                 None => sample,
@@ -92,8 +91,8 @@ mod tests {
         Instant::from_nanos(ms * 1_000_000)
     }
 
-    /// RFC 4342, 8.1, the example: the first packets with counters K and K+4 are one round trip
-    /// apart; a late packet with K+3 changes nothing.
+    /// RFC 4342, 8.1: in the example, the first packets with counters K and K+4 are one round trip apart; a late packet
+    /// with K+3 changes nothing.
     #[test]
     fn the_example_of_the_rfc() {
         let mut clock = CounterClock::new();
@@ -111,7 +110,7 @@ mod tests {
         assert_eq!(clock.rtt(), Some(Duration::from_millis(100)));
     }
 
-    /// The counter goes on across its wrap; packets overtaken lie behind.
+    /// The counter continues across its wrap; an overtaken packet gets an older counter.
     #[test]
     fn counters_unwrap() {
         let mut clock = CounterClock::new();
@@ -122,7 +121,7 @@ mod tests {
         assert_eq!(clock.on_data(at(3), 2, true), first + 5);
     }
 
-    /// Jumps of five, as of a slow sender, are no sample.
+    /// Jumps of five, as from a slow sender, give no sample.
     #[test]
     fn jumps_are_no_sample() {
         let mut clock = CounterClock::new();

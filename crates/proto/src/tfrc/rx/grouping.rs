@@ -1,16 +1,16 @@
-//! Which losses are one loss event (RFC 4342, sections 6.1 and 10.2; RFC 6323, section 3.3).
+//! Grouping of losses into loss events (RFC 4342, sections 6.1 and 10.2; RFC 6323, section 3.3).
 
 use fairwire_cc::tfrc::{ByTime, Grouping};
 use fairwire_units::{Duration, Instant};
 
 use crate::config;
 
-/// Counters further apart than a round trip, which is four steps, are of different events.
+/// Counters further apart than one round trip, which is four steps, belong to different events.
 const ROUND_TRIP: u64 = 4;
-/// Intervals whose counters are no further apart are two round trips long at most.
+/// An interval whose counters are no further apart lasts at most two round trips.
 const SHORT: u64 = 2 * ROUND_TRIP;
 
-/// When a packet came, by both clocks.
+/// The arrival of a packet, by the window counter and by our clock.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Stamp {
     /// The window counter, unwrapped.
@@ -19,16 +19,18 @@ pub(super) struct Stamp {
     pub(super) at: Instant,
 }
 
-/// Losses are one event while the window counter moves on by no more than four, or, where the
-/// sender tells its round-trip time, while no more than that passes.
+/// The rule that groups losses into loss events.
 ///
-/// By counters a lost packet counts as its predecessor among those that arrived, a marked one by
-/// itself; by time its arrival is interpolated (RFC 5348, section 5.2).
+/// Losses are one event while the window counter advances by at most four. If the sender tells its round-trip time,
+/// they are one event while no more than that time passes.
+///
+/// By counters, a lost packet counts as the packet that arrived before it, and a marked packet as itself. By time, the
+/// arrival of a lost packet is interpolated (RFC 5348, section 5.2).
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct LossEvents {
-    /// The round-trip time as the sender tells it.
+    /// The round-trip time that the sender tells, if it does.
     pub(super) told: Option<Duration>,
-    /// Is each loss an event?
+    /// Whether each lost packet is a loss event of its own.
     pub(super) rule: config::LossEvents,
 }
 
@@ -50,8 +52,8 @@ impl Grouping for LossEvents {
     }
 
     fn without_data(&self, before: Stamp, own: Stamp) -> Stamp {
-        // RFC 4342, 8.1: data alone carry counters. Those of later data, which may have come first, are no
-        // measure (10.2).
+        // RFC 4342, 8.1: only data packets carry counters. The counters of later data, which may have arrived first,
+        // must not be used (10.2).
         Stamp {
             counter: before.counter,
             ..own
@@ -63,10 +65,9 @@ impl Grouping for LossEvents {
             return true;
         }
         match self.by_time() {
-            // RFC 6323, 2.2.2 and 3.3: the value told is used for this, too.
+            // RFC 6323, 2.2.2 and 3.3: the value that the sender tells is used here, too.
             Some(by_time) => by_time.is_separate(event.at, loss.at),
-            // Counters arrive unwrapped, so the RFC's search for a packet S that lies between is
-            // contained in this comparison.
+            // Counters are unwrapped here, so this comparison includes the RFC's search for a packet S in between.
             None => loss.counter.saturating_sub(event.counter) > ROUND_TRIP,
         }
     }
@@ -74,8 +75,8 @@ impl Grouping for LossEvents {
     fn is_short(&self, event: Stamp, end: Stamp) -> bool {
         match self.by_time() {
             Some(by_time) => by_time.is_short(event.at, end.at),
-            // RFC 5622, 8.4: a heuristic. A long interval in which the counter stood still, or
-            // whose packets were lost, passes for a short one.
+            // RFC 5622, 8.4: a heuristic. A long interval in which the counter did not advance, or whose packets were
+            // lost, counts as short.
             None => end.counter.saturating_sub(event.counter) <= SHORT,
         }
     }

@@ -1,11 +1,11 @@
-//! Sequence numbers on a line instead of a circle.
+//! Sequence numbers as positions on a line instead of a circle.
 
 use fairwire_wire::Seq;
 
-/// Where the line begins: room below for numbers from before.
+/// The first position. There is room below it for older numbers.
 const BASE: u64 = 1 << 60;
 
-/// The greatest sequence number received and its place on the line.
+/// The greatest sequence number received, and its position.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Numbers {
     newest: Seq,
@@ -17,17 +17,17 @@ impl Numbers {
         Self { newest, line: BASE }
     }
 
-    /// The place of the greatest number received.
+    /// Returns the position of the greatest number received.
     pub(super) const fn newest(&self) -> u64 {
         self.line
     }
 
-    /// The place of `seq`, the short way round.
+    /// Returns the position of `seq`, by the shorter way around the circle.
     pub(super) const fn line(&self, seq: Seq) -> u64 {
         self.line.saturating_add_signed(seq.delta(self.newest))
     }
 
-    /// A packet arrived: its place, and whether it is the greatest so far.
+    /// Records an arrival. Returns the packet's position, and whether its number is the greatest so far.
     pub(super) fn arrived(&mut self, seq: Seq) -> (u64, bool) {
         let line = self.line(seq);
         let is_newest = line > self.line;
@@ -43,7 +43,8 @@ impl Numbers {
 mod tests {
     use super::{BASE, Numbers, Seq};
 
-    /// However often numbers leap, the line ends where a word does, and comes back for older numbers.
+    /// However often sequence numbers jump, positions end at the largest 64-bit number, and older numbers still get
+    /// lower positions.
     #[test]
     fn finding_9_the_line_ends() {
         let mut numbers = Numbers::new(Seq::ZERO);

@@ -1,25 +1,25 @@
-//! The round-trip time as the sender of the data tells it (RFC 6323, sections 3.3 and 3.4).
+//! The round-trip time that the sender of the data tells (RFC 6323, sections 3.3 and 3.4).
 
 use fairwire_units::{Duration, Instant};
 use fairwire_wire::RTT_TOO_LARGE;
 
-/// `receiver_RTT` until the sender has told a number.
+/// `receiver_RTT` until the sender has told a value.
 const FIRST: Duration = Duration::from_millis(500);
-/// `receiver_RTT` is never longer: `t_mbi`.
+/// The largest `receiver_RTT`: `t_mbi`.
 const MAX: Duration = Duration::from_secs(64);
-/// Weight of the past in the long-term average (RFC 5348, section 4.3).
+/// The weight of the previous value in the long-term average (RFC 5348, section 4.3).
 const Q: f64 = 0.9;
 
-/// What the sender told last, and the long-term average for the time when it tells no number.
+/// The value that the sender told last, and the long-term average for times without a value.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SenderRtt {
-    /// The round-trip time told last, while it is a number.
+    /// The round-trip time told last, unless the last packet told none.
     told: Option<Duration>,
     /// `receiver_RTT`.
     long_term: Duration,
-    /// Is that a guess, or backed off, so that the next number replaces it?
+    /// Whether that is a guess, or backed off, so that the next value replaces it.
     is_guess: bool,
-    /// Since when the sender tells no number, or when that last made the average longer.
+    /// Since when the sender has told no value, or when that last doubled the average.
     silent_since: Option<Instant>,
 }
 
@@ -33,15 +33,15 @@ impl SenderRtt {
         }
     }
 
-    /// The round-trip time in force.
+    /// Returns the round-trip time to use.
     pub(super) fn rtt(&self) -> Duration {
-        // RFC 6323, 3.3: the value told is used wherever a round-trip time is; 3.4: where it is no
-        // number, the long-term one.
+        // RFC 6323, 3.3: the sender's value is used wherever a round-trip time is needed; 3.4: without a value, the
+        // long-term average is used.
         self.told.unwrap_or(self.long_term)
     }
 
-    /// A packet came whose option, if it has one, says `us`. The sender must send one with its data;
-    /// if it does not, that is no number either.
+    /// Handles a packet; `us` is the value of its option, if it has one. The sender must send the option with its data,
+    /// so data without it counts as data without a value.
     pub(super) fn on_packet(&mut self, now: Instant, is_data: bool, us: Option<u32>) {
         match us {
             Some(us) => self.on_option(now, us),
@@ -65,8 +65,8 @@ impl SenderRtt {
         self.silent_since = None;
     }
 
-    /// RFC 6323, 3.4: without numbers for longer than the average, that doubles; the new one is
-    /// the measure for the next time.
+    /// Doubles the average if no value has come for longer than it. RFC 6323, 3.4: the next doubling waits for the new
+    /// average.
     fn on_no_number(&mut self, now: Instant) {
         self.told = None;
         let since = *self.silent_since.get_or_insert(now);
@@ -92,7 +92,7 @@ mod tests {
         Duration::from_millis(ms)
     }
 
-    /// RFC 6323, 3.4: half a second until there is a number; then what is told is in force at once.
+    /// RFC 6323, 3.4: half a second counts until there is a value; then the sender's value counts at once.
     #[test]
     fn half_a_second_until_a_number_is_told() {
         let mut rtt = SenderRtt::new();
@@ -107,8 +107,8 @@ mod tests {
         assert_eq!(rtt.rtt(), Duration::from_micros(16_777_214));
     }
 
-    /// RFC 6323, 3.4: a moment without numbers leaves the long-term average in force, 0.9 * 100 +
-    /// 0.1 * 300 ms here, and the next number is in force again.
+    /// RFC 6323, 3.4: in a short time without values the long-term average counts, here 0.9 * 100 + 0.1 * 300 ms. The
+    /// next value counts again at once.
     #[test]
     fn the_average_bridges_a_moment() {
         for no_number in [0, RTT_TOO_LARGE] {
@@ -124,9 +124,9 @@ mod tests {
         }
     }
 
-    /// RFC 6323, 3.4: without numbers for longer than the average it doubles, then again after
-    /// twice the time, up to 64 s; data without the option is the same. The first number afterwards
-    /// is in force at once and begins a new average.
+    /// RFC 6323, 3.4: without values for longer than the average, the average doubles, then again after twice the time,
+    /// up to 64 s. Data without the option has the same effect. The first value afterwards counts at once and begins a
+    /// new average.
     #[test]
     fn silence_backs_off() {
         let mut rtt = SenderRtt::new();

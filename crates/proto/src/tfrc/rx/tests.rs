@@ -18,12 +18,12 @@ fn at(ms: u64) -> Instant {
     Instant::from_nanos(ms * 1_000_000)
 }
 
-/// A half whose first packet is number 0.
+/// Returns a half whose first packet is number 0.
 fn half() -> TfrcRx {
     half_of(Profile::Ccid3)
 }
 
-/// The same for small packets.
+/// Returns the same for small packets.
 fn small_half() -> TfrcRx {
     half_of(Profile::small_packets(1_500, false))
 }
@@ -112,8 +112,8 @@ fn feedback(rx: &mut TfrcRx, now: Instant, ackno: u64) -> Told {
     told
 }
 
-/// RFC 5348, 6.3: the first data packet is answered at once, with a receive rate of zero and no
-/// loss; RFC 4342, 6.1.1: the first interval has no data length yet.
+/// RFC 5348, 6.3: the first data packet is answered at once, with a receive rate of zero and no loss. RFC 4342, 6.1.1:
+/// the first interval has no data length yet.
 #[test]
 fn the_first_packet_is_answered_at_once() {
     let mut rx = half();
@@ -138,9 +138,9 @@ fn the_first_packet_is_answered_at_once() {
     assert_eq!(rx.options_len(at(13)), 0);
 }
 
-/// RFC 5348, 6: k reports per round trip come R/k apart, one each time at least once per round trip,
-/// and no more than one for each packet, of which there are fifty per round trip here. Each tells
-/// the rate of the whole round trip: 1,000 B in 2 ms.
+/// RFC 5348, 6: k reports per round trip come R/k apart. A fixed interval gives at least one per round trip, and no
+/// setting more than one per packet, of which there are fifty per round trip here. Each report gives the rate of the
+/// whole round trip: 1,000 B in 2 ms.
 #[test]
 fn more_feedback_is_for_the_same_round_trip() {
     for (feedback, in_a_second) in [
@@ -154,7 +154,7 @@ fn more_feedback_is_for_the_same_round_trip() {
         let mut reports = 0;
         for n in 0..1_000u64 {
             let now = at(2 * n);
-            // A counter step each quarter of a round trip.
+            // One counter step per quarter of a round trip.
             rx.on_packet(now, data(n, (2 * n / 25 % 16) as u8).into());
             if rx.ack_due(now) == AckDue::Now {
                 let told = self::feedback(&mut rx, now, n);
@@ -172,7 +172,7 @@ fn more_feedback_is_for_the_same_round_trip() {
     }
 }
 
-/// RFC 5348, 6.2: data that no later packet pushes out waits for the rest of R/k.
+/// RFC 5348, 6.2: data after which no later packet makes feedback due waits for the rest of R/k.
 #[test]
 fn more_feedback_waits_less() {
     for (feedback, due) in [
@@ -189,8 +189,8 @@ fn more_feedback_waits_less() {
     }
 }
 
-/// RFC 4342, 10.3: feedback when the window counter has moved by four since the last one, across
-/// its wrap; before that a timer waits for data that nothing pushes out.
+/// RFC 4342, 10.3: feedback is due when the window counter has advanced by four since the last feedback, across its
+/// wrap. Before that, a timer reports data that no later packet makes due.
 #[test]
 fn feedback_once_per_round_trip() {
     let mut rx = half();
@@ -220,7 +220,7 @@ fn feedback_once_per_round_trip() {
     assert_eq!(rx.ack_due(at(900)), AckDue::No, "nothing new");
 }
 
-/// RFC 5348, 6: with less than one packet in a round trip each of them is answered.
+/// RFC 5348, 6: with less than one packet per round trip, each packet is answered.
 #[test]
 fn a_slow_stream_is_answered_packet_by_packet() {
     let mut rx = half();
@@ -233,8 +233,8 @@ fn a_slow_stream_is_answered_packet_by_packet() {
     }
 }
 
-/// RFC 4342, 10.3, and RFC 5348, 6.1: a new loss event is told at once, a further loss of the same
-/// event is not; a mark likewise.
+/// RFC 4342, 10.3, and RFC 5348, 6.1: a new loss event is reported at once; a further loss of the same event is not.
+/// Marks are treated alike.
 #[test]
 fn loss_events_are_told_at_once() {
     let mut rx = half();
@@ -275,8 +275,8 @@ fn loss_events_are_told_at_once() {
     assert_eq!(rx.loss_events(), 2);
 }
 
-/// RFC 4342, 8.6.2: the example's packets give the example's option, but for the nonces, which are
-/// no more, and the length that the first interval counts as.
+/// RFC 4342, 8.6.2: the example's packets give the example's option, except for the nonces, which are no longer used,
+/// and the length that the first interval counts as.
 #[test]
 fn the_example_of_the_rfc() {
     let told = feedback_of_the_example(half());
@@ -292,8 +292,8 @@ fn the_example_of_the_rfc() {
     assert!(told.drops.is_empty(), "CCID 3 has no such option");
 }
 
-/// RFC 5622, 8.7.1: over CCID 4 the same packets give the Drop Counts of the example, for the same
-/// intervals, beside them.
+/// RFC 5622, 8.7.1: over CCID 4 the same packets give the example's Drop Counts for the same intervals, in the same
+/// report.
 #[test]
 fn the_drop_counts_of_the_rfc() {
     let told = feedback_of_the_example(small_half());
@@ -303,13 +303,13 @@ fn the_drop_counts_of_the_rfc() {
     assert_eq!(told.intervals.len(), told.drops.len());
 }
 
-/// The feedback that acknowledges the 44 packets of the examples.
+/// Returns the feedback that acknowledges the last of the 44 packets of the examples.
 fn feedback_of_the_example(mut rx: TfrcRx) -> Told {
     let lost = [10, 19, 20, 21, 23, 32, 43];
     let without_data = [12, 25, 26, 27, 40];
     for seq in (0..=44).filter(|seq| !lost.contains(seq)) {
-        // What arrives before each interval's first loss is five quarters of a round trip later
-        // than what arrives before that of the one before.
+        // Packets before an interval's first loss arrive five quarters of a round trip later than those before the
+        // first loss of the interval before.
         let ccval = match seq {
             0..=9 => 0,
             10..=23 => 5,
@@ -326,11 +326,11 @@ fn feedback_of_the_example(mut rx: TfrcRx) -> Told {
     feedback(&mut rx, at(150), 44)
 }
 
-/// RFC 4828, 4.4, and RFC 5622, 8.4: where the window counter moved by eight at most an interval
-/// is short, and the Loss Event Rate has it as packets per loss; the current one is left out.
+/// RFC 4828, 4.4, and RFC 5622, 8.4: an interval in which the window counter advanced by at most eight is short, and
+/// the Loss Event Rate counts it as packets per loss. The current interval is left out.
 #[test]
 fn short_intervals_count_packets_per_loss() {
-    // The counter before the second event: 8 beyond that of the first is short, 9 is not.
+    // The counter before the second event: 8 more than before the first is short, 9 is not.
     for (counter, counts_as) in [(8, 11.0 / 3.0), (9, 11.0)] {
         let mut rx = small_half();
         let lost = [10, 12, 14, 21];
@@ -346,7 +346,7 @@ fn short_intervals_count_packets_per_loss() {
         assert_eq!(told.drops, [1, 3, 0]);
         assert_eq!(told.intervals[1].data_length, 11, "told as packets");
         let first = f64::from(told.intervals[2].data_length);
-        // The first is told to the nearest packet, so the mean may be half of one off.
+        // The first interval is reported in whole packets, so the mean may be wrong by half a packet.
         let mean = f64::midpoint(counts_as, first);
         let inverse = f64::from(told.inverse);
         assert!(
@@ -356,8 +356,7 @@ fn short_intervals_count_packets_per_loss() {
     }
 }
 
-/// RFC 4342, 8.6.1: no more than three packets are left out of every interval, however long the
-/// hole that is not decided yet.
+/// RFC 4342, 8.6.1: at most three packets are left out of every interval, however long the undecided gap is.
 #[test]
 fn at_most_three_packets_are_skipped() {
     let mut rx = half();
@@ -379,7 +378,7 @@ fn at_most_three_packets_are_skipped() {
     );
 }
 
-/// RFC 4342, 6.1: where NDP Counts tell that a lost packet carried no data, it is no loss.
+/// RFC 4342, 6.1: a lost packet is not a loss if NDP Counts show that it carried no data.
 #[test]
 fn lost_acknowledgements_are_no_loss() {
     let mut rx = half();
@@ -396,23 +395,23 @@ fn lost_acknowledgements_are_no_loss() {
     assert_eq!(feedback(&mut rx, at(20), 9).inverse, NO_LOSS);
 }
 
-/// RFC 5348, 6.3.1: after the first loss the first interval counts as what makes the equation give
-/// the rate received so far, within 5 % of it.
+/// RFC 5348, 6.3.1: after the first loss, the first interval is the length at which the equation gives the rate
+/// received so far, within 5 %.
 #[test]
 fn the_first_interval_matches_the_receive_rate() {
     first_interval(half(), 1_000.0);
 }
 
-/// RFC 4828, 1: for small packets with the nominal size in the equation, not that of the packets.
+/// RFC 4828, 1: for small packets the equation uses the nominal size, not the size of the packets.
 #[test]
 fn the_first_interval_of_small_packets_is_one_of_large_ones() {
     first_interval(small_half(), 1_460.0);
 }
 
-/// The first interval makes the equation for segments of `s` bytes give the rate received.
+/// Checks that the first interval makes the equation, for segments of `s` bytes, give the rate received.
 fn first_interval(mut rx: TfrcRx, s: f64) {
     let mut seq = 0;
-    // A packet every 4 ms: 250 kB/s, the counter moves every 25 ms.
+    // A packet every 4 ms is 250 kB/s; the counter advances every 25 ms.
     while seq < 200 {
         if seq != 180 {
             let ccval = (seq * 4 / 25 % 16) as u8;
@@ -443,14 +442,14 @@ fn a_lost_first_packet_means_half_a_packet_per_round_trip() {
         rx.on_packet(at(seq), data(seq, 0).into());
     }
     let told = feedback(&mut rx, at(5), 4);
-    // f(p) = 2 of RFC 5348, 8.1, holds at p = 1 / 4.85: five whole packets.
+    // f(p) = 2 of RFC 5348, 8.1, holds at p = 1 / 4.85: rounded up, five packets.
     assert_eq!(told.inverse, 5);
     let null = told.intervals.last().expect("the null interval");
     assert_eq!(null.data_length, 5);
 }
 
-/// RFC 4340, 3.4: while no round trip is known it counts as 0.2 s: data that nothing pushes out is
-/// reported after two of them.
+/// RFC 4340, 3.4: an unknown round-trip time counts as 0.2 s, so data that no later packet makes due is reported after
+/// twice that.
 #[test]
 fn an_unknown_round_trip_counts_as_two_tenths() {
     let config = Ccid3Config::default();
@@ -461,7 +460,7 @@ fn an_unknown_round_trip_counts_as_two_tenths() {
     assert_eq!(rx.ack_due(at(40)), AckDue::At(at(410)));
 }
 
-/// RFC 4342, 8.6.1: nine intervals are told as soon as there are nine, and no more.
+/// RFC 4342, 8.6.1: reports contain nine intervals as soon as there are nine, and no more.
 #[test]
 fn nine_intervals_are_told() {
     let mut rx = half();
@@ -480,7 +479,7 @@ fn nine_intervals_are_told() {
     assert_eq!(told.inverse, 20);
 }
 
-/// Feedback that does not fit is written not at all and stays due.
+/// Feedback that does not fit is not written at all and stays due.
 #[test]
 fn feedback_without_room_stays_due() {
     let mut rx = half();
@@ -500,7 +499,7 @@ fn feedback_without_room_stays_due() {
     assert_eq!(rx.ack_due(at(1)), AckDue::Now);
 }
 
-/// A half whose sender tells its round-trip time: first `us`, on packet 0 at 0 ms.
+/// Returns a half whose sender tells its round-trip time: first `us`, on packet 0 at 0 ms.
 fn told(us: u32) -> TfrcRx {
     let mut rx = half();
     rx.set_rtt_estimates(true);
@@ -509,7 +508,7 @@ fn told(us: u32) -> TfrcRx {
     rx
 }
 
-/// Data with the round-trip time beside it.
+/// Delivers data that carries the round-trip time.
 fn data_with(rx: &mut TfrcRx, now: Instant, us: u32, arrival: Arrival) {
     let arrival = Arrival {
         rtt_estimate: Some(us),
@@ -518,8 +517,8 @@ fn data_with(rx: &mut TfrcRx, now: Instant, us: u32, arrival: Arrival) {
     rx.on_packet(now, arrival.into());
 }
 
-/// RFC 6323, 3.3: where the sender tells its round-trip time, feedback goes by that, whatever the
-/// window counter says; RFC 6323, 3.4: half a second until there is one.
+/// RFC 6323, 3.3: if the sender tells its round-trip time, that time decides when feedback is due, whatever the window
+/// counter says. RFC 6323, 3.4: half a second counts until there is a value.
 #[test]
 fn feedback_goes_by_the_round_trip_told() {
     let mut rx = told(100_000);
@@ -537,11 +536,12 @@ fn feedback_goes_by_the_round_trip_told() {
     assert_eq!(rx.ack_due(at(40)), AckDue::At(at(500)));
 }
 
-/// RFC 6323, 2.2.2 and 3.3: and so do loss events; as soon as the feature is off again, by counters.
+/// RFC 6323, 2.2.2 and 3.3: the time that the sender tells also groups losses into events; with the feature off,
+/// counters do.
 #[test]
 fn loss_events_go_by_the_round_trip_told() {
-    // A packet every 10 ms; by counters 10 and 25 are one event where that stands still, and 10
-    // and 15 are two where it runs.
+    // A packet every 10 ms. By counters, losses 10 and 25 are one event if the counter does not advance, and losses 10
+    // and 15 are two if it does.
     for (step, lost, by_time, by_counter) in [(0, [10, 25], 2, 1), (2, [10, 15], 1, 2)] {
         for (on, expected) in [(true, by_time), (false, by_counter)] {
             let mut rx = told(100_000);
@@ -555,8 +555,8 @@ fn loss_events_go_by_the_round_trip_told() {
     }
 }
 
-/// RFC 6323, 3.3: the receive rate is measured over the round trip told: ten packets of 1000 bytes
-/// came in the last 100 ms and none in the second before.
+/// RFC 6323, 3.3: the receive rate is measured over the round-trip time that the sender tells. Ten packets of 1000
+/// bytes arrived in the last 100 ms and none in the second before.
 #[test]
 fn the_receive_rate_goes_by_the_round_trip_told() {
     for (us, rate) in [(100_000, 100_000.0), (400_000, 25_000.0)] {
@@ -565,19 +565,20 @@ fn the_receive_rate_goes_by_the_round_trip_told() {
             data_with(&mut rx, at(1_000 + seq * 10), us, data(seq, 0));
         }
         let rate_told = f64::from(feedback(&mut rx, at(1_100), 10).rate);
-        // The window may hold one packet more or less, and is cut in eighths.
+        // The window may hold one packet more or less, and is divided into eighths.
         assert!((rate_told / rate - 1.0).abs() < 0.13, "{us}: {rate_told}");
     }
 }
 
-/// RFC 4342, 8.5: packets per loss interval, rounded up, at most the largest that is not "no loss".
+/// RFC 4342, 8.5: the option holds packets per loss interval, rounded up, and at most the largest value that is not "no
+/// loss".
 #[test]
 fn loss_event_rates_are_rounded_up() {
     let told = [0.02, 1.0 / 87.5, 1.0 / 87.1, 0.4, 1.0, 1e-12, 0.0].map(inverse);
     assert_eq!(told, [50, 88, 88, 3, 1, NO_LOSS - 1, NO_LOSS]);
 }
 
-/// RFC 4342, 10.2: losses or marks whose counters are four apart are one event, five apart two.
+/// RFC 4342, 10.2: losses or marks whose counters are four apart are one event; five apart, two.
 #[test]
 fn a_round_trip_of_counters_is_one_event() {
     let mut rx = half();

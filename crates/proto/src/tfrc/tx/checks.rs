@@ -1,10 +1,9 @@
-//! What a receiver cannot have seen, and whether it claims to (RFC 4342, section 9; RFC 5348, section
-//! 10).
+//! Checks of a receiver's reports against what the sender knows (RFC 4342, section 9; RFC 5348, section 10).
 //!
-//! A receiver that wants more than its share says that more came than was sent, that the round trip
-//! is shorter than it is, or that nothing was lost. The first two contradict what the sender knows,
-//! and are cut to it. The third does so only where a number was passed over: which ones, nobody can
-//! tell beforehand, so who hides losses claims sooner or later to have received what was never sent.
+//! A receiver that wants more than its share can report a higher receive rate than what was sent, a shorter round trip,
+//! or no losses. The first two contradict what the sender knows, and the sender reduces them to what is possible.
+//! Hidden losses are found by skipping a sequence number now and then. The receiver cannot know which numbers are
+//! skipped, so one that hides losses will sooner or later claim to have received a packet that was never sent.
 
 mod holes;
 mod sent_rate;
@@ -24,56 +23,55 @@ use super::report::Intervals;
 use crate::suspicion::Suspicion;
 
 const COUNTED: usize = fairwire_cc::tfrc::INTERVALS + 1;
-/// Round trips between two numbers that are passed over. Two within one round trip are one loss event to an
-/// honest receiver, and could not be told from a real one.
+/// Round trips between two skipped numbers. An honest receiver takes two within one round trip as one loss event, and
+/// cannot tell a skipped number from a real loss.
 const HOLES_APART: u64 = 4;
-/// Packets per round trip below which none is passed over. Who lies to get more soon gets more than so
-/// many.
+/// Packets per round trip below which no number is skipped. A receiver that lies to get a higher rate soon exceeds it.
 const MIN_PER_RTT: f64 = 2.0;
-/// What the interval before the first loss event may exceed ours by: it goes with the square of the rate
-/// and the round trip, and the receiver has its own measures of both.
+/// Factor by which the interval before the first loss event may exceed our own value. The interval grows with the
+/// square of the rate and of the round-trip time, and the receiver estimates both in its own way.
 const SEED_SLACK: f64 = 4.0;
-/// A lossless length that may stand for a longer one: the field's largest.
+/// The largest value of the Lossless Length field; the real length may be larger.
 const SATURATED: u32 = (1 << 24) - 1;
 /// Packets that a report may leave out of every interval (RFC 4342, section 8.6.1).
 const MAX_SKIP: u8 = 3;
-/// Distances on the circle beyond this are from long ago.
+/// Distances beyond this are treated as being from long ago.
 const LONG_AGO: u64 = 1 << 46;
 
-/// What is held against the reports of one receiver.
+/// The state of the checks on one receiver's reports.
 #[derive(Clone, Debug)]
 pub(super) struct Checks {
-    /// The first packet that reports can be about.
+    /// The first packet that reports can refer to.
     first: Option<Seq>,
-    /// The loss history begins with this packet anew.
+    /// The packet with which the loss history was last restarted.
     void: Option<Seq>,
     /// Where the receiver's first interval begins.
     first_start: Option<Seq>,
-    /// When the last packet left, and from when on a number may be passed over again.
+    /// When the last packet left, and when the next number may be skipped.
     sent_at: Instant,
     next_hole: Instant,
     sent: SentRate,
     trips: Trips,
     holes: Holes,
     suspicion: Suspicion,
-    /// Does the peer send Loss Intervals?
+    /// Whether the peer sends Loss Intervals.
     tells_intervals: bool,
     /// The largest receive rate believed so far, bytes per second.
     largest_rate: f64,
-    /// What the interval before the first loss event counts as, once there was one.
+    /// The length that the interval before the first loss event counts as, once there was an event.
     seed: Option<u32>,
 }
 
-/// What a report comes to.
+/// The result of checking one report.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Checked {
-    /// The intervals to go by.
+    /// The intervals to use.
     pub intervals: Intervals,
-    /// The loss history ends here and begins anew with a loss of this packet.
+    /// The packet with which the loss history restarts, as if it were lost.
     pub void: Option<Seq>,
 }
 
-/// How the throughput equation is asked.
+/// The inputs of the throughput equation.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Measure {
     pub equation: Equation,
@@ -83,7 +81,7 @@ pub(super) struct Measure {
 }
 
 impl Measure {
-    /// The loss interval that stands for a rate.
+    /// Returns the loss interval, in packets, at which the equation gives this rate.
     pub(super) fn interval(&self, rate_bytes_per_s: f64) -> f64 {
         1.0 / self
             .equation
@@ -109,7 +107,7 @@ impl Checks {
         }
     }
 
-    /// Packet `seq` leaves, with `data` bytes if it is a data packet.
+    /// Records that packet `seq` leaves, with `data` bytes if it is a data packet.
     pub(super) fn on_sent(&mut self, now: Instant, seq: Seq, data: Option<u32>, rtt: Duration) {
         self.first.get_or_insert(seq);
         self.sent_at = now;
@@ -120,34 +118,34 @@ impl Checks {
         }
     }
 
-    /// The number `seq` is passed over; the round trip is `rtt`.
+    /// Records that the number `seq` is skipped; the round-trip time is `rtt`.
     pub(super) fn on_skipped(&mut self, now: Instant, seq: Seq, rtt: Duration) {
         self.first.get_or_insert(seq);
         self.holes.push(seq);
         self.next_hole = now + rtt * HOLES_APART;
     }
 
-    /// How many of 65,536 numbers should be passed over.
+    /// Returns how many of 65,536 sequence numbers should be skipped.
     pub(super) fn skips_of_65536(&self, packets_per_rtt: f64) -> u32 {
-        // RFC 4342, 9: Loss Intervals show what became of one; a Loss Event Rate would only show a
-        // loss that was none.
+        // RFC 4342, 9: Loss Intervals show how the receiver reports a skipped number. A Loss Event Rate would only show
+        // a loss that did not happen.
         let is_possible =
             self.tells_intervals && !self.holes.is_open() && self.sent_at >= self.next_hole;
-        // The time of a packet that is not sent is long where few are.
+        // At a low rate, the time lost by not sending a packet is long.
         if is_possible && packets_per_rtt >= MIN_PER_RTT {
-            // A path that got shorter is believed with the next proof.
+            // A new proof would show whether the path has become shorter.
             self.suspicion.skips_of_65536(self.trips.want_proof())
         } else {
             0
         }
     }
 
-    /// Has the peer lied so often that the connection should end?
+    /// Returns whether the peer has lied so often that the connection should end.
     pub(super) fn is_aggression(&self) -> bool {
         self.suspicion.is_aggression()
     }
 
-    /// Has the peer sent Loss Intervals? It has no reason to leave them out then.
+    /// Returns whether the peer has sent Loss Intervals. If so, it has no reason to leave them out.
     pub(super) fn tells_intervals(&self) -> bool {
         self.tells_intervals
     }
@@ -156,16 +154,16 @@ impl Checks {
         &mut self.trips
     }
 
-    /// The receive rate to believe, of a report on a packet that left at `left`.
+    /// Returns the receive rate to believe of a report on a packet that left at `left`.
     pub(super) fn receive_rate(&mut self, told: f64, left: Instant, rtt: Duration) -> f64 {
-        // RFC 5348, 4.2, 6.2 and 10: nobody receives more than was sent.
+        // RFC 5348, 4.2, 6.2 and 10: a receiver cannot receive more than was sent.
         let rate = told.min(self.sent.largest(left, rtt));
         self.largest_rate = self.largest_rate.max(rate);
         rate
     }
 
-    /// The peer acknowledged packet `ackno`. Says with which number the loss history begins anew, if
-    /// nobody sent that packet.
+    /// Handles an acknowledgement of packet `ackno`. If that packet was never sent, returns it as the one with which
+    /// the loss history restarts.
     pub(super) fn on_ack(&mut self, ackno: Seq) -> Option<Seq> {
         if !self.holes.on_ack(ackno) {
             return None;
@@ -175,7 +173,7 @@ impl Checks {
         Some(ackno)
     }
 
-    /// Takes in a report on packet `ackno`.
+    /// Checks a report that acknowledges packet `ackno`.
     pub(super) fn check(
         &mut self,
         now: Instant,
@@ -206,7 +204,7 @@ impl Checks {
         Checked { intervals, void }
     }
 
-    /// The intervals with the numbers that they begin with, no longer in all than what was sent.
+    /// Returns the intervals with the numbers that they begin with, together no longer than what was sent.
     fn possible(&self, ackno: Seq, told: &Intervals) -> ([Piece; COUNTED], usize) {
         let mut pieces = [Piece::NONE; COUNTED];
         let mut len = 0;
@@ -215,7 +213,7 @@ impl Checks {
         for (i, &interval) in told.as_slice().iter().enumerate() {
             let mut interval = interval;
             if let Some(first) = first {
-                // RFC 4342, 6.1: both lengths together are what was sent in the interval.
+                // RFC 4342, 6.1: both lengths together are the packets sent in the interval.
                 let most = first.distance(end);
                 let most = u32::try_from(most).unwrap_or(u32::MAX);
                 interval.loss_length = interval.loss_length.min(most);
@@ -237,12 +235,12 @@ impl Checks {
         (pieces, len)
     }
 
-    /// Has the receiver begun its history anew? Nothing that was lost before is known to it then, and
-    /// whoever could do so at will would hide losses in this way. It is another path (RFC 4340, section
-    /// 10.5) at best, so the sender begins anew as well. Returns where.
+    /// Returns where the receiver restarted its loss history, if it did. It then knows of no earlier loss, and a
+    /// receiver that could do so at will would hide losses. At best it is a new path (RFC 4340, section 10.5), so the
+    /// sender restarts its history too.
     fn begins_anew(&mut self, told: &Intervals, pieces: &[Piece]) -> Option<Seq> {
         let oldest = pieces.last()?;
-        // RFC 4342, 6.1: the first interval alone begins without a loss.
+        // RFC 4342, 6.1: only the first interval begins without a loss.
         let is_first = oldest.interval.loss_length == 0;
         let saturated = told
             .as_slice()
@@ -252,7 +250,7 @@ impl Checks {
             return None;
         }
         let before = *self.first_start.get_or_insert(oldest.start);
-        // A packet that is not of a type to be acknowledged may move it by a few.
+        // A packet of a type that is not acknowledged may move the start by a few numbers.
         let moved = oldest.start.is_after(before.add(u64::from(MAX_SKIP)));
         let anew = moved && self.void.is_none_or(|void| oldest.start.is_after(void));
         if anew {
@@ -262,7 +260,8 @@ impl Checks {
         anew.then_some(oldest.start)
     }
 
-    /// The intervals since the history was begun anew: that in which this was begins with it.
+    /// Returns the intervals since the history was restarted. The interval that contains the restart is cut to begin
+    /// there.
     fn since_void(&self, pieces: &[Piece]) -> ([Piece; COUNTED], usize) {
         let mut kept = [Piece::NONE; COUNTED];
         let mut len = 0;
@@ -277,7 +276,7 @@ impl Checks {
                 continue;
             };
             if len == 0 || piece.end().is_after(void) {
-                // It may not have been acknowledged yet.
+                // The packet of the restart may not have been acknowledged yet.
                 let packets = piece.end().delta(void).max(1);
                 let packets = u32::try_from(packets).unwrap_or(u32::MAX);
                 kept[len] = Piece {
@@ -301,8 +300,8 @@ impl Checks {
         (kept, len)
     }
 
-    /// RFC 4342, 6.1.1: the length of the interval before the first loss event is not bound to what was
-    /// sent, but to the rate that was reached (RFC 5348, 6.3.1).
+    /// Limits the length of the interval before the first loss event. RFC 4342, 6.1.1: that length depends not on what
+    /// was sent but on the rate that was reached (RFC 5348, 6.3.1).
     fn bound_seed(&mut self, now: Instant, intervals: &mut Intervals, measure: Measure) {
         let all = intervals.as_slice();
         let Some((oldest, others)) = all.split_last() else {
@@ -312,10 +311,10 @@ impl Checks {
             return;
         }
         let told = oldest.data_length;
-        // Where the receiver took a hole for its first loss it told the rate of that moment; what had
-        // come since is ours to know.
+        // If the receiver took a skipped number for its first loss, it reported the rate of that moment. The rate
+        // reached since then is known to us.
         let seed = *self.seed.get_or_insert_with(|| {
-            // RFC 5348, 6.3: the first report tells no rate.
+            // RFC 5348, 6.3: the first report gives no rate.
             let rate = if self.largest_rate > 0.0 {
                 self.largest_rate
             } else {
@@ -342,7 +341,7 @@ impl Piece {
         drops: 0,
     };
 
-    /// The number behind its last.
+    /// Returns the number after its last packet.
     fn end(&self) -> Seq {
         self.start.add(length(&self.interval))
     }
@@ -352,7 +351,7 @@ fn length(interval: &LossInterval) -> u64 {
     u64::from(interval.lossless_length) + u64::from(interval.loss_length)
 }
 
-/// The nearest whole number, at least one.
+/// Rounds to the nearest whole number, at least one.
 fn whole(number: f64) -> u32 {
     #[expect(
         clippy::cast_possible_truncation,

@@ -2,19 +2,19 @@
 
 use fairwire_units::{Duration, Instant};
 
-/// The most that two data packets in a row may differ by: more could wrap unseen.
+/// The most that consecutive data packets may differ by: with more, a wrap could go unnoticed.
 const MAX_STEP: u64 = 5;
-/// How far packets are ahead of the counter of a packet that was acknowledged: one round trip.
+/// How far the counter must be ahead of that of an acknowledged packet: one round trip.
 const ROUND_TRIP: u64 = 4;
 
-/// Counts quarters of a round trip; never falls and, until it is cut to four bits, never wraps.
+/// The window counter, in quarters of a round trip. It never decreases, and wraps only in the four bits that are sent.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct WindowCounter {
     /// `last_WC`, before the modulus.
     value: u64,
     /// `last_WC_time`.
     since: Option<Instant>,
-    /// What acknowledgements ask for.
+    /// The least value, as acknowledgements require.
     at_least: u64,
 }
 
@@ -27,18 +27,18 @@ impl WindowCounter {
         }
     }
 
-    /// The counter of the packet last given one.
+    /// Returns the counter of the last packet.
     pub(super) const fn value(&self) -> u64 {
         self.value
     }
 
-    /// The `CCVal` of a data packet that leaves now.
+    /// Returns the `CCVal` of a data packet that leaves now.
     pub(super) fn next(&mut self, now: Instant, rtt: Duration) -> u8 {
         let since = *self.since.get_or_insert(now);
         let quarter = (rtt / 4).as_nanos().max(1);
         let quarters = now.saturating_since(since).as_nanos() / quarter;
-        // RFC 4342, 8.1: at most five further than the packet before, however long ago that was
-        // and whatever was acknowledged since.
+        // RFC 4342, 8.1: at most five more than the packet before, however long ago that left and whatever was
+        // acknowledged since.
         let most = self.value.saturating_add(MAX_STEP);
         let next = self
             .value
@@ -52,8 +52,8 @@ impl WindowCounter {
         (self.value % 16) as u8
     }
 
-    /// A packet that had counter `value` was acknowledged: a round trip is over, so what leaves
-    /// now belongs to the next one (RFC 4342, section 8.1).
+    /// Handles the acknowledgement of a packet with counter `value`. A round trip is over, so packets that leave now
+    /// belong to the next one (RFC 4342, section 8.1).
     pub(super) fn on_acknowledged(&mut self, value: u64) {
         self.at_least = self.at_least.max(value.saturating_add(ROUND_TRIP));
     }
@@ -70,8 +70,8 @@ mod tests {
         Instant::from_nanos(ms * 1_000_000)
     }
 
-    /// RFC 4342, 8.1: one step per quarter of a round trip, counted from the first packet that
-    /// carried the last value; at most five at once.
+    /// RFC 4342, 8.1: the counter makes one step per quarter of a round trip, counted from the first packet with the
+    /// last value, and at most five steps at once.
     #[test]
     fn steps_of_the_rfc() {
         let mut counter = WindowCounter::new();
@@ -87,8 +87,8 @@ mod tests {
         assert_eq!(next(9_200), 0, "modulo 16");
     }
 
-    /// RFC 4342, 8.1: after the acknowledgement of counter 3, packets carry at least 7, but never
-    /// more than five beyond the one before.
+    /// RFC 4342, 8.1: after the acknowledgement of counter 3, packets carry at least 7, but at most five more than the
+    /// packet before.
     #[test]
     fn acknowledgements_push_the_counter() {
         let mut counter = WindowCounter::new();
@@ -103,8 +103,8 @@ mod tests {
         assert_eq!(counter.value(), 8);
     }
 
-    /// Whatever happens between two packets, they differ by at most five, so a receiver never
-    /// takes a whole turn for no time at all.
+    /// Whatever happens between two packets, their counters differ by at most five, so a receiver never mistakes a full
+    /// cycle for no step.
     #[test]
     fn neighbours_differ_by_five_at_most() {
         let mut counter = WindowCounter::new();

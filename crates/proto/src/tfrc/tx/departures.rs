@@ -1,14 +1,14 @@
-//! When packets left, to tell how long a loss interval lasted (RFC 4828, section 3).
+//! Departure times of packets, which give the duration of a loss interval (RFC 4828, section 3).
 
 use std::collections::VecDeque;
 
 use fairwire_units::Instant;
 use fairwire_wire::Seq;
 
-/// Packets remembered: at 10 ms apart, some ten seconds of data.
+/// The most packets remembered: at 10 ms apart, some ten seconds of data.
 const MAX: usize = 1 << 10;
 
-/// The departures of the newest packets, whose numbers follow each other.
+/// The departure times of the newest packets, whose sequence numbers are consecutive.
 #[derive(Clone, Debug)]
 pub(super) struct Departures {
     /// The number of the oldest packet remembered.
@@ -24,7 +24,7 @@ impl Departures {
         }
     }
 
-    /// Packet `seq` leaves now.
+    /// Records that packet `seq` leaves now.
     pub(super) fn push(&mut self, seq: Seq, now: Instant) {
         if seq != self.first.add(self.times.len() as u64) {
             self.times.clear();
@@ -39,8 +39,8 @@ impl Departures {
         self.times.push_back(now);
     }
 
-    /// When packet `seq` left; for one that is forgotten, when the oldest one remembered did,
-    /// which was no earlier. `None` for what has not left yet.
+    /// Returns when packet `seq` left, or `None` if it has not left yet. For a forgotten packet, returns when the
+    /// oldest remembered one left, which was later.
     pub(super) fn of(&self, seq: Seq) -> Option<Instant> {
         let place = usize::try_from(seq.delta(self.first).max(0)).unwrap_or(usize::MAX);
         self.times.get(place).copied()
@@ -57,7 +57,8 @@ mod tests {
         Instant::from_nanos(ns)
     }
 
-    /// Departures are found across the wrap; what is forgotten counts as the oldest remembered.
+    /// Departure times are found across the wrap of sequence numbers; a forgotten packet counts as the oldest
+    /// remembered one.
     #[test]
     fn the_newest_packets_are_remembered() {
         let mut departures = Departures::new();

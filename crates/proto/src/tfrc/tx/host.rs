@@ -1,8 +1,8 @@
-//! What the peer's host says of itself, as a TFRC sender takes it (RFC 4342, section 5.2).
+//! What the peer's host reports about itself, as a TFRC sender uses it (RFC 4342, section 5.2).
 //!
-//! A full receive buffer and a slow receiver limit the rate for a round trip. Damaged data counts as
-//! marked (RFC 4340, section 11.7.2): a loss event, which the peer's Loss Intervals need not
-//! tell of and which is therefore put between them here.
+//! A full receive buffer or a slow receiver limits the rate for a round trip. Corrupt data counts as marked (RFC 4340,
+//! section 11.7.2) and so makes a loss event. The peer's Loss Intervals need not contain that event, so this module
+//! inserts it.
 
 use fairwire_cc::HostLimits;
 use fairwire_wire::{DropCode, LossInterval, Seq};
@@ -11,19 +11,19 @@ use super::report::Intervals;
 use super::sent::SentPackets;
 use crate::half::{HostNews, counts_as_marked};
 
-/// Loss events remembered: as many as there are intervals that count.
+/// The number of loss events remembered: as many as there are intervals that count.
 const EVENTS: usize = fairwire_cc::tfrc::INTERVALS + 1;
 
-/// Window counters further apart than a round trip are of different events (RFC 4342, section
+/// Losses whose window counters are further apart than one round trip belong to different events (RFC 4342, section
 /// 10.2).
 const ROUND_TRIP: u64 = 4;
 
-/// What was heard of the host.
+/// What the peer's host has reported.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Host {
-    /// What the controller has not been told yet.
+    /// The limits that have not been passed to the controller yet.
     pub(super) limits: HostLimits,
-    /// The packets with which loss events of damaged data begin, newest first.
+    /// The packets with which loss events of corrupt data begin, newest first.
     events: [Option<Event>; EVENTS],
 }
 
@@ -38,7 +38,7 @@ impl Host {
         self.limits.slow |= news.slow;
         for run in news.drops.iter().rev() {
             match run.code {
-                // RFC 4340, 11.7.2: no congestion, as if the data had been received.
+                // RFC 4340, 11.7.2: not congestion; treated as if the data had been received.
                 DropCode::ProtocolConstraints => {}
                 DropCode::ReceiveBuffer => {
                     let packets = u32::try_from(run.packets()).unwrap_or(u32::MAX);
@@ -57,7 +57,7 @@ impl Host {
         }
     }
 
-    /// A packet counts as marked: a loss event, unless one began within the round trip before.
+    /// Records a packet that counts as marked. It begins a loss event, unless one began within the round trip before.
     fn note_event(&mut self, seq: Seq, counter: u64) {
         let separate = self.events[0].is_none_or(|newest| {
             seq.is_after(newest.seq) && counter > newest.counter.saturating_add(ROUND_TRIP)
@@ -68,7 +68,7 @@ impl Host {
         }
     }
 
-    /// The intervals reported below `ackno`, cut where a loss event of damaged data begins.
+    /// Splits the intervals reported up to `ackno` where a loss event of corrupt data begins.
     pub(super) fn cut(&self, ackno: Seq, reported: &Intervals) -> Intervals {
         if self.events[0].is_none() {
             return *reported;
@@ -80,7 +80,7 @@ impl Host {
             let start = end.sub(sequence_length(&interval));
             let mut high = end;
             for event in self.events.iter().flatten() {
-                // Only what lies behind the losses is another event.
+                // Only a packet after the interval's losses can begin another event.
                 let lossless = start.add(u64::from(rest.loss_length));
                 if event.seq.is_before(lossless) || !event.seq.is_before(high) {
                     continue;
@@ -96,7 +96,7 @@ impl Host {
     }
 }
 
-/// Takes the newest `packets` off `interval`, as an interval that begins with one marked packet.
+/// Splits off the newest `packets` of `interval`, as an interval that begins with one marked packet.
 fn piece(interval: &mut LossInterval, packets: u64) -> LossInterval {
     let packets = u32::try_from(packets).unwrap_or(u32::MAX);
     let data_length = interval.data_length.min(packets);
@@ -138,8 +138,8 @@ mod tests {
         intervals
     }
 
-    /// Packets 1 to 200, ten for each step of the window counter, and the news that `numbers` were
-    /// corrupt.
+    /// Returns a state in which packets 1 to 200 were sent, ten per step of the window counter, and `numbers` were
+    /// reported as corrupt.
     fn heard(numbers: &[u64]) -> Host {
         let mut sent = SentPackets::new();
         for number in 1..=200 {
@@ -159,12 +159,12 @@ mod tests {
         host
     }
 
-    /// RFC 4340, 11.7.2: corrupt data counts as marked. Of the packets 1 to 200, of which 101 was
-    /// lost, 41 and 161 begin loss events too; 45 belongs to that of 41, and 101 is lost anyway.
+    /// RFC 4340, 11.7.2: corrupt data counts as marked. Of packets 1 to 200, number 101 was lost. The corrupt packets
+    /// 41 and 161 also begin loss events; 45 belongs to the event of 41, and 101 is lost already.
     #[test]
     fn damage_makes_loss_events() {
         let host = heard(&[41, 45, 101, 161]);
-        // Below 200: 99 received behind one lost (101), and the 100 before.
+        // Up to 200: 99 received after one lost (101), and the 100 before it.
         let reported = intervals(&[interval(99, 1), interval(100, 0)]);
         let cut = host.cut(Seq::new(200), &reported);
         let expected = [
@@ -178,7 +178,7 @@ mod tests {
         assert_eq!(none, reported);
     }
 
-    /// RFC 4342, 5.2: what was dropped for want of room is no loss event.
+    /// RFC 4342, 5.2: data dropped because the receive buffer was full is not a loss event.
     #[test]
     fn full_buffers_make_none() {
         let mut host = Host::default();

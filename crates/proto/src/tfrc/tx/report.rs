@@ -5,25 +5,25 @@ use fairwire_wire::{DropCounts, LossInterval, NO_LOSS};
 
 use crate::packet_options::{PacketOptions, SkippedIntervals};
 
-/// As many intervals as count: the current one and eight before it.
+/// The number of intervals that count: the current one and eight before it.
 const COUNTED: usize = fairwire_cc::tfrc::INTERVALS + 1;
 
-/// What one packet reports.
+/// The contents of one report.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Report {
     /// The loss event rate, 0 to 1.
     pub loss_event_rate: Option<f64>,
     /// The newest loss intervals.
     pub intervals: Option<Intervals>,
-    /// How long the peer held the acknowledged packet; zero where it does not say so, which can
-    /// only make the round trip look longer.
+    /// How long the peer held the acknowledged packet. Zero if it does not say, which can only make the round-trip time
+    /// look longer.
     pub elapsed: Duration,
 }
 
 /// The newest intervals of the Loss Intervals options, with their Drop Counts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Intervals {
-    /// Packets up to the acknowledged one that are in no interval.
+    /// Packets before and including the acknowledged one that are in no interval.
     pub skip: u8,
     newest_first: [LossInterval; COUNTED],
     len: usize,
@@ -50,12 +50,12 @@ impl Drops {
 }
 
 impl Intervals {
-    /// Those that `options` report.
+    /// Returns the intervals that `options` report.
     fn of(options: &PacketOptions<'_>) -> Option<Self> {
         let mut kept: Option<Self> = None;
         for SkippedIntervals { skip, intervals } in options.loss_intervals.iter() {
-            // RFC 4342, 8.6.1: an option behind the first goes on where that ended, and
-            // skips nothing, or is ignored.
+            // RFC 4342, 8.6.1: a further option continues where the first one ended. If it skips packets, it is
+            // ignored.
             if kept.is_some() && skip != 0 {
                 continue;
             }
@@ -66,13 +66,13 @@ impl Intervals {
                 kept.len += 1;
             }
         }
-        // RFC 5622, 8.7: counts without intervals in the same packet say nothing.
+        // RFC 5622, 8.7: counts without intervals in the same packet have no meaning.
         let mut kept = kept?;
         kept.drops = Drops::of(options);
         Some(kept)
     }
 
-    /// No intervals yet.
+    /// Creates an empty list.
     pub(super) fn new(skip: u8) -> Self {
         Self {
             skip,
@@ -82,8 +82,8 @@ impl Intervals {
         }
     }
 
-    /// Adds the next older one, of which `drops` packets were lost or marked; more than count are
-    /// left out.
+    /// Adds the next older interval, of which `drops` packets were lost or marked. Intervals beyond those that count
+    /// are left out.
     pub(super) fn push(&mut self, interval: LossInterval, drops: u32) {
         if self.len < COUNTED {
             self.newest_first[self.len] = interval;
@@ -93,32 +93,32 @@ impl Intervals {
         }
     }
 
-    /// The intervals, newest first; at least one, at most nine.
+    /// Returns the intervals, newest first; at most nine.
     pub(super) fn as_slice(&self) -> &[LossInterval] {
         &self.newest_first[..self.len]
     }
 
-    /// The oldest interval has so many data packets.
+    /// Sets the number of data packets of the oldest interval.
     pub(super) fn set_oldest_data_length(&mut self, packets: u32) {
         if let Some(oldest) = self.newest_first[..self.len].last_mut() {
             oldest.data_length = packets;
         }
     }
 
-    /// How many packets of interval `index` were lost or marked.
+    /// Returns how many packets of interval `index` were lost or marked.
     pub(super) fn drops(&self, index: usize) -> u32 {
         let all = self.as_slice().get(index).map_or(0, |i| i.loss_length);
         match self.drops.newest_first[..self.drops.len].get(index) {
-            // RFC 5622, 8.7: more than the lossy part has cannot be.
+            // RFC 5622, 8.7: no more than the lossy part has.
             Some(&count) => count.min(all),
-            // RFC 5622, 8.7: without a count all of the lossy part is taken for lost.
+            // RFC 5622, 8.7: without a count, all of the lossy part counts as lost.
             None => all,
         }
     }
 }
 
 impl Report {
-    /// What the options of a packet that has an acknowledgement number report.
+    /// Reads the report from the options of a packet with an acknowledgement number.
     pub(super) fn of(options: &PacketOptions<'_>) -> Self {
         Self {
             loss_event_rate: options.loss_event_rate.map(loss_event_rate),
@@ -128,8 +128,8 @@ impl Report {
     }
 }
 
-/// RFC 4342, 8.5: the option holds packets per loss interval, rounded up. Zero packets make no
-/// sense and count as the worst.
+/// Returns the loss event rate. RFC 4342, 8.5: the option holds packets per loss interval, rounded up. Zero packets is
+/// invalid and counts as the worst rate.
 fn loss_event_rate(inverse: u32) -> f64 {
     match inverse {
         NO_LOSS => 0.0,
@@ -147,7 +147,7 @@ mod tests {
         Report::of(&PacketOptions::read(Options::new(area)))
     }
 
-    /// RFC 4342, 8: the options as bytes, elapsed time in tens of microseconds.
+    /// RFC 4342, 8: the options are read from their bytes, with elapsed time in units of 10 microseconds.
     #[test]
     fn options_are_read() {
         let bytes = [
@@ -164,11 +164,11 @@ mod tests {
         assert_eq!(intervals.as_slice().len(), 1);
     }
 
-    /// RFC 4340, 5.8: of an option that comes twice the last valid one counts.
+    /// RFC 4340, 5.8: if an option occurs twice, the last valid one counts.
     #[test]
     fn the_last_of_several_counts() {
         let bytes = [
-            43, 4, 0, 1, 43, 4, 0, 2, 43, 3, 9, // Elapsed Time 10 us, 20 us, and a nonsense
+            43, 4, 0, 1, 43, 4, 0, 2, 43, 3, 9, // Elapsed Time 10 us, 20 us, and an invalid one
             192, 6, 0, 0, 0, 100, 192, 6, 0, 0, 0, 50, // 1 in 100, then 1 in 50
         ];
         let report = read(&bytes);
@@ -176,7 +176,7 @@ mod tests {
         assert_eq!(report.loss_event_rate, Some(0.02));
     }
 
-    /// RFC 4342, 8.5: all ones is no loss. Zero is nonsense and counts as every packet lost.
+    /// RFC 4342, 8.5: all ones means no loss. Zero is invalid and counts as every packet lost.
     #[test]
     fn extreme_loss_event_rates() {
         let no_loss = [192, 6, 255, 255, 255, 255];
@@ -185,7 +185,7 @@ mod tests {
         assert_eq!(read(&zero).loss_event_rate, Some(1.0));
     }
 
-    /// RFC 5622, 8.7.1, the example: Loss Intervals and Dropped Packets of four intervals.
+    /// RFC 5622, 8.7.1: the example has Loss Intervals and Dropped Packets of four intervals.
     #[test]
     fn the_drop_counts_of_the_rfc() {
         let bytes = [
@@ -199,9 +199,8 @@ mod tests {
         assert_eq!(drops, [1, 4, 1, 0]);
     }
 
-    /// RFC 5622, 8.7: a count beyond the Loss Length is that, a missing one too; a second option goes
-    /// on where the first ended, before the intervals as well as behind them; counts alone say
-    /// nothing.
+    /// RFC 5622, 8.7: a count beyond the Loss Length, or a missing one, counts as the Loss Length. A second option
+    /// continues where the first ended, whether it comes before or after the intervals. Counts alone have no meaning.
     #[test]
     fn item_28_odd_drop_counts() {
         let counts = [195, 8, 0, 0, 9, 0, 0, 1, 195, 5, 0, 0, 2];
@@ -237,8 +236,8 @@ mod tests {
         assert_eq!((report.skip, told), (3, (1..=9).collect()));
     }
 
-    /// RFC 4342, 8.6.1: intervals that skip more than three packets are ignored, and so is a
-    /// second option; the rest of the packet still counts.
+    /// RFC 4342, 8.6.1: intervals that skip more than three packets are ignored, and so is a second option that skips.
+    /// The rest of the packet still counts.
     #[test]
     fn item_28_odd_intervals_are_ignored() {
         let bytes = [

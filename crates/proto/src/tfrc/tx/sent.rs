@@ -1,4 +1,4 @@
-//! What was sent, to be found by acknowledgement number (RFC 4342, section 10.1).
+//! The packets that were sent, found by acknowledgement number (RFC 4342, section 10.1).
 
 use std::collections::VecDeque;
 
@@ -6,25 +6,25 @@ use fairwire_cc::Flight;
 use fairwire_units::Instant;
 use fairwire_wire::Seq;
 
-/// Packets remembered at most; beyond that the oldest are taken for gone.
+/// The most packets remembered; beyond that the oldest are taken to have left the network.
 const MAX: usize = 1 << 17;
 
-/// Packets without data remembered while no data is in flight: whoever only receives would keep
-/// each of its acknowledgements, for nobody acknowledges those.
+/// The most packets without data remembered while no data is in flight. An endpoint that only receives would otherwise
+/// keep all its acknowledgements, because nobody acknowledges those.
 const MAX_QUIET: usize = 1 << 10;
 
-/// A packet that left.
+/// A packet that was sent.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SentPacket {
     seq: Seq,
     /// When it left.
     pub at: Instant,
-    /// Its window counter, before the modulus.
+    /// Its window counter, before the reduction modulo 16.
     pub counter: u64,
     data: Option<u32>,
 }
 
-/// The packets sent after the newest one that was acknowledged, and that one.
+/// The newest acknowledged packet, and the packets sent after it.
 #[derive(Debug)]
 pub(super) struct SentPackets {
     /// Oldest first.
@@ -34,7 +34,7 @@ pub(super) struct SentPackets {
 }
 
 impl SentPackets {
-    /// Bytes of memory behind it.
+    /// Returns the memory in use, bytes.
     pub(super) fn footprint(&self) -> usize {
         self.packets.capacity() * size_of::<SentPacket>()
     }
@@ -51,7 +51,7 @@ impl SentPackets {
         }
     }
 
-    /// Data packets sent since the newest acknowledged one.
+    /// Returns the data packets sent since the newest acknowledged one.
     pub(super) const fn flight(&self) -> Flight {
         self.flight
     }
@@ -77,8 +77,8 @@ impl SentPackets {
         }
     }
 
-    /// The peer has seen `ackno`, so that packet and all before it have left the network. Returns
-    /// whether that is news.
+    /// Takes packet `ackno` and all before it out of the flight, because the peer has seen `ackno`. Returns whether
+    /// that is new.
     pub(super) fn acknowledge(&mut self, ackno: Seq) -> bool {
         let mut news = false;
         while self
@@ -92,10 +92,10 @@ impl SentPackets {
         news
     }
 
-    /// Nothing was heard for so long that what was in flight has left the network, one way or the
-    /// other. The packets are remembered: feedback that is late still tells a round trip.
+    /// Empties the flight: no feedback came for so long that its packets must have arrived or been lost. The packets
+    /// stay remembered, because late feedback still gives a round-trip time sample.
     pub(super) fn forget_flight(&mut self) {
-        // Those that are counted are the newest ones.
+        // The packets counted in the flight are the newest ones.
         for packet in self.packets.iter_mut().rev() {
             if self.flight.packets == 0 {
                 break;
@@ -107,8 +107,7 @@ impl SentPackets {
         self.flight = Flight::default();
     }
 
-    /// Number and window counter of the data packets from `low` to `high` that are remembered,
-    /// oldest first.
+    /// Returns number and window counter of the remembered data packets from `low` to `high`, oldest first.
     pub(super) fn between(&self, low: Seq, high: Seq) -> impl Iterator<Item = (Seq, u64)> + '_ {
         let from = self
             .packets
@@ -120,12 +119,12 @@ impl SentPackets {
             .map(|packet| (packet.seq, packet.counter))
     }
 
-    /// When the oldest packet that is not acknowledged left.
+    /// Returns when the oldest packet that is not acknowledged left.
     pub(super) fn oldest_left(&self) -> Option<Instant> {
         self.packets.front().map(|packet| packet.at)
     }
 
-    /// The packet with number `ackno`, if it is the newest one acknowledged.
+    /// Returns the packet `ackno`, if it is the newest acknowledged one.
     pub(super) fn acknowledged(&self, ackno: Seq) -> Option<SentPacket> {
         self.acknowledged.filter(|packet| packet.seq == ackno)
     }
@@ -150,8 +149,8 @@ mod tests {
         Instant::from_nanos(ns)
     }
 
-    /// An acknowledgement takes all packets up to its number out of the flight and finds the time
-    /// its own packet left; packets without data are no part of the flight.
+    /// An acknowledgement takes all packets up to its number out of the flight and finds when its own packet left.
+    /// Packets without data are not part of the flight.
     #[test]
     fn acknowledgements_clear_the_flight() {
         let mut sent = SentPackets::new();
@@ -169,8 +168,8 @@ mod tests {
         assert!(sent.acknowledged(first.add(3)).is_some(), "asked again");
     }
 
-    /// What is forgotten counts no more, neither when it is acknowledged late nor when it is
-    /// forgotten again, and is still found by its number.
+    /// Packets of a forgotten flight are not subtracted again, neither by a late acknowledgement nor by forgetting
+    /// again, and are still found by number.
     #[test]
     fn a_forgotten_flight_is_still_known() {
         let mut sent = SentPackets::new();
@@ -189,7 +188,7 @@ mod tests {
         assert_eq!((sent.flight().packets, sent.flight().bytes), (0, 0));
     }
 
-    /// Who sends nothing but acknowledgements, which nobody acknowledges, keeps few of them.
+    /// An endpoint that sends only acknowledgements, which nobody acknowledges, remembers few of them.
     #[test]
     fn acknowledgements_alone_do_not_pile_up() {
         let mut sent = SentPackets::new();

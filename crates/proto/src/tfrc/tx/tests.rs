@@ -26,7 +26,7 @@ fn config() -> Ccid3Config {
     }
 }
 
-/// A half that accepts Linux's feedback if `loss_event_rate`.
+/// Returns a half; `loss_event_rate` says whether it accepts Linux's feedback.
 fn half(loss_event_rate: bool) -> TfrcTx {
     TfrcTx::new(
         &config(),
@@ -50,8 +50,8 @@ fn send(tx: &mut TfrcTx, now: Instant, seq: u64) -> u8 {
     ccval
 }
 
-/// An Ack number `seq` for packet `ackno`, with the options that `write` writes; returns whether
-/// the half learned something.
+/// Delivers an Ack with number `seq` for packet `ackno`, with the options that `write` writes. Returns whether it made
+/// progress.
 fn ack(
     tx: &mut TfrcTx,
     now: Instant,
@@ -83,7 +83,7 @@ fn put(encoder: &mut Encoder<'_>, options: &[DccpOption<'_>]) {
     }
 }
 
-/// What the Linux kernel sends: no Elapsed Time, no Loss Intervals.
+/// Writes what the Linux kernel sends: no Elapsed Time, no Loss Intervals.
 fn linux(rate: u32, inverse: u32) -> impl Fn(&mut Encoder<'_>) {
     move |encoder| {
         put(
@@ -96,7 +96,7 @@ fn linux(rate: u32, inverse: u32) -> impl Fn(&mut Encoder<'_>) {
     }
 }
 
-/// What RFC 4342, section 6, asks for: one interval, `lossless` packets without a loss.
+/// Writes what RFC 4342, section 6, requires, with one interval of `lossless` packets without a loss.
 fn full(rate: u32, elapsed: Duration, lossless: u32) -> impl Fn(&mut Encoder<'_>) {
     move |encoder| {
         let units = u32::try_from(elapsed.as_micros() / 10).expect("short");
@@ -121,8 +121,8 @@ fn rate(tx: &TfrcTx) -> f64 {
     tx.gauges().rate_bytes_per_s.expect("a rate")
 }
 
-/// RFC 4342, 10.1: the round trip is the time since the acknowledged packet left, less what the
-/// peer held it for; then RFC 5348, 4.2: four packets of 1000 bytes per round trip.
+/// RFC 4342, 10.1: a round-trip time sample is the time since the acknowledged packet left, less the time that the peer
+/// held it. RFC 5348, 4.2: the rate is then four packets of 1000 bytes per round trip.
 #[test]
 fn elapsed_time_is_subtracted() {
     let mut tx = half(false);
@@ -134,8 +134,7 @@ fn elapsed_time_is_subtracted() {
     assert_eq!(tx.next_timeout(), Some(at(1_530)), "four round trips");
 }
 
-/// A peer that claims to have held a packet for longer than we waited gives no sample; the rest
-/// of its report counts.
+/// A peer that claims to have held a packet for longer than we waited gives no sample; the rest of its report counts.
 #[test]
 fn item_9_impossible_elapsed_times_are_no_sample() {
     let mut tx = half(false);
@@ -147,8 +146,8 @@ fn item_9_impossible_elapsed_times_are_no_sample() {
     assert_eq!(tx.gauges().x_recv_bytes_per_s, Some(7_000.0));
 }
 
-/// Linux sends Receive Rate and Loss Event Rate alone: feedback where feature 192 is on, with the
-/// whole wait as the round trip; otherwise RFC 4342, 6, does not count it.
+/// Linux sends only Receive Rate and Loss Event Rate. With feature 192 on, that is feedback, with the whole wait as the
+/// round-trip time. Otherwise it does not count (RFC 4342, 6).
 #[test]
 fn the_kernels_feedback_counts_where_negotiated() {
     let mut tx = half(true);
@@ -169,8 +168,8 @@ fn the_kernels_feedback_counts_where_negotiated() {
     assert_eq!(rate(&strict), 1_000.0);
 }
 
-/// Finding 5: the kernel sends no Loss Intervals, so a number that was passed over would cost it a loss event
-/// that nobody could take back: none is, and its reports count as they are.
+/// Finding 5: the kernel sends no Loss Intervals, so it would count a skipped number as a loss event that the sender
+/// cannot undo. Therefore no number is skipped, and its reports count unchanged.
 #[test]
 fn finding_5_the_kernel_is_not_put_to_the_test() {
     let (mut plain, mut checked) = (half(true), half(true).checking_reports());
@@ -189,7 +188,7 @@ fn finding_5_the_kernel_is_not_put_to_the_test() {
     assert_eq!(checked.gauges().p, Some(0.01));
 }
 
-/// A report without a Receive Rate is none, whatever else it says (RFC 4342, 6).
+/// A packet without a Receive Rate is not a report, whatever else it has (RFC 4342, 6).
 #[test]
 fn a_report_needs_a_receive_rate() {
     let mut tx = half(true);
@@ -204,7 +203,7 @@ fn a_report_needs_a_receive_rate() {
     assert_eq!(tx.srtt(), None);
 }
 
-/// Feedback that is a copy, or older than what came before, changes nothing.
+/// Feedback that is a copy, or older than earlier feedback, changes nothing.
 #[test]
 fn item_28_copies_and_stragglers_are_ignored() {
     let mut tx = half(true);
@@ -225,8 +224,8 @@ fn item_28_copies_and_stragglers_are_ignored() {
     assert_eq!(tx.next_timeout(), Some(at(1_501)));
 }
 
-/// RFC 4342, 8.1: an acknowledgement moves the window counter a round trip beyond the packet that
-/// it acknowledges, feedback or not.
+/// RFC 4342, 8.1: an acknowledgement advances the window counter to a round trip after the packet that it acknowledges,
+/// with or without feedback.
 #[test]
 fn acknowledgements_move_the_counter() {
     let mut tx = TfrcTx::new(
@@ -243,8 +242,8 @@ fn acknowledgements_move_the_counter() {
     assert_eq!(send(&mut tx, at(1_041), 52), 5);
 }
 
-/// With a round trip from the handshake the first packets go at the initial rate; the application
-/// is told that rate.
+/// With a round-trip time from the handshake, the first packets leave at the initial rate, and the application is told
+/// that rate.
 #[test]
 fn the_handshake_gives_the_first_rate() {
     let mut tx = TfrcTx::new(
@@ -264,9 +263,9 @@ fn the_handshake_gives_the_first_rate() {
     assert!(!tx.acknowledges_packets());
 }
 
-/// RFC 5622: intervals and Drop Counts on one packet give p, the nominal size and the share of the
-/// headers give the rate. Packets of 80 bytes leave every 20 ms, from number 50 on; the intervals
-/// are those of `short_intervals_count_packets_per_loss`: p = 3 / 37.5.
+/// RFC 5622: intervals and Drop Counts in one packet give p; the nominal size and the share of the headers give the
+/// rate. Packets of 80 bytes leave every 20 ms, from number 50 on. The intervals are those of
+/// `short_intervals_count_packets_per_loss`: p = 3 / 37.5.
 #[test]
 fn small_packets_go_by_drop_counts_and_nominal_size() {
     let profile = Profile::small_packets(1_500, false);
@@ -316,8 +315,8 @@ fn small_packets_go_by_drop_counts_and_nominal_size() {
     assert!((expected / (14_600.0 / 0.43126 * 80.0 / 116.0) - 1.0).abs() < 1e-4);
 }
 
-/// RFC 4340, 3.4: while no round trip is known it counts as 0.2 s, so the window counter moves
-/// every 50 ms (RFC 4342, 8.1).
+/// RFC 4340, 3.4: an unknown round-trip time counts as 0.2 s, so the window counter advances every 50 ms (RFC 4342,
+/// 8.1).
 #[test]
 fn an_unknown_round_trip_counts_as_two_tenths() {
     let mut tx = half(false);
@@ -332,8 +331,8 @@ fn an_unknown_round_trip_counts_as_two_tenths() {
     assert_eq!(ccvals, [0, 0, 1, 1, 2]);
 }
 
-/// RFC 6323, 3.2.1 and 3.3: microseconds, rounded up; 0 says that there is no estimate, so that a
-/// shorter round trip is 1; what is longer than 16.777214 s has a value of its own.
+/// RFC 6323, 3.2.1 and 3.3: the option is in microseconds, rounded up. 0 means no estimate, so a round-trip time below
+/// a microsecond is 1. Times longer than 16.777214 s have a value of their own.
 #[test]
 fn round_trips_as_options() {
     let us = |ns| rtt_estimate(Some(Duration::from_nanos(ns)));
@@ -349,9 +348,9 @@ fn round_trips_as_options() {
     assert_eq!(tx.rtt_estimate(), Some(100_000));
 }
 
-/// What leaves at one moment, however much was allowed before, is at most what a round trip may carry
-/// (RFC 5348, 4.6), counting the packet that is due and the one that may be early (8.3). The next one
-/// has its moment: s/X later, or half a millisecond, by which bursts keep apart, if that is more.
+/// Checks that packets are paced. At one time, at most the packets of a round trip may leave (RFC 5348, 4.6), plus the
+/// packet that is due and one that may be early (8.3). The next packet leaves s/X later, or half a millisecond later,
+/// the least time between bursts, if that is more.
 fn assert_paced(tx: &mut TfrcTx, now: Instant, first: u64) {
     let rtt = tx.srtt().expect("a round trip").as_secs_f64();
     let rate = rate(tx);
@@ -376,9 +375,9 @@ fn assert_paced(tx: &mut TfrcTx, now: Instant, first: u64) {
     }
 }
 
-/// Item 27: reports at the ends of every field, on round trips of nothing, a microsecond and minutes:
-/// the rate stays a number between a packet in 64 seconds (RFC 5348, 4.3) and the cap, the
-/// round trip one that can be, and what leaves then is paced at that rate.
+/// Item 27: reports with the extreme values of every field, at round-trip times of zero, a microsecond and minutes,
+/// keep the rate finite. It stays between a packet in 64 seconds (RFC 5348, 4.3) and the cap, and packets are paced at
+/// it.
 #[test]
 fn item_27_reports_at_the_ends_of_their_fields() {
     let lengths = [0, 1, 0x7F_FFFF, (1 << 24) - 1];

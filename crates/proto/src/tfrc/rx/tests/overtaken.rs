@@ -1,10 +1,10 @@
-//! Data packets that an acknowledgement from the same sender has overtaken.
+//! Data packets that were overtaken by an acknowledgement from the same sender.
 
 use super::{at, data, feedback, half, non_data};
 use crate::half::{AckDue, Rx};
 
-/// RFC 4342, 8.1 and 10.3: data alone carry window counters, so data that an acknowledgement has
-/// overtaken still move the counter on: feedback is due a round trip later.
+/// RFC 4342, 8.1 and 10.3: only data packets carry window counters. Data that an acknowledgement has overtaken still
+/// advances the counter, so feedback is due a round trip later.
 #[test]
 fn an_acknowledgement_holds_no_counter_back() {
     let mut rx = half();
@@ -15,7 +15,7 @@ fn an_acknowledgement_holds_no_counter_back() {
     assert_eq!(rx.ack_due(at(101)), AckDue::Now);
 }
 
-/// RFC 4342, 10.2: a loss behind such data is more than a round trip behind the last event.
+/// RFC 4342, 10.2: a loss after such data is more than a round trip after the last event.
 #[test]
 fn an_acknowledgement_hides_no_loss_event() {
     let mut rx = half();
@@ -29,8 +29,8 @@ fn an_acknowledgement_hides_no_loss_event() {
     assert_eq!(rx.loss_events(), 2);
 }
 
-/// RFC 4342, 10.2: a loss has the counter of the packet before it. Where that is an acknowledgement, which carries
-/// none, and later data came first, it is the counter of the data before the acknowledgement, not of those.
+/// RFC 4342, 10.2: a loss has the counter of the packet before it. An acknowledgement carries no counter; it takes that
+/// of the data before it, even if later data arrived first.
 #[test]
 fn a_late_acknowledgement_makes_no_loss_event_later() {
     let mut rx = half();
@@ -44,7 +44,7 @@ fn a_late_acknowledgement_makes_no_loss_event_later() {
     assert_eq!(rx.loss_events(), 2, "6 is lost, behind counter 8");
 }
 
-/// RFC 4342, 8.1: counters begin at 0, and that is what a late acknowledgement has before which no data came.
+/// RFC 4342, 8.1: counters begin at 0, and a late acknowledgement before all data has counter 0.
 #[test]
 fn a_late_acknowledgement_may_be_the_first_packet() {
     let mut rx = half();

@@ -1,4 +1,4 @@
-//! What receivers of other stacks do differently.
+//! Options that imitate receivers of other DCCP implementations.
 
 use fairwire_units::Duration;
 use fairwire_wire::{NO_LOSS, Seq};
@@ -18,8 +18,8 @@ fn half_of(profile: Profile, change: impl FnOnce(&mut Ccid3Config)) -> TfrcRx {
     TfrcRx::new(&config, profile, Some(R), at(0), Seq::ZERO.prev())
 }
 
-/// Reports can tell the loss event rate alone (RFC 4342, 8.5), its inverse cut to a whole number. CCID 4's sender needs
-/// intervals (RFC 5622, 8.7), so that its receiver tells them all the same.
+/// Reports can give only the loss event rate (RFC 4342, 8.5), with its inverse rounded down. A sender of CCID 4 needs
+/// intervals (RFC 5622, 8.7), so its receiver reports them anyway.
 #[test]
 fn reports_can_tell_the_rate_alone() {
     for (profile, has_intervals) in [
@@ -41,7 +41,7 @@ fn reports_can_tell_the_rate_alone() {
     }
 }
 
-/// Each of three packets lost in a row can be an event of its own.
+/// Each of three packets lost in a row can be a loss event of its own.
 #[test]
 fn each_lost_packet_can_be_an_event() {
     for (rule, events) in [(LossEvents::RoundTrip, 1), (LossEvents::EachPacket, 3)] {
@@ -53,8 +53,8 @@ fn each_lost_packet_can_be_an_event() {
     }
 }
 
-/// The receive rate over the last round trip of 100 ms, or since the last report. Four packets of 1,000 bytes come 10 ms
-/// apart behind a report, so that a round trip has five of them at most, and the 40 ms four.
+/// The receive rate covers the last round trip of 100 ms, or the time since the last report. After a report, four
+/// packets of 1,000 bytes arrive 10 ms apart. The round trip then holds at most five packets, and the 40 ms hold four.
 #[test]
 fn the_receive_rate_has_its_time() {
     for (over, rate) in [
@@ -66,14 +66,14 @@ fn the_receive_rate_has_its_time() {
         let mut rx = half(|config| config.receive_rate = over);
         rx.on_packet(at(1_000), data(0, 0).into());
         assert_eq!(feedback(&mut rx, at(1_000), 0).rate, 0, "the first");
-        // 2 is lost, which the last one shows.
+        // 2 is lost, which the last packet shows.
         for (ms, seq) in [(1_010, 1), (1_020, 3), (1_030, 4), (1_040, 5)] {
             rx.on_packet(at(ms), data(seq, 1).into());
         }
         assert_eq!(rx.ack_due(at(1_040)), AckDue::Now);
         assert_eq!(feedback(&mut rx, at(1_040), 5).rate, rate, "{over:?}");
     }
-    // A round trip and more behind the last report: since then, eight packets in 200 ms.
+    // More than a round trip after the last report: eight packets in 200 ms.
     for (over, rate) in [
         (ReceiveRateOver::RoundTrip, 40_000),
         (ReceiveRateOver::AtLeastRoundTrip, 40_000),
@@ -87,12 +87,12 @@ fn the_receive_rate_has_its_time() {
             rx.on_packet(at(1_000 + 25 * n), data(n, counter).into());
         }
         let told = feedback(&mut rx, at(1_200), 8).rate;
-        // Windows of whole packets, of which a round trip holds four.
+        // The rate is measured over whole packets, and a round trip holds four.
         assert!(told.abs_diff(rate) <= 10_000, "{over:?}: {told}");
     }
 }
 
-/// A report says what it says since the one before, once: the count begins anew.
+/// Each report counts only the data since the report before.
 #[test]
 fn what_was_told_is_not_told_again() {
     let mut rx = half(|config| config.receive_rate = ReceiveRateOver::SinceReport);

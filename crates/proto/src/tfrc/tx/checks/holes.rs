@@ -1,35 +1,36 @@
-//! Numbers that were passed over, and what reports say of them (RFC 4342, section 9).
+//! Skipped sequence numbers ("holes"), and what reports say about them (RFC 4342, section 9).
 //!
-//! An honest receiver takes such a hole for a lost packet: it begins a loss event with it, or counts it
-//! to one. A report that has it in the lossless part of an interval is a lie. The sender knows better
-//! than the honest: an interval that begins with nothing but a hole is none, and is joined to the one
-//! before it, as RFC 4342, section 6.1.1, lets a sender do.
+//! An honest receiver takes a hole for a lost packet: the hole begins a loss event or belongs to one. A report that has
+//! the hole in the lossless part of an interval is a lie. The sender knows that no packet was lost there. It therefore
+//! joins an interval that begins with nothing but a hole to the interval before it, as RFC 4342, section 6.1.1, allows
+//! a sender to do.
 
 use fairwire_units::{Duration, Instant};
 use fairwire_wire::{LossInterval, Seq};
 
 use super::super::report::Intervals;
 
-/// Holes remembered. There are no more than one in three reports, so each of the nine intervals of a
-/// report begins with a different one, at most.
+/// The number of holes remembered. At most one hole is made in three reports, and each of the nine intervals of a
+/// report can begin with a different hole.
 const KEPT: usize = 12;
 
-/// Packets that must come after a hole before it counts as lost (RFC 5348, section 5.1). Each report
-/// acknowledges one that came, so this many reports on different packets tell that they did.
+/// Packets that must arrive after a hole before it counts as lost (RFC 5348, section 5.1). Each report acknowledges a
+/// packet that arrived, so this many reports on different packets show that enough did.
 const NDUPACK: u32 = 3;
 
-/// What a report says of the holes.
+/// What a report says about the holes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Verdict {
-    /// The newest hole that it newly claims to have received.
+    /// The newest hole that it claims, for the first time, to have received.
     pub lie: Option<Seq>,
-    /// Was a hole reported as lost for the first time?
+    /// Whether a hole was reported as lost for the first time.
     pub truth: bool,
-    /// How long ago the packet left that must have come before it was.
+    /// The time since the third packet after that hole left. That packet had arrived when the hole was reported as
+    /// lost.
     pub proof: Option<Duration>,
 }
 
-/// The newest holes, newest first.
+/// The newest holes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Holes {
     newest_first: [Option<Hole>; KEPT],
@@ -38,14 +39,14 @@ pub(super) struct Holes {
 #[derive(Clone, Copy, Debug)]
 struct Hole {
     seq: Seq,
-    /// Packets that left after it, up to three, and when the third did.
+    /// The number of packets sent after it, up to three, and when the third left.
     followers: u32,
     third_left: Option<Instant>,
-    /// Reports on different packets after it, and the newest of these.
+    /// The number of reports on different packets after it, and the newest of those packets.
     reports: u32,
     acked: Seq,
     state: State,
-    /// The interval that ended with it, where only the hole ended it.
+    /// The interval before it and that interval's drops, if only the hole ended that interval.
     before: Option<(LossInterval, u32)>,
 }
 
@@ -56,7 +57,7 @@ enum State {
     Claimed,
 }
 
-/// What an interval says of a number.
+/// What an interval says about a sequence number.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Told {
     Nothing,
@@ -64,7 +65,7 @@ enum Told {
     Received,
 }
 
-/// An interval with the number that it begins with, and how many of it were lost.
+/// An interval with the number that it begins with, and how many of its packets were lost.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Piece {
     pub start: Seq,
@@ -73,7 +74,7 @@ pub(super) struct Piece {
 }
 
 impl Holes {
-    /// The number `seq` was passed over.
+    /// Records that the number `seq` was skipped.
     pub(super) fn push(&mut self, seq: Seq) {
         self.newest_first.rotate_right(1);
         self.newest_first[0] = Some(Hole {
@@ -87,7 +88,7 @@ impl Holes {
         });
     }
 
-    /// A packet left.
+    /// Records that a packet left.
     pub(super) fn on_sent(&mut self, now: Instant) {
         if let Some(hole) = &mut self.newest_first[0]
             && hole.followers < NDUPACK
@@ -99,18 +100,20 @@ impl Holes {
         }
     }
 
-    /// Was there any?
+    /// Returns whether a number was ever skipped.
     pub(super) fn any(&self) -> bool {
         self.newest_first[0].is_some()
     }
 
-    /// May reports still say of the newest hole what they like?
+    /// Returns whether the newest hole is undecided: not reported as lost, not claimed, and fewer than three reports
+    /// came after it.
     pub(super) fn is_open(&self) -> bool {
         self.newest_first[0]
             .is_some_and(|hole| hole.state == State::Unknown && hole.reports < NDUPACK)
     }
 
-    /// The peer acknowledged packet `ackno`. Was that one never sent? If so, for the first time?
+    /// Handles an acknowledgement of packet `ackno`. Returns whether that packet was never sent, the first time that it
+    /// is acknowledged.
     pub(super) fn on_ack(&mut self, ackno: Seq) -> bool {
         let mut lie = false;
         for hole in self.newest_first.iter_mut().flatten() {
@@ -126,7 +129,7 @@ impl Holes {
         lie
     }
 
-    /// What `pieces`, which are newest first, say of the holes.
+    /// Judges what `pieces`, newest first, say about the holes.
     pub(super) fn judge(&mut self, now: Instant, pieces: &[Piece]) -> Verdict {
         let mut verdict = Verdict::default();
         for hole in self.newest_first.iter_mut().flatten() {
@@ -137,8 +140,8 @@ impl Holes {
                     let left = hole.third_left;
                     verdict.proof = left.map(|left| now.saturating_since(left));
                 }
-                // RFC 4342, 8.6.1: while fewer than three packets came behind the hole a receiver may
-                // have to count it as received.
+                // RFC 4342, 8.6.1: while fewer than three packets have arrived after the hole, a receiver may have to
+                // count it as received.
                 Told::Received
                     if hole.state == State::ReportedLost
                         || (hole.state == State::Unknown && hole.reports >= NDUPACK) =>
@@ -152,7 +155,7 @@ impl Holes {
         verdict
     }
 
-    /// The intervals without the holes: as the peer would have reported had their numbers been used.
+    /// Returns the intervals without the holes, as the peer would have reported them had no number been skipped.
     pub(super) fn without(&mut self, skip: u8, pieces: &[Piece]) -> Intervals {
         let mut joined: Option<Piece> = None;
         let mut whole = [None; fairwire_cc::tfrc::INTERVALS + 1];
@@ -189,8 +192,8 @@ impl Holes {
             if let Some(before) = joined {
                 hole.before = Some((before.interval, before.drops));
             }
-            // Where what came before is not reported any more, and was not when the hole was new, the
-            // average remembers it.
+            // If the interval before it is not reported now, and was not when the hole was new, the loss average still
+            // has it.
             let before = hole.before;
             joined = before.map(|(before, drops)| join(before, drops, &piece));
         }
@@ -203,14 +206,14 @@ impl Holes {
             && len == 0
             && let Some(newest) = pieces.first()
         {
-            // It tells of nothing else.
+            // The report contains no other interval.
             intervals.push(newest.interval, newest.drops);
         }
         intervals
     }
 }
 
-/// What intervals, newest first, say of number `seq`.
+/// Returns what `pieces`, newest first, say about number `seq`.
 fn told(seq: Seq, pieces: &[Piece]) -> Told {
     for piece in pieces {
         if seq.is_before(piece.start) {
@@ -229,7 +232,7 @@ fn told(seq: Seq, pieces: &[Piece]) -> Told {
     Told::Nothing
 }
 
-/// The interval `before` with `piece`, which begins where it ends, as a part of it.
+/// Joins the interval `before` and `piece`, which begins where `before` ends.
 fn join(before: LossInterval, drops: u32, piece: &Piece) -> Piece {
     let length = u64::from(before.lossless_length) + u64::from(before.loss_length);
     let lossless = before

@@ -1,16 +1,16 @@
-//! How much a receiver can have got in a round trip (RFC 5348, sections 6.2 and 10).
+//! The most that a receiver can have received in a round trip (RFC 5348, sections 6.2 and 10).
 
 use fairwire_units::{Duration, Instant};
 
-/// How many pieces a round trip is cut into.
+/// The number of pieces per round trip.
 const PIECES: u64 = 4;
-/// How many are kept: eight round trips.
+/// The number of pieces kept: eight round trips.
 const KEPT: usize = 32;
 
-/// How much longer our round trip may be than the receiver's own measure of it.
+/// Factor by which our round-trip time may exceed the receiver's own estimate of it.
 const RTT_SLACK: f64 = 1.25;
 
-/// The bytes that left lately, in pieces of a quarter of a round trip.
+/// The bytes sent recently, in pieces of a quarter of a round trip.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SentRate {
     pieces: [Option<Piece>; KEPT],
@@ -31,7 +31,7 @@ impl SentRate {
         }
     }
 
-    /// A datagram of `bytes` bytes leaves now, with `rtt` as the round-trip time known.
+    /// Records that a datagram of `bytes` bytes leaves now; `rtt` is the known round-trip time.
     pub(super) fn on_data(&mut self, now: Instant, bytes: u32, rtt: Duration) {
         let bytes = u64::from(bytes);
         if let Some(piece) = &mut self.pieces[self.newest]
@@ -44,12 +44,11 @@ impl SentRate {
         self.pieces[self.newest] = Some(Piece { start: now, bytes });
     }
 
-    /// The largest receive rate, bytes per second, that a report on the packet that left at `until` can
-    /// tell of.
+    /// Returns the largest receive rate, bytes per second, that a report on the packet that left at `until` can give.
     ///
-    /// RFC 5348, 6.2: the receiver measures over the round trip that ends with that packet. What comes
-    /// then left within as long a time, but for what waited in queues: a round trip more is granted
-    /// for that. Packets that waited longer are not counted against anybody; the rate is only cut.
+    /// RFC 5348, 6.2: the receiver measures over the round trip that ends with that packet. What arrives in that time
+    /// left within an equally long time, except for packets that waited in queues; one more round trip is allowed for
+    /// those. A packet that waited even longer is not held against the receiver: the rate is only reduced.
     pub(super) fn largest(&self, until: Instant, rtt: Duration) -> f64 {
         let rtt = rtt.max(Duration::from_micros(1));
         let from = until.saturating_before(rtt * 2);
@@ -64,13 +63,13 @@ impl SentRate {
                 continue;
             }
             begun = true;
-            // The piece in which the time begins counts as a whole.
+            // The piece in which the period begins counts completely.
             bytes = bytes.saturating_add(piece.bytes);
             if piece.start <= from {
                 break;
             }
         }
-        // Of a packet that left before all that is remembered nothing better is known.
+        // If the packet left before everything that is remembered, all of that is the best bound known.
         let bytes = if begun { bytes } else { all };
         bytes as f64 * RTT_SLACK / rtt.as_secs_f64()
     }
@@ -87,9 +86,8 @@ mod tests {
         Instant::from_nanos(ms * 1_000_000)
     }
 
-    /// A steady stream of 100 kB/s bounds a receive rate to that of two round trips in the time of
-    /// a shorter one: 20 packets and the last, and up to two more of each of the two pieces of three packets at
-    /// the ends.
+    /// For a steady stream of 100 kB/s, the bound is the bytes of two round trips over one shortened round trip. These
+    /// are 20 packets and the last one. Each of the two pieces at the ends, of three packets, adds up to two more.
     #[test]
     fn a_round_trip_of_queue_is_granted() {
         let mut sent = SentRate::new();
@@ -103,7 +101,7 @@ mod tests {
         }
     }
 
-    /// What left after the packet that is reported does not count, nor what left long before.
+    /// Data sent after the reported packet does not count, nor does data sent long before.
     #[test]
     fn only_what_can_have_come_counts() {
         let mut sent = SentRate::new();
@@ -112,7 +110,7 @@ mod tests {
             sent.on_data(at(ms), 500, R);
         }
         assert_eq!(sent.largest(at(1_000), R), 6_250.0);
-        // A piece is 25 ms long, from its first packet on: 1500 to 1524.
+        // A piece lasts 25 ms from its first packet: 1500 to 1524.
         assert_eq!(sent.largest(at(1_500), R), 26.0 * 6_250.0);
         assert_eq!(sent.largest(at(900), R), 101.0 * 6_250.0, "forgotten");
     }

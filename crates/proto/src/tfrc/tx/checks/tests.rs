@@ -16,7 +16,7 @@ fn at(ms: u64) -> Instant {
     Instant::from_nanos(ms * 1_000_000)
 }
 
-/// Packets 1 to `last`, a millisecond apart, but for `holes`.
+/// Returns the checks after packets 1 to `last`, a millisecond apart, with the numbers in `holes` skipped.
 fn sent(last: u64, holes: &[u64]) -> Checks {
     let mut checks = Checks::new();
     for number in 1..=last {
@@ -29,7 +29,7 @@ fn sent(last: u64, holes: &[u64]) -> Checks {
     checks
 }
 
-/// Intervals as (lossless, loss, data) lengths, newest first, that end with `ackno`.
+/// Returns a report of intervals with these (lossless, loss, data) lengths, newest first.
 fn told(lengths: &[(u32, u32, u32)]) -> Intervals {
     let mut told = Intervals::new(0);
     for &(lossless_length, loss_length, data_length) in lengths {
@@ -44,7 +44,7 @@ fn told(lengths: &[(u32, u32, u32)]) -> Intervals {
     told
 }
 
-/// A report on packet `ackno`; no packet is acknowledged twice.
+/// Checks a report on packet `ackno`, which must have been sent.
 fn report(checks: &mut Checks, ackno: u64, lengths: &[(u32, u32, u32)]) -> Checked {
     assert_eq!(checks.on_ack(Seq::new(ackno)), None, "{ackno} was sent");
     checks.check(at(ackno + 100), Seq::new(ackno), &told(lengths), MEASURE)
@@ -57,8 +57,8 @@ fn lengths(checked: &Checked) -> Vec<(u32, u32, u32)> {
         .collect()
 }
 
-/// Intervals of 2^24 packets after 400 that were sent are as long as those; what was told to come before
-/// them has not been.
+/// After 400 packets, intervals of 2^24 packets are cut to what was sent, and intervals before the first packet are
+/// dropped.
 #[test]
 fn finding_5_intervals_are_no_longer_than_what_was_sent() {
     let mut checks = sent(400, &[]);
@@ -78,12 +78,13 @@ fn finding_5_intervals_are_no_longer_than_what_was_sent() {
     assert!(seed <= most + 1.0 && most < 1e6, "{seed} of {most}");
 }
 
-/// An event that begins with nothing but a hole is none: its interval is part of the one before it,
-/// without the hole. One that goes on with real losses stays, and so does one that a hole falls into.
+/// A loss event that begins with nothing but a hole is removed: its interval is joined to the one before it, without
+/// the hole. An event with further losses stays, and so does one that a hole falls into.
 #[test]
 fn holes_are_no_losses() {
     let mut checks = sent(400, &[101, 202, 303]);
-    // 101 alone; 151 is lost; 202 and 203 are; 300 is, and 303 within the round trip.
+    // 101 is a hole alone; 151 is lost; 202 is a hole and 203 is lost; 300 is lost, and 303 is a hole within that round
+    // trip.
     let heard = [
         (97, 4, 101),
         (96, 2, 98),
@@ -102,8 +103,8 @@ fn holes_are_no_losses() {
     assert_eq!((found[0].2, found[1].2), (100, 97), "a hole is no data");
 }
 
-/// RFC 4342, 8.6.1: no more intervals than nine are reported. One that holes divide into more is
-/// remembered as far as it is not told any more.
+/// RFC 4342, 8.6.1: at most nine intervals are reported. If holes divide an interval into more, the part that is no
+/// longer reported is remembered.
 #[test]
 fn what_holes_push_out_is_remembered() {
     let mut checks = sent(2_000, &[]);
@@ -113,19 +114,19 @@ fn what_holes_push_out_is_remembered() {
         checks.on_skipped(at(hole), Seq::new(hole), R);
         heard.insert(0, (98, 1, 99));
         heard.truncate(9);
-        // One hundred packets behind the loss of 51 for each hole, and the hole.
+        // For each hole, one hundred packets after the loss of 51, and the hole.
         let checked = report(&mut checks, hole + 98, &heard);
         assert_eq!(checked.void, None);
         let newest = lengths(&checked)[0];
         let packets = u32::try_from(hole + 98 - 51).unwrap();
         assert_eq!((newest.0, newest.1), (packets, 1), "hole {hole}");
-        // 99 to 100 numbers from one hole to the next, as a report ends before the next.
+        // 99 to 100 numbers from one hole to the next, because a report ends before the next hole.
         heard[0] = (99, 1, 100);
     }
 }
 
-/// RFC 4342, 9: who says that a number arrived that no packet had lies. Not at once: until three
-/// packets behind it have come, an honest receiver may have to count it (8.6.1).
+/// RFC 4342, 9: a receiver that reports a skipped number as received lies. This is not judged at once: until three
+/// later packets have arrived, an honest receiver may have to count it as received (8.6.1).
 #[test]
 fn finding_5_a_hole_received_is_a_lie() {
     let mut checks = sent(600, &[101]);
@@ -145,12 +146,12 @@ fn finding_5_a_hole_received_is_a_lie() {
     let again = report(&mut checks, 105, &[(105, 0, 0)]);
     assert_eq!(again.void, None, "one lie, told twice");
     assert_eq!(lengths(&again), [(4, 1, 5)]);
-    // One that was sent is acknowledged, one that was not is a lie as well.
+    // To acknowledge a skipped number is a lie as well.
     checks.on_skipped(at(601), Seq::new(601), R);
     assert_eq!(checks.on_ack(Seq::new(601)), Some(Seq::new(601)));
 }
 
-/// A hole that was reported as lost stays lost: who takes that back lies.
+/// A hole that was reported as lost stays lost: a receiver that takes this back lies.
 #[test]
 fn finding_5_what_was_lost_stays_lost() {
     let mut checks = sent(600, &[101]);
@@ -161,8 +162,8 @@ fn finding_5_what_was_lost_stays_lost() {
     assert_eq!(checked.void, Some(Seq::new(101)));
 }
 
-/// Two holes within a round trip would be one loss event to an honest receiver, longer than a hole: it
-/// would pass for a real one. So the next hole waits, even if the last one was reported at once.
+/// The next hole waits for some round trips, even if the last one was reported at once. Two holes within a round trip
+/// would be one loss event to an honest receiver, longer than one hole, and would look like a real loss.
 #[test]
 fn finding_5_holes_are_events_of_their_own() {
     let mut checks = sent(400, &[301]);
@@ -175,8 +176,8 @@ fn finding_5_holes_are_events_of_their_own() {
     }
 }
 
-/// A receiver whose first interval begins later than it did has forgotten what it lost. Whatever the
-/// reason, the sender begins anew, too.
+/// If a receiver's first interval begins later than before, the receiver has forgotten its losses. Whatever the reason,
+/// the sender restarts its history, too.
 #[test]
 fn finding_5_forgetting_gains_nothing() {
     let mut checks = sent(400, &[]);

@@ -1,47 +1,46 @@
-//! Round trips that a receiver cannot make shorter by what it says.
+//! Round-trip times that a receiver cannot make shorter by false reports.
 //!
-//! A short round trip makes a high rate, and a receiver has two ways to claim one: an Elapsed Time
-//! (RFC 4340, section 13.2) that is too long, and the acknowledgement of packets that have not come
-//! yet.
+//! A short round-trip time gives a high rate. A receiver can claim one in two ways: with an Elapsed Time (RFC 4340,
+//! section 13.2) that is too long, or by acknowledging packets that have not arrived yet.
 
 use fairwire_units::Duration;
 
-/// Round trips of numbers passed over that are remembered.
+/// The number of proofs from skipped numbers that are remembered.
 const PROVEN: usize = 4;
 
-/// Samples in a row that contradict the proofs, about one in a round trip, after which these are
-/// forgotten. Where no number can be passed over to prove the path anew, as few packets leave in a
-/// round trip, nobody gains by a short one.
+/// Samples in a row below what the proofs allow, about one per round trip, after which the proofs are forgotten. If too
+/// few packets leave in a round trip to skip a number, no new proof is possible, but a short round-trip time gains
+/// nothing either.
 const DOUBTS: u32 = 64;
 
-/// What is known of the shortest round trip.
+/// The state of the checks on round-trip times.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::tfrc::tx) struct Trips {
-    /// The handshake's, or the shortest time that an acknowledgement took since, whatever it says of the
-    /// time that the packet was held: paths do get shorter, and that shows here.
+    /// The shortest time that an acknowledgement took, beginning with the handshake's round-trip time. It ignores the
+    /// reported holding time, so it follows a path that becomes shorter.
     least: Option<Duration>,
-    /// The time from a packet to the proof that it has come, newest first.
+    /// The times from the departure of a packet to the proof of its arrival, newest first.
     proven: [Option<Duration>; PROVEN],
-    /// Samples in a row that were shorter than the proofs allow.
+    /// The number of samples in a row that were shorter than the proofs allow.
     doubted: u32,
 }
 
 impl Trips {
-    /// The connection measured a round trip, from which nothing was subtracted.
+    /// Records a round-trip time that the connection measured, from which nothing was subtracted.
     pub(in crate::tfrc::tx) fn on_measured(&mut self, rtt: Duration) {
         self.least = Some(self.least.map_or(rtt, |least| least.min(rtt)));
     }
 
-    /// A packet is proven to have come no later than `ago` after it left: the report that came then
-    /// knows of the number passed over before it.
+    /// Records that a packet which left `ago` ago has arrived. The report that arrived now knows of the number skipped
+    /// before that packet.
     pub(super) fn on_proof(&mut self, ago: Duration) {
         self.proven.rotate_right(1);
         self.proven[0] = Some(ago);
         self.doubted = 0;
     }
 
-    /// A round trip: an acknowledgement took `waited` to come, and says that the packet was `held` for
-    /// a part of it. `apart` is how long after that packet the next one left, if one did.
+    /// Returns the round-trip time to use. An acknowledgement took `waited` to come and says that the packet was `held`
+    /// for part of that time. `apart` is the time from that packet's departure to the next one's, if there was one.
     pub(in crate::tfrc::tx) fn sample(
         &mut self,
         waited: Duration,
@@ -49,8 +48,8 @@ impl Trips {
         apart: Option<Duration>,
     ) -> Duration {
         self.on_measured(waited);
-        // RFC 4342, 6: the newest packet that has come is acknowledged. Had the next one come while
-        // this one was held, it would be that one; so no more counts than lay between them.
+        // RFC 4342, 6: the newest packet received is acknowledged. If the next packet had arrived while this one was
+        // held, it would have been acknowledged instead. So at most the time between the two counts as held.
         let held = apart.map_or(held, |apart| held.min(apart));
         let sample = waited.saturating_sub(held);
         let least = self.least.map_or(sample, |least| least.max(sample));
@@ -67,15 +66,15 @@ impl Trips {
         floor
     }
 
-    /// Is the path said to be shorter than what was proven of it?
+    /// Returns whether samples are shorter than the proofs allow, so that a new proof would help.
     pub(super) const fn want_proof(&self) -> bool {
         self.doubted > 0
     }
 
-    /// No round trip of now is shorter. A proof waits for the three packets that make a loss of a
-    /// hole, and those come within a fraction of a round trip; a fifth is granted for it and for
-    /// queues that have emptied since. While there are fewer proofs than are remembered, one late
-    /// report could make all of them long, so the handshake's time counts as well.
+    /// Returns the shortest round-trip time that is believed. A proof waits for the three packets after a hole that
+    /// make it a loss, which arrive within a fraction of a round trip. A fifth is allowed for that wait and for queues
+    /// that have emptied since. One late report could make all proofs long while there are few of them, so until then
+    /// the shortest measured time counts as well.
     fn floor(&self) -> Duration {
         let proven = self.proven.iter().flatten().min();
         let Some(&shortest) = proven else {
@@ -98,8 +97,8 @@ mod tests {
         Duration::from_millis(ms)
     }
 
-    /// An Elapsed Time counts up to the time until the next packet left, and makes no sample shorter
-    /// than the handshake.
+    /// An Elapsed Time counts only up to the time until the next packet left, and makes no sample shorter than the
+    /// handshake's.
     #[test]
     fn finding_5_elapsed_times_do_not_shorten_the_path() {
         let mut trips = Trips::default();
@@ -109,7 +108,7 @@ mod tests {
         assert_eq!(trips.sample(ms(130), ms(129), None), ms(100));
     }
 
-    /// A path that gets shorter is believed where the acknowledgement itself comes sooner.
+    /// A path that becomes shorter is believed if the acknowledgement itself arrives sooner.
     #[test]
     fn paths_get_shorter() {
         let mut trips = Trips::default();
@@ -118,8 +117,8 @@ mod tests {
         assert_eq!(trips.sample(ms(70), ms(5), Some(ms(8))), ms(65));
     }
 
-    /// Acknowledgements before arrival do not: what is proven by numbers that nobody could know of
-    /// counts, and the newest proofs do.
+    /// Acknowledgements sent before the packet arrived do not shorten the path. The floor follows the newest proofs,
+    /// which come from skipped numbers that the receiver cannot know.
     #[test]
     fn finding_5_early_acknowledgements_do_not_shorten_the_path() {
         let mut trips = Trips::default();
@@ -132,7 +131,7 @@ mod tests {
         assert_eq!(trips.sample(ms(5), ms(0), None), ms(40));
     }
 
-    /// A path that got shorter while nothing could be proven is believed in the end.
+    /// A path that became shorter while nothing could be proven is believed in the end.
     #[test]
     fn old_proofs_are_forgotten() {
         let mut trips = Trips::default();
