@@ -1,7 +1,6 @@
-//! Writes the inputs that fuzzing begins with into a folder: packets of a Linux kernel, every
-//! option, every message.
+//! Writes the inputs with which fuzzing begins into a folder: packets of a Linux kernel, every option, every message.
 //!
-//! `scripts/fuzz` calls it; the inputs that a minimal corpus needs come from there.
+//! `scripts/fuzz` runs it; the minimized corpus takes its inputs from there.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -45,8 +44,7 @@ const PORTS: Ports = Ports {
 const SEQ: SeqNo = SeqNo::Long(Seq::new(0xFEDC_BA98_7654));
 const ACK: SeqNo = SeqNo::Long(Seq::new(0x8123_4567_89AB));
 
-/// The first packets of each capture under `crates/wire/tests/fixtures`, their payloads cut to a
-/// few bytes.
+/// Returns the first packets of each capture under `crates/wire/tests/fixtures`, with payloads cut to a few bytes.
 fn kernel_packets() -> Vec<Vec<u8>> {
     let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/wire/tests/fixtures");
     let mut files: Vec<_> = fs::read_dir(fixtures)
@@ -117,7 +115,7 @@ fn every_type() -> Vec<Vec<u8>> {
     packets
 }
 
-/// An options area for every option, in each of its lengths, and for every feature.
+/// Returns an options area for every option, in each of several lengths, and for every feature.
 fn every_option() -> Vec<Vec<u8>> {
     let mut areas = vec![vec![0, 0, 0, 0], vec![1, 1, 2, 0], vec![99, 1, 0, 0]];
     for option_type in (32..=46).chain([128, 192, 193, 194, 195, 255]) {
@@ -152,7 +150,7 @@ fn every_option() -> Vec<Vec<u8>> {
     areas
 }
 
-/// An Ack with these options.
+/// Returns an Ack with these options.
 fn with_area(area: &[u8]) -> Vec<u8> {
     let mut buf = HeadBuf::new();
     let encoder = Encoder::new(&mut buf, PORTS, SEQ, &Kind::Ack { ack: ACK }, 0, 0);
@@ -162,7 +160,7 @@ fn with_area(area: &[u8]) -> Vec<u8> {
     packet
 }
 
-/// Every message, alone and in a stream and in a flow, a report of each side, and ranges.
+/// Returns every message, alone and in a stream and in a flow, a report of each side, and ranges.
 fn perf_messages() -> Vec<Vec<u8>> {
     let params = br#"{"version":1,"test":7,"flow":1,"flows":1,"reverse":false,"length":1200,"rate":1000,"seconds":2.5,"bytes":null,"file_size":70000}"#;
     let path = r#"{"ccid":2,"rtt_ms":1.5,"cwnd_packets":4.0,"rate_bits_per_second":1e6,"loss_event_rate":0.01,"lost":3,"never_sent":1,"marked":0,"cuts":1,"timeouts":0,"syncs":2,"path_mtu":1500,"mtu_probes":3}"#;

@@ -1,4 +1,4 @@
-//! What an application does with its connections, as an input says.
+//! The actions of an application on its connections, as an input selects them.
 
 use arbitrary::Unstructured;
 use bytes::Bytes;
@@ -16,11 +16,11 @@ pub(crate) const PORT: u16 = 5_001;
 /// Lengths of datagrams, bytes.
 const LENGTHS: [usize; 8] = [100, 1, 0, 20, 500, 1_300, 1_460, 8_000];
 
-/// What an application keeps account of.
+/// An account of what an application sends and reads.
 pub(crate) trait Ledger {
-    /// A datagram was taken to be sent.
+    /// Records a datagram that was given to the endpoint to send.
     fn sent(&mut self, id: ConnectionId, payload: &Bytes);
-    /// One was read.
+    /// Records a datagram that was read.
     fn read(&mut self, read: &Read);
 }
 
@@ -32,7 +32,8 @@ pub(crate) struct Application {
 }
 
 impl Application {
-    /// Does one thing with one connection: two bytes say what and with which, others with what.
+    /// Performs one action on one connection. Two bytes select the action and the connection; some actions take more
+    /// bytes.
     pub(crate) fn act(
         &mut self,
         end: &mut Watched,
@@ -90,7 +91,7 @@ impl Application {
         }
     }
 
-    /// Reads all that waits.
+    /// Reads all datagrams that wait.
     pub(crate) fn read_all(
         &mut self,
         end: &mut Watched,
@@ -103,7 +104,7 @@ impl Application {
         }
     }
 
-    /// Reports the datagram that was read last, or one beside it, as dropped.
+    /// Reports the datagram that was read last, or one just before it, as dropped.
     fn report(&self, end: &mut Watched, now: Instant, how: u8) {
         let Some((id, seq)) = self.last_read else {
             return;
@@ -131,7 +132,7 @@ fn change_ccid(end: &mut Watched, now: Instant, id: ConnectionId, how: u8) {
     });
 }
 
-/// The accept queue, and the listener itself.
+/// Changes the accept queue, or removes the listener.
 fn room(end: &mut Watched, now: Instant, how: u8) {
     end.call(now, |end| match how & 3 {
         0 => end.set_room(PORT, usize::from(how >> 2)),

@@ -1,7 +1,7 @@
-//! A paper's own files: what it claims, what was published, which tables and figures it has.
+//! The target `claims`: a paper's own files, with its claims, published values, tables and figures.
 //!
-//! The first byte of an input chooses which file of a small paper the rest takes the place of. What is taken must be
-//! judged without results and with some, and printed; what is refused must be refused in a message of bounded length.
+//! The first byte of an input selects the file of a small paper that the rest replaces. An accepted paper must be
+//! judged without results and printed. A refused one must be refused with a message of bounded length.
 
 use std::collections::BTreeMap;
 
@@ -18,13 +18,13 @@ pub(crate) const FILES: [(&str, &str); 4] = [
     ("scenario.toml", include_str!("claims/scenario.toml")),
 ];
 
-/// Bytes of the largest message, however long what it quotes is.
+/// The longest message, bytes, however long the text that it quotes is.
 const MAX_MESSAGE: usize = 8_192;
 
 /// Runs one input.
 ///
 /// # Panics
-/// If a promise is broken.
+/// Panics if a promise is broken.
 pub fn run(data: &[u8]) {
     let Some((&mode, rest)) = data.split_first() else {
         return;
@@ -40,13 +40,13 @@ pub fn run(data: &[u8]) {
             assert!(!message.contains("a mistake in Fairwire"), "{message}");
         }
     });
-    // Sixteen cells may stand in a line of a manifest; each is a scenario of some kilobytes.
+    // A line of a manifest may have sixteen cells, and each is a scenario of some kilobytes.
     let bound = (8 << 20) + 8_192 * text.len() as u64;
     assert!(taken.peak <= bound, "{} bytes: {taken:?}", text.len());
     assert_eq!(taken.kept, 0, "{taken:?}");
 }
 
-/// The small paper with `file` in place of its own of this name.
+/// Loads the small paper with its file of this name replaced.
 fn load((name, text): (&str, &str)) -> Result<Paper, PaperError> {
     let own = FILES.map(|(file, own)| (file.to_owned(), own.to_owned()));
     let mut files = BTreeMap::from(own);
@@ -54,7 +54,7 @@ fn load((name, text): (&str, &str)) -> Result<Paper, PaperError> {
     Paper::load(&Bundle::in_memory("small", files), &Adjust::default())
 }
 
-/// A report without any results is partial, has no claim held, and can be printed.
+/// Checks that a report without any results is partial and can be printed.
 fn judged(paper: &Paper) {
     let results = Results {
         name: "small".to_owned(),
@@ -78,7 +78,7 @@ mod tests {
     use super::{FILES, load, run};
     use crate::seeds;
 
-    /// The small paper is one, and so is each of the repository; their claims are seeds.
+    /// The small paper loads, and each of its files is a seed.
     #[test]
     fn seeds_are_committed() {
         let all: Vec<(String, Vec<u8>)> = (0_u8..)
@@ -94,7 +94,7 @@ mod tests {
         seeds::check("claims", &all);
     }
 
-    /// What a real paper says makes no sense of the small one, and is refused without harm.
+    /// The claims of a real paper do not fit the small one, and are refused without harm.
     #[test]
     fn claims_of_real_papers_are_refused() {
         for paper in catalogue().iter().map(Bundle::name) {

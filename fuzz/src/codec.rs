@@ -1,8 +1,8 @@
-//! The codec: any bytes as a packet.
+//! The target `codec`: arbitrary bytes as a packet.
 //!
-//! What decodes is compared with [`model`], a second reading of the RFCs, and encoded again: the
-//! bytes are the same, or where the wire has several spellings of one meaning, the values are.
-//! [`again`] names those spellings. [`sums`] holds the checksums to the arithmetic of RFC 1071.
+//! A decoded packet is compared with [`model`], a second implementation of the RFCs' formats, and encoded again. The
+//! bytes are then the same, or the values are, if the wire format has several encodings of one meaning. [`again`] lists
+//! those encodings. [`sums`] compares the checksums with the arithmetic of RFC 1071.
 
 mod again;
 pub(crate) mod contents;
@@ -15,7 +15,7 @@ use fairwire_wire::{MAX_HEAD, Packet, Peek};
 
 use fairwire_held::thread::without_allocation;
 
-/// Runs one input: a DCCP packet, or what claims to be one.
+/// Runs one input: a DCCP packet, or bytes that claim to be one.
 pub fn run(data: &[u8]) {
     without_allocation("the codec", || {
         sums::of_parts(data);
@@ -36,7 +36,7 @@ fn packet(data: &[u8]) {
         (Err(refused), Err(expected)) => {
             assert_eq!(refused, expected, "refused for another reason");
             write!(Nowhere, "{refused}").expect("an error can be printed");
-            // A peek does not see the payload; all else it refuses for the same reason.
+            // A peek does not see the payload; it refuses everything else for the same reason.
             assert!(
                 peek.is_ok() || peek == Err(refused),
                 "{peek:?} of {refused:?}"
@@ -55,7 +55,7 @@ fn packet(data: &[u8]) {
             packet.data_offset
         )
     );
-    // The same packet in two parts, as it crosses the seams.
+    // The same packet in two parts, as the crates pass it on.
     let (head, payload) = data.split_at(packet.data_offset);
     assert!(head.len() <= MAX_HEAD);
     assert_eq!(Packet::decode_head(head, payload.len()), Ok(packet));
@@ -69,7 +69,7 @@ fn packet(data: &[u8]) {
     sums::of_packet(&packet, head, payload);
 }
 
-/// Takes text and forgets it, without a buffer.
+/// A writer that discards text without a buffer.
 pub(crate) struct Nowhere;
 
 impl Write for Nowhere {

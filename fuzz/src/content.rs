@@ -1,10 +1,10 @@
-//! What datagrams hold: pieces of one table, so that making one allocates nothing.
+//! The contents of datagrams: slices of one table, so that making one allocates nothing.
 
 use bytes::Bytes;
 
 const LEN: usize = 16_384;
 
-/// Numbers that do not repeat within a datagram.
+/// Bytes that do not repeat within a datagram.
 static TABLE: [u8; LEN] = table();
 
 const fn table() -> [u8; LEN] {

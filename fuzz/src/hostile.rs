@@ -1,10 +1,10 @@
-//! One endpoint and a peer that knows the handshake and means harm.
+//! The target `hostile`: one endpoint, and a malicious peer that knows the handshake.
 //!
-//! The input says how the endpoint is configured and what the peer, the network and the application do, step
-//! by step. The peer reads what the endpoint sends, so its packets have sequence numbers, echoes and
-//! answers that hold, or are wrong by as much as the input wants: short inputs get deep.
+//! The input configures the endpoint and says, step by step, what the peer, the network and the application do. The
+//! peer reads what the endpoint sends, so its packets have valid sequence numbers, echoes and answers, or values that
+//! are wrong by as much as the input selects. Short inputs therefore reach deep states.
 //!
-//! An input is a [`Setup`] and then steps: a byte for the step, and for some of them more behind it.
+//! An input is a [`Setup`] followed by steps. Each step is one byte, and some steps take more bytes.
 
 mod craft;
 mod flow;
@@ -24,7 +24,7 @@ use crate::setup::{Setup, byte, pick};
 use crate::watched::Watched;
 use peer::World;
 
-/// Steps of one input at most.
+/// The most steps of one input.
 const STEPS: usize = 256;
 
 /// Runs one input.
@@ -44,7 +44,7 @@ pub fn run(data: &[u8]) {
 }
 
 impl World {
-    /// One step of the input.
+    /// Performs one step of the input.
     fn step(&mut self, u: &mut Unstructured<'_>) {
         let step = byte(u);
         let which = step >> 4;
@@ -64,7 +64,7 @@ impl World {
         self.settle();
     }
 
-    /// The application does something.
+    /// Lets the application act.
     fn apply(&mut self, u: &mut Unstructured<'_>) {
         let now = self.now;
         let mut application = std::mem::take(&mut self.application);
@@ -73,7 +73,7 @@ impl World {
         self.listen();
     }
 
-    /// Bytes of the input as they are, behind ports that may be right.
+    /// Sends bytes of the input unchanged, after ports that may be right.
     fn raw(&mut self, u: &mut Unstructured<'_>) {
         let how = byte(u);
         let len = usize::from(how & 63).min(u.len());
@@ -90,7 +90,7 @@ impl World {
         self.launch(path, Ecn::NotEct, bytes);
     }
 
-    /// An earlier packet of the peer's once more, with one byte changed or none.
+    /// Sends an earlier packet of the peer again, with at most one byte changed.
     fn again(&mut self, u: &mut Unstructured<'_>) {
         let (back, how) = (byte(u), byte(u));
         let Some((path, mut bytes)) = self.sent_back(usize::from(back)) else {
@@ -112,7 +112,7 @@ impl World {
         self.launch(path, Ecn::from_bits(how >> 3), bytes);
     }
 
-    /// A packet of the endpoint's comes back, with its ports as they were or exchanged.
+    /// Sends a packet of the endpoint back to it, with its ports unchanged or swapped.
     fn reflect(&mut self, u: &mut Unstructured<'_>) {
         let (back, how) = (byte(u), byte(u));
         let Some(heard) = self.heard_back(usize::from(back)) else {
@@ -127,7 +127,7 @@ impl World {
         self.launch(path, Ecn::from_bits(how >> 1), bytes);
     }
 
-    /// An ICMP error that quotes a packet of the endpoint's.
+    /// Delivers an ICMP error that quotes a packet of the endpoint.
     fn icmp(&mut self, u: &mut Unstructured<'_>) {
         let (back, how, len) = (byte(u), byte(u), byte(u));
         let Some(heard) = self.heard_back(usize::from(back)) else {
@@ -163,7 +163,7 @@ impl World {
         self.listen();
     }
 
-    /// Time passes, and timers go off when they are due.
+    /// Lets time pass, with timers handled when they are due.
     fn pass(&mut self, which: u8, u: &mut Unstructured<'_>) {
         match which {
             0..4 => {
@@ -182,7 +182,7 @@ impl World {
         }
     }
 
-    /// Time passes, and whoever should call the endpoint does not.
+    /// Lets time pass without calling the endpoint.
     fn oversleep(&mut self, which: u8) {
         let times = [
             Duration::from_nanos(1),

@@ -1,10 +1,9 @@
-//! Fuzz targets: each takes any bytes, feeds them to one part of Fairwire, and panics if what
-//! comes out breaks a promise.
+//! Fuzz targets: each passes arbitrary bytes to one part of Fairwire, and panics if the result breaks a promise.
 //!
-//! The same functions run in two ways. `make fuzz` links them with libFuzzer, which searches for
-//! new inputs; `cargo test` replays the inputs under `corpus/`, on any toolchain. Bounds of time
-//! and memory are part of what a target asserts: it counts its steps and what it takes of the heap
-//! ([`fairwire_held::thread`]), so that they hold in both ways and on every machine.
+//! The same functions run in two ways. `make fuzz` links them with libFuzzer, which searches for new inputs;
+//! `cargo test` replays the inputs under `corpus/` with any toolchain. A target also asserts bounds on time and memory.
+//! It counts steps and heap allocations ([`fairwire_held::thread`]), so that the bounds hold in both ways and on every
+//! machine.
 
 mod application;
 pub mod claims;
@@ -25,7 +24,7 @@ mod watched;
 #[global_allocator]
 static ALLOCATOR: fairwire_held::Counting = fairwire_held::Counting;
 
-/// A target: its name, which is that of its folder under `corpus/`, and what runs one input.
+/// A fuzz target: its name, which is also that of its folder under `corpus/`, and the function that runs one input.
 #[derive(Clone, Copy, Debug)]
 pub struct Target {
     /// The name of the binary and of the corpus.

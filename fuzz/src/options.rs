@@ -1,8 +1,7 @@
-//! Options: any bytes as an options area, and any values through the encoder.
+//! The target `options`: arbitrary bytes as an options area, and arbitrary values through the encoder.
 //!
-//! The first byte of an input chooses: the rest is an options area ([`crate::codec`] reads it), or
-//! calls to an [`Encoder`](fairwire_wire::Encoder) with the values in it ([`calls`]), or the text
-//! of a Service Code.
+//! The first byte of an input selects what the rest is: an options area (read by [`crate::codec`]), calls to an
+//! [`Encoder`](fairwire_wire::Encoder) with values from the input ([`calls`]), or the text of a Service Code.
 
 mod calls;
 mod values;
@@ -16,7 +15,7 @@ use fairwire_held::thread::{measure, without_allocation};
 /// Runs one input.
 ///
 /// # Panics
-/// If a promise is broken.
+/// Panics if a promise is broken.
 pub fn run(data: &[u8]) {
     let Some((mode, rest)) = data.split_first() else {
         return;
@@ -26,16 +25,14 @@ pub fn run(data: &[u8]) {
         3 => service_code(rest),
         _ => {
             let ((), taken) = measure(|| calls::run(&mut Unstructured::new(rest)));
-            // The list of what was written, one entry of at most 64 bytes for each call, doubled
-            // as it grows.
+            // The list of written options, with one entry of at most 64 bytes per call, doubles as it grows.
             let bound = 4_096 + 256 * rest.len() as u64;
             assert!(taken.bytes <= bound, "{taken:?} for {} bytes", rest.len());
         }
     }
 }
 
-/// A text that is read as a Service Code is printed as one that reads the same; and so is every
-/// code.
+/// Checks that a text which is read as a Service Code is printed as one that reads the same, and so is every code.
 fn service_code(bytes: &[u8]) {
     let ((), taken) = measure(|| {
         let text = String::from_utf8_lossy(bytes);

@@ -1,14 +1,14 @@
-//! Two endpoints over a hostile network.
+//! The target `pair`: two endpoints over a hostile network.
 //!
-//! The input says how both are configured, and then, step by step, what the network does to the packets in
-//! flight, what the applications do, and how time passes. In the end the network heals and both sides
-//! agree: a connection is open at both ends or at none.
+//! The input configures both endpoints, and then says, step by step, what the network does to packets in flight, what
+//! the applications do, and how time passes. At the end the network delivers everything, and both sides agree: a
+//! connection is open at both ends or at neither.
 //!
-//! What is promised of data depends on what the network did ([`Harm`]):
-//! - It is a datagram that the other application sent, unless its bytes were changed under a checksum that
-//!   was made to fit or that did not cover them.
-//! - It arrives once for each connection of the receiver, unless a header was changed in that way:
-//!   a copy with a number of its own is another packet to everybody.
+//! What holds for data depends on what the network did ([`Harm`]):
+//! - Each datagram is one that the other application sent. The exception is a packet whose bytes were changed and whose
+//!   checksum was made to fit or did not cover them.
+//! - It arrives once for each connection of the receiver. The exception is a header that was changed in that way: a
+//!   copy with a number of its own is a different packet to every receiver.
 
 mod account;
 mod heal;
@@ -29,25 +29,25 @@ use network::Network;
 
 const SERVICE: ServiceCode = ServiceCode(42);
 
-/// Steps of one input at most.
+/// The most steps of one input.
 const STEPS: usize = 256;
 
-/// Packets of one input at most.
+/// The most packets of one input.
 const PACKETS: u64 = 4_000;
 
-/// Wake-ups and arrivals at most in one span of time.
+/// The most wake-ups and arrivals in one period of time.
 const MOMENTS: u64 = 10_000;
 
-/// What the network has done that endpoints cannot see through.
+/// What the network has done that endpoints cannot detect.
 #[derive(Clone, Copy, Debug, Default)]
 struct Harm {
-    /// Packets that it changed, and made the checksum fit, or where no checksum looks.
+    /// Packets that were changed with a checksum that fits, or where no checksum covers the change.
     forged: usize,
-    /// An end was lost with all that it knew.
+    /// Whether an end was lost with all its state.
     restarted: bool,
 }
 
-/// Everything that one input moves.
+/// The state of a run.
 #[derive(Debug)]
 struct World {
     now: Instant,
@@ -58,7 +58,7 @@ struct World {
     accounts: [Account; 2],
     network: Network,
     harm: Harm,
-    /// Ends so far, for their secrets.
+    /// The number of endpoints created so far, used for their secrets.
     lives: u8,
 }
 
@@ -122,7 +122,7 @@ impl World {
         self.ends.iter().map(|end| end.packets).sum::<u64>() > PACKETS
     }
 
-    /// One step of the input.
+    /// Performs one step of the input.
     fn step(&mut self, u: &mut Unstructured<'_>) {
         let step = byte(u);
         let which = step >> 4;
@@ -152,7 +152,7 @@ impl World {
         self.settle();
     }
 
-    /// An application does something.
+    /// Lets an application act.
     fn apply(&mut self, side: usize, u: &mut Unstructured<'_>) {
         let now = self.now;
         let application = &mut self.applications[side];
@@ -160,7 +160,7 @@ impl World {
         self.collect(side);
     }
 
-    /// One side connects to the other.
+    /// Lets one side connect to the other.
     fn connect(&mut self, side: usize) {
         let (now, path, config) = (self.now, self.paths[side], &self.setups[side].config);
         self.ends[side].begin(now, |end| {
@@ -169,7 +169,7 @@ impl World {
         self.collect(side);
     }
 
-    /// One side is lost with all that it knew, and begins anew.
+    /// Replaces one side by a new endpoint without any state.
     fn restart(&mut self, side: usize) {
         self.lives = self.lives.wrapping_add(1);
         self.harm.restarted = true;
@@ -178,7 +178,7 @@ impl World {
         drop(std::mem::replace(&mut self.ends[side], end));
     }
 
-    /// What an end has sent is in flight.
+    /// Puts the packets that an end has sent in flight.
     fn collect(&mut self, side: usize) {
         for sent in std::mem::take(&mut self.ends[side].out) {
             self.network.launch(self.now, side, sent);
@@ -192,7 +192,7 @@ impl World {
         }
     }
 
-    /// Time passes: timers go off; packets arrive only in spans that say so.
+    /// Lets time pass with timers. Packets arrive only in some kinds of periods.
     fn pass(&mut self, which: u8, u: &mut Unstructured<'_>) {
         let ms = Duration::from_millis;
         match which {
@@ -207,7 +207,7 @@ impl World {
         }
     }
 
-    /// Time passes, and no timer goes off before its end.
+    /// Lets time pass without handling timers until its end.
     fn oversleep(&mut self, which: u8) {
         let times = [
             Duration::from_millis(1),
@@ -224,7 +224,7 @@ impl World {
         self.ends.iter().filter_map(Watched::next_timeout).min()
     }
 
-    /// Runs to a moment; on a network that works, if `arriving`.
+    /// Runs until `until`; packets arrive only if `arriving`.
     fn run_until(&mut self, until: Instant, arriving: bool) {
         let mut moments = 0;
         loop {
@@ -253,7 +253,7 @@ impl World {
     }
 }
 
-/// An endpoint that listens.
+/// Creates an endpoint that listens.
 fn live(setup: &Setup, secret: u8, now: Instant) -> Watched {
     let app = (setup.config.keep_alive.is_some(), setup.config.report_fates);
     let mut end = Watched::new(setup.endpoint.clone(), secret, now, app);

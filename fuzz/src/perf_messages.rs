@@ -1,21 +1,21 @@
-//! What the two sides of `fairwire perf` say to each other.
+//! The target `perf_messages`: the messages between the two sides of `fairwire perf`.
 //!
-//! The first byte of an input chooses what the rest is: a message, a TCP stream of messages, the
-//! messages of one flow, a report that is printed, or byte ranges of a file. Messages of JSON may
-//! come from anybody, so that what is printed of them is held to bounds as well.
+//! The first byte of an input selects what the rest is: a message, a TCP stream of messages, the messages of one flow,
+//! a report to print, or byte ranges of a file. JSON messages may come from anybody, so what is printed of them is
+//! bounded as well.
 
 use bytes::{Bytes, BytesMut};
 use fairwire_tools::perf::fuzz::{self, Arrived, Receiving};
 
 use fairwire_held::thread::measure;
 
-/// Bytes of the longest message in a TCP stream.
+/// The longest message in a TCP stream, bytes.
 const MAX_FRAME: u64 = 1 << 20;
 
 /// Runs one input.
 ///
 /// # Panics
-/// If a promise is broken.
+/// Panics if a promise is broken.
 pub fn run(data: &[u8]) {
     let Some((mode, rest)) = data.split_first() else {
         return;
@@ -24,13 +24,13 @@ pub fn run(data: &[u8]) {
     let with = |work: fn(&Bytes)| measure(|| work(&Bytes::copy_from_slice(rest))).1;
     let (what, bound, taken) = match mode % 5 {
         0 => ("a message", 0, with(message)),
-        // A peer may announce the longest message and send four bytes; there are two buffers here.
+        // A peer may announce the longest message and send four bytes; two buffers are used here.
         1 => ("a stream", 2 * (MAX_FRAME + 4), with(stream)),
         2 => ("a flow", 0, with(flow)),
         3 => ("a report", 0, with(report)),
         _ => ("ranges", 0, with(ranges)),
     };
-    // Twenty ranges, a page of text and a few copies; JSON's values are larger than its text.
+    // Twenty ranges, a page of text and a few copies; JSON values are larger than their text.
     let bound = bound + 16_384 + 128 * length;
     assert!(taken.peak <= bound, "{what} of {length} bytes: {taken:?}");
     assert_eq!(taken.kept, 0, "{what}: {taken:?}");
@@ -38,12 +38,12 @@ pub fn run(data: &[u8]) {
     assert!(taken.calls <= calls, "{what} of {length} bytes: {taken:?}");
 }
 
-/// A message is read, written and read again; the same comes out, and from most the same bytes.
+/// Checks that a message can be read, written and read again with the same result; most have the same bytes, too.
 fn message(bytes: &Bytes) {
     let Some(again) = fuzz::message(bytes) else {
         return;
     };
-    // Nothing belongs to Ready, Wait and Done, and a number to Prove: more is not looked at.
+    // Ready, Wait and Done have no contents, and Prove has a number: later bytes are ignored.
     let meant = match bytes[3] {
         b'Y' | b'W' | b'E' => 4,
         b'T' => 12,
@@ -56,8 +56,8 @@ fn message(bytes: &Bytes) {
     }
 }
 
-/// Parameters that are taken are written as ones that are taken, and no rate makes them a reason to
-/// wait for more than the patience and five minutes.
+/// Checks that accepted parameters are written as accepted parameters, and that no rate makes them wait for more than
+/// the patience plus five minutes.
 fn params(json: &Bytes) {
     match fuzz::params(json) {
         Ok((again, silence)) => {
@@ -70,7 +70,7 @@ fn params(json: &Bytes) {
     }
 }
 
-/// However a stream is cut, the messages are the same.
+/// Checks that the messages are the same however a stream is cut.
 fn stream(bytes: &Bytes) {
     let Some((&step, bytes)) = bytes.split_first() else {
         return;
@@ -98,7 +98,7 @@ fn stream(bytes: &Bytes) {
         }
         steps += 1;
     }
-    // Each takes four bytes at least, or one of the pieces.
+    // Each step takes at least four bytes, or one of the pieces.
     assert!(
         steps <= 2 * bytes.len(),
         "{steps} steps for {} bytes",
@@ -106,8 +106,8 @@ fn stream(bytes: &Bytes) {
     );
 }
 
-/// The messages of one flow, each behind its length in a byte and a time: the counters do not
-/// overflow, and the report fits into a datagram.
+/// Checks the messages of one flow, each after its length in one byte and a time: the counters do not overflow, and the
+/// report fits into a datagram.
 fn flow(bytes: &Bytes) {
     let mut rest = bytes.clone();
     if rest.len() < 9 {
@@ -140,7 +140,7 @@ fn flow(bytes: &Bytes) {
     }
 }
 
-/// What is printed of a report is bounded and cannot move the cursor of a terminal.
+/// Checks that what is printed of a report is bounded and cannot move the cursor of a terminal.
 fn report(bytes: &Bytes) {
     let Some((&shift, json)) = bytes.split_first() else {
         return;
@@ -148,7 +148,7 @@ fn report(bytes: &Bytes) {
     let text = fuzz::printed(json, u64::MAX >> (shift % 64));
     let bad = text.chars().find(|c| c.is_control() && *c != '\n');
     assert_eq!(bad, None, "{text:?}");
-    // A number of a few digits with an exponent may print with three hundred.
+    // A number of a few digits with an exponent may print with three hundred digits.
     assert!(
         text.len() <= 8_192 + 80 * json.len(),
         "{} bytes",
@@ -156,7 +156,7 @@ fn report(bytes: &Bytes) {
     );
 }
 
-/// Ranges are those of a plain list of bytes.
+/// Checks that ranges agree with a plain list of bytes.
 fn ranges(bytes: &Bytes) {
     const SIZE: usize = 256;
     let mut plain = [false; SIZE];

@@ -1,15 +1,15 @@
-//! Scenario files, and what `--set` makes of them.
+//! The target `scenario`: scenario files, and settings of `--set`.
 //!
-//! The first byte of an input chooses what the rest is: a file, or settings for one of the files of `scenarios/`, one
-//! on a line. What is taken must be explained, and read again from its complete form; what is refused must be
-//! refused by a rule of the format, in a message of bounded length with its place.
+//! The first byte of an input selects what the rest is: a file, or settings for one of the files of `scenarios/`, one
+//! per line. An accepted input must be explained, and read again from its complete form. A refused one must be refused
+//! by a rule of the format, with a message of bounded length that names its place.
 
 use std::sync::Once;
 
 use fairwire_held::thread::measure;
 use fairwire_lab::scenario::{Adjust, Cell, Scenario, ScenarioError, ScenarioFile, explain};
 
-/// Files that settings are tried on.
+/// The files that settings are applied to.
 pub(crate) const BASES: [&str; 4] = [
     include_str!("../../scenarios/dumbbell.toml"),
     include_str!("../../scenarios/wlan.toml"),
@@ -17,16 +17,16 @@ pub(crate) const BASES: [&str; 4] = [
     include_str!("../../scenarios/both-ways.toml"),
 ];
 
-/// Settings of one run at most.
+/// The most settings of one run.
 const MAX_SETTINGS: usize = 16;
 
-/// Bytes of the largest message, however long what it quotes is.
+/// The longest message, bytes, however long the text that it quotes is.
 const MAX_MESSAGE: usize = 4_096;
 
 /// Runs one input.
 ///
 /// # Panics
-/// If a promise is broken.
+/// Panics if a promise is broken.
 pub fn run(data: &[u8]) {
     let Some((&mode, rest)) = data.split_first() else {
         return;
@@ -51,8 +51,8 @@ pub fn run(data: &[u8]) {
             Err(error) => refused(&error, base.is_empty()),
         }
     });
-    // A tree of a few hundred bytes for each value, a few times over. A family of cells or flows has as many values as
-    // its limits let pass (10,000 names, a thousand flows of sixty settings), however short it is written.
+    // Each value takes a tree of a few hundred bytes, a few times. A family of cells or flows has as many values as its
+    // limits allow (10,000 names, a thousand flows of sixty settings), however short its text is.
     let is_family = ["axes", "count", "extends", "shared"]
         .iter()
         .any(|key| rest.contains(key));
@@ -62,7 +62,7 @@ pub fn run(data: &[u8]) {
     assert_eq!(taken.kept, 0, "{taken:?}");
 }
 
-/// Makes what is made once: the format, presets, words.
+/// Initializes what is created only once: the format, presets, words.
 pub(crate) fn warm() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -72,12 +72,12 @@ pub(crate) fn warm() {
     });
 }
 
-/// The first cell of a file.
+/// Returns the first cell of a file.
 fn file(text: &str) -> Result<Cell, ScenarioError> {
     cell(&ScenarioFile::parse("input.toml", text)?, Adjust::default())
 }
 
-/// The first cell of a file that is right, with settings.
+/// Returns the first cell of a valid file with settings applied.
 fn settings(base: &str, lines: &str) -> Result<Cell, ScenarioError> {
     let file = ScenarioFile::parse("base.toml", base).expect("a committed scenario");
     let set = lines.lines().take(MAX_SETTINGS).map(str::to_owned);
@@ -99,7 +99,7 @@ fn cell(file: &ScenarioFile, adjust: Adjust) -> Result<Cell, ScenarioError> {
     Ok(cells.swap_remove(0))
 }
 
-/// A cell that was taken is explained, and its complete form means the same.
+/// Checks that an accepted cell can be explained, and that its complete form means the same.
 fn taken_as(cell: &Cell) {
     assert!(!explain(cell).is_empty());
     assert!(!cell.plan().is_empty());
@@ -109,7 +109,7 @@ fn taken_as(cell: &Cell) {
     assert_eq!(again, written);
 }
 
-/// A refusal names its place and is no longer than a screen.
+/// Checks that a refusal names its place and is of bounded length.
 fn refused(error: &ScenarioError, is_file: bool) {
     let message = error.to_string();
     assert!(message.len() <= MAX_MESSAGE, "{message}");
@@ -122,7 +122,7 @@ mod tests {
     use super::{BASES, run};
     use crate::seeds;
 
-    /// A file with all that a family has.
+    /// A file with everything that a family can have.
     const FAMILY: &str = r#"
 title = "{shared.what} {tcp.label} {{n}}"
 axes.queue = ["5 packets", "codel"]
@@ -156,7 +156,7 @@ extends = ["reno-5packets", "cubic"]
 measure.windows.replace = true
 "#;
 
-    /// Files that are right, and each kind of setting.
+    /// Valid files and each kind of setting run, and are seeds of the corpus.
     #[test]
     fn seeds_are_committed() {
         let mut all: Vec<(String, Vec<u8>)> = Vec::new();

@@ -1,12 +1,12 @@
-//! The last touch of a packet that the input has made or changed.
+//! The checksum of a packet that the input has made or changed.
 
 use fairwire_proto::{Encapsulation, Path};
 use fairwire_wire::checksum::{PseudoHeader, Sum, compute, coverage};
 
 const CHECKSUM: usize = 6;
 
-/// Writes the checksum that `path` asks for into a packet, as far as its Data Offset and coverage make
-/// sense. `path` is seen by either end.
+/// Writes the checksum that `path` requires into a packet, if its Data Offset makes sense. `path` may be that of either
+/// end.
 pub(crate) fn seal(bytes: &mut [u8], path: &Path) {
     let Some(&[.., offset, ccval_cscov, _, _]) = bytes.first_chunk::<{ CHECKSUM + 2 }>() else {
         return;

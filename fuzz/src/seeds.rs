@@ -1,9 +1,9 @@
-//! Inputs made by hand stand in the corpora as files.
+//! Handmade inputs, which are files in the corpora.
 
 use std::fs;
 use std::path::Path;
 
-/// Compares the seeds of a target with the files of its corpus, or writes these.
+/// Compares the seeds of a target with the files of its corpus, or writes the files with `FAIRWIRE_FUZZ_SEEDS` set.
 pub(crate) fn check(target: &str, seeds: &[(String, Vec<u8>)]) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("corpus")

@@ -10,7 +10,7 @@ use fairwire_proto::{
 };
 use fairwire_wire::Ccid;
 
-/// CCIDs by their numbers.
+/// Returns CCIDs from their numbers.
 pub(crate) fn ccids_of(numbers: &[u8]) -> Vec<Ccid> {
     numbers.iter().copied().map(Ccid::new).collect()
 }
@@ -27,28 +27,28 @@ const CCIDS: [&[u8]; 8] = [
     &[3, 4],
 ];
 
-/// Returns the next byte of the input, zero behind its end.
+/// Returns the next byte of the input, or zero after its end.
 pub(crate) fn byte(u: &mut Unstructured<'_>) -> u8 {
     u.arbitrary().unwrap_or(0)
 }
 
-/// Returns one of `choices`.
+/// Returns one of `choices`, selected by `by`.
 pub(crate) fn pick<T: Copy>(choices: &[T], by: u8) -> T {
     choices[usize::from(by) % choices.len()]
 }
 
-/// What an endpoint and its connections are made from: eight bytes.
+/// The configuration of an endpoint and its connections, from eight bytes of the input.
 #[derive(Clone, Debug)]
 pub(crate) struct Setup {
-    /// The endpoint.
+    /// The endpoint's configuration.
     pub(crate) endpoint: EndpointConfig,
-    /// Its connections.
+    /// The configuration of its connections.
     pub(crate) config: Config,
-    /// In IP or in UDP.
+    /// Whether packets are carried in IP or in UDP.
     pub(crate) encapsulation: Encapsulation,
-    /// Over IPv6?
+    /// Whether the path is IPv6.
     pub(crate) v6: bool,
-    /// Does the input's end of the connection connect?
+    /// Whether the endpoint listens and the peer of the input connects, rather than the reverse.
     pub(crate) listens: bool,
 }
 
@@ -89,7 +89,7 @@ impl<'a> Arbitrary<'a> for Setup {
     }
 }
 
-/// The endpoint's budgets.
+/// Returns the endpoint's configuration with its budgets.
 fn limit(by: u8) -> EndpointConfig {
     let mut endpoint = EndpointConfig::default();
     endpoint.max_memory = pick(&[256 << 20, 1 << 20, 100_000, 40_000], by);

@@ -1,15 +1,15 @@
-//! A log of what an input does, for whoever looks into a finding: `FAIRWIRE_FUZZ_TRACE=1`.
+//! A log of what an input does, to examine a finding: `FAIRWIRE_FUZZ_TRACE=1`.
 
 use std::fmt::Arguments;
 use std::sync::OnceLock;
 
-/// Is it wanted?
+/// Returns whether the log is enabled.
 pub(crate) fn is_on() -> bool {
     static ON: OnceLock<bool> = OnceLock::new();
     *ON.get_or_init(|| std::env::var_os("FAIRWIRE_FUZZ_TRACE").is_some())
 }
 
-/// Writes a line, if it is wanted.
+/// Writes a line, if the log is enabled.
 pub(crate) fn line(text: Arguments<'_>) {
     if is_on() {
         eprintln!("{text}");

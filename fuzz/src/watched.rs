@@ -1,15 +1,15 @@
-//! An endpoint whose every call is held to what Fairwire promises.
+//! An endpoint whose every call is checked against what Fairwire promises.
 //!
-//! After each call everything that wants to leave is taken, and these hold:
-//! - **Packets.** What leaves can be decoded and its checksum holds; a datagram leaves once at most. A
-//!   call makes at most [`CONTROLS`] packets without data for each connection and stranger.
-//! - **Time.** A call takes at most [`STEPS`] steps of loops whose length a packet decides, and
-//!   at most [`ALLOCATIONS`] allocations and so many more for each packet that leaves. Once the timers that are due have had their turn, the next one lies in the future.
-//! - **Memory.** The budget is kept ([`Watched::check_memory`]), by the endpoint's own count and by the
-//!   allocator's.
+//! After each call, everything that is ready to leave is taken, and these hold:
+//! - **Packets.** Each packet can be decoded and its checksum is right; a datagram leaves at most once. A call makes at
+//!   most [`CONTROLS`] packets without data for each connection and one stranger.
+//! - **Time.** A call takes at most [`STEPS`] steps of loops whose length a packet decides. It makes at most
+//!   [`ALLOCATIONS`] allocations, plus a number for each packet that leaves. After due timers have been handled, the
+//!   next one is in the future.
+//! - **Memory.** The budget is kept ([`Watched::check_memory`]), by the endpoint's own count and by the allocator's.
 //! - **Events.** See [`app`].
 //!
-//! [`Watched::finish`] lets time run on in silence, after which nothing is left.
+//! [`Watched::finish`] lets time pass in silence, after which nothing is left.
 
 mod app;
 mod end;
@@ -29,43 +29,42 @@ use fairwire_wire::{HeadBuf, Packet, Seq};
 use crate::trace;
 use app::App;
 
-/// Packets without data at most, for each connection and for one stranger, that a call may cause: a
-/// Sync, a `SyncAck`, a probe, a keep-alive, an acknowledgement, and a Reset behind them.
+/// The most packets without data that a call may cause for each connection and for one stranger: a Sync, a `SyncAck`, a
+/// probe, a keep-alive, an acknowledgement, and a Reset after them.
 const CONTROLS: usize = 6;
 
-/// Steps at most of one call, each packet that leaves being one. The longest are Data Dropped written into a head (ten for each of 1,008
-/// bytes) and the leap of a number over two histories of 2^17 places (2,048 each).
+/// The most steps of one call, including one per packet that leaves. The longest loops write Data Dropped into a head
+/// (ten steps for each of 1,008 bytes), and advance two histories of 2^17 places over a jump of numbers (2,048 each).
 const STEPS: u64 = 20_000;
 
-/// Allocations of a call at most: a connection is made of some dozen parts, and a head full of
-/// Changes has 250.
+/// The most allocations of a call: a connection consists of some dozen parts, and a head full of Changes has 250.
 const ALLOCATIONS: u64 = 1_000;
 
-/// Allocations for each packet that leaves, its copy for the network included.
+/// Allocations for each packet that leaves, including its copy for the network.
 const ALLOCATIONS_PER_PACKET: u64 = 16;
 
-/// Bytes of histories at most beyond the budget, for each connection (`docs/security.md`).
+/// The most bytes of histories beyond the budget, for each connection (`docs/security.md`).
 const HISTORIES: usize = 200_000;
 
-/// Bytes that an endpoint holds beside its connections: shares of strangers (32 kB), and lines and
-/// tables in their smallest size.
+/// Bytes that an endpoint holds besides its connections: the shares of strangers (32 kB), and queues and tables in
+/// their smallest size.
 const BESIDE: usize = 128 << 10;
 
-/// Bytes for each connection that there was at one time: lines and tables keep the room which they once
-/// needed, up to twice that: a place by address and slot (120), timers (48), events that wait (72 each).
+/// Bytes for each connection of the largest number at one time. Queues and tables keep up to twice the room that they
+/// once needed: a place by address and slot (120), timers (48), waiting events (72 each).
 const ROOM: usize = 1_024;
 
-/// Bytes of one name in TIMEWAIT, with its place in the set (half of a node may be empty).
+/// Bytes of one entry in TIMEWAIT, with its place in the set (half of a node may be empty).
 const TIME_WAIT: usize = 128;
 
-/// A packet that left.
+/// A packet that was sent.
 #[derive(Clone, Debug)]
 pub(crate) struct Sent {
     /// Head and payload.
     pub(crate) bytes: Vec<u8>,
-    /// Bytes of the head.
+    /// The size of the head, bytes.
     pub(crate) head_len: usize,
-    /// From where to where.
+    /// The local and remote address.
     pub(crate) path: Path,
     /// The ECN field.
     pub(crate) ecn: Ecn,
@@ -76,25 +75,25 @@ pub(crate) struct Sent {
 pub(crate) struct Read {
     /// The connection.
     pub(crate) id: ConnectionId,
-    /// The number of its packet.
+    /// The sequence number of its packet.
     pub(crate) seq: Seq,
     /// Its data.
     pub(crate) payload: Vec<u8>,
 }
 
-/// An endpoint under watch.
+/// An endpoint whose promises are checked.
 #[derive(Debug)]
 pub(crate) struct Watched {
     endpoint: Endpoint,
     max_memory: usize,
-    /// Answers to strangers in a second, and when the latest left.
+    /// The most answers to strangers in a second, and when recent ones left.
     answers_per_s: usize,
     answers: Vec<Instant>,
-    /// When peers proved their address, which gives an answer back.
+    /// When peers proved their address, each of which allows one more answer.
     proved: Vec<Instant>,
     keeps_alive: bool,
     reports_fates: bool,
-    /// Does the application release what is closed at once?
+    /// Whether the application releases closed connections at once.
     pub(crate) releases: bool,
     /// The time of the latest call.
     pub(crate) now: Instant,
@@ -107,16 +106,17 @@ pub(crate) struct Watched {
     apps: BTreeMap<ConnectionId, App>,
     /// Those of them that are closed.
     closed: Vec<ConnectionId>,
-    /// All that there ever were.
+    /// The ids of all connections that ever existed.
     names: BTreeSet<ConnectionId>,
-    /// What left and nobody took yet.
+    /// The packets that left and have not been taken yet.
     pub(crate) out: Vec<Sent>,
-    /// Packets that left.
+    /// The number of packets that left.
     pub(crate) packets: u64,
 }
 
 impl Watched {
-    /// An endpoint with this configuration, whose connections keep alive and report fates, or not.
+    /// Creates an endpoint with this configuration. `app` says whether its connections keep alive, and whether they
+    /// report fates.
     pub(crate) fn new(config: EndpointConfig, secret: u8, now: Instant, app: (bool, bool)) -> Self {
         let max_memory = config.max_memory;
         let answers_per_s = config.max_resets_per_s + 4 * config.max_answers_per_source_per_s;
@@ -144,7 +144,7 @@ impl Watched {
         }
     }
 
-    /// Calls the endpoint, takes what leaves and what it tells, and checks all promises.
+    /// Calls the endpoint, takes its packets and events, and checks all promises.
     pub(crate) fn call<T>(&mut self, now: Instant, call: impl FnOnce(&mut Endpoint) -> T) -> T {
         assert!(now >= self.now, "time runs on");
         self.now = now;
@@ -167,12 +167,12 @@ impl Watched {
         value
     }
 
-    /// Connections, those included that the application has not released.
+    /// Returns the number of connections, including those that the application has not released.
     fn known(&self) -> usize {
         self.apps.len() + self.endpoint.endpoint_stats().half_open
     }
 
-    /// Takes everything that wants to leave, and every event. There were `before` connections.
+    /// Takes all packets that are ready to leave, and all events. There were `before` connections.
     fn drain(&mut self, before: usize) {
         let connections = before.max(self.known());
         self.peak = self.peak.max(connections);
@@ -199,7 +199,7 @@ impl Watched {
                 self.on_answer();
             }
             self.packets += 1;
-            // A probe of the path MTU has zeros behind its head, which nobody stores.
+            // A probe of the path MTU has zeros after its head, which are not stored.
             let zeros = match &transmit.payload {
                 Payload::Synthetic { len, .. } => vec![0; *len as usize],
                 Payload::Bytes(_) => Vec::new(),
@@ -210,7 +210,7 @@ impl Watched {
         }
         while let Some((id, event)) = self.endpoint.poll_event() {
             self.on_event(id, &event);
-            // What an event owns, the text of a Reset, the application lets go.
+            // The application frees what an event owns, the text of a Reset.
             let before = thread::held();
             drop(event);
             self.held += thread::held() - before;
@@ -220,8 +220,8 @@ impl Watched {
         }
     }
 
-    /// A stranger is answered: in any second no more often than the budget says, a burst, and once more for
-    /// each handshake that was completed.
+    /// Checks the rate of answers to strangers: in any second at most what the budget allows, plus a burst, plus one
+    /// for each completed handshake.
     fn on_answer(&mut self) {
         let second = self.now.saturating_before(Duration::from_secs(1));
         self.answers.retain(|&at| at > second);
@@ -232,7 +232,7 @@ impl Watched {
         assert!(sent <= most, "{sent} answers to strangers in a second");
     }
 
-    /// A packet leaves.
+    /// Takes a packet that leaves, and checks it.
     fn take(&mut self, path: Path, ecn: Ecn, payload: &[u8]) {
         let head = self.head.as_slice();
         let packet = Packet::decode_head(head, payload.len()).expect("what we send can be read");
@@ -278,13 +278,13 @@ impl Watched {
         }
     }
 
-    /// Begins a connection; true if the endpoint did.
+    /// Begins a connection, and returns whether the endpoint did.
     pub(crate) fn begin(
         &mut self,
         now: Instant,
         begin: impl FnOnce(&mut Endpoint) -> Result<ConnectionId, StartError>,
     ) -> bool {
-        // The name must be known before the first packet leaves.
+        // The id must be known before the first packet leaves.
         let Ok(id) = self.measured(begin) else {
             return false;
         };
@@ -294,12 +294,12 @@ impl Watched {
         true
     }
 
-    /// Has there ever been a connection that the application knew of?
+    /// Returns whether there has ever been a connection that the application knew.
     pub(crate) fn has_known_anybody(&self) -> bool {
         !self.names.is_empty()
     }
 
-    /// Lets a timer go off that is due. Afterwards the next one lies ahead.
+    /// Handles a due timer. Afterwards the next one is in the future.
     pub(crate) fn wake(&mut self, now: Instant) {
         if self.endpoint.next_timeout().is_none_or(|at| at > now) {
             return;
@@ -313,40 +313,40 @@ impl Watched {
         );
     }
 
-    /// When the endpoint wants to be woken.
+    /// Returns when the endpoint's next timer is due.
     pub(crate) fn next_timeout(&self) -> Option<Instant> {
         self.endpoint.next_timeout()
     }
 
-    /// The endpoint, to be asked.
+    /// Returns the endpoint, for queries.
     pub(crate) fn endpoint(&self) -> &Endpoint {
         &self.endpoint
     }
 
-    /// The connections that the application knows and has not released, in order.
+    /// Returns the connections that the application knows and has not released, in order.
     pub(crate) fn ids(&self) -> Vec<ConnectionId> {
         self.apps.keys().copied().collect()
     }
 
-    /// The `n`th of these.
+    /// Returns one of these connections, selected by `n`.
     pub(crate) fn id(&self, n: u8) -> Option<ConnectionId> {
         let place = usize::from(n).checked_rem(self.apps.len())?;
         self.apps.keys().nth(place).copied()
     }
 
-    /// Is a connection open, as far as its application knows?
+    /// Returns whether a connection is open, as far as its application knows.
     pub(crate) fn is_open(&self, id: ConnectionId) -> bool {
         self.apps.get(&id).is_some_and(App::is_open)
     }
 
-    /// Has the newest datagram of a connection left?
+    /// Returns whether the newest datagram of a connection has left.
     pub(crate) fn has_sent_newest(&self, id: ConnectionId) -> bool {
         self.apps.get(&id).is_some_and(App::has_sent_newest)
     }
 
-    /// Gives the endpoint a datagram to send; true if it took it.
+    /// Gives the endpoint a datagram to send, and returns whether it was accepted.
     pub(crate) fn send(&mut self, now: Instant, id: ConnectionId, payload: Bytes) -> bool {
-        // The name must be known before the packet leaves.
+        // The id must be known before the packet leaves.
         let Ok(name) = self.measured(|endpoint| endpoint.send(now, id, payload.into())) else {
             return false;
         };

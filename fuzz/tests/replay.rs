@@ -1,7 +1,6 @@
-//! Every input of the committed corpora, and every input that once failed, runs again.
+//! Replays every input of the committed corpora, and every input that once failed.
 //!
-//! The targets assert their bounds themselves, in counted steps and bytes, so that this holds on
-//! every machine.
+//! The targets check their bounds themselves, in counted steps and bytes, so the results are the same on every machine.
 
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -9,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use fairwire_fuzz::{TARGETS, Target};
 
-/// No input of any corpus breaks a promise; each target has a corpus.
+/// Each target has a corpus, and no input of it breaks a promise.
 #[test]
 fn corpora_are_replayed() {
     let failed = each_target(|target| {
@@ -24,7 +23,7 @@ fn corpora_are_replayed() {
     );
 }
 
-/// What once failed does not fail again.
+/// Inputs that once failed do not fail again.
 #[test]
 fn regressions_stay_mended() {
     let failed = each_target(|target| replay(target, &inputs("regressions", target)));
@@ -35,8 +34,7 @@ fn regressions_stay_mended() {
     );
 }
 
-/// Folders without a target are never replayed, so there are none; and a committed corpus stays
-/// small.
+/// Every folder belongs to a target, because others would never be replayed, and the committed corpora stay small.
 #[test]
 fn corpora_belong_to_targets_and_are_small() {
     for kind in ["corpus", "regressions"] {
@@ -51,7 +49,7 @@ fn corpora_belong_to_targets_and_are_small() {
     assert!(total < 2 << 20, "{total} bytes: scripts/fuzz --minimize");
 }
 
-/// Runs `work` for each target on a thread of its own; all that failed.
+/// Runs `work` for each target on a thread of its own, and returns all failures.
 fn each_target(work: impl Fn(&Target) -> Vec<String> + Sync) -> Vec<String> {
     let work = &work;
     std::thread::scope(|scope| {
@@ -67,7 +65,7 @@ fn each_target(work: impl Fn(&Target) -> Vec<String> + Sync) -> Vec<String> {
     })
 }
 
-/// Runs the inputs; the names of those that failed, with what failed.
+/// Runs the inputs, and returns those that failed, with the reasons.
 fn replay(target: &Target, inputs: &[(PathBuf, Vec<u8>)]) -> Vec<String> {
     let mut failed = Vec::new();
     for (path, data) in inputs {
@@ -81,7 +79,7 @@ fn replay(target: &Target, inputs: &[(PathBuf, Vec<u8>)]) -> Vec<String> {
     failed
 }
 
-/// The files of `kind` for this target, by name.
+/// Returns the files of `kind` for this target, by name.
 fn inputs(kind: &str, target: &Target) -> Vec<(PathBuf, Vec<u8>)> {
     let files = list(&root().join(kind).join(target.name));
     let read = |path: PathBuf| {
@@ -91,7 +89,7 @@ fn inputs(kind: &str, target: &Target) -> Vec<(PathBuf, Vec<u8>)> {
     files.into_iter().map(read).collect()
 }
 
-/// What is in a folder, by name; nothing if there is no such folder.
+/// Returns what is in a folder, by name; nothing if there is no such folder.
 fn list(folder: &Path) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(folder) else {
         return Vec::new();

@@ -1,6 +1,6 @@
-//! An application that calls anything at any time (adversarial item 32).
+//! An application that makes any call at any time (adversarial item 32).
 //!
-//! A binary of its own, because the allocator counts for the entire process.
+//! This test is a binary of its own, because the allocator counts for the entire process.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,13 +17,13 @@ static ALLOCATOR: Counting = Counting;
 
 const SERVICES: [ServiceCode; 2] = [ServiceCode(42), ServiceCode(43)];
 
-/// Ports that are listened on now and then.
+/// The number of ports that are sometimes listened on.
 const PORTS: u64 = 3;
 
-/// Calls in a round.
+/// The number of calls in a round.
 const CALLS: u32 = 4_000;
 
-/// Connections of an endpoint at most.
+/// The most connections of an endpoint.
 const MOST: usize = 24;
 
 /// A reproducible stream of numbers.
@@ -90,23 +90,23 @@ fn path(side: usize) -> Path {
     }
 }
 
-/// A packet on its way: to whom, its head, its payload, its mark.
+/// A packet in flight: its destination, head, payload and ECN field.
 type Flying = (usize, Vec<u8>, Payload, Ecn);
 
-/// What the applications and the network of one round know; all of it goes with the round.
+/// The state of the applications and the network in one round; all of it ends with the round.
 struct Round<'a> {
     ends: &'a mut [Endpoint; 2],
     now: Instant,
     dice: Dice,
     flying: BTreeMap<(Instant, u64), Flying>,
     count: u64,
-    /// Names that have been given out, those of connections long gone included.
+    /// The ids that were returned, including those of connections long gone.
     ids: [Vec<ConnectionId>; 2],
     closed: [BTreeSet<ConnectionId>; 2],
     begun: usize,
-    /// Those of them that a listener gave.
+    /// How many connections a listener accepted.
     accepted: usize,
-    /// The applications have had enough: whatever is told of is closed.
+    /// Whether the applications are ending: every new connection is closed.
     ending: bool,
 }
 
@@ -116,7 +116,7 @@ impl Round<'_> {
         if known == 0 || self.dice.below(50) == 0 {
             return ConnectionId(self.dice.below(u64::MAX));
         }
-        // Mostly one of the newest, at times one that is long gone.
+        // Mostly one of the newest, sometimes one that is long gone.
         let back = if self.dice.below(8) == 0 {
             known
         } else {
@@ -126,7 +126,7 @@ impl Round<'_> {
         self.ids[side][self.ids[side].len() - 1 - back]
     }
 
-    /// One call of an application, whatever comes to its mind.
+    /// Makes one random call of an application.
     fn call(&mut self) {
         let side = usize::from(self.dice.yes());
         let id = self.any_id(side);
@@ -134,7 +134,7 @@ impl Round<'_> {
         match self.dice.below(28) {
             0 | 1 => {
                 let config = self.dice.config();
-                // It may be listening there already.
+                // The port may already have a listener.
                 let _taken = self.ends[side].listen(port, &SERVICES, config);
             }
             2 => self.ends[side].unlisten(port),
@@ -177,7 +177,7 @@ impl Round<'_> {
         }
     }
 
-    /// The calls that only ask.
+    /// Makes the calls that only query.
     fn look(&mut self, side: usize, id: ConnectionId) {
         let end = &self.ends[side];
         let is_known = end.stats(id).is_some();
@@ -210,11 +210,11 @@ impl Round<'_> {
         } else {
             Payload::from(vec![7; len as usize])
         };
-        // Full, closed, too large, or nobody's: all of it may be.
+        // The call may fail: queue full, closed, too large, or unknown connection.
         let _refused = self.ends[side].send(self.now, id, payload);
     }
 
-    /// An error about something, or about nothing.
+    /// Delivers an ICMP error, with a real quote or an empty one.
     fn icmp(&mut self, side: usize) {
         let quoted = self
             .flying
@@ -244,7 +244,7 @@ impl Round<'_> {
         self.ends[side].handle_icmp(self.now, path(side), quote);
     }
 
-    /// Lets packets leave and applications learn.
+    /// Sends packets and delivers events to the applications.
     fn drain(&mut self) {
         let mut head = HeadBuf::new();
         for side in 0..2 {
@@ -306,7 +306,7 @@ impl Round<'_> {
         timers.chain(arrival).min()
     }
 
-    /// What is due until `to` happens.
+    /// Handles everything that is due until `to`.
     fn pass(&mut self, to: Instant) {
         while let Some(at) = self.next().filter(|&at| at <= to) {
             self.now = self.now.max(at);
@@ -326,7 +326,7 @@ impl Round<'_> {
         self.now = to;
     }
 
-    /// The applications end everything, each connection in a way of its own.
+    /// Ends everything; each connection ends in a random way.
     fn end(&mut self) {
         self.ending = true;
         for side in 0..2 {
@@ -357,11 +357,11 @@ impl Round<'_> {
         }
     }
 
-    /// Nobody is left, not even in TIMEWAIT.
+    /// Checks that nothing is left, not even in TIMEWAIT.
     fn check(&mut self, name: &str) {
         self.now += Duration::from_secs(300);
         for side in 0..2 {
-            // A stray packet makes the endpoint look at who waits.
+            // A stray packet makes the endpoint check its TIMEWAIT entries.
             let ports = Ports {
                 source: 1,
                 destination: 2,
@@ -397,7 +397,7 @@ impl Round<'_> {
     }
 }
 
-/// A round of calls on two endpoints; gives how many connections were begun, and accepted.
+/// Runs a round of calls on two endpoints, and returns how many connections were begun and accepted.
 fn round(ends: &mut [Endpoint; 2], now: &mut Instant, seed: u64) -> [usize; 2] {
     let mut round = Round {
         ends,
@@ -413,7 +413,7 @@ fn round(ends: &mut [Endpoint; 2], now: &mut Instant, seed: u64) -> [usize; 2] {
     };
     for _ in 0..CALLS {
         round.call();
-        // Not every application lets the endpoint speak after each call.
+        // Not every application lets the endpoint send after each call.
         if round.dice.below(4) > 0 {
             round.drain();
         }
@@ -436,10 +436,9 @@ fn endpoints(cookies: InitCookies) -> [Endpoint; 2] {
     [1, 2].map(|secret| Endpoint::new(config.clone(), [secret; 32]))
 }
 
-/// Item 32: two applications that connect, invite, listen, send, read, close, reset, let go and change
-/// their mind in any order, four thousand calls a round, while timers go off and packets are lost,
-/// copied and reordered. Each connection hears of one end, and nothing after it; in the end all are
-/// gone from every table; and rounds on the same endpoints hold no more memory than earlier ones did.
+/// Item 32: two applications connect, listen, send, read, close, reset and release in any order, four thousand calls a
+/// round. Timers expire, and packets are lost, copied and reordered. Each connection reports one end and nothing after
+/// it. At the end all connections are gone from every table, and later rounds hold no more memory than earlier ones.
 #[test]
 fn item_32_calls_in_any_order_leave_nothing() {
     for cookies in [InitCookies::WhenBusy { half_open: 4 }, InitCookies::Always] {
@@ -456,7 +455,7 @@ fn item_32_calls_in_any_order_leave_nothing() {
         let before = rounds(1..=30);
         let after = rounds(31..=120);
         assert!(sum[0] > 10_000 && sum[1] > 1_000, "{sum:?}");
-        // A connection is more than 4 KiB, and there were more than ten thousand.
+        // A connection takes more than 4 KiB, and there were more than ten thousand.
         assert!(
             after < before + 16 * 1_024,
             "{before} bytes, then {after}, {cookies:?}"
@@ -464,9 +463,9 @@ fn item_32_calls_in_any_order_leave_nothing() {
     }
 }
 
-/// Item 32 (CVE-2017-8824, CVE-2020-16119): what a listener accepted shares nothing with it that
-/// changes. It goes on as it was agreed when its listener goes, is busy, or comes again with other
-/// wishes; and what one connection changes, or its end, reaches no other.
+/// Item 32 (CVE-2017-8824, CVE-2020-16119): an accepted connection shares no mutable state with its listener. It
+/// continues as agreed when the listener is removed, is full, or listens again with another configuration. A change or
+/// the end of one connection does not affect another.
 #[test]
 fn item_32_accepted_connections_are_on_their_own() {
     let mut ends = endpoints(InitCookies::Never);
@@ -496,7 +495,7 @@ fn item_32_accepted_connections_are_on_their_own() {
     let servers = net.accepted.clone();
     assert_eq!(servers.len(), 3);
     let ccid = |ends: &[Endpoint; 2], id| ends[1].stats(id).expect("there").send_ccid;
-    // One changes its CCID, one is reset, and the listener goes, and comes back another.
+    // One connection changes its CCID, one is reset, and the listener is removed and replaced by another.
     let changed = ends[1].change_ccid(net.now, servers[0], Direction::Send, &[Ccid::TFRC]);
     changed.expect("open");
     ends[1].abort(net.now, servers[1]);
@@ -541,7 +540,7 @@ fn item_32_accepted_connections_are_on_their_own() {
     );
 }
 
-/// A link without faults.
+/// A link without impairments.
 struct Link {
     now: Instant,
     flying: Vec<(usize, Vec<u8>, Payload)>,
@@ -549,7 +548,7 @@ struct Link {
 }
 
 impl Link {
-    /// Lets so many milliseconds pass, each of which every packet takes to cross.
+    /// Lets `millis` milliseconds pass; each packet takes one to cross.
     fn run(&mut self, ends: &mut [Endpoint; 2], millis: u64) {
         for _ in 0..millis {
             for (side, end) in ends.iter_mut().enumerate() {

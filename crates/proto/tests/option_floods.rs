@@ -1,6 +1,6 @@
-//! Options that a peer may repeat for ever take no memory that stays.
+//! Options that a peer repeats for ever must not make memory use grow.
 //!
-//! A binary of its own, because the allocator counts for the entire process.
+//! This test is a binary of its own, because the allocator counts for the entire process.
 
 use fairwire_held::Counting;
 use fairwire_proto::{Config, Encapsulation, Endpoint, EndpointConfig, Meta, Path, Payload};
@@ -16,13 +16,13 @@ const PORTS: Ports = Ports {
     destination: 5_001,
 };
 
-/// A server with one connection, and the numbers of the client that we play.
+/// A server with one connection, and the sequence numbers of the client that the test plays.
 struct Victim {
     end: Endpoint,
     now: Instant,
     seq: Seq,
     newest: Seq,
-    /// Confirms that it has sent.
+    /// The number of Confirms that it has sent.
     confirms: u32,
 }
 
@@ -46,7 +46,7 @@ impl Victim {
         victim
     }
 
-    /// The next packet of ours, ten milliseconds later, and all that it brings about.
+    /// Delivers our next packet, ten milliseconds after the last one, and handles everything that it causes.
     fn hear(&mut self, kind: &Kind, options: impl FnOnce(&mut Encoder<'_>)) {
         let mut head = HeadBuf::new();
         let mut encoder = Encoder::new(&mut head, PORTS, self.seq.into(), kind, 0, 0);
@@ -81,7 +81,7 @@ impl Victim {
         while self.end.poll_event().is_some() {}
     }
 
-    /// An Ack full of Changes: equal ones, unknown ones, the longest lists, the widest window.
+    /// Delivers an Ack full of Changes: equal ones, unknown ones, the longest lists, the widest window.
     fn flood(&mut self, round: u8) {
         let ack = self.newest.into();
         self.hear(&Kind::Ack { ack }, |encoder| {
@@ -116,9 +116,8 @@ impl Victim {
     }
 }
 
-/// Item 6; RFC 4340, 6: heads full of Changes, the widest Sequence Window of 2^46 - 1 among them, for
-/// a minute: after the first round of each kind not one byte more is held than before, and the
-/// connection lives.
+/// Item 6; RFC 4340, 6: a peer sends packets full of Changes, including the widest Sequence Window of 2^46 - 1. After
+/// the first rounds of each kind, no more memory is held than before, and the connection stays open.
 #[test]
 fn item_6_floods_of_options_do_not_grow_memory() {
     let mut victim = Victim::new();

@@ -1,5 +1,5 @@
-//! Requirements of RFC 4340 that show on the wire and nowhere else: two endpoints in UDP, every
-//! packet of theirs kept.
+//! Requirements of RFC 4340 that are only visible on the wire, tested with two endpoints over UDP whose packets are all
+//! recorded.
 
 #[path = "requirements/feedback.rs"]
 mod feedback;
@@ -24,8 +24,8 @@ const DELAY: Duration = Duration::from_millis(20);
 const CLIENT: usize = 0;
 const SERVER: usize = 1;
 
-/// RFC 4340, 5.1 and 7.6.1: CCID 2 gives `CCVal` no meaning, so it is zero; and since 24-bit
-/// numbers were not agreed on, no packet has them.
+/// RFC 4340, 5.1 and 7.6.1: CCID 2 does not use `CCVal`, so it is zero. Without agreement on 24-bit numbers, no packet
+/// has them.
 #[test]
 fn ccval_is_zero_and_numbers_are_long() {
     let mut pair = Pair::open(2);
@@ -45,7 +45,7 @@ fn ccval_is_zero_and_numbers_are_long() {
     }
 }
 
-/// RFC 4340, 8.1.5: until the server is heard again after its Response, data travels in `DataAck`.
+/// RFC 4340, 8.1.5: until the client receives another packet after the Response, it sends data in `DataAck`.
 #[test]
 fn data_acks_in_partopen() {
     let mut pair = Pair::new(2);
@@ -62,8 +62,8 @@ fn data_acks_in_partopen() {
     assert!(pair.types(CLIENT).contains(&PacketType::Data), "it is over");
 }
 
-/// RFC 4340, 8.1.5: a client that hears nothing after the Response repeats its Ack after 200 ms, and
-/// from then on after twice the time each.
+/// RFC 4340, 8.1.5: a client that receives nothing after the Response repeats its Ack after 200 ms, and then each time
+/// after twice the time.
 #[test]
 fn acks_of_partopen_come_again_after_200_ms() {
     let mut pair = Pair::new(2);
@@ -97,7 +97,7 @@ fn partopen_ends_after_four_segment_lifetimes() {
     ));
 }
 
-/// RFC 4340, 8.1.3: a Response answers a Request and is never repeated by itself.
+/// RFC 4340, 8.1.3: a Response answers a Request and is never repeated by a timer.
 #[test]
 fn no_timer_repeats_a_response() {
     let mut pair = Pair::new(2);
@@ -109,7 +109,7 @@ fn no_timer_repeats_a_response() {
     assert_eq!(pair.types(SERVER), [PacketType::Response]);
 }
 
-/// RFC 4340, 8.2 and 5.7: a `SyncAck` acknowledges its Sync, also if newer packets have come since.
+/// RFC 4340, 8.2 and 5.7: a `SyncAck` acknowledges its Sync, even if newer packets have arrived since.
 #[test]
 fn a_sync_ack_names_its_sync() {
     let mut pair = Pair::open(2);
@@ -123,8 +123,7 @@ fn a_sync_ack_names_its_sync() {
     assert_eq!(answers, [named]);
 }
 
-/// RFC 4340, 7.4: a packet of an unexpected type is answered with a Sync and acknowledged by no
-/// other packet.
+/// RFC 4340, 7.4: a packet of an unexpected type is answered with a Sync, and no other packet acknowledges it.
 #[test]
 fn unexpected_packets_are_not_acknowledged() {
     let mut pair = Pair::open(2);
@@ -144,8 +143,8 @@ fn unexpected_packets_are_not_acknowledged() {
     assert_eq!(pair.log[before].packet().kind, Kind::CloseReq { ack });
 }
 
-/// RFC 4340, 11.4: a packet that was dropped before its options were processed is told as missing,
-/// also when the next vector speaks of its number.
+/// RFC 4340, 11.4: a packet that was dropped before its options were processed is reported as missing, even if the next
+/// vector covers its number.
 #[test]
 fn dropped_packets_are_told_as_missing() {
     let mut pair = Pair::open(2);
@@ -174,8 +173,8 @@ fn dropped_packets_are_told_as_missing() {
     assert_eq!(cells[..2], [(CellState::Received, 1), missing]);
 }
 
-/// RFC 4340, 5.7: a Sync may name a packet that was never processed, so it acknowledges nothing,
-/// whatever else it carries; the same on an Ack does.
+/// RFC 4340, 5.7: a Sync may name a packet that was never processed, so it acknowledges nothing, whatever else it
+/// carries. An Ack with the same contents does.
 #[test]
 fn a_sync_acknowledges_nothing() {
     for (counts, acknowledged) in [(false, 0), (true, 1)] {
@@ -199,7 +198,7 @@ fn a_sync_acknowledges_nothing() {
     }
 }
 
-/// RFC 4340, 5.1: source ports cannot be told without the secret, and lie in the dynamic range.
+/// RFC 4340, 5.1: source ports cannot be predicted without the secret, and are in the dynamic range.
 #[test]
 fn source_ports_are_spread() {
     let mut ports: Vec<u16> = (0..100)
@@ -214,11 +213,11 @@ fn source_ports_are_spread() {
     assert!(ports.iter().all(|&port| port >= 49_152));
     ports.sort_unstable();
     ports.dedup();
-    // A hundred draws from 16,384 ports: a pair or two may meet, half of them do not.
+    // A hundred draws from 16,384 ports: one or two may be equal, but not many.
     assert!(ports.len() > 90, "{} different ports", ports.len());
 }
 
-/// RFC 5595, 2.4: a port serves several Service Codes, and refuses others.
+/// RFC 5595, 2.4: a port serves several Service Codes and refuses others.
 #[test]
 fn a_port_serves_several_services() {
     for (service, opens) in [
@@ -229,13 +228,13 @@ fn a_port_serves_several_services() {
         let mut pair = Pair::with_service(2, service);
         pair.run_for(Duration::from_secs(1));
         assert_eq!(pair.server.is_some(), opens, "{service}");
-        // RFC 5595, 3.3: the server learns which.
+        // RFC 5595, 3.3: the server learns which one the client chose.
         let chosen = pair.server.and_then(|id| pair.ends[SERVER].service(id));
         assert_eq!(chosen, opens.then_some(service));
     }
 }
 
-/// A packet that left, head and all.
+/// A packet that was sent.
 struct Sent {
     from: usize,
     at: Instant,
@@ -265,13 +264,13 @@ struct Pair {
     client: ConnectionId,
     server: Option<ConnectionId>,
     log: Vec<Sent>,
-    /// How much of the log was delivered or lost.
+    /// How many packets of the log have been delivered or lost.
     arrived: usize,
     lose: fn(&Sent) -> bool,
 }
 
 impl Pair {
-    /// A client that is about to connect.
+    /// Creates a pair whose client is about to connect.
     fn new(ccid: u8) -> Self {
         Self::with_service(ccid, SERVICE)
     }
@@ -303,7 +302,7 @@ impl Pair {
         pair
     }
 
-    /// Both ends open, and all that belongs to it said.
+    /// Creates a pair with an open connection and a complete handshake.
     fn open(ccid: u8) -> Self {
         let mut pair = Self::new(ccid);
         pair.run_for(Duration::from_secs(1));
@@ -318,7 +317,7 @@ impl Pair {
             .expect("there is room");
     }
 
-    /// Sends all that wants to leave.
+    /// Sends everything that is ready to leave.
     fn drain(&mut self) {
         let mut head = HeadBuf::new();
         for from in [CLIENT, SERVER] {
@@ -374,7 +373,7 @@ impl Pair {
         sent.map(Sent::packet_type).collect()
     }
 
-    /// The number that `side` would use next, and the newest of the other side's.
+    /// Returns the next sequence number of `side`, and the newest of the other side.
     fn next_numbers(&self, side: usize) -> (Seq, Seq) {
         let newest = |of| {
             let sent = self.log.iter().rfind(|sent| sent.from == of);
@@ -384,7 +383,7 @@ impl Pair {
         (newest(side).next(), newest(1 - side))
     }
 
-    /// Hands over a packet as `from` could have sent it; what is answered at once.
+    /// Delivers a packet that `from` could have sent, and returns the immediate answers.
     fn inject(
         &mut self,
         from: usize,
@@ -430,7 +429,7 @@ fn path(side: usize) -> Path {
     }
 }
 
-/// One CCID both ways, and patience.
+/// Returns a configuration with one CCID in both directions and long timeouts.
 fn config(ccid: u8) -> Config {
     let mut config = Config::default();
     config.send_ccids = vec![Ccid::new(ccid)];

@@ -1,16 +1,15 @@
-//! Encodes what was decoded, and compares.
+//! Encodes a decoded packet again and compares.
 //!
-//! The bytes come out as they were, except where RFC 4340 lets a sender write one meaning in
-//! several ways. Those are, and nothing else is:
+//! The bytes are unchanged, except where RFC 4340 allows several encodings of one meaning. These are all of them:
 //!
-//! - reserved bits, above the type and before a Sequence or Acknowledgement Number, which a
-//!   receiver ignores (section 3.1) and we send as zero;
-//! - the Checksum, which is made of the rest;
+//! - reserved bits, above the type and before a Sequence or Acknowledgement Number, which a receiver ignores (section
+//!   3.1) and we send as zero;
+//! - the Checksum, which is computed from the rest;
 //! - leading zero bytes of an NDP Count (section 7.7) and of an RTT Estimate (RFC 6323, 3.2.1);
 //! - an elapsed time below 2^16 in four bytes (sections 13.2 and 13.3);
-//! - options from the first senseless length on (section 5.8), which nobody reads.
+//! - options from the first invalid length on (section 5.8), which no receiver reads.
 //!
-//! [`smallest`] writes each option in the form that we choose, without the encoder.
+//! [`smallest`] writes each option in the form that we send, without the encoder.
 
 use fairwire_wire::{Encoder, HeadBuf, MAX_HEAD, Packet, PacketType};
 
@@ -20,7 +19,7 @@ pub(super) fn encode(packet: &Packet<'_>, head: &[u8], payload: &[u8]) {
     let encoded = write(packet, &mut buf);
     let (expected, len) = normal_form(packet, head);
     assert_eq!(encoded, &expected[..len], "the form that we send");
-    // A head with a nonsensical tail becomes shorter, and then it may have a few bytes of Padding.
+    // A head with an invalid tail becomes shorter, and may then have a few bytes of Padding.
     assert!(encoded.len() <= head.len());
 
     let read = Packet::decode_head(encoded, payload.len()).expect("it was just written");
@@ -50,7 +49,7 @@ pub(super) fn encode(packet: &Packet<'_>, head: &[u8], payload: &[u8]) {
     assert_eq!(write(&read, &mut second), encoded, "written twice");
 }
 
-/// Writes a packet option by option; options that make no sense are copied.
+/// Writes a packet option by option; options that do not decode are copied.
 fn write<'a>(packet: &Packet<'_>, buf: &'a mut HeadBuf) -> &'a [u8] {
     let Packet {
         ports,
@@ -77,7 +76,7 @@ fn write<'a>(packet: &Packet<'_>, buf: &'a mut HeadBuf) -> &'a [u8] {
     head
 }
 
-/// The bytes that `head` should become.
+/// Returns the bytes that `head` should become.
 fn normal_form(packet: &Packet<'_>, head: &[u8]) -> ([u8; MAX_HEAD], usize) {
     let mut out = [0; MAX_HEAD];
     let fixed = packet.packet_type().header_len(packet.is_short());
@@ -116,7 +115,7 @@ fn normal_form(packet: &Packet<'_>, head: &[u8]) -> ([u8; MAX_HEAD], usize) {
     (out, len)
 }
 
-/// The data of an option in their smallest form, in two parts.
+/// Returns the data of an option in their smallest form, in two parts.
 pub(crate) fn smallest(option_type: u8, data: &[u8]) -> (&[u8], &[u8]) {
     match (option_type, data.len()) {
         (37, 1..=6) | (128, 1..=3) => {

@@ -1,4 +1,4 @@
-//! Reads all that a packet holds, to the end, and counts the steps.
+//! Reads everything in a packet, to the end, and counts the steps.
 
 use std::fmt::Write;
 
@@ -8,7 +8,7 @@ use fairwire_wire::{DccpOption, Options, Packet, PacketType, RawOption};
 
 use super::Nowhere;
 
-/// Reads the options of a packet.
+/// Reads the options of a packet, and checks which options its type ignores.
 pub(super) fn read(packet: &Packet<'_>) {
     options(packet.options);
     for raw in packet.options {
@@ -21,15 +21,14 @@ pub(super) fn read(packet: &Packet<'_>) {
     }
 }
 
-/// Walks `options` and reads each. There are no more options, cells, blocks, intervals and counts
-/// together than bytes.
+/// Reads each of `options`. Options, cells, blocks, intervals and counts together are never more than bytes.
 pub(crate) fn options(options: Options<'_>) {
     let area = options.as_bytes();
     let mut steps = 0;
     let mut walked = 0;
     let mut iter = options.iter();
     for raw in iter.by_ref() {
-        // RFC 4340, 5.8: the options lie one behind the other, as long as they say.
+        // RFC 4340, 5.8: each option begins where the length of the one before it ends.
         let at = &area[walked..];
         assert_eq!(raw.option_type, at[0]);
         let length = match raw.option_type {
@@ -43,7 +42,7 @@ pub(crate) fn options(options: Options<'_>) {
     let rest = iter.remainder();
     assert_eq!(rest, &area[walked..]);
     assert!(iter.next().is_none(), "it stays ended");
-    // What is left ends the options: a length below two, beyond the area, or none.
+    // Options end at a length that is missing, below two, or beyond the area.
     match *rest {
         [option_type, ..] if option_type < 32 => panic!("{option_type} has no length"),
         [] | [_] => {}
@@ -56,7 +55,7 @@ pub(crate) fn options(options: Options<'_>) {
     );
 }
 
-/// Reads one option; the number of its entries.
+/// Reads one option, and returns the number of its entries.
 fn option(raw: RawOption<'_>) -> usize {
     let [blamed, first, second] = raw.blame();
     assert_eq!(blamed, raw.option_type);
@@ -113,7 +112,7 @@ fn option(raw: RawOption<'_>) -> usize {
     }
 }
 
-/// A Change's value, read as its feature has it and written again.
+/// Checks a Change's value: decodes it as its feature requires and encodes it again.
 fn change(number: u8, bytes: &[u8]) {
     let Some(feature) = Feature::from_number(number) else {
         return;
@@ -142,7 +141,7 @@ fn change(number: u8, bytes: &[u8]) {
     }
 }
 
-/// A Confirm's value and preferences.
+/// Checks a Confirm's value and preferences.
 fn confirm(number: u8, bytes: &[u8]) {
     let Some(feature) = Feature::from_number(number) else {
         return;

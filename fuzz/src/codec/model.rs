@@ -1,5 +1,5 @@
-//! A second reading of a packet, straight from the figures of RFC 4340, section 5, bit by bit and
-//! without the crate's arithmetic.
+//! A second packet decoder, written from the figures of RFC 4340, section 5, bit by bit and without the crate's
+//! arithmetic.
 
 use fairwire_wire::{DecodeError, Kind, Packet, PacketType, Seq, SeqNo};
 
@@ -19,7 +19,7 @@ pub(super) struct Fields {
     fixed: usize,
 }
 
-/// Types by number: has an Acknowledgement Number, has four bytes of its own, may have X = 0.
+/// Per type: whether it has an Acknowledgement Number, has four bytes of its own, and may have X = 0.
 const TYPES: [(bool, bool, bool); 11] = [
     (false, true, false), // Request
     (true, true, false),  // Response
@@ -34,14 +34,14 @@ const TYPES: [(bool, bool, bool); 11] = [
     (false, true, false), // Listen
 ];
 
-/// `count` bits of `data` from bit `first` on, the highest first.
+/// Returns `count` bits of `data` from bit `first` on, the highest first.
 fn bits(data: &[u8], first: usize, count: usize) -> u64 {
     (first..first + count).fold(0, |number, at| {
         number << 1 | u64::from(data[at / 8] >> (7 - at % 8) & 1)
     })
 }
 
-/// Reads a packet, or says why it is to be ignored.
+/// Reads a packet, or returns why it must be ignored.
 pub(super) fn read(data: &[u8]) -> Result<Fields, DecodeError> {
     if data.len() < 12 {
         let got = data.len();
@@ -106,7 +106,7 @@ pub(super) fn read(data: &[u8]) -> Result<Fields, DecodeError> {
 }
 
 impl Fields {
-    /// The packet says what the bits say.
+    /// Asserts that the packet has the values of the bits.
     pub(super) fn compare(&self, packet: &Packet<'_>, data: &[u8]) {
         let ports = (packet.ports.source, packet.ports.destination);
         assert_eq!((u64::from(ports.0), u64::from(ports.1)), self.ports);
@@ -142,8 +142,8 @@ impl Fields {
         self.extension(packet.seq);
     }
 
-    /// RFC 4340, 7.6: a short number is extended to one that ends with it, no further than half of
-    /// its circle from the reference.
+    /// Checks RFC 4340, 7.6: a short number is extended to one that ends with it and is at most half of its circle away
+    /// from the reference.
     fn extension(&self, seq: SeqNo) {
         for reference in [0, self.seq << 24 | self.ports.0, (1 << 48) - 1] {
             let reference = Seq::new(reference);

@@ -1,4 +1,4 @@
-//! Checksums and the UDP header, held to the arithmetic of RFC 1071 and the rules of RFC 6773.
+//! Checks of checksums and the UDP header against the arithmetic of RFC 1071 and the rules of RFC 6773.
 
 use std::fmt::Write;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -9,7 +9,7 @@ use fairwire_wire::{DecodeError, Encoder, HeadBuf, Packet, data_checksum};
 
 use super::Nowhere;
 
-/// The one's complement sum of the 16-bit words of these bytes, and another number (RFC 1071).
+/// Returns the one's complement sum of `start` and the 16-bit words of these bytes (RFC 1071).
 fn plain(bytes: &[u8], start: u64) -> u16 {
     let mut sum = start;
     for pair in bytes.chunks(2) {
@@ -21,11 +21,11 @@ fn plain(bytes: &[u8], start: u64) -> u16 {
     u16::try_from(sum).expect("folded")
 }
 
-/// The sum of parts is the sum of the whole, wherever the cuts are.
+/// Checks that the sum of parts is the sum of the whole, wherever the cuts are.
 pub(super) fn of_parts(data: &[u8]) {
     let whole = Sum::of(data);
     assert_eq!((whole.value(), whole.len()), (plain(data, 0), data.len()));
-    // The first bytes say where to cut.
+    // The first bytes select where to cut.
     let at = |n: usize| data.get(n).map_or(0, |&byte| usize::from(byte)) % (data.len() + 1);
     let (first, second) = (at(0).min(at(1)), at(0).max(at(1)));
     let parts = [&data[..first], &data[first..second], &data[second..]].map(Sum::of);
@@ -48,7 +48,7 @@ pub(super) fn of_parts(data: &[u8]) {
     );
 }
 
-/// CRC-32c bit by bit (RFC 3309), its bytes in the order of RFC 4340, 9.3.
+/// Returns CRC-32c, computed bit by bit (RFC 3309), with its bytes in the order of RFC 4340, 9.3.
 fn crc32c(bytes: &[u8]) -> u32 {
     let crc = bytes.iter().fold(u32::MAX, |crc, &byte| {
         (0..8).fold(crc ^ u32::from(byte), |crc, _| {
@@ -64,7 +64,7 @@ const V6: (Ipv6Addr, Ipv6Addr) = (
     Ipv6Addr::new(0x2001, 0xDB8, 2, 0, 0, 0xFFFF, 0, 9),
 );
 
-/// The plain sum of the pseudo-header of a packet of `len` bytes.
+/// Returns the plain sum of the pseudo-header of a packet of `len` bytes.
 fn plain_pseudo(v6: bool, protocol: u8, len: usize) -> u64 {
     let addresses = if v6 {
         u64::from(plain(&V6.0.octets(), 0)) + u64::from(plain(&V6.1.octets(), 0))
@@ -74,7 +74,7 @@ fn plain_pseudo(v6: bool, protocol: u8, len: usize) -> u64 {
     addresses + u64::from(protocol) + len as u64
 }
 
-/// The checksum of a decoded packet: computed, verified, and written by the encoder.
+/// Checks the checksum of a decoded packet: computed, verified, and written by the encoder.
 pub(super) fn of_packet(packet: &Packet<'_>, head: &[u8], payload: &[u8]) {
     let covers = coverage(packet.cscov, payload.len());
     let covered = Sum::of(&payload[..covers]);
@@ -86,12 +86,11 @@ pub(super) fn of_packet(packet: &Packet<'_>, head: &[u8], payload: &[u8]) {
         };
         let computed = checksum::compute(pseudo, head, covered, payload.len());
         let whole = head.len() + payload.len();
-        // RFC 4340, 9.1: over pseudo-header, header, options and the covered part, the Checksum
-        // field being zero.
+        // RFC 4340, 9.1: over pseudo-header, header, options and the covered part, with the Checksum field as zero.
         let start = plain_pseudo(v6, 33, whole);
         let start = start + u64::from(plain(&head[..6], 0)) + u64::from(plain(&head[8..], 0));
         let expected = !plain(&payload[..covers], start);
-        // All ones and all zeros are one number in one's complement.
+        // In one's complement, all ones and all zeros are the same number.
         let same = |a: u16, b: u16| a == b || (a == 0 && b == 0xFFFF) || (a == 0xFFFF && b == 0);
         assert!(
             same(computed, expected),
@@ -113,7 +112,7 @@ pub(super) fn of_packet(packet: &Packet<'_>, head: &[u8], payload: &[u8]) {
     }
 }
 
-/// A head that is finished with its checksum verifies, and with another bit it does not.
+/// Checks that a head which is finished with its checksum verifies, and does not verify with one bit changed.
 fn written(packet: &Packet<'_>, pseudo: PseudoHeader, covered: Sum, payload_len: usize) {
     let mut buf = HeadBuf::new();
     let Packet {
@@ -137,7 +136,7 @@ fn written(packet: &Packet<'_>, pseudo: PseudoHeader, covered: Sum, payload_len:
     assert!(verdict.is_err(), "bit {at} is not noticed");
 }
 
-/// The input as a UDP datagram, and as the contents of one.
+/// Checks the input as a UDP datagram, and as the contents of one.
 pub(super) fn udp(data: &[u8]) {
     match UdpHeader::decode(data) {
         Ok((header, inside)) => {

@@ -1,4 +1,4 @@
-//! Packets of the peer's: those of an honest handshake, and whatever the input says.
+//! Packets of the peer: those of an honest handshake, and any that the input describes.
 
 use arbitrary::Unstructured;
 use fairwire_units::{Duration, Ecn};
@@ -14,13 +14,13 @@ use crate::content::datagram;
 use crate::seal::seal;
 use crate::setup::{byte, pick};
 
-/// Lengths of the data of a packet.
+/// Data lengths of a packet, bytes.
 const LENGTHS: [usize; 8] = [0, 1, 3, 20, 100, 512, 1_400, 8_000];
 
-/// How often a packet is repeated, with numbers that go on.
+/// How often a packet is repeated, with consecutive or spaced numbers.
 const REPEATS: [u16; 8] = [1, 2, 5, 16, 40, 64, 130, 300];
 
-/// What a packet has beside its options.
+/// The contents of a packet besides its options.
 #[derive(Clone, Copy, Debug)]
 struct Fields {
     kind: Kind,
@@ -49,7 +49,7 @@ fn encode(flow: &Flow, fields: Fields, options: &[Written]) -> Vec<u8> {
     bytes
 }
 
-/// The type with this number and its fields, as an input fills them.
+/// Returns this packet type with fields from the input.
 fn kind(ty: PacketType, ack: SeqNo, how: u8) -> Kind {
     let service = match how & 3 {
         0..=2 => SERVICE,
@@ -82,13 +82,13 @@ fn kind(ty: PacketType, ack: SeqNo, how: u8) -> Kind {
     }
 }
 
-/// Has this type a field that the input should fill?
+/// Returns whether this type has a field that the input should fill.
 fn has_more(ty: PacketType) -> bool {
     ty.has_service() || ty == PacketType::Reset
 }
 
 impl World {
-    /// An honest packet of the peer's: the next number, and an acknowledgement of all that was heard.
+    /// Sends an honest packet of the peer, with the next number and an acknowledgement of everything received.
     fn honest(&mut self, at: usize, ty: PacketType, options: &[Written], payload: (u64, usize)) {
         let flow = &mut self.flows[at];
         let seq = flow.last.next();
@@ -104,7 +104,7 @@ impl World {
         self.launch(path, Ecn::NotEct, bytes);
     }
 
-    /// A whole handshake, with what the input wants of features and time.
+    /// Performs a complete handshake, with features and delays from the input.
     pub(super) fn open(&mut self, which: usize, u: &mut Unstructured<'_>) {
         let at = self.flow(which);
         let how = byte(u);
@@ -134,7 +134,7 @@ impl World {
         self.flows[at].asks.clear();
     }
 
-    /// An honest acknowledgement, with what every CCID's sender wants to know.
+    /// Sends an honest acknowledgement with the feedback of every CCID.
     pub(super) fn acknowledge(&mut self, which: usize) {
         let at = self.flow(which);
         if which & 4 != 0 {
@@ -154,7 +154,7 @@ impl World {
         );
     }
 
-    /// A packet as the input makes it, once or several times with numbers that go on.
+    /// Sends a packet as the input describes it, once or several times with increasing numbers.
     pub(super) fn craft(&mut self, which: usize, u: &mut Unstructured<'_>) {
         const TYPES: [PacketType; 16] = [
             PacketType::Data,

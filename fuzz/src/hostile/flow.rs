@@ -1,43 +1,43 @@
-//! One flow as the peer knows it: what it has sent and heard.
+//! One flow as the peer knows it: what it has sent and received.
 
 use fairwire_proto::Path;
 use fairwire_wire::{DccpOption, Packet, Seq};
 
-/// Numbers of the endpoint's that the peer remembers.
+/// The number of the endpoint's sequence numbers that the peer remembers.
 const NUMBERS: usize = 512;
 
-/// A Change of the endpoint's that waits for its Confirm.
+/// A Change of the endpoint that awaits its Confirm.
 #[derive(Clone, Debug)]
 pub(super) struct Ask {
-    /// Is the feature located at the endpoint?
+    /// Whether the feature is located at the endpoint.
     pub(super) left: bool,
     pub(super) feature: u8,
     pub(super) value: Vec<u8>,
 }
 
-/// A flow.
+/// The peer's state of one flow.
 #[derive(Clone, Debug)]
 pub(super) struct Flow {
-    /// As the endpoint sees it.
+    /// The path as the endpoint sees it.
     pub(super) path: Path,
     /// The peer's port.
     pub(super) local_port: u16,
     /// The endpoint's port.
     pub(super) remote_port: u16,
-    /// Does the endpoint connect?
+    /// Whether the endpoint connects.
     pub(super) is_ours: bool,
     /// The first number sent, and the greatest that is likely to be valid.
     pub(super) first: Seq,
     pub(super) last: Seq,
-    /// The endpoint's first number and its greatest.
+    /// The endpoint's first number, and its greatest.
     pub(super) heard_first: Seq,
     pub(super) heard: Seq,
-    /// Its numbers, oldest first.
+    /// The endpoint's numbers, oldest first.
     pub(super) numbers: Vec<Seq>,
     pub(super) asks: Vec<Ask>,
     pub(super) timestamp: u32,
     pub(super) cookie: Vec<u8>,
-    /// Were its latest numbers short?
+    /// Whether its latest numbers were short.
     pub(super) is_short: bool,
 }
 
@@ -60,7 +60,7 @@ impl Flow {
         }
     }
 
-    /// The peer begins anew with this number.
+    /// Starts a new connection of the peer with this first number.
     pub(super) fn restart(&mut self, first: Seq) {
         let new = Self::new(self.path, self.local_port, self.remote_port, self.is_ours);
         *self = Self {
@@ -70,20 +70,20 @@ impl Flow {
         };
     }
 
-    /// The peer's first number is this; what it has heard stays.
+    /// Sets the peer's first number; what it has received stays.
     pub(super) fn restart_peer(&mut self, first: Seq) {
         self.first = first;
         self.last = first.prev();
     }
 
-    /// The peer sends this number.
+    /// Records that the peer sends this number.
     pub(super) fn note_sent(&mut self, seq: Seq) {
         if seq.is_after(self.last) && self.last.distance(seq) < 1 << 18 {
             self.last = seq;
         }
     }
 
-    /// The endpoint has sent a packet.
+    /// Processes a packet that the endpoint has sent.
     pub(super) fn hear(&mut self, packet: &Packet<'_>) {
         let seq = packet.seq.extend(self.heard);
         self.is_short = packet.is_short();

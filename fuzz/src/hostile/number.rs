@@ -1,4 +1,4 @@
-//! Sequence and acknowledgement numbers: right ones, and wrong ones at every edge.
+//! Sequence and acknowledgement numbers: valid ones, and invalid ones at every edge.
 
 use arbitrary::Unstructured;
 use fairwire_wire::Seq;
@@ -9,13 +9,13 @@ use crate::setup::{byte, pick};
 /// Windows that may be in force (RFC 4340, 7.5.2).
 const WINDOWS: [u64; 4] = [100, 1_024, 32, 1 << 17];
 
-/// Six bytes of the input.
+/// Returns a number from six bytes of the input.
 fn raw(u: &mut Unstructured<'_>) -> Seq {
     let number = (0..6).fold(0, |n, _| n << 8 | u64::from(byte(u)));
     Seq::new(number)
 }
 
-/// A number for the peer's next packet.
+/// Returns a sequence number for the peer's next packet.
 pub(super) fn seq(flow: &Flow, u: &mut Unstructured<'_>) -> Seq {
     let how = byte(u);
     let by = u64::from(how >> 4);
@@ -40,7 +40,7 @@ pub(super) fn seq(flow: &Flow, u: &mut Unstructured<'_>) -> Seq {
     }
 }
 
-/// An acknowledgement number for it.
+/// Returns an acknowledgement number for that packet.
 pub(super) fn ack(flow: &Flow, u: &mut Unstructured<'_>) -> Seq {
     let how = byte(u);
     let by = u64::from(how >> 4);
@@ -50,7 +50,7 @@ pub(super) fn ack(flow: &Flow, u: &mut Unstructured<'_>) -> Seq {
         5 => flow.heard.sub(by),
         6 => flow.heard.add(by + 1),
         7 => flow.heard.sub(by * 16),
-        // AWL, and the number below.
+        // AWL, and the number below it.
         8 => flow.heard.next().sub(window + (by & 1)),
         9 => raw(u),
         10 => flow.heard_first.add(by),

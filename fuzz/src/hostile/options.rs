@@ -1,4 +1,4 @@
-//! Options of the peer's: true ones, and lies of every kind.
+//! Options of the peer: true ones, and lies of every kind.
 
 use arbitrary::Unstructured;
 use fairwire_wire::{Seq, data_checksum, option_type as ty};
@@ -10,7 +10,7 @@ use crate::setup::{byte, pick};
 /// An option as it is written: its type and its data.
 pub(super) type Written = (u8, Vec<u8>);
 
-/// Numbers that options state.
+/// Numbers in options.
 const WORDS: [u32; 16] = [
     0,
     1,
@@ -53,7 +53,7 @@ const VALUES: [&[u8]; 16] = [
 /// Features, known ones and others.
 const FEATURES: [u8; 16] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 128, 192, 0, 10, 127, 200, 255];
 
-/// Confirms all that the endpoint asks for, with the first value of each list.
+/// Returns Confirms for everything that the endpoint asks for, with the first value of each list.
 pub(super) fn confirms(flow: &Flow) -> Vec<Written> {
     let confirm = |ask: &super::flow::Ask| {
         let ty = if ask.left {
@@ -72,12 +72,12 @@ pub(super) fn confirms(flow: &Flow) -> Vec<Written> {
     flow.asks.iter().map(confirm).collect()
 }
 
-/// The Init Cookie that the endpoint gave.
+/// Returns the Init Cookie that the endpoint gave, if it did.
 pub(super) fn cookie(flow: &Flow) -> Option<Written> {
     (!flow.cookie.is_empty()).then(|| (ty::INIT_COOKIE, flow.cookie.clone()))
 }
 
-/// What a handshake asks for.
+/// Returns the Changes of a handshake.
 pub(super) fn wishes(how: u8) -> Vec<Written> {
     match how & 15 {
         0..=2 => Vec::new(),
@@ -103,8 +103,8 @@ pub(super) fn wishes(how: u8) -> Vec<Written> {
     }
 }
 
-/// An Ack Vector of all that the endpoint has sent: numbers that came are received, those that it passed
-/// over are not; every `lost`th was lost, every `marked`th marked.
+/// Returns an Ack Vector of everything that the endpoint has sent: skipped numbers are missing, every `lost`th packet
+/// was lost, and every `marked`th was marked.
 fn vector(flow: &Flow, lost: usize, marked: usize) -> Written {
     let mut cells = Vec::new();
     let mut at = flow.heard;
@@ -130,7 +130,7 @@ fn vector(flow: &Flow, lost: usize, marked: usize) -> Written {
     (ty::ACK_VECTOR_0, cells)
 }
 
-/// A loss interval of 9 bytes.
+/// Returns a loss interval of 9 bytes.
 fn interval(lossless: u32, loss: u32, data: u32) -> [u8; 9] {
     let mut bytes = [0; 9];
     for (three, number) in bytes.chunks_mut(3).zip([lossless, loss, data]) {
@@ -139,7 +139,7 @@ fn interval(lossless: u32, loss: u32, data: u32) -> [u8; 9] {
     bytes
 }
 
-/// What a receiver of any CCID says; a sender reads what its CCID knows.
+/// Returns the feedback of a receiver of any CCID; a sender reads what its CCID knows.
 pub(super) fn honest(flow: &Flow, how: usize) -> Vec<Written> {
     let since = u32::try_from(flow.heard_first.distance(flow.heard) & 0xFF_FFFF).unwrap_or(0);
     let mut options = confirms(flow);
@@ -156,7 +156,7 @@ pub(super) fn honest(flow: &Flow, how: usize) -> Vec<Written> {
     options
 }
 
-/// Options as the input draws them.
+/// Returns options as the input selects them.
 pub(super) fn draw(
     flow: &Flow,
     count: usize,
@@ -193,7 +193,7 @@ pub(super) fn draw(
             28 => options.extend(honest(flow, usize::from(by))),
             29 => options.extend(wishes(by << 1 | 1)),
             _ => {
-                // The last one again, until the head is full.
+                // The last option again, until the head is full.
                 if let Some(last) = options.last().cloned() {
                     options.extend(std::iter::repeat_n(last, 1_008));
                 }
@@ -203,7 +203,7 @@ pub(super) fn draw(
     options
 }
 
-/// Up to 31 bytes of the input, some of them many times.
+/// Returns up to 31 bytes of the input, perhaps repeated.
 fn bytes(u: &mut Unstructured<'_>) -> Vec<u8> {
     let how = byte(u);
     let len = usize::from(how & 31).min(u.len());
@@ -214,18 +214,18 @@ fn bytes(u: &mut Unstructured<'_>) -> Vec<u8> {
     all
 }
 
-/// Data of an option of unknown type; those below 32 have none.
+/// Returns data for an option of unknown type; options below 32 have none.
 fn plain(by: u8, u: &mut Unstructured<'_>) -> Vec<u8> {
     if by < 2 { Vec::new() } else { bytes(u) }
 }
 
-/// The Data Checksum of the packet's data, or not.
+/// Returns the Data Checksum of a packet's data, which may be that of another packet.
 fn checksum(len: usize, by: u8) -> Vec<u8> {
     let sum = data_checksum::of(&datagram(u64::from(by), len));
     sum.to_be_bytes().to_vec()
 }
 
-/// What is said of time, rates and losses.
+/// Returns an option about time, rates or losses.
 fn report(flow: &Flow, what: u8, by: u8, u: &mut Unstructured<'_>) -> Written {
     let how = byte(u);
     let word = pick(&WORDS, how);
@@ -250,7 +250,7 @@ fn report(flow: &Flow, what: u8, by: u8, u: &mut Unstructured<'_>) -> Written {
     }
 }
 
-/// Loss intervals: so many, of what the endpoint sent or of any length.
+/// Returns loss intervals, with lengths from what the endpoint sent or arbitrary ones.
 fn intervals(flow: &Flow, how: u8, by: u8, u: &mut Unstructured<'_>) -> Vec<u8> {
     let mut data = vec![by & 3];
     let sent = u32::try_from(Seq::distance(flow.heard_first, flow.heard) & 0xFF_FFFF).unwrap_or(0);

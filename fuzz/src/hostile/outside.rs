@@ -1,16 +1,16 @@
-//! What acknowledges a number outside the acknowledgement window has no effect (RFC 4340, sections 7.5.1
-//! and 7.5.3), but for the Sync that may answer it. The window of a packet that ends the connection begins
-//! at GAR instead of AWL, in whatever order these two stand.
+//! Checks that a packet whose acknowledgement number is outside the acknowledgement window has no effect (RFC 4340,
+//! sections 7.5.1 and 7.5.3), except for the Sync that may answer it. For a packet that ends the connection, the window
+//! begins at GAR instead of AWL, whichever of the two is greater.
 
 use fairwire_proto::{ConnectionId, Endpoint, Path};
 use fairwire_wire::{Kind, Packet, Seq, SeqNo};
 
 use crate::watched::Watched;
 
-/// States in which sequence numbers are held against windows, and no packet means a new connection.
+/// The states in which sequence numbers are checked against windows, and no packet begins a new connection.
 const SYNCHRONIZED: [&str; 2] = ["PARTOPEN", "OPEN"];
 
-/// A connection that is about to get such a packet.
+/// A connection that is about to receive such a packet.
 #[derive(Debug)]
 pub(super) struct Outside {
     id: ConnectionId,
@@ -18,7 +18,7 @@ pub(super) struct Outside {
     before: Marks,
 }
 
-/// What only a valid packet moves.
+/// The values that only a valid packet changes.
 #[derive(Debug, Eq, PartialEq)]
 struct Marks {
     packets_received: u64,
@@ -30,7 +30,8 @@ struct Marks {
 }
 
 impl Outside {
-    /// Is this packet one for a connection of `end`, whose acknowledgement number lies outside?
+    /// Returns a check if this packet is for a connection of `end` and its acknowledgement number is outside the
+    /// window.
     pub(super) fn of(end: &Watched, path: &Path, packet: &Packet<'_>) -> Option<Self> {
         let ack = packet.ack().and_then(SeqNo::long)?;
         let ports = (packet.ports.destination, packet.ports.source, *path);
@@ -41,7 +42,7 @@ impl Outside {
         if !SYNCHRONIZED.contains(&seen.state) {
             return None;
         }
-        // Reckoned here anew, from what was sent and what was agreed on.
+        // Computed here independently, from what was sent and agreed on.
         let lowest = match packet.kind {
             Kind::CloseReq { .. } | Kind::Close { .. } | Kind::Reset { .. } => seen.gar,
             _ => seen.gss.next().sub(seen.local_window),
@@ -53,7 +54,7 @@ impl Outside {
         Some(Self { id, ack, before })
     }
 
-    /// The packet has arrived: nothing has moved.
+    /// Checks, after the packet has arrived, that nothing has changed.
     pub(super) fn check(self, end: &Watched) {
         let Self { id, ack, before } = self;
         let after = marks(end.endpoint(), id);

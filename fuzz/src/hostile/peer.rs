@@ -1,4 +1,4 @@
-//! The peer: its flows, its packets, and what it has heard.
+//! The peer: its flows, its packets, and what it has received.
 
 use std::collections::BTreeSet;
 
@@ -18,43 +18,43 @@ use crate::watched::{Read, Sent, Watched};
 /// The service of every connection.
 pub(super) const SERVICE: ServiceCode = ServiceCode(42);
 
-/// Packets of one input at most, both ways.
+/// The most packets of one input, in both directions.
 const PACKETS: u64 = 4_000;
 
-/// Wake-ups at most while time passes: one for each millisecond of the busiest second, and what
-/// backs off.
+/// The most wake-ups while time passes: one for each millisecond of the busiest second, and those of timers with
+/// back-off.
 const WAKE_UPS: u64 = 4_000;
 
-/// Everything that one input moves.
+/// The state of a run.
 #[derive(Debug)]
 pub(super) struct World {
     pub(super) end: Watched,
     pub(super) now: Instant,
     pub(super) setup: Setup,
-    /// Two towards the listener, two that the endpoint begins; each other one along another path.
+    /// Two flows to the listener and two that the endpoint begins; the second of each pair has another path.
     pub(super) flows: [Flow; 4],
     sent: Vec<(Path, Vec<u8>)>,
     heard: Vec<Sent>,
     pub(super) ledger: Told,
     pub(super) application: Application,
-    /// Is the endpoint not called when its timers are due?
+    /// Whether the endpoint is not called when its timers are due.
     pub(super) late: bool,
 }
 
-/// Data that the peer has sent, by number, and what the endpoint made of it.
+/// The data that the peer has sent, by sequence number, and what the endpoint delivered.
 #[derive(Debug, Default)]
 pub(super) struct Told {
     sent: Vec<(SeqNo, Vec<u8>)>,
     read: BTreeSet<(ConnectionId, u64)>,
-    /// Did it send a Sync or `SyncAck`? One with a small number says that it never sent the greater ones: they
-    /// were forged, and the true packets of these numbers may still come.
+    /// Whether the peer sent a Sync or `SyncAck`. One with a small number says that the greater numbers were forged, so
+    /// the true packets with these numbers may still arrive.
     synced: bool,
 }
 
 impl Ledger for Told {
     fn sent(&mut self, _: ConnectionId, _: &Bytes) {}
 
-    /// What is delivered came in a packet of that number, and each number is delivered once.
+    /// Checks that delivered data came in a packet of that number, and that each number is delivered once.
     fn read(&mut self, read: &Read) {
         let (seq, payload) = (read.seq, &read.payload);
         let came = self.sent.iter().any(|(number, sent)| {
@@ -98,7 +98,7 @@ impl World {
         let app = (setup.config.keep_alive.is_some(), setup.config.report_fates);
         let mut end = Watched::new(setup.endpoint.clone(), 7, now, app);
         end.call(now, |end| {
-            // Cloned where it counts as the endpoint's.
+            // Cloned here, so that the memory counts as the endpoint's.
             let config = setup.config.clone();
             let listening = end.listen(PORT, &[SERVICE, ServiceCode(43)], config);
             assert_eq!(listening, Ok(()), "the input chooses sound settings only");
@@ -122,17 +122,17 @@ impl World {
         }
     }
 
-    /// Has the input moved as much as it may?
+    /// Returns whether the input has caused as many packets as it may.
     pub(super) fn is_tired(&self) -> bool {
         self.sent.len() as u64 + self.end.packets > PACKETS
     }
 
-    /// The flow that `which` names: the even ones go the way that the setup prefers.
+    /// Returns the flow that `which` selects; 0 and 1 select the flows in the role that the setup prefers.
     pub(super) fn flow(&self, which: usize) -> usize {
         (which & 3) ^ if self.setup.listens { 0 } else { 2 }
     }
 
-    /// A packet of the peer's arrives.
+    /// Delivers a packet of the peer.
     pub(super) fn launch(&mut self, path: Path, ecn: Ecn, bytes: Vec<u8>) {
         let now = self.now;
         let meta = Meta { path, ecn };
@@ -145,7 +145,7 @@ impl World {
             ));
             outside = Outside::of(&self.end, &path, &packet);
             self.ledger.synced |= matches!(packet.kind, Kind::Sync { .. } | Kind::SyncAck { .. });
-            // RFC 4340, 7.5.3: what acknowledges a packet that never left is not for anybody.
+            // RFC 4340, 7.5.3: a packet that acknowledges a number never sent must not be delivered.
             if !self.acknowledges_nothing(&path, &packet) {
                 self.ledger.sent.push((packet.seq, bytes[head..].to_vec()));
             }
@@ -161,7 +161,7 @@ impl World {
         self.listen();
     }
 
-    /// Is the acknowledgement of this packet beyond all that the endpoint has sent on its flow?
+    /// Returns whether this packet acknowledges a number beyond everything that the endpoint has sent on its flow.
     fn acknowledges_nothing(&self, path: &Path, packet: &Packet<'_>) -> bool {
         let flow = self.flows.iter().find(|flow| {
             let ports = (packet.ports.source, packet.ports.destination);
@@ -174,7 +174,7 @@ impl World {
         }
     }
 
-    /// The peer hears what the endpoint has sent.
+    /// Lets the peer read what the endpoint has sent.
     pub(super) fn listen(&mut self) {
         for sent in std::mem::take(&mut self.end.out) {
             let packet = Packet::decode(&sent.bytes).expect("what was sent could be read");
@@ -189,8 +189,8 @@ impl World {
         }
     }
 
-    /// Who has proved nothing gets three times the bytes of its packet at most (docs/security.md). What a
-    /// timer sends, the Reset of an attempt that never got further, is beside that.
+    /// Checks that a stranger gets at most three times the bytes of its packet (docs/security.md). Packets that a timer
+    /// sends, such as the Reset of an attempt that got no further, do not count.
     fn check_answers(&self, path: &Path, packet: &[u8]) {
         let Some(ports) = packet.first_chunk::<4>() else {
             return;
@@ -209,7 +209,7 @@ impl World {
         assert!(left <= 3 * came, "{left} bytes for {came} of a stranger");
     }
 
-    /// One of the packets that the peer has sent, the latest first.
+    /// Returns one of the packets that the peer has sent, counted from the latest.
     pub(super) fn sent_back(&self, back: usize) -> Option<(Path, Vec<u8>)> {
         self.sent
             .iter()
@@ -217,7 +217,7 @@ impl World {
             .cloned()
     }
 
-    /// One of the packets that the endpoint has sent, the latest first.
+    /// Returns one of the packets that the endpoint has sent, counted from the latest.
     pub(super) fn heard_back(&self, back: usize) -> Option<Sent> {
         self.heard
             .iter()
@@ -225,7 +225,7 @@ impl World {
             .cloned()
     }
 
-    /// Lets timers go off that are due, unless whoever should do so is late once.
+    /// Handles due timers, unless this call is skipped once because the caller is late.
     pub(super) fn settle(&mut self) {
         if !std::mem::take(&mut self.late) {
             self.end.wake(self.now);
@@ -237,7 +237,7 @@ impl World {
         self.run_until(self.now + time);
     }
 
-    /// Timers go off one after the other, and nobody answers.
+    /// Handles timers one after the other, without answers.
     pub(super) fn run_until(&mut self, until: Instant) {
         let mut wake_ups = 0;
         while let Some(at) = self.end.next_timeout().filter(|&at| at <= until) {
@@ -253,7 +253,7 @@ impl World {
         self.now = self.now.max(until);
     }
 
-    /// The application connects, or waits for one client, on a flow of its own.
+    /// Lets the application connect, or wait for one client, on a flow of its own.
     pub(super) fn begin(&mut self, which: usize, u: &mut Unstructured<'_>) {
         let how = byte(u);
         let flow = &self.flows[2 + (which & 1)];
@@ -270,7 +270,7 @@ impl World {
     }
 }
 
-/// Bytes of the headers below.
+/// Returns the bytes of the headers below DCCP.
 fn below(path: &Path) -> usize {
     let ip = if path.remote.is_ipv6() { 40 } else { 20 };
     let udp = match path.encapsulation {

@@ -1,19 +1,19 @@
-//! Inputs made by hand: a whole life of a connection for each role, CCID and encapsulation. They are the
-//! first of the corpus, and show that the peer's part of the handshake works.
+//! Handmade inputs: a complete connection for each role, CCID and encapsulation. They begin the corpus, and show that
+//! the peer's part of the handshake works.
 
 use arbitrary::{Arbitrary, Unstructured};
 
 use super::peer::World;
 use crate::setup::Setup;
 
-/// A handshake; data both ways with acknowledgements and time between; what the application and the peer may
-/// do in mid-connection; the end.
+/// A handshake; data in both directions with acknowledgements and time between; actions of the application and the peer
+/// in mid-connection; the end.
 const LIFE: [&[u8]; 8] = [
     // An acknowledgement, and data of the application.
     &[0x4D, 0x0B, 0x00, 0x10, 0x4D, 0xA9, 0x6D],
     // Many of them.
     &[0x0B, 0x00, 0x18, 0x4D, 0xA9, 0x4D, 0xA9, 0x6D],
-    // Data of the peer, one by one, then with a hole, then many.
+    // Data of the peer, one by one, then with a gap, then many.
     &[
         0x01, 0x00, 0x04, 0x00, 0x21, 0x00, 0x04, 0x32, 0x00, 0x01, 0x10, 0x04, 0x00, 0x02,
     ],
@@ -23,14 +23,14 @@ const LIFE: [&[u8]; 8] = [
     &[
         0x11, 0x00, 0x08, 0x00, 0x00, 0x61, 0x81, 0x00, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x7F,
     ],
-    // Another CCID, and the peer's consent.
+    // Another CCID, and the peer's agreement.
     &[0x0B, 0x08, 0x00, 0x19, 0x4D],
     // The application closes, and the peer answers with a Reset.
     &[0x0B, 0x04, 0x00, 0xA9, 0x71, 0x00, 0x00, 0x00, 0x00, 0x01],
     &[0xA9],
 ];
 
-/// Every seed with its name.
+/// Returns every seed with its name.
 fn seeds() -> Vec<(String, Vec<u8>)> {
     let mut all = Vec::new();
     for (role, roads) in [("server", 0_u8), ("client", 1)] {
@@ -50,7 +50,7 @@ fn seeds() -> Vec<(String, Vec<u8>)> {
     all
 }
 
-/// Runs a seed step by step; tells what the connection came to.
+/// Runs a seed step by step. Returns whether a connection opened, and the most data packets sent and received.
 fn deepest(seed: &[u8]) -> (bool, u64, u64) {
     let mut u = Unstructured::new(seed);
     let setup = Setup::arbitrary(&mut u).expect("a setup");
@@ -70,7 +70,7 @@ fn deepest(seed: &[u8]) -> (bool, u64, u64) {
     (opened, sent, received)
 }
 
-/// Each seed opens a connection, and data cross both ways: the peer knows the handshake.
+/// Each seed opens a connection, and data crosses in both directions: the peer knows the handshake.
 #[test]
 fn seeds_open_connections() {
     for (name, seed) in seeds() {
@@ -84,7 +84,7 @@ fn seeds_open_connections() {
     }
 }
 
-/// The corpus has every seed. `FAIRWIRE_FUZZ_SEEDS=1` writes them.
+/// The corpus contains every seed. `FAIRWIRE_FUZZ_SEEDS=1` writes them.
 #[test]
 fn seeds_are_in_the_corpus() {
     crate::seeds::check("hostile", &seeds());

@@ -1,5 +1,5 @@
-//! Calls to an encoder: what they write is read back, option by option, and what does not fit
-//! leaves nothing behind.
+//! Calls to an encoder: what they write is read back, option by option, and an option that does not fit leaves nothing
+//! behind.
 
 use arbitrary::{Result, Unstructured};
 use fairwire_wire::checksum::coverage;
@@ -11,7 +11,7 @@ use fairwire_wire::{
 use super::values;
 use fairwire_held::thread::without_allocation;
 
-/// What one call wrote.
+/// The options that one call wrote.
 #[derive(Clone, Copy, Debug)]
 enum Written<'a> {
     Option(DccpOption<'a>),
@@ -22,9 +22,9 @@ enum Written<'a> {
     Counts(&'a [[u8; 4]]),
 }
 
-/// Runs the calls that `u` says, then reads the head.
+/// Makes the calls that `u` selects, then reads the head.
 pub(super) fn run(u: &mut Unstructured<'_>) {
-    // An input that ends too soon is one with fewer calls.
+    // An input that ends too soon only makes fewer calls.
     let _ = start(u);
 }
 
@@ -65,7 +65,7 @@ fn start(u: &mut Unstructured<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Leaves the bytes of a head of full length in `buf`, none of them zero.
+/// Fills `buf` with a head of full length without zero bytes.
 fn fill(buf: &mut HeadBuf) {
     let ports = Ports {
         source: !0,
@@ -91,7 +91,7 @@ fn fill(buf: &mut HeadBuf) {
 fn calls<'a>(u: &mut Unstructured<'a>, encoder: &mut Encoder<'_>) -> Vec<Written<'a>> {
     let mut written = Vec::new();
     let mut marks: Option<(Mark, usize, usize)> = None;
-    // Each call takes a byte at least, so that there are no more of them than bytes.
+    // Each call takes at least one byte, so there are no more calls than bytes.
     while let Ok(Some(call)) = next(u) {
         let call = match call {
             Call::Mark => {
@@ -154,7 +154,7 @@ fn next<'a>(u: &mut Unstructured<'a>) -> Result<Option<Call<'a>>> {
     })))
 }
 
-/// Some bytes, perhaps more than one option holds.
+/// Returns some bytes, perhaps more than one option holds.
 fn long<'a>(u: &mut Unstructured<'a>) -> Result<&'a [u8]> {
     let wanted = usize::from(u.arbitrary::<u8>()?) * 3;
     u.bytes(wanted.min(u.len()))
@@ -180,7 +180,7 @@ impl Written<'_> {
         }
     }
 
-    /// Bytes that it takes: what fits into as few options as possible.
+    /// Returns the bytes that it takes, in as few options as possible.
     fn length(&self) -> usize {
         let split = |count: usize, most: usize, opening: usize, each: usize| {
             count.div_ceil(most) * opening + count * each
@@ -202,7 +202,7 @@ impl Written<'_> {
         }
     }
 
-    /// The next options say what was written.
+    /// Checks that the next options contain what was written.
     fn is_read_from(&self, options: &mut OptionIter<'_>) {
         let mut next = || options.next().expect("it was written");
         match *self {
@@ -252,7 +252,7 @@ impl Written<'_> {
     }
 }
 
-/// An interval with lengths that may be too large for their fields.
+/// Returns an interval with lengths that may be too large for their fields.
 fn interval(bytes: [u8; 12]) -> LossInterval {
     let [a0, a1, a2, a3, b0, b1, b2, b3, c0, c1, c2, c3] = bytes;
     LossInterval {
@@ -263,7 +263,7 @@ fn interval(bytes: [u8; 12]) -> LossInterval {
     }
 }
 
-/// The same with each length held at the largest that its field has.
+/// Returns the same interval with each length limited to the largest of its field.
 fn held(interval: LossInterval) -> LossInterval {
     LossInterval {
         lossless_length: interval.lossless_length.min((1 << 24) - 1),

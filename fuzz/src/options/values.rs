@@ -1,4 +1,4 @@
-//! Headers and options made of bytes, each with every value that it can have.
+//! Headers and options made from bytes, with every value that each can have.
 
 use arbitrary::{Result, Unstructured};
 use fairwire_wire::{
@@ -6,7 +6,7 @@ use fairwire_wire::{
     MAX_OPTION_DATA, PacketType, RTT_TOO_LARGE, ResetCode, Seq, SeqNo, ServiceCode,
 };
 
-/// A type with its fields, and a Sequence Number in a form that the type allows.
+/// Returns a type with its fields, and a Sequence Number in a form that the type allows.
 pub(super) fn seq_and_kind(u: &mut Unstructured<'_>) -> Result<(SeqNo, Kind)> {
     let packet_type = *u.choose(&PacketType::ALL)?;
     let short = packet_type.may_be_short() && u.arbitrary()?;
@@ -40,25 +40,25 @@ pub(super) fn seq_and_kind(u: &mut Unstructured<'_>) -> Result<(SeqNo, Kind)> {
     Ok((seq, kind))
 }
 
-/// Some bytes, more than an option has room for now and then.
+/// Returns some bytes, sometimes more than an option has room for.
 pub(super) fn bytes<'a>(u: &mut Unstructured<'a>) -> Result<&'a [u8]> {
     let wanted = usize::from(u.arbitrary::<u8>()?) + usize::from(u.ratio(1, 16)?) * 8;
     u.bytes(wanted.min(u.len()))
 }
 
-/// A number with any count of leading zero bits.
+/// Returns a 64-bit number with any count of leading zero bits.
 fn number(u: &mut Unstructured<'_>) -> Result<u64> {
     let shift: u8 = u.arbitrary()?;
     Ok(u.arbitrary::<u64>()? >> (shift % 64))
 }
 
-/// A word with any count of leading zero bits.
+/// Returns a 32-bit number with any count of leading zero bits.
 pub(super) fn word(u: &mut Unstructured<'_>) -> Result<u32> {
     let shift: u8 = u.arbitrary()?;
     Ok(u.arbitrary::<u32>()? >> (shift % 32))
 }
 
-/// An option of any kind.
+/// Returns an option of any kind.
 pub(super) fn option<'a>(u: &mut Unstructured<'a>) -> Result<DccpOption<'a>> {
     Ok(match u.int_in_range(0..=21)? {
         0 => DccpOption::Padding,
@@ -106,8 +106,8 @@ pub(super) fn option<'a>(u: &mut Unstructured<'a>) -> Result<DccpOption<'a>> {
     })
 }
 
-/// What is read of an option that was written: numbers are held at the largest that fits. `None`
-/// if a receiver ignores it, for no list of it may be empty.
+/// Returns the option that is read after `option` was written: numbers are limited to the largest that fits. `None` if
+/// a receiver ignores it, because its list is empty or it skips too many packets.
 pub(super) fn as_read(option: DccpOption<'_>) -> Option<DccpOption<'_>> {
     match option {
         DccpOption::NdpCount(count) => Some(DccpOption::NdpCount(count.min((1 << 48) - 1))),
@@ -124,7 +124,7 @@ pub(super) fn as_read(option: DccpOption<'_>) -> Option<DccpOption<'_>> {
     }
 }
 
-/// Bytes that an option takes in a head, or would take.
+/// Returns the bytes that an option takes in a head, or would take.
 pub(super) fn length(option: &DccpOption<'_>) -> usize {
     let significant = |number: u64| (8 - number.leading_zeros() as usize / 8).max(1);
     let elapsed = |time: u32| if time < 1 << 16 { 2 } else { 4 };
@@ -153,7 +153,7 @@ pub(super) fn length(option: &DccpOption<'_>) -> usize {
     }
 }
 
-/// Does an option of that many bytes fit into `room`?
+/// Returns whether an option of `length` bytes fits into `room`.
 pub(super) fn fits(length: usize, room: usize) -> bool {
     length <= room && length <= MAX_OPTION_DATA + 2
 }

@@ -1,4 +1,4 @@
-//! What one application has sent and read.
+//! The account of what one application has sent and read.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,14 +11,14 @@ use crate::watched::Read;
 /// The account of one side.
 #[derive(Debug, Default)]
 pub(super) struct Account {
-    /// Datagrams given to `send`, and how many of each there were.
+    /// The datagrams given to `send`, and how often each was.
     pub(super) sent: BTreeMap<Vec<u8>, usize>,
-    /// Datagrams read, by life of the endpoint and connection, not yet checked.
+    /// The datagrams read and not yet checked.
     pub(super) unchecked: Vec<Read>,
-    /// How many of each were read, by life of the endpoint and connection.
+    /// How often each datagram was read, by incarnation of the endpoint and by connection.
     read: BTreeMap<(u8, ConnectionId, Vec<u8>), usize>,
     numbers: BTreeSet<(u8, ConnectionId, u64)>,
-    /// Numbers that were read more than once.
+    /// The number of sequence numbers that were read more than once.
     again: usize,
     life: u8,
 }
@@ -34,13 +34,13 @@ impl Ledger for Account {
 }
 
 impl Account {
-    /// The endpoint is another one from now on.
+    /// Begins a new account because the endpoint was replaced.
     pub(super) fn begin_anew(&mut self) {
         self.life += 1;
     }
 
-    /// Checks what was read against what the other side `sent`; `forged` packets may have been taken for
-    /// others. Each may have a number that a later one has too.
+    /// Checks what was read against what the other side `sent`. Up to `forged` packets may have been taken for others,
+    /// and each may have the sequence number of a later packet.
     pub(super) fn check(&mut self, sent: &BTreeMap<Vec<u8>, usize>, forged: usize) {
         for read in std::mem::take(&mut self.unchecked) {
             let number = (self.life, read.id, read.seq.get());

@@ -1,4 +1,4 @@
-//! The network heals: both sides agree again.
+//! The end of a run: the network delivers everything, and both sides agree again.
 
 use fairwire_proto::ConnectionId;
 use fairwire_units::Duration;
@@ -6,26 +6,27 @@ use fairwire_units::Duration;
 use super::World;
 use crate::content::datagram;
 
-/// How long the two ends may take to agree, before and after those that have nothing to say ask. Before: a half-open
-/// state that an altered Request left behind ends, as it would answer for a connection that is gone. After:
-/// keep-alive and idle timeout (45 s), the time of a `close`, a handshake with its timeout, and a data packet of
-/// TFRC's lowest rate (64 s).
+/// The times for the two ends to agree, before and after they probe each other with data.
+///
+/// Before: a half-open state that an altered Request left behind must end, because it would answer for a connection
+/// that is gone. After: keep-alive and idle timeout (45 s), the time of a `close`, a handshake with its timeout, and a
+/// data packet at TFRC's lowest rate (64 s).
 const AGREED: [Duration; 2] = [Duration::from_secs(540), Duration::from_secs(150)];
 
 impl World {
-    /// From now on every packet arrives. In the end a connection is open at both ends or at none.
+    /// Delivers every packet from now on. In the end, a connection is open at both ends or at neither.
     pub(super) fn heal(&mut self) {
         self.check();
         for end in &mut self.ends {
             end.releases = true;
             end.release();
         }
-        // A minute at a time: what may happen in a run is bounded.
+        // One minute at a time, because the events of a run are bounded.
         let begun = self.now;
         while self.now < begun + AGREED[0] {
             self.run_until(self.now + Duration::from_secs(60), true);
         }
-        // Without keep-alive an end that only waits learns nothing; it asks by sending.
+        // Without keep-alive, an end that only waits learns nothing; it probes the other by sending.
         let mut asking = Vec::new();
         for side in 0..2 {
             for id in self.ends[side].ids() {
@@ -39,7 +40,7 @@ impl World {
         }
         self.run_until(self.now + AGREED[1], true);
         for (side, id) in asking {
-            // What became too old while it waited for its turn asked nobody.
+            // A datagram that expired in the queue probed nothing.
             let keeps_alive = self.setups[side].config.keep_alive.is_some();
             let asked = keeps_alive || self.ends[side].has_sent_newest(id);
             if asked && self.ends[side].ids().contains(&id) {
@@ -49,7 +50,7 @@ impl World {
         self.check();
     }
 
-    /// The other end knows this connection, too.
+    /// Checks that the other end knows this connection, too.
     fn check_agreed(&self, side: usize, id: ConnectionId) {
         let (end, other) = (&self.ends[side], &self.ends[1 - side]);
         assert!(
@@ -77,7 +78,7 @@ impl World {
                 let (end, account) = (&mut self.ends[side], &mut self.accounts[side]);
                 self.applications[side].read_all(end, id, account);
             }
-            // What the last step of this function sends is zero-length data of its own.
+            // `heal` sends datagrams of its own, of one byte each.
             let mut sent = self.accounts[1 - side].sent.clone();
             *sent.entry(datagram(0, 1).to_vec()).or_default() += 64;
             self.accounts[side].check(&sent, self.harm.forged);

@@ -1,4 +1,4 @@
-//! Packets in flight, and everything that a network may do to them.
+//! Packets in flight, and everything that a network can do to them.
 
 use std::collections::VecDeque;
 
@@ -12,16 +12,16 @@ use crate::setup::{byte, pick};
 use crate::trace;
 use crate::watched::Sent;
 
-/// How long a packet takes where nothing happens to it.
+/// The delay of a packet without impairment.
 const DELAY: Duration = Duration::from_millis(20);
 
-/// Where `CCVal` and `CsCov` stand in a header.
+/// The offset of `CCVal` and `CsCov` in a header.
 const CSCOV: usize = 5;
 
-/// Packets that may fly at once; the next one is lost.
+/// The most packets in flight; further ones are lost.
 const FLYING: usize = 512;
 
-/// Packets remembered to be sent again.
+/// The number of past packets remembered, which may be sent again.
 const REMEMBERED: usize = 256;
 
 #[derive(Clone, Debug)]
@@ -60,7 +60,7 @@ impl Network {
         which.checked_rem(self.flying.len())
     }
 
-    /// When the first packet in line arrives.
+    /// Returns when the first packet in the queue arrives.
     pub(super) fn next_arrival(&self) -> Option<Instant> {
         self.flying.front().map(|flying| flying.arrives)
     }
@@ -75,14 +75,14 @@ impl Network {
         self.flying.clear();
     }
 
-    /// A packet flies twice.
+    /// Duplicates a packet in flight.
     pub(super) fn copy(&mut self, which: usize) {
         if let Some(at) = self.at(which).filter(|_| self.flying.len() < FLYING) {
             self.flying.push_back(self.flying[at].clone());
         }
     }
 
-    /// A packet of the past comes again, first or last in line.
+    /// Sends a past packet again, first or last in the queue.
     pub(super) fn replay(&mut self, back: u8, how: u8) {
         let back = usize::from(back) % self.past.len().max(1);
         let Some(old) = self.past.iter().nth_back(back).cloned() else {
@@ -96,7 +96,7 @@ impl Network {
         }
     }
 
-    /// A router marks a packet, if it may.
+    /// Marks a packet, as a router does, if it is ECN-capable.
     pub(super) fn mark(&mut self, which: usize) {
         if let Some(at) = self.at(which)
             && self.flying[at].sent.ecn.is_capable()
@@ -107,7 +107,7 @@ impl Network {
 }
 
 impl World {
-    /// The packet at this place arrives, now.
+    /// Delivers the packet at this place now.
     pub(super) fn arrive(&mut self, which: usize) {
         let Some(flying) = self
             .network
@@ -129,7 +129,7 @@ impl World {
         self.collect(to);
     }
 
-    /// A packet is cut, or one bit of it changed; its checksum is made to fit, or not.
+    /// Cuts a packet or changes one bit of it, with or without a new checksum.
     pub(super) fn change(&mut self, which: usize, u: &mut Unstructured<'_>) {
         let (place, how) = (byte(u), byte(u));
         let Some(at) = self.network.at(which) else {
@@ -140,8 +140,8 @@ impl World {
         let sent = &mut flying.sent;
         let at = usize::from(place) + usize::from(how >> 6) * 256;
         let at = at % sent.bytes.len().max(1);
-        // The Internet checksum sees each change of a single bit that it covers. In UDP, where ours says
-        // nothing, a change stands for one that the UDP checksum missed.
+        // The Internet checksum detects each change of a single bit that it covers. In UDP, where our checksum is not
+        // used, a change stands for one that the UDP checksum missed.
         let covers_all = sent
             .bytes
             .get(CSCOV)
@@ -164,7 +164,7 @@ impl World {
         }
     }
 
-    /// An ICMP error about a packet in flight, which goes on or not.
+    /// Delivers an ICMP error about a packet in flight, which stays in flight.
     pub(super) fn icmp(&mut self, which: usize, u: &mut Unstructured<'_>) {
         let (how, len) = (byte(u), byte(u));
         let Some(flying) = self.network.at(which).map(|at| &self.network.flying[at]) else {

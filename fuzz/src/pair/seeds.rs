@@ -1,17 +1,17 @@
-//! Inputs made by hand: a whole life of a connection for each CCID and encapsulation.
+//! Handmade inputs: a complete connection for each CCID and encapsulation.
 
 use arbitrary::{Arbitrary, Unstructured};
 
 use super::World;
 use crate::setup::Setup;
 
-/// A handshake on a network that works; data both ways; loss, reordering, copies and marks; the end.
+/// A handshake without impairments; data in both directions; loss, reordering, copies and marks; the end.
 const LIFE: [&[u8]; 8] = [
     &[0x90, 0x4B, 0x00, 0x18, 0x1B, 0x00, 0x18, 0x90],
     // Lost, copied, marked, out of order.
     &[0x0B, 0x00, 0x18, 0x04, 0x15, 0x19, 0x22, 0x33, 0x90],
     &[0x0B, 0x02, 0x00, 0x1B, 0x02, 0x00],
-    // A bit changed that the checksum covers, an old packet again, an ICMP error.
+    // A changed bit that the checksum covers, an old packet again, an ICMP error.
     &[
         0x0B, 0x00, 0x10, 0x07, 0x09, 0x10, 0x06, 0x03, 0x0A, 0x00, 0x7F, 0x90,
     ],
@@ -22,7 +22,7 @@ const LIFE: [&[u8]; 8] = [
     &[0xC0],
 ];
 
-/// Every seed with its name.
+/// Returns every seed with its name.
 fn seeds() -> Vec<(String, Vec<u8>)> {
     let mut all = Vec::new();
     for (n, ccids) in [0o00_u8, 0o11, 0o22].into_iter().enumerate() {
@@ -42,7 +42,7 @@ fn seeds() -> Vec<(String, Vec<u8>)> {
     all
 }
 
-/// Each seed opens a connection, and data cross both ways.
+/// Each seed opens a connection, and data crosses in both directions.
 #[test]
 fn seeds_open_connections() {
     for (name, seed) in seeds() {
@@ -69,7 +69,7 @@ fn seeds_open_connections() {
     }
 }
 
-/// The corpus has every seed. `FAIRWIRE_FUZZ_SEEDS=1` writes them.
+/// The corpus contains every seed. `FAIRWIRE_FUZZ_SEEDS=1` writes them.
 #[test]
 fn seeds_are_in_the_corpus() {
     crate::seeds::check("pair", &seeds());

@@ -1,21 +1,21 @@
-//! What an application may be told of one connection.
+//! The events that an application may receive for one connection.
 //!
-//! It opens once at most, `Closed` is its last event, each datagram has one fate if fates are
-//! reported, none otherwise, and a datagram has left at most once and in order.
+//! The connection opens at most once, and `Closed` is its last event. Each datagram gets one fate if fates are
+//! reported, and none otherwise. Datagrams leave at most once and in order.
 
 use fairwire_proto::Event;
 
-/// One connection as its application knows it.
+/// The state of one connection as its application knows it.
 #[derive(Debug, Default)]
 pub(super) struct App {
     is_accepted: bool,
     is_connected: bool,
     is_closed: bool,
-    /// Datagrams that the endpoint took.
+    /// The number of datagrams that the endpoint accepted.
     taken: u64,
-    /// Those of them that left: all below this one that left at all.
+    /// The number below which every datagram that will ever leave has left.
     left: u64,
-    /// Which have their fate.
+    /// Which datagrams have their fate.
     fates: Vec<bool>,
     told: u64,
 }
@@ -36,7 +36,7 @@ impl App {
         self.left == self.taken
     }
 
-    /// The endpoint took a datagram and calls it `name`.
+    /// Records that the endpoint accepted a datagram with the id `name`.
     pub(super) fn on_taken(&mut self, name: u64) {
         assert!(!self.is_closed, "nothing is taken after Closed");
         assert_eq!(name, self.taken, "names count up");
@@ -44,7 +44,7 @@ impl App {
         self.fates.push(false);
     }
 
-    /// A datagram leaves.
+    /// Records that a datagram leaves.
     pub(super) fn on_left(&mut self, name: u64) {
         assert!(
             name >= self.left && name < self.taken,

@@ -1,20 +1,20 @@
-//! Memory, and the end: when nobody is there any more, nothing stays.
+//! Checks of memory, and of the end: when no connection is left, nothing is kept.
 
 use fairwire_units::Duration;
 
 use super::{BESIDE, HISTORIES, ROOM, TIME_WAIT, Watched};
 use fairwire_held::thread;
 
-/// How long it takes at most until nothing is left: keep-alive and idle timeout (45 s), `close` (10
-/// s), a half-open connection (480 s) and TIMEWAIT (240 s, and a generation of 30 s), one after the other.
+/// The longest time until nothing is left: keep-alive and idle timeout (45 s), `close` (10 s), a half-open connection
+/// (480 s) and TIMEWAIT (240 s, and a generation of 30 s), one after the other.
 const LONGEST: Duration = Duration::from_secs(1_500);
 
-/// Wake-ups at most until then: for each connection some dozen for retransmissions that back off, one for
-/// each datagram that leaves paced (256) or expires, and one for each feedback.
+/// The most wake-ups until then. For each connection there are some dozen retransmissions with back-off, one wake-up
+/// for each datagram that leaves paced (256) or expires, and one for each feedback.
 const WAKE_UPS: u64 = 1_000;
 
 impl Watched {
-    /// The budget is kept, by the endpoint's count, and that count is true.
+    /// Checks that the memory budget is kept by the endpoint's count, and that the count is true.
     pub(crate) fn check_memory(&self) {
         let stats = self.endpoint.endpoint_stats();
         let connections = self.known();
@@ -24,14 +24,14 @@ impl Watched {
             "{} bytes counted, {most} allowed",
             stats.memory
         );
-        // Histories are counted anew after each 32 events.
+        // Histories are counted again after every 32 events.
         let tables = BESIDE + self.peak * ROOM + stats.time_wait * TIME_WAIT;
         let most = stats.memory + connections * HISTORIES + tables;
         let held = usize::try_from(self.held).unwrap_or(0);
         assert!(held <= most, "{held} bytes held, {most} counted");
     }
 
-    /// Releases every connection that is closed.
+    /// Releases every closed connection.
     pub(crate) fn release(&mut self) {
         for id in std::mem::take(&mut self.closed) {
             self.apps.remove(&id);
@@ -39,7 +39,7 @@ impl Watched {
         }
     }
 
-    /// Nobody answers any more: lets time run on until nothing is left, and checks that it is so.
+    /// Lets time pass without any answer until nothing is left, and checks that this is so.
     pub(crate) fn finish(mut self) {
         let connections = self.endpoint.endpoint_stats().connections as u64;
         let most = WAKE_UPS * (connections + 1);
@@ -50,8 +50,8 @@ impl Watched {
         loop {
             self.out.clear();
             let next = self.next_timeout().map(|at| self.now.max(at));
-            // A connection without keep-alive may wait for ever, and a timer of TFRC go off meanwhile: after four of
-            // its round trips, and a peer may have answered after days.
+            // A connection without keep-alive may wait for ever. A timer of TFRC may still expire, after four of its
+            // round trips, and a peer may have answered after days.
             let waited = next.is_some_and(|at| at - begun > LONGEST / 2);
             let quiet = waited && !self.keeps_alive && !closing && !self.ids().is_empty();
             if let Some(at) = next.filter(|_| !quiet) {
@@ -78,8 +78,8 @@ impl Watched {
         assert_eq!(thread::held() - before + held, 0, "bytes that stay");
     }
 
-    /// Nothing will ever happen by itself. That is right if only open connections are left whose
-    /// application did without keep-alive: it closes them. False if there are none.
+    /// Closes the connections that would otherwise stay for ever. Only open connections without keep-alive may be left
+    /// then. Returns whether there were any.
     fn close_quiet(&mut self) -> bool {
         let open: Vec<_> = self.ids();
         for &id in &open {

@@ -93,9 +93,11 @@ impl AckRatio {
     }
 }
 
-/// Limits a ratio as RFC 4341, 6.1.2, requires: if more than two, at most half the window; at least two from a window of
-/// four packets on. With a window of one packet, R is one. A receiver that waits for a second packet without a timer
-/// would otherwise leave each packet to the sender's timeout.
+/// Limits a ratio as RFC 4341, 6.1.2, requires: at most half the window, or two if that is more, and at least two from
+/// a window of four packets on.
+///
+/// With a window of less than two packets, R is one. Otherwise a receiver that waits for a second packet without a timer
+/// would leave each packet to the sender's timeout.
 fn within(ratio: u16, cwnd: f64) -> u16 {
     let least = if cwnd >= LARGE_WINDOW { DEFAULT } else { 1 };
     ratio.clamp(least, largest(cwnd))

@@ -31,9 +31,9 @@ impl Run {
 /// The place of a packet relative to those that arrived before it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Order {
-    /// The one after the newest.
+    /// The number after the newest.
     Next,
-    /// Newer, with a gap before it.
+    /// A greater number, with a gap before it.
     AfterGap,
     /// Older and new information: it was missing, or is marked now.
     Late,

@@ -1,5 +1,5 @@
-//! The receiving half of CCID 2: when to acknowledge, and with what. Every loss and mark is told
-//! (RFC 4340, section 11). `CCVal` means nothing to it (RFC 4340, section 5.1).
+//! The receiving half of CCID 2: when to acknowledge, and what to report. Every loss and mark is reported (RFC 4340,
+//! section 11). `CCVal` is not used (RFC 4340, section 5.1).
 
 use fairwire_cc::DEFAULT_RTT;
 use fairwire_units::plant::{Plant, planted};
@@ -12,33 +12,33 @@ use super::records::Records;
 use super::vector::Report;
 use crate::half::{Ack, AckDue, Arrival, Incoming, PeerData, Rx, quiescent_after};
 
-/// An acknowledgement waits no longer for more packets (RFC 4340, section 11.3).
+/// The longest time for which an acknowledgement waits for more packets (RFC 4340, section 11.3).
 const ACK_DELAY: Duration = Duration::from_millis(200);
 
 /// The Ack Ratio of a new connection (RFC 4340, section 11.3).
 const DEFAULT_ACK_RATIO: u16 = 2;
 
-/// Units of Elapsed Time (RFC 4340, section 13.2).
+/// The unit of Elapsed Time (RFC 4340, section 13.2).
 const ELAPSED_UNIT: Duration = Duration::from_micros(10);
 
-/// A shorter delay is not worth an Elapsed Time option.
+/// The shortest delay that is reported with an Elapsed Time option.
 const WORTH_TELLING: Duration = Duration::from_micros(100);
 
-/// Data bytes of one option at most, and bytes of type and length.
+/// The most data bytes of one option, and the bytes of its type and length.
 const OPTION_DATA: usize = 253;
 const OPTION_HEAD: usize = 2;
 
-/// Bytes of an Elapsed Time option at most.
+/// The size of the longest Elapsed Time option, bytes.
 const LONGEST_ELAPSED: usize = OPTION_HEAD + 4;
 
-/// Receives data for a CCID 2 sender.
+/// The receiver of data from a CCID 2 sender.
 #[derive(Clone, Debug)]
 pub(crate) struct Receiver {
     history: History,
     records: Records,
     /// The peer's ECN nonces, once it has sent one.
     nonces: Option<Box<Nonces>>,
-    /// Can the ECN bits of what arrives be read?
+    /// Whether the ECN bits of arriving packets can be read.
     reads_ecn: bool,
     /// When the newest packet arrived.
     newest_at: Option<Instant>,
@@ -48,22 +48,21 @@ pub(crate) struct Receiver {
     unacknowledged: u32,
     /// When the oldest of them arrived.
     waiting_since: Instant,
-    /// When data arrived last.
+    /// When data last arrived.
     data_at: Option<Instant>,
-    /// The newest data packet that arrived, as long as no vector that tells of it is known to have
-    /// reached the peer.
+    /// The newest data packet that arrived, until a vector that reports it is known to have reached the peer.
     untold: Option<Seq>,
-    /// Does a loss or mark call for an acknowledgement at once?
+    /// Whether a loss or mark requires an immediate acknowledgement.
     urgent: bool,
-    /// When a mark last did so.
+    /// When a mark last required one.
     last_mark: Option<Instant>,
-    /// Does every data packet carry a vector?
+    /// Whether every data packet carries a vector.
     on_all_data: bool,
 }
 
 impl Receiver {
-    /// A receiver for the peer's packets from sequence number `first` on, or from the first one
-    /// shown to it; older ones are ignored.
+    /// Creates a receiver for the peer's packets from sequence number `first` on, or from the first packet that
+    /// arrives; older ones are ignored.
     pub(crate) fn new(first: Option<Seq>) -> Self {
         Self {
             history: History::new(first),
@@ -83,7 +82,7 @@ impl Receiver {
         }
     }
 
-    /// Lets every data packet carry a vector, whether or not it has anything new.
+    /// Sets whether every data packet carries a vector, even without new information.
     pub(crate) fn on_all_data(self, on_all_data: bool) -> Self {
         Self {
             on_all_data,
@@ -91,17 +90,17 @@ impl Receiver {
         }
     }
 
-    /// RFC 4340, 12.2: who cannot read the ECN bits echoes zero.
+    /// Makes the receiver echo a nonce of zero. RFC 4340, 12.2: one that cannot read the ECN bits does so.
     pub(crate) fn without_ecn(mut self) -> Self {
         self.reads_ecn = false;
         self
     }
 
-    /// The peer acknowledged packets of ours: what those told need not be told again.
+    /// Handles an acknowledgement of our packets: what they reported need not be reported again.
     fn on_ack(&mut self, ack: Ack<'_>) {
         self.on_acknowledged(ack.ackno);
-        // RFC 4340, 11.4.2: to be told so in a vector is as good as by the acknowledgement number,
-        // which one-way data never brings to stand on an Ack of ours.
+        // RFC 4340, 11.4.2: a vector that shows our packet as arrived counts as much as the acknowledgement number.
+        // With data in one direction only, that number is never that of one of our Acks.
         if let Some(ours) = self.records.newest_up_to(ack.ackno)
             && Report::of(ack.options, ack.ackno).is_some_and(|report| report.has_arrived(ours))
         {
@@ -109,20 +108,20 @@ impl Receiver {
         }
     }
 
-    /// A packet of the peer's came.
+    /// Handles a packet from the peer.
     fn on_arrival(&mut self, now: Instant, arrival: Arrival) {
         let marked = arrival.ecn == Ecn::Ce;
         let order = self.note(arrival.seq, arrival.ecn);
         match order {
             Order::Next | Order::AfterGap => self.newest_at = Some(now),
-            // Planted: earlier vectors' acknowledgements let us forget a late packet.
+            // Planted: acknowledgements of earlier vectors let us forget a late packet.
             Order::Late if planted(Plant::LateForgotten) => {}
             Order::Late => self.records.on_late(arrival.seq),
-            // Nothing that the sender does not know or will not be told already.
+            // The sender knows all this already, or will learn it anyway.
             Order::Old => return,
         }
         if arrival.data.is_none() {
-            // Acknowledgements are not acknowledged for their own sake.
+            // A packet without data causes no acknowledgement.
             return;
         }
         self.data_at = Some(now);
@@ -134,12 +133,12 @@ impl Receiver {
             self.waiting_since = now;
         }
         self.unacknowledged = self.unacknowledged.saturating_add(1);
-        // RFC 4340, 11.3: what hints at loss is reported at once.
+        // RFC 4340, 11.3: a sign of loss is reported at once.
         self.urgent |= order != Order::Next;
         self.urgent |= marked && self.hurries_for_mark(now);
     }
 
-    /// Takes note of a packet and its nonce.
+    /// Records a packet and its nonce.
     fn note(&mut self, seq: Seq, ecn: Ecn) -> Order {
         let before = self.history.newest();
         let order = self.history.note(seq, ecn == Ecn::Ce);
@@ -155,15 +154,14 @@ impl Receiver {
                 nonces.advance(before.unwrap_or(seq.prev()), seq);
                 nonces.set(seq, nonce);
             }
-            // A mark takes the nonce of an earlier copy away.
+            // A mark removes the nonce of an earlier copy.
             Order::Late => nonces.set(seq, nonce),
             Order::Old => {}
         }
         order
     }
 
-    /// Writes the vectors that begin with `ackno`. Nonces count whatever became of the data (RFC
-    /// 4340, section 11.4).
+    /// Writes the vectors that begin with `ackno`. Nonces count whatever happened to the data (RFC 4340, section 11.4).
     fn write_vectors(&self, ackno: Seq, encoder: &mut Encoder<'_>) -> Result<(), NoRoom> {
         let mut cells = self.history.cells_from(ackno);
         let Some(nonces) = &self.nonces else {
@@ -177,7 +175,7 @@ impl Receiver {
                 *byte = cell.byte();
                 len += 1;
                 let run = u64::from(cell.run());
-                // RFC 4340, 12.2: the sum over what is reported received and not marked.
+                // RFC 4340, 12.2: the sum over packets reported as received and not marked.
                 if cell.state() == CellState::Received {
                     echo ^= nonces.sum(high.sub(packets), run);
                 }
@@ -196,13 +194,13 @@ impl Receiver {
         }
     }
 
-    /// The peer acknowledged our packet `ours` by its number alone.
+    /// Handles an acknowledgement of our packet `ours` by number only.
     #[cfg(test)]
     pub(crate) fn acknowledge(&mut self, ours: u64) {
         self.on_acknowledged(Seq::new(ours));
     }
 
-    /// The peer has our packet `ours`: what that one told need not be told again.
+    /// Handles the arrival of our packet `ours` at the peer: what that packet reported need not be reported again.
     fn on_acknowledged(&mut self, ours: Seq) {
         if let Some(covered) = self.records.acknowledge(ours) {
             self.history.forget_up_to(covered);
@@ -210,7 +208,7 @@ impl Receiver {
         }
     }
 
-    /// RFC 4340, 11.3: a mark is answered at once, but not more often than once per round trip.
+    /// Returns whether a mark must be answered now. RFC 4340, 11.3: at once, but at most once per round trip.
     fn hurries_for_mark(&mut self, now: Instant) -> bool {
         let recent = self
             .last_mark
@@ -221,7 +219,7 @@ impl Receiver {
         !recent
     }
 
-    /// The Elapsed Time to report with an acknowledgement of `ackno`, if it is worth it.
+    /// Returns the Elapsed Time to report with an acknowledgement of `ackno`, if it is long enough.
     fn elapsed(&self, now: Instant, ackno: Seq) -> Option<u32> {
         if Some(ackno) != self.history.newest() {
             return None;
@@ -256,7 +254,7 @@ impl Rx for Receiver {
 
     fn peer_data(&self, now: Instant, rtt: Duration) -> PeerData {
         let lately = |at| now.saturating_since(at) < quiescent_after(rtt);
-        // RFC 4341, 6.2.1: silence is not enough, vectors of all data must have arrived, too.
+        // RFC 4341, 6.2.1: silence is not enough; vectors that cover all data must have arrived, too.
         match self.data_at {
             Some(at) if lately(at) => PeerData::Flowing,
             _ if self.untold.is_some() => PeerData::Paused,
@@ -265,8 +263,8 @@ impl Rx for Receiver {
     }
 
     fn set_ack_ratio(&mut self, ratio: u16) {
-        // RFC 4340, 11.3: zero says that the sender does not care. CCID 2's acknowledgements are
-        // paced by its data all the same (RFC 4341, 6).
+        // RFC 4340, 11.3: zero means that the sender sets no ratio. Acknowledgements of CCID 2 still follow the data
+        // (RFC 4341, 6).
         self.ack_ratio = if ratio == 0 { DEFAULT_ACK_RATIO } else { ratio };
     }
 
@@ -307,7 +305,7 @@ impl Rx for Receiver {
     fn shorten(&mut self, len: usize) {
         let vectors = len.saturating_sub(LONGEST_ELAPSED);
         let heads = vectors.div_ceil(OPTION_DATA + OPTION_HEAD) * OPTION_HEAD;
-        // The newest packet is always told.
+        // The newest packet is always reported.
         self.history.shorten(vectors.saturating_sub(heads).max(1));
     }
 
@@ -323,7 +321,7 @@ impl Rx for Receiver {
             .newest()
             .is_none_or(|newest| ackno.is_after(newest))
         {
-            // The connection acknowledges a packet that was not shown to us: it did arrive.
+            // The connection acknowledges a packet that was not passed to this half, so that packet did arrive.
             self.note(ackno, Ecn::NotEct);
             self.newest_at = Some(now);
         }

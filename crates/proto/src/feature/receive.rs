@@ -434,7 +434,7 @@ impl Negotiation {
     /// again.
     fn handle_unexpected_confirm(&mut self, feature: Feature, incoming: Incoming<'_>) -> Handled {
         let location = incoming.location;
-        // RFC 4340, 10.5: a CCID does not change too often.
+        // RFC 4340, 10.5: a CCID must not change too often.
         let locked = feature == Feature::Ccid && self.ccid_locked[location as usize];
         if locked || !self.open {
             return Handled::Ignored;

@@ -1,4 +1,4 @@
-//! Receivers that lie: rewriters of what an honest one says.
+//! Receivers that lie: rewriting of an honest receiver's reports.
 
 use std::collections::VecDeque;
 
@@ -8,44 +8,44 @@ use fairwire_wire::{
     option_type,
 };
 
-/// What a receiver lies about.
+/// The subject of a receiver's lies.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Lie {
-    /// Nothing was ever lost.
+    /// It reports no losses.
     NoLoss,
-    /// Every second loss event never was.
+    /// It hides about half of the loss events.
     HalfTheLosses,
-    /// Nothing was lost of what is told, which goes back by one packet.
+    /// After a loss it reports only one interval of one packet, without losses.
     ShortMemory,
-    /// Each loss makes it forget all before.
+    /// After each loss it reports only what came after that loss.
     Amnesia,
-    /// More is received than the field can tell.
+    /// It reports the largest possible receive rate.
     Rate,
-    /// It held the packet for nearly the whole round trip.
+    /// It claims to have held the packet for nearly the whole round trip.
     Elapsed,
-    /// Each loss interval is as long as the field can tell.
+    /// It reports each loss interval with the largest possible length.
     LongIntervals,
-    /// Packets that are on their way have come.
+    /// It acknowledges packets that are still on their way.
     Early,
-    /// No losses, the highest rate, the shortest round trip.
+    /// It reports no losses, the highest rate and the longest holding time.
     Everything,
 }
 
-/// A receiver's liar.
+/// The state of a lying receiver.
 pub(crate) struct Liar {
     lie: Option<Lie>,
     first: Option<Seq>,
     newest: Option<Seq>,
-    /// What was acknowledged when.
+    /// The recent acknowledgements, and when they were sent.
     lately: VecDeque<(Instant, Seq)>,
     forgot: Option<Seq>,
 }
 
-/// The largest number of packets that an interval's lossless part has room for.
+/// The largest value of the Lossless Length field.
 const LONGEST: u32 = (1 << 24) - 1;
-/// One way.
+/// The one-way delay.
 const WAY: Duration = Duration::from_millis(30);
-/// The path is 60 ms long: in units of 10 microseconds a little less.
+/// The claimed holding time, in units of 10 microseconds: a little less than the round trip of 60 ms.
 const HELD: u32 = 5_900;
 
 impl Liar {
@@ -59,7 +59,7 @@ impl Liar {
         }
     }
 
-    /// What it tells instead of `head`.
+    /// Returns what it sends instead of `head`.
     pub(crate) fn tell(&mut self, now: Instant, head: &[u8], payload: usize) -> Vec<u8> {
         let honest = head.to_vec();
         let Some(lie) = self.lie else {
@@ -97,8 +97,8 @@ impl Liar {
         encoder.finish().as_slice().to_vec()
     }
 
-    /// How many packets it acknowledges before they come: as many as came in the last thirty
-    /// milliseconds, as that is how far away the sender is.
+    /// Returns how many packets it acknowledges before they arrive: as many as arrived in the last 30 ms, which is the
+    /// one-way delay.
     fn ahead(&mut self, lie: Lie, now: Instant, ackno: Seq) -> u64 {
         if lie != Lie::Early {
             return 0;
@@ -214,12 +214,12 @@ impl Liar {
     }
 }
 
-/// Is a loss of this packet hidden? Half of them are, always the same.
+/// Returns whether a loss of this packet is hidden. Half of the packets are chosen, always the same ones.
 fn is_hidden(seq: Seq) -> bool {
     seq.get().wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 63 == 1
 }
 
-/// Joins each second interval to the one before it.
+/// Joins each interval that begins with a hidden loss to the one before it.
 fn half(ackno: Seq, told: &[LossInterval]) -> Vec<LossInterval> {
     let mut kept: Vec<LossInterval> = Vec::new();
     let mut end = ackno.next();
@@ -240,12 +240,12 @@ fn half(ackno: Seq, told: &[LossInterval]) -> Vec<LossInterval> {
         }
         end = start;
     }
-    // The oldest stays as it is: nobody knows what came before it.
+    // The oldest interval stays as it is, because the one before it is unknown.
     kept.extend(hidden);
     kept
 }
 
-/// The same with longer runs.
+/// Returns the same cells with longer runs.
 fn join(cells: &[AckCell]) -> Vec<AckCell> {
     let mut joined: Vec<AckCell> = Vec::new();
     for cell in cells {

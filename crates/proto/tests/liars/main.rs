@@ -1,4 +1,4 @@
-//! What a receiver gains by lying, beside honest ones at one bottleneck (RFC 4342, section 9; RFC 5348,
+//! What a receiver gains by false reports, next to honest receivers at one bottleneck (RFC 4342, section 9; RFC 5348,
 //! section 10; RFC 4340, section 12.3).
 
 mod lie;
@@ -12,8 +12,8 @@ use lie::Lie;
 use road::{Road, Weather};
 
 const FLOWS: usize = 4;
-/// 1,000-byte packets at 4 Mbit/s, and a queue of a tenth of a second; and at 1 Mbit/s with one of a
-/// fifth, where each flow has few packets in a round trip.
+/// The time per packet of 1,000 bytes and the packets that the queue holds: 4 Mbit/s with a queue of a tenth of a
+/// second, and 1 Mbit/s with one of a fifth, where each flow has few packets in a round trip.
 const LINKS: [(Duration, u64); 2] = [
     (Duration::from_millis(2), 50),
     (Duration::from_millis(8), 25),
@@ -39,7 +39,7 @@ fn config(ccid: u8, check_feedback: bool) -> Config {
     config
 }
 
-/// What the first of several flows got over what each of the others did, and whether it was reset.
+/// Returns what the first of several flows received, divided by the mean of the others, and whether it was reset.
 fn share(ccid: u8, check_feedback: bool, link: usize, lie: Lie, seconds: u64) -> (f64, bool) {
     let config = config(ccid, check_feedback);
     let mut road = Road::new(FLOWS, &config, LINKS[link], Some(lie));
@@ -49,12 +49,12 @@ fn share(ccid: u8, check_feedback: bool, link: usize, lie: Lie, seconds: u64) ->
     (received[0] as f64 / honest.max(1.0), road.is_penalised())
 }
 
-/// Finding 5: a liar under CCID 3 gets at most one and a half times what an honest receiver gets
-/// beside it, whatever it lies about.
+/// Finding 5: a lying receiver under CCID 3 gets at most one and a half times what an honest receiver gets next to it,
+/// whatever it lies about.
 ///
-/// Who hides losses is found and reset (RFC 4340, 12.3). Half of the losses hidden would give the square
-/// root of two, and that is found, too. What is left is the round trip: who acknowledges early makes
-/// it as short as the last proofs allow, which is four fifths; that gives 1.25 times the rate.
+/// A receiver that hides losses is found and reset (RFC 4340, 12.3). Hiding half of the losses would give a factor of
+/// the square root of two, and is found, too. What remains is the round-trip time: acknowledging early makes it as
+/// short as the last proofs allow, which is four fifths, and so gives 1.25 times the rate.
 #[test]
 fn finding_5_no_lie_gets_more_than_half_as_much_again_under_ccid_3() {
     for (link, lie) in [0, 1]
@@ -74,8 +74,8 @@ fn finding_5_no_lie_gets_more_than_half_as_much_again_under_ccid_3() {
     }
 }
 
-/// Finding 5: nor under CCID 2, where every lie is about packets, and each number that was passed over
-/// finds it.
+/// Finding 5: the same holds under CCID 2, where every lie but Elapsed Time is about packets and is found with a
+/// skipped number.
 #[test]
 fn finding_5_no_lie_gets_more_than_half_as_much_again_under_ccid_2() {
     let lies = [
@@ -96,7 +96,7 @@ fn finding_5_no_lie_gets_more_than_half_as_much_again_under_ccid_2() {
     }
 }
 
-/// The same lies where nothing is checked: what the checks are for.
+/// The same lies without checks give more than three times the share: this is what the checks prevent.
 #[test]
 fn without_checks_lies_pay() {
     for ccid in [2, 3] {
@@ -106,8 +106,8 @@ fn without_checks_lies_pay() {
     }
 }
 
-/// Finding 5: the honest pay nothing for it. Packets are lost, copied, delayed and reordered; nobody
-/// is suspected for long or reset, and as much arrives as without checks.
+/// Finding 5: checks cost an honest receiver nothing. Packets are lost, copied, delayed and reordered, but the
+/// connection is not reset, and as much arrives as without checks.
 #[test]
 fn finding_5_the_honest_lose_nothing() {
     let storm = Weather {
@@ -129,8 +129,8 @@ fn finding_5_the_honest_lose_nothing() {
             let (without, with) = (run(false), run(true));
             println!("CCID {ccid}, {weather:?}: {without:?}, checked {with:?}");
             let ratio = with.0 as f64 / without.0 as f64;
-            // Fewer than one packet in 256 are not sent at their time. The rest is luck: which packets are lost is
-            // another draw, and a hundred loss events tell the rate to a few percent.
+            // Fewer than one packet in 256 is not sent at its time. The rest is chance: with checks other packets are
+            // lost, and a hundred loss events give the rate to within a few percent.
             assert!((0.95..1.08).contains(&ratio), "CCID {ccid}: {ratio}");
         }
     }

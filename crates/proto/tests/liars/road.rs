@@ -13,25 +13,25 @@ use super::lie::{Liar, Lie};
 
 const SERVICE: ServiceCode = ServiceCode(42);
 const PORT: u16 = 5_001;
-/// Bytes of each datagram.
+/// The size of each datagram, bytes.
 const SIZE: u32 = 1_000;
-/// Each way, without the queue.
+/// The one-way delay without queueing.
 const DELAY: Duration = Duration::from_millis(30);
 
-/// What the path does besides queueing.
+/// The impairments of the path besides queueing.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Weather {
-    /// Packets in a thousand that are lost, both ways.
+    /// Lost packets per thousand, in each direction.
     pub lost: u64,
-    /// In a thousand that come twice.
+    /// Packets per thousand that arrive twice.
     pub copied: u64,
-    /// In a thousand that come some milliseconds later, behind others.
+    /// Packets per thousand that arrive some milliseconds late, after others.
     pub delayed: u64,
-    /// Does each packet's delay vary by up to four milliseconds?
+    /// Whether each packet's delay varies by up to four milliseconds.
     pub jitter: bool,
 }
 
-/// A road with a narrow place.
+/// A path with a bottleneck.
 pub(crate) struct Road {
     now: Instant,
     senders: Vec<Endpoint>,
@@ -40,7 +40,7 @@ pub(crate) struct Road {
     liar: Liar,
     flying: BTreeMap<(Instant, u64), Flying>,
     count: u64,
-    /// What a packet takes to pass the narrow place, and how many may wait for it.
+    /// The time of a packet at the bottleneck, and how many packets may wait for it.
     each: Duration,
     queue: u64,
     free_at: Instant,
@@ -75,7 +75,7 @@ fn path(flow: usize, back: bool) -> Path {
 }
 
 impl Road {
-    /// `flows` flows under `config`, on a link that takes a packet in `each` and holds `queue` of them.
+    /// Creates `flows` flows with `config` over a link that takes `each` per packet and queues up to `queue` packets.
     pub(crate) fn new(
         flows: usize,
         config: &Config,
@@ -174,7 +174,7 @@ impl Road {
         let mut arrival = self.now + DELAY;
         if to_receiver {
             let starts = self.now.max(self.free_at);
-            // As RED does, so that no flow is locked out: from half of the queue on, more and more.
+            // As in RED, so that no flow is locked out: once the queue is half full, more and more packets are dropped.
             let waiting = (starts - self.now).as_nanos() / self.each.as_nanos().max(1);
             let half = self.queue / 2;
             let early = waiting > half && self.draw() % (half * 10) < waiting - half;
@@ -249,17 +249,17 @@ impl Road {
         self.now = until;
     }
 
-    /// Datagrams that each flow's receiver got.
+    /// Returns how many datagrams each flow's receiver got.
     pub(crate) fn received(&self) -> Vec<u64> {
         self.flows.iter().map(|flow| flow.received).collect()
     }
 
-    /// Datagrams that the application of the first flow was told to be lost.
+    /// Returns the number of lost datagrams of which the first flow's application was told.
     pub(crate) fn told_lost(&self) -> u64 {
         self.flows[0].lost_before
     }
 
-    /// Was the first flow reset for aggression?
+    /// Returns whether the first flow was reset for aggression.
     pub(crate) fn is_penalised(&self) -> bool {
         matches!(
             self.flows[0].closed,
@@ -270,7 +270,7 @@ impl Road {
         )
     }
 
-    /// Is any flow over?
+    /// Returns whether any flow has ended.
     pub(crate) fn any_closed(&self) -> bool {
         self.flows.iter().any(|flow| flow.closed.is_some())
     }

@@ -1,11 +1,11 @@
-//! What acknowledges, and what must not.
+//! Which packets acknowledge, and which must not.
 
 use fairwire_wire::{Ccid, DccpOption};
 
 use super::*;
 
-/// RFC 4340, 7.1, and RFC 5348, 3.2.1 and 5.1: every packet has the number after the last one's,
-/// also when all that was sent before is lost.
+/// RFC 4340, 7.1, and RFC 5348, 3.2.1 and 5.1: each packet has the number after the last one's, even if all earlier
+/// packets were lost.
 #[test]
 fn numbers_rise_by_one() {
     for ccid in [2, 3] {
@@ -28,8 +28,8 @@ fn numbers_rise_by_one() {
     }
 }
 
-/// RFC 4342, 8.3 to 8.6.1, and RFC 4340, 11.4: Data and Request have no Acknowledgement Number, so no option
-/// that tells of arrivals is on them, though feedback is due in both directions.
+/// RFC 4342, 8.3 to 8.6.1, and RFC 4340, 11.4: Data and Request have no Acknowledgement Number, so they carry no
+/// feedback options, even while feedback is due in both directions.
 #[test]
 fn feedback_does_not_ride_on_data() {
     for ccid in [2, 3] {
@@ -56,8 +56,8 @@ fn feedback_does_not_ride_on_data() {
     }
 }
 
-/// RFC 4340, 11.4: a packet that was refused for its Acknowledgement Number is told as missing by
-/// the next vector, and its options had no effect, though its own number is a fine one.
+/// RFC 4340, 11.4: a packet that was refused for its Acknowledgement Number is reported as missing by the next vector,
+/// and its options have no effect, although its own number is valid.
 #[test]
 fn what_was_not_processed_is_not_told() {
     let mut pair = Pair::open(2);
@@ -102,8 +102,8 @@ fn what_was_not_processed_is_not_told() {
     assert_eq!(states[..3], [came, missing, came]);
 }
 
-/// RFC 4340, 15: what an extension of the peer's may bring is no reason for a Reset; a feature that
-/// is not known gets its empty Confirm.
+/// RFC 4340, 15: unknown options from a peer with an extension cause no Reset, and an unknown feature gets an empty
+/// Confirm.
 #[test]
 fn the_unknown_is_not_punished() {
     let mut pair = Pair::open(2);
@@ -137,7 +137,7 @@ fn the_unknown_is_not_punished() {
     assert!(pair.ends[SERVER].recv(server).is_some(), "it goes on");
 }
 
-/// RFC 4340, 15 and 6.3.2: a Sequence Window below 32 cannot be; its Change gets an empty Confirm.
+/// RFC 4340, 15 and 6.3.2: a Sequence Window below 32 is invalid, and its Change gets an empty Confirm.
 #[test]
 fn an_unacceptable_value_gets_an_empty_confirm() {
     for (window, accepted) in [(31, false), (32, true)] {
@@ -165,8 +165,8 @@ fn an_unacceptable_value_gets_an_empty_confirm() {
     }
 }
 
-/// RFC 4340, 10.3: feature 192 belongs to the CCID of the data that its location receives. With CCID
-/// 3 one way and CCID 2 the other it means something at the receiver of CCID 3's data alone.
+/// RFC 4340, 10.3: feature 192 belongs to the CCID of the data that its location receives. With CCID 3 in one direction
+/// and CCID 2 in the other, only the receiver of CCID 3's data knows it.
 #[test]
 fn features_of_a_ccid_belong_to_its_half() {
     let (mut client, mut server) = (config(3), config(2));

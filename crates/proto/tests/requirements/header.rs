@@ -1,8 +1,8 @@
-//! Fields of the header, and what a server says to Requests.
+//! Fields of the header, and a server's answers to Requests.
 
 use super::*;
 
-/// A packet of a stranger's to the server, from a port that has no connection; the answers.
+/// Delivers a packet to the server from a port without a connection, and returns the answers.
 fn stranger(pair: &mut Pair, port: u16, kind: &Kind, ccval: u8) -> Vec<Kind> {
     let ports = Ports {
         source: 40_000,
@@ -11,7 +11,7 @@ fn stranger(pair: &mut Pair, port: u16, kind: &Kind, ccval: u8) -> Vec<Kind> {
     knock(pair, ports, Seq::new(1_000), kind, ccval)
 }
 
-/// Hands a packet to the server; what it answers at once.
+/// Delivers a packet to the server, and returns its immediate answers.
 fn knock(pair: &mut Pair, ports: Ports, seq: Seq, kind: &Kind, ccval: u8) -> Vec<Kind> {
     let mut head = HeadBuf::new();
     let encoder = Encoder::new(&mut head, ports, seq.into(), kind, ccval, 0);
@@ -35,7 +35,7 @@ fn code(answers: &[Kind]) -> Option<ResetCode> {
     }
 }
 
-/// RFC 4340, 8.1.3, and RFC 5595, 3.3.1: a Request to a port where nobody listens gets Reset 7.
+/// RFC 4340, 8.1.3, and RFC 5595, 3.3.1: a Request to a port without a listener gets Reset 7.
 #[test]
 fn a_port_without_a_listener_refuses() {
     let mut pair = Pair::open(2);
@@ -44,8 +44,8 @@ fn a_port_without_a_listener_refuses() {
     assert_eq!(code(&answers), Some(ResetCode::ConnectionRefused));
 }
 
-/// RFC 4340, 8.1.2, and RFC 5595, 3.3.1 and 3.3.3: a service that the port does not offer gets
-/// Reset 8, one that it offers a Response with the same code.
+/// RFC 4340, 8.1.2, and RFC 5595, 3.3.1 and 3.3.3: a service that the port does not offer gets Reset 8; one that it
+/// offers gets a Response with the same code.
 #[test]
 fn a_port_refuses_other_services() {
     let mut pair = Pair::open(2);
@@ -67,8 +67,7 @@ fn a_port_refuses_other_services() {
     ));
 }
 
-/// RFC 4340, 8.1.2, and RFC 5595, 2.5: the invalid Service Code gets Reset 8, and no end may be
-/// made for it.
+/// RFC 4340, 8.1.2, and RFC 5595, 2.5: the invalid Service Code gets Reset 8, and neither end may be created with it.
 #[test]
 fn the_invalid_service_is_refused() {
     let mut pair = Pair::open(2);
@@ -82,7 +81,7 @@ fn the_invalid_service_is_refused() {
     assert!(connected.is_err());
 }
 
-/// RFC 5595, 3.3: a port belongs to one server, whatever it offers.
+/// RFC 5595, 3.3: a port belongs to one server, whatever services it offers.
 #[test]
 fn a_port_belongs_to_one_server() {
     let mut pair = Pair::open(2);
@@ -92,7 +91,7 @@ fn a_port_belongs_to_one_server() {
     }
 }
 
-/// RFC 4340, 5.1: CCID 2 gives `CCVal` no meaning, so whatever it says data arrives.
+/// RFC 4340, 5.1: CCID 2 does not use `CCVal`, so data arrives whatever its value.
 #[test]
 fn ccval_is_not_looked_at() {
     for ccval in [0, 1, 15] {
@@ -111,7 +110,7 @@ fn ccval_is_not_looked_at() {
     }
 }
 
-/// RFC 4340, 5.6: Reset 0 says nothing, so none of ours has it.
+/// RFC 4340, 5.6: Reset 0 has no meaning, so we never send it.
 #[test]
 fn no_reset_is_unspecified() {
     let ack = Seq::new(5).into();

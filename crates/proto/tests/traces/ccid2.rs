@@ -1,8 +1,8 @@
 //! CCID 2 (RFC 4341, section 5).
 //!
-//! Columns: time in ms; what happens; the datagrams that leave; cwnd; ssthresh; pipe. `offer n`
-//! queues n datagrams. `ack 1-2 x3 m4` is an Ack Vector: 1 and 2 arrived, 3 is missing, 4 came
-//! with a mark. `-` at what happens: only time passes. The round trip is 100 ms.
+//! Columns: time in ms; event; datagrams that leave; cwnd; ssthresh; pipe. `offer n` queues n datagrams.
+//! `ack 1-2 x3 m4` is an Ack Vector: 1 and 2 arrived, 3 is missing, 4 arrived with a mark. The event `-` means that
+//! only time passes. The round trip is 100 ms.
 
 use fairwire_proto::Config;
 use fairwire_units::Duration;
@@ -12,15 +12,15 @@ use super::sender::Sender;
 
 /// Slow start, three losses in one window, marks, a duplicate, and two timeouts.
 ///
-/// Losses (section 5): a packet is lost when three sent after it have arrived; 6, 7 and 9 were sent
-/// before the first of them was detected, so they are one congestion event, which halves the
-/// window once and rounds down. What was sent before the detection belongs to a window with
-/// losses: it earns nothing. From 15 on, a window of 3 without losses earns a packet.
+/// Losses (section 5): a packet is lost when three packets sent after it have arrived. 6, 7 and 9 were sent before the
+/// first loss was detected, so they are one congestion event, which halves the window once and rounds down. Packets
+/// sent before the detection belong to a window with losses and do not increase the window. From 15 on, a window of 3
+/// without losses adds one packet.
 ///
-/// Round trips: each window gives one sample of 100 ms; with the handshake's, RTTVAR falls from 50 ms
-/// to below 12, and the timeout to its floor of 200 ms. At 704 ms 200 ms have passed since the last
-/// acknowledgement; at 1,304 ms twice that, and the 200 ms for which a receiver may hold back the
-/// acknowledgement of a lone packet (RFC 4340, 11.3).
+/// Round trips: each window gives one sample of 100 ms. Together with the handshake's sample, RTTVAR falls from 50 ms
+/// to below 12 ms, and the timeout to its minimum of 200 ms. At 704 ms, 200 ms have passed since the last
+/// acknowledgement. At 1,304 ms, twice that has passed, plus the 200 ms for which a receiver may delay the
+/// acknowledgement of a single packet (RFC 4340, 11.3).
 const LOSSES: &str = "
     0 | offer 60                   | 1-4   | 4 | inf | 4
   100 | ack 1-2                    | 5-7   | 5 | inf | 5
@@ -53,7 +53,7 @@ fn three_losses_in_a_window() {
     run(LOSSES);
 }
 
-/// Runs a table; each row must hold to the last digit.
+/// Runs a table; each row must hold exactly.
 fn run(table: &str) {
     let mut config = Config::default();
     config.send_ccids = vec![Ccid::TCP_LIKE];
@@ -93,7 +93,7 @@ fn run(table: &str) {
     }
 }
 
-/// `3-5` or `3`, or `-` for none.
+/// Parses `3-5` or `3`, or `-` for none.
 fn numbers(range: &str) -> Vec<u64> {
     let number = |text: &str| text.parse::<u64>().expect("a number");
     match range.split_once('-') {
@@ -103,7 +103,7 @@ fn numbers(range: &str) -> Vec<u64> {
     }
 }
 
-/// Packets that carry no data stand between the datagrams in an Ack Vector, too: they arrived.
+/// Delivers an Ack Vector. Packets without data between the datagrams are reported as received.
 fn acknowledge(sender: &mut Sender, vector: &str) {
     let mut states = Vec::new();
     for word in vector.split(' ') {

@@ -1,28 +1,27 @@
-//! CCID 3 (RFC 4342, and RFC 5348 for the rate); `tfrc` says how to read the table.
+//! CCID 3 (RFC 4342, and RFC 5348 for the rate); see `tfrc` for how to read the table.
 
-/// Slow start, two loss events, silence, a pause, and an application that is the limit.
+/// Slow start, two loss events, silence, a pause, and an application that limits the rate.
 ///
 /// - Initial rate (RFC 5348, 4.2): min(4s, max(2s, 4380)) = 4,000 bytes per round trip.
-/// - Without losses X doubles once per round trip (4.3), so not at 450 ms, and stays below twice the
-///   largest receive rate of the last two round trips: 2 x 80,000 at 300 ms. Until then the
-///   infinity of the start stands in the set.
-/// - The equation (3.1) at s = 1,000, R = 0.1 s, b = 1 and `t_RTO` = 4R gives 112,332 at p = 1/100. The
-///   second event closes an interval of 145 - 70 = 75: the mean of 75 and 100 is 87.5, as the one
-///   that has just begun would only lower it (5.4), and the equation gives 103,839.
-/// - The nofeedback timer (4.3, 4.4) is max(4R, 2s/X) = 400 ms and the few
-///   microseconds by which Elapsed Time is rounded. At 1,200 ms twice the receive rate
-///   is above the equation's, so half of the latter is left; the set then holds a quarter, and
-///   at 1,600 ms that is what limits, so that a quarter is left.
-/// - At 1,700 ms a receive rate of 40,000 permits twice as much.
-/// - At 2,100 ms the timer expires: 2 x 40,000 is below the equation's rate and is halved. At 2,500 ms
-///   nothing was sent since the timer was set, and what was received, 20,000 by now, is below the
-///   recover rate of 40,000: nothing changes any more (4.4).
-/// - At 3,100 ms the report covers a round trip without data to send: what was once received stays
-///   allowed, 2 x 20,000 (4.3). At 3,200 ms the application is not the limit: 2 x 40,000.
-/// - From 5,000 ms on the application sends 10,000 bytes per second of 40,000 allowed, which stay
-///   allowed. A loss in this halves the 20,000 in the set to 10,000, which is more than 0.85 x
-///   10,000, and is the limit without being doubled (4.3). (The interval that is open counts by now, as
-///   it has become long; X does not depend on it here, so p is left out.)
+/// - Without losses X doubles once per round trip (4.3), so not at 450 ms, and stays below twice the largest receive
+///   rate of the last two round trips: 2 x 80,000 at 300 ms. Until then the set of receive rates contains the initial
+///   value, infinity.
+/// - The equation (3.1) with s = 1,000, R = 0.1 s, b = 1 and `t_RTO` = 4R gives 112,332 at p = 1/100. The second event
+///   closes an interval of 145 - 70 = 75. The mean of 75 and 100 is 87.5; the new interval would only lower it and is
+///   left out (5.4). The equation then gives 103,839.
+/// - The nofeedback timer (4.3, 4.4) is max(4R, 2s/X) = 400 ms, plus the few microseconds by which Elapsed Time is
+///   rounded. At 1,200 ms twice the receive rate is above the equation's rate, so half of the latter remains. The set
+///   then holds a quarter of it, which is the limit at 1,600 ms, so a quarter remains.
+/// - At 1,700 ms a receive rate of 40,000 allows twice as much.
+/// - At 2,100 ms the timer expires: 2 x 40,000 is below the equation's rate and is halved. At 2,500 ms nothing has been
+///   sent since the timer was set, and the receive rate, now 20,000, is below the recover rate of 40,000: nothing
+///   changes (4.4).
+/// - At 3,100 ms the report covers a round trip without data to send, so the earlier receive rate still allows 2 x
+///   20,000 (4.3). At 3,200 ms the application does not limit the rate: 2 x 40,000.
+/// - From 5,000 ms on the application sends 10,000 bytes per second of the 40,000 allowed, which stay allowed. A loss
+///   in this time halves the 20,000 in the set to 10,000. That is more than 0.85 x 10,000, and becomes the limit
+///   without being doubled (4.3). The open interval has become long and counts now, but X does not depend on it here,
+///   so p is left out.
 const RATE: &str = "
     0 | greedy                            |  40000 | inf  | 0
   100 | report  10000                     |  80000 | inf  | 0

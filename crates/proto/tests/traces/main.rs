@@ -1,7 +1,7 @@
-//! What a sender does, packet by packet, computed by hand from the RFCs and written as tables.
+//! Traces of a sender, packet by packet, computed by hand from the RFCs and written as tables.
 //!
-//! A real endpoint opens a connection to another; then the other one is taken away, and the table
-//! says which feedback arrives, when, and what must follow from it.
+//! A real endpoint opens a connection to another one. Then the other one is removed, and the table says which feedback
+//! arrives when, and how the sender must react.
 
 mod ccid2;
 mod ccid3;

@@ -1,4 +1,4 @@
-//! One sender, whose peer is a script.
+//! A sender whose peer is a script.
 
 use std::net::SocketAddr;
 
@@ -11,12 +11,12 @@ use fairwire_wire::{Encoder, HeadBuf, Kind, Packet, PacketType, Ports, Seq, Serv
 
 const PORT: u16 = 5_001;
 const SERVICE: ServiceCode = ServiceCode(1);
-/// The time that every packet takes, one way.
+/// The one-way delay of every packet.
 pub(crate) const ONE_WAY: Duration = Duration::from_millis(50);
 const CLIENT: usize = 0;
 const SERVER: usize = 1;
 
-/// A sender that is open, at time 0 of its table.
+/// A sender with an open connection, at time 0 of its table.
 pub(crate) struct Sender {
     end: Endpoint,
     id: ConnectionId,
@@ -24,20 +24,19 @@ pub(crate) struct Sender {
     start: Instant,
     pub(crate) now: Instant,
     payload: usize,
-    /// Does the application always have something to send?
+    /// Whether the application always has something to send.
     pub(crate) greedy: bool,
-    /// Every number used, and when, with the ordinal of its datagram, counted from 1, where it has
-    /// one.
+    /// Every sequence number used: when, the number, and the ordinal of its datagram, counted from 1, if it has one.
     sent: Vec<(Instant, Seq, Option<u64>)>,
     datagrams: u64,
-    /// The number that the peer used last.
+    /// The last number that the peer used.
     peer: Seq,
 }
 
 impl Sender {
-    /// Opens a connection over a path of 100 ms and waits until all is said that belongs to it.
+    /// Opens a connection over a path of 100 ms and waits until the handshake and its negotiation are complete.
     pub(crate) fn open(config: Config, payload: usize) -> Self {
-        // The tables report what no receiver would: each row is one rule by itself.
+        // The tables contain reports that no real receiver would send: each row tests one rule.
         let mut config = config;
         config.check_feedback = false;
         let end = |secret| Endpoint::new(EndpointConfig::default(), [secret; 32]);
@@ -122,7 +121,7 @@ impl Sender {
         }
     }
 
-    /// Sends all that may leave now; the ordinals of the datagrams among it.
+    /// Sends all that may leave now, and returns the ordinals of the datagrams sent.
     pub(crate) fn drain(&mut self) -> Vec<u64> {
         let mut head = HeadBuf::new();
         let mut datagrams = Vec::new();
@@ -148,7 +147,7 @@ impl Sender {
         }
     }
 
-    /// The newest datagram that was sent at least this long ago, and how much longer ago.
+    /// Returns the newest datagram that was sent at least `age` ago, and how much longer ago that was.
     pub(crate) fn newest_older_than(&self, age: Duration) -> (u64, Duration) {
         let old_enough = |at: Instant| self.now.saturating_since(at) >= age;
         let mut data = self
@@ -164,7 +163,7 @@ impl Sender {
         )
     }
 
-    /// Goes on to `at` of the table, timers and all; when datagrams left on the way, and which.
+    /// Advances to time `at` of the table, with timers. Returns the datagrams that left in between, and when.
     pub(crate) fn advance(&mut self, at: Duration) -> Vec<(Instant, u64)> {
         let until = self.start + at;
         let mut left = Vec::new();
@@ -178,18 +177,18 @@ impl Sender {
         left
     }
 
-    /// The number of a datagram.
+    /// Returns the sequence number of a datagram.
     pub(crate) fn seq_of(&self, ordinal: u64) -> Seq {
         let found = self.sent.iter().find(|(.., of)| *of == Some(ordinal));
         found.unwrap_or_else(|| panic!("{ordinal} was not sent")).1
     }
 
-    /// The datagram that a number carried.
+    /// Returns the datagram that a sequence number carried.
     pub(crate) fn ordinal_of(&self, seq: Seq) -> Option<u64> {
         self.sent.iter().find(|(_, of, _)| *of == seq)?.2
     }
 
-    /// An Ack of the peer's that acknowledges `ack` arrives.
+    /// Delivers an Ack from the peer that acknowledges `ack`.
     pub(crate) fn receive_ack(&mut self, ack: Seq, options: impl FnOnce(&mut Encoder<'_>)) {
         self.peer = self.peer.next();
         let kind = Kind::Ack { ack: ack.into() };

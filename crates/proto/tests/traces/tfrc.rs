@@ -1,14 +1,12 @@
-//! Tables of CCID 3 and CCID 4: feedback of a TFRC receiver, and the rate that follows.
+//! Tables for CCID 3 and CCID 4: feedback of a TFRC receiver, and the resulting rate.
 //!
-//! Columns: time in ms; what happens; X in bytes per second; the mean loss interval 1/p; nofeedback
-//! timeouts so far.
+//! Columns: time in ms; event; X in bytes per second; the mean loss interval 1/p; nofeedback timeouts so far.
 //!
-//! `greedy` lets the application send whatever it may, `idle` ends that, `one` is a single
-//! datagram. `report x` is feedback with that Receive Rate on the newest datagram that is at
-//! least a round trip old. `from a b` names the datagrams with which loss events began, oldest
-//! first; `a*k` if k datagrams were lost in it, from a on; `new` lets one more begin with the datagram
-//! that is acknowledged. `-`: only time passes; in the column of 1/p, that it is not looked at.
-//! The round trip is 100 ms.
+//! `greedy` lets the application send as much as it may, `idle` ends that, and `one` sends a single datagram.
+//! `report x` is feedback with that Receive Rate on the newest datagram that is at least a round trip old. `from a b`
+//! names the datagrams with which loss events began, oldest first. `a*k` means that k datagrams from a on were lost in
+//! the event, and `new` that another event begins with the acknowledged datagram. The event `-` means that only time
+//! passes; a `-` in the column of 1/p means that it is not checked. The round trip is 100 ms.
 
 use fairwire_proto::Config;
 use fairwire_units::Duration;
@@ -16,8 +14,8 @@ use fairwire_wire::{Ccid, DccpOption, LossInterval};
 
 use super::sender::Sender;
 
-/// Runs a table for datagrams of `payload` bytes under `ccid`; `first` is the interval that the
-/// receiver counts before the first loss event (RFC 5348, 6.3.1).
+/// Runs a table for datagrams of `payload` bytes under `ccid`. `first` is the length that the receiver reports for the
+/// interval before the first loss event (RFC 5348, 6.3.1).
 pub(crate) fn run(table: &str, ccid: u8, payload: usize, first: u32) {
     let mut config = Config::default();
     config.send_ccids = vec![Ccid::new(ccid)];
@@ -42,8 +40,8 @@ pub(crate) fn run(table: &str, ccid: u8, payload: usize, first: u32) {
         let gauges = sender.stats().gauges;
         let x = gauges.rate_bytes_per_s.expect("a rate");
         let expected: f64 = rate.parse().expect("a number");
-        // The table has whole bytes per second; Elapsed Time is rounded down to ten microseconds, by
-        // which, in 100 ms, the round trip is too long.
+        // The table has whole bytes per second. Elapsed Time is rounded down to ten microseconds, which makes the
+        // round-trip time too long by up to that in 100 ms.
         let tolerance = 0.5 + expected * 1e-4;
         assert!((x - expected).abs() <= tolerance, "X = {x}: {row}");
         let p = gauges.p.expect("a loss event rate");
@@ -55,7 +53,7 @@ pub(crate) fn run(table: &str, ccid: u8, payload: usize, first: u32) {
     }
 }
 
-/// Receive Rate, Elapsed Time and Loss Intervals, so that the round trip is 100 ms whatever the
+/// Delivers Receive Rate, Elapsed Time and Loss Intervals. Elapsed Time makes the round-trip time 100 ms, whatever the
 /// datagram (RFC 4342, section 6).
 fn report(sender: &mut Sender, rate: &str, losses: &[&str], before: u32) {
     let rtt = Duration::from_millis(100);
@@ -86,7 +84,7 @@ fn report(sender: &mut Sender, rate: &str, losses: &[&str], before: u32) {
         end = start;
     }
     if !intervals.is_empty() {
-        // The one before the first loss event (RFC 5348, 6.3.1).
+        // The interval before the first loss event (RFC 5348, 6.3.1).
         intervals.push(LossInterval {
             lossless_length: before,
             ecn_nonce: false,
@@ -94,11 +92,11 @@ fn report(sender: &mut Sender, rate: &str, losses: &[&str], before: u32) {
             data_length: before,
         });
     }
-    // RFC 5622, 8.7: CCID 4's feedback says how many packets each interval lost.
+    // RFC 5622, 8.7: feedback of CCID 4 says how many packets each interval lost.
     let sender_counts_drops = sender.stats().send_ccid == Some(Ccid::TFRC_SP);
     let ack = sender.seq_of(acked);
     let rate = rate.parse().expect("bytes per second");
-    // In tens of microseconds (RFC 4340, 13.2).
+    // In units of 10 microseconds (RFC 4340, 13.2).
     let elapsed = u32::try_from(held.as_nanos() / 10_000).expect("short");
     sender.receive_ack(ack, |encoder| {
         let options = [

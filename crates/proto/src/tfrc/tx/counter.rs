@@ -10,7 +10,7 @@ const ROUND_TRIP: u64 = 4;
 /// The window counter, in quarters of a round trip. It never decreases, and wraps only in the four bits that are sent.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct WindowCounter {
-    /// `last_WC`, before the modulus.
+    /// `last_WC`, before the reduction modulo 16.
     value: u64,
     /// `last_WC_time`.
     since: Option<Instant>,

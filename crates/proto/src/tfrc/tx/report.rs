@@ -168,7 +168,7 @@ mod tests {
     #[test]
     fn the_last_of_several_counts() {
         let bytes = [
-            43, 4, 0, 1, 43, 4, 0, 2, 43, 3, 9, // Elapsed Time 10 us, 20 us, and an invalid one
+            43, 4, 0, 1, 43, 4, 0, 2, 43, 3, 9, // Elapsed Time 10 us, 20 us, invalid
             192, 6, 0, 0, 0, 100, 192, 6, 0, 0, 0, 50, // 1 in 100, then 1 in 50
         ];
         let report = read(&bytes);
