@@ -1,4 +1,4 @@
-//! The seam between a protocol and its congestion control.
+//! The interface between a protocol and its congestion control.
 
 use std::fmt;
 
@@ -6,29 +6,29 @@ use fairwire_units::{Duration, Ecn, Instant};
 
 use crate::RoundTrip;
 
-/// What the caller has in the network and what it would like to add.
+/// The packets in the network and those waiting to be sent.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Flight {
     /// Data packets sent and not yet known to have left the network (the pipe of RFC 4341, section 5).
     pub packets: u32,
-    /// Their bytes, counted as the caller counts sizes.
+    /// The bytes of these packets, in the caller's measure of size.
     pub bytes: u64,
-    /// Datagrams queued behind the permit: zero says that the application is the limit.
+    /// Datagrams queued behind the permit; zero means that the application is the limit.
     pub waiting: u32,
 }
 
-/// May the next packet leave?
+/// Whether the next packet may leave.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Permit {
-    /// Yes.
+    /// It may leave now.
     Now,
-    /// Not before this moment: ask again then.
+    /// It may not leave before this time; ask again then.
     At(Instant),
-    /// Not before the next feedback or timeout.
+    /// It may not leave before the next feedback or timeout.
     AwaitFeedback,
 }
 
-/// How the network said that it is congested.
+/// How the network signalled congestion.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Signal {
     /// Packets were lost.
@@ -37,39 +37,39 @@ pub enum Signal {
     Marked,
 }
 
-/// Congestion found by one piece of feedback.
+/// The congestion reported by one piece of feedback.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Congestion {
-    /// Lost if any packet was, else marked.
+    /// `Lost` if any packet was lost, otherwise `Marked`.
     pub signal: Signal,
-    /// When the newest of the packets concerned was sent: what was sent before the last cut cannot ask for another.
+    /// When the newest of these packets was sent. Packets sent before the last cut cannot cause another one.
     pub newest_sent: Instant,
-    /// How many packets were lost or marked.
+    /// The number of packets lost or marked.
     pub packets: u32,
 }
 
-/// What has arrived, by one piece of feedback, whether or not a window may grow by it.
+/// The packets that one piece of feedback reports as delivered, whether or not the window may grow by them.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Delivery {
-    /// Packets now known to have arrived.
+    /// The number of packets newly known to have arrived.
     pub packets: u32,
-    /// Of these, ones with a congestion mark, as far as the protocol knows.
+    /// The number of them with a congestion mark, as far as the protocol knows.
     pub marked: u32,
-    /// When the newest of them was sent; `None` if that is not known, as of one that was sent twice.
+    /// When the newest of them was sent; `None` if this is not known, as for a packet that was sent twice.
     pub newest_sent: Option<Instant>,
 }
 
-/// What a controller holds its sender to.
+/// The limit that a controller sets to its sender.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Limit {
-    /// Packets in the network.
+    /// A number of packets in the network.
     Window(f64),
-    /// Bytes per second; what is in the network follows from it.
+    /// A rate in bytes per second; it determines how much is in the network.
     Rate(f64),
 }
 
 impl Limit {
-    /// The window, packets; `None` where a rate rules.
+    /// Returns the window in packets; `None` if the limit is a rate.
     pub fn window(self) -> Option<f64> {
         match self {
             Self::Window(packets) => Some(packets),
@@ -77,8 +77,9 @@ impl Limit {
         }
     }
 
-    /// Packets of `size` bytes that a round trip of `rtt` has room for, at least one; one while the round trip
-    /// is not known and a rate rules.
+    /// Returns how many packets of `size` bytes the limit allows in a round trip of `rtt`, at least one.
+    ///
+    /// One if the limit is a rate and the round-trip time is not known.
     pub fn packets_per_rtt(self, rtt: Option<Duration>, size: f64) -> f64 {
         let packets = match self {
             Self::Window(packets) => packets,
@@ -88,135 +89,141 @@ impl Limit {
     }
 }
 
-/// What a TFRC receiver reports (RFC 5348, section 3.2.2).
+/// The report of a TFRC receiver (RFC 5348, section 3.2.2).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TfrcReport {
-    /// The rate at which the receiver got data since its last report, in bytes per second.
+    /// The rate at which the receiver got data since its last report, bytes per second.
     pub x_recv: f64,
     /// The loss event rate, 0.0 to 1.0.
     pub p: f64,
-    /// Does it tell of a loss event that no earlier report told of? That `p` rises, with or without
-    /// one, is noticed by the controller itself (RFC 5348, section 4.3).
+    /// Whether the report contains a loss event that no earlier report contained. The controller itself notices an
+    /// increase of `p`, with or without a new loss event (RFC 5348, section 4.3).
     pub new_loss: bool,
-    /// When the newest packet that the receiver had seen was sent: where the interval ends that
-    /// the report covers (`t_new` of RFC 5348, section 8.2.1). `None` lets the controller estimate it.
+    /// When the newest packet that the receiver had seen was sent; the interval of the report ends there (`t_new` of
+    /// RFC 5348, section 8.2.1). If `None`, the controller estimates it.
     pub covers_until: Option<Instant>,
 }
 
-/// What the receiving host says of itself: the network may well carry more (RFC 4340, sections 11.6
-/// and 11.7).
+/// The limits of the receiving host (RFC 4340, sections 11.6 and 11.7).
+///
+/// They do not depend on the network, which may be able to carry more.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct HostLimits {
-    /// Packets newly reported as dropped from its receive buffer (Drop Code 2).
+    /// The number of packets newly reported as dropped from the receive buffer (Drop Code 2).
     pub buffer_drops: u32,
-    /// It asks not to get more than now for a round trip (Slow Receiver).
+    /// Whether the host asks for no higher rate for one round trip (Slow Receiver).
     pub slow: bool,
-    /// It reported data as dropped, for whatever reason that hints at trouble: slow start is over
-    /// (RFC 4341, section 5.2). Packets that count as marked are in [`Feedback::congestion`] too.
+    /// Whether slow start has to end because the host reported dropped data (RFC 4341, section 5.2). Packets that count
+    /// as marked are in [`Feedback::congestion`] as well.
     pub ends_slow_start: bool,
 }
 
 impl HostLimits {
-    /// Does it say nothing?
+    /// Returns whether there is no limit.
     pub fn is_none(self) -> bool {
         self == Self::default()
     }
 }
 
-/// All that one acknowledgement, mark, report or expired timer says. A new signal is a new field.
+/// The content of one acknowledgement, mark, report or expired timer.
+///
+/// A new signal becomes a new field.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Feedback {
-    /// A new round-trip sample, the time that the peer held the packet already subtracted.
+    /// A new round-trip sample, without the time for which the peer held the packet.
     pub rtt: Option<Duration>,
-    /// What is known of the round trip, that sample included. Who measures it keeps it; without a timeout it says
-    /// nothing, and what was said before still holds.
+    /// The round-trip time as measured so far, this sample included. The caller measures it. If it has no timeout it is
+    /// empty, and the previous one remains valid.
     pub path: RoundTrip,
-    /// What has arrived.
+    /// The packets that have arrived.
     pub delivery: Delivery,
-    /// Data packets acknowledged for the first time, marked ones included, by which a window may grow: none in a
-    /// TCP's recovery.
+    /// The number of data packets acknowledged for the first time, marked ones included, by which the window may grow.
+    /// Zero during a TCP's recovery.
     pub newly_acked: u32,
-    /// Their bytes.
+    /// The bytes of these packets.
     pub newly_acked_bytes: u64,
-    /// When the oldest of them was sent, where the caller's protocol lets a window grow by what was
-    /// sent after a cut alone.
+    /// When the oldest of them was sent. Set only if the protocol lets a window grow only by packets sent after a cut.
     pub oldest_acked_sent: Option<Instant>,
-    /// Losses and marks found now.
+    /// The losses and marks found now.
     pub congestion: Option<Congestion>,
-    /// The caller answers every loss by starting again from one packet, as a Tahoe TCP does: if the
-    /// congestion above cuts the window, slow start leads back to what the cut would have left.
+    /// Whether the caller answers every loss by starting again from one packet, as a Tahoe TCP does. If `congestion`
+    /// cuts the window, slow start then leads back to the window that the cut would have left.
     pub start_over: bool,
-    /// The caller's retransmission timeout expired: nothing came back for that long.
+    /// Whether the caller's retransmission timeout expired, that is, nothing came back for that long.
     pub timeout: bool,
-    /// What a TFRC receiver reported.
+    /// The report of a TFRC receiver.
     pub tfrc: Option<TfrcReport>,
-    /// The Ack Ratio in force: how many packets the receiver lets one acknowledgement cover, where
-    /// there is such a thing (RFC 4340, section 11.3). At least one.
+    /// The current Ack Ratio, at least one: how many packets one acknowledgement may cover (RFC 4340, section 11.3).
+    /// `None` if the protocol has none.
     pub ack_ratio: Option<u32>,
-    /// What the peer's host, not the network, cannot bear.
+    /// The limits of the peer's host, as opposed to the network.
     pub host: HostLimits,
 }
 
-/// What a controller would show on its instruments. `None` is "this controller has no such thing".
+/// The state of a controller for display and logs. `None` means that this controller has no such value.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Gauges {
-    /// Congestion window, packets.
+    /// The congestion window, packets.
     pub cwnd_packets: Option<f64>,
-    /// Slow-start threshold, packets; infinite at first.
+    /// The slow-start threshold, packets; infinite at first.
     pub ssthresh_packets: Option<f64>,
-    /// The rate that may be sent, bytes per second.
+    /// The allowed sending rate, bytes per second.
     pub rate_bytes_per_s: Option<f64>,
-    /// Loss event rate, 0.0 to 1.0.
+    /// The loss event rate, 0.0 to 1.0.
     pub p: Option<f64>,
-    /// The receive rate last reported, bytes per second.
+    /// The receive rate of the last report, bytes per second.
     pub x_recv_bytes_per_s: Option<f64>,
-    /// Window cuts or rate cuts so far.
+    /// The number of window cuts or rate cuts so far.
     pub cuts: u64,
-    /// Timeouts so far (retransmission or nofeedback timer).
+    /// The number of timeouts so far (retransmission or nofeedback timer).
     pub timeouts: u64,
 }
 
 /// A congestion controller: a window or a rate.
 ///
-/// The order of calls: ask [`permit`](Self::permit) before each packet; after each packet that
-/// left, call [`on_sent`](Self::on_sent) with the flight that includes it and with what still
-/// waits; hand every acknowledgement to [`on_feedback`](Self::on_feedback) with the flight that
-/// remains after it. `size` is the packet's size as the caller counts sizes, in bytes.
+/// The order of calls: ask [`permit`](Self::permit) before each packet. After each packet that left, call
+/// [`on_sent`](Self::on_sent) with the flight that includes it. Pass every acknowledgement to
+/// [`on_feedback`](Self::on_feedback) with the flight that remains after it. `size` is the packet's size in bytes, in
+/// the caller's measure of size.
 pub trait Controller: fmt::Debug + Send {
-    /// May a packet of `size` bytes leave now?
+    /// Returns whether a packet of `size` bytes may leave now.
     fn permit(&self, now: Instant, flight: Flight, size: u32) -> Permit;
 
-    /// A packet of `size` bytes left; `flight` includes it.
+    /// Records that a packet of `size` bytes left; `flight` includes it.
     fn on_sent(&mut self, now: Instant, flight: Flight, size: u32);
 
-    /// News from the peer, or of its silence; `flight` is what remains.
+    /// Processes feedback from the peer or a timeout; `flight` is what remains in the network.
     fn on_feedback(&mut self, now: Instant, flight: Flight, feedback: &Feedback);
 
-    /// When this controller wants to be woken, if it keeps a timer of its own.
+    /// Returns when this controller's timer expires, if it has one.
     fn next_timeout(&self) -> Option<Instant> {
         None
     }
 
-    /// The timer of [`next_timeout`](Self::next_timeout) has come.
+    /// Handles the expiry of the timer of [`next_timeout`](Self::next_timeout).
     fn handle_timeout(&mut self, _now: Instant, _flight: Flight) {}
 
-    /// The path changed or the connection was idle so long that its past says nothing: start afresh.
+    /// Starts again without history: the path changed, or the connection was idle too long for its history to be valid.
     fn reset(&mut self, now: Instant);
 
-    /// Window or rate, whatever was sent or not. Cheap: protocols ask for every packet.
+    /// Returns the window or rate, independent of what has been sent.
+    ///
+    /// Protocols call this for every packet, so it has to be cheap.
     fn limit(&self) -> Limit;
 
-    /// The ECN codepoint of data, where both sides can use ECN: not-ECT for a controller that has no answer
-    /// to marks, ECT(1) for one that answers as L4S has it (RFC 9331).
+    /// Returns the ECN codepoint of data packets, for use when both sides support ECN.
+    ///
+    /// It is Not-ECT for a controller without an answer to marks, and ECT(1) for one that answers as L4S requires (RFC
+    /// 9331).
     fn ecn(&self) -> Ecn {
         Ecn::Ect0
     }
 
-    /// Bytes of memory that it holds beside its own size.
+    /// Returns the bytes of memory held in addition to the controller's own size.
     fn memory(&self) -> usize {
         0
     }
 
-    /// The instruments.
+    /// Returns the state of the controller for display and logs.
     fn gauges(&self) -> Gauges;
 }

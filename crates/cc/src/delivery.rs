@@ -1,10 +1,12 @@
 //! The delivery rate: how fast packets arrive while the network is kept busy.
 //!
-//! As in draft-cheng-iccrg-delivery-rate-estimation, section 2, in packets. A sample spans the flight of one
-//! packet: what was delivered from when it left until it was acknowledged, over the longer of the time that
-//! sending this took and the time that its acknowledgements took, so that neither bunched packets nor bunched
-//! acknowledgements make it too high. Who wants it keeps a [`DeliveryRate`] and tells it what
-//! [`Controller`](crate::Controller)s are told; nobody else pays for it.
+//! This follows draft-cheng-iccrg-delivery-rate-estimation, section 2, in packets. A sample spans the flight of one
+//! packet: it counts the packets delivered from the time the packet left until it was acknowledged. The count is
+//! divided by the sending time or the acknowledging time, whichever is longer. So neither bunched packets nor bunched
+//! acknowledgements make the rate too high.
+//!
+//! A controller that needs the rate keeps a [`DeliveryRate`] and passes on the events that a
+//! [`Controller`](crate::Controller) receives. Other controllers have no cost.
 
 use std::collections::VecDeque;
 
@@ -17,34 +19,34 @@ use crate::{Delivery, Flight};
 pub struct RateSample {
     /// Packets per second.
     pub packets_per_s: f64,
-    /// Did the application have nothing more to send in that time? Then the network may well carry more.
+    /// Whether the application had nothing more to send during the sample. If so, the network may carry more.
     pub app_limited: bool,
-    /// Packets delivered before the sampled one left: a round trip has passed once this reaches what was
-    /// delivered when it began.
+    /// The packets delivered before the sampled packet left. A round trip has passed when this reaches the number
+    /// delivered at the start of that round trip.
     pub delivered_before: u64,
 }
 
-/// How things stood when packets left.
+/// The state when packets left.
 #[derive(Clone, Copy, Debug)]
 struct Stamp {
     sent_at: Instant,
-    /// Packets delivered by then, and when the last of them was acknowledged.
+    /// The number of packets delivered by then; `delivered_at` is when the last of them was acknowledged.
     delivered: u64,
     delivered_at: Instant,
-    /// When that one was sent.
+    /// When the sending interval of a sample with this stamp begins.
     first_sent_at: Instant,
     app_limited: bool,
 }
 
-/// Takes samples of the delivery rate.
+/// An estimator that takes samples of the delivery rate.
 #[derive(Clone, Debug)]
 pub struct DeliveryRate {
-    /// One for each moment at which packets left that may still be acknowledged.
+    /// One stamp for each time at which packets left that may still be acknowledged.
     stamps: VecDeque<Stamp>,
     delivered: u64,
     delivered_at: Instant,
     first_sent_at: Instant,
-    /// Until so many are delivered the application is the limit.
+    /// The application is the limit until this many packets are delivered.
     limited_until: u64,
 }
 
@@ -61,21 +63,21 @@ impl Default for DeliveryRate {
 }
 
 impl DeliveryRate {
-    /// Packets delivered so far.
+    /// Returns the number of packets delivered so far.
     pub fn delivered(&self) -> u64 {
         self.delivered
     }
 
-    /// Bytes of memory behind it.
+    /// Returns the bytes of memory held in addition to its own size.
     pub fn memory(&self) -> usize {
         self.stamps.capacity() * size_of::<Stamp>()
     }
 
-    /// A packet left; `flight` includes it.
+    /// Records that a packet left; `flight` includes it.
     pub fn on_sent(&mut self, now: Instant, flight: Flight) {
         if flight.packets <= 1 {
-            // Nothing was in the network: time in which nothing could be delivered does not count, and stamps of
-            // what never arrived are of no use.
+            // Nothing was in the network. Time without packets to deliver does not count, and stamps of packets that
+            // never arrived are of no use.
             (self.first_sent_at, self.delivered_at) = (now, now);
             self.stamps.clear();
         }
@@ -93,8 +95,9 @@ impl DeliveryRate {
         }
     }
 
-    /// Packets arrived; `shortest` is the shortest round trip seen, below which an interval says nothing. The
-    /// sample, if they give one.
+    /// Records delivered packets and returns the sample, if they give one.
+    ///
+    /// `shortest` is the shortest round trip seen; a shorter interval gives no sample.
     pub fn on_delivery(
         &mut self,
         now: Instant,
@@ -107,7 +110,7 @@ impl DeliveryRate {
         self.delivered += u64::from(delivery.packets);
         self.delivered_at = now;
         let newest = delivery.newest_sent?;
-        // What left before it and is not delivered yet is late or lost: it is no newest packet any more.
+        // Packets that left earlier and are not delivered are late or lost; they cannot be the newest packet any more.
         while self.stamps.front().is_some_and(|it| it.sent_at < newest) {
             self.stamps.pop_front();
         }
@@ -157,9 +160,9 @@ mod tests {
         }
     }
 
-    /// Ten packets at once, a bottleneck of one in 10 ms, a path of 100 ms: 100 packets a second. The first packet says
-    /// that one came in a round trip, and the burst spreads over the second round; from then on each says 100.
-    /// Bunched acknowledgements say no more.
+    /// Ten packets at once, a bottleneck of one packet in 10 ms and a path of 100 ms give 100 packets a second. The
+    /// first sample shows one packet in a round trip, and the burst spreads over the second round; from then on each
+    /// sample shows 100. Bunched acknowledgements do not raise it.
     #[test]
     fn a_busy_path_shows_its_rate() {
         let mut rate = DeliveryRate::default();
@@ -188,15 +191,15 @@ mod tests {
             }
             rate.on_sent(now, flight(10, 1));
         }
-        // Five acknowledgements come as one, when the last of them is due.
+        // Five acknowledgements arrive as one, when the last of them is due.
         let bunched = rate
             .on_delivery(ms(390), arrived(5, 290), RTT)
             .expect("a sample");
         assert_eq!(bunched.packets_per_s, 100.0);
     }
 
-    /// While the application has nothing more to send samples say so, until what was in flight then is delivered;
-    /// what was sent twice, or came back in less than the shortest round trip, gives none.
+    /// Samples are application-limited while the application has nothing more to send, until the packets then in flight
+    /// are delivered. A packet sent twice, or one back sooner than the shortest round trip, gives no sample.
     #[test]
     fn samples_say_whether_the_application_was_the_limit() {
         let mut rate = DeliveryRate::default();

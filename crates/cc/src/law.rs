@@ -1,11 +1,10 @@
-//! Window laws: by how much a congestion window grows and what a cut leaves of it.
+//! Window laws: how much a congestion window grows and what remains after a cut.
 //!
-//! A law answers questions about numbers and keeps no time of its own; when to ask it (slow
-//! start, once per round trip, idleness, timeouts) is decided by
-//! [`Windowed`](crate::Windowed), once for all laws.
+//! A law computes numbers and keeps no timers. [`Windowed`](crate::Windowed) decides when to call it (slow start, once
+//! per round trip, idle times, timeouts), in the same way for all laws.
 //!
-//! A new law is one small file here and one line in [`kinds`], which gives it its name: connections, simulated
-//! TCPs, scenarios and commands then have it. A law of another crate is registered instead ([`register_law`]).
+//! A new law is one small file here and one line in [`kinds`], which gives it its name. Connections, simulated TCPs,
+//! scenarios and commands can then use it. A law of another crate is registered instead ([`register_law`]).
 
 mod cubic;
 mod dctcp;
@@ -32,160 +31,166 @@ pub use threshold::ThresholdWindow;
 pub use vegas::Vegas;
 pub use veno::Veno;
 
-/// What arrived in a round trip: a round begins when the one before ends, which is when a packet that was sent
-/// in it is the newest to arrive.
+/// The packets that arrived in one round trip.
+///
+/// A round ends when the newest packet to arrive is one that was sent in it; then the next round begins.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Round {
-    /// Packets that arrived in it so far.
+    /// The packets that have arrived in this round so far.
     pub delivered: u32,
-    /// Of these, marked ones.
+    /// The marked packets among them.
     pub marked: u32,
-    /// Does it end with this event?
+    /// Whether the round ends with this event.
     pub ends: bool,
 }
 
 impl Round {
-    /// The part of what arrived that was marked, 0.0 to 1.0.
+    /// Returns the fraction of the arrived packets that were marked, 0.0 to 1.0.
     pub fn marked_part(self) -> f64 {
         f64::from(self.marked) / f64::from(self.delivered.max(1))
     }
 }
 
-/// What a law may look at when it decides.
+/// The values on which a law may base its decision.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Window {
     /// The time of the event.
     pub now: Instant,
-    /// Congestion window, packets; for a cut, the part of it that the cut counts from.
+    /// The congestion window, packets. For a cut, the window from which the cut is computed.
     pub cwnd: f64,
-    /// Growth already earned that is not yet worth a whole packet, where windows are whole packets.
+    /// Growth already earned that is less than a whole packet, if windows are whole packets.
     pub credit: f64,
-    /// Slow-start threshold, packets; may be infinite.
+    /// The slow-start threshold, packets; may be infinite.
     pub ssthresh: f64,
-    /// Packets acknowledged with this event.
+    /// The packets acknowledged with this event.
     pub acked: u32,
-    /// What is in the network.
+    /// The packets in the network.
     pub flight: Flight,
     /// The round-trip sample that came with this event.
     pub rtt: Option<Duration>,
-    /// Smoothed round-trip time.
+    /// The smoothed round-trip time.
     pub srtt: Option<Duration>,
     /// The shortest round trip seen.
     pub min_rtt: Option<Duration>,
-    /// What arrived in this round trip, with this event.
+    /// The packets that arrived in this round trip, this event included.
     pub round: Round,
-    /// The newest sample of the delivery rate, for a law that wants it.
+    /// The newest sample of the delivery rate, for a law that uses it.
     pub delivery_rate: Option<RateSample>,
 }
 
 impl Window {
-    /// Is the window still below the slow-start threshold?
+    /// Returns whether the window is below the slow-start threshold.
     pub fn in_slow_start(&self) -> bool {
         self.cwnd < self.ssthresh
     }
 }
 
-/// What a law that measures makes of the window, whether or not it may grow.
+/// A change of the window by a law that measures, independent of whether the window may grow.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Adjustment {
-    /// Congestion window, packets; a larger one than before is not taken.
+    /// The new congestion window, packets; ignored if it is larger than the present one.
     pub cwnd: f64,
-    /// Slow-start threshold, packets.
+    /// The new slow-start threshold, packets.
     pub ssthresh: f64,
 }
 
-/// The arithmetic of a congestion window.
+/// The formulas of a congestion window.
 ///
-/// All windows are in packets. The caller rounds what [`cut`](Self::cut) and
-/// [`after_timeout`](Self::after_timeout) return as its protocol asks and keeps it at or above the
-/// minimum, so a law returns the plain value of its formula.
+/// All windows are in packets. The caller rounds the results of [`cut`](Self::cut) and
+/// [`after_timeout`](Self::after_timeout) as its protocol requires, and does not let them fall below the minimum. So a
+/// law returns the plain value of its formula.
 pub trait WindowLaw: fmt::Debug + Send {
-    /// What congestion avoidance adds to the window for `acked` packets, counted as the
-    /// protocol's [`Growth`](crate::Growth) says (a TCP counts acknowledgements).
+    /// Returns what congestion avoidance adds to the window for `acked` packets.
+    ///
+    /// The protocol's [`Growth`](crate::Growth) determines how they are counted (a TCP counts acknowledgements).
     fn increase(&mut self, window: &Window, acked: f64) -> f64;
 
-    /// The window after a loss or a mark.
+    /// Returns the window after a loss or a mark.
     fn cut(&mut self, window: &Window, signal: Signal) -> f64;
 
-    /// The slow-start threshold after a cut that left `left` packets.
+    /// Returns the slow-start threshold after a cut that left a window of `left` packets.
     fn threshold(&self, left: f64) -> f64 {
         left
     }
 
-    /// An acknowledgement or a round-trip sample came, before anything else is asked about it. A law
-    /// that lives on delays takes note here, and may bring the window down.
+    /// Records an acknowledgement or a round-trip sample, before any other method is called for it.
+    ///
+    /// A law based on delays measures here and may reduce the window.
     fn observe(&mut self, _window: &Window) -> Option<Adjustment> {
         None
     }
 
-    /// The slow-start threshold after a timeout; the window itself becomes one packet.
+    /// Returns the slow-start threshold after a timeout; the window itself becomes one packet.
     ///
-    /// Half the window, as in RFC 5681, section 3.1, and RFC 4341, section 5, unless a law differs.
+    /// The default is half the window (RFC 5681, section 3.1, and RFC 4341, section 5).
     fn after_timeout(&mut self, window: &Window) -> f64 {
         window.cwnd / 2.0
     }
 
-    /// What slow start adds, given that the protocol's growth proposes `growth` packets.
+    /// Returns what slow start adds to the window if the protocol's growth proposes `growth` packets.
     fn slow_start(&mut self, _window: &Window, growth: f64) -> f64 {
         growth
     }
 
-    /// The ECN codepoint of data.
+    /// Returns the ECN codepoint of data packets.
     fn ecn(&self) -> Ecn {
         Ecn::Ect0
     }
 
-    /// Does it look at [`Window::delivery_rate`]?
+    /// Returns whether the law uses [`Window::delivery_rate`].
     fn wants_delivery_rate(&self) -> bool {
         false
     }
 
-    /// Does it live on delays? A TCP then gives it a round-trip sample with each acknowledgement, not only one per
-    /// round trip.
+    /// Returns whether the law is based on delays.
+    ///
+    /// A TCP then gives it a round-trip sample with each acknowledgement, instead of one per round trip.
     fn wants_every_sample(&self) -> bool {
         false
     }
 
-    /// Does it count marks? A TCP's receiver then has to say of each segment whether it was marked (RFC 8257, section
-    /// 3.2), as Ack Vectors do anyway.
+    /// Returns whether the law counts marks.
+    ///
+    /// A TCP receiver then has to report for each segment whether it was marked (RFC 8257, section 3.2). Ack Vectors
+    /// always do so.
     fn counts_marks(&self) -> bool {
         false
     }
 
-    /// What is wrong with its parameters, if something is.
+    /// Returns what is wrong with the parameters, or `None` if they are valid.
     fn problem(&self) -> Option<&'static str> {
         None
     }
 
-    /// Bytes of memory that it holds beside its own size.
+    /// Returns the bytes of memory held in addition to the law's own size.
     fn memory(&self) -> usize {
         0
     }
 
-    /// Where this law starts its slow-start threshold, if it has an opinion; packets.
+    /// Returns the initial slow-start threshold in packets, if this law sets one.
     fn initial_ssthresh(&self) -> Option<f64> {
         None
     }
 
-    /// Forget the past: the path changed.
+    /// Forgets the history: the path changed.
     fn reset(&mut self) {}
 }
 
-/// A law with its parameters, of which each connection gets one of its own: what a configuration holds, as
-/// [`Chosen<dyn Law>`](fairwire_units::registry::Chosen).
+/// A law with its parameters, as a configuration holds it; each connection builds its own copy.
 ///
-/// Every [`WindowLaw`] that can be cloned is one.
+/// Configurations hold it as [`Chosen<dyn Law>`](fairwire_units::registry::Chosen). Every [`WindowLaw`] that can be
+/// cloned implements this trait.
 pub trait Law: fmt::Debug + Send + Sync {
-    /// A law that has seen nothing yet.
+    /// Creates a law without history.
     fn build(&self) -> Box<dyn WindowLaw>;
 
-    /// [`WindowLaw::wants_every_sample`] of what it builds.
+    /// Returns [`WindowLaw::wants_every_sample`] of the law that this builds.
     fn wants_every_sample(&self) -> bool;
 
-    /// [`WindowLaw::counts_marks`] of what it builds.
+    /// Returns [`WindowLaw::counts_marks`] of the law that this builds.
     fn counts_marks(&self) -> bool;
 
-    /// What is wrong with its parameters, if something is.
+    /// Returns what is wrong with the parameters, or `None` if they are valid.
     fn problem(&self) -> Option<&'static str>;
 }
 

@@ -1,8 +1,8 @@
-//! Congestion control that knows neither DCCP nor TCP.
+//! Congestion control, independent of DCCP and TCP.
 //!
-//! A [`Controller`] owns a window or a rate and nothing else: its caller owns sequence numbers,
-//! loss detection and the packets in flight, and tells it what happened through [`Feedback`].
-//! So one law serves the DCCP halves and the simulated TCPs alike.
+//! A [`Controller`] owns a window or a rate and nothing else. Its caller owns sequence numbers, loss detection and the
+//! packets in flight, and reports events through [`Feedback`]. So the same window law serves DCCP connections and
+//! simulated TCPs.
 
 mod controller;
 mod delivery;

@@ -1,31 +1,31 @@
 //! Round-trip time and retransmission timeout (RFC 6298).
 //!
-//! Who measures owns the estimator: a protocol has one, and tells its controller what it knows, as
-//! [`RoundTrip`].
+//! The code that measures round trips owns the estimator: a protocol has one and passes its values to the controller as
+//! a [`RoundTrip`].
 //!
-//! The estimator holds no timer: its owner feeds it samples, tells it of timeouts and asks how
-//! long to wait. Which packets may be timed (Karn's rule) is the owner's knowledge, too.
+//! The estimator holds no timer. Its owner gives it samples, reports timeouts, and asks how long to wait. The owner
+//! also decides which packets may be timed (Karn's algorithm).
 
 use fairwire_units::Duration;
 
-/// The round-trip time while none is known (RFC 4340, section 3.4).
+/// The assumed round-trip time before the first sample (RFC 4340, section 3.4).
 pub const DEFAULT_RTT: Duration = Duration::from_millis(200);
 
-/// The parameters of the timeout.
+/// The parameters of the retransmission timeout.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct RtoConfig {
     /// The timeout before the first sample.
     pub initial: Duration,
-    /// No timeout is shorter.
+    /// The least timeout.
     pub min: Duration,
-    /// No timeout is longer, backed off or not.
+    /// The greatest timeout, with or without back-off.
     pub max: Duration,
-    /// The clock's granularity `G`: the smallest variation that is waited for.
+    /// The clock's granularity `G`: the least term added to the mean for variation.
     pub granularity: Duration,
 }
 
 impl RtoConfig {
-    /// TCP: one second at first and at least (RFC 6298, 2.1 and 2.4), 60 s at most (2.5).
+    /// TCP: one second initially and as the minimum (RFC 6298, 2.1 and 2.4), 60 s as the maximum (2.5).
     pub const TCP: Self = Self {
         initial: Duration::from_secs(1),
         min: Duration::from_secs(1),
@@ -33,17 +33,17 @@ impl RtoConfig {
         granularity: Duration::from_millis(1),
     };
 
-    /// CCID 2: nothing is retransmitted, so the minimum of one second is not needed (RFC 4341,
-    /// section 5); 200 ms keep the timer clear of an acknowledgement that a peer delays.
+    /// CCID 2: nothing is retransmitted, so the minimum of one second is not needed (RFC 4341, section 5). A minimum of
+    /// 200 ms avoids a timeout while the peer delays an acknowledgement.
     pub const CCID2: Self = Self {
         min: Duration::from_millis(200),
         ..Self::TCP
     };
 
-    /// As common simulators have it: a one-second minimum for CCID 2 as well.
+    /// As in common simulators: a minimum of one second for CCID 2 as well.
     pub const NS2: Self = Self::TCP;
 
-    /// This configuration with another minimum.
+    /// Returns this configuration with another minimum.
     pub const fn with_min(self, min: Duration) -> Self {
         Self { min, ..self }
     }
@@ -55,20 +55,20 @@ impl Default for RtoConfig {
     }
 }
 
-/// What is known of the round-trip time.
+/// What is known about the round-trip time.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct RoundTrip {
-    /// The smoothed one, once there is a sample.
+    /// The smoothed round-trip time; `None` before the first sample.
     pub smoothed: Option<Duration>,
     /// The newest sample.
     pub latest: Option<Duration>,
     /// The shortest sample.
     pub min: Option<Duration>,
-    /// The timeout, not backed off; `None` says nothing at all.
+    /// The timeout without back-off. `None` if nothing at all is known.
     pub timeout: Option<Duration>,
 }
 
-/// Smoothed round-trip time, its variation and the timeout that follows from them.
+/// The estimator of the smoothed round-trip time, its variation and the resulting timeout.
 #[derive(Clone, Copy, Debug)]
 pub struct RttEstimator {
     config: RtoConfig,
@@ -86,7 +86,7 @@ struct Smoothed {
 }
 
 impl RttEstimator {
-    /// An estimator without samples.
+    /// Creates an estimator without samples.
     pub const fn new(config: RtoConfig) -> Self {
         Self {
             config,
@@ -98,22 +98,25 @@ impl RttEstimator {
         }
     }
 
-    /// A round trip was measured on a packet that was sent once; ends any back-off.
+    /// Adds a sample, taken on a packet that was sent only once, and ends any back-off.
     pub fn on_sample(&mut self, rtt: Duration) {
         self.on_sample_of(rtt, 1);
     }
 
-    /// The same for one of `samples` that a round trip brings: each weighs less, so that the estimate remembers as
-    /// many round trips as with one sample in each (RFC 7323, section 4.2).
+    /// Adds one of `samples` samples that are taken in each round trip, and ends any back-off.
+    ///
+    /// Each sample has a smaller weight, so that the estimate covers as many round trips as with one sample in each
+    /// (RFC 7323, section 4.2).
     pub fn on_sample_of(&mut self, rtt: Duration, samples: u32) {
         let samples = u64::from(samples.max(1));
         let next = match self.smoothed {
-            // RFC 6298, 2.2: the first sample is the mean, its half the variation.
+            // RFC 6298, 2.2: the mean is the first sample, the variation half of it.
             None => Smoothed {
                 srtt: rtt,
                 rttvar: rtt / 2,
             },
-            // RFC 6298, 2.3: the variation first, with the old mean; weights 1/4 and 1/8, of all samples together.
+            // RFC 6298, 2.3: the variation first, with the old mean. The weights are 1/4 and 1/8 for all samples
+            // together.
             Some(Smoothed { srtt, rttvar }) => {
                 let error = srtt.max(rtt) - srtt.min(rtt);
                 Smoothed {
@@ -129,18 +132,19 @@ impl RttEstimator {
         self.doublings = 0;
     }
 
-    /// The timer expired: the timeout doubles until the next sample (RFC 6298, 5.5).
+    /// Doubles the timeout until the next sample, after the timer expired (RFC 6298, 5.5).
     pub fn back_off(&mut self) {
         self.doublings = self.doublings.saturating_add(1);
     }
 
-    /// The peer is heard again though no sample could be taken: the timeout is the last computed.
+    /// Ends the back-off without a sample: the peer answered, but the answer could not be timed.
     pub fn clear_back_off(&mut self) {
         self.doublings = 0;
     }
 
-    /// The connection request had to be repeated: without a sample, data starts with a timeout of
-    /// at least `initial` (three seconds in RFC 6298, 5.7).
+    /// Raises the first timeout to at least `initial`, because the connection request had to be repeated.
+    ///
+    /// It has no effect after the first sample. RFC 6298, 5.7, uses three seconds.
     pub fn raise_initial(&mut self, initial: Duration) {
         if self.smoothed.is_none() {
             self.base = self.base.max(initial);
@@ -148,12 +152,12 @@ impl RttEstimator {
         }
     }
 
-    /// Forget all samples: the path changed.
+    /// Forgets all samples: the path changed.
     pub fn reset(&mut self) {
         *self = Self::new(self.config);
     }
 
-    /// What a controller is to know.
+    /// Returns the values for a controller.
     pub fn round_trip(&self) -> RoundTrip {
         RoundTrip {
             smoothed: self.srtt(),
@@ -163,7 +167,7 @@ impl RttEstimator {
         }
     }
 
-    /// The timeout in force, back-off included, between the configured minimum and maximum.
+    /// Returns the current timeout with back-off, between the configured minimum and maximum.
     pub fn rto(&self) -> Duration {
         let bounded = self.base.max(self.config.min);
         let factor = 1_u64
@@ -172,28 +176,28 @@ impl RttEstimator {
         (bounded * factor).min(self.config.max)
     }
 
-    /// The smoothed round-trip time, once there is a sample.
+    /// Returns the smoothed round-trip time; `None` before the first sample.
     pub fn srtt(&self) -> Option<Duration> {
         self.smoothed.map(|smoothed| smoothed.srtt)
     }
 
-    /// The smoothed mean deviation, once there is a sample.
+    /// Returns the smoothed mean deviation; `None` before the first sample.
     pub fn rttvar(&self) -> Option<Duration> {
         self.smoothed.map(|smoothed| smoothed.rttvar)
     }
 
-    /// The newest sample.
+    /// Returns the newest sample.
     pub fn latest(&self) -> Option<Duration> {
         self.latest
     }
 
-    /// The shortest sample.
+    /// Returns the shortest sample.
     pub fn min_rtt(&self) -> Option<Duration> {
         self.min
     }
 }
 
-/// `old` moved towards `new` by one part in `parts`.
+/// Returns `old` moved towards `new` by the fraction 1 / `parts`.
 fn weighted(old: Duration, new: Duration, parts: u64) -> Duration {
     if new >= old {
         old + (new - old) / parts
@@ -211,7 +215,7 @@ mod tests {
         Duration::from_millis(ms)
     }
 
-    /// RFC 6298, 2.1 to 2.3: one second, then R + 4 R/2, then the weights of 1/4 and 1/8.
+    /// RFC 6298, 2.1 to 2.3: the timeout is one second, then R + 4 R/2, then follows the weights 1/4 and 1/8.
     #[test]
     fn the_formulas_of_the_rfc() {
         let mut rtt = RttEstimator::new(RtoConfig::TCP.with_min(ms(1)));
@@ -228,8 +232,8 @@ mod tests {
         assert_eq!(rtt.latest(), Some(ms(180)));
     }
 
-    /// RFC 7323, 4.2 and appendix G: of ten samples in a round trip each weighs a tenth, so that a round trip of them
-    /// moves the estimate about as far as one sample (a ninth less, as later ones count from what earlier ones left).
+    /// RFC 7323, 4.2 and appendix G: with ten samples in a round trip, each has a tenth of the weight. All ten together
+    /// move the estimate about as far as one sample: slightly less, because each moves it by a part of what remains.
     #[test]
     fn many_samples_weigh_as_one() {
         let after = |samples: u32| {
@@ -244,7 +248,7 @@ mod tests {
         assert!((after(10) - expected).abs() < 1e-6, "{}", after(10));
     }
 
-    /// RFC 6298, 2.4 and 2.5: the minimum holds from below, the maximum from above, backed off too.
+    /// RFC 6298, 2.4 and 2.5: the timeout stays between the minimum and the maximum, also with back-off.
     #[test]
     fn the_timeout_keeps_its_bounds() {
         let mut rtt = RttEstimator::new(RtoConfig::TCP);
@@ -262,7 +266,7 @@ mod tests {
         assert_eq!(rtt.rto(), ms(1000), "a sample ends the back-off");
     }
 
-    /// A perfectly steady path still waits one clock tick beyond the mean (the `G` of RFC 6298, 2.3).
+    /// On a path with constant round trips the timeout is one clock tick above the mean (`G` in RFC 6298, 2.3).
     #[test]
     fn a_steady_path_keeps_the_granularity() {
         let mut rtt = RttEstimator::new(RtoConfig::TCP.with_min(Duration::ZERO));
@@ -272,8 +276,8 @@ mod tests {
         assert_eq!(rtt.rto(), ms(51));
     }
 
-    /// RFC 4341, section 5: CCID 2 may time out sooner than TCP; RFC 6298, 5.7: a lost request
-    /// makes the first timeout longer.
+    /// RFC 4341, section 5: CCID 2 may time out sooner than TCP. RFC 6298, 5.7: a repeated request makes the first
+    /// timeout longer.
     #[test]
     fn presets_and_the_lost_request() {
         let mut rtt = RttEstimator::new(RtoConfig::CCID2);
@@ -287,7 +291,7 @@ mod tests {
         assert_eq!(rtt.rto(), ms(1000));
     }
 
-    /// Absurd samples saturate and never panic.
+    /// Absurd samples saturate and do not panic.
     #[test]
     fn absurd_samples_saturate() {
         let mut rtt = RttEstimator::new(RtoConfig::TCP);

@@ -1,14 +1,14 @@
-//! TCP-friendly rate control (RFC 5348), without a protocol around it.
+//! TCP-friendly rate control (RFC 5348), independent of a protocol.
 //!
-//! - [`Equation`]: the rate of a TCP under the same loss and round-trip time, and its inverse.
+//! - [`Equation`]: the rate of a TCP at the same loss event rate and round-trip time, and its inverse.
 //! - [`Sender`]: the allowed rate, a [`Controller`](crate::Controller).
-//! - [`LossHistory`]: from packets that arrived to loss intervals; a [`Grouping`] says which losses
-//!   are one loss event, by time ([`ByTime`]) or by what a protocol's packets carry.
-//! - [`LossAverage`]: from loss intervals to the loss event rate, by a [`LossMean`].
+//! - [`LossHistory`]: computes loss intervals from arriving packets. A [`Grouping`] decides which losses are one loss
+//!   event, by time ([`ByTime`]) or by a field of the protocol's packets.
+//! - [`LossAverage`]: computes the loss event rate from loss intervals, by a [`LossMean`].
 //! - [`ReceiveRate`]: the rate at which data arrive.
 //!
-//! Rates are bytes per second; `p` is a fraction between 0 and 1. Whatever a peer reports, the
-//! allowed rate stays finite and between one packet in 64 seconds and [`TfrcConfig::max_rate`].
+//! Rates are in bytes per second; `p` is a fraction between 0 and 1. For any report of a peer, the allowed rate stays
+//! finite and between one packet in 64 seconds and [`TfrcConfig::max_rate`].
 
 mod average;
 mod equation;

@@ -1,8 +1,7 @@
-//! A congestion window around a law: everything that all window laws share, once.
+//! A congestion window around a law: the behaviour that all window laws share.
 //!
-//! Slow start, one cut per round trip, timeouts, and what becomes of a window that is not used
-//! are here; by how much the window moves is the [`WindowLaw`]'s answer, and what an
-//! acknowledgement counts for is [`Growth`]'s.
+//! This module contains slow start, one cut per round trip, timeouts, and the treatment of unused windows. The
+//! [`WindowLaw`] decides by how much the window changes. [`Growth`] decides what an acknowledgement counts for.
 
 mod growth;
 mod host;
@@ -31,35 +30,35 @@ pub use initial::{rfc3390_window, rfc6928_window};
 /// The smallest slow-start threshold, packets (RFC 5681, section 3.1; RFC 4341, section 5).
 const MIN_SSTHRESH: f64 = 2.0;
 
-/// No window is larger unless asked for: a power of two far above any path's.
+/// The largest possible window, packets: a power of two far above that of any path.
 const MAX_CWND: f64 = (1_u64 << 30) as f64;
 
-/// The timeout until the caller names one.
+/// The timeout until feedback gives one.
 const FIRST_TIMEOUT: Duration = RtoConfig::TCP.initial;
 
-/// What a cut counts from.
+/// The quantity from which a cut is computed.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum CutFrom {
     /// The congestion window (RFC 4341, section 5).
     #[default]
     Window,
-    /// What is outstanding, if that is less (RFC 5681, section 3.1). The caller's flight then
-    /// has to include the packets that were just found lost.
+    /// The packets outstanding, if they are fewer (RFC 5681, section 3.1). The caller's flight then has to include the
+    /// packets that were just found lost.
     Flight,
 }
 
-/// A congestion window, grown and cut by `L`; all windows are in packets.
+/// A congestion window that the law `L` grows and cuts; all windows are in packets.
 #[derive(Clone, Debug)]
 pub struct Windowed<L> {
     law: L,
     growth: Growth,
     cut_from: CutFrom,
     idle: IdleRule,
-    /// Does the window grow by packets that were sent before the last cut?
+    /// Whether packets that were sent before the last cut let the window grow.
     grows_after_cut: bool,
-    /// Does it grow while it is not full?
+    /// Whether the window grows while it is not full.
     grows_unused: bool,
-    /// The first slow start, where delays end it.
+    /// The state of `HyStart++`, if delays may end the first slow start.
     hystart: Option<HyStart>,
     initial_window: f64,
     initial_ssthresh: f64,
@@ -67,32 +66,33 @@ pub struct Windowed<L> {
 
     cwnd: f64,
     ssthresh: f64,
-    /// Growth not yet worth a whole packet.
+    /// Earned growth that is less than a whole packet.
     credit: f64,
-    /// What the caller said of the round trip.
+    /// The round-trip values of the last feedback that had a timeout.
     path: RoundTrip,
     round: Round,
     round_began: Instant,
-    /// For a law that wants it.
+    /// The estimator of the delivery rate, if the law uses it.
     delivery: Option<Box<DeliveryRate>>,
     rate: Option<RateSample>,
     last_cut: Option<Instant>,
     last_sent: Option<Instant>,
-    /// When the window was last filled to the brim.
+    /// When the window was last full.
     last_full: Option<Instant>,
-    /// Until when the peer asked us not to grow.
+    /// The end of the time in which the peer asked us not to grow the window.
     held_until: Option<Instant>,
-    /// How much of it was used.
+    /// How much of the window was used.
     used: Use,
-    /// Has nothing been acknowledged since the last timeout?
+    /// Whether nothing has been acknowledged since the last timeout.
     silent: bool,
     cuts: u64,
     timeouts: u64,
 }
 
 impl<L: WindowLaw> Windowed<L> {
-    /// A window of `initial_window` packets with TCP's growth and the law's own slow-start
-    /// threshold, or an infinite one.
+    /// Creates a window of `initial_window` packets with TCP's growth.
+    ///
+    /// The slow-start threshold is the law's own initial value, or infinite.
     pub fn new(law: L, initial_window: f64) -> Self {
         let initial_window = at_least(1.0, initial_window).min(MAX_CWND);
         let initial_ssthresh = at_least(
@@ -130,26 +130,27 @@ impl<L: WindowLaw> Windowed<L> {
         }
     }
 
-    /// What an acknowledgement counts for.
+    /// Sets what an acknowledgement counts for.
     #[must_use]
     pub fn with_growth(self, growth: Growth) -> Self {
         Self { growth, ..self }
     }
 
-    /// What a cut counts from.
+    /// Sets the quantity from which a cut is computed.
     #[must_use]
     pub fn with_cut_from(self, cut_from: CutFrom) -> Self {
         Self { cut_from, ..self }
     }
 
-    /// What becomes of an idle window.
+    /// Sets how a window shrinks when it is idle.
     #[must_use]
     pub fn with_idle(self, idle: IdleRule) -> Self {
         Self { idle, ..self }
     }
 
-    /// Does the window grow by acknowledgements of what was sent before the last cut? RFC 4341, section 5, gives
-    /// them nothing; some stacks do not ask when a packet was sent.
+    /// Sets whether packets that were sent before the last cut let the window grow.
+    ///
+    /// RFC 4341, section 5, does not allow this; some stacks do not check when a packet was sent.
     #[must_use]
     pub fn with_growth_after_cut(self, grows_after_cut: bool) -> Self {
         Self {
@@ -158,8 +159,9 @@ impl<L: WindowLaw> Windowed<L> {
         }
     }
 
-    /// Does the window grow while less is in flight than it allows? RFC 4341, section 5.1, forbids it; some stacks
-    /// do not look.
+    /// Sets whether the window grows while fewer packets are in flight than it allows.
+    ///
+    /// RFC 4341, section 5.1, forbids this; some stacks do not check it.
     #[must_use]
     pub fn with_growth_unused(self, grows_unused: bool) -> Self {
         Self {
@@ -168,8 +170,9 @@ impl<L: WindowLaw> Windowed<L> {
         }
     }
 
-    /// Does the first slow start end where the round trip grows, by `HyStart++` (RFC 9406)? It needs a round-trip sample with
-    /// each acknowledgement.
+    /// Sets whether `HyStart++` (RFC 9406) may end the first slow start when the round trip grows.
+    ///
+    /// It needs a round-trip sample with each acknowledgement.
     #[must_use]
     pub fn with_hystart(self, hystart: bool) -> Self {
         Self {
@@ -178,7 +181,7 @@ impl<L: WindowLaw> Windowed<L> {
         }
     }
 
-    /// Where slow start ends at first, packets (at least two); overrides the law's own value.
+    /// Sets the initial slow-start threshold, packets (at least two); overrides the law's own value.
     #[must_use]
     pub fn with_initial_ssthresh(mut self, packets: f64) -> Self {
         self.initial_ssthresh = at_least(MIN_SSTHRESH, packets);
@@ -186,7 +189,7 @@ impl<L: WindowLaw> Windowed<L> {
         self
     }
 
-    /// The largest window, packets (at least one).
+    /// Sets the largest window, packets (at least one).
     #[must_use]
     pub fn with_max_cwnd(mut self, packets: f64) -> Self {
         self.max_cwnd = at_least(1.0, packets).min(MAX_CWND);
@@ -195,14 +198,14 @@ impl<L: WindowLaw> Windowed<L> {
         self
     }
 
-    /// The timeout after which silence counts as idleness, until feedback names one.
+    /// Sets the timeout after which a pause counts as idle time, until feedback gives one.
     #[must_use]
     pub fn with_first_timeout(mut self, timeout: Duration) -> Self {
         self.path.timeout = Some(timeout);
         self
     }
 
-    /// The law.
+    /// Returns the law.
     pub fn law(&self) -> &L {
         &self.law
     }
@@ -227,7 +230,7 @@ impl<L: WindowLaw> Windowed<L> {
         self.path.timeout.unwrap_or(FIRST_TIMEOUT)
     }
 
-    /// Takes note of what has arrived.
+    /// Counts what has arrived: in this round and for the delivery rate.
     fn count(&mut self, now: Instant, feedback: &Feedback) {
         let news = feedback.delivery;
         if news.packets == 0 {
@@ -239,7 +242,7 @@ impl<L: WindowLaw> Windowed<L> {
         }
         self.round.delivered = self.round.delivered.saturating_add(news.packets);
         self.round.marked = self.round.marked.saturating_add(news.marked);
-        // What was sent at the very moment at which a round began is of it, as with cuts.
+        // A packet sent at the very start of a round belongs to it, as with cuts.
         self.round.ends = news
             .newest_sent
             .is_some_and(|sent| sent >= self.round_began);
@@ -252,8 +255,9 @@ impl<L: WindowLaw> Windowed<L> {
         }
     }
 
-    /// The window that a cut counts from; `acked` packets were in flight when the congestion was met, and are no
-    /// more.
+    /// Returns the window from which a cut is computed.
+    ///
+    /// `acked` packets were in flight when the congestion occurred and are not part of `flight` any more.
     fn window_to_cut(&self, now: Instant, flight: Flight, acked: u32) -> Window {
         let in_use = match self.cut_from {
             CutFrom::Window => self.cwnd,
@@ -265,7 +269,7 @@ impl<L: WindowLaw> Windowed<L> {
         self.window(now, in_use, flight, None)
     }
 
-    /// Reduces the window, unless what is lost or marked was sent before the last reduction.
+    /// Reduces the window, unless the lost or marked packets were sent before the last reduction.
     fn cut(
         &mut self,
         now: Instant,
@@ -277,12 +281,12 @@ impl<L: WindowLaw> Windowed<L> {
             .last_cut
             .is_some_and(|cut| congestion.newest_sent < cut)
         {
-            // RFC 4341, 5: one congestion event. A packet sent at the very moment of the cut is
-            // of the next one: acknowledgements are handled before they free new packets.
+            // RFC 4341, 5: this is the same congestion event. A packet sent at the very time of the cut belongs to the
+            // next event, because acknowledgements are handled before they free new packets.
             return false;
         }
         let window = self.window_to_cut(now, flight, feedback.newly_acked);
-        // RFC 4341, 5: the window keeps one packet at least, the threshold two.
+        // RFC 4341, 5: the window stays at one packet or more, the threshold at two or more.
         let left = self.law.cut(&window, congestion.signal);
         let left = self.rounded(left);
         self.cwnd = if feedback.start_over {
@@ -298,7 +302,7 @@ impl<L: WindowLaw> Windowed<L> {
         true
     }
 
-    /// Lets `HyStart++` look at an acknowledgement: RFC 9406, 4.2, has slow start end with the window that it has.
+    /// Passes an acknowledgement to `HyStart++`, which may end slow start at the present window (RFC 9406, 4.2).
     fn end_slow_start_by_delay(&mut self, feedback: &Feedback) {
         let in_slow_start = self.cwnd < self.ssthresh;
         let Some(hystart) = self.hystart.as_mut().filter(|_| feedback.newly_acked > 0) else {
@@ -317,7 +321,7 @@ impl<L: WindowLaw> Windowed<L> {
         }
     }
 
-    /// Lets the law look at an acknowledgement or a sample.
+    /// Passes an acknowledgement or a sample to the law and returns its change of the window.
     fn observe(&mut self, now: Instant, flight: Flight, feedback: &Feedback) -> Option<Adjustment> {
         if feedback.newly_acked == 0 && feedback.rtt.is_none() {
             return None;
@@ -329,7 +333,7 @@ impl<L: WindowLaw> Windowed<L> {
         self.law.observe(&window)
     }
 
-    /// A law that measures brings the window down.
+    /// Applies the change that a law made by measurement.
     fn adjust(&mut self, adjustment: Adjustment) {
         let left = self.rounded(adjustment.cwnd);
         self.cwnd = at_least(1.0, left);
@@ -337,7 +341,7 @@ impl<L: WindowLaw> Windowed<L> {
         self.credit = 0.0;
     }
 
-    /// Nothing came back for a whole timeout: start again from one packet.
+    /// Starts again from one packet: nothing came back for a whole timeout.
     fn time_out(&mut self, now: Instant, flight: Flight) {
         if !self.silent || self.growth.every_timeout_counts() {
             let window = self.window_to_cut(now, flight, 0);
@@ -353,8 +357,8 @@ impl<L: WindowLaw> Windowed<L> {
         self.timeouts += 1;
     }
 
-    /// What a law left, in the protocol's grain: CCID 2 counts whole packets and rounds down
-    /// (RFC 4341, 5), TCP counts bytes. No cut raises the window.
+    /// Returns the law's window in the protocol's unit. CCID 2 uses whole packets and rounds down (RFC 4341, 5); TCP
+    /// counts bytes. A cut never raises the window.
     fn rounded(&self, left: f64) -> f64 {
         let left = left.min(self.cwnd);
         if self.growth.is_whole() {
@@ -393,8 +397,9 @@ impl<L: WindowLaw> Windowed<L> {
         self.cwnd = at_least(1.0, self.cwnd + step).min(self.max_cwnd);
     }
 
-    /// RFC 4341, 5.1: RFC 2861's window validation. A window that the application has not filled for
-    /// a timeout comes down, half way to what it used; the threshold remembers three quarters of it.
+    /// Reduces a window that the application has not filled for a timeout (RFC 2861; RFC 4341, 5.1).
+    ///
+    /// The window goes down half way to what was used; the threshold becomes at least three quarters of the old window.
     fn validate(&mut self, now: Instant, packets: u32) {
         let rto = self.timeout();
         if let Some(used) = self.used.on_sent(now, packets, self.cwnd, rto) {
@@ -404,7 +409,7 @@ impl<L: WindowLaw> Windowed<L> {
         }
     }
 
-    /// How much of `step` moves the window now; the rest is kept where windows are whole packets.
+    /// Returns how much of `step` changes the window now. If windows are whole packets, the rest is kept as credit.
     fn payable(&mut self, step: f64) -> f64 {
         if !self.growth.is_whole() {
             return step;
@@ -415,15 +420,18 @@ impl<L: WindowLaw> Windowed<L> {
         paid
     }
 
-    /// Was some of what is acknowledged sent before the last cut? That window was not free of
-    /// losses and marks, so it earns nothing (RFC 4341, 5), as in a TCP's recovery.
+    /// Returns whether some of the packets acknowledged now were sent before the last cut.
+    ///
+    /// Their window had losses or marks, so they earn nothing (RFC 4341, 5), as in a TCP's recovery.
     fn is_recovering(&self, feedback: &Feedback) -> bool {
         let sent = feedback.oldest_acked_sent;
         sent.is_some_and(|sent| self.last_cut.is_some_and(|cut| sent < cut))
     }
 
-    /// Was the window the limit when the packets acknowledged now were in flight? One that was
-    /// not used says nothing about the network, so it must not grow (RFC 4341, 5.1; RFC 7661).
+    /// Returns whether the window was the limit when the packets acknowledged now were in flight.
+    ///
+    /// A window that was not used gives no information about the network, so it must not grow (RFC 4341, 5.1; RFC
+    /// 7661).
     fn was_used(&self, now: Instant, flight: Flight, feedback: &Feedback) -> bool {
         let lost = feedback
             .congestion
@@ -446,7 +454,7 @@ impl<L: WindowLaw> Windowed<L> {
 impl<L: WindowLaw> Controller for Windowed<L> {
     fn permit(&self, _now: Instant, flight: Flight, _size: u32) -> Permit {
         // RFC 4341, 5: nothing leaves while the pipe holds cwnd packets.
-        // Planted: one more does.
+        // Planted: one packet more may leave.
         let beyond = u32::from(planted(Plant::WindowPlusOne));
         if f64::from(flight.packets.saturating_sub(beyond)) < self.cwnd.floor() {
             Permit::Now
@@ -459,7 +467,7 @@ impl<L: WindowLaw> Controller for Windowed<L> {
         if let Some(last) = self.last_sent
             && flight.packets <= 1
         {
-            // The first packet after a pause; nothing else is in flight.
+            // The first packet after a pause: no other packet is in flight.
             let idle = now.saturating_since(last);
             let timeout = self.timeout();
             if idle > timeout {
@@ -558,13 +566,14 @@ impl<L: WindowLaw> Controller for Windowed<L> {
     }
 }
 
-/// `value` rounded down, forgiving what binary fractions lack: a cut of 5 % leaves 19 of 20 packets,
-/// and 49 increases of a 49th are a packet.
+/// Returns `value` rounded down, with a tolerance for the errors of binary fractions.
+///
+/// So a cut of 5 % leaves 19 of 20 packets, and 49 increases of a 49th make one packet.
 fn whole(value: f64) -> f64 {
     (value + 1e-9).floor()
 }
 
-/// The larger one; `bound` if `value` is not a number.
+/// Returns the larger value, or `bound` if `value` is not a number.
 fn at_least(bound: f64, value: f64) -> f64 {
     value.max(bound)
 }

@@ -1,5 +1,7 @@
-//! What every controller promises, whatever happens to it: a random sequence of permits, packets,
-//! acknowledgements, losses, marks, pauses and timeouts keeps its instruments sane.
+//! Invariants of every controller.
+//!
+//! A random sequence of permits, packets, acknowledgements, losses, marks, pauses and timeouts must keep its gauges
+//! valid.
 //!
 //! A new controller or law is one line in [`CONTROLLERS`].
 
@@ -64,26 +66,26 @@ const CONTROLLERS: &[(&str, Make)] = &[
     ("tfrc", || Box::new(Sender::new(TfrcConfig::default()))),
 ];
 
-/// One thing that happens to a controller.
+/// One event of a random sequence.
 #[derive(Clone, Copy, Debug)]
 enum Op {
     /// Time passes.
     Wait(Duration),
-    /// The application has this many more packets and sends what is permitted.
+    /// The application offers this many more packets, and the caller sends what is permitted.
     Offer(u32),
-    /// Up to this many of the packets in flight are acknowledged, with a round-trip sample or not.
+    /// Up to this many of the packets in flight are acknowledged, with or without a round-trip sample.
     Acknowledge(u32, Option<Duration>),
-    /// Up to this many of the packets in flight are found lost or marked, sent so long ago.
+    /// Up to this many of the packets in flight are found lost or marked; the newest was sent this long ago.
     Congest(Signal, u32, Duration),
-    /// A TFRC receiver reports a rate (bytes per second) and a loss event rate.
+    /// A TFRC receiver reports a rate (bytes per second), a loss event rate and whether there is a new loss event.
     Report(f64, f64, bool),
-    /// Nothing came back.
+    /// The retransmission timeout expires.
     TimeOut,
     /// The path changed.
     Reset,
 }
 
-/// The caller: it owns the flight.
+/// The caller of a controller, which owns the flight.
 #[derive(Debug)]
 struct Caller {
     now: Instant,
@@ -95,7 +97,7 @@ struct Caller {
 /// The size of every packet, bytes.
 const SIZE: u32 = 500;
 
-/// More than any sequence of this suite can send: no window has a reason to be larger.
+/// More packets than any sequence of this suite can send, so no window should be larger.
 const MANY: f64 = 1e6;
 
 impl Caller {
@@ -181,7 +183,7 @@ impl Caller {
         left
     }
 
-    /// So many packets arrived, the newest of which was sent so long ago.
+    /// Returns a delivery of `packets` packets, the newest of which was sent `ago` before now.
     fn delivery(&self, packets: u32, marked: u32, ago: Option<Duration>) -> Delivery {
         Delivery {
             packets,
@@ -250,9 +252,9 @@ fn op() -> impl Strategy<Value = Op> {
     ]
 }
 
-/// Windows stay between one packet and what the sequence could have earned, thresholds at or above
-/// two, rates finite and loss rates probabilities; a permit is never in the past. A failure prints
-/// the shortest sequence of operations that shows it.
+/// Windows stay between one packet and what the sequence could have earned, thresholds at two or more, rates finite,
+/// and loss event rates between 0 and 1. A permit is never in the past. A failure prints the shortest sequence of
+/// operations that shows it.
 #[test]
 fn every_controller_stays_sane() {
     for (name, make) in CONTROLLERS {
@@ -281,8 +283,8 @@ fn every_controller_stays_sane() {
     }
 }
 
-/// With steady acknowledgements and no loss, every window lets more and more packets leave: it
-/// is not sane by standing still. (A rate waits for a receiver's reports and is tested beside them.)
+/// With steady acknowledgements and no loss, every window lets more and more packets leave. (Rates need a receiver's
+/// reports and are tested beside their sender.)
 #[test]
 fn every_window_grows_on_a_clear_path() {
     for (name, make) in CONTROLLERS {

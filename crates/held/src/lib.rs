@@ -1,6 +1,7 @@
-//! How many bytes of the heap a process or a thread holds, for tests, benchmarks and fuzz targets that show a bound.
+//! Counts of the heap bytes that a process or a thread holds.
 //!
-//! The binary names the allocator once, then asks:
+//! Tests, benchmarks and fuzz targets use them to show a bound on memory. The binary sets the global allocator once and
+//! then reads the counts:
 //!
 //! ```
 //! #[global_allocator]
@@ -12,35 +13,35 @@
 //! drop(held);
 //! ```
 //!
-//! This count is of the entire process, all threads together. A test that needs exact figures is
-//! therefore a binary of its own with one test in it, or counts what its own thread does ([`thread`]).
+//! These counts cover the entire process, all threads together. A test that needs exact figures must be the only test
+//! of its binary, or it counts what its own thread does ([`thread`]).
 
 pub mod thread;
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicIsize, Ordering};
 
-/// Bytes that are held. Signed, because a thread may see a free before the matching allocation.
+/// The bytes held now. Signed, because a thread may see a free before the matching allocation.
 static HELD: AtomicIsize = AtomicIsize::new(0);
 
-/// The most that was held at one time since [`reset_peak`].
+/// The most bytes held at one time since [`reset_peak`].
 static PEAK: AtomicIsize = AtomicIsize::new(0);
 
-/// The system's allocator, which counts the bytes that it holds.
+/// The system's allocator with a count of the bytes it holds.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counting;
 
-/// Returns how many bytes are held now: those asked for, without the allocator's own.
+/// Returns the number of bytes held now: those asked for, without the allocator's overhead.
 pub fn bytes() -> isize {
     HELD.load(Ordering::Relaxed)
 }
 
-/// Returns the most bytes that were held at one time since the start or [`reset_peak`].
+/// Returns the most bytes held at one time since the start or the last [`reset_peak`].
 pub fn peak() -> isize {
     PEAK.load(Ordering::Relaxed)
 }
 
-/// Begins a new peak with what is held now.
+/// Resets the peak to the bytes held now.
 pub fn reset_peak() {
     PEAK.store(bytes(), Ordering::Relaxed);
 }
@@ -59,15 +60,15 @@ fn signed(size: usize) -> i64 {
     i64::try_from(size).unwrap_or(i64::MAX)
 }
 
-// SAFETY: every call is passed on to the system's allocator with the arguments it came with, so
-// its guarantees hold for ours; counting touches no memory that is handed out, and allocates none.
+// SAFETY: every call goes to the system's allocator with unchanged arguments, so its guarantees hold here. Counting
+// touches no memory that is handed out and allocates none.
 #[expect(
     unsafe_code,
     reason = "an allocator can be written in no other way, and only tests, benchmarks and fuzz targets use it"
 )]
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: our caller's promises about the layout are the system's.
+        // SAFETY: the caller's promises about the layout are those the system's allocator asks for.
         let pointer = unsafe { System.alloc(layout) };
         if !pointer.is_null() {
             grow(layout.size());
@@ -77,7 +78,7 @@ unsafe impl GlobalAlloc for Counting {
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: our caller's promises about the layout are the system's.
+        // SAFETY: the caller's promises about the layout are those the system's allocator asks for.
         let pointer = unsafe { System.alloc_zeroed(layout) };
         if !pointer.is_null() {
             grow(layout.size());
@@ -89,12 +90,12 @@ unsafe impl GlobalAlloc for Counting {
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
         shrink(layout.size());
         thread::count(0, -signed(layout.size()));
-        // SAFETY: the pointer came from this allocator, that is from the system, with this layout.
+        // SAFETY: the pointer came from this allocator, which took it from the system with this layout.
         unsafe { System.dealloc(pointer, layout) }
     }
 
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        // SAFETY: as for `dealloc`, and our caller's promises about the size are the system's.
+        // SAFETY: as for `dealloc`; the caller's promises about the size are those the system's allocator asks for.
         let moved = unsafe { System.realloc(pointer, layout, size) };
         if !moved.is_null() {
             grow(size);

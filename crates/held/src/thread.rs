@@ -1,17 +1,17 @@
-//! What one thread takes of the heap, exactly: for tests that run beside others, and for fuzz targets.
+//! Exact counts of one thread's heap use, for tests that run beside others and for fuzz targets.
 
 use std::cell::Cell;
 
-/// What a piece of work took of the heap.
+/// The heap use of a piece of work.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Taken {
-    /// Calls that asked for memory, those that made a block larger or smaller included.
+    /// The number of calls that asked for memory, calls that resized a block included.
     pub calls: u64,
-    /// Bytes that were asked for in all.
+    /// The sum of all bytes asked for.
     pub bytes: u64,
-    /// The most bytes held at one time, beyond what was held before.
+    /// The most bytes held at one time, beyond those held before the work.
     pub peak: u64,
-    /// Bytes still held at the end, beyond what was held before.
+    /// The bytes still held at the end, beyond those held before the work.
     pub kept: u64,
 }
 
@@ -40,7 +40,7 @@ pub fn calls() -> u64 {
     COUNTERS.get().calls
 }
 
-/// Does `work` and says what this thread took of the heap meanwhile.
+/// Runs `work` and returns its result and the heap use of this thread meanwhile.
 pub fn measure<R>(work: impl FnOnce() -> R) -> (R, Taken) {
     let before = COUNTERS.get();
     COUNTERS.set(Counters {
@@ -62,19 +62,19 @@ pub fn measure<R>(work: impl FnOnce() -> R) -> (R, Taken) {
     (result, taken)
 }
 
-/// Does `work`, which must not touch the heap.
+/// Runs `work`, which must not use the heap, and returns its result.
 ///
 /// # Panics
-/// If it asks for memory.
+/// If `work` asks for memory.
 pub fn without_allocation<R>(what: &str, work: impl FnOnce() -> R) -> R {
     let (result, taken) = measure(work);
     assert!(taken.calls == 0, "{what} allocates: {taken:?}");
     result
 }
 
-/// A call asked for so many bytes, and the thread holds more than before, or less.
+/// Counts a call that asked for `asked` bytes and changed the bytes held by `grown`.
 pub(crate) fn count(asked: usize, grown: i64) {
-    // A thread that ends has no counters any more; nobody asks for them then.
+    // A thread that is ending has no counters any more, and nobody reads them then.
     let _ = COUNTERS.try_with(|cell| {
         let now = cell.get();
         let held = now.held + grown;

@@ -1,15 +1,14 @@
-//! The count follows what is allocated, enlarged and freed.
+//! The process count follows allocation, enlargement and freeing.
 //!
-//! A binary of its own with one test, because the count is of the entire process.
+//! This test has a binary of its own because the count covers the entire process.
 
 #[global_allocator]
 static ALLOCATOR: fairwire_held::Counting = fairwire_held::Counting;
 
-/// What the harness's own threads may allocate meanwhile. The blocks below are far larger.
+/// The most that the harness's own threads may allocate meanwhile. The blocks below are far larger.
 const HARNESS: isize = 64 << 10;
 
-/// A block of 1 MiB counts while it is held, with its new size when it is enlarged; the peak stays
-/// until it is reset.
+/// A block counts while it is held, with its new size when it is enlarged; the peak stays until it is reset.
 #[test]
 fn blocks_count_while_they_are_held() {
     let near = |held: isize, expected: isize| (held - expected).abs() < HARNESS;

@@ -1,4 +1,4 @@
-//! What a thread takes of the heap is counted exactly, and apart from what others take.
+//! The heap use of a thread is counted exactly and separately from other threads.
 
 use fairwire_held::Counting;
 use fairwire_held::thread::{measure, without_allocation};
@@ -6,7 +6,7 @@ use fairwire_held::thread::{measure, without_allocation};
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// What is asked for, held and kept is counted apart, inside another measurement too.
+/// Calls, bytes, peak and kept bytes are counted exactly, also by a measurement inside another one.
 #[test]
 fn counts_are_exact() {
     let ((kept, inner), outer) = measure(|| {
@@ -27,7 +27,7 @@ fn counts_are_exact() {
     drop(kept);
 }
 
-/// Another thread's work is not ours.
+/// The allocations of another thread are not counted.
 #[test]
 fn threads_count_apart() {
     std::thread::scope(|scope| {
@@ -41,7 +41,7 @@ fn threads_count_apart() {
     });
 }
 
-/// Memory that is asked for where none may be is a failure.
+/// An allocation where none is allowed fails the test.
 #[test]
 #[should_panic(expected = "a box allocates")]
 fn an_allocation_is_noticed() {

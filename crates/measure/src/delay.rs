@@ -2,15 +2,14 @@
 
 use fairwire_units::Duration;
 
-/// Each power of two is divided into two to this many buckets.
+/// The base-2 logarithm of the number of buckets for each power of two.
 const STEP_BITS: u32 = 8;
 
-/// How often each delay occurred, with buckets that grow with the delay.
+/// A histogram of delays whose buckets grow with the delay.
 ///
-/// Count, mean, least and greatest are exact. A percentile is off by at most 1/512 (0.2 %) of
-/// its value; below 512 ns it is exact. Memory: 2 KiB for each power of two up to the greatest
-/// delay, that is 56 KiB for 17 s and at most 114 KiB; it grows only when a delay exceeds the
-/// power of two of all before it.
+/// Count, mean, least and greatest are exact. A percentile is off by at most 1/512 (0.2 %) of its value; below 512 ns
+/// it is exact. Memory: 2 KiB for each power of two up to the greatest delay, that is 56 KiB for 17 s and at most 114
+/// KiB. It grows only when a delay exceeds the power of two of all delays before it.
 #[derive(Clone, Debug, Default)]
 pub struct DelayHistogram {
     counts: Vec<u64>,
@@ -21,7 +20,7 @@ pub struct DelayHistogram {
 }
 
 impl DelayHistogram {
-    /// No delays yet.
+    /// Creates an empty histogram.
     pub fn new() -> Self {
         Self::default()
     }
@@ -44,7 +43,7 @@ impl DelayHistogram {
         self.sum_ns += u128::from(delay.as_nanos());
     }
 
-    /// Adds what another one counted.
+    /// Adds the delays that `other` counted.
     pub fn merge(&mut self, other: &Self) {
         if other.count == 0 {
             return;
@@ -65,29 +64,30 @@ impl DelayHistogram {
         self.sum_ns += other.sum_ns;
     }
 
-    /// How many delays were counted.
+    /// Returns the number of delays.
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// Their mean, rounded down to a nanosecond; exact.
+    /// Returns the exact mean, rounded down to a nanosecond; `None` without delays.
     pub fn mean(&self) -> Option<Duration> {
         let mean = self.sum_ns.checked_div(u128::from(self.count))?;
         u64::try_from(mean).ok().map(Duration::from_nanos)
     }
 
-    /// The least; exact.
+    /// Returns the least delay, exactly; `None` without delays.
     pub fn least(&self) -> Option<Duration> {
         (self.count > 0).then_some(self.least)
     }
 
-    /// The greatest; exact.
+    /// Returns the greatest delay, exactly; `None` without delays.
     pub fn greatest(&self) -> Option<Duration> {
         (self.count > 0).then_some(self.greatest)
     }
 
-    /// The delay that the share `q` of all does not exceed (nearest rank): `quantile(0.5)` is the
-    /// median, `quantile(0.99)` the 99th percentile. What is outside `[0, 1]` is taken as its end.
+    /// Returns the delay that a fraction `q` of all delays does not exceed (nearest rank); `None` without delays.
+    ///
+    /// `quantile(0.5)` is the median and `quantile(0.99)` the 99th percentile. A `q` outside `[0, 1]` is limited to it.
     pub fn quantile(&self, q: f64) -> Option<Duration> {
         if self.count == 0 {
             return None;
@@ -116,12 +116,12 @@ impl DelayHistogram {
     }
 }
 
-/// How many buckets `powers` powers of two take.
+/// Returns the number of buckets for `powers` powers of two.
 const fn bucket_count(powers: usize) -> usize {
     powers << STEP_BITS
 }
 
-/// The bucket of a delay: below 256 one each, then 256 for each power of two.
+/// Returns the bucket of a delay: one for each nanosecond below 256, then 256 for each power of two.
 fn bucket(ns: u64) -> usize {
     let shift = (u64::BITS - ns.leading_zeros()).saturating_sub(STEP_BITS + 1);
     // The leading bit of `ns >> shift` adds one more power than `shift` says, from 256 on.
@@ -129,7 +129,7 @@ fn bucket(ns: u64) -> usize {
     usize::try_from(bucket).unwrap_or(usize::MAX)
 }
 
-/// The middle of a bucket, rounded down.
+/// Returns the middle of a bucket, rounded down.
 fn middle_of(bucket: usize) -> u64 {
     let bucket = bucket as u64;
     let shift = (bucket >> STEP_BITS).saturating_sub(1);
@@ -142,7 +142,7 @@ mod tests {
     use super::{DelayHistogram, bucket, middle_of};
     use fairwire_units::Duration;
 
-    /// 1 to 1000 ms: the percentiles are what the definition says, within the stated 1/512.
+    /// For delays of 1 to 1000 ms the percentiles are within 1/512 of the exact ones.
     #[test]
     fn percentiles_of_a_ramp() {
         let mut delays = DelayHistogram::new();
@@ -162,7 +162,7 @@ mod tests {
         assert_eq!(delays.greatest(), Some(Duration::from_secs(1)));
     }
 
-    /// Every delay lies in a bucket whose middle is at most 1/512 away, from zero to the largest.
+    /// Every delay, from zero to the largest, is in a bucket whose middle is at most 1/512 away.
     #[test]
     fn buckets_are_as_fine_as_promised() {
         let mut ns = 0u64;
@@ -180,7 +180,7 @@ mod tests {
         assert!(bucket(u64::MAX) < 57 * 256, "the stated memory");
     }
 
-    /// Two halves merged are the whole; nothing merged with something is that.
+    /// Two merged halves give the same histogram as the whole; merging an empty one changes nothing.
     #[test]
     fn halves_merge_to_the_whole() {
         let mut whole = DelayHistogram::new();

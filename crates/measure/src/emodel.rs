@@ -1,43 +1,43 @@
-//! What a telephone call is worth: the E-model (ITU-T G.107), narrow band.
+//! The E-model (ITU-T G.107), narrow band: the quality of a telephone call.
 //!
-//! A rating R from 0 to about 93 is what is left of a perfect connection once noise, loudness,
-//! delay, coding and lost packets are taken off: `R = Ro - Is - Id - Ie_eff + A`. [`mos`] turns it into the
-//! mean opinion of listeners, 1 to 4.5 (annex B).
+//! The rating R of a perfect connection is about 93. Noise, loudness, delay, coding and lost packets reduce it: `R = Ro
+//! - Is - Id - Ie_eff + A`. [`mos`] converts a rating to the mean opinion score of listeners, 1 to 4.5 (annex B).
 //!
-//! What is not about packets (noise, loudness, room, echo paths) has the default values of table 2
-//! and is folded into constants of this file by the formulas beside them; delay, loss and codec are
-//! parameters. The receiver plays what it has: jitter counts only as what it makes late.
+//! Quantities that do not depend on packets (noise, loudness, room, echo paths) have the default values of table 2.
+//! They are constants in this file, next to their formulas. Delay, loss and codec are parameters. The receiver plays
+//! the packets that it has, so jitter counts only through packets that arrive too late.
 
 use libm::{exp, log10, pow};
 
-/// What a codec does to speech (ITU-T G.113, appendix I).
+/// The effect of a codec on speech (ITU-T G.113, appendix I).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SpeechCodec {
-    /// `Ie`: impairment without any loss.
+    /// The equipment impairment without any loss (`Ie`).
     pub impairment: f64,
-    /// `Bpl`: how well losses are concealed; the loss in per cent that takes half of what is left.
+    /// The packet-loss robustness, per cent: at this random loss, half of the remaining quality is lost (`Bpl`).
     pub robustness: f64,
 }
 
 impl SpeechCodec {
-    /// G.711, 64 kbit/s, a lost packet is silence.
+    /// G.711, 64 kbit/s, with silence in place of a lost packet.
     pub const G711: Self = Self {
         impairment: 0.0,
         robustness: 4.3,
     };
-    /// G.711 with the concealment of its appendix I.
+    /// G.711 with the loss concealment of its appendix I.
     pub const G711_CONCEALED: Self = Self {
         impairment: 0.0,
         robustness: 25.1,
     };
-    /// G.729A with voice activity detection, 8 kbit/s, which conceals losses itself.
+    /// G.729A with voice activity detection, 8 kbit/s, and its own loss concealment.
     pub const G729A: Self = Self {
         impairment: 11.0,
         robustness: 19.0,
     };
 
-    /// `Ie_eff` (clause 7.5): the impairment with a loss of `loss` (0 to 1) that comes in bursts
-    /// `burst_ratio` times as long as random ones.
+    /// Returns the effective impairment (`Ie_eff`, clause 7.5) at a loss of `loss`, 0.0 to 1.0.
+    ///
+    /// `burst_ratio` is the mean length of loss bursts relative to that of random losses.
     pub fn effective_impairment(self, loss: f64, burst_ratio: f64) -> f64 {
         let percent = 100.0 * loss;
         if percent <= 0.0 {
@@ -48,23 +48,23 @@ impl SpeechCodec {
     }
 }
 
-/// A connection, as the E-model sees it.
+/// The parameters of a connection in the E-model.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Call {
-    /// One-way delay from mouth to ear, ms (`Ta = T = Tr / 2`).
+    /// The one-way delay from mouth to ear, ms (`Ta = T = Tr / 2`).
     pub delay_ms: f64,
-    /// Packets that are missing when they should be played, 0 to 1 (`Ppl`).
+    /// The fraction of packets missing when they should be played, 0.0 to 1.0 (`Ppl`).
     pub loss: f64,
-    /// `BurstR`: 1 for random losses, more where they come together.
+    /// The burst ratio: 1 for random losses, more for losses in bursts (`BurstR`).
     pub burst_ratio: f64,
     /// The codec.
     pub codec: SpeechCodec,
-    /// `TELR`, dB: how much quieter than speech the talker's echo is; 65 is the default.
+    /// The talker echo loudness rating, dB: how much quieter than speech the echo is; 65 is the default (`TELR`).
     pub echo_loss_db: f64,
 }
 
 impl Call {
-    /// A call with the default echo loss and random losses.
+    /// Creates a call with the default echo loss and random losses.
     pub const fn new(codec: SpeechCodec, delay_ms: f64, loss: f64) -> Self {
         Self {
             delay_ms,
@@ -75,7 +75,7 @@ impl Call {
         }
     }
 
-    /// The rating R; 93.2 for G.711 without delay and loss. It may fall below zero.
+    /// Returns the rating R: 93.2 for G.711 without delay and loss. It may be below zero.
     pub fn rating(&self) -> f64 {
         let line = Line::DEFAULT;
         let (noise, ro) = (line.noise(), line.signal_to_noise());
@@ -83,7 +83,7 @@ impl Call {
         ro - self.simultaneous(&line, noise, ro) - self.delay_impairment(&line, noise, ro) - loss
     }
 
-    /// `Is` (clause 7.3): too loud, side tone, quantising.
+    /// Returns the simultaneous impairment (`Is`, clause 7.3): loudness, side tone, quantising.
     fn simultaneous(&self, line: &Line, noise: f64, ro: f64) -> f64 {
         let x = line.overall_loudness() + 0.2 * (64.0 + noise - line.receive_loudness);
         let too_loud = 20.0 * (root(8.0, &[1.0, x / 8.0]) - x / 8.0);
@@ -101,7 +101,7 @@ impl Call {
         too_loud + side_tone + quantising
     }
 
-    /// `Id` (clause 7.4): talker's echo, listener's echo, and delay that is too long to talk.
+    /// Returns the delay impairment (`Id`, clause 7.4): talker's echo, listener's echo and too long a delay.
     fn delay_impairment(&self, line: &Line, noise: f64, ro: f64) -> f64 {
         let t = self.delay_ms;
         let roe = -1.5 * (noise - line.receive_loudness);
@@ -115,7 +115,7 @@ impl Call {
     }
 }
 
-/// `Idd` (clause 7.4): nothing up to 100 ms.
+/// Returns the impairment by absolute delay (`Idd`, clause 7.4): zero up to 100 ms.
 fn too_long(delay_ms: f64) -> f64 {
     if delay_ms <= 100.0 {
         return 0.0;
@@ -124,7 +124,7 @@ fn too_long(delay_ms: f64) -> f64 {
     25.0 * (root(6.0, &[1.0, x]) - 3.0 * root(6.0, &[1.0, x / 3.0]) + 2.0)
 }
 
-/// What both ends and the line are like, where it has nothing to do with packets (G.107, table 2).
+/// The properties of the line and the telephones that do not depend on packets (G.107, table 2).
 struct Line {
     send_loudness: f64,
     receive_loudness: f64,
@@ -152,7 +152,7 @@ impl Line {
         self.send_loudness + self.receive_loudness
     }
 
-    /// `No` (clause 7.2): all noise as if it were on the line, dBm0p.
+    /// Returns the total noise relative to the line (`No`, clause 7.2), dBm0p.
     fn noise(&self) -> f64 {
         let (send, receive) = self.telephone_sides;
         let room = self.room_noise;
@@ -166,13 +166,13 @@ impl Line {
         10.0 * log10(all.iter().map(|noise| ten_to(noise / 10.0)).sum())
     }
 
-    /// `Ro` (clause 7.2).
+    /// Returns the basic signal-to-noise ratio (`Ro`, clause 7.2), dB.
     fn signal_to_noise(&self) -> f64 {
         15.0 - 1.5 * (self.send_loudness + self.noise())
     }
 }
 
-/// The mean opinion score of a rating (G.107, annex B), 1 to 4.5.
+/// Returns the mean opinion score for a rating, 1 to 4.5 (G.107, annex B).
 pub fn mos(rating: f64) -> f64 {
     if rating <= 0.0 {
         return 1.0;
@@ -181,7 +181,7 @@ pub fn mos(rating: f64) -> f64 {
         return 4.5;
     }
     let score = 1.0 + 0.035 * rating + rating * (rating - 60.0) * (100.0 - rating) * 7e-6;
-    // Below a rating of 6.5 the polynomial dips under the worst score there is.
+    // Below a rating of 6.5 the polynomial gives less than the worst possible score.
     score.max(1.0)
 }
 
@@ -189,13 +189,13 @@ fn ten_to(x: f64) -> f64 {
     pow(10.0, x)
 }
 
-/// The n-th root of the sum of n-th powers.
+/// Returns the n-th root of the sum of n-th powers.
 fn root(n: f64, of: &[f64]) -> f64 {
     let sum: f64 = of.iter().map(|x| pow(x.abs(), n)).sum();
     pow(sum, 1.0 / n)
 }
 
-/// `x / 2 + sqrt(x^2 / 4 + room)`.
+/// Returns `x / 2 + sqrt(x^2 / 4 + room)`.
 fn hyperbola(x: f64, room: f64) -> f64 {
     x / 2.0 + (x * x / 4.0 + room).sqrt()
 }
@@ -208,7 +208,7 @@ mod tests {
         Call::new(codec, delay_ms, loss).rating()
     }
 
-    /// G.107's own check: all defaults give R = 93.2 and a score of 4.41.
+    /// The check of G.107 itself: all defaults give R = 93.2 and a score of 4.41.
     #[test]
     fn defaults_give_93() {
         let default = rating(SpeechCodec::G711, 0.0, 0.0);
@@ -216,8 +216,7 @@ mod tests {
         assert!((mos(default) - 4.41).abs() < 0.005, "{}", mos(default));
     }
 
-    /// Table B.1 of the recommendation: where users are very satisfied, satisfied, some or many or
-    /// nearly all dissatisfied.
+    /// The scores of table B.1 hold: its categories reach from very satisfied to nearly all users dissatisfied.
     #[test]
     fn scores_of_the_categories() {
         for (rating, score) in [
@@ -236,8 +235,8 @@ mod tests {
         assert_eq!((mos(-1.0), mos(3.0), mos(100.0)), (1.0, 1.0, 4.5));
     }
 
-    /// Delay alone: nothing is lost by 100 ms of it, then 25 (2^(1/6) - 3 (1 + 3^-6)^(1/6) + 2) = 3.04
-    /// at 200 ms and 24.07 at 400 ms, by hand.
+    /// Delay alone: no impairment up to 100 ms. By hand, 25 (2^(1/6) - 3 (1 + 3^-6)^(1/6) + 2) = 3.04 at 200 ms, and
+    /// 24.07 at 400 ms.
     #[test]
     fn pure_delay() {
         assert_eq!(too_long(100.0), 0.0);
@@ -253,8 +252,8 @@ mod tests {
         );
     }
 
-    /// Echo included, the delay impairment is the line that Cole and Rosenbluth (2001) fitted to the model:
-    /// 0.024 d + 0.11 (d - 177.3) beyond 177.3 ms. Their fit is good to a point of R up to 300 ms.
+    /// With echo, the delay impairment follows the line that Cole and Rosenbluth (2001) fitted to the model: 0.024 d +
+    /// 0.11 (d - 177.3) beyond 177.3 ms. Their fit is within one point of R up to 300 ms.
     #[test]
     fn the_known_fit_of_delay() {
         let none = rating(SpeechCodec::G711, 0.0, 0.0);
@@ -265,8 +264,8 @@ mod tests {
         }
     }
 
-    /// Loss: 1 % takes 95 / 5.3 = 17.9 from G.711, 95 / 26.1 = 3.6 if it is concealed, and 11 + 84 / 20 =
-    /// 15.2 from G.729A; bursts twice as long as random ones take 95 / 4.8 = 19.8.
+    /// A loss of 1 % takes 95 / 5.3 = 17.9 from G.711, 95 / 26.1 = 3.6 with concealment, and 11 + 84 / 20 = 15.2 from
+    /// G.729A. Bursts twice as long as random ones take 95 / 4.8 = 19.8 from G.711.
     #[test]
     fn loss_takes_what_the_codec_lets_it() {
         let none = rating(SpeechCodec::G711, 0.0, 0.0);
@@ -283,14 +282,14 @@ mod tests {
             let taken = none - call.rating();
             assert!((taken - expected).abs() < 0.001, "{codec:?}: {taken}");
         }
-        // Everything lost is worth nothing.
+        // A call that loses all packets has the score of G.711's full loss impairment.
         assert_eq!(
             mos(rating(SpeechCodec::G711, 0.0, 1.0)),
             mos(none - 95.0 * 100.0 / 104.3)
         );
     }
 
-    /// More echo is worse, and only where there is delay to hear it.
+    /// More echo lowers the rating, and only if there is delay.
     #[test]
     fn echo_needs_delay() {
         let with = |echo_loss_db, delay_ms| {

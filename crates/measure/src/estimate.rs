@@ -1,13 +1,13 @@
-//! A mean and how far to trust it.
+//! A mean and its confidence interval.
 
 use std::fmt;
 
-/// How an interval is made.
+/// The method for an interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Confidence {
     /// Student's t with n - 1 degrees of freedom, two-sided, at this level (such as 0.95).
     Student(f64),
-    /// The normal distribution's quantile whatever the number of values, as some papers do.
+    /// The quantile of the normal distribution for any number of values, as in some papers.
     Normal {
         /// The quantile: 1.96 for 95 %.
         z: f64,
@@ -15,36 +15,37 @@ pub enum Confidence {
 }
 
 impl Confidence {
-    /// 95 % by Student's t: what this project states.
+    /// 95 % by Student's t, the interval of this project's reports.
     pub const STUDENT_95: Self = Self::Student(0.95);
-    /// 95 % by z = 1.96: what the paper wifi-handoff states.
+    /// 95 % by z = 1.96, the interval of the paper wifi-handoff.
     pub const NORMAL_95: Self = Self::Normal { z: 1.96 };
 }
 
-/// How far a mean may be off.
+/// The uncertainty of a mean.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Spread {
-    /// Fewer than two values, or all equal: they say nothing about how far the mean may be off,
-    /// which is not the same as saying that it is exact.
+    /// Unknown, because there are fewer than two values or all are equal. This does not mean that the mean is exact.
     None,
-    /// The interval reaches this far to both sides of the mean; above zero.
+    /// The half-width of the interval around the mean; above zero.
     HalfWidth(f64),
 }
 
-/// A mean over independent values, with its interval. Prints as `12.3 ± 0.4`, with the precision
-/// asked for, or as `12.3 (no spread)`; a zero in all of them as `0.0`.
+/// The mean of independent values, with its interval.
+///
+/// Prints as `12.3 ± 0.4` with the requested precision, or as `12.3 (no spread)`. If all values are zero it prints as
+/// `0.0`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
     /// The mean.
     pub mean: f64,
-    /// How far it may be off.
+    /// The uncertainty of the mean.
     pub spread: Spread,
-    /// Of how many values.
+    /// The number of values.
     pub count: u64,
 }
 
 impl Estimate {
-    /// The ends of the interval, if there is one.
+    /// Returns the ends of the interval; `None` without a spread.
     pub fn interval(&self) -> Option<(f64, f64)> {
         match self.spread {
             Spread::None => None,
@@ -52,7 +53,7 @@ impl Estimate {
         }
     }
 
-    /// Does the interval hold `value`? Without a spread, only the mean itself.
+    /// Returns whether the interval contains `value`. Without a spread, only the mean itself is contained.
     pub fn holds(&self, value: f64) -> bool {
         match self.interval() {
             Some((low, high)) => low <= value && value <= high,
@@ -60,7 +61,7 @@ impl Estimate {
         }
     }
 
-    /// The half-width as a share of the mean; `None` without a spread or with a mean of zero.
+    /// Returns the half-width as a fraction of the mean; `None` without a spread or with a mean of zero.
     pub fn relative_half_width(&self) -> Option<f64> {
         match self.spread {
             Spread::HalfWidth(half) if self.mean != 0.0 => Some(half / self.mean.abs()),
@@ -74,7 +75,7 @@ impl fmt::Display for Estimate {
         let digits = f.precision().unwrap_or(2);
         let mean = self.mean;
         match self.spread {
-            // All were zero: that nothing happened says itself.
+            // All values are zero: "(no spread)" would add nothing.
             Spread::None if mean == 0.0 => write!(f, "{mean:.digits$}"),
             Spread::None => write!(f, "{mean:.digits$} (no spread)"),
             Spread::HalfWidth(half) => {
@@ -82,7 +83,7 @@ impl fmt::Display for Estimate {
                 if text.bytes().any(|b| matches!(b, b'1'..=b'9')) || !half.is_finite() {
                     write!(f, "{mean:.digits$} ± {text}")
                 } else {
-                    // Too small for the digits asked for, and still not zero.
+                    // Too small for the requested digits, but not zero.
                     let least = (0..digits).fold(1.0, |unit, _| unit / 10.0);
                     write!(f, "{mean:.digits$} ± <{least:.digits$}")
                 }
@@ -96,8 +97,8 @@ mod tests {
     use super::{Confidence, Spread};
     use crate::Moments;
 
-    /// Five values by hand: mean 3, s = sqrt(2.5); half-widths t(0.975, 4) s / sqrt(5) with
-    /// t = 2.776 from the table, and 1.96 s / sqrt(5).
+    /// Five values by hand: mean 3, s = sqrt(2.5). The half-widths are t(0.975, 4) s / sqrt(5) with t = 2.776 from the
+    /// table, and 1.96 s / sqrt(5).
     #[test]
     fn intervals_by_hand() {
         let moments: Moments = [1.0, 2.0, 3.0, 4.0, 5.0].into_iter().collect();
@@ -120,7 +121,7 @@ mod tests {
         }
     }
 
-    /// Equal values, and a single one, have no spread and never print as plus or minus zero.
+    /// Equal values, and a single value, have no spread and never print as plus or minus zero.
     #[test]
     fn no_spread_is_not_zero() {
         for values in [vec![0.1; 7], vec![4.0]] {
@@ -134,7 +135,7 @@ mod tests {
         assert_eq!(Moments::new().estimate(Confidence::STUDENT_95), None);
     }
 
-    /// Zero in all runs prints as such; a mean that only rounds to zero keeps its interval.
+    /// A zero in all runs prints without "(no spread)"; a mean that only rounds to zero keeps its spread.
     #[test]
     fn zeros_are_plain() {
         let shown = |values: &[f64]| {
@@ -147,7 +148,7 @@ mod tests {
         assert!(shown(&[0.0, 0.0, 0.01]).starts_with("0.0 ± "));
     }
 
-    /// A half-width too small for the digits prints as less than the last digit.
+    /// A half-width too small for the digits prints as less than one unit of the last digit.
     #[test]
     fn small_spread_is_not_zero() {
         let moments: Moments = [1.0, 1.0 + 1e-9].into_iter().collect();

@@ -1,7 +1,9 @@
-//! Fairness.
+//! Measures of fairness.
 
-/// Jain's fairness index, `(sum x)^2 / (n sum x^2)`: 1 if all get the same, 1/n if one gets
-/// everything (Jain, Chiu, Hawe 1984). `None` if there is nothing to share out.
+/// Returns Jain's fairness index, `(sum x)^2 / (n sum x^2)` (Jain, Chiu, Hawe 1984).
+///
+/// It is 1 if all shares are equal and 1/n if one of n flows gets everything. `None` if there are no shares or all are
+/// zero.
 pub fn jain(shares: &[f64]) -> Option<f64> {
     let sum: f64 = shares.iter().sum();
     let squares: f64 = shares.iter().map(|x| x * x).sum();
@@ -9,7 +11,9 @@ pub fn jain(shares: &[f64]) -> Option<f64> {
     index.is_finite().then_some(index)
 }
 
-/// The greatest share over the least: 1 if all are equal. `None` if one has nothing, or nobody is there.
+/// Returns the greatest share divided by the least: 1 if all are equal.
+///
+/// `None` if a share is zero or if there are no shares.
 pub fn max_over_min(shares: &[f64]) -> Option<f64> {
     let least = shares.iter().copied().fold(f64::INFINITY, f64::min);
     let greatest = shares.iter().copied().fold(0.0, f64::max);
@@ -17,8 +21,9 @@ pub fn max_over_min(shares: &[f64]) -> Option<f64> {
     (least > 0.0 && factor.is_finite() && !shares.is_empty()).then_some(factor)
 }
 
-/// Is no share more than `factor` times another? RFC 5348, section 1, calls a flow reasonably fair
-/// whose rate is within a factor of two of a TCP flow's. False if one has nothing.
+/// Returns whether no share is more than `factor` times another; `false` if a share is zero.
+///
+/// RFC 5348, section 1, calls a flow reasonably fair if its rate is within a factor of two of a TCP flow's rate.
 pub fn within_factor(shares: &[f64], factor: f64) -> bool {
     max_over_min(shares).is_some_and(|ours| ours <= factor)
 }
@@ -27,8 +32,7 @@ pub fn within_factor(shares: &[f64], factor: f64) -> bool {
 mod tests {
     use super::{jain, max_over_min, within_factor};
 
-    /// Equal shares give 1 and, of ten, eight equal and two empty give 0.8: with k of n equal the
-    /// index is k/n.
+    /// Equal shares have index 1; if k of n shares are equal and the others zero, the index is k/n.
     #[test]
     fn published_properties() {
         assert_eq!(jain(&[3.0; 5]), Some(1.0));
@@ -47,7 +51,7 @@ mod tests {
         assert!((index - scaled).abs() < 1e-15, "{scaled}");
     }
 
-    /// Just inside a factor of two and just outside; somebody with nothing is outside any.
+    /// Shares just inside a factor of two pass, just outside fail; a share of zero always fails.
     #[test]
     fn a_factor_of_two() {
         assert!(within_factor(&[1.0, 2.0, 1.5], 2.0));
@@ -57,7 +61,7 @@ mod tests {
         assert_eq!(max_over_min(&[]), None);
     }
 
-    /// Nothing to share has no index.
+    /// No shares, or only zeros, have no index.
     #[test]
     fn nothing_to_share() {
         assert_eq!(jain(&[]), None);

@@ -1,7 +1,7 @@
-//! What papers call jitter, under four names.
+//! Four quantities that papers call jitter.
 //!
-//! All take packets in the order of their arrival and skip what never arrived. A delay is the
-//! time from sending to arrival; with clocks that disagree by a constant all four stay right.
+//! All take packets in the order of arrival and skip packets that never arrived. A delay is the time from sending to
+//! arrival. A constant difference between the two clocks does not change any of the four.
 //!
 //! | type | formula | who uses it |
 //! |---|---|---|
@@ -16,9 +16,8 @@ use crate::Moments;
 
 /// The interarrival jitter of RFC 3550, section 6.4.1.
 ///
-/// Computed in integers as its appendix A.8 does, with one nanosecond as the timestamp unit: the
-/// rounding is below 1 ns. Subtracting half a unit of the sixteenth before the shift is what keeps
-/// the integer form from stopping above zero.
+/// Computed in integers as in its appendix A.8, with one nanosecond as the timestamp unit: the rounding error is below
+/// 1 ns. The sixteenth that each step subtracts is rounded to the nearest unit, not down.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct InterarrivalJitter {
     last_transit: Option<i64>,
@@ -27,7 +26,7 @@ pub struct InterarrivalJitter {
 }
 
 impl InterarrivalJitter {
-    /// A packet sent at `sent` arrived at `received`.
+    /// Records a packet that was sent at `sent` and arrived at `received`.
     pub fn packet(&mut self, sent: Instant, received: Instant) {
         let transit = transit(sent, received);
         if let Some(last) = self.last_transit.replace(transit) {
@@ -37,7 +36,7 @@ impl InterarrivalJitter {
         }
     }
 
-    /// The jitter now; zero before the second packet.
+    /// Returns the current jitter; zero before the second packet.
     pub fn value(&self) -> Duration {
         Duration::from_nanos(self.scaled >> 4)
     }
@@ -45,8 +44,8 @@ impl InterarrivalJitter {
 
 /// The mean absolute difference of the delays of successive packets.
 ///
-/// Equations 6 to 8 of wifi-handoff are this mean, fed with one delay per report interval, before
-/// that paper scales it for a late start (a mean needs no such scaling).
+/// Equations 6 to 8 of wifi-handoff give this mean, with one delay per report interval, before that paper scales it for
+/// a late start. A mean needs no such scaling.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DelayVariation {
     last_transit: Option<i64>,
@@ -55,7 +54,7 @@ pub struct DelayVariation {
 }
 
 impl DelayVariation {
-    /// A packet sent at `sent` arrived at `received`.
+    /// Records a packet that was sent at `sent` and arrived at `received`.
     pub fn packet(&mut self, sent: Instant, received: Instant) {
         let transit = transit(sent, received);
         if let Some(last) = self.last_transit.replace(transit) {
@@ -64,7 +63,7 @@ impl DelayVariation {
         }
     }
 
-    /// The mean so far, rounded down to a nanosecond; `None` before the second packet.
+    /// Returns the mean so far, rounded down to a nanosecond; `None` before the second packet.
     pub fn mean(&self) -> Option<Duration> {
         mean(self.sum_ns, self.differences)
     }
@@ -74,13 +73,13 @@ impl DelayVariation {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DelayDeviation {
     first_transit: Option<i64>,
-    /// Of the delays less the first one, in seconds: their spread is the same, and small numbers
-    /// keep more digits than two clocks' difference does.
+    /// The delays less the first one, in seconds. Their deviation is the same, and small numbers keep more digits than
+    /// the difference of two clocks.
     delays: Moments,
 }
 
 impl DelayDeviation {
-    /// A packet sent at `sent` arrived at `received`.
+    /// Records a packet that was sent at `sent` and arrived at `received`.
     pub fn packet(&mut self, sent: Instant, received: Instant) {
         let transit = transit(sent, received);
         let first = *self.first_transit.get_or_insert(transit);
@@ -88,13 +87,13 @@ impl DelayDeviation {
         self.delays.push(beyond_ns as f64 / 1e9);
     }
 
-    /// The standard deviation; `None` before the second packet.
+    /// Returns the standard deviation; `None` before the second packet.
     pub fn deviation(&self) -> Option<Duration> {
         self.delays.deviation().map(Duration::from_secs_f64)
     }
 }
 
-/// How much successive gaps between arrivals differ; needs no sending times.
+/// The difference of successive gaps between arrivals; needs no sending times.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct InterarrivalVariation {
     last: Option<Instant>,
@@ -105,7 +104,7 @@ pub struct InterarrivalVariation {
 }
 
 impl InterarrivalVariation {
-    /// A packet arrived.
+    /// Records a packet that arrived at `received`.
     pub fn packet(&mut self, received: Instant) {
         let Some(last) = self.last.replace(received) else {
             return;
@@ -118,33 +117,34 @@ impl InterarrivalVariation {
         }
     }
 
-    /// The mean absolute difference of successive gaps, rounded down to a nanosecond; `None`
-    /// before the third packet.
+    /// Returns the mean absolute difference of successive gaps, rounded down to a nanosecond.
+    ///
+    /// `None` before the third packet.
     pub fn mean(&self) -> Option<Duration> {
         mean(self.sum_ns, self.differences)
     }
 
-    /// The sample standard deviation of the gaps; `None` before the third packet.
+    /// Returns the sample standard deviation of the gaps; `None` before the third packet.
     pub fn deviation(&self) -> Option<Duration> {
         self.gaps.deviation().map(Duration::from_secs_f64)
     }
 }
 
-/// All of them, side by side.
+/// All four quantities of one flow.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Jitter {
-    /// RFC 3550's.
+    /// The interarrival jitter of RFC 3550.
     pub interarrival: InterarrivalJitter,
-    /// Mean absolute difference of successive delays.
+    /// The mean absolute difference of successive delays.
     pub variation: DelayVariation,
-    /// Standard deviation of the delay.
+    /// The standard deviation of the delay.
     pub deviation: DelayDeviation,
-    /// Mean absolute difference of successive arrival gaps.
+    /// The mean absolute difference of successive arrival gaps.
     pub gaps: InterarrivalVariation,
 }
 
 impl Jitter {
-    /// A packet sent at `sent` arrived at `received`.
+    /// Records a packet that was sent at `sent` and arrived at `received`.
     pub fn packet(&mut self, sent: Instant, received: Instant) {
         self.interarrival.packet(sent, received);
         self.variation.packet(sent, received);
@@ -153,8 +153,7 @@ impl Jitter {
     }
 }
 
-/// The delay in nanoseconds, negative where the receiver's clock is behind; saturates at the
-/// 292 years a difference can hold.
+/// Returns the delay in nanoseconds, negative if the receiver's clock is behind; it saturates at 292 years.
 fn transit(sent: Instant, received: Instant) -> i64 {
     let (sent, received) = (sent.as_nanos(), received.as_nanos());
     let size = i64::try_from(received.abs_diff(sent)).unwrap_or(i64::MAX);

@@ -1,16 +1,15 @@
 //! Throughput, loss, jitter, delay and their statistics.
 //!
-//! Everything here is pure: numbers in, numbers out, no clock and no randomness, and in constant
-//! memory per flow unless an item says otherwise. The same values in the same order give the
-//! same bits everywhere.
+//! All items compute from their arguments alone: no clock and no randomness. Memory per flow is constant unless an item
+//! says otherwise. The same values in the same order give the same bits on every machine.
 //!
-//! - What a flow got: [`Traffic`] over a [`Window`] or period by period in a [`Series`].
-//! - What it lost: [`LossAccount`], by sequence number, with duplicates and reordering.
-//! - How it was delayed: [`DelayHistogram`] for percentiles, and four things that papers call
-//!   jitter ([`Jitter`] keeps them side by side).
-//! - What the runs of an experiment say together: [`Moments`], [`Estimate`] with its interval,
-//!   [`Repetitions`] for how many runs that takes, [`jain`] and [`within_factor`] for fairness.
-//! - What a listener thinks of it: [`Call::rating`] and [`mos`] of the E-model.
+//! - Throughput: [`Traffic`] over a [`Window`] or for each period of a [`Series`].
+//! - Loss: [`LossAccount`], by sequence number, with duplicates and reordering.
+//! - Delay: [`DelayHistogram`] for percentiles, and four quantities that papers call jitter ([`Jitter`] computes all of
+//!   them).
+//! - Results of several runs: [`Moments`], [`Estimate`] with its confidence interval, [`Repetitions`] for the number of
+//!   runs needed, [`jain`] and [`within_factor`] for fairness.
+//! - Call quality: [`Call::rating`] and [`mos`] of the E-model.
 
 mod delay;
 mod emodel;

@@ -1,31 +1,31 @@
-//! Loss, duplicates and reordering, by sequence number, as packets arrive.
+//! Loss, duplicates and reordering, computed from sequence numbers as packets arrive.
 //!
-//! Reordering is counted as RFC 4737 does (section 3): a packet is late if one with a larger
-//! number came before it; a copy of one that came already is a duplicate and counts nowhere else.
-//! To tell a late packet from a copy, the last [`LossAccount::MEMORY`] numbers are remembered.
+//! Reordering follows RFC 4737, section 3: a packet is late if one with a larger number arrived before it. A second
+//! copy of a packet is a duplicate and counts as nothing else. The last [`LossAccount::MEMORY`] numbers are remembered
+//! to distinguish late packets from copies.
 
 const WORDS: usize = 16;
 
-/// What a packet's arrival meant.
+/// The classification of an arriving packet.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Arrival {
-    /// Newer than everything before it; `missing` numbers were skipped since the newest.
+    /// Newer than all packets before it; `missing` numbers were skipped since the newest one.
     New {
-        /// How many numbers lie between it and the newest one before it.
+        /// The number of packets missing between the newest one before it and this one.
         missing: u64,
     },
-    /// New, but one with a larger number came before it.
+    /// New, but a packet with a larger number arrived before it.
     Late {
-        /// How far its number lies behind the largest one seen.
+        /// The distance of its number from the largest one seen.
         by: u64,
     },
-    /// A copy of one that came already.
+    /// A copy of a packet that arrived before.
     Duplicate,
-    /// So far behind that nothing is known about it: it stays lost.
+    /// Too far behind to tell whether it is late or a copy; it stays counted as lost.
     TooLate,
 }
 
-/// The account of one numbered flow. Memory: 200 bytes.
+/// The account of one flow with sequence numbers. Memory: 200 bytes.
 #[derive(Clone, Debug)]
 pub struct LossAccount {
     first: u64,
@@ -38,15 +38,15 @@ pub struct LossAccount {
     gaps: u64,
     latest_by: u64,
     late_by_sum: u64,
-    /// Bit `n % MEMORY`: has number `n` arrived? For the `MEMORY` numbers before `next`.
+    /// Bit `n % MEMORY` says whether number `n` has arrived, for the `MEMORY` numbers before `next`.
     seen: [u64; WORDS],
 }
 
 impl LossAccount {
-    /// How many numbers behind the largest one a late packet may be.
+    /// The number of remembered packets: a late packet must be fewer than this behind the largest number.
     pub const MEMORY: u64 = 64 * WORDS as u64;
 
-    /// An account of a flow whose first packet has the number `first`.
+    /// Creates the account of a flow whose first packet has the number `first`.
     pub fn new(first: u64) -> Self {
         Self {
             first,
@@ -62,9 +62,9 @@ impl LossAccount {
         }
     }
 
-    /// A packet with this number arrived.
+    /// Counts the arrival of packet `number` and returns what kind of arrival it is.
     pub fn arrived(&mut self, number: u64) -> Arrival {
-        // The largest number of all has no successor; no flow gets there.
+        // The largest number of all has no successor, and no flow reaches it.
         if number < self.first || number == u64::MAX {
             self.too_late += 1;
             return Arrival::TooLate;
@@ -90,57 +90,57 @@ impl LossAccount {
         Arrival::Late { by }
     }
 
-    /// Packets that arrived, each counted once, late ones included.
+    /// Returns the number of different packets that arrived, late ones included.
     pub fn unique(&self) -> u64 {
         self.unique
     }
 
-    /// Packets that are missing up to the newest one seen; late ones still to come are among them.
+    /// Returns the number of packets missing up to the newest one seen; some of them may still arrive late.
     pub fn lost(&self) -> u64 {
         self.next - self.first - self.unique
     }
 
-    /// Packets that are missing of `sent`, for somebody who knows how many were sent.
+    /// Returns the number of packets missing of `sent`, for a caller that knows how many were sent.
     pub fn lost_of(&self, sent: u64) -> u64 {
         sent.saturating_sub(self.unique)
     }
 
-    /// The share of missing packets, up to the newest one seen, in `[0, 1]`; 0 before the first.
+    /// Returns the fraction of packets missing up to the newest one seen, 0.0 to 1.0; 0 before the first.
     pub fn loss_ratio(&self) -> f64 {
         ratio(self.lost(), self.next - self.first)
     }
 
-    /// How often the numbers jumped ahead: runs of missing packets as they were noticed.
+    /// Returns how often the numbers jumped ahead, that is the number of gaps at the time they appeared.
     pub fn gaps(&self) -> u64 {
         self.gaps
     }
 
-    /// Copies.
+    /// Returns the number of duplicates.
     pub fn duplicates(&self) -> u64 {
         self.duplicates
     }
 
-    /// Packets that came after one with a larger number (RFC 4737, section 3.3).
+    /// Returns the number of packets that arrived after one with a larger number (RFC 4737, section 3.3).
     pub fn reordered(&self) -> u64 {
         self.late
     }
 
-    /// The share of reordered packets among those that arrived (RFC 4737, section 4.1).
+    /// Returns the fraction of reordered packets among those that arrived (RFC 4737, section 4.1).
     pub fn reordered_ratio(&self) -> f64 {
         ratio(self.late, self.unique)
     }
 
-    /// How far, in packet numbers, the latest reordered packet lay behind the largest one seen.
+    /// Returns the greatest distance, in packet numbers, of a reordered packet from the largest number seen.
     pub fn latest_by(&self) -> u64 {
         self.latest_by
     }
 
-    /// How far reordered packets lay behind on average; `None` if there was none.
+    /// Returns the mean distance of reordered packets from the largest number seen; `None` if there was none.
     pub fn mean_late_by(&self) -> Option<f64> {
         (self.late > 0).then(|| ratio(self.late_by_sum, self.late))
     }
 
-    /// Packets too far behind to tell whether they were late or copies; they stay lost.
+    /// Returns the number of packets too far behind to tell late ones from copies; they stay counted as lost.
     pub fn too_late(&self) -> u64 {
         self.too_late
     }
@@ -190,8 +190,7 @@ mod tests {
         account
     }
 
-    /// By hand, 1 2 3 7 8 9 10 4 5 6: three of ten are reordered, nothing is lost (RFC 4737,
-    /// sections 3.3 and 4.1).
+    /// By hand, 1 2 3 7 8 9 10 4 5 6: three of ten are reordered and nothing is lost (RFC 4737, sections 3.3 and 4.1).
     #[test]
     fn late_packets_are_not_lost() {
         let account = account(&[1, 2, 3, 7, 8, 9, 10, 4, 5, 6]);
@@ -199,12 +198,12 @@ mod tests {
         assert_eq!(account.reordered(), 3);
         assert_eq!(account.reordered_ratio(), 0.3);
         assert_eq!(account.gaps(), 1);
-        // 4, 5 and 6 lie 6, 5 and 4 behind the 10.
+        // 4, 5 and 6 are 6, 5 and 4 behind the 10.
         assert_eq!(account.latest_by(), 6);
         assert_eq!(account.mean_late_by(), Some(5.0));
     }
 
-    /// A copy is neither new nor late, whether its original came in order or late.
+    /// A copy is neither new nor late, whether its original arrived in order or late.
     #[test]
     fn copies_count_once() {
         let account = account(&[1, 1, 4, 2, 2, 4]);
@@ -215,7 +214,7 @@ mod tests {
         assert_eq!(account.loss_ratio(), 0.25);
     }
 
-    /// Packets lost before the first and after the last arrival count for who knows the total.
+    /// Losses before the first and after the last arrival are counted if the caller knows the total.
     #[test]
     fn losses_at_both_ends() {
         let account = account(&[4, 5]);
@@ -224,7 +223,7 @@ mod tests {
         assert_eq!(LossAccount::new(0).loss_ratio(), 0.0);
     }
 
-    /// Just inside the memory a late packet is recognised, just outside it stays lost.
+    /// A late packet just inside the memory is recognised; just outside it stays lost.
     #[test]
     fn memory_ends_where_it_says() {
         for (number, expected) in [(2, Arrival::Late { by: 1023 }), (1, Arrival::TooLate)] {
@@ -234,7 +233,7 @@ mod tests {
         }
     }
 
-    /// Bits of numbers long gone are not mistaken for those of new ones, whatever the jump.
+    /// The bits of old numbers are cleared and not taken for those of new numbers, for any jump.
     #[test]
     fn old_bits_are_cleared() {
         for jump in [2, 63, 64, 65, 1023, 1024, 1025, 5000] {
@@ -252,7 +251,7 @@ mod tests {
         }
     }
 
-    /// Numbers from a liar (before the first, the largest there is) do not upset the sums.
+    /// Absurd numbers (before the first, or the largest possible) do not disturb the counts.
     #[test]
     fn absurd_numbers_are_set_aside() {
         let mut account = account(&[0, u64::MAX, 3]);

@@ -1,8 +1,8 @@
-//! Mean and standard deviation of values that come one by one.
+//! Mean and standard deviation, updated value by value.
 
 use crate::{Confidence, Estimate, Spread, student_t};
 
-/// Count, mean, variance and extremes by Welford's method: one pass, no cancellation.
+/// Count, mean, variance and extremes by Welford's method: one pass, without cancellation.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Moments {
     count: u64,
@@ -14,7 +14,7 @@ pub struct Moments {
 }
 
 impl Moments {
-    /// No values yet.
+    /// Creates an accumulator without values.
     pub fn new() -> Self {
         Self::default()
     }
@@ -33,37 +33,37 @@ impl Moments {
         }
     }
 
-    /// How many values there are.
+    /// Returns the number of values.
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// Their mean.
+    /// Returns the mean; `None` without values.
     pub fn mean(&self) -> Option<f64> {
         (self.count > 0).then_some(self.mean)
     }
 
-    /// The sample variance (divided by n - 1); `None` for fewer than two values.
+    /// Returns the sample variance (divided by n - 1); `None` for fewer than two values.
     pub fn variance(&self) -> Option<f64> {
         (self.count > 1).then(|| self.squares / (self.count - 1) as f64)
     }
 
-    /// The sample standard deviation; `None` for fewer than two values.
+    /// Returns the sample standard deviation; `None` for fewer than two values.
     pub fn deviation(&self) -> Option<f64> {
         self.variance().map(f64::sqrt)
     }
 
-    /// The least value.
+    /// Returns the least value; `None` without values.
     pub fn least(&self) -> Option<f64> {
         (self.count > 0).then_some(self.least)
     }
 
-    /// The greatest value.
+    /// Returns the greatest value; `None` without values.
     pub fn greatest(&self) -> Option<f64> {
         (self.count > 0).then_some(self.greatest)
     }
 
-    /// The mean with its interval; `None` without values.
+    /// Returns the mean with its confidence interval; `None` without values.
     pub fn estimate(&self, confidence: Confidence) -> Option<Estimate> {
         let mean = self.mean()?;
         let spread = match self.deviation() {
@@ -104,7 +104,7 @@ impl FromIterator<f64> for Moments {
 mod tests {
     use super::Moments;
 
-    /// 2 4 4 4 5 5 7 9 has mean 5 and squared distances 32: variance 32/7.
+    /// The values 2 4 4 4 5 5 7 9 have mean 5 and squared distances of 32 in all: variance 32/7.
     #[test]
     fn by_hand() {
         let moments: Moments = [2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0]
@@ -118,7 +118,7 @@ mod tests {
         assert_eq!(moments.greatest(), Some(9.0));
     }
 
-    /// A large offset does not eat the variance: 1e9 + {4, 7, 13, 16} has variance 30.
+    /// A large offset does not harm the variance: 1e9 + {4, 7, 13, 16} has variance 30.
     #[test]
     fn no_cancellation() {
         let moments: Moments = [4.0, 7.0, 13.0, 16.0]
@@ -128,7 +128,7 @@ mod tests {
         assert_eq!(moments.variance(), Some(30.0));
     }
 
-    /// Too few values have no variance, rather than one of zero.
+    /// Too few values have no variance, instead of a variance of zero.
     #[test]
     fn too_few_values() {
         assert_eq!(Moments::new().mean(), None);

@@ -1,24 +1,25 @@
-//! How many runs an interval of a given width takes.
+//! The number of runs needed for an interval of a given width.
 
 use crate::Moments;
 
-/// The rule of the paper wifi-handoff (equation 15): a few runs first, then
-/// `n = (z s / (r mean))^2` in all, rounded up, where `r` is the half-width wanted as a share of the
-/// mean.
+/// The rule of the paper wifi-handoff for the number of runs (equation 15).
+///
+/// After a few first runs the rule asks for `n = (z s / (r mean))^2` runs in all, rounded up. `r` is the wanted
+/// half-width as a fraction of the mean.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Repetitions {
     /// The normal quantile: 1.96 for 95 %.
     pub z: f64,
-    /// The half-width wanted, as a share of the mean: 0.05 for 5 %.
+    /// The wanted half-width as a fraction of the mean: 0.05 for 5 %.
     pub relative: f64,
     /// The least number of runs.
     pub minimum: u64,
-    /// The most; where the rule asks for more, the interval stays wider.
+    /// The greatest number of runs. If the rule asks for more, the interval stays wider.
     pub maximum: u64,
 }
 
 impl Repetitions {
-    /// 5 % at 95 %, between these bounds.
+    /// Returns the rule for a half-width of 5 % at 95 % confidence, with these bounds.
     pub const fn five_percent(minimum: u64, maximum: u64) -> Self {
         Self {
             z: 1.96,
@@ -28,9 +29,10 @@ impl Repetitions {
         }
     }
 
-    /// How many runs, in all, the runs so far ask for. Fewer than two runs, or runs without a
-    /// spread, ask for the minimum; a mean of zero that has a spread asks for the maximum,
-    /// because no number of runs comes within a share of nothing.
+    /// Returns the number of runs needed in all, computed from the runs so far.
+    ///
+    /// Fewer than two runs, or runs without a spread, need the minimum. Runs with a mean of zero and a spread need the
+    /// maximum, because no number of runs reaches a fraction of zero.
     pub fn needed(&self, so_far: &Moments) -> u64 {
         let (Some(mean), Some(deviation)) = (so_far.mean(), so_far.deviation()) else {
             return self.minimum;
@@ -65,7 +67,7 @@ mod tests {
         assert_eq!(RULE.needed(&negative), 16, "the sign does not matter");
     }
 
-    /// Steady runs need the minimum, wild ones the maximum, and none a number of its own.
+    /// Runs with little spread need the minimum, runs with a large spread the maximum.
     #[test]
     fn bounds() {
         let needed = |values: &[f64]| RULE.needed(&values.iter().copied().collect());

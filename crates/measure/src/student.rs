@@ -1,13 +1,13 @@
-//! Quantiles of Student's t distribution, computed.
+//! Quantiles of Student's t distribution.
 //!
-//! With `x = n / (n + t^2)`, the probability that a t variable of `n` degrees of freedom exceeds
-//! `t` in absolute value is the regularised incomplete beta function `I_x(n/2, 1/2)`
-//! (Abramowitz and Stegun, 26.7.1 and 26.5.27). It falls with `t`, so bisection finds the
-//! quantile. Only `+ - * / sqrt` and `libm` are used: the same bits everywhere.
+//! With `x = n / (n + t^2)`, the probability that a t variable of `n` degrees of freedom exceeds `t` in absolute value
+//! is the regularised incomplete beta function `I_x(n/2, 1/2)` (Abramowitz and Stegun, 26.7.1 and 26.5.27). It
+//! decreases with `t`, so bisection finds the quantile. Only `+ - * / sqrt` and `libm` are used, so the bits are the
+//! same on every machine.
 
-/// The `t` that a Student variable of `degrees` degrees of freedom stays within, on both sides, with
-/// probability `level`: `student_t(0.95, 9)` is 2.262. NaN where there is no answer (no degrees
-/// of freedom, a level outside `(0, 1)`).
+/// Returns the two-sided quantile of Student's t: the `t` that `abs(T)` does not exceed with probability `level`.
+///
+/// For example, `student_t(0.95, 9)` is 2.262. NaN if `degrees` is zero or `level` is outside `(0, 1)`.
 pub fn student_t(level: f64, degrees: u64) -> f64 {
     if degrees == 0 || !(level > 0.0 && level < 1.0) {
         return f64::NAN;
@@ -34,11 +34,11 @@ pub fn student_t(level: f64, degrees: u64) -> f64 {
 
 fn two_sided_tail(t: f64, n: f64) -> f64 {
     let square = t * t;
-    // Far out `x` and `1 - x` each keep their digits only if computed on their own.
+    // For large `t`, `x` and `1 - x` keep their digits only if each is computed separately.
     regularised_beta(n / (n + square), square / (n + square), n / 2.0, 0.5)
 }
 
-/// `I_x(a, b)`, given `x` and `y = 1 - x`.
+/// Returns `I_x(a, b)`, given `x` and `y = 1 - x`.
 fn regularised_beta(x: f64, y: f64, a: f64, b: f64) -> f64 {
     if x <= 0.0 {
         return 0.0;
@@ -50,7 +50,7 @@ fn regularised_beta(x: f64, y: f64, a: f64, b: f64) -> f64 {
         + a * libm::log(x)
         + b * libm::log(y);
     let front = libm::exp(log_front);
-    // The fraction converges quickly below the mean of the beta distribution only.
+    // The fraction converges quickly only below the mean of the beta distribution.
     if x < (a + 1.0) / (a + b + 2.0) {
         front * continued_fraction(x, a, b) / a
     } else {
@@ -58,11 +58,11 @@ fn regularised_beta(x: f64, y: f64, a: f64, b: f64) -> f64 {
     }
 }
 
-/// The continued fraction of Abramowitz and Stegun 26.5.8, evaluated by Lentz's method.
+/// Returns the continued fraction of Abramowitz and Stegun 26.5.8, evaluated by Lentz's method.
 fn continued_fraction(x: f64, a: f64, b: f64) -> f64 {
-    // Stands in for a zero in a denominator; far below anything that occurs.
+    // Replaces a zero in a denominator; far below any value that occurs.
     const TINY: f64 = 1e-300;
-    // Some sqrt(max(a, b)) terms are needed: enough for 1e9 degrees of freedom.
+    // About sqrt(max(a, b)) terms are needed: this is enough for 1e9 degrees of freedom.
     const TERMS: u32 = 100_000;
     let away_from_zero = |term: f64| if term.abs() < TINY { TINY } else { term };
     let mut above = 1.0;
@@ -90,7 +90,7 @@ fn continued_fraction(x: f64, a: f64, b: f64) -> f64 {
 mod tests {
     use super::student_t;
 
-    /// The columns for 90, 95 and 99 % of the table in every textbook (three decimals).
+    /// The quantiles agree with the usual table of textbooks for 90, 95 and 99 % (three decimals).
     #[test]
     fn agrees_with_the_table() {
         let table = [
@@ -111,13 +111,14 @@ mod tests {
         for (degrees, t90, t95, t99) in table {
             for (level, expected) in [(0.90, t90), (0.95, t95), (0.99, t99)] {
                 let t = student_t(level, degrees);
-                // Half a unit of the table's last digit, and a little for its rounding of ties.
+                // Half a unit of the table's last digit, and a little more because the table rounds ties.
                 assert!((t - expected).abs() < 0.000_51, "{level} {degrees}: {t}");
             }
         }
     }
 
-    /// Closed forms: for one degree tan(pi level / 2), for two level * sqrt(2 / (1 - level^2)).
+    /// The quantiles agree with the closed forms: tan(pi level / 2) for one degree of freedom, level * sqrt(2 / (1 -
+    /// level^2)) for two.
     #[test]
     fn agrees_with_closed_forms() {
         for level in [0.5, 0.8, 0.95, 0.999] {
@@ -125,14 +126,14 @@ mod tests {
             let two = level * (2.0f64 / (1.0 - level * level)).sqrt();
             for (degrees, exact) in [(1, one), (2, two)] {
                 let t = student_t(level, degrees);
-                // lgamma and exp are good to a few units in the 15th digit; 1 - level, at 0.999,
-                // costs three more.
+                // lgamma and exp are accurate to a few units in the 15th digit; 1 - level, at 0.999, costs three more
+                // digits.
                 assert!((t / exact - 1.0).abs() < 1e-11, "{level} {degrees}: {t}");
             }
         }
     }
 
-    /// With many degrees of freedom it is the normal quantile, 1.959964 for 95 %.
+    /// With many degrees of freedom the quantile approaches the normal one, 1.959964 for 95 %.
     #[test]
     fn tends_to_the_normal_quantile() {
         let t = student_t(0.95, 10_000_000);
@@ -140,7 +141,7 @@ mod tests {
         assert!((t - 1.959_963_985).abs() < 1e-6, "{t}");
     }
 
-    /// Questions without an answer get NaN.
+    /// A question without an answer returns NaN.
     #[test]
     fn no_answer() {
         for (level, degrees) in [(0.95, 0), (0.0, 5), (1.0, 5), (f64::NAN, 5)] {

@@ -1,19 +1,19 @@
 //! Throughput and goodput.
 //!
-//! Throughput counts every byte on the wire that arrived, headers included; goodput counts the
-//! payload bytes that were new to the receiver. A kbit/s is 1000 bit/s. Windows and periods are
-//! half-open: what happens at the end belongs to the next.
+//! Throughput counts every byte on the wire that arrived, headers included. Goodput counts the payload bytes that were
+//! new to the receiver. A kbit/s is 1000 bit/s. Windows and periods are half-open: a packet at the end of one belongs
+//! to the next.
 
 use fairwire_units::{Duration, Instant};
 
-/// Packets and bytes.
+/// A count of packets and bytes.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Traffic {
-    /// Packets.
+    /// The number of packets.
     pub packets: u64,
     /// Their bytes as IP packets, headers included.
     pub wire_bytes: u64,
-    /// The payload among them that was new to its receiver.
+    /// The payload bytes among them that were new to the receiver.
     pub payload_bytes: u64,
 }
 
@@ -25,12 +25,12 @@ impl Traffic {
         self.payload_bytes += payload_bytes;
     }
 
-    /// Throughput in bits per second over `span`; 0 over no time at all.
+    /// Returns the throughput over `span` in bits per second; 0 if `span` is zero.
     pub fn throughput(&self, span: Duration) -> f64 {
         bits_per_s(self.wire_bytes, span)
     }
 
-    /// Goodput in bits per second over `span`; 0 over no time at all.
+    /// Returns the goodput over `span` in bits per second; 0 if `span` is zero.
     pub fn goodput(&self, span: Duration) -> f64 {
         bits_per_s(self.payload_bytes, span)
     }
@@ -43,7 +43,7 @@ fn bits_per_s(bytes: u64, span: Duration) -> f64 {
     bytes as f64 * 8.0 / span.as_secs_f64()
 }
 
-/// What happens from one moment until just before another.
+/// The traffic of one window of time.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Window {
     from: Instant,
@@ -52,7 +52,7 @@ pub struct Window {
 }
 
 impl Window {
-    /// Counts what happens at `from` or later and before `until`.
+    /// Creates a window that counts packets at `from` or later and before `until`.
     pub fn new(from: Instant, until: Instant) -> Self {
         Self {
             from,
@@ -61,35 +61,35 @@ impl Window {
         }
     }
 
-    /// Counts a packet if it came within the window.
+    /// Counts a packet if `at` is within the window.
     pub fn add(&mut self, at: Instant, wire_bytes: u64, payload_bytes: u64) {
         if self.from <= at && at < self.until {
             self.traffic.add(wire_bytes, payload_bytes);
         }
     }
 
-    /// What was counted.
+    /// Returns the traffic counted so far.
     pub fn traffic(&self) -> Traffic {
         self.traffic
     }
 
-    /// How long the window is.
+    /// Returns the length of the window.
     pub fn span(&self) -> Duration {
         self.until.saturating_since(self.from)
     }
 
-    /// Throughput over the window, bits per second.
+    /// Returns the throughput over the window in bits per second.
     pub fn throughput(&self) -> f64 {
         self.traffic.throughput(self.span())
     }
 
-    /// Goodput over the window, bits per second.
+    /// Returns the goodput over the window in bits per second.
     pub fn goodput(&self) -> f64 {
         self.traffic.goodput(self.span())
     }
 }
 
-/// What happens period by period. Memory: 24 bytes a period, up to the last one with a packet.
+/// The traffic of successive periods. Memory: 24 bytes a period, up to the last period with a packet.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Series {
     from: Instant,
@@ -100,7 +100,7 @@ pub struct Series {
 }
 
 impl Series {
-    /// Periods of this length from `from` on, at most `limit` of them.
+    /// Creates a series of at most `limit` periods of length `period`, the first beginning at `from`.
     ///
     /// # Panics
     /// If the period is zero.
@@ -115,7 +115,7 @@ impl Series {
         }
     }
 
-    /// Counts a packet in its period; before the first and after the last it counts as outside.
+    /// Counts a packet in its period; a packet before the first or after the last period counts as outside.
     pub fn add(&mut self, at: Instant, wire_bytes: u64, payload_bytes: u64) {
         let bin = match self.bin(at) {
             Some(bin) => {
@@ -129,28 +129,29 @@ impl Series {
         bin.add(wire_bytes, payload_bytes);
     }
 
-    /// The periods up to the last one with a packet.
+    /// Returns the periods up to the last one with a packet.
     pub fn periods(&self) -> &[Traffic] {
         &self.bins
     }
 
-    /// What came before the first period or after the last.
+    /// Returns the traffic before the first period and after the last possible one.
     pub fn outside(&self) -> Traffic {
         self.outside
     }
 
-    /// How long a period is.
+    /// Returns the length of a period.
     pub fn period(&self) -> Duration {
         self.period
     }
 
-    /// When period number `index` begins.
+    /// Returns when period number `index` begins.
     pub fn start_of(&self, index: usize) -> Instant {
         self.from + self.period * index as u64
     }
 
-    /// What happened in the whole periods from `from` until just before `until`. Both are
-    /// rounded up to the beginning of a period.
+    /// Returns the traffic of the whole periods from `from` until just before `until`.
+    ///
+    /// Both times are rounded up to the beginning of a period.
     pub fn between(&self, from: Instant, until: Instant) -> Traffic {
         let index = |at: Instant| {
             let periods = at
@@ -186,8 +187,8 @@ mod tests {
         Instant::START + Duration::from_millis(ms)
     }
 
-    /// 125 packets of 1000 bytes in one second are 1 Mbit/s on the wire, and 0.96 Mbit/s of
-    /// payload if 40 of the 1000 bytes are headers.
+    /// With 125 packets of 1000 bytes in one second, throughput is 1 Mbit/s; goodput is 0.96 Mbit/s if 40 of the 1000
+    /// bytes are headers.
     #[test]
     fn throughput_counts_headers_and_goodput_does_not() {
         let mut window = Window::new(ms(0), ms(1_000));
@@ -198,7 +199,7 @@ mod tests {
         assert_eq!(window.goodput(), 0.96e6);
     }
 
-    /// A window holds its first moment and not its last; an empty one has rate zero.
+    /// A window includes its first moment and excludes its last; an empty window has rate zero.
     #[test]
     fn windows_are_half_open() {
         let mut window = Window::new(ms(10), ms(20));
@@ -209,8 +210,7 @@ mod tests {
         assert_eq!(Window::new(ms(5), ms(5)).throughput(), 0.0);
     }
 
-    /// Packets fall into their periods, gaps are empty periods, and what lies outside is kept
-    /// apart instead of being lost.
+    /// Packets count in their periods, gaps are empty periods, and packets outside are counted separately.
     #[test]
     fn a_series_has_every_period() {
         let mut series = Series::new(ms(100), Duration::from_millis(10), 5);

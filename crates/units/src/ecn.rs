@@ -6,19 +6,19 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]
 #[repr(u8)]
 pub enum Ecn {
-    /// The sender cannot answer marks: a router that wants to signal must drop.
+    /// Not ECN-capable: a router has to drop the packet to signal congestion.
     #[default]
     NotEct = 0b00,
     /// ECN-capable, codepoint 1 (used by L4S, RFC 9331).
     Ect1 = 0b01,
-    /// ECN-capable, codepoint 0: what DCCP data packets carry (RFC 8311, section 6).
+    /// ECN-capable, codepoint 0; DCCP data packets carry it (RFC 8311, section 6).
     Ect0 = 0b10,
-    /// A router met congestion.
+    /// Congestion experienced: a router marked the packet.
     Ce = 0b11,
 }
 
 impl Ecn {
-    /// The codepoint in the two low bits of `bits`; the others are ignored.
+    /// Returns the codepoint in the two low bits of `bits` and ignores the other bits.
     pub const fn from_bits(bits: u8) -> Self {
         match bits & 0b11 {
             0b00 => Self::NotEct,
@@ -28,12 +28,12 @@ impl Ecn {
         }
     }
 
-    /// The codepoint as the two low bits of the IPv4 TOS or IPv6 traffic class octet.
+    /// Returns the codepoint as the two low bits of the IPv4 TOS or IPv6 traffic class octet.
     pub const fn bits(self) -> u8 {
         self as u8
     }
 
-    /// May a router mark this packet instead of dropping it?
+    /// Returns whether a router may mark this packet instead of dropping it.
     pub const fn is_capable(self) -> bool {
         !matches!(self, Self::NotEct)
     }
@@ -54,7 +54,7 @@ impl fmt::Display for Ecn {
 mod tests {
     use super::Ecn;
 
-    /// The bits of RFC 3168, section 5, both ways.
+    /// Each codepoint converts to its bits (RFC 3168, section 5) and back.
     #[test]
     fn bits_round_trip() {
         for (bits, ecn) in [

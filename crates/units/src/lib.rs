@@ -1,13 +1,12 @@
 //! Instants, durations, rates, sizes, packets and percentages, parsed and printed with their units.
 //!
-//! Time is an argument everywhere in Fairwire, so it has a type of its own: an [`Instant`]
-//! is a number of nanoseconds since the run began. A run is a simulation or the life of a
-//! socket endpoint; instants of two runs have nothing to do with each other.
+//! Time is an argument everywhere in Fairwire, so it has its own type: an [`Instant`] is a number of nanoseconds since
+//! the run began. A run is a simulation or the life of a socket endpoint. Instants of two runs cannot be compared.
 //!
-//! All but percentages are integers, so that the same input gives the same bits everywhere.
-//! `FromStr` reads what `Display` prints (`"300ms"`, `"2 Mbit/s"`, `"500 B"`); a bare number is
-//! refused, because a number without a unit is how experiments go wrong. With the feature `settings` they
-//! are read and written by serde in the same form, and described by a JSON Schema.
+//! All values except percentages are integers, so that the same input gives the same bits on every machine. `FromStr`
+//! reads what `Display` prints (`"300ms"`, `"2 Mbit/s"`, `"500 B"`). A bare number is refused, because a missing unit
+//! is a common mistake in experiments. With the feature `settings`, serde reads and writes the same form, and a JSON
+//! Schema describes it.
 
 mod ecn;
 mod packets;

@@ -31,7 +31,7 @@ impl fmt::Display for Packets {
 mod tests {
     use super::Packets;
 
-    /// What is printed is read back; a number without its unit, or below zero, is refused with what would do.
+    /// A printed number is read back; a number without a unit or below zero is refused, with an example.
     #[test]
     fn packets_have_their_unit() {
         for packets in [Packets(0), Packets(1), Packets(20)] {

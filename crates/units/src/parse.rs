@@ -1,44 +1,44 @@
-//! Decimal numbers with units, read exactly.
+//! Exact parsing of decimal numbers with units.
 
 use std::error::Error;
 use std::fmt;
 use std::str::FromStr;
 
-/// Why a text is not a quantity.
+/// The error for a text that is not a quantity.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum ParseUnitError {
     /// The text does not begin with a decimal number.
     NotANumber {
-        /// What was read.
+        /// The text as given.
         text: String,
     },
-    /// A number without a unit.
+    /// The number has no unit.
     MissingUnit {
-        /// What was read.
+        /// The text as given.
         text: String,
-        /// The units that would do.
+        /// The possible units.
         expected: &'static str,
     },
-    /// A unit of another kind, or none at all.
+    /// The unit is of another kind or does not exist.
     UnknownUnit {
-        /// The unit found.
+        /// The unit in the text.
         unit: String,
-        /// The units that would do.
+        /// The possible units.
         expected: &'static str,
     },
-    /// Not a percentage from 0 to 100.
+    /// The text is not a percentage from 0 to 100.
     NotAPercentage {
-        /// What was read.
+        /// The text as given.
         text: String,
     },
-    /// Not a whole number of packets.
+    /// The text is not a whole number of packets.
     NotPackets {
-        /// What was read.
+        /// The text as given.
         text: String,
     },
-    /// Larger than the type holds, or finer than its grain (a tenth of a nanosecond, half a byte).
+    /// The value is too large for the type, or finer than its resolution (a nanosecond, a bit per second, a byte).
     OutOfRange {
-        /// What was read.
+        /// The text as given.
         text: String,
     },
 }
@@ -82,10 +82,10 @@ impl fmt::Display for ParseUnitError {
 
 impl Error for ParseUnitError {}
 
-/// One unit: its spelling and how many grains (nanoseconds, bits per second, bytes) it holds.
+/// One unit: its spelling and its size in base units (nanoseconds, bits per second, bytes).
 pub(crate) type Unit = (&'static str, u64);
 
-/// Reads `text` as a decimal number followed by one of `units`, in grains, exactly.
+/// Parses a decimal number followed by one of `units`, and returns it in base units, exactly.
 pub(crate) fn quantity(
     text: &str,
     units: &[Unit],
@@ -121,7 +121,7 @@ pub(crate) fn quantity(
     })
 }
 
-/// The number before one of `units` in `text`, which may stand with or without a gap.
+/// Parses the number before one of `units` in `text`, with or without a space between them.
 pub(crate) fn before_unit<T: FromStr>(text: &str, units: &[&str]) -> Option<T> {
     let trimmed = text.trim();
     units
@@ -130,7 +130,7 @@ pub(crate) fn before_unit<T: FromStr>(text: &str, units: &[&str]) -> Option<T> {
         .and_then(|number| number.trim().replace('_', "").parse().ok())
 }
 
-/// `digits.fraction * grains`, if it is a whole number of grains that fits.
+/// Returns `digits.fraction * grains` if it is a whole number that fits.
 fn exact(digits: &str, fraction: &str, grains: u64) -> Option<u64> {
     let fraction = fraction.trim_end_matches('0');
     let scale = 10u128.checked_pow(u32::try_from(fraction.len()).ok()?)?;
@@ -142,8 +142,9 @@ fn exact(digits: &str, fraction: &str, grains: u64) -> Option<u64> {
     u64::try_from(product / scale).ok()
 }
 
-/// Prints `grains` in the largest of `units` (ordered from largest to smallest, the last one
-/// holding a single grain) that is not larger than it, exactly and without trailing zeros.
+/// Prints `grains` base units exactly, without trailing zeros, in the largest unit that is not larger than the value.
+///
+/// `units` are ordered from the largest to the smallest; the last one is the base unit.
 pub(crate) fn print(
     f: &mut fmt::Formatter<'_>,
     grains: u64,

@@ -1,21 +1,21 @@
-//! Parts of a whole.
+//! Percentages.
 
 use std::fmt;
 use std::str::FromStr;
 
 use crate::parse::{self, ParseUnitError};
 
-/// A part of a whole, written `"1 %"`; the value is 0.0 to 1.0.
+/// A fraction from 0.0 to 1.0, written as a percentage: `"1 %"`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
 pub struct Percent(f64);
 
 impl Percent {
-    /// Nothing of it.
+    /// Zero per cent.
     pub const NONE: Self = Self(0.0);
-    /// All of it.
+    /// A hundred per cent.
     pub const ALL: Self = Self(1.0);
 
-    /// The part `fraction`, cut to what lies from 0.0 to 1.0; NaN is nothing.
+    /// Creates a percentage from `fraction`, limited to 0.0 to 1.0; NaN becomes zero.
     pub const fn of(fraction: f64) -> Self {
         if fraction >= 1.0 {
             Self::ALL
@@ -26,7 +26,7 @@ impl Percent {
         }
     }
 
-    /// The part, 0.0 to 1.0.
+    /// Returns the fraction, 0.0 to 1.0.
     pub const fn fraction(self) -> f64 {
         self.0
     }
@@ -46,7 +46,7 @@ impl FromStr for Percent {
 
 impl fmt::Display for Percent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Rounded at 1e-10 so that 7 % does not print as 7.000000000000001 %.
+        // Rounded to 1e-10 so that 7 % does not print as 7.000000000000001 %.
         let percent = (self.0 * 1e12 + 0.5).floor() / 1e10;
         f.pad(&format!("{percent} %"))
     }
@@ -56,7 +56,7 @@ impl fmt::Display for Percent {
 mod tests {
     use super::Percent;
 
-    /// What is printed is read back to the same value.
+    /// A printed percentage is read back to the same value.
     #[test]
     fn printed_percentages_are_read_back() {
         for text in ["0 %", "0.5 %", "1 %", "5 %", "7 %", "33.3 %", "100 %"] {
@@ -66,7 +66,7 @@ mod tests {
         }
     }
 
-    /// Numbers without a unit or out of range are refused; a fraction is cut to what a part can be.
+    /// A number without a unit or out of range is refused; a fraction out of range is limited to 0.0 to 1.0.
     #[test]
     fn no_more_than_all() {
         for text in ["5", "101 %", "-1 %", "NaN %", "%"] {

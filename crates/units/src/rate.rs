@@ -13,20 +13,20 @@ const UNITS: &[Unit] = &[
     ("bit/s", 1),
 ];
 
-/// A rate in whole bits per second; `k`, `M` and `G` are powers of ten, as networks count.
+/// A rate in whole bits per second. The prefixes `k`, `M` and `G` are powers of ten.
 #[derive(Clone, Copy, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct Rate(u64);
 
 impl Rate {
-    /// Nothing moves.
+    /// A rate of zero: nothing is sent.
     pub const ZERO: Self = Self(0);
 
-    /// A rate of `bits` per second.
+    /// Creates a rate of `bits` bits per second.
     pub const fn from_bits_per_s(bits: u64) -> Self {
         Self(bits)
     }
 
-    /// A rate of `bytes` per second, rounded to the nearest bit.
+    /// Creates a rate of `bytes` bytes per second, rounded to the nearest bit per second.
     pub fn from_bytes_per_s(bytes: f64) -> Self {
         #[expect(
             clippy::cast_possible_truncation,
@@ -36,17 +36,17 @@ impl Rate {
         Self((bytes * 8.0 + 0.5) as u64)
     }
 
-    /// Bits per second.
+    /// Returns this rate in bits per second.
     pub const fn bits_per_s(self) -> u64 {
         self.0
     }
 
-    /// Bytes per second.
+    /// Returns this rate in bytes per second.
     pub fn bytes_per_s(self) -> f64 {
         self.0 as f64 / 8.0
     }
 
-    /// How long `size` takes at this rate, rounded up to a nanosecond; [`Duration::MAX`] at rate zero.
+    /// Returns how long `size` takes at this rate, rounded up to a nanosecond; [`Duration::MAX`] at rate zero.
     pub fn time_for(self, size: Size) -> Duration {
         if self.0 == 0 {
             return Duration::MAX;
@@ -81,7 +81,7 @@ mod tests {
     use super::Rate;
     use crate::{Duration, Size};
 
-    /// What is printed is read back to the same value.
+    /// A printed rate is read back to the same value.
     #[test]
     fn printed_rates_are_read_back() {
         for bits in [0, 1, 999, 250_000, 2_000_000, 5_096_001, u64::MAX] {
@@ -95,7 +95,7 @@ mod tests {
         );
     }
 
-    /// 500 bytes take two milliseconds at 2 Mbit/s; at rate zero they take for ever.
+    /// 500 bytes take two milliseconds at 2 Mbit/s and for ever at rate zero; other times are rounded up.
     #[test]
     fn serialisation_time() {
         let rate = Rate::from_bits_per_s(2_000_000);

@@ -1,11 +1,11 @@
-//! Kinds of a thing that anyone may add to, each under a name: window laws, queue disciplines, ways to lose packets.
+//! Registries of named kinds that a program can extend: window laws, queue disciplines, loss models.
 //!
-//! A [`Registry`] holds the [`Kind`]s of one trait `T`. The crate that defines the trait lists its own kinds when
-//! it makes the registry; a program adds more with [`Registry::register`] before it reads a configuration that names
-//! them. [`Chosen`] is what a configuration holds: the kind that was chosen, with its settings.
+//! A [`Registry`] holds the [`Kind`]s of one trait `T`. The crate that defines the trait lists its own kinds when it
+//! creates the registry. A program adds more with [`Registry::register`] before it reads a configuration that names
+//! them. A configuration holds a [`Chosen`]: the selected kind with its settings.
 //!
-//! With the feature `settings` a `Chosen` is read from a table with the key `kind`, or from the kind's name alone where
-//! each of its settings has a default, and its JSON Schema lists all that is registered.
+//! With the feature `settings`, a `Chosen` is read from a table with the key `kind`. The name alone will do if each
+//! setting of the kind has a default. The JSON Schema of a `Chosen` lists all registered kinds.
 
 use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -18,27 +18,30 @@ mod tests;
 #[cfg(feature = "settings")]
 mod way;
 
-/// How many kinds were added by [`Registry::register`].
+/// The number of kinds added by [`Registry::register`].
 static REGISTERED: AtomicUsize = AtomicUsize::new(0);
 
-/// How many kinds the program has added so far, to all registries together. Whoever keeps what follows from the
-/// registries makes it anew where this has grown.
+/// Returns the number of kinds that the program has added to all registries so far.
+///
+/// A cache of something derived from the registries must be rebuilt when this number has grown.
 pub fn registered() -> usize {
     REGISTERED.load(Ordering::Acquire)
 }
 
-/// A trait of which there are registered kinds.
+/// A trait whose implementations are registered as kinds.
 pub trait Registered: fmt::Debug + Send + Sync + 'static {
-    /// Where they are.
+    /// Returns the registry of this trait.
     fn registry() -> &'static Registry<Self>;
 
-    /// What is wrong with the parameters of this one, if something is: a file that chooses it is refused with this.
+    /// Returns what is wrong with the parameters of this model, or `None` if they are valid.
+    ///
+    /// A file that selects a model with a problem is refused with this text.
     fn problem(&self) -> Option<String> {
         None
     }
 }
 
-/// One kind: its name, what it is, and how to make one.
+/// One kind: its name, its meaning and how to make a model of it.
 pub struct Kind<T: ?Sized> {
     name: &'static str,
     meaning: &'static str,
@@ -48,7 +51,7 @@ pub struct Kind<T: ?Sized> {
 }
 
 impl<T: ?Sized> Kind<T> {
-    /// A kind called `name`. `meaning` is one sentence for help and documents.
+    /// Creates a kind called `name`; `meaning` is one sentence for help and documents.
     pub fn new(name: &'static str, meaning: &'static str) -> Self {
         Self {
             name,
@@ -59,19 +62,19 @@ impl<T: ?Sized> Kind<T> {
         }
     }
 
-    /// Lets it be chosen by its name alone.
+    /// Lets the kind be chosen by its name alone; `make` makes the model.
     #[must_use]
     pub fn standard(mut self, make: fn() -> Arc<T>) -> Self {
         self.standard = Some(make);
         self
     }
 
-    /// Its name.
+    /// Returns the name.
     pub fn name(&self) -> &'static str {
         self.name
     }
 
-    /// What it is, in one sentence.
+    /// Returns the meaning, one sentence.
     pub fn meaning(&self) -> &'static str {
         self.meaning
     }
@@ -79,7 +82,9 @@ impl<T: ?Sized> Kind<T> {
 
 #[cfg(not(feature = "settings"))]
 impl<T: ?Sized + 'static> Kind<T> {
-    /// Lets it be chosen in files, with settings of type `S`: with the feature `settings`, and not without it.
+    /// Lets the kind be chosen in files, with settings of type `S`.
+    ///
+    /// This needs the feature `settings`; without it this call does nothing.
     #[must_use]
     pub fn settings<S: 'static>(self, _make: fn(S) -> Arc<T>) -> Self {
         self
@@ -109,12 +114,12 @@ impl<T: ?Sized> fmt::Debug for Kind<T> {
 pub struct Registry<T: ?Sized> {
     what: &'static str,
     kinds: RwLock<Vec<Kind<T>>>,
-    /// The setting of the first kind that a bare value stands for.
+    /// The setting of the first kind that a bare value in a file sets.
     short: Option<&'static str>,
 }
 
 impl<T: ?Sized> Registry<T> {
-    /// A registry with the kinds that its own crate has. `what` names one in errors: "window law".
+    /// Creates a registry with the kinds of its own crate; `what` is the word for one in errors, such as "window law".
     pub fn new(what: &'static str, kinds: impl IntoIterator<Item = Kind<T>>) -> Self {
         Self {
             what,
@@ -123,18 +128,20 @@ impl<T: ?Sized> Registry<T> {
         }
     }
 
-    /// In files a bare value that is no name stands for the first kind, with this value of its setting `key`:
-    /// `"50 packets"` for `{ kind = "droptail", limit = "50 packets" }`.
+    /// Lets a bare value in a file stand for the first kind with this value as its setting `key`.
+    ///
+    /// The value must not look like a name. For example, `"50 packets"` stands for `{ kind = "droptail", limit = "50
+    /// packets" }`.
     #[must_use]
     pub fn short_for(mut self, key: &'static str) -> Self {
         self.short = Some(key);
         self
     }
 
-    /// Adds a kind, for the rest of the process.
+    /// Adds a kind for the rest of the process.
     ///
     /// # Errors
-    /// [`NameTaken`] if there is one of this name.
+    /// [`NameTaken`] if a kind of this name exists.
     pub fn register(&self, kind: Kind<T>) -> Result<(), NameTaken> {
         let mut kinds = self.kinds.write().unwrap_or_else(PoisonError::into_inner);
         if kinds.iter().any(|known| known.name == kind.name) {
@@ -148,16 +155,16 @@ impl<T: ?Sized> Registry<T> {
         Ok(())
     }
 
-    /// Every kind that is registered now.
+    /// Returns all kinds registered so far.
     pub fn kinds(&self) -> Vec<Kind<T>> {
         let kinds = self.kinds.read().unwrap_or_else(PoisonError::into_inner);
         kinds.clone()
     }
 
-    /// The kind called `name`, with its default settings.
+    /// Returns the kind called `name` with its default settings.
     ///
     /// # Errors
-    /// [`ChooseError`] if there is none, or if it has settings that must be given.
+    /// [`ChooseError`] if there is no such kind, or if it has settings without a default.
     pub fn choose(&self, name: &str) -> Result<Chosen<T>, ChooseError> {
         let kind = self.find(name)?;
         #[cfg(feature = "settings")]
@@ -193,17 +200,17 @@ impl<T: ?Sized> Registry<T> {
     }
 }
 
-/// A kind that was chosen, with its settings.
+/// A selected kind with its settings.
 pub struct Chosen<T: ?Sized> {
     kind: &'static str,
     model: Arc<T>,
-    /// All of them, for whoever writes them down again.
+    /// All settings, defaults included, for writing the choice to a file.
     #[cfg(feature = "settings")]
     settings: serde_json::Map<String, serde_json::Value>,
 }
 
 impl<T: ?Sized> Chosen<T> {
-    /// A model made by hand, under a name that need not be registered.
+    /// Wraps a model made by the caller; the name `kind` need not be registered.
     pub fn of(kind: &'static str, model: Arc<T>) -> Self {
         Self {
             kind,
@@ -213,7 +220,7 @@ impl<T: ?Sized> Chosen<T> {
         }
     }
 
-    /// The kind's name.
+    /// Returns the name of the kind.
     pub fn kind(&self) -> &'static str {
         self.kind
     }
@@ -244,7 +251,7 @@ impl<T: ?Sized + fmt::Debug> fmt::Debug for Chosen<T> {
     }
 }
 
-/// Two choices are equal if their kinds and settings are, as `Debug` shows them.
+/// Two choices are equal if they have the same kind and the same model or the same `Debug` text of it.
 impl<T: ?Sized + fmt::Debug> PartialEq for Chosen<T> {
     fn eq(&self, other: &Self) -> bool {
         self.kind == other.kind
@@ -253,7 +260,7 @@ impl<T: ?Sized + fmt::Debug> PartialEq for Chosen<T> {
     }
 }
 
-/// A kind of this name is registered already.
+/// The error for registering a name that is taken.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct NameTaken {
     what: &'static str,
@@ -272,24 +279,24 @@ impl fmt::Display for NameTaken {
 
 impl std::error::Error for NameTaken {}
 
-/// A kind cannot be chosen by this name.
+/// The error for a name by which no kind can be chosen.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum ChooseError {
-    /// None has the name.
+    /// No kind has this name.
     Unknown {
-        /// What was looked for: "window law".
+        /// The word for a kind, such as "window law".
         what: &'static str,
-        /// Its name.
+        /// The name that was asked for.
         name: String,
-        /// The names that there are.
+        /// The names of the registered kinds.
         known: Vec<&'static str>,
     },
-    /// It has settings without a default.
+    /// The kind has settings without a default.
     NeedsSettings {
-        /// What was looked for.
+        /// The word for a kind.
         what: &'static str,
-        /// Its name.
+        /// The name of the kind.
         name: &'static str,
     },
 }
@@ -316,10 +323,10 @@ impl fmt::Display for ChooseError {
 
 impl std::error::Error for ChooseError {}
 
-/// The longest word for which a nearest one is looked for, bytes.
+/// The longest word for which a similar one is searched, bytes.
 const LONGEST: usize = 120;
 
-/// The one of `known` that `word` may have been meant to be: one letter in three may be wrong.
+/// Returns the word of `known` that `word` may be a misspelling of: at most one letter in three differs.
 pub fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     if word.len() > LONGEST {
         return None;

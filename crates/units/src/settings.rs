@@ -1,7 +1,7 @@
-//! How quantities stand in files: as texts with their unit, and with a schema that says so.
+//! Quantities in files: texts with a unit, and a schema that describes them.
 //!
-//! A schema names the quantity in `format`, shows one in `examples`, and has a `pattern` that tells an
-//! editor most of what is wrong; [`FromStr`] has the last word.
+//! A schema names the quantity in `format`, gives one example in `examples`, and has a `pattern` with which an editor
+//! finds most mistakes. [`FromStr`] makes the final decision.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -11,16 +11,16 @@ use serde::de::{self, Deserializer, Visitor};
 
 use crate::{Duration, Packets, Percent, Rate, Size};
 
-/// For [`text_setting`](crate::text_setting) in other crates.
+/// Dependencies of [`text_setting`](crate::text_setting) for use in other crates.
 #[doc(hidden)]
 pub mod reexport {
     pub use {schemars, serde};
 }
 
-/// Reads a value from its text.
+/// Reads a value from a text.
 ///
 /// # Errors
-/// If there is no text, or it is not such a value.
+/// If the input is not a text or the text is not such a value.
 pub fn text<'de, T, D>(deserializer: D) -> Result<T, D::Error>
 where
     T: FromStr<Err: fmt::Display>,
@@ -42,7 +42,7 @@ impl<T: FromStr<Err: fmt::Display>> Visitor<'_> for TextVisitor<T> {
         text.parse().map_err(E::custom)
     }
 
-    /// A bare number is always refused; the type knows which units it misses.
+    /// Refuses a bare number with the type's own error, which names the possible units.
     fn visit_i64<E: de::Error>(self, number: i64) -> Result<T, E> {
         self.visit_str(&number.to_string())
     }
@@ -56,8 +56,7 @@ impl<T: FromStr<Err: fmt::Display>> Visitor<'_> for TextVisitor<T> {
     }
 }
 
-/// Makes a type with `FromStr` and `Display` a setting: a text in files, of the format and like the
-/// example that are named.
+/// Makes a type with `FromStr` and `Display` a setting: a text in files, with this schema format, example and pattern.
 #[macro_export]
 macro_rules! text_setting {
     ($type:ty, $format:literal, $example:literal, $pattern:expr) => {
@@ -105,7 +104,7 @@ macro_rules! text_setting {
     };
 }
 
-// `duration` and `time` are formats of JSON Schema already, and other ones.
+// JSON Schema already defines the formats `duration` and `time` with other meanings.
 text_setting!(
     Duration,
     "timespan",
@@ -137,24 +136,24 @@ text_setting!(
     r"^\s*[0-9][0-9_]*(\.[0-9_]*)?(e-?[0-9]+)?\s*%\s*$"
 );
 
-/// `#[serde(with = "...")]` for a part of a whole that is kept as a number from 0.0 to 1.0.
+/// `#[serde(with = "...")]` for a fraction from 0.0 to 1.0 that files state as a percentage.
 pub mod fraction {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
     use crate::Percent;
 
-    /// Writes it as a percentage.
+    /// Writes the fraction as a percentage.
     ///
     /// # Errors
-    /// The serializer's.
+    /// Those of the serializer.
     pub fn serialize<S: Serializer>(part: &f64, serializer: S) -> Result<S::Ok, S::Error> {
         Percent::of(*part).serialize(serializer)
     }
 
-    /// Reads a percentage.
+    /// Reads a percentage and returns it as a fraction.
     ///
     /// # Errors
-    /// If it is none.
+    /// If the input is not a percentage.
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
         Percent::deserialize(deserializer).map(Percent::fraction)
     }
@@ -168,7 +167,7 @@ mod tests {
 
     use crate::{Duration, Packets, Percent, Rate, Size};
 
-    /// A quantity is a text with its unit; its schema names the format and has an example that reads.
+    /// Checks that a quantity is written as text and that its schema has the format and a readable example.
     fn is_text<T>(value: &T, format: &str)
     where
         T: Serialize + for<'de> Deserialize<'de> + JsonSchema + PartialEq + std::fmt::Debug,
@@ -186,7 +185,7 @@ mod tests {
         assert!(bare.to_string().contains("'5'"), "{bare}");
     }
 
-    /// Each quantity is written with its unit and described with its format.
+    /// Each quantity is written with its unit and has a schema with its format.
     #[test]
     fn quantities_are_texts() {
         is_text(&Duration::from_millis(1_500), "timespan");

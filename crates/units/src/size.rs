@@ -21,12 +21,12 @@ const READ_UNITS: &[Unit] = &[
 pub struct Size(u64);
 
 impl Size {
-    /// A size of `bytes` bytes.
+    /// Creates a size of `bytes` bytes.
     pub const fn new(bytes: u64) -> Self {
         Self(bytes)
     }
 
-    /// This size in bytes.
+    /// Returns this size in bytes.
     pub const fn bytes(self) -> u64 {
         self.0
     }
@@ -55,7 +55,7 @@ impl FromStr for Size {
 mod tests {
     use super::Size;
 
-    /// What is printed is read back to the same value, and half a byte is refused.
+    /// A printed size is read back to the same value, and half a byte is refused.
     #[test]
     fn printed_sizes_are_read_back() {
         for bytes in [0, 1, 500, 1_460, 1_000_000, 12_345_678] {

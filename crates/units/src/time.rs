@@ -1,4 +1,4 @@
-//! Points in time and spans of it, in nanoseconds.
+//! Points in time and durations, in nanoseconds.
 
 use std::fmt;
 use std::ops::{Add, AddAssign, Div, Mul, Sub, SubAssign};
@@ -22,41 +22,41 @@ const READ_UNITS: &[Unit] = &[
     ("ns", 1),
 ];
 
-/// A span of time in whole nanoseconds, up to 584 years.
+/// A duration in whole nanoseconds, up to 584 years.
 ///
-/// Arithmetic that would leave the range saturates: a timer too far away to represent is a
-/// timer that never fires.
+/// Arithmetic beyond the range saturates: a timer too far away to represent never fires.
 #[derive(Clone, Copy, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct Duration(u64);
 
 impl Duration {
-    /// No time at all.
+    /// A duration of zero.
     pub const ZERO: Self = Self(0);
-    /// The longest span there is.
+    /// The longest duration.
     pub const MAX: Self = Self(u64::MAX);
 
-    /// A span of `ns` nanoseconds.
+    /// Creates a duration of `ns` nanoseconds.
     pub const fn from_nanos(ns: u64) -> Self {
         Self(ns)
     }
 
-    /// A span of `us` microseconds.
+    /// Creates a duration of `us` microseconds.
     pub const fn from_micros(us: u64) -> Self {
         Self(us.saturating_mul(1_000))
     }
 
-    /// A span of `ms` milliseconds.
+    /// Creates a duration of `ms` milliseconds.
     pub const fn from_millis(ms: u64) -> Self {
         Self(ms.saturating_mul(1_000_000))
     }
 
-    /// A span of `s` seconds.
+    /// Creates a duration of `s` seconds.
     pub const fn from_secs(s: u64) -> Self {
         Self(s.saturating_mul(1_000_000_000))
     }
 
-    /// A span of `s` seconds, rounded to the nearest nanosecond; negative and NaN become zero,
-    /// what is too large becomes [`Duration::MAX`].
+    /// Creates a duration of `s` seconds, rounded to the nearest nanosecond.
+    ///
+    /// A negative number or NaN becomes zero; a number that is too large becomes [`Duration::MAX`].
     pub fn from_secs_f64(s: f64) -> Self {
         #[expect(
             clippy::cast_possible_truncation,
@@ -66,37 +66,37 @@ impl Duration {
         Self((s * 1e9 + 0.5) as u64)
     }
 
-    /// This span in nanoseconds.
+    /// Returns this duration in nanoseconds.
     pub const fn as_nanos(self) -> u64 {
         self.0
     }
 
-    /// This span in whole microseconds, rounded down.
+    /// Returns this duration in whole microseconds, rounded down.
     pub const fn as_micros(self) -> u64 {
         self.0 / 1_000
     }
 
-    /// This span in whole milliseconds, rounded down.
+    /// Returns this duration in whole milliseconds, rounded down.
     pub const fn as_millis(self) -> u64 {
         self.0 / 1_000_000
     }
 
-    /// This span in seconds.
+    /// Returns this duration in seconds.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
     }
 
-    /// Is this no time at all?
+    /// Returns whether this duration is zero.
     pub const fn is_zero(self) -> bool {
         self.0 == 0
     }
 
-    /// `self - other`, or zero if `other` is longer.
+    /// Returns `self - other`, or zero if `other` is longer.
     pub const fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
     }
 
-    /// This span times `factor`, rounded to the nearest nanosecond, at least zero.
+    /// Returns this duration times `factor`, rounded to the nearest nanosecond; a negative product becomes zero.
     pub fn mul_f64(self, factor: f64) -> Self {
         Self::from_secs_f64(self.as_secs_f64() * factor)
     }
@@ -181,32 +181,32 @@ impl FromStr for Duration {
 pub struct Instant(u64);
 
 impl Instant {
-    /// The moment the run began.
+    /// The start of the run.
     pub const START: Self = Self(0);
-    /// A moment that never comes.
+    /// A time that never comes.
     pub const MAX: Self = Self(u64::MAX);
 
-    /// The moment `ns` nanoseconds into the run.
+    /// Creates the instant `ns` nanoseconds after the start of the run.
     pub const fn from_nanos(ns: u64) -> Self {
         Self(ns)
     }
 
-    /// Nanoseconds since the run began.
+    /// Returns the nanoseconds since the run began.
     pub const fn as_nanos(self) -> u64 {
         self.0
     }
 
-    /// Seconds since the run began.
+    /// Returns the seconds since the run began.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
     }
 
-    /// How long ago `earlier` was, or zero if it is not earlier.
+    /// Returns the duration from `earlier` to this instant, or zero if `earlier` is later.
     pub const fn saturating_since(self, earlier: Self) -> Duration {
         Duration(self.0.saturating_sub(earlier.0))
     }
 
-    /// The moment `d` before this one, or the start of the run.
+    /// Returns the instant `d` before this one, but not before the start of the run.
     pub const fn saturating_before(self, d: Duration) -> Self {
         Self(self.0.saturating_sub(d.0))
     }
@@ -227,11 +227,10 @@ impl AddAssign<Duration> for Instant {
 
 impl Sub for Instant {
     type Output = Duration;
-    /// The span since `earlier`.
+    /// Returns the duration since `earlier`, or zero if `earlier` is later.
     ///
     /// # Panics
-    /// In debug builds, if `earlier` is later: a caller that cannot know uses
-    /// [`Instant::saturating_since`].
+    /// In debug builds, if `earlier` is later. A caller that cannot rule this out uses [`Instant::saturating_since`].
     fn sub(self, earlier: Self) -> Duration {
         debug_assert!(earlier <= self, "{earlier} is later than {self}");
         self.saturating_since(earlier)
@@ -256,7 +255,7 @@ mod tests {
     use super::{Duration, Instant};
     use crate::ParseUnitError;
 
-    /// What is printed is read back to the same value.
+    /// A printed duration is read back to the same value.
     #[test]
     fn printed_durations_are_read_back() {
         for ns in [
@@ -276,7 +275,7 @@ mod tests {
         assert_eq!(Duration::from_millis(1500).to_string(), "1.5s");
     }
 
-    /// Fractions are read exactly; what is finer than a nanosecond is refused, not rounded.
+    /// Fractions are read exactly; a value finer than a nanosecond is refused, not rounded.
     #[test]
     fn fractions_are_exact_or_refused() {
         assert_eq!("0.1 ms".parse(), Ok(Duration::from_micros(100)));
@@ -287,7 +286,7 @@ mod tests {
         ));
     }
 
-    /// A number needs its unit, and the message names the ones that would do.
+    /// A number without a unit is refused, and the message names the possible units.
     #[test]
     fn a_bare_number_is_refused() {
         let error = "300".parse::<Duration>().expect_err("no unit");
@@ -298,7 +297,7 @@ mod tests {
         assert!("1.2.3 s".parse::<Duration>().is_err());
     }
 
-    /// Time far beyond the range is a time that never comes, not a panic.
+    /// A time beyond the range becomes the maximum; nothing panics.
     #[test]
     fn arithmetic_saturates() {
         assert_eq!(Duration::MAX + Duration::from_secs(1), Duration::MAX);

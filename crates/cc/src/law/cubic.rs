@@ -1,10 +1,10 @@
 //! CUBIC: a window that grows with the cube of the time since the last cut.
 //!
-//! RFC 9438, and the older RFC 8312 as a version of its own. Sections and equations are RFC 9438's; where the
-//! older one differs, it says so. Windows are in segments, times in seconds.
+//! This implements RFC 9438, and the older RFC 8312 as another version. Section and equation numbers are those of RFC
+//! 9438; where a comment means the older one, it says so. Windows are in segments, times in seconds.
 //!
-//! Slow start is left as RFC 5681 has it: there is no `HyStart++`. Nor is a cut undone when its
-//! loss turns out to have been none (RFC 9438, 4.9).
+//! Slow start is that of RFC 5681, without `HyStart++`. A cut is not undone when its loss turns out to be spurious (RFC
+//! 9438, 4.9).
 
 use std::sync::Arc;
 
@@ -14,41 +14,41 @@ use fairwire_units::{Duration, Instant};
 use super::{Adjustment, Law, Window, WindowLaw};
 use crate::Signal;
 
-/// What is left after a cut (4.6).
+/// The part of the window that remains after a cut (4.6).
 const BETA: f64 = 0.7;
-/// How steep the cubic is, segments per cubed second (5.1).
+/// The steepness of the cubic function, segments per cubed second (5.1).
 const C: f64 = 0.4;
-/// Growth per round trip that, with cuts of 0.3, is as fast as Reno's (4.3).
+/// The growth per round trip that, with this beta, is as fast as Reno's (4.3).
 const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
 
-/// Which text is followed.
+/// The version of CUBIC.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum CubicVersion {
     /// RFC 9438 (2023).
     #[default]
     Rfc9438,
-    /// RFC 8312 (2018), which describes Linux since 2.6.19: Reno's window is estimated from
-    /// the time alone (its equation 4), and remembers the maximum before fast convergence.
+    /// RFC 8312 (2018), which describes Linux since 2.6.19. It estimates Reno's window from the time alone (its
+    /// equation 4), and it remembers the maximum from before fast convergence.
     Rfc8312,
 }
 
-/// CUBIC's state.
+/// The state of CUBIC.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cubic {
     version: CubicVersion,
     fast_convergence: bool,
     w_max: f64,
-    /// RFC 8312's `W_last_max`: the maximum as it was before fast convergence took from it.
+    /// `W_last_max` of RFC 8312: the maximum before fast convergence reduced it.
     w_last_max: f64,
     /// The window before the last cut.
     cwnd_prior: f64,
-    /// Does the next epoch begin at its own plateau, as after a timeout (4.8)?
+    /// Whether the next epoch begins at its own plateau, as after a timeout (4.8).
     flat: bool,
     epoch: Option<Epoch>,
     seen: Option<Seen>,
 }
 
-/// A congestion avoidance stage.
+/// A congestion avoidance stage: the growth from one cut to the next.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Epoch {
     began: Instant,
@@ -57,7 +57,7 @@ pub(super) struct Epoch {
     w_est: f64,
 }
 
-/// The last acknowledgement, and whether the window was used enough to grow by it.
+/// The last acknowledgement, and whether the window could grow by it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Seen {
     at: Instant,
@@ -71,7 +71,7 @@ impl Default for Cubic {
 }
 
 impl Cubic {
-    /// CUBIC with fast convergence.
+    /// Creates CUBIC with fast convergence.
     pub const fn new(version: CubicVersion) -> Self {
         Self {
             version,
@@ -85,7 +85,9 @@ impl Cubic {
         }
     }
 
-    /// The same with fast convergence on or off; a flow that is alone is better off without it (4.7).
+    /// Returns this law with fast convergence on or off.
+    ///
+    /// A flow that is alone on its path does better without it (4.7).
     #[must_use]
     pub const fn with_fast_convergence(self, fast_convergence: bool) -> Self {
         Self {
@@ -95,7 +97,7 @@ impl Cubic {
     }
 
     pub(super) fn begin(&self, now: Instant, cwnd: f64) -> Epoch {
-        // 4.8, 4.10: after a timeout, or a slow start that ended without a loss, the plateau is here.
+        // 4.8, 4.10: after a timeout, or when slow start ended without a loss, the plateau is the present window.
         let flat = self.flat || cwnd >= self.w_max;
         let (k, w_max) = if flat {
             (0.0, cwnd)
@@ -111,7 +113,7 @@ impl Cubic {
         }
     }
 
-    /// 4.6 and 4.7: what the window was is remembered, or somewhat less to make room for others.
+    /// Records the window before a cut as the maximum (4.6), or a lower one to release bandwidth to others (4.7).
     fn remember(&mut self, cwnd: f64) {
         let last = match self.version {
             CubicVersion::Rfc9438 => self.w_max,
@@ -129,7 +131,7 @@ impl Cubic {
 }
 
 impl Epoch {
-    /// 4.2, equation 1: the cubic at `t` seconds.
+    /// Returns the cubic function at `t` seconds (4.2, equation 1).
     fn w_cubic(&self, t: f64) -> f64 {
         let x = t - self.k;
         C * x * x * x + self.w_max
@@ -141,7 +143,7 @@ impl WindowLaw for Cubic {
         if let Some(seen) = &mut self.seen {
             seen.grew = true;
         }
-        // What is earned counts, though a window of whole packets does not show it yet.
+        // The earned credit counts, although a window of whole packets does not show it yet.
         let cwnd = window.cwnd + window.credit;
         let mut epoch = match self.epoch {
             Some(epoch) => epoch,
@@ -151,7 +153,7 @@ impl WindowLaw for Cubic {
         let rtt = window.srtt.unwrap_or(Duration::ZERO).as_secs_f64();
         match self.version {
             CubicVersion::Rfc9438 => {
-                // 4.3, equation 4; as fast as Reno once the old maximum is reached.
+                // 4.3, equation 4; as fast as Reno once the window before the cut is reached.
                 let alpha = if epoch.w_est >= self.cwnd_prior {
                     1.0
                 } else {
@@ -160,18 +162,18 @@ impl WindowLaw for Cubic {
                 epoch.w_est += alpha * acked / cwnd;
             }
             CubicVersion::Rfc8312 => {
-                // RFC 8312, 4.2, equation 4; before the first round trip is measured none has passed.
+                // RFC 8312, 4.2, equation 4. Before the first sample, the number of round trips is zero.
                 let rounds = if rtt > 0.0 { t / rtt } else { 0.0 };
                 epoch.w_est = epoch.w_max * if epoch.k > 0.0 { BETA } else { 1.0 } + ALPHA * rounds;
             }
         }
         self.epoch = Some(epoch);
         if epoch.w_cubic(t) < epoch.w_est {
-            // At most what slow start would add; only equation 4 of RFC 8312 can ask for more.
+            // At most what slow start would add; only equation 4 of RFC 8312 can give more.
             return (epoch.w_est - cwnd).clamp(0.0, acked);
         }
-        // 4.2: neither down nor by more than half per round trip. RFC 8312 has no such bounds,
-        // but Linux has.
+        // 4.2: the target is not below the window and not more than half above it. RFC 8312 has no such bounds, but
+        // Linux has.
         let target = epoch.w_cubic(t + rtt).clamp(cwnd, 1.5 * cwnd);
         acked * (target - cwnd) / cwnd
     }
@@ -190,8 +192,8 @@ impl WindowLaw for Cubic {
 
     fn observe(&mut self, window: &Window) -> Option<Adjustment> {
         if let (Some(epoch), Some(seen)) = (&mut self.epoch, self.seen) {
-            // 4.2: time in which the window was not used does not count. The window was not the limit if the
-            // last acknowledgement earned nothing, or if there was none for several round trips.
+            // 4.2: time in which the window was not used does not count. The window was not the limit if the last
+            // acknowledgement earned nothing, or if there was no acknowledgement for several round trips.
             let gap = window.now.saturating_since(seen.at);
             let idle = window.srtt.is_some_and(|srtt| gap > srtt * 4);
             if !seen.grew || idle {
@@ -210,14 +212,14 @@ impl WindowLaw for Cubic {
     }
 }
 
-/// Its settings.
+/// The settings of CUBIC.
 #[cfg_attr(
     feature = "settings",
     derive(schemars::JsonSchema, serde::Deserialize, serde::Serialize),
     serde(default, deny_unknown_fields)
 )]
 struct Settings {
-    /// Make room for others after a loss below the last maximum (RFC 9438, section 4.7)?
+    /// Whether to release bandwidth to other flows after a loss below the last maximum (RFC 9438, section 4.7).
     fast_convergence: bool,
 }
 
@@ -235,7 +237,7 @@ impl Settings {
     }
 }
 
-/// Its name.
+/// Returns the kind `cubic`.
 pub(super) fn kind() -> Kind<dyn Law> {
     Kind::<dyn Law>::new(
         "cubic",
@@ -245,7 +247,7 @@ pub(super) fn kind() -> Kind<dyn Law> {
     .settings(|it: Settings| it.of(CubicVersion::Rfc9438))
 }
 
-/// The older version's name.
+/// Returns the kind `cubic-8312`.
 pub(super) fn kind_8312() -> Kind<dyn Law> {
     Kind::<dyn Law>::new(
         "cubic-8312",

@@ -1,8 +1,9 @@
-//! DCTCP: a cut for the marks of a round trip that is as deep as they are many.
+//! DCTCP: a cut in proportion to the fraction of packets that were marked (RFC 8257).
 //!
-//! RFC 8257. It lives on a queue that marks everything above a small threshold, and on knowing what was marked:
-//! a TCP has to echo marks one by one (its `dctcp` echo), DCCP's Ack Vectors do so anyway. Growth and the answer to losses
-//! are [`NewReno`](super::NewReno)'s (3.4, 3.5). Marks are counted in packets, where the RFC counts bytes.
+//! It needs a queue that marks all packets above a small threshold, and it needs to know which packets were marked. A
+//! TCP receiver has to echo each mark (the echo `dctcp`); Ack Vectors of DCCP always report them. The growth and the
+//! answer to losses are those of [`NewReno`](super::NewReno) (3.4, 3.5). Marks are counted in packets; the RFC counts
+//! bytes.
 
 use std::sync::Arc;
 
@@ -11,14 +12,13 @@ use fairwire_units::registry::Kind;
 use super::{Adjustment, Law, Window, WindowLaw};
 use crate::Signal;
 
-/// How much of the estimate a round trip's marks make up (RFC 8257, section 4.2).
+/// The weight of one round trip's marks in the estimate (RFC 8257, section 4.2).
 const GAIN: f64 = 1.0 / 16.0;
 
-/// DCTCP (RFC 8257): a mark takes half of the part of the window that was marked lately.
+/// DCTCP (RFC 8257): a mark reduces the window by half of the estimated fraction of marked packets.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Dctcp {
-    /// How much of the estimate the marks of a round trip make up, more than 0 and at most 1 (RFC 8257, section
-    /// 4.2).
+    /// The weight of one round trip's marks in the estimate, more than 0 and at most 1 (RFC 8257, section 4.2).
     gain: f64,
     /// `DCTCP.Alpha`.
     alpha: f64,
@@ -31,13 +31,13 @@ impl Default for Dctcp {
 }
 
 impl Dctcp {
-    /// A law that gives the marks of the last round trip this weight, 0.0 to 1.0.
+    /// Creates a law that gives the marks of the last round trip the weight `gain`, more than 0 and at most 1.
     pub const fn new(gain: f64) -> Self {
-        // 3.3: one at first, so that the first mark takes half, as it would of another law's window.
+        // 3.3: one at first, so that the first mark halves the window, as with another law.
         Self { gain, alpha: 1.0 }
     }
 
-    /// The estimate of the part of its packets that is marked, 0.0 to 1.0.
+    /// Returns the estimated fraction of packets that are marked, 0.0 to 1.0.
     pub fn alpha(&self) -> f64 {
         self.alpha
     }
@@ -52,7 +52,7 @@ impl WindowLaw for Dctcp {
         let taken = match signal {
             // 3.3, step 9.
             Signal::Marked => self.alpha / 2.0,
-            // 3.5: what conventional TCP does.
+            // 3.5: as a conventional TCP.
             Signal::Lost => 0.5,
         };
         window.cwnd * (1.0 - taken)
@@ -80,14 +80,14 @@ impl WindowLaw for Dctcp {
     }
 }
 
-/// Its settings.
+/// The settings of DCTCP.
 #[cfg_attr(
     feature = "settings",
     derive(schemars::JsonSchema, serde::Deserialize, serde::Serialize),
     serde(default, deny_unknown_fields)
 )]
 struct Settings {
-    /// How much of its estimate the marks of a round trip make up (RFC 8257, section 4.2).
+    /// The weight of one round trip's marks in the estimate (RFC 8257, section 4.2).
     #[cfg_attr(
         feature = "settings",
         schemars(range(max = 1.0), extend("exclusiveMinimum" = 0.0))
@@ -101,7 +101,7 @@ impl Default for Settings {
     }
 }
 
-/// Its name.
+/// Returns the kind `dctcp`.
 pub(super) fn kind() -> Kind<dyn Law> {
     Kind::<dyn Law>::new(
         "dctcp",

@@ -6,7 +6,7 @@ use fairwire_units::registry::{ChooseError, Chosen, Kind, NameTaken, Registered,
 
 use super::{Law, cubic, dctcp, newreno, threshold, vegas, veno};
 
-/// What there is without anyone adding to it; the first is the default.
+/// Returns the built-in laws; the first is the default.
 fn built_in() -> impl IntoIterator<Item = Kind<dyn Law>> {
     [
         newreno::kind(),
@@ -31,28 +31,28 @@ impl Registered for dyn Law {
     }
 }
 
-/// Adds a law, for the rest of the process: configurations that are read from now on may name it.
+/// Adds a law for the rest of the process; configurations read from then on may name it.
 ///
 /// # Errors
-/// [`NameTaken`] if there is one of this name.
+/// [`NameTaken`] if a law of this name exists.
 pub fn register_law(kind: Kind<dyn Law>) -> Result<(), NameTaken> {
     <dyn Law>::registry().register(kind)
 }
 
-/// The law called `name`, with its default settings.
+/// Returns the law called `name` with its default settings.
 ///
 /// # Errors
-/// [`ChooseError`] if there is none, or if it has settings that must be given.
+/// [`ChooseError`] if there is no such law, or if it has settings without a default.
 pub fn law(name: &str) -> Result<Chosen<dyn Law>, ChooseError> {
     <dyn Law>::registry().choose(name)
 }
 
-/// Every law that is registered now.
+/// Returns all laws registered so far.
 pub fn laws() -> Vec<Kind<dyn Law>> {
     <dyn Law>::registry().kinds()
 }
 
-/// RFC 5681's law, which a connection has unless it is given another.
+/// Returns the default law of a connection, that of RFC 5681.
 pub fn default_law() -> Chosen<dyn Law> {
     static DEFAULT: LazyLock<Chosen<dyn Law>> =
         LazyLock::new(|| law("newreno").expect("it is built in and has no settings"));

@@ -1,4 +1,4 @@
-//! The standard law: one packet per round trip up, half the window down (RFC 5681, section 3.1).
+//! The standard law: one packet more per round trip, half the window after congestion (RFC 5681, section 3.1).
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ impl WindowLaw for NewReno {
     }
 }
 
-/// Its name.
+/// Returns the kind `newreno`.
 pub(super) fn kind() -> Kind<dyn Law> {
     Kind::<dyn Law>::new(
         "newreno",

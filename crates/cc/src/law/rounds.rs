@@ -1,8 +1,8 @@
-//! Round trips, as far as a law can tell them: by the samples alone.
+//! Round trips as a law can determine them from samples alone.
 
 use fairwire_units::{Duration, Instant};
 
-/// Cuts the stream of round-trip samples into round trips and keeps the shortest of all.
+/// Divides the sequence of round-trip samples into rounds and keeps the shortest sample of all.
 ///
 /// A round ends with the first sample of a packet that was sent after it began, so each packet
 /// belongs to one round, however many samples the protocol takes.
@@ -15,7 +15,7 @@ pub(super) struct Rounds {
 }
 
 impl Rounds {
-    /// Before the first sample.
+    /// The state before the first sample.
     pub(super) const NEW: Self = Self {
         begun: None,
         sum: Duration::ZERO,
@@ -23,8 +23,9 @@ impl Rounds {
         base: None,
     };
 
-    /// A sample came at `now`. The mean of the round that it ends, if it ends one: its own is the
-    /// first of the next.
+    /// Records a sample taken at `now` and returns the mean of the round that it ends, if it ends one.
+    ///
+    /// The sample itself is then the first of the next round.
     pub(super) fn on_sample(&mut self, now: Instant, rtt: Duration) -> Option<Duration> {
         self.base = Some(self.base.map_or(rtt, |base| base.min(rtt)));
         let ends = self
@@ -46,19 +47,21 @@ impl Rounds {
         mean
     }
 
-    /// The shortest round trip: what the path takes when its queues are empty.
+    /// Returns the shortest round-trip time: that of the path with empty queues.
     pub(super) fn base(&self) -> Option<Duration> {
         self.base
     }
 
-    /// Take `rtt` for the empty path's, even if shorter ones were seen.
+    /// Sets the round-trip time of the empty path to `rtt`, even if shorter samples were seen.
     pub(super) fn set_base(&mut self, rtt: Duration) {
         self.base = Some(rtt);
     }
 }
 
-/// How many of `packets` in the network wait in queues, when a round trip takes `rtt` and an empty
-/// path `base`: the difference of the expected and the actual rate, times `base`.
+/// Returns how many of `packets` packets in the network wait in queues.
+///
+/// `rtt` is the present round-trip time and `base` that of the empty path. The result is the difference of the expected
+/// and the actual rate, times `base`.
 pub(super) fn backlog(packets: f64, base: Duration, rtt: Duration) -> f64 {
     let (base, rtt) = (base.as_secs_f64(), rtt.as_secs_f64());
     if rtt <= base {

@@ -1,13 +1,13 @@
-//! The laws that measure, by hand-made round trips.
+//! Tests of the laws that measure, with artificial round trips.
 
 use fairwire_units::{Duration, Instant};
 
 use super::{Cubic, CubicVersion, Dctcp, Round, Vegas, Veno, Window, WindowLaw};
 use crate::{Flight, Signal};
 
-/// Brakmo and Peterson 1995, III.B, with ns-2's thresholds: of a window of 20 over an empty path of 100 ms, a
-/// round trip of 102 ms leaves 0.4 packets in the queue (rounded, none), 112 ms leaves 2.1, 123 ms
-/// 3.7 (rounded, four): up by one, stay, down by one.
+/// Brakmo and Peterson 1995, III.B, with ns-2's thresholds, a window of 20 and an empty path of 100 ms. A round trip of
+/// 102 ms leaves 0.4 packets in the queue (rounded, none), 112 ms leaves 2.1, 123 ms leaves 3.7 (rounded, four). The
+/// window grows by one, stays, and shrinks by one.
 #[test]
 fn vegas_keeps_between_alpha_and_beta() {
     for (rtt, growth, left) in [(102, 1.0, None), (112, 0.0, None), (123, 0.0, Some(19.0))] {
@@ -22,8 +22,8 @@ fn vegas_keeps_between_alpha_and_beta() {
     }
 }
 
-/// Its slow start doubles every other round trip, and ends with an eighth less and no way back
-/// once two packets wait.
+/// Slow start of Vegas doubles every other round trip. It ends with an eighth less, and with a low threshold, once two
+/// packets wait.
 #[test]
 fn vegas_starts_every_other_round_trip() {
     let mut vegas = Vegas::NS2;
@@ -44,8 +44,8 @@ fn vegas_starts_every_other_round_trip() {
     assert_eq!((ended.cwnd, ended.ssthresh), (14.0, 2.0));
 }
 
-/// What a receiver's window keeps out of the network is not in a queue: of a window of 40 with
-/// five packets in flight, 112 ms leave 0.5, not 4.3.
+/// Packets that the receiver's window keeps out of the network are not in a queue. With a window of 40 and five packets
+/// in flight, 112 ms leaves 0.5 packets, not 4.3.
 #[test]
 fn vegas_counts_what_is_in_flight() {
     let mut vegas = Vegas::NS2;
@@ -61,7 +61,7 @@ fn vegas_counts_what_is_in_flight() {
     }
 }
 
-/// A loss takes a quarter and leaves Vegas in congestion avoidance for good.
+/// A loss reduces the window of Vegas by a quarter; the low threshold then keeps it in congestion avoidance.
 #[test]
 fn vegas_loses_a_quarter() {
     let mut vegas = Vegas::NS2;
@@ -70,8 +70,8 @@ fn vegas_loses_a_quarter() {
     assert_eq!(vegas.cut(&window(0, 2.0), Signal::Lost), 2.0);
 }
 
-/// Fu and Liew 2003, III: of a window of 20 over 100 ms, 117 ms leave 2.9 packets in the queue and
-/// 118 ms 3.05. Fewer than three: a loss takes a fifth and a round trip adds a packet; else half, and half a packet.
+/// Fu and Liew 2003, III: with a window of 20 over 100 ms, 117 ms leaves 2.9 packets in the queue and 118 ms leaves
+/// 3.05. Below three, a loss takes a fifth and a round trip adds one packet; otherwise half, and half a packet.
 #[test]
 fn veno_tells_two_kinds_of_loss_apart() {
     for (rtt, left, growth) in [(117, 16.0, 1.0), (118, 10.0, 0.5)] {
@@ -87,15 +87,15 @@ fn veno_tells_two_kinds_of_loss_apart() {
     }
 }
 
-/// Without a sample Veno knows of no congestion.
+/// Without a sample Veno assumes no congestion.
 #[test]
 fn veno_without_a_sample_is_gentle() {
     assert_eq!(Veno::default().cut(&window(0, 20.0), Signal::Lost), 16.0);
 }
 
-/// RFC 9438, 4.6 and 4.7: seven tenths are left; a second cut at a smaller window than the first makes
-/// the plateau 0.85 of it, which RFC 8312 then remembers as 80, so that a third at 70 is smaller again,
-/// and at 75 too, while to RFC 9438 75 is more than the 68 that were left of it.
+/// RFC 9438, 4.6 and 4.7: 70 % of the window remains. A second cut at 80, below the first, sets the plateau to 0.85 of
+/// it, that is 68. RFC 8312 remembers 80 instead: to it a third cut at 75 is below the maximum, to RFC 9438 it is
+/// above.
 #[test]
 fn cubic_makes_room_for_others() {
     for (version, third, plateau) in [
@@ -117,7 +117,7 @@ fn cubic_makes_room_for_others() {
     }
 }
 
-/// RFC 9438, 4.8: after a timeout the plateau is where congestion avoidance begins.
+/// RFC 9438, 4.8: after a timeout the plateau is the window at which congestion avoidance begins.
 #[test]
 fn cubic_is_flat_after_a_timeout() {
     let mut cubic = Cubic::default();
@@ -126,8 +126,8 @@ fn cubic_is_flat_after_a_timeout() {
     assert_eq!(plateau_of(&cubic, 35.0 / 0.7), 35.0);
 }
 
-/// RFC 9438, 4.2 and 5.8: time in which the window was not used, or nothing was acknowledged, does not
-/// count: an hour of it moves the curve by an hour.
+/// RFC 9438, 4.2 and 5.8: time without use of the window, or without acknowledgements, does not count. An hour of it
+/// moves the curve by an hour.
 #[test]
 fn cubic_waits_for_the_application() {
     let mut used = Cubic::default();
@@ -144,13 +144,13 @@ fn cubic_waits_for_the_application() {
     waited.observe(&sample(3_600_300, 700.0, 100));
     let after = step(&mut waited, 3_600_400);
     assert_eq!(after, step(&mut used, 300));
-    // Alone with the silence: as if it had come a round trip after the last acknowledgement.
+    // A long silence alone: the same as if the acknowledgement came a round trip after the last one.
     let idle = step(&mut waited, 7_200_400);
     assert_eq!(idle, after);
 }
 
-/// RFC 8257, 3.3 and 3.5: the estimate begins at one and moves by a sixteenth of what a round trip shows, at its end;
-/// a mark takes half of it, a loss half the window.
+/// RFC 8257, 3.3 and 3.5: the estimate begins at one and moves by a sixteenth towards each round trip's fraction, at
+/// its end. A mark reduces the window by half of the estimate, a loss by half.
 #[test]
 fn dctcp_cuts_by_what_was_marked() {
     let mut dctcp = Dctcp::default();
@@ -176,13 +176,12 @@ fn dctcp_cuts_by_what_was_marked() {
     assert_eq!(dctcp.cut(&window(0, 20.0), Signal::Lost), 10.0);
 }
 
-/// Where the curve is headed: from seven tenths of `cut_at` it comes to its plateau and stays there,
-/// long before Reno's window gets there.
+/// Returns the plateau of the curve that begins at 70 % of `cut_at`.
 fn plateau_of(cubic: &Cubic, cut_at: f64) -> f64 {
     cubic.begin(Instant::START, cut_at * 0.7).w_max
 }
 
-/// A window in congestion avoidance, `at` ms, on a path of 100 ms.
+/// Returns a window in congestion avoidance at `at` ms, on a path of 100 ms.
 fn window(at: u64, cwnd: f64) -> Window {
     Window {
         now: Instant::START + Duration::from_millis(at),

@@ -1,8 +1,8 @@
 //! TCP-like TW: the standard increase with a high slow-start threshold and a small cut.
 //!
-//! Proposed for long-delay links by Nor, Hassan and Ghazali ("Enhancing DCCP Congestion Control
-//! Mechanism for Long Delay Link"): start with a threshold (T) of 200 packets instead of the
-//! simulator's 20 and drop (W) 5 % of the window instead of half on a congestion event.
+//! It was proposed for long-delay links by Nor, Hassan and Ghazali ("Enhancing DCCP Congestion Control Mechanism for
+//! Long Delay Link"). The proposal starts with a threshold (T) of 200 packets instead of the simulator's 20. On
+//! congestion it drops (W) 5 % of the window instead of half.
 
 use std::sync::Arc;
 
@@ -12,28 +12,28 @@ use fairwire_units::registry::Kind;
 use super::{Law, Window, WindowLaw};
 use crate::Signal;
 
-/// [`NewReno`](super::NewReno)'s increase with the initial threshold and the cuts as parameters.
+/// The increase of [`NewReno`](super::NewReno), with the initial threshold and the cuts as parameters.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ThresholdWindow {
-    /// Where slow start ends at first, packets.
+    /// The initial slow-start threshold, packets.
     pub initial_ssthresh: f64,
-    /// The fraction of the window that a congestion event in congestion avoidance takes, 0.0 to 1.0.
+    /// The fraction of the window that a cut in congestion avoidance takes, more than 0 and less than 1.
     pub cut: f64,
-    /// The fraction that one in slow start takes, 0.0 to 1.0. The paper speaks of congestion
-    /// avoidance alone, so its proposal leaves this at one half.
+    /// The fraction that a cut in slow start takes, more than 0 and less than 1. The paper describes only congestion
+    /// avoidance, so its proposal leaves this at one half.
     pub slow_start_cut: f64,
 }
 
 impl ThresholdWindow {
-    /// The paper's proposal: 200 packets, 5 %.
+    /// The proposal of the paper: 200 packets, 5 %.
     pub const PAPER: Self = Self {
         initial_ssthresh: 200.0,
         cut: 0.05,
         slow_start_cut: 0.5,
     };
 
-    /// A threshold of `initial_ssthresh` packets and a cut of `cut` (0.05 is five per cent) in
-    /// congestion avoidance; slow start keeps its half.
+    /// Creates a law with a threshold of `initial_ssthresh` packets and a cut of `cut` in congestion avoidance (0.05 is
+    /// 5 %). A cut in slow start takes half.
     pub const fn new(initial_ssthresh: f64, cut: f64) -> Self {
         Self {
             initial_ssthresh,
@@ -68,14 +68,14 @@ impl WindowLaw for ThresholdWindow {
     }
 }
 
-/// Its settings.
+/// The settings of this law.
 #[cfg_attr(
     feature = "settings",
     derive(schemars::JsonSchema, serde::Deserialize, serde::Serialize),
     serde(deny_unknown_fields)
 )]
 struct Settings {
-    /// What congestion takes of the window in congestion avoidance.
+    /// The part of the window that a cut in congestion avoidance takes.
     #[cfg_attr(
         feature = "settings",
         schemars(
@@ -85,7 +85,7 @@ struct Settings {
         )
     )]
     cut: Percent,
-    /// What it takes in slow start. The paper that proposes this law says nothing of it.
+    /// The part of the window that a cut in slow start takes. The paper that proposes this law does not specify it.
     #[cfg_attr(
         feature = "settings",
         serde(default = "half"),
@@ -98,13 +98,13 @@ struct Settings {
     slow_start_cut: Percent,
 }
 
-/// RFC 5681's cut.
+/// Returns the cut of RFC 5681.
 #[cfg(feature = "settings")]
 fn half() -> Percent {
     Percent::of(0.5)
 }
 
-/// Its name. The threshold is infinite unless the connection has one of its own.
+/// Returns the kind `threshold-window`. Its initial threshold is infinite unless the connection sets one.
 pub(super) fn kind() -> Kind<dyn Law> {
     let make: fn(Settings) -> Arc<dyn Law> = |it| {
         Arc::new(ThresholdWindow {

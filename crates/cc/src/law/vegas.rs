@@ -1,15 +1,14 @@
 //! Vegas: a few packets in the queue and no more.
 //!
-//! Brakmo and Peterson, "TCP Vegas: End to End Congestion Avoidance on a Global Internet", IEEE JSAC
-//! 13(8), 1995. Once per round trip the law estimates how many of its packets wait in queues, from
-//! the difference between the rate that the empty path would give and the one it got. Below `alpha` the window
-//! grows by a packet in the next round trip, above `beta` it comes down by one, in between it stays.
-//! Slow start doubles every other round trip only, so that the rounds in between measure, and ends once more
-//! than `gamma` packets wait.
+//! Brakmo and Peterson, "TCP Vegas: End to End Congestion Avoidance on a Global Internet", IEEE JSAC 13(8), 1995. Once
+//! per round trip the law estimates how many of its packets wait in queues, from the difference between the expected
+//! rate of the empty path and the actual rate. Below `alpha` the window grows by one packet in the next round trip;
+//! above `beta` it shrinks by one; in between it stays. Slow start doubles only every other round trip, so that the
+//! rounds in between can measure. It ends once more than `gamma` packets wait.
 //!
-//! Where the paper is silent this follows ns-2.35's agent: the estimate is rounded to whole packets,
-//! the end of slow start takes an eighth of the window, a loss takes a quarter. The early
-//! retransmission is the protocol's part.
+//! Where the paper does not specify a value this follows the agent of ns-2.35: the estimate is rounded to whole
+//! packets, the end of slow start takes an eighth of the window, and a loss takes a quarter. The early retransmission
+//! is part of the protocol.
 
 use std::sync::Arc;
 
@@ -20,19 +19,19 @@ use super::rounds::{Rounds, backlog};
 use super::{Adjustment, Law, Window, WindowLaw};
 use crate::Signal;
 
-/// The window never comes down below this by delay, packets.
+/// The least window that delay alone can lead to, packets.
 const LEAST: f64 = 2.0;
 
-/// The thresholds, in packets, and what was measured.
+/// The thresholds of Vegas, in packets, and its measurements.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Vegas {
     alpha: f64,
     beta: f64,
     gamma: f64,
     rounds: Rounds,
-    /// May the window grow in the present round trip?
+    /// Whether the window may grow in the present round trip.
     grows: bool,
-    /// Is this a round trip in which slow start may grow?
+    /// Whether slow start may grow in the present round trip.
     doubling: bool,
 }
 
@@ -43,10 +42,10 @@ impl Default for Vegas {
 }
 
 impl Vegas {
-    /// ns-2's thresholds: 1, 3 and 1.
+    /// The thresholds of ns-2: 1, 3 and 1.
     pub const NS2: Self = Self::new(1.0, 3.0, 1.0);
 
-    /// A law with other thresholds, in packets.
+    /// Creates a law with these thresholds, in packets.
     pub const fn new(alpha: f64, beta: f64, gamma: f64) -> Self {
         Self {
             alpha,
@@ -90,19 +89,19 @@ impl WindowLaw for Vegas {
     }
 
     fn threshold(&self, _left: f64) -> f64 {
-        // Slow start is for the beginning and for timeouts; a window that delay brought down is
-        // not to double its way back.
+        // Slow start is for the beginning and for timeouts. After a reduction by delay the window must not double to
+        // grow back.
         LEAST
     }
 
     fn observe(&mut self, window: &Window) -> Option<Adjustment> {
         let rtt = window.rtt?;
         let mean = self.rounds.on_sample(window.now, rtt)?;
-        // What the receiver's window holds back is not in any queue.
+        // Packets that the receiver's window keeps back are not in any queue.
         let in_use = f64::from(window.flight.packets.saturating_add(window.acked));
         let in_use = in_use.min(window.cwnd);
         if in_use <= 1.0 {
-            // A lone packet finds no queue of its own: the path itself has changed.
+            // A single packet does not queue behind packets of its own flow: the path itself has changed.
             self.rounds.set_base(mean);
         }
         let waiting = backlog(in_use, self.rounds.base().unwrap_or(mean), mean);
@@ -123,22 +122,22 @@ impl WindowLaw for Vegas {
     }
 }
 
-/// Its settings.
+/// The settings of Vegas.
 #[cfg_attr(
     feature = "settings",
     derive(schemars::JsonSchema, serde::Deserialize, serde::Serialize),
     serde(default, deny_unknown_fields)
 )]
 struct Settings {
-    /// Grow with fewer packets in queues than this.
+    /// The window grows if fewer packets than this wait in queues.
     alpha: Packets,
-    /// Come down with more than this.
+    /// The window shrinks if more packets than this wait in queues.
     beta: Packets,
-    /// Slow start ends with more than this.
+    /// Slow start ends if more packets than this wait in queues.
     gamma: Packets,
 }
 
-/// ns-2's.
+/// The thresholds of ns-2.
 impl Default for Settings {
     fn default() -> Self {
         Self {
@@ -149,7 +148,7 @@ impl Default for Settings {
     }
 }
 
-/// Its name.
+/// Returns the kind `vegas`.
 pub(super) fn kind() -> Kind<dyn Law> {
     let make: fn(Settings) -> Arc<dyn Law> = |it| {
         let [alpha, beta, gamma] = [it.alpha, it.beta, it.gamma].map(|it| f64::from(it.0));

@@ -1,13 +1,12 @@
-//! Veno: half a window for congestion, a fifth for bad luck.
+//! Veno: a cut by half for congestion and by a fifth for a random loss.
 //!
-//! Fu and Liew, "TCP Veno: TCP Enhancement for Transmission over Wireless Access Networks", IEEE
-//! JSAC 21(2), 2003. Vegas's estimate of the packets that wait in queues tells the two kinds of loss apart:
-//! with fewer than `beta` of them the queue was not full, so the loss was random and takes a fifth
-//! of the window; with more it takes half. While `beta` or more wait the window grows half as fast.
-//! Slow start and timeouts are Reno's.
+//! Fu and Liew, "TCP Veno: TCP Enhancement for Transmission over Wireless Access Networks", IEEE JSAC 21(2), 2003. The
+//! law distinguishes the two kinds of loss by Vegas's estimate of the packets that wait in queues. With fewer than
+//! `beta` of them the queue was not full, so the loss was random and takes a fifth of the window. With more it takes
+//! half. While `beta` or more packets wait the window grows half as fast. Slow start and timeouts are those of Reno.
 //!
-//! The empty path's round trip is the shortest of the connection, as in Linux's and ns-3's Veno; the paper
-//! measures it anew after each loss.
+//! The round-trip time of the empty path is the shortest of the connection, as in the Veno of Linux and ns-3. The paper
+//! measures it again after each loss.
 
 use std::sync::Arc;
 
@@ -18,7 +17,7 @@ use super::rounds::backlog;
 use super::{Adjustment, Law, Window, WindowLaw};
 use crate::Signal;
 
-/// The threshold, in packets, and the newest round trip.
+/// The threshold of Veno, in packets, and the newest round-trip sample.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Veno {
     beta: f64,
@@ -32,12 +31,12 @@ impl Default for Veno {
 }
 
 impl Veno {
-    /// A law that takes `beta` waiting packets for congestion; the paper's is 3.
+    /// Creates a law that takes `beta` waiting packets for congestion; the paper uses 3.
     pub const fn new(beta: f64) -> Self {
         Self { beta, rtt: None }
     }
 
-    /// Do so many packets wait that the path must be full?
+    /// Returns whether so many packets wait that the path must be full.
     fn is_congested(&self, window: &Window) -> bool {
         let (Some(base), Some(rtt)) = (window.min_rtt, self.rtt) else {
             return false;
@@ -48,7 +47,7 @@ impl Veno {
 
 impl WindowLaw for Veno {
     fn increase(&mut self, window: &Window, acked: f64) -> f64 {
-        // A packet every other round trip is, on average, half a packet in each.
+        // One packet every other round trip is, on average, half a packet in each.
         let step = if self.is_congested(window) { 0.5 } else { 1.0 };
         step * acked / window.cwnd
     }
@@ -72,14 +71,14 @@ impl WindowLaw for Veno {
     }
 }
 
-/// Its settings.
+/// The settings of Veno.
 #[cfg_attr(
     feature = "settings",
     derive(schemars::JsonSchema, serde::Deserialize, serde::Serialize),
     serde(default, deny_unknown_fields)
 )]
 struct Settings {
-    /// With as many packets in queues the path is full.
+    /// The path counts as full if at least this many packets wait in queues.
     beta: Packets,
 }
 
@@ -89,7 +88,7 @@ impl Default for Settings {
     }
 }
 
-/// Its name.
+/// Returns the kind `veno`.
 pub(super) fn kind() -> Kind<dyn Law> {
     Kind::<dyn Law>::new(
         "veno",

@@ -1,20 +1,20 @@
 //! The average loss interval and the loss event rate (RFC 5348, sections 5.4 and 5.5).
 
-/// How many closed loss intervals count: `n` of RFC 5348, section 5.4.
+/// The number of closed loss intervals in the mean: `n` of RFC 5348, section 5.4.
 pub const INTERVALS: usize = 8;
 
-/// RFC 5348, 5.4: the weights for n = 8, newest first.
+/// The weights of RFC 5348, section 5.4, for n = 8, newest first.
 const WEIGHTS: [f64; INTERVALS] = [1.0, 1.0, 1.0, 1.0, 0.8, 0.6, 0.4, 0.2];
 
-/// Linux 2.6.20's weights, newest first.
+/// The weights of Linux 2.6.20, newest first.
 const CLOSED_WEIGHTS: [f64; INTERVALS] = [4.0, 4.0, 4.0, 4.0, 3.0, 2.0, 1.0, 1.0];
 
-/// RFC 5348, 5.5: a long loss-free time discounts older intervals no further than this.
+/// The least discount of older intervals in a long time without losses (RFC 5348, section 5.5).
 const THRESHOLD: f64 = 0.25;
 
-/// What the weighted sum of loss intervals is divided by while fewer than eight are closed.
+/// The divisor of the weighted sum of loss intervals while fewer than eight intervals are closed.
 ///
-/// From the eighth loss event on both are the same.
+/// From the eighth loss event on, `known` and `all-weights` give the same mean.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[cfg_attr(
     feature = "settings",
@@ -22,24 +22,23 @@ const THRESHOLD: f64 = 0.25;
     serde(rename_all = "kebab-case")
 )]
 pub enum LossMean {
-    /// The weights of the intervals that are known: the sums of RFC 5348, section 5.4, end at `k`.
+    /// Divide by the weights of the known intervals: the sums of RFC 5348, section 5.4, end at `k`.
     #[default]
     Known,
-    /// All eight weights, with a length of zero for intervals that have not been.
+    /// Divide by all eight weights; an interval that does not exist yet has length zero.
     ///
-    /// The sums of RFC 3448, section 5.4, always run to `n`, and what stands in the places that have
-    /// no interval yet it does not say. The DCCP module of ns-2.35 has zeros there. So the first loss
-    /// event leaves a sixth of the interval before it, and with that a rate far below the one that
-    /// section 6.3.1 of both RFCs wants this interval to give: a simulator to be compared with, not
-    /// something to send with.
+    /// The sums of RFC 3448, section 5.4, always run to `n`, and it does not say which length a missing interval has.
+    /// The DCCP module of ns-2.35 uses zero. So the first loss event leaves a sixth of the interval before it, and a
+    /// rate far below the one for which section 6.3.1 of both RFCs computes this interval. Use it to compare results
+    /// with that simulator, not for real traffic.
     AllWeights,
-    /// The closed intervals that are known, and never the current one: p moves with loss events alone. Weights are
-    /// 4, 4, 4, 4, 3, 2, 1, 1; the newest interval counts in its place, or else pushes the others one place on, whichever
-    /// makes the mean longer. Linux 2.6.20 does so, and no RFC.
+    /// Use only closed intervals, never the current one, so that p changes only at loss events. The weights are 4, 4,
+    /// 4, 4, 3, 2, 1, 1, newest first. The sum is computed with the newest interval, and again without it and with the
+    /// others one place up; the larger sum counts. Linux 2.6.20 does so, but no RFC.
     Closed,
 }
 
-/// How long the interval counts that stands for the time before the first loss event.
+/// How long the artificial interval counts that stands for the time before the first loss event.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[cfg_attr(
     feature = "settings",
@@ -47,17 +46,17 @@ pub enum LossMean {
     serde(rename_all = "kebab-case")
 )]
 pub enum FirstIntervalLife {
-    /// Until eight others have pushed it out (RFC 5348, section 5.4).
+    /// Until eight other intervals have replaced it (RFC 5348, section 5.4).
     #[default]
     PushedOut,
-    /// Until the second loss event, and alone till then: Linux from 2.6.25 on. A rate that the first interval kept at
-    /// what the path had borne then falls at once to what one real interval says.
+    /// Until the second loss event, and as the only interval until then, as in Linux since 2.6.25. At the second loss
+    /// event the rate changes at once to that of one real interval.
     SecondEvent,
 }
 
-/// The lengths of the current loss interval and of the eight before it, and their weighted mean.
+/// The lengths of the current loss interval and of the eight before it, with their weighted mean.
 ///
-/// Lengths are in packets, at least one. Empty before the first loss event.
+/// Lengths are in packets, at least one. The list is empty before the first loss event.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LossAverage {
     /// `I_0` to `I_n`.
@@ -68,14 +67,14 @@ pub struct LossAverage {
     discounting: bool,
     mean: LossMean,
     life: FirstIntervalLife,
-    /// Is the one closed interval that of before the first loss event?
+    /// Whether the only closed interval is that before the first loss event.
     first_is_alone: bool,
-    /// Is the current interval short, so that it does not count?
+    /// Whether the current interval is short and therefore does not count.
     current_is_short: bool,
 }
 
 impl LossAverage {
-    /// No loss event yet; `discounting` switches history discounting (RFC 5348, section 5.5).
+    /// Creates an empty list; `discounting` switches history discounting on or off (RFC 5348, section 5.5).
     pub const fn new(discounting: bool) -> Self {
         Self {
             lengths: [0.0; INTERVALS + 1],
@@ -89,35 +88,34 @@ impl LossAverage {
         }
     }
 
-    /// The same with another mean.
+    /// Returns this average with another divisor.
     #[must_use]
     pub const fn with_mean(mut self, mean: LossMean) -> Self {
         self.mean = mean;
         self
     }
 
-    /// The same with another life of the interval before the first loss event.
+    /// Returns this average with another life of the interval before the first loss event.
     #[must_use]
     pub const fn with_first_interval(mut self, life: FirstIntervalLife) -> Self {
         self.life = life;
         self
     }
 
-    /// Was there no loss event yet?
+    /// Returns whether there was no loss event yet.
     pub const fn is_empty(&self) -> bool {
         self.known == 0
     }
 
-    /// How many intervals are known, the current one included: nine at most.
+    /// Returns how many intervals are known, the current one included: at most nine.
     pub const fn known(&self) -> usize {
         self.known
     }
 
-    /// A loss event begins: the current interval is closed with the length it has, and a new one
-    /// of one packet begins.
+    /// Begins a loss event: closes the current interval with its present length and begins a new one of one packet.
     pub fn begin(&mut self) {
         if self.known > 0 {
-            // RFC 5348, 5.5: what the closing interval took from the older ones stays taken.
+            // RFC 5348, 5.5: the discount by the closing interval stays with the older intervals.
             let discount = self.general_discount();
             for i in (1..=INTERVALS).rev() {
                 self.discounts[i] = if i == 1 {
@@ -131,13 +129,12 @@ impl LossAverage {
         self.lengths[0] = 1.0;
         self.known = (self.known + 1).min(INTERVALS + 1);
         if std::mem::take(&mut self.first_is_alone) && self.life == FirstIntervalLife::SecondEvent {
-            // The one that has just closed takes its place.
+            // The interval that has just closed replaces it.
             self.known = 2;
         }
     }
 
-    /// The first loss event begins, after an interval that counts as `first` packets
-    /// (RFC 5348, section 6.3.1).
+    /// Begins the first loss event, after an interval that counts as `first` packets (RFC 5348, section 6.3.1).
     pub fn begin_first(&mut self, first: f64) {
         *self = Self::new(self.discounting)
             .with_mean(self.mean)
@@ -148,24 +145,26 @@ impl LossAverage {
         self.first_is_alone = true;
     }
 
-    /// Interval `index` (0 is the current one, 1 the one before it) has this length. An index
-    /// that was not known becomes known, if all before it are; beyond that it is ignored.
+    /// Sets the length of interval `index`: 0 is the current one, 1 the one before it.
+    ///
+    /// An unknown interval becomes known if all newer ones are; otherwise the call is ignored.
     pub fn set(&mut self, index: usize, length: f64) {
         if index <= self.known && index <= INTERVALS {
-            // NaN becomes 1, too.
+            // NaN becomes 1 as well.
             self.lengths[index] = length.max(1.0);
             self.known = self.known.max(index + 1);
         }
     }
 
-    /// Is the current interval short? Then it does not count where there are closed ones, and
-    /// discounts none (RFC 4828, section 3; RFC 5622, section 6.1): its length may still fall. Asked
-    /// for small packets alone.
+    /// Sets whether the current interval is short (RFC 4828, section 3; RFC 5622, section 6.1).
+    ///
+    /// A short interval does not count if there are closed ones, and does not discount them, because its length may
+    /// still decrease. Only small packets need this.
     pub const fn set_current_short(&mut self, is_short: bool) {
         self.current_is_short = is_short;
     }
 
-    /// The loss event rate: 0 before the first loss event, at most 1.
+    /// Returns the loss event rate: 0 before the first loss event, at most 1.
     pub fn p(&self) -> f64 {
         let Some(closed) = self.known.checked_sub(1) else {
             return 0.0;
@@ -186,7 +185,7 @@ impl LossAverage {
             weight += w;
         }
         let with_current = weight / total;
-        // RFC 5348, 5.4: the current interval counts only where it makes the average longer.
+        // RFC 5348, 5.4: the current interval counts only if it makes the mean longer.
         let p = self.closed_mean().map_or(with_current, |mean| {
             let closed_alone = 1.0 / mean;
             let first_alone = self.first_is_alone && self.life == FirstIntervalLife::SecondEvent;
@@ -199,13 +198,13 @@ impl LossAverage {
         p.min(1.0)
     }
 
-    /// [`LossMean::Closed`], of `closed` intervals.
+    /// Returns the loss event rate of [`LossMean::Closed`], from `closed` intervals.
     fn closed_alone(&self, closed: usize) -> f64 {
         let lengths = &self.lengths[1..=closed];
         let sum =
             |weights: &[f64]| -> f64 { lengths.iter().zip(weights).map(|(l, w)| l * w).sum() };
         let weight: f64 = CLOSED_WEIGHTS[..closed].iter().sum();
-        // As if the newest were the current one: it takes the first place, and the oldest none.
+        // All closed intervals in order, the newest with the first weight.
         let in_place = sum(&CLOSED_WEIGHTS);
         let shifted: f64 = lengths
             .iter()
@@ -221,7 +220,7 @@ impl LossAverage {
         }
     }
 
-    /// The mean of the closed intervals, discounted by what earlier events discounted.
+    /// Returns the mean of the closed intervals, with the discounts of earlier events.
     fn closed_mean(&self) -> Option<f64> {
         let closed = self.known.checked_sub(1).filter(|&closed| closed > 0)?;
         let (mut total, mut weight) = (0.0, 0.0);
@@ -233,7 +232,7 @@ impl LossAverage {
         Some(total / weight)
     }
 
-    /// How many intervals the mean is over where `closed` are closed.
+    /// Returns the number of intervals in the mean if `closed` are closed.
     const fn counted(&self, closed: usize) -> usize {
         match self.mean {
             LossMean::Known | LossMean::Closed => closed,
@@ -241,7 +240,7 @@ impl LossAverage {
         }
     }
 
-    /// `DF` of RFC 5348, 5.5: below 1 while the current interval is longer than twice the mean.
+    /// Returns `DF` of RFC 5348, 5.5: below 1 while the current interval is longer than twice the mean.
     fn general_discount(&self) -> f64 {
         let current = self.lengths[0];
         match self.closed_mean() {
@@ -269,8 +268,8 @@ mod tests {
         1.0 / average.p()
     }
 
-    /// RFC 5348, 5.4: eight closed intervals weigh 1, 1, 1, 1, 0.8, 0.6, 0.4, 0.2; a short current
-    /// interval does not count.
+    /// RFC 5348, 5.4: eight closed intervals have the weights 1, 1, 1, 1, 0.8, 0.6, 0.4, 0.2; a short current interval
+    /// does not count.
     #[test]
     fn weights_of_eight_closed_intervals() {
         let average = history(
@@ -281,8 +280,8 @@ mod tests {
         assert!((mean(&average) - 220.0 / 6.0).abs() < 1e-9);
     }
 
-    /// RFC 5348, 5.4: a current interval long enough to raise the mean takes the newest weight and
-    /// pushes the oldest interval out.
+    /// RFC 5348, 5.4: a current interval long enough to raise the mean takes the newest weight, and the oldest interval
+    /// drops out.
     #[test]
     fn a_long_current_interval_counts() {
         let average = history(
@@ -293,8 +292,8 @@ mod tests {
         assert!((mean(&average) - 260.0 / 6.0).abs() < 1e-9);
     }
 
-    /// Before the first loss p is zero; then the seed is the interval before, and the longer of
-    /// the two counts.
+    /// Before the first loss p is zero. Then the interval before it is the seed, and the longer of seed and current
+    /// interval counts.
     #[test]
     fn the_first_loss_seeds_the_history() {
         let mut average = LossAverage::new(true);
@@ -317,8 +316,7 @@ mod tests {
         assert!(average.p() < plain.p());
     }
 
-    /// RFC 5348, 5.5: the discount of a closed interval stays with the ones before it, and is
-    /// never below the threshold.
+    /// RFC 5348, 5.5: the discount by a closed interval stays with the older ones and is never below the threshold.
     #[test]
     fn discounts_stay_after_the_next_event() {
         let mut average = history(true, &[80.0, 10.0, 30.0]);
@@ -327,11 +325,11 @@ mod tests {
         // p = (1 + 0.5 + 0.5) / (80 + 0.5*10 + 0.5*30) = 2 / 100.
         assert!((average.p() - 0.02).abs() < 1e-12);
         let long = history(true, &[1e6, 10.0, 10.0]);
-        // DF is held at 0.25: p = 1.25 / (1e6 + 2.5).
+        // DF is limited to 0.25: p = 1.25 / (1e6 + 2.5).
         assert!((long.p() - 1.25 / (1e6 + 2.5)).abs() < 1e-15);
     }
 
-    /// At the edge of twice the mean nothing is discounted; just beyond, a little is.
+    /// At twice the mean nothing is discounted; just beyond, a little is.
     #[test]
     fn discounting_starts_beyond_twice_the_mean() {
         let at = history(true, &[40.0, 20.0, 20.0]);
@@ -340,8 +338,8 @@ mod tests {
         assert!(beyond.p() < history(false, &[41.0, 20.0, 20.0]).p());
     }
 
-    /// RFC 4828, 3: a short current interval does not count, however long it has become, and takes
-    /// nothing from the older ones; as soon as it is no longer short it does both.
+    /// RFC 4828, 3: a short current interval neither counts nor discounts older ones, whatever its length. Once it is
+    /// no longer short it does both.
     #[test]
     fn a_short_current_interval_is_left_out() {
         let mut average = history(true, &[80.0, 10.0, 30.0]);
@@ -355,9 +353,9 @@ mod tests {
         assert!((average.p() - 1.5 / 85.0).abs() < 1e-12);
     }
 
-    /// With all weights (RFC 3448, 5.4, with zeros for what has not been) one interval of 60 packets
-    /// counts as a sixth of it, and a second one of 30 adds its sixth. With the weights of those
-    /// known (RFC 5348, 5.4) they are 60, and 45 in the mean.
+    /// With all weights (RFC 3448, 5.4, and zeros for missing intervals) one interval of 60 packets counts as a sixth,
+    /// and a second one of 30 adds its sixth. With the weights of known intervals (RFC 5348, 5.4) the means are 60 and
+    /// 45.
     #[test]
     fn all_weights_divide_by_six_from_the_first_event_on() {
         let mut known = LossAverage::new(false);
@@ -377,8 +375,8 @@ mod tests {
         assert!((mean(&known) - 45.0).abs() < 1e-9);
     }
 
-    /// With eight closed intervals there is nothing that has not been, and both means are one,
-    /// whether the current interval counts or not; with seven they differ.
+    /// With eight closed intervals none is missing, so both means agree, whether or not the current interval counts;
+    /// with seven they differ.
     #[test]
     fn both_means_agree_once_eight_intervals_are_closed() {
         for current in [1.0, 100.0, 1000.0] {
@@ -397,17 +395,16 @@ mod tests {
         assert!((mean(&all) - 34.0).abs() < 1e-9);
     }
 
-    /// All weights and discounting (RFC 3448, 5.5): closed intervals of 10 and 30 make a mean of
-    /// 40/6, so a current one of 80 gives DF = 2 * (40/6) / 80 = 1/6, held at 1/4. All weights but the
-    /// newest are discounted: p = (1 + 5/4) / (80 + 10/4) without the 30, which has the next weight:
-    /// p = (1 + 5/4) / (80 + 40/4).
+    /// All weights and discounting (RFC 3448, 5.5): closed intervals of 10 and 30 have a mean of 40/6, so a current one
+    /// of 80 gives DF = 2 * (40/6) / 80 = 1/6, limited to 1/4. All weights but the newest are discounted. Without the
+    /// 30, which has the next weight, p = (1 + 5/4) / (80 + 10/4); with it, p = (1 + 5/4) / (80 + 40/4).
     #[test]
     fn all_weights_are_discounted_as_any() {
         let all = history(true, &[80.0, 10.0, 30.0]).with_mean(LossMean::AllWeights);
         assert!((all.p() - 2.25 / 90.0).abs() < 1e-12);
     }
 
-    /// All weights never make p more than one: a single interval of one packet is a sixth of one.
+    /// All weights never make p more than one: a single interval of one packet gives a sixth of a packet.
     #[test]
     fn all_weights_stay_at_one() {
         let mut all = LossAverage::new(true).with_mean(LossMean::AllWeights);
@@ -415,7 +412,7 @@ mod tests {
         assert_eq!(all.p(), 1.0);
     }
 
-    /// Nine intervals are kept; zero and NaN count as one packet; gaps in the list are refused.
+    /// Nine intervals are kept; zero and NaN count as one packet; an index beyond the known intervals is ignored.
     #[test]
     fn the_history_is_bounded() {
         let mut average = LossAverage::new(true);
@@ -431,8 +428,8 @@ mod tests {
         assert_eq!(average.p(), 1.0);
     }
 
-    /// Linux's from 2.6.25 on: the interval before the first loss event counts alone until the second one, whose real
-    /// length then takes its place.
+    /// As in Linux since 2.6.25: the interval before the first loss event counts alone until the second one, whose real
+    /// length then replaces it.
     #[test]
     fn the_first_interval_can_end_with_the_second_event() {
         let mut average =
@@ -456,8 +453,8 @@ mod tests {
         assert_eq!(average.known(), 3);
     }
 
-    /// Linux 2.6.20's: closed intervals alone. Of 60, 30 and 90, newest first, all in place make 180 / 3; pushed one
-    /// place on without the newest, 120 / 3.
+    /// As in Linux 2.6.20: only closed intervals count. For 60, 30 and 90, newest first, all in order give 180 / 3;
+    /// without the newest, one place up, they give 120 / 3.
     #[test]
     fn closed_intervals_can_count_alone() {
         let mut average = LossAverage::new(false).with_mean(LossMean::Closed);
@@ -473,8 +470,8 @@ mod tests {
             (mean(&average) - 60.0).abs() < 1e-9,
             "the current one never counts"
         );
-        // A short newest interval of 1 before seven of 80: in place (4 + 80 x 19) / 23; without it, and the others one
-        // place on, 80 x 22 / 23.
+        // A short newest interval of 1 before seven of 80: in order (4 + 80 x 19) / 23; without it, and the others one
+        // place up, 80 x 22 / 23.
         let mut eight = LossAverage::new(false).with_mean(LossMean::Closed);
         eight.begin_first(80.0);
         for length in [80.0, 80.0, 80.0, 80.0, 80.0, 80.0, 1.0] {

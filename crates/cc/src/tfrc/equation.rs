@@ -2,27 +2,28 @@
 
 use fairwire_units::Duration;
 
-/// The smallest loss event rate that is told from zero: one event in ten thousand million packets.
+/// The least loss event rate distinguished from zero: one event in ten thousand million packets.
 const MIN_P: f64 = 1e-10;
 
-/// Halvings of the search interval in [`Equation::loss_rate`]: `p` spans 23 powers of e, so the
-/// result is within a factor of `exp(23 / 2^40)` of the exact one, far better than the 5 % of the
-/// rate that RFC 5348, section 6.3.1, asks for.
+/// The number of halvings of the search interval in [`Equation::loss_rate`]. `p` spans 23 powers of e, so the result is
+/// within a factor of `exp(23 / 2^40)` of the exact one. RFC 5348, section 6.3.1, asks for 5 % of the rate.
 const STEPS: u32 = 40;
 
 /// The throughput equation with its two constants.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Equation {
-    /// Packets acknowledged by one TCP acknowledgement: `b`, 1 in RFC 5348.
+    /// The number of packets that one TCP acknowledgement covers: `b`, 1 in RFC 5348.
     pub b: f64,
     /// TCP's retransmission timeout in round trips: `t_RTO / R`, 4 in RFC 5348.
     pub t_rto_rtts: f64,
-    /// How exactly it is computed.
+    /// The precision of the computation.
     pub form: EquationForm,
 }
 
-/// How exactly the equation and its inverse are computed. Linux has a table in the place of the formula: with it a rate is
-/// never above that of a loss event rate of 0.01 %, some 122 packets in a round trip.
+/// The precision with which the equation and its inverse are computed.
+///
+/// Linux uses a table instead of the formula. With it the rate never exceeds that of a loss event rate of 0.01 %, about
+/// 122 packets in a round trip.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[cfg_attr(
     feature = "settings",
@@ -30,28 +31,28 @@ pub struct Equation {
     serde(rename_all = "kebab-case")
 )]
 pub enum EquationForm {
-    /// As it is written.
+    /// The formula.
     #[default]
     Exact,
     /// In steps of 0.01 % up to a loss event rate of 5 %, and of 0.2 % above.
     Table,
-    /// The same with the mistake of Linux before 2.6.26: the inverse of a rate beyond the table is not 0.01 % but
-    /// 0.8172 %, so that the first loss of a fast connection counts as one of 122 packets.
+    /// The table with the mistake of Linux before 2.6.26. The inverse of a rate beyond the table is 0.8172 % instead of
+    /// 0.01 %, so the first loss of a fast connection counts as one in 122 packets.
     #[cfg_attr(feature = "settings", serde(rename = "table-before-2.6.26"))]
     TableBefore2626,
 }
 
-/// The table's first step, where the finer ones end, and the coarser ones.
+/// The finer step of the table, where the finer steps end, and the coarser step.
 const FINE: f64 = 1e-4;
 const FINE_UP_TO: f64 = 0.05;
 const COARSE: f64 = 2e-3;
-/// What the mistaken inverse gives for a rate beyond the table.
+/// The result of the mistaken inverse for a rate beyond the table.
 const MISTAKEN: f64 = 0.008_172;
 
 impl EquationForm {
-    /// The place in the table from which the rate at `p` is read: the one below.
+    /// Returns the table entry at or below `p`, from which the rate is read.
     fn below(self, p: f64) -> f64 {
-        // A number a hair below a place of the table is that place: the arithmetic rounds.
+        // A number very slightly below an entry counts as that entry, because of rounding.
         let at = |step: f64| (p / step + 1e-6).floor() * step;
         match self {
             Self::Exact => p,
@@ -60,7 +61,7 @@ impl EquationForm {
         }
     }
 
-    /// The place that the inverse finds for `p`: the one above.
+    /// Returns the table entry at or above `p`, which the inverse finds.
     fn above(self, p: f64) -> f64 {
         let at = |step: f64| (p / step - 1e-6).ceil() * step;
         match self {
@@ -73,20 +74,19 @@ impl EquationForm {
 }
 
 impl Equation {
-    /// The constants that RFC 5348, section 3.1, recommends.
+    /// The constants recommended by RFC 5348, section 3.1.
     pub const RFC5348: Self = Self {
         b: 1.0,
         t_rto_rtts: 4.0,
         form: EquationForm::Exact,
     };
 
-    /// The rate in bytes per second, for packets of `size` bytes, round-trip time `rtt` and loss
-    /// event rate `p`:
+    /// Returns the rate in bytes per second for packets of `size` bytes, round-trip time `rtt` and loss event rate `p`:
     ///
     /// `X_Bps = s / (R sqrt(2bp/3) + t_RTO (3 sqrt(3bp/8) p (1 + 32 p^2)))`
     ///
-    /// Infinite at `p` = 0. `p` above 1 and NaN count as 1, a round trip below a microsecond as
-    /// one microsecond.
+    /// The rate is infinite at `p` = 0. `p` above 1 and NaN count as 1, and a round trip below one microsecond as one
+    /// microsecond.
     pub fn rate(&self, size: f64, rtt: Duration, p: f64) -> f64 {
         if p <= 0.0 {
             return f64::INFINITY;
@@ -96,7 +96,7 @@ impl Equation {
         size / (rtt * self.round_trips_per_packet(self.form.below(p)))
     }
 
-    /// The loss event rate at which [`Equation::rate`] gives `rate`, held between 1e-10 and 1.
+    /// Returns the loss event rate at which [`Equation::rate`] gives `rate`, limited to 1e-10 to 1.
     pub fn loss_rate(&self, size: f64, rtt: Duration, rate: f64) -> f64 {
         let exact = Self {
             form: EquationForm::Exact,
@@ -105,7 +105,7 @@ impl Equation {
         self.form.above(exact.exact_loss_rate(size, rtt, rate))
     }
 
-    /// The same of the equation as it is written.
+    /// Returns the same for the exact form of the equation.
     fn exact_loss_rate(&self, size: f64, rtt: Duration, rate: f64) -> f64 {
         if rate.is_nan() || rate <= self.rate(size, rtt, 1.0) {
             return 1.0;
@@ -113,7 +113,7 @@ impl Equation {
         if rate >= self.rate(size, rtt, MIN_P) {
             return MIN_P;
         }
-        // The rate falls as p rises; halve the interval on a logarithmic scale.
+        // The rate falls as p rises, so the interval is halved on a logarithmic scale.
         let (mut low, mut high) = (MIN_P, 1.0);
         for _ in 0..STEPS {
             let middle = f64::sqrt(low * high);
@@ -126,10 +126,10 @@ impl Equation {
         f64::sqrt(low * high)
     }
 
-    /// `f(p)` of RFC 5348, section 8.1: how many round trips one packet takes.
+    /// Returns `f(p)` of RFC 5348, section 8.1: how many round trips one packet takes.
     fn round_trips_per_packet(&self, p: f64) -> f64 {
         let recovery = f64::sqrt(2.0 * self.b * p / 3.0);
-        // RFC 5348, 3.1: a timeout that follows another one waits longer.
+        // RFC 5348, 3.1: a timeout that follows another timeout is longer.
         let repeated = 32.0 * p * p;
         let timeouts = 3.0 * f64::sqrt(3.0 * self.b * p / 8.0) * p * (1.0 + repeated);
         recovery + self.t_rto_rtts * timeouts
@@ -152,8 +152,8 @@ mod tests {
         Equation::RFC5348.rate(1_000.0, rtt, p) * 8.0 / 1e3
     }
 
-    /// RFC 5348, 3.1: with 1000-byte packets, the loss rates and round-trip times measured in the
-    /// satellite paper give the rates that follow from the equation by hand.
+    /// RFC 5348, 3.1: with 1000-byte packets, the loss event rates and round-trip times of the satellite paper give the
+    /// rates computed by hand.
     #[test]
     fn rates_of_the_satellite_paper() {
         for (rtt_ms, p, expected) in [
@@ -170,9 +170,8 @@ mod tests {
         }
     }
 
-    /// RFC 5348, 3.1: where every other packet or more is lost nearly all the time goes into
-    /// timeouts, each longer than the one before. The round trips per packet are worked out by hand:
-    /// sqrt(2p/3) + 12 sqrt(3p/8) p (1 + 32 p^2).
+    /// RFC 5348, 3.1: if every other packet or more is lost, nearly all time is spent in timeouts, each longer than the
+    /// one before. The round trips per packet by hand: sqrt(2p/3) + 12 sqrt(3p/8) p (1 + 32 p^2).
     #[test]
     fn repeated_timeouts_rule_at_high_loss() {
         for (p, round_trips) in [(0.1, 0.564_94), (0.5, 23.960_04), (1.0, 243.315_98)] {
@@ -183,7 +182,7 @@ mod tests {
         }
     }
 
-    /// The general form with `b = 1` and `t_RTO = 4R` is the simplified form of RFC 5348, 3.1.
+    /// The general form with `b = 1` and `t_RTO = 4R` agrees with the simplified form of RFC 5348, 3.1.
     #[test]
     fn general_and_simplified_form_agree() {
         for p in [1e-4_f64, 0.01, 0.1, 0.5, 1.0] {
@@ -195,7 +194,7 @@ mod tests {
         }
     }
 
-    /// Delayed acknowledgements (b = 2) cost TCP a factor of about sqrt 2 at small loss rates.
+    /// Delayed acknowledgements (b = 2) reduce the rate by a factor of about sqrt 2 at low loss event rates.
     #[test]
     fn delayed_acknowledgements_cost_rate() {
         let rtt = Duration::from_millis(100);
@@ -207,7 +206,7 @@ mod tests {
         assert!((ratio - std::f64::consts::SQRT_2).abs() < 1e-4, "{ratio}");
     }
 
-    /// RFC 5348, 6.3.1: the loss rate found for a rate gives that rate back.
+    /// RFC 5348, 6.3.1: the loss event rate found for a rate gives that rate again.
     #[test]
     fn the_inverse_gives_the_rate_back() {
         let rtt = Duration::from_millis(70);
@@ -222,7 +221,7 @@ mod tests {
         }
     }
 
-    /// No input gives NaN, and none but p = 0 an infinite rate.
+    /// No input gives NaN, and only p = 0 gives an infinite rate.
     #[test]
     fn strange_inputs_stay_finite() {
         for p in [f64::NAN, 1e-300, 5.0, f64::INFINITY] {
@@ -241,8 +240,8 @@ mod tests {
         }
     }
 
-    /// Linux's table: f(p) is read at the place below p, and the inverse finds the place above. At 0.0345 % these are
-    /// 0.03 and 0.04 %; at 7.3 % they are 7.2 and 7.4 %. Nothing is faster than 0.01 %.
+    /// The table of Linux: f(p) is read at the entry below p, and the inverse finds the entry above. At 0.0345 % these
+    /// are 0.03 and 0.04 %; at 7.3 % they are 7.2 and 7.4 %. No rate exceeds that at 0.01 %.
     #[test]
     fn a_table_has_steps() {
         let rtt = Duration::from_millis(100);

@@ -1,12 +1,12 @@
-//! From packets that arrived to loss intervals (RFC 5348, sections 5.1 to 5.3).
+//! From arriving packets to loss intervals (RFC 5348, sections 5.1 to 5.3).
 //!
-//! Packets are taken in order of sequence number: one behind a hole waits until the hole is
-//! filled, or until three packets came after it. What is decided stays decided: a packet that
-//! comes later than that is counted as lost (RFC 5348, 5.1, lets a receiver do better).
+//! Packets are processed in order of sequence number. A packet behind a gap waits until the gap is filled, or until
+//! three packets have arrived after the gap. A decision is final: a packet that arrives later still counts as lost (RFC
+//! 5348, 5.1, permits a receiver to correct this).
 //!
-//! For small packets ([`LossHistory::with_small_packets`]) a loss interval of two round trips at
-//! most counts as packets per loss, not as packets (RFC 5622, section 6.1): many small packets may
-//! be lost in a time in which TCP sends a single large one.
+//! For small packets ([`LossHistory::with_small_packets`]) a loss interval of at most two round trips counts as packets
+//! per loss instead of packets (RFC 5622, section 6.1). Many small packets may be lost in the time in which TCP sends a
+//! single large one.
 
 mod grouping;
 mod interval;
@@ -22,48 +22,47 @@ use fairwire_units::plant::{Plant, planted};
 use super::LossAverage;
 use interval::{Closed, Open};
 
-/// Packets that must come after a hole before it counts as a loss (RFC 5348, section 5.1).
+/// The number of packets that must arrive after a gap before it counts as a loss (RFC 5348, section 5.1).
 const NDUPACK: usize = 3;
 
 /// A packet that arrived.
 #[derive(Clone, Copy, Debug)]
 pub struct Seen<S> {
-    /// Its sequence number, on a line that does not wrap.
+    /// The sequence number, extended so that it does not wrap.
     pub seq: u64,
-    /// What the grouping needs to know of it.
+    /// The information that the grouping needs about the packet.
     pub stamp: S,
-    /// Does it carry data? Packets that do not take part in the sequence, but not in the length of
-    /// loss intervals, and neither their loss nor a mark on them is congestion of the data.
+    /// Whether the packet carries data. A packet without data is part of the sequence but not of the length of loss
+    /// intervals. Neither its loss nor a mark on it is congestion of the data.
     pub is_data: bool,
-    /// Did it carry a congestion mark?
+    /// Whether the packet carried a congestion mark.
     pub marked: bool,
-    /// How many packets just before it carry no data, as far as the sender says so.
+    /// The number of packets just before it that carry no data, as far as the sender says so.
     pub quiet_before: u64,
 }
 
-/// Loss detection, loss events and loss intervals of one flow, in bounded memory.
+/// The loss detection, loss events and loss intervals of one flow, in bounded memory.
 #[derive(Clone, Debug)]
 pub struct LossHistory<G: Grouping> {
     grouping: G,
-    /// The newest packet that is decided; so are all before it.
+    /// The newest decided packet; all packets before it are decided as well.
     edge: u64,
     edge_stamp: Option<G::Stamp>,
-    /// Packets beyond a hole, in order of sequence number; the first `waiting_len` count.
+    /// Packets behind a gap, in order of sequence number; the first `waiting_len` entries are valid.
     waiting: [Option<Seen<G::Stamp>>; NDUPACK],
     waiting_len: usize,
-    /// Where the current loss event began.
+    /// The stamp at which the current loss event began.
     event: Option<G::Stamp>,
     open: Open,
     closed: Closed,
     average: LossAverage,
     events: u64,
-    /// Do short intervals count by their losses?
+    /// Whether short intervals count as packets per loss.
     small_packets: bool,
 }
 
 impl<G: Grouping> LossHistory<G> {
-    /// A history of the packets that come after number `before`, whose intervals `average`, which
-    /// is empty, will hold.
+    /// Creates the history of packets after number `before`; `average`, which must be empty, will hold the intervals.
     pub fn new(grouping: G, before: u64, average: LossAverage) -> Self {
         Self {
             grouping,
@@ -80,18 +79,17 @@ impl<G: Grouping> LossHistory<G> {
         }
     }
 
-    /// The same history for small packets: short intervals count as packets per loss.
+    /// Returns this history for small packets: short intervals count as packets per loss.
     #[must_use]
     pub fn with_small_packets(mut self) -> Self {
         self.small_packets = true;
         self
     }
 
-    /// A packet arrived. `first_length` is asked, at the first loss event alone, for the length
-    /// that the interval before it shall count as (RFC 5348, section 6.3.1); it is told how many
-    /// data packets that interval really has.
+    /// Records the arrival of a packet and returns whether new loss events began.
     ///
-    /// Returns whether new loss events began.
+    /// `first_length` is called only at the first loss event. It gets the real number of data packets in the interval
+    /// before that event, and returns the length for which this interval counts (RFC 5348, section 6.3.1).
     pub fn receive(&mut self, packet: Seen<G::Stamp>, first_length: impl Fn(u64) -> f64) -> bool {
         let events = self.events;
         if packet.seq > self.edge && self.insert(packet) {
@@ -106,46 +104,48 @@ impl<G: Grouping> LossHistory<G> {
         self.events != events
     }
 
-    /// The loss event rate now, 0 before the first loss event.
+    /// Returns the present loss event rate; 0 before the first loss event.
     pub fn p(&self) -> f64 {
         self.average.p()
     }
 
-    /// Loss events so far.
+    /// Returns the number of loss events so far.
     pub const fn events(&self) -> u64 {
         self.events
     }
 
-    /// The newest packet that belongs to an interval; what came after it is not decided yet.
+    /// Returns the newest packet that belongs to an interval; later packets are not decided yet.
     pub const fn edge(&self) -> u64 {
         self.edge
     }
 
-    /// How losses are told apart.
+    /// Returns the rule that groups losses to loss events.
     pub const fn grouping(&self) -> &G {
         &self.grouping
     }
 
-    /// How losses are told apart, to be adjusted, as when the round-trip time is known better.
+    /// Returns the grouping rule for adjustment, for example to a better round-trip time.
     pub const fn grouping_mut(&mut self) -> &mut G {
         &mut self.grouping
     }
 
-    /// The intervals, newest first: the current one and up to [`Self::MAX_INTERVALS`] - 1 closed
-    /// ones. The current one is always there (RFC 4342, section 8.6.1).
+    /// Returns the intervals, newest first: the current one and up to [`Self::MAX_INTERVALS`] - 1 closed ones.
+    ///
+    /// The current one always exists (RFC 4342, section 8.6.1).
     pub fn intervals(&self) -> impl Iterator<Item = SeenInterval> {
         let current = self.open.seen(self.edge, self.events > 0);
         std::iter::once(current).chain(self.closed.newest_first())
     }
 
-    /// The most intervals that are kept.
+    /// The most intervals that are kept, the current one included.
     pub const MAX_INTERVALS: usize = Closed::MAX + 1;
 
-    /// The most loss events that one packet makes of the hole before it. A hole of more round trips
-    /// than that has events in its first ones and in its last ones, which alone are remembered.
+    /// The most loss events that one packet makes of the gap before it.
+    ///
+    /// A longer gap has events in its first round trips and in its last ones; only these are remembered.
     pub const MAX_EVENTS: u64 = 4 * Self::MAX_INTERVALS as u64;
 
-    /// What the current interval counts as if it ends with packet `last`.
+    /// Returns the length for which the current interval counts if it ends with packet `last`.
     fn counted_length(&self, last: u64, is_short: bool) -> f64 {
         if is_short {
             self.open.packets_per_loss(last)
@@ -154,9 +154,9 @@ impl<G: Grouping> LossHistory<G> {
         }
     }
 
-    /// Puts `packet` in its place among those that wait; `false` if it is there already.
+    /// Inserts `packet` among the waiting ones; returns `false` if it is a copy of one of them.
     fn insert(&mut self, packet: Seen<G::Stamp>) -> bool {
-        // Fewer than NDUPACK wait between two arrivals: the third settles the first hole.
+        // Fewer than NDUPACK packets wait between two arrivals, because the third decides the first gap.
         debug_assert!(self.waiting_len < NDUPACK, "a settled hole was left behind");
         let mut place = self.waiting_len;
         for (i, waiting) in self.waiting[..self.waiting_len]
@@ -178,14 +178,13 @@ impl<G: Grouping> LossHistory<G> {
         true
     }
 
-    /// Decides what can be decided.
+    /// Decides all packets that can be decided now.
     fn settle(&mut self, first_length: &impl Fn(u64) -> f64) {
         while let Some(next) = self.waiting[0] {
             let in_order = next.seq - self.edge == 1;
-            // RFC 5348, 5.1: three packets beyond the hole make it a loss.
+            // RFC 5348, 5.1: three packets after the gap make it a loss.
             let lost = self.waiting_len >= NDUPACK;
-            // RFC 5348, 5.1: a mark is congestion at once, and what is missing before it is taken
-            // as lost with it.
+            // RFC 5348, 5.1: a mark is congestion at once, and packets missing before it count as lost with it.
             let marked = || self.waiting.iter().flatten().any(|w| w.marked && w.is_data);
             if !in_order && !lost && !marked() {
                 return;
@@ -197,7 +196,7 @@ impl<G: Grouping> LossHistory<G> {
         }
     }
 
-    /// The hole before `packet`, if any, is lost, and `packet` is the new edge.
+    /// Counts the gap before `packet`, if any, as lost, and makes `packet` the new edge.
     fn take(&mut self, packet: Seen<G::Stamp>, first_length: &impl Fn(u64) -> f64) {
         let missing = packet.seq - self.edge - 1;
         let quiet = packet.quiet_before.min(missing);
@@ -207,17 +206,17 @@ impl<G: Grouping> LossHistory<G> {
             after_stamp: packet.stamp,
             span: missing + 1,
         };
-        // RFC 4342, 6.1: a missing packet is taken for data unless a count says otherwise.
+        // RFC 4342, 6.1: a missing packet counts as data unless the sender's count says otherwise.
         self.lose(hole, missing - quiet, first_length);
         if missing > quiet && planted(Plant::SlidingEvent) {
-            // Planted: an event reaches a round trip beyond its last loss, not its first.
+            // Planted: an event lasts a round trip from its last loss, not from its first.
             self.event = self.event.map(|_| packet.stamp);
         }
         self.open.non_data = self.open.non_data.saturating_add(quiet);
         if !packet.is_data {
             self.open.non_data = self.open.non_data.saturating_add(1);
         } else if packet.marked {
-            // RFC 5348, 5.2: the time of a marked packet is its own.
+            // RFC 5348, 5.2: the time of a marked packet is that of its own arrival.
             if self.is_separate(packet.stamp) {
                 self.begin(packet.seq, packet.stamp, first_length);
             }
@@ -230,7 +229,7 @@ impl<G: Grouping> LossHistory<G> {
         self.edge = packet.seq;
     }
 
-    /// The first `count` packets of `hole` are lost.
+    /// Counts the first `count` packets of `hole` as lost.
     fn lose(&mut self, hole: Hole<G::Stamp>, count: u64, first_length: &impl Fn(u64) -> f64) {
         let (mut nth, mut event, mut events) = (1, None, 0);
         let mut guess = None;
@@ -251,8 +250,8 @@ impl<G: Grouping> LossHistory<G> {
             if let Some(before) = event.replace(first) {
                 let apart = first - before;
                 guess = Some(first.saturating_add(apart));
-                // Events are equally far apart, to a packet. More of them than intervals are kept would
-                // push each other out: only the last ones count, and those are made.
+                // Events are equally far apart, to within one packet. If there are more than the kept intervals, the
+                // older ones would drop out: so only the last ones are made.
                 let kept = (apart + 1).saturating_mul(Self::MAX_INTERVALS as u64);
                 if count - first > kept && !unbounded {
                     self.open
@@ -266,8 +265,10 @@ impl<G: Grouping> LossHistory<G> {
         }
     }
 
-    /// The first packet of `hole`, from the `nth` to the last of `count`, that is too far from the current
-    /// event to belong to it; the one after the last if there is none. It is looked for at `guess` first.
+    /// Returns the first packet of `hole`, from `nth` to `count`, that is too far from the current event to belong to
+    /// it.
+    ///
+    /// Returns `count + 1` if there is none. The search begins at `guess`.
     fn first_separate(
         &self,
         hole: &Hole<G::Stamp>,
@@ -276,8 +277,8 @@ impl<G: Grouping> LossHistory<G> {
         guess: Option<u64>,
     ) -> u64 {
         let (mut low, mut high) = (nth, count + 1);
-        // Nominal arrivals rise along the hole, so it is found by halving, once steps of growing width
-        // have found packets on either side of it.
+        // Nominal arrival times increase along the gap, so a binary search finds the packet. It begins once steps of
+        // increasing width have found packets on both sides.
         let (mut below, mut above) = (guess.is_none(), guess.is_none());
         let mut at = guess.map_or(low + (high - low) / 2, |guess| guess.clamp(nth, count));
         let mut width = 1_u64;
@@ -309,7 +310,7 @@ impl<G: Grouping> LossHistory<G> {
             .is_none_or(|event| self.grouping.is_separate(event, loss))
     }
 
-    /// A loss event begins with packet `seq`.
+    /// Begins a loss event with packet `seq`.
     fn begin(&mut self, seq: u64, stamp: G::Stamp, first_length: &impl Fn(u64) -> f64) {
         let mut closed = self.open.seen(seq - 1, self.events > 0);
         if self.events == 0 {
@@ -321,8 +322,8 @@ impl<G: Grouping> LossHistory<G> {
                 reason = "at least 1, and the cast saturates"
             )]
             {
-                // Reported in whole packets: the nearest, so that a short one, too, stays as
-                // close to the target rate as it can.
+                // Reported in whole packets, rounded to the nearest, so that a short interval, too, stays as close as
+                // possible to the target rate.
                 closed.data_length = (length + 0.5) as u64;
             }
         } else {
@@ -341,7 +342,7 @@ impl<G: Grouping> LossHistory<G> {
     }
 }
 
-/// Missing packets: those after `before`, up to but not including the one `span` steps after it.
+/// Missing packets: those after `before`, up to but not including the packet `span` steps after it.
 #[derive(Clone, Copy)]
 struct Hole<S> {
     before: u64,

@@ -1,7 +1,7 @@
-//! The sender: from feedback to the allowed rate (RFC 5348, sections 4.1 to 4.6).
+//! The TFRC sender: from feedback to the allowed rate (RFC 5348, sections 4.1 to 4.6).
 //!
-//! It is CCID 3's (RFC 4342, sections 3.1 and 5), with RFC 5348 in the place of RFC 3448 (RFC 5348,
-//! section 1): idle time brings the rate to no less than the initial one (RFC 4342, section 5.1).
+//! It is the sender of CCID 3 (RFC 4342, sections 3.1 and 5) with RFC 5348 in place of RFC 3448 (RFC 5348, section 1).
+//! Idle time reduces the rate to no less than the initial one (RFC 4342, section 5.1).
 
 mod data_limited;
 mod host;
@@ -29,39 +29,39 @@ use crate::{Controller, Feedback, Flight, Gauges, HostLimits, Limit, Permit, Tfr
 
 /// The longest time between two packets, `t_mbi`, in seconds (RFC 5348, section 4.3).
 const T_MBI: f64 = 64.0;
-/// Weight of the past in the round-trip averages, `q` and `q2` (RFC 5348, sections 4.3 and 4.5).
+/// The weight of the old value in the round-trip averages, `q` and `q2` (RFC 5348, sections 4.3 and 4.5).
 const Q: f64 = 0.9;
-/// The nofeedback timer before there is a round-trip sample (RFC 5348, section 4.2).
+/// The nofeedback timer before the first round-trip sample (RFC 5348, section 4.2).
 const FIRST_TIMEOUT: Duration = Duration::from_secs(2);
-/// The shortest round trip believed.
+/// The least round-trip time; shorter samples count as this.
 const MIN_RTT: Duration = Duration::from_micros(1);
 
-/// What can be set of a [`Sender`].
+/// The settings of a [`Sender`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TfrcConfig {
     /// The constants of the throughput equation.
     pub equation: Equation,
     /// The segment size `s`.
     pub segment: SegmentSize,
-    /// The largest packet that may be sent, bytes, counted as sizes are counted.
+    /// The largest packet that may be sent, bytes, in the caller's measure of size.
     pub max_segment: u32,
-    /// Reduce oscillations (RFC 5348, section 4.5)?
+    /// Whether oscillations are reduced (RFC 5348, section 4.5).
     pub oscillation_reduction: bool,
-    /// How what was received limits what is sent.
+    /// How the reported receive rate limits the sending rate.
     pub receive_limit: ReceiveLimit,
-    /// The rate until the first report, and behind it.
+    /// The rule for the rate until the first report and after it.
     pub start: FirstRate,
-    /// That rate, bytes per second, whatever `start` says of it; slow start never goes below it either (RFC 5348, section 4.3).
+    /// The first rate, bytes per second, in place of the one by `start`. With the receive limit of RFC 5348, slow start
+    /// never goes below it (RFC 5348, section 4.3).
     pub initial_rate: Option<f64>,
-    /// The nofeedback timer is no shorter.
+    /// The shortest nofeedback timer.
     pub min_nofeedback: Duration,
-    /// The grain of the timer that sends packets, `t_gran` (RFC 5348, section 8.3). A nofeedback
-    /// timer shorter than four of these would only measure the grain: it is not set shorter.
+    /// The granularity of the timer that sends packets, `t_gran` (RFC 5348, section 8.3). The nofeedback timer is at
+    /// least four times this; a shorter one would measure only the timer itself.
     pub granularity: Duration,
-    /// No rate is higher, bytes per second.
+    /// The highest rate, bytes per second.
     pub max_rate: f64,
-    /// No two packets are closer to each other than this (RFC 4828, section 4.3); zero sets no
-    /// bound.
+    /// The least time between two packets (RFC 4828, section 4.3); zero sets no bound.
     pub min_interval: Duration,
 }
 
@@ -91,29 +91,29 @@ pub struct Sender {
     schedule: Schedule,
     limited: DataLimited,
     received: RecvSet,
-    /// What the peer's host asked for within the last round trip.
+    /// The limit that the peer's host asked for within the last round trip.
     host: HostLimit,
     rtt: Option<RoundTrip>,
     /// `X`, bytes per second; 0 until the first packet leaves.
     x: f64,
-    /// `X_Bps`, what the equation allows; infinite before the first loss event.
+    /// `X_Bps`, the rate by the equation; infinite before the first loss event.
     x_bps: f64,
     p: f64,
-    /// The receive rate last reported.
+    /// The receive rate of the last report, bytes per second.
     x_recv: f64,
     /// `tld`: when the rate was last doubled in slow start.
     last_doubled: Option<Instant>,
     nofeedback: Option<Instant>,
-    /// Was nothing sent since the nofeedback timer was set?
+    /// Whether nothing was sent since the nofeedback timer was set.
     idle: bool,
     started: bool,
-    /// Has a report come?
+    /// Whether a report has arrived.
     heard: bool,
     cuts: u64,
     timeouts: u64,
 }
 
-/// The round-trip averages, seconds.
+/// The round-trip averages.
 #[derive(Clone, Copy, Debug)]
 struct RoundTrip {
     /// `R`.
@@ -125,8 +125,9 @@ struct RoundTrip {
 }
 
 impl Sender {
-    /// A sender that has sent nothing and knows nothing of the path. A round trip that is known,
-    /// as from a handshake, comes as [`Feedback::rtt`] before the first packet.
+    /// Creates a sender that has sent nothing and does not know the path.
+    ///
+    /// A known round trip, for example from a handshake, is passed as [`Feedback::rtt`] before the first packet.
     pub fn new(config: TfrcConfig) -> Self {
         Self {
             config,
@@ -150,19 +151,21 @@ impl Sender {
         }
     }
 
-    /// What a packet counts as now, bytes, at least 1: but for small packets the `s` of the
-    /// equation.
+    /// Returns the size of one packet in the computation, bytes, at least 1.
+    ///
+    /// Except for small packets this is the `s` of the equation.
     pub fn segment_size(&self) -> f64 {
         self.segments.size()
     }
 
-    /// The smoothed round-trip time `R`.
+    /// Returns the smoothed round-trip time `R`.
     pub fn rtt(&self) -> Option<Duration> {
         self.rtt.map(|rtt| rtt.mean)
     }
 
-    /// The rate in force, `X_inst`, bytes per second (RFC 5348, section 4.5). Before the first
-    /// packet it is what that would start with.
+    /// Returns the present rate, `X_inst`, bytes per second (RFC 5348, section 4.5).
+    ///
+    /// Before the first packet this is the first rate.
     pub fn rate_bytes_per_s(&self) -> f64 {
         let x = if self.started {
             self.x
@@ -178,32 +181,34 @@ impl Sender {
         self.bounded(x)
     }
 
-    /// The rate at which packets may leave, bytes per second: that in force, or what the least time between two
-    /// packets lets through (RFC 5622, section 5) if that is less.
+    /// Returns the rate at which packets may leave, bytes per second.
+    ///
+    /// It is the present rate, or that of the least interval between two packets if it is lower (RFC 5622, section 5).
     pub fn departure_rate_bytes_per_s(&self) -> f64 {
         let least = self.config.min_interval.max(Duration::from_nanos(1));
         let most = self.segment_size() / least.as_secs_f64();
         self.rate_bytes_per_s().min(most)
     }
 
-    /// A packet that could leave does not: its time passes all the same.
+    /// Records that a packet that could leave does not; its send time passes as if it had left.
     pub fn on_skipped(&mut self, now: Instant) {
         let rtt = self.rtt().unwrap_or(Duration::ZERO);
         self.schedule.on_sent(now, self.interval(), rtt);
     }
 
-    /// `s / t_mbi`, the least that is ever allowed.
+    /// Returns `s / t_mbi`, the least rate that is ever allowed.
     fn min_rate(&self) -> f64 {
         self.segment_size() / T_MBI
     }
 
     fn bounded(&self, rate: f64) -> f64 {
-        // The order matters: the floor holds even where the configured cap is below it.
+        // The order matters: the least rate holds even if the configured maximum is below it.
         rate.min(self.config.max_rate).max(self.min_rate())
     }
 
-    /// The rate to start with: one packet per second while the path is unknown, then
-    /// `initial_rate` (RFC 5348, section 4.2).
+    /// Returns the first rate: `initial_rate` of the settings, or the one by [`TfrcConfig::start`].
+    ///
+    /// While the round-trip time is not known it is one packet per second (RFC 5348, section 4.2).
     fn first_rate(&self) -> f64 {
         if let Some(rate) = self.config.initial_rate {
             return rate;
@@ -215,13 +220,14 @@ impl Sender {
         known.unwrap_or_else(|| self.segment_size())
     }
 
-    /// `s / R`.
+    /// Returns `s / R`, one packet per round trip.
     fn packet_per_rtt(&self) -> Option<f64> {
         let rtt = self.rtt?.mean.as_secs_f64();
         Some(self.segment_size() / rtt)
     }
 
-    /// No rate of slow start is lower: `initial_rate` (RFC 5348, section 4.3), or `s / R` (RFC 3448, section 4.3).
+    /// Returns the least rate of slow start: the first rate (RFC 5348, section 4.3), or `s / R` (RFC 3448, section
+    /// 4.3).
     fn slow_start_floor(&self) -> f64 {
         match self.config.receive_limit {
             ReceiveLimit::Rfc5348 => self.first_rate(),
@@ -229,33 +235,34 @@ impl Sender {
         }
     }
 
-    /// `initial_rate = W_init / R`, which is also the `recover_rate` of RFC 5348, section 4.4.
+    /// Returns `W_init / R`, the `initial_rate` and also the `recover_rate` of RFC 5348, section 4.4.
     fn initial_rate(&self) -> Option<f64> {
         let rtt = self.rtt?.mean.as_secs_f64();
         Some(self.segments.initial_window() / rtt)
     }
 
-    /// The time between two packets at the rate in force: `t_ipi` (RFC 5348, section 4.6), no less
-    /// than the least interval (RFC 4828, section 4.3).
+    /// Returns the time between two packets at the present rate, `t_ipi` (RFC 5348, section 4.6), but at least the
+    /// least interval (RFC 4828, section 4.3).
     fn interval(&self) -> Duration {
         let seconds = self.segment_size() / self.rate_bytes_per_s();
         let least = self.config.min_interval.max(Duration::from_nanos(1));
         Duration::from_secs_f64(seconds).max(least)
     }
 
-    /// When the rate lets the next packet leave, `t_delta` before its nominal time.
+    /// Returns when the rate lets the next packet leave, up to `t_delta` before its nominal time.
     fn next_departure(&self) -> Instant {
         let interval = self.interval();
         let Some(nominal) = self.schedule.next(interval) else {
             return Instant::START;
         };
-        // RFC 5348, 8.3: at most one packet early, and by less than a round trip.
+        // RFC 5348, 8.3: at most half an interval early, and by less than a round trip.
         let rtt = self.rtt.map_or(Duration::ZERO, |rtt| rtt.mean);
         let early = interval.min(self.config.granularity).min(rtt) / 2;
         nominal.saturating_before(early)
     }
 
-    /// `RTO = max(4R, 2s/X)` (RFC 5348, section 4.3, step 3), and two seconds before there is an R.
+    /// Returns the nofeedback time: `max(4R, 2s/X)` (RFC 5348, section 4.3, step 3), and at least two seconds before
+    /// there is an R.
     fn timeout(&self) -> Duration {
         let two_packets = Duration::from_secs_f64(2.0 * self.segment_size() / self.bounded(self.x));
         let floor = match self.rtt {
@@ -270,7 +277,7 @@ impl Sender {
         self.idle = true;
     }
 
-    /// RFC 5348, 4.3, steps 1 and 2, and 4.5: a round-trip sample.
+    /// Takes a round-trip sample (RFC 5348, 4.3, steps 1 and 2, and 4.5); `replaces` discards the old average.
     fn on_rtt_sample(&mut self, sample: Duration, replaces: bool) {
         let sample = sample.max(MIN_RTT).min(Duration::from_secs_f64(T_MBI));
         let sqrt = f64::sqrt(sample.as_secs_f64());
@@ -288,8 +295,7 @@ impl Sender {
         });
     }
 
-    /// The round-trip time is known for the first time: the initial rate replaces one packet per
-    /// second (RFC 5348, section 4.2).
+    /// Replaces one packet per second by the initial rate, once the round-trip time is known (RFC 5348, section 4.2).
     fn leave_first_rate(&mut self, now: Instant) {
         self.x = self.bounded(self.first_rate());
         self.last_doubled = Some(now);
@@ -301,7 +307,7 @@ impl Sender {
             self.on_rtt_sample(sample, !self.heard);
         }
         let Some(rtt) = self.rtt() else {
-            // Without a round-trip time a report only says that the peer lives.
+            // Without a round-trip time a report only shows that the peer is alive.
             self.set_timer(now);
             return;
         };
@@ -323,7 +329,7 @@ impl Sender {
         if p > 0.0 {
             self.x_bps = self.segments.rate(&self.config.equation, rtt, p);
         }
-        // RFC 5348, 4.1: a new interval. Small packets see p rise within one (RFC 4828, 3).
+        // RFC 5348, 4.1: a new interval. With small packets p may rise within an interval (RFC 4828, 3).
         if report.new_loss {
             self.segments.on_loss_event();
         }
@@ -332,19 +338,19 @@ impl Sender {
             .unwrap_or_else(|| now.saturating_before(rtt));
         let was_limited = self.limited.covers(covers_until, rtt);
         let by_latest = self.config.receive_limit == ReceiveLimit::Rfc3448;
-        // RFC 3448, 4.2 and 6.3: nothing was measured yet, so that the rate to start with stays.
+        // RFC 3448, 4.2 and 6.3: nothing was measured yet, so the first rate stays.
         let stays = by_latest && first && reported == 0.0 && p == 0.0;
         let limit = if first && reported == 0.0 && (p > 0.0 || by_latest) {
-            // RFC 5348, 4.3: what the first report says was received is no limit, also where all
-            // packets of the first two round trips were lost.
+            // RFC 5348, 4.3: the receive rate of the first report is no limit, even if all packets of the first two
+            // round trips were lost.
             self.received.start(now);
             f64::INFINITY
         } else if by_latest {
-            // RFC 3448, 4.3: the latest rate alone.
+            // RFC 3448, 4.3: only the latest receive rate counts.
             self.received.replace(now, x_recv);
             2.0 * x_recv
         } else if was_limited && reported > 0.0 {
-            // RFC 5348, 4.3: a receive rate of zero is the first report's and no sign of a pause.
+            // RFC 5348, 4.3: a receive rate of zero belongs to the first report and is no sign of a pause.
             self.received.limit_of_pause(now, x_recv, worse)
         } else {
             self.received.update(now, x_recv, rtt);
@@ -353,7 +359,7 @@ impl Sender {
         if (had_rtt || p > 0.0) && !stays {
             self.apply(now, rtt, limit);
         } else {
-            // RFC 5348, 4.2: the first report that brings a round-trip time.
+            // RFC 5348, 4.2: the first report with a round-trip time.
             self.leave_first_rate(now);
         }
         if worse && self.x < x {
@@ -362,7 +368,7 @@ impl Sender {
         self.set_timer(now);
     }
 
-    /// The last part of RFC 5348, section 4.3, step 4.
+    /// Sets the rate by the last part of RFC 5348, section 4.3, step 4.
     fn apply(&mut self, now: Instant, rtt: Duration, recv_limit: f64) {
         if self.p > 0.0 {
             self.x = self.bounded(self.x_bps.min(recv_limit));
@@ -377,16 +383,16 @@ impl Sender {
         self.keep_to_host(now);
     }
 
-    /// Takes in what the peer's host says of itself (RFC 4342, 5.2).
+    /// Applies the limits of the peer's host (RFC 4342, 5.2).
     fn obey_host(&mut self, now: Instant, host: HostLimits) {
         if !host.slow && host.buffer_drops == 0 {
             return;
         }
         let Some(rtt) = self.rtt() else {
-            // One packet a second bears no less.
+            // At one packet per second the rate cannot be lowered.
             return;
         };
-        // X_inrecv. The first report is zero and means nothing.
+        // `X_inrecv`. The receive rate of the first report is zero and has no meaning.
         let received = if self.x_recv > 0.0 {
             self.x_recv * self.segments.recv_scale()
         } else {
@@ -397,14 +403,14 @@ impl Sender {
         self.keep_to_host(now);
     }
 
-    /// Lowers the rate to what the host asked for (RFC 4340, 11.7.1).
+    /// Lowers the rate to the limit of the host (RFC 4340, 11.7.1).
     fn keep_to_host(&mut self, now: Instant) {
         if let Some(limit) = self.host.at(now) {
             self.x = self.bounded(self.x.min(limit));
         }
     }
 
-    /// RFC 5348, 4.4, step 1. Returns whether anything changed.
+    /// Handles the nofeedback timer (RFC 5348, 4.4, step 1). Returns whether anything changed.
     fn on_nofeedback(&mut self, now: Instant) -> bool {
         let x_recv = self.received.max();
         if let (ReceiveLimit::Rfc3448, Some(packet)) =
@@ -425,7 +431,7 @@ impl Sender {
             self.x < 2.0 * recover_rate
         };
         if self.idle && below {
-            // An idle time alone takes no more than it may regain at once.
+            // Idle time alone must not lower the rate below what the sender may regain at once.
             return false;
         }
         if self.p == 0.0 {
@@ -444,8 +450,10 @@ impl Sender {
         true
     }
 
-    /// RFC 3448, 4.4: half of what was received, or a quarter of what the equation allows, unless the sender was idle
-    /// below four packets per round trip; `packet` is one per round trip.
+    /// Handles the nofeedback timer by RFC 3448, 4.4. Returns whether anything changed.
+    ///
+    /// The rate becomes half of the receive rate, or a quarter of the rate by the equation. An idle sender below four
+    /// packets per round trip keeps its rate; `packet` is one packet per round trip.
     fn on_nofeedback_of_rfc3448(&mut self, now: Instant, x_recv: f64, packet: f64) -> bool {
         if self.idle && x_recv < 4.0 * packet {
             return false;
@@ -458,7 +466,7 @@ impl Sender {
         let left = halved.max(self.min_rate() / 2.0);
         self.received.replace(now, left);
         let most = if self.p > 0.0 { self.x_bps } else { self.x };
-        // Before the first report nothing is known to have been received.
+        // Before the first report no receive rate is known.
         let limit = if left.is_finite() {
             2.0 * left
         } else {
@@ -482,7 +490,7 @@ impl Controller for Sender {
         if let Some(burst) = self.schedule.burst_until(self.interval()) {
             at = at.max(burst);
         }
-        // RFC 4828, 4.3: the least interval holds whatever the rate allows or was saved up.
+        // RFC 4828, 4.3: the least interval holds for any rate and any saved-up packets.
         if let Some(spaced) = self.schedule.spaced() {
             at = at.max(spaced);
         }
@@ -494,24 +502,24 @@ impl Controller for Sender {
     }
 
     fn on_sent(&mut self, now: Instant, _flight: Flight, size: u32) {
-        // At the interval by which it was permitted: its size may change that.
+        // With the interval by which the packet was permitted: its size may change the interval.
         let rtt = self.rtt().unwrap_or(Duration::ZERO);
         self.schedule.on_sent(now, self.interval(), rtt);
         let grew = self.segments.on_sent(size);
         if !self.started {
             self.start(now);
         } else if !self.heard && grew && self.timeouts == 0 {
-            // RFC 5348, 4.2: the initial rate goes by the largest packet of the first round trip.
+            // RFC 5348, 4.2: the initial rate follows the largest packet of the first round trip.
             self.x = self.bounded(self.first_rate());
         }
-        // Planted: after idle time the timer stays off.
+        // Planted: the timer stays off after idle time.
         let stays_off = self.heard && planted(Plant::NofeedbackOff);
         if self.nofeedback.is_none() && !stays_off {
             self.set_timer(now);
         }
         self.idle = false;
-        // RFC 5348, 8.2.1: all that was allowed is sent. What still waits does not tell: a queue
-        // that the unused allowance is about to drain is not limited by the rate.
+        // RFC 5348, 8.2.1: all that was allowed is sent. Waiting datagrams are no evidence: a queue that the unused
+        // allowance is about to empty is not limited by the rate.
         if self.next_departure() > now {
             self.limited.on_all_sent(now, rtt);
         }
@@ -541,13 +549,13 @@ impl Controller for Sender {
         }
         let changed = self.on_nofeedback(now);
         if changed {
-            // Who sent nothing got no answer: that takes back a rate that is not used, and is no
-            // sign of trouble.
+            // A sender that sent nothing got no answer. The timer takes back a rate that is not used; this is no sign
+            // of a problem and no timeout.
             self.timeouts += u64::from(!self.idle);
             self.set_timer(now);
         } else {
-            // Idle, and at the rate that idle time leaves: nothing changes before the next packet,
-            // which sets the timer again.
+            // Idle, and at the rate that idle time leaves: nothing changes before the next packet, which sets the timer
+            // again.
             self.nofeedback = None;
         }
     }

@@ -1,30 +1,31 @@
-//! What one acknowledgement counts for: here TCP and CCID 2 differ, whatever the law.
+//! What one acknowledgement counts for: the difference between TCP and CCID 2, for any law.
 
-/// How acknowledged packets turn into growth.
+/// How acknowledged packets are converted to growth.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Growth {
-    /// One step per acknowledgement, however much it covers: one packet in slow start, the law's
-    /// increase for one packet in congestion avoidance (RFC 5681, section 3.1).
+    /// One step per acknowledgement, regardless of how many packets it covers (RFC 5681, section 3.1). A step is one
+    /// packet in slow start, and the law's increase for one packet in congestion avoidance.
     Tcp,
-    /// Appropriate byte counting (RFC 3465) in packets: one step per packet covered, at most
-    /// `limit` of them per acknowledgement in slow start.
+    /// Appropriate byte counting (RFC 3465), in packets: one step per packet covered. In slow start, at most `limit`
+    /// steps per acknowledgement.
     ByteCounting {
-        /// RFC 3465's L, in packets.
+        /// The limit L of RFC 3465, in packets.
         limit: u32,
     },
-    /// CCID 2 (RFC 4341, sections 3.1 and 5): in slow start one packet for two newly acknowledged, at most
-    /// half the Ack Ratio per acknowledgement; in congestion avoidance the law's increase for
-    /// each. The window moves in whole packets.
+    /// CCID 2 (RFC 4341, sections 3.1 and 5). Slow start adds one packet for two newly acknowledged, at most half the
+    /// Ack Ratio per acknowledgement. Congestion avoidance adds the law's increase for each packet. The window changes
+    /// in whole packets.
     Ccid2 {
-        /// The Ack Ratio in force; feedback that names another changes it.
+        /// The current Ack Ratio; feedback with another one replaces it.
         ack_ratio: u32,
-        /// How fast slow start is.
+        /// The growth in slow start.
         slow_start: SlowStart,
     },
 }
 
-/// What CCID 2 adds to its window in slow start for the packets that an acknowledgement tells of, of which at most
-/// as many count as the Ack Ratio says.
+/// The growth of a CCID 2 window in slow start, per acknowledged packet.
+///
+/// Of the packets that one acknowledgement covers, at most as many count as the Ack Ratio says.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[cfg_attr(
     feature = "settings",
@@ -32,21 +33,21 @@ pub enum Growth {
     serde(rename_all = "kebab-case")
 )]
 pub enum SlowStart {
-    /// One packet for two: the window grows by half in a round trip (RFC 4341, section 5).
+    /// One packet for two acknowledged: the window grows by half in a round trip (RFC 4341, section 5).
     #[default]
     OneForTwo,
-    /// One packet for each: it doubles. The DCCP module of ns-2.35 does so.
+    /// One packet for each one acknowledged: the window doubles in a round trip, as in the DCCP module of ns-2.35.
     OneForOne,
 }
 
 impl Growth {
-    /// CCID 2 with the Ack Ratio of two with which connections begin (RFC 4340, section 11.3).
+    /// CCID 2 with the initial Ack Ratio of two (RFC 4340, section 11.3).
     pub const CCID2: Self = Self::Ccid2 {
         ack_ratio: 2,
         slow_start: SlowStart::OneForTwo,
     };
 
-    /// The same with another Ack Ratio, where one matters.
+    /// Returns this growth with another Ack Ratio, if it depends on one.
     pub(super) fn with_ack_ratio(self, ratio: u32) -> Self {
         match self {
             Self::Ccid2 { slow_start, .. } => Self::Ccid2 {
@@ -57,7 +58,7 @@ impl Growth {
         }
     }
 
-    /// Packets that slow start adds for an acknowledgement of `acked` packets.
+    /// Returns how many packets slow start adds for an acknowledgement of `acked` packets.
     pub(super) fn in_slow_start(self, acked: u32) -> f64 {
         match self {
             Self::Tcp => 1.0,
@@ -75,7 +76,7 @@ impl Growth {
         }
     }
 
-    /// How many packets an acknowledgement of `acked` counts for in congestion avoidance.
+    /// Returns how many packets an acknowledgement of `acked` packets counts for in congestion avoidance.
     pub(super) fn in_avoidance(self, acked: u32) -> f64 {
         match self {
             Self::Tcp => 1.0,
@@ -83,15 +84,15 @@ impl Growth {
         }
     }
 
-    /// Does the window move in whole packets only?
+    /// Returns whether the window changes only in whole packets.
     pub(super) fn is_whole(self) -> bool {
         matches!(self, Self::Ccid2 { .. })
     }
 
-    /// Does each timeout of a row lower the slow-start threshold, or only the first?
+    /// Returns whether each of several timeouts in a row lowers the slow-start threshold, or only the first.
     ///
-    /// A TCP that retransmits the same segment again leaves the threshold alone (RFC 5681,
-    /// section 3.1); CCID 2 sends other packets each time and lowers it (RFC 4341, section 5).
+    /// A TCP that retransmits the same segment again does not lower it (RFC 5681, section 3.1). CCID 2 sends other
+    /// packets each time and lowers it (RFC 4341, section 5).
     pub(super) fn every_timeout_counts(self) -> bool {
         matches!(self, Self::Ccid2 { .. })
     }

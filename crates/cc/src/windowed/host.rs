@@ -1,4 +1,4 @@
-//! What becomes of a window when the peer's host, not the network, cannot keep up.
+//! Response of the window when the peer's host, not the network, is the bottleneck.
 
 use fairwire_units::Instant;
 
@@ -6,24 +6,25 @@ use super::{Windowed, at_least};
 use crate::{DEFAULT_RTT, HostLimits, WindowLaw};
 
 impl<L: WindowLaw> Windowed<L> {
-    /// Does the peer want no more than it gets?
+    /// Returns whether the window is held because the peer asked for no higher rate.
     pub(super) fn is_held(&self, now: Instant) -> bool {
         self.held_until.is_some_and(|until| now < until)
     }
 
-    /// RFC 4340, 11.6: after a Slow Receiver the window does not grow for about a round trip.
+    /// Starts the hold after a Slow Receiver: no growth for about a round trip (RFC 4340, 11.6).
     pub(super) fn hold_for(&mut self, now: Instant, host: HostLimits) {
         if host.slow {
             self.held_until = Some(now + self.path.smoothed.unwrap_or(DEFAULT_RTT));
         }
     }
 
-    /// Adds what the host asks for to what the network's signals made of the window, which was
-    /// `before` when the feedback came.
+    /// Applies the limits of the host, in addition to the network's signals.
+    ///
+    /// `before` is the window when the feedback arrived.
     pub(super) fn obey_host(&mut self, before: f64, host: HostLimits) {
         if host.buffer_drops > 0 {
-            // RFC 4341, 5.2: a packet less for each, down to one. RFC 4340, 11.7.1: each response
-            // counts from the old window, and the smaller result holds.
+            // RFC 4341, 5.2: one packet less for each drop, down to one. RFC 4340, 11.7.1: each response is computed
+            // from the old window, and the smaller result applies.
             let left = at_least(1.0, before - f64::from(host.buffer_drops));
             if left < self.cwnd {
                 self.cwnd = left;
@@ -31,7 +32,7 @@ impl<L: WindowLaw> Windowed<L> {
             }
         }
         if host.slow || host.ends_slow_start {
-            // RFC 4341, 5.2: slow start is over, even for the smallest window.
+            // RFC 4341, 5.2: slow start ends, even for the smallest window.
             self.ssthresh = self.ssthresh.min(self.cwnd);
         }
     }
@@ -56,7 +57,7 @@ mod tests {
         Instant::START + Duration::from_millis(ms)
     }
 
-    /// A CCID 2 window of 20 packets in slow start with a round trip of 100 ms.
+    /// Returns a CCID 2 window of 20 packets in slow start, with a round trip of 100 ms.
     fn window() -> Windowed<NewReno> {
         let mut window = Windowed::new(NewReno, 20.0).with_growth(Growth::CCID2);
         let rtt = Some(Duration::from_millis(100));
@@ -93,8 +94,8 @@ mod tests {
         (gauges.cwnd_packets, gauges.ssthresh_packets)
     }
 
-    /// RFC 4341, 5.2: a packet less for each one dropped from the receive buffer, not below one
-    /// packet, and slow start ends. The packets acknowledged along with them add nothing.
+    /// RFC 4341, 5.2: each packet dropped from the receive buffer takes one packet from the window, down to one, and
+    /// ends slow start. Packets acknowledged by the same feedback add nothing.
     #[test]
     fn buffer_drops_take_a_packet_each() {
         let mut window = window();
@@ -106,8 +107,8 @@ mod tests {
         assert_eq!(shown(&window), (Some(1.0), Some(1.0)));
     }
 
-    /// RFC 4340, 11.7.1: of the responses to loss and to drops, each from the old window of 20, the
-    /// smaller window holds: 10 or 17, and 10 or 5.
+    /// RFC 4340, 11.7.1: the responses to loss and to drops are both computed from the old window of 20, and the
+    /// smaller applies: 10 instead of 17, and 5 instead of 10.
     #[test]
     fn the_smaller_of_both_responses_holds() {
         for (dropped, left) in [(3, 10.0), (15, 5.0)] {
@@ -125,8 +126,8 @@ mod tests {
         }
     }
 
-    /// RFC 4340, 11.6: for one round trip a slow receiver gets no more, and no less. RFC 4341, 5.2:
-    /// it ends slow start; a window of 20 then needs 20 acknowledged packets for one more.
+    /// RFC 4340, 11.6: after a Slow Receiver the window stays the same for one round trip. RFC 4341, 5.2: slow start
+    /// ends, so a window of 20 then needs 20 acknowledged packets for one more.
     #[test]
     fn a_slow_receiver_holds_the_window_for_a_round_trip() {
         let mut window = window();

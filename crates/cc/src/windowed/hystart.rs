@@ -1,39 +1,39 @@
-//! `HyStart++` (RFC 9406): the first slow start ends where the round trip grows, before the queue overflows.
+//! `HyStart++` (RFC 9406): ends the first slow start when the round trip grows, before the queue overflows.
 //!
-//! The shortest round trip of each round is held against that of the round before. Once it has grown, slow start
-//! goes on at a quarter of its pace for five rounds (conservative slow start); if the round trip shrinks in that time the
-//! growth was noise, and slow start takes up its pace again.
+//! It compares the shortest round trip of each round with that of the round before. Once the round trip has grown, slow
+//! start continues at a quarter of its pace for five rounds (conservative slow start). If the round trip shrinks in
+//! that time the growth was noise, and slow start returns to its full pace.
 
 use fairwire_units::Duration;
 
 /// The least growth of the round trip that counts (`MIN_RTT_THRESH`).
 const LEAST_GROWTH: Duration = Duration::from_millis(4);
-/// The most that is asked for (`MAX_RTT_THRESH`).
+/// The greatest growth that is needed (`MAX_RTT_THRESH`).
 const MOST_GROWTH: Duration = Duration::from_millis(16);
-/// In between, this part of the round trip (`MIN_RTT_DIVISOR`).
+/// Between these two, the growth needed is the round trip divided by this (`MIN_RTT_DIVISOR`).
 const GROWTH_DIVISOR: u64 = 8;
-/// Samples that a round needs to be judged (`N_RTT_SAMPLE`).
+/// The number of samples that a round needs for a decision (`N_RTT_SAMPLE`).
 const SAMPLES: u32 = 8;
-/// Conservative slow start adds this part of what slow start would (`CSS_GROWTH_DIVISOR`).
+/// The divisor of the growth in conservative slow start (`CSS_GROWTH_DIVISOR`).
 const PACE_DIVISOR: f64 = 4.0;
-/// Rounds that it lasts (`CSS_ROUNDS`).
+/// The number of rounds of conservative slow start (`CSS_ROUNDS`).
 const ROUNDS: u32 = 5;
 
-/// Where the first slow start stands.
+/// The phase of the first slow start.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Phase {
     SlowStart,
     Conservative {
-        /// The shortest round trip of the round that began it.
+        /// The shortest round trip of the round in which it began.
         baseline: Duration,
-        /// Rounds that have ended in it, the one in which it began included.
+        /// The number of rounds that have ended in it, counting the one in which it began.
         rounds: u32,
     },
-    /// A loss, a mark or a threshold has ended it; later slow starts are the standard one (RFC 9406, section 4.3).
+    /// A loss, a mark or a threshold has ended it. Later slow starts are the standard ones (RFC 9406, section 4.3).
     Over,
 }
 
-/// What was measured of the first slow start.
+/// The phase and the measurements of the first slow start.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct HyStart {
     phase: Phase,
@@ -50,8 +50,9 @@ impl HyStart {
         samples: 0,
     };
 
-    /// An acknowledgement came in slow start, with a sample perhaps, and perhaps as the last one of a round. Is slow
-    /// start over?
+    /// Records an acknowledgement in slow start, with its sample, and returns whether slow start is over.
+    ///
+    /// `ends_round` says whether this is the last acknowledgement of a round.
     pub(super) fn on_ack(&mut self, rtt: Option<Duration>, ends_round: bool) -> bool {
         if let Some(rtt) = rtt {
             self.this_round = Some(self.this_round.map_or(rtt, |least| least.min(rtt)));
@@ -61,7 +62,7 @@ impl HyStart {
         ends_round && self.end_round()
     }
 
-    /// RFC 9406, 4.2: has the round trip grown, or was that noise?
+    /// Decides whether the round trip has grown, or whether an earlier growth was noise (RFC 9406, 4.2).
     fn judge(&mut self) {
         let Some(now) = self.this_round.filter(|_| self.samples >= SAMPLES) else {
             return;
@@ -84,13 +85,13 @@ impl HyStart {
         }
     }
 
-    /// The next round begins. Was this the last one of conservative slow start?
+    /// Begins the next round and returns whether the last round of conservative slow start has ended.
     fn end_round(&mut self) -> bool {
         (self.last_round, self.this_round, self.samples) = (self.this_round, None, 0);
         let Phase::Conservative { rounds, .. } = &mut self.phase else {
             return false;
         };
-        // RFC 9406, 4.2: a round in whose middle it began counts.
+        // RFC 9406, 4.2: the round in which conservative slow start began counts.
         *rounds += 1;
         let over = *rounds >= ROUNDS;
         if over {
@@ -99,12 +100,12 @@ impl HyStart {
         over
     }
 
-    /// A loss, a mark or a timeout: RFC 9406, 4.3, leaves later slow starts alone.
+    /// Ends `HyStart++` after a loss, a mark or a timeout: it does not affect later slow starts (RFC 9406, 4.3).
     pub(super) fn end(&mut self) {
         self.phase = Phase::Over;
     }
 
-    /// What slow start adds, of `growth` packets.
+    /// Returns what slow start adds, given a growth of `growth` packets.
     pub(super) fn paced(self, growth: f64) -> f64 {
         match self.phase {
             Phase::Conservative { .. } => growth / PACE_DIVISOR,
@@ -118,15 +119,15 @@ mod tests {
     use super::{HyStart, Phase};
     use fairwire_units::Duration;
 
-    /// A round of `samples` acknowledgements whose round trip is `rtt` microseconds; is slow start over?
+    /// Passes a round of `samples` acknowledgements with a round trip of `rtt` us; returns whether slow start is over.
     fn round(hystart: &mut HyStart, samples: u32, rtt: u64) -> bool {
         let rtt = Some(Duration::from_micros(rtt));
         (1..samples).for_each(|_| assert!(!hystart.on_ack(rtt, false)));
         hystart.on_ack(rtt, true)
     }
 
-    /// RFC 9406, 4.2: an eighth of the round trip, 4 ms at least and 16 ms at most, and a microsecond less is not
-    /// enough; nor are seven samples.
+    /// RFC 9406, 4.2: conservative slow start needs growth by an eighth of the round trip, at least 4 ms and at most 16
+    /// ms. A microsecond less is not enough, and neither are seven samples.
     #[test]
     fn growth_of_the_round_trip_slows_it_down() {
         for (last, growth) in [(1_000, 4_000), (80_000, 10_000), (1_000_000, 16_000)] {
@@ -144,7 +145,8 @@ mod tests {
         }
     }
 
-    /// RFC 9406, 4.2: a quarter of the pace for five rounds, of which the one that it begins in is the first.
+    /// RFC 9406, 4.2: conservative slow start has a quarter of the pace for five rounds, counting the one in which it
+    /// begins.
     #[test]
     fn five_rounds_end_it() {
         let mut hystart = HyStart::NEW;
@@ -158,7 +160,8 @@ mod tests {
         assert_eq!(hystart.paced(1.0), 1.0);
     }
 
-    /// RFC 9406, 4.2: a round whose shortest round trip is below that of the round that slowed it down, by eight samples.
+    /// RFC 9406, 4.2: the pace returns after a round of eight samples whose shortest is below that of the round that
+    /// slowed it down.
     #[test]
     fn noise_does_not_last() {
         let mut hystart = HyStart::NEW;

@@ -1,9 +1,8 @@
-//! What is left of a window that was not used for a while.
+//! Reduction of a window that was not used for a while.
 
 use fairwire_units::{Duration, Instant};
 
-/// What happens to the window when nothing was sent for longer than the timeout, and when less was
-/// sent than it allows.
+/// How the window shrinks when nothing was sent for longer than the timeout, or less than it allows.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[cfg_attr(
     feature = "settings",
@@ -11,18 +10,19 @@ use fairwire_units::{Duration, Instant};
     serde(rename_all = "lowercase")
 )]
 pub enum IdleRule {
-    /// Back to the initial window, if that is smaller (RFC 5681, section 4.1; RFC 4341, section 5.1).
+    /// The window goes back to the initial window, if that is smaller (RFC 5681, section 4.1; RFC 4341, section 5.1).
     #[default]
     Restart,
-    /// Half for each timeout that passed, remembering three quarters as the threshold; and half way
-    /// to what was used where the application did not fill it for a timeout (RFC 2861, section 3).
+    /// The window is halved for each timeout that passed. If the application did not fill it for a timeout, it goes
+    /// half way down to what was used. The threshold becomes at least three quarters of the old window (RFC 2861,
+    /// section 3).
     Halve,
-    /// Nothing: as simulators of the time did.
+    /// The window stays, as in older simulators.
     Keep,
 }
 
 impl IdleRule {
-    /// Window and threshold after `idle` without a packet.
+    /// Returns the window and the threshold after `idle` time without a packet.
     pub(super) fn apply(
         self,
         (cwnd, ssthresh): (f64, f64),
@@ -49,18 +49,19 @@ impl IdleRule {
     }
 }
 
-/// How much of the window the application used lately (RFC 2861, section 3.2).
+/// How much of the window the application used recently (RFC 2861, section 3.2).
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Use {
-    /// When the window was full last, or was brought down to what was used.
+    /// When the window was last full or was reduced to what was used.
     since: Option<Instant>,
     /// The most packets in flight since then.
     packets: u32,
 }
 
 impl Use {
-    /// A packet left, and now `packets` are in flight under a window of `cwnd`. How many were used
-    /// at most, if the window was not full for longer than `rto`.
+    /// Records that a packet left and `packets` are now in flight, under a window of `cwnd`.
+    ///
+    /// Returns the most packets in use, if the window was not full for longer than `rto`.
     pub(super) fn on_sent(
         &mut self,
         now: Instant,

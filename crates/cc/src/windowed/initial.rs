@@ -1,12 +1,13 @@
-//! How many packets may leave before anything is known.
+//! Initial windows: how many packets may leave before the first feedback.
 
-/// The initial window for packets of `size` bytes in RFC 3390, section 1, which CCID 2 follows
-/// (RFC 4341, section 5): four small packets, three of 1,460 bytes, two large ones.
+/// Returns the initial window of RFC 3390, section 1, for packets of `size` bytes; in packets.
+///
+/// CCID 2 uses it (RFC 4341, section 5): four small packets, three of 1,460 bytes, two large ones.
 pub fn rfc3390_window(size: u32) -> f64 {
     f64::from((4_380 / size.max(1)).clamp(2, 4))
 }
 
-/// The initial window for packets of `size` bytes in RFC 6928, section 2: ten up to 1,460 bytes.
+/// Returns the initial window of RFC 6928, section 2, for packets of `size` bytes: ten up to 1,460 bytes.
 pub fn rfc6928_window(size: u32) -> f64 {
     f64::from((14_600 / size.max(1)).clamp(2, 10))
 }
@@ -15,7 +16,7 @@ pub fn rfc6928_window(size: u32) -> f64 {
 mod tests {
     use super::{rfc3390_window, rfc6928_window};
 
-    /// Just inside and just outside the bounds of RFC 3390 and RFC 6928.
+    /// The initial windows are correct just inside and just outside the bounds of RFC 3390 and RFC 6928.
     #[test]
     fn the_steps_of_the_rfcs() {
         for (size, packets) in [(0, 4.0), (500, 4.0), (1_095, 4.0), (1_096, 3.0)] {

@@ -1,4 +1,4 @@
-//! The window around the laws.
+//! Tests of the window around the laws.
 
 use fairwire_units::{Duration, Instant};
 
@@ -6,7 +6,7 @@ use super::{CutFrom, Growth, IdleRule, SlowStart, Windowed};
 use crate::law::{NewReno, ThresholdWindow};
 use crate::{Congestion, Controller, Feedback, Flight, Permit, RoundTrip, Signal};
 
-/// Three losses of one round trip cut the window once; the fourth, of the next, cuts again.
+/// Three losses of one round trip cut the window once; a fourth, in the next round trip, cuts it again.
 #[test]
 fn one_cut_per_round_trip() {
     let mut cc = Windowed::new(NewReno, 16.0);
@@ -29,7 +29,7 @@ fn one_cut_per_round_trip() {
     assert_eq!(cc.gauges().cuts, 2);
 }
 
-/// A mark cuts like a loss, and shares the round trip with one (RFC 4341, section 5).
+/// A mark cuts like a loss, and both in one round trip cut once (RFC 4341, section 5).
 #[test]
 fn a_mark_cuts_like_a_loss() {
     let mut cc = Windowed::new(NewReno, 16.0);
@@ -38,7 +38,7 @@ fn a_mark_cuts_like_a_loss() {
     assert_eq!(cwnd(&cc), 8.0);
 }
 
-/// RFC 4341, section 5: halves are rounded down; the window stops at one, the threshold at two.
+/// RFC 4341, section 5: halves are rounded down; the window stays at one or more, the threshold at two or more.
 #[test]
 fn cuts_are_rounded_down_to_their_floors() {
     let mut cc = Windowed::new(NewReno, 7.0).with_growth(Growth::CCID2);
@@ -58,7 +58,7 @@ fn cuts_are_rounded_down_to_their_floors() {
     assert_eq!(cwnd(&tcp), 3.5, "a TCP counts bytes");
 }
 
-/// With one packet for each, a window of four is one of eight after a round trip of acknowledgements that cover two.
+/// With one packet for each, acknowledgements of two packets each double a window of four in a round trip.
 #[test]
 fn slow_start_can_double_the_window() {
     let mut cc = Windowed::new(NewReno, 4.0).with_growth(Growth::Ccid2 {
@@ -73,8 +73,8 @@ fn slow_start_can_double_the_window() {
     assert_eq!(cwnd(&cc), 10.0, "no more than the Ack Ratio counts");
 }
 
-/// RFC 4341, sections 5 and 5.1: what was sent before a cut, and a window that is not full, earn nothing; unless that is
-/// switched off, as other stacks have it.
+/// RFC 4341, sections 5 and 5.1: packets sent before a cut, and a window that is not full, earn nothing. Two settings
+/// allow such growth, as in other stacks.
 #[test]
 fn growth_that_was_not_earned_is_a_setting() {
     let after_cut = Feedback {
@@ -103,7 +103,7 @@ fn growth_that_was_not_earned_is_a_setting() {
     }
 }
 
-/// RFC 5681, section 3.1, equation 4: a TCP halves what is outstanding, not an unused window.
+/// RFC 5681, section 3.1, equation 4: a TCP halves the packets outstanding, not an unused window.
 #[test]
 fn a_tcp_halves_what_is_outstanding() {
     let mut cc = Windowed::new(NewReno, 64.0).with_cut_from(CutFrom::Flight);
@@ -111,8 +111,8 @@ fn a_tcp_halves_what_is_outstanding() {
     assert_eq!(cwnd(&cc), 10.0);
 }
 
-/// A timeout leaves one packet and half as threshold; TCP's second in a row changes the threshold
-/// no more (RFC 5681, section 3.1), CCID 2's does (RFC 4341, section 5).
+/// A timeout leaves a window of one packet and a threshold of half. A second timeout in a row does not change the
+/// threshold of TCP (RFC 5681, section 3.1) but does that of CCID 2 (RFC 4341, section 5).
 #[test]
 fn a_timeout_starts_again_from_one() {
     for (growth, second) in [(Growth::Tcp, 8.0), (Growth::CCID2, 2.0)] {
@@ -131,8 +131,8 @@ fn a_timeout_starts_again_from_one() {
     }
 }
 
-/// RFC 5681, section 3.1: one packet per acknowledgement doubles the window each round trip, then
-/// it grows by one packet per round trip; an acknowledgement of two packets counts once.
+/// RFC 5681, section 3.1: one packet per acknowledgement doubles the window each round trip; then it grows by one
+/// packet per round trip. An acknowledgement of two packets counts once.
 #[test]
 fn tcp_growth() {
     let mut cc = Windowed::new(NewReno, 2.0).with_initial_ssthresh(8.0);
@@ -152,8 +152,8 @@ fn tcp_growth() {
     assert_eq!(cwnd(&counted), 8.0, "RFC 3465 makes up for them");
 }
 
-/// RFC 4341, section 5: one packet per two acknowledged in slow start, at most half the Ack Ratio
-/// per acknowledgement, and exactly one packet per window in congestion avoidance.
+/// RFC 4341, section 5: slow start adds one packet for two acknowledged, at most half the Ack Ratio per
+/// acknowledgement. Congestion avoidance adds exactly one packet per window.
 #[test]
 fn ccid2_growth() {
     let mut cc = Windowed::new(NewReno, 4.0)
@@ -179,8 +179,8 @@ fn ccid2_growth() {
     }
 }
 
-/// RFC 4341, section 5: slow start counts at most half the Ack Ratio in force per acknowledgement,
-/// which feedback names.
+/// RFC 4341, section 5: slow start counts at most half the current Ack Ratio per acknowledgement; feedback may change
+/// the ratio.
 #[test]
 fn slow_start_follows_the_ack_ratio() {
     let mut cc = Windowed::new(NewReno, 10.0).with_growth(Growth::CCID2);
@@ -203,7 +203,7 @@ fn slow_start_follows_the_ack_ratio() {
     }
 }
 
-/// RFC 4341, section 5: a mark of the round trip already answered cuts nothing, and earns nothing.
+/// RFC 4341, section 5: a mark in a round trip that was already answered neither cuts nor earns growth.
 #[test]
 fn marked_packets_earn_no_growth() {
     let mut cc = Windowed::new(NewReno, 4.0).with_initial_ssthresh(2.0);
@@ -215,8 +215,8 @@ fn marked_packets_earn_no_growth() {
     assert_eq!(cwnd(&cc), 2.5);
 }
 
-/// RFC 4341, 5.1: a window that the application does not fill stays as it is, and one that it
-/// filled within the last round trip grows.
+/// RFC 4341, 5.1: a window that the application does not fill stays as it is; one that it filled within the last round
+/// trip grows.
 #[test]
 fn an_unused_window_does_not_grow() {
     let small = Flight {
@@ -259,11 +259,11 @@ fn an_unused_window_does_not_grow() {
     assert_eq!(cwnd(&cc), 12.0, "held back");
 }
 
-/// After silence longer than the timeout: the initial window, a half per timeout, or nothing; just
-/// within the timeout nothing changes (RFC 5681, section 4.1; RFC 2861, section 3.1).
+/// After a pause longer than the timeout the window is the initial one, is halved per timeout, or stays. Just within
+/// the timeout nothing changes (RFC 5681, section 4.1; RFC 2861, section 3.1).
 #[test]
 fn an_idle_window_shrinks_by_its_rule() {
-    // The timeout without samples is one second.
+    // Without samples the timeout is one second.
     for (idle_ms, rule, expected) in [
         (1_000, IdleRule::Restart, (32.0, 16.0)),
         (1_001, IdleRule::Restart, (4.0, 16.0)),
@@ -285,9 +285,9 @@ fn an_idle_window_shrinks_by_its_rule() {
     }
 }
 
-/// RFC 2861, section 3.2: an application that fills a part of the window for a timeout, here one
-/// second, brings it half way down to that part, and three quarters of it are the threshold; one
-/// that fills it once in that time keeps it, and so do the other rules (RFC 4341, 5.1).
+/// RFC 2861, section 3.2: if the application fills only a part of the window for a timeout, here one second, the window
+/// goes half way down to that part and the threshold to three quarters. Filling it once in that time keeps it; so do
+/// the other rules (RFC 4341, 5.1).
 #[test]
 fn a_window_that_is_not_filled_comes_down() {
     for (rule, fills, expected) in [
@@ -308,7 +308,7 @@ fn a_window_that_is_not_filled_comes_down() {
         }
         assert_eq!((cwnd(&cc), ssthresh(&cc)), expected, "{rule:?} {fills}");
     }
-    // Second after second: half way to 8 each time, in whole packets; the threshold stays.
+    // Each second the window goes half way down to 8, in whole packets; the threshold stays.
     let mut cc = Windowed::new(NewReno, 4.0)
         .with_idle(IdleRule::Halve)
         .with_growth(Growth::CCID2);
@@ -324,7 +324,7 @@ fn a_window_that_is_not_filled_comes_down() {
     assert_eq!(ssthresh(&cc), 24.75);
 }
 
-/// The window is the limit: floor(cwnd) packets leave and no more, and one always may.
+/// The window is the limit: floor(cwnd) packets may be in flight and no more, and one always may.
 #[test]
 fn the_permit_counts_whole_packets() {
     let mut cc = Windowed::new(NewReno, 3.9);
@@ -335,8 +335,8 @@ fn the_permit_counts_whole_packets() {
     assert_eq!(cc.permit(ms(1), full(1), 500), Permit::AwaitFeedback);
 }
 
-/// The long-delay paper's law: slow start up to 200 packets, 5 % off in congestion avoidance, half
-/// in slow start unless another part is set; any law's threshold can be set.
+/// The law of the long-delay paper: slow start up to 200 packets, a cut of 5 % in congestion avoidance and of half in
+/// slow start. The cut in slow start and the threshold of any law can be set.
 #[test]
 fn the_threshold_window_of_the_paper() {
     let mut cc = Windowed::new(ThresholdWindow::PAPER, 400.0).with_growth(Growth::CCID2);
@@ -365,7 +365,7 @@ fn the_threshold_window_of_the_paper() {
     );
 }
 
-/// A reset returns to the first state and remembers how often it cut.
+/// A reset returns to the initial state but keeps the count of cuts.
 #[test]
 fn a_reset_forgets_the_path() {
     let mut cc = Windowed::new(ThresholdWindow::new(50.0, 0.25), 4.0);
@@ -389,7 +389,7 @@ fn ssthresh(cc: &impl Controller) -> f64 {
     cc.gauges().ssthresh_packets.unwrap()
 }
 
-/// A flight that the window holds back.
+/// Returns a flight that the window holds back.
 fn full(packets: u32) -> Flight {
     Flight {
         packets,
@@ -437,7 +437,7 @@ fn mark_of_packet_sent_at(newest_sent: Instant) -> Feedback {
     }
 }
 
-/// Acknowledges all of the present window, `each` packets at a time.
+/// Acknowledges the whole present window, `each` packets at a time.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,

@@ -5,7 +5,7 @@ fn us(us: u64) -> Instant {
     Instant::from_nanos(us * 1_000)
 }
 
-/// Packets every 20 ms whose delays (in us) are given.
+/// Records packets that are sent every 20 ms with the given delays (in us).
 fn feed(delays_us: &[u64]) -> Jitter {
     let mut jitter = Jitter::default();
     for (i, delay) in (0..).zip(delays_us) {
@@ -28,14 +28,14 @@ fn rfc_3550_by_hand() {
     }
 }
 
-/// A constant |D| is what the jitter tends to, and it forgets: (15/16)^n.
+/// The jitter approaches a constant |D|, and old values decay as (15/16)^n.
 #[test]
 fn rfc_3550_converges_and_forgets() {
     let mut jitter = InterarrivalJitter::default();
     for i in 0..400 {
         jitter.packet(us(i * 20_000), us(i * 20_000 + 5_000 * (i % 2)));
     }
-    // (15/16)^399 of 5 ms is below a nanosecond; the integer form stays within one, too.
+    // (15/16)^399 of 5 ms is below a nanosecond; the integer form is within one, too.
     assert!(jitter.value().as_nanos().abs_diff(5_000_000) <= 1);
     let last = us(399 * 20_000 + 5_000);
     for i in 1..=1000 {
@@ -45,8 +45,8 @@ fn rfc_3550_converges_and_forgets() {
     assert_eq!(jitter.value(), Duration::ZERO);
 }
 
-/// wifi-handoff's own example: delays of 10 ms and 11 ms differ by 1 ms. And a longer one by
-/// hand: 10, 11, 9, 9, 13 ms differ by 1, 2, 0, 4; the mean is 1.75 ms.
+/// The example of wifi-handoff: delays of 10 ms and 11 ms differ by 1 ms. A longer one by hand: 10, 11, 9, 9, 13 ms
+/// differ by 1, 2, 0, 4; the mean is 1.75 ms.
 #[test]
 fn delay_variation_by_hand() {
     assert_eq!(
@@ -61,8 +61,8 @@ fn delay_variation_by_hand() {
     );
 }
 
-/// Delays 10, 12, 14 ms: the sample standard deviation is 2 ms. Arrival gaps are 22 and 22 ms:
-/// no variation at all, which shows that the definitions differ.
+/// For delays of 10, 12, 14 ms the sample standard deviation is 2 ms. The arrival gaps are 22 and 22 ms, without any
+/// variation: the definitions differ.
 #[test]
 fn definitions_differ() {
     let jitter = feed(&[10_000, 12_000, 14_000]);
@@ -71,8 +71,8 @@ fn definitions_differ() {
     assert_eq!(jitter.variation.mean(), Some(Duration::from_millis(2)));
 }
 
-/// Arrivals at 0, 20, 50, 60 ms have gaps 20, 30, 10, which differ by 10 and 20: 15 ms. The
-/// gaps' standard deviation is 10 ms.
+/// Arrivals at 0, 20, 50, 60 ms have gaps of 20, 30, 10 ms, which differ by 10 and 20: the mean is 15 ms. The standard
+/// deviation of the gaps is 10 ms.
 #[test]
 fn arrival_gaps_by_hand() {
     let mut gaps = super::InterarrivalVariation::default();
@@ -107,7 +107,7 @@ fn clock_offset_does_not_matter() {
     }
 }
 
-/// Too few packets have no jitter, rather than one of zero; and absurd times do not panic.
+/// Too few packets have no jitter, instead of a jitter of zero; absurd times do not panic.
 #[test]
 fn too_little_is_none() {
     let one = feed(&[10]);

@@ -1,4 +1,4 @@
-//! Choices as settings in files.
+//! Reading, writing and describing choices in files.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -12,11 +12,11 @@ use serde_json::{Map, Value};
 use super::way::{Made, Settings};
 use super::{Chosen, Kind, Registered};
 
-/// The key that names the kind.
+/// The key for the name of the kind.
 const KIND: &str = "kind";
 
 impl<T: ?Sized + 'static> Kind<T> {
-    /// Lets it be chosen in files, with settings of type `S`. `S` should refuse unknown keys.
+    /// Lets the kind be chosen in files, with settings of type `S`, which should refuse unknown keys.
     #[must_use]
     pub fn settings<S>(mut self, make: fn(S) -> Arc<T>) -> Self
     where
@@ -25,7 +25,7 @@ impl<T: ?Sized + 'static> Kind<T> {
         self.settings = Some(Settings {
             read: Arc::new(move |table| {
                 let settings: S = serde_json::from_value(table).map_err(|e| e.to_string())?;
-                // What was left to a default is written down, too.
+                // Defaults are written to files as well.
                 let all = match serde_json::to_value(&settings) {
                     Ok(Value::Object(all)) => all,
                     _ => Map::new(),
@@ -39,7 +39,7 @@ impl<T: ?Sized + 'static> Kind<T> {
 }
 
 impl<T: ?Sized> Chosen<T> {
-    /// A model made by hand of `settings`, which are written down for it.
+    /// Wraps a model that the caller made from `settings`, which are kept for writing to files.
     pub fn with_settings(kind: &'static str, model: Arc<T>, settings: &impl Serialize) -> Self {
         let settings = match serde_json::to_value(settings) {
             Ok(Value::Object(all)) => all,
@@ -54,7 +54,7 @@ impl<T: ?Sized> Chosen<T> {
 }
 
 impl<T: ?Sized> Kind<T> {
-    /// The kind as its defaults make it; `None` if it has no settings in files.
+    /// Makes the model with default settings; `None` if this kind has no settings in files.
     pub(super) fn of_defaults(&self) -> Option<Result<Made<T>, String>> {
         let way = self.settings.as_ref()?;
         Some((way.read)(Value::Object(Map::new())))
@@ -82,7 +82,7 @@ impl<T: ?Sized + Registered> Chosen<T> {
         })
     }
 
-    /// The table that a bare value stands for: a text that begins with a letter is a name.
+    /// Returns the kind and the table for a bare value. A text that begins with a letter is the name of a kind.
     fn written_out(value: Value) -> Result<(String, Map<String, Value>), String> {
         let registry = T::registry();
         let kinds = registry.kinds();
@@ -98,7 +98,7 @@ impl<T: ?Sized + Registered> Chosen<T> {
     }
 }
 
-/// Is a text in place of a table the name of a kind? A value begins with a digit.
+/// Returns whether a bare text is the name of a kind. The text of a quantity begins with a digit.
 fn is_name(text: &str) -> bool {
     text.starts_with(|first: char| first.is_ascii_alphabetic())
 }
@@ -130,7 +130,7 @@ impl<T: ?Sized> Serialize for Chosen<T> {
 
 impl<T: ?Sized + Registered> JsonSchema for Chosen<T> {
     fn schema_name() -> Cow<'static, str> {
-        // It stands in references.
+        // References in the schema use this name.
         T::registry().what.replace(' ', "-").into()
     }
 
@@ -146,7 +146,7 @@ impl<T: ?Sized + Registered> JsonSchema for Chosen<T> {
     }
 }
 
-/// The table of one kind.
+/// Returns the schema of the table for one kind.
 fn one<T: ?Sized>(kind: &Kind<T>, generator: &mut SchemaGenerator) -> Value {
     let table = kind
         .settings

@@ -3,7 +3,7 @@ use std::sync::{Arc, LazyLock};
 
 use super::{ChooseError, Chosen, Kind, Registered, Registry};
 
-/// Something of which there are kinds.
+/// A trait with several kinds.
 trait Drink: Debug + Send + Sync {
     fn grams(&self) -> u32;
 }
@@ -48,7 +48,7 @@ impl Registered for dyn Drink {
     }
 }
 
-/// A kind is chosen by its name, a kind that is not there is met with those that are, and a name is given once.
+/// A kind is chosen by its name; an unknown name is refused with the known ones, and a taken name cannot be registered.
 #[test]
 fn kinds_are_chosen_by_name() {
     let registry = <dyn Drink>::registry();
@@ -80,7 +80,7 @@ fn kinds_are_chosen_by_name() {
     );
 }
 
-/// A kind from elsewhere can be chosen like the others; without defaults it needs its settings.
+/// A kind registered later is listed with the others; without defaults its name alone does not choose it.
 #[test]
 fn kinds_are_added() {
     let registry = <dyn Drink>::registry();
@@ -95,7 +95,7 @@ fn kinds_are_added() {
     );
 }
 
-/// A choice is read from a table or from a name, and is written as a table with what was given.
+/// A choice is read from a table or a name, and is written as a table with all its settings.
 #[cfg(feature = "settings")]
 #[test]
 fn choices_are_settings() {
@@ -129,7 +129,7 @@ fn choices_are_settings() {
     }
 }
 
-/// The schema has an alternative for each kind, told apart by `kind`.
+/// The schema has one alternative for each kind, distinguished by `kind`.
 #[cfg(feature = "settings")]
 #[test]
 fn the_schema_lists_the_kinds() {

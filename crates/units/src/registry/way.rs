@@ -1,17 +1,17 @@
-//! The way from settings in a file to a model.
+//! The conversion of settings in a file to a model.
 
 use std::sync::Arc;
 
 use schemars::{Schema, SchemaGenerator};
 use serde_json::{Map, Value};
 
-/// Makes a model from a table of settings.
+/// A function that makes a model from a table of settings.
 type Read<T> = dyn Fn(Value) -> Result<Made<T>, String> + Send + Sync;
 
-/// A model and all of its settings.
+/// A model and all of its settings, defaults included.
 pub(super) type Made<T> = (Arc<T>, Map<String, Value>);
 
-/// How settings become a model, and what they are.
+/// How to make a model from settings, and the schema of the settings.
 pub(super) struct Settings<T: ?Sized> {
     pub(super) read: Arc<Read<T>>,
     pub(super) schema: fn(&mut SchemaGenerator) -> Schema,

@@ -1,31 +1,31 @@
-//! Loss intervals: the one that grows and those that are over.
+//! Loss intervals: the current one and the closed ones.
 
-/// A loss interval as the receiver sees it (RFC 5348, section 5.3; RFC 4342, section 6.1.1).
+/// A loss interval as the receiver reports it (RFC 5348, section 5.3; RFC 4342, section 6.1.1).
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct SeenInterval {
-    /// The sequence number it begins with.
+    /// The first sequence number of the interval.
     pub first: u64,
-    /// Sequence numbers in its lossy part, from the first to the last loss or mark; zero in the
-    /// interval before the first loss.
+    /// The number of sequence numbers in the lossy part, from the first to the last loss or mark. Zero in the interval
+    /// before the first loss.
     pub loss_length: u64,
-    /// Sequence numbers in its lossless part.
+    /// The number of sequence numbers in the lossless part.
     pub lossless_length: u64,
-    /// Data packets in it, at least one; zero before the first loss event, and what the first
-    /// interval counts as after it.
+    /// The number of data packets, at least one. Zero before the first loss event; after it, the first interval has the
+    /// length for which it counts.
     pub data_length: u64,
-    /// Data packets lost or marked in it; no more than its lossy part has (RFC 5622, section 8.7).
+    /// The number of data packets lost or marked, at most the length of the lossy part (RFC 5622, section 8.7).
     pub drops: u64,
 }
 
-/// The interval that the newest packets belong to.
+/// The current interval, to which the newest packets belong.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Open {
     first: u64,
-    /// The end of its lossy part.
+    /// The last packet of the lossy part.
     newest_loss: Option<u64>,
-    /// Packets in it that carry no data.
+    /// The number of packets without data.
     pub(super) non_data: u64,
-    /// Data packets lost or marked.
+    /// The number of data packets lost or marked.
     pub(super) drops: u64,
 }
 
@@ -39,18 +39,18 @@ impl Open {
         }
     }
 
-    /// Data packets in it if it ends with packet `last`.
+    /// Returns the number of data packets if the interval ends with packet `last`.
     pub(super) const fn data_packets(&self, last: u64) -> u64 {
         self.sequence_length(last).saturating_sub(self.non_data)
     }
 
-    /// What it counts as if it ends with packet `last`.
+    /// Returns the length for which the interval counts if it ends with packet `last`.
     pub(super) fn data_length(&self, last: u64) -> u64 {
-        // RFC 4342, 6.1.1: at least one, however many of its packets carry no data.
+        // RFC 4342, 6.1.1: at least one, even if most packets carry no data.
         self.data_packets(last).max(1)
     }
 
-    /// The interval if it ends with packet `last`.
+    /// Returns the interval as it is if it ends with packet `last`.
     pub(super) fn seen(&self, last: u64, after_a_loss: bool) -> SeenInterval {
         let loss_length = self
             .newest_loss
@@ -69,14 +69,13 @@ impl Open {
         }
     }
 
-    /// Packets `first` to `last` are lost or marked.
+    /// Counts packets `first` to `last` as lost or marked.
     pub(super) const fn lose(&mut self, first: u64, last: u64) {
         self.newest_loss = Some(last);
         self.drops = self.drops.saturating_add(last - first).saturating_add(1);
     }
 
-    /// What it counts as if it ends with packet `last` and is short (RFC 4828, section 4.4):
-    /// packets per loss.
+    /// Returns the packets per loss of a short interval that ends with packet `last` (RFC 4828, section 4.4).
     pub(super) fn packets_per_loss(&self, last: u64) -> f64 {
         self.data_length(last) as f64 / self.drops.max(1) as f64
     }
@@ -86,16 +85,16 @@ impl Open {
     }
 }
 
-/// The intervals that are over, the newest ones.
+/// The newest closed intervals.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Closed {
-    /// Newest first.
+    /// The intervals, newest first.
     intervals: [SeenInterval; Self::MAX],
     len: usize,
 }
 
 impl Closed {
-    /// With the current one, as many as a Loss Intervals option holds (RFC 4342, section 8.6.1).
+    /// With the current interval, as many as a Loss Intervals option holds (RFC 4342, section 8.6.1).
     pub(super) const MAX: usize = 27;
 
     pub(super) const fn new() -> Self {

@@ -4,10 +4,10 @@ use proptest::prelude::*;
 use super::{ByTime, LossAverage, LossHistory, Seen, SeenInterval};
 
 const R: Duration = Duration::from_millis(100);
-/// What the interval before the first loss counts as in these tests.
+/// The length for which the interval before the first loss counts in these tests.
 const FIRST: u32 = 50;
 
-/// A data packet, numbered from 1, that arrives at `seq` times 10 ms.
+/// Returns a data packet, numbered from 1, that arrives at `seq` times 10 ms.
 fn packet(seq: u64) -> Seen<Instant> {
     Seen {
         seq,
@@ -22,7 +22,7 @@ fn history() -> LossHistory<ByTime> {
     LossHistory::new(ByTime { rtt: R }, 0, LossAverage::new(false))
 }
 
-/// Feeds packets; returns the numbers of those at which loss events were found.
+/// Records packets and returns the numbers of those at which loss events were found.
 fn feed(
     history: &mut LossHistory<ByTime>,
     packets: impl IntoIterator<Item = Seen<Instant>>,
@@ -41,7 +41,7 @@ fn newest(history: &LossHistory<ByTime>) -> SeenInterval {
     history.intervals().next().expect("there is always one")
 }
 
-/// RFC 5348, 5.1: a hole is a loss once three packets came after it, not before.
+/// RFC 5348, 5.1: a gap is a loss once three packets have arrived after it, not before.
 #[test]
 fn three_later_packets_make_a_loss() {
     let mut history = history();
@@ -51,8 +51,8 @@ fn three_later_packets_make_a_loss() {
     assert_eq!((history.edge(), history.events()), (6, 1));
 }
 
-/// RFC 5348, 5.1: a packet that comes within three of its turn fills its hole; one that comes
-/// later, or twice, changes nothing.
+/// RFC 5348, 5.1: a packet that arrives before the third packet after its gap fills the gap. A later packet, or a copy,
+/// changes nothing.
 #[test]
 fn reordering_by_less_than_three_is_no_loss() {
     let mut history = history();
@@ -63,8 +63,8 @@ fn reordering_by_less_than_three_is_no_loss() {
     assert_eq!(history.events(), 1, "9 came too late");
 }
 
-/// RFC 5348, 5.1, the example: n-1 arrives, then n+1, then a marked n+2: one event that begins
-/// with the missing n.
+/// RFC 5348, 5.1, the example: n-1 arrives, then n+1, then a marked n+2. They make one event that begins with the
+/// missing n.
 #[test]
 fn a_mark_is_congestion_at_once() {
     let mut history = history();
@@ -86,7 +86,7 @@ fn a_mark_is_congestion_at_once() {
     );
 }
 
-/// RFC 5348, 5.2: marks within a round trip of the first are its event, the next one begins another.
+/// RFC 5348, 5.2: marks within a round trip of the first belong to its event; the next mark begins another event.
 #[test]
 fn marks_are_told_apart_by_the_round_trip() {
     let mut history = history();
@@ -115,8 +115,8 @@ fn a_lone_mark_is_an_interval_of_one() {
     assert_eq!(newest(&history).data_length, 1);
 }
 
-/// RFC 5348, 5.2: losses whose nominal arrivals are at most one round trip after the first are one
-/// event; beyond that a new one begins. Intervals run from loss to loss (section 5.3).
+/// RFC 5348, 5.2: losses whose nominal arrivals are at most one round trip after the first are one event; a later loss
+/// begins a new one. Intervals last from loss to loss (section 5.3).
 #[test]
 fn events_are_a_round_trip_apart() {
     let mut history = history();
@@ -137,13 +137,12 @@ fn events_are_a_round_trip_apart() {
             (1, 0, 19, u64::from(FIRST))
         ]
     );
-    // I = 30, 11, 50 with equal weights: the current one counts: p = 2 / (30 + 11), against
-    // 2 / (11 + 50) for the closed ones alone.
+    // I = 30, 11, 50 with equal weights. With the current interval p = 2 / (30 + 11), which is larger than 2 / (11 +
+    // 50) of the closed intervals alone: so the current one does not count.
     assert!((history.p() - 2.0 / 61.0).abs() < 1e-12);
 }
 
-/// RFC 5348, 5.2: within one long hole nominal arrivals are interpolated, and each round trip of
-/// it is a loss event.
+/// RFC 5348, 5.2: within one long gap nominal arrivals are interpolated, and each round trip is a loss event.
 #[test]
 fn a_long_hole_is_several_events() {
     let mut history = history();
@@ -154,8 +153,8 @@ fn a_long_hole_is_several_events() {
     assert_eq!(newest(&history).loss_length, 8, "43 to 50");
 }
 
-/// RFC 4342, 6.1: lost packets that carry no data, as the packet after them tells, are no loss;
-/// without such a count every lost packet is taken for data.
+/// RFC 4342, 6.1: lost packets without data, as counted by the packet after them, are no loss. Without such a count
+/// every lost packet counts as data.
 #[test]
 fn packets_without_data_are_no_loss() {
     let mut history = history();
@@ -194,8 +193,8 @@ fn packets_without_data_are_no_loss() {
     assert_eq!(interval.data_length, 9);
 }
 
-/// RFC 4342, 6.1.1: received packets without data count in the sequence, not as data, and a mark
-/// on one is no congestion of the data.
+/// RFC 4342, 6.1.1: received packets without data count in the sequence but not as data, and a mark on one is no
+/// congestion of the data.
 #[test]
 fn received_packets_without_data_do_not_count() {
     let mut history = history();
@@ -211,7 +210,7 @@ fn received_packets_without_data_do_not_count() {
     assert_eq!(interval.data_length, 5, "3, 4, 5, 6 and 9");
 }
 
-/// RFC 5348, 6.3.1: the first interval is told in whole packets, the nearest to what it counts as.
+/// RFC 5348, 6.3.1: the first interval is reported in whole packets, rounded to the nearest.
 #[test]
 fn the_first_interval_is_rounded() {
     for (counts_as, told) in [(0.3, 1), (4.49, 4), (4.5, 5), (4.85, 5), (1e300, u64::MAX)] {
@@ -224,8 +223,7 @@ fn the_first_interval_is_rounded() {
     }
 }
 
-/// RFC 5348, 6.3.1: whoever gives the first interval its length learns that nothing came before a
-/// loss of the first packet.
+/// RFC 5348, 6.3.1: if the very first packet is lost, `first_length` is called with zero packets before the loss.
 #[test]
 fn the_first_packet_may_be_lost() {
     let mut history = history();
@@ -250,12 +248,11 @@ fn the_first_packet_may_be_lost() {
     );
 }
 
-/// RFC 4828, 4.4: of intervals of two round trips at most, each loss counts; of longer ones only
-/// that there was one.
+/// RFC 4828, 4.4: in intervals of at most two round trips each loss counts; in longer ones only the loss event counts.
 #[test]
 fn short_intervals_count_packets_per_loss() {
-    // R = 100 ms, a packet every 10 ms. Losses: 20, 24, 28 in an interval of 15 packets; 35 alone
-    // in one of 21 that lasts 210 ms; 56 begins the current one.
+    // R = 100 ms, a packet every 10 ms. Losses: 20, 24, 28 in an interval of 15 packets; 35 alone in one of 21 that
+    // lasts 210 ms; 56 begins the current one.
     let lost = [20, 24, 28, 35, 56];
     let before = |newest: u64| {
         let mut history = history().with_small_packets();
@@ -276,23 +273,23 @@ fn short_intervals_count_packets_per_loss() {
             (1, u64::from(FIRST), 0)
         ]
     );
-    // The current interval of 56 to 60 is short and left out. I = 21, 15/3, 50.
+    // The current interval of 56 to 60 is short and does not count. I = 21, 15/3, 50.
     let mean = (21.0 + 5.0 + 50.0) / 3.0;
     assert!((before(60).p() - 1.0 / mean).abs() < 1e-12);
     // Without the rule: I = 21, 15, 50.
     let mut plain = history();
     feed_all(&mut plain, (1..=60).filter(|seq| !lost.contains(seq)));
     assert!((plain.p() - 3.0 / 86.0).abs() < 1e-12);
-    // 56 to 106 are 51 packets in five round trips: those count, and push the oldest out.
+    // 56 to 106 are 51 packets in five round trips: this interval counts, and the oldest drops out.
     assert!((before(106).p() - 3.0 / (51.0 + 21.0 + 5.0)).abs() < 1e-12);
 }
 
-/// RFC 4828, 3: of a short current interval neither more losses nor more packets change p, which
-/// could fall and rise again with it.
+/// RFC 4828, 3: in a short current interval neither more losses nor more packets change p; otherwise p could fall and
+/// rise again.
 #[test]
 fn a_short_current_interval_does_not_count() {
     let mut history = history().with_small_packets();
-    // FIRST is 2 here, so that the current interval would soon be the longer one.
+    // The first length is 2 here, so that the current interval would soon be longer.
     let lost = [20, 21, 22];
     let mut told = Vec::new();
     for seq in (1..=60).filter(|seq| !lost.contains(seq)) {
@@ -322,8 +319,8 @@ fn memory_is_bounded() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Whatever is lost, marked, doubled or reordered, intervals are adjacent, end at the edge, and
-    /// are never longer than what was sent; p stays between 0 and 1.
+    /// For any losses, marks, copies and reordering, intervals are adjacent, end at the edge, and are never longer than
+    /// the packets sent. p stays between 0 and 1.
     #[test]
     fn intervals_tile_the_sequence(
         steps in prop::collection::vec((0u64..6, 0u64..4, 0u8..20, 0u64..3), 1..200),
@@ -345,7 +342,7 @@ proptest! {
                 let length = interval.loss_length + interval.lossless_length;
                 prop_assert_eq!(interval.first + length, end, "{:?}", interval);
                 prop_assert!(interval.data_length <= length.max(1) || interval.loss_length == 0);
-                // RFC 5622, 8.7: no more drops than the lossy part has packets.
+                // RFC 5622, 8.7: no more drops than packets in the lossy part.
                 prop_assert!(interval.drops <= interval.loss_length, "{:?}", interval);
                 prop_assert_eq!(interval.drops > 0, interval.loss_length > 0);
                 end = interval.first;
@@ -356,7 +353,7 @@ proptest! {
     }
 }
 
-/// [`ByTime`] that counts what it is asked.
+/// [`ByTime`] that counts its calls.
 #[derive(Debug)]
 struct Counted {
     by_time: ByTime,
@@ -392,9 +389,8 @@ impl super::Grouping for Counted {
     }
 }
 
-/// A round trip of a microsecond, then an hour's pause with a hole: however many round trips and packets
-/// it has, it makes few loss events and takes few steps. The newest intervals are as long as they would be
-/// if each had been counted.
+/// With a round trip of a microsecond and a gap over a pause of an hour, few loss events are made, in few steps, for
+/// any number of missing packets. The newest intervals are as long as if each event had been made.
 #[test]
 fn finding_2_a_long_hole_makes_few_events() {
     let most = LossHistory::<Counted>::MAX_EVENTS;
@@ -419,7 +415,8 @@ fn finding_2_a_long_hole_makes_few_events() {
                 }
                 let name = format!("{missing} in {pause_s} s: {}", history.events());
                 assert!((2..=most).contains(&history.events()), "{name}");
-                // What a nanosecond more than a microsecond or, if that is more, a packet is of the hole.
+                // The expected interval: a nanosecond more than a microsecond, in packets of the gap, but at least one
+                // packet.
                 let gap_ns = u128::from(pause_s * 1_000_000_000 - 30_000_000);
                 let length = u64::try_from(u128::from(missing) * 1_001 / gap_ns).expect("small");
                 let length = length.max(1);
@@ -432,7 +429,7 @@ fn finding_2_a_long_hole_makes_few_events() {
     }
 }
 
-/// What [`LossHistory`] made of a hole before its events were bounded: each round trip of it an event.
+/// Returns the loss events of a gap without a bound on their number: one in each round trip.
 fn events_of(first: u64, count: u64, at: impl Fn(u64) -> Instant, rtt: Duration) -> Vec<u64> {
     let mut events: Vec<u64> = Vec::new();
     for nth in first..first + count {
@@ -444,8 +441,8 @@ fn events_of(first: u64, count: u64, at: impl Fn(u64) -> Instant, rtt: Duration)
 }
 
 proptest! {
-    /// RFC 5348, 5.2: a hole of no more round trips than intervals are kept begins an event in each of
-    /// them, where each packet would if it were looked at by itself.
+    /// RFC 5348, 5.2: in a gap of no more round trips than intervals are kept, events begin where they would if each
+    /// packet were examined separately.
     #[test]
     fn finding_2_holes_of_few_events_stay_exact(
         missing in 1_u64..400,
@@ -475,7 +472,7 @@ proptest! {
     }
 }
 
-/// The line of numbers ends where a word does: what comes there is counted, what comes after it is not.
+/// Sequence numbers end at the largest `u64`: packets up to it count, and nothing panics there.
 #[test]
 fn finding_9_numbers_end_without_a_panic() {
     for marked in [false, true] {

@@ -1,20 +1,20 @@
-//! Was the application the limit over a whole interval (RFC 5348, section 8.2.1)?
+//! Detection of intervals in which the application was the limit (RFC 5348, section 8.2.1).
 //!
-//! The RFC keeps two moments at which the sender was not limited by its data, and says that more
-//! make the answer better: with two, a report that comes early, for a loss, makes the next one
-//! look as if it covered a pause. Here moments are kept an eighth of a round trip apart.
+//! The RFC keeps two times at which the sender was not limited by its data, and says that more of them give a better
+//! result. With only two, an early report because of a loss makes the next report appear to cover a pause. Here the
+//! times are an eighth of a round trip apart.
 
 use fairwire_units::{Duration, Instant};
 
-/// How many parts of a round trip are told apart.
+/// The number of parts into which a round trip is divided.
 const PARTS: u64 = 8;
-/// How many moments are kept: four round trips.
+/// The number of times kept: four round trips.
 const KEPT: usize = 32;
 
-/// Remembers when all that was allowed had been sent.
+/// The times at which all that was allowed had been sent.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DataLimited {
-    /// A ring of moments.
+    /// A ring of times.
     moments: [Option<Instant>; KEPT],
     newest: usize,
 }
@@ -27,7 +27,7 @@ impl DataLimited {
         }
     }
 
-    /// A packet left, and all that was allowed is sent.
+    /// Records that a packet left and everything that was allowed has now been sent.
     pub(super) fn on_all_sent(&mut self, now: Instant, rtt: Duration) {
         let newest = self.moments[self.newest];
         if newest.is_none_or(|newest| now.saturating_since(newest) >= rtt / PARTS) {
@@ -36,7 +36,7 @@ impl DataLimited {
         }
     }
 
-    /// Was the application the limit over the whole round trip that ended at `until`?
+    /// Returns whether the application was the limit over the whole round trip that ended at `until`.
     pub(super) fn covers(&self, until: Instant, rtt: Duration) -> bool {
         let from = until.saturating_before(rtt);
         let mut moments = self.moments.iter().flatten();
@@ -55,8 +55,7 @@ mod tests {
         Instant::from_nanos(ms * 1_000_000)
     }
 
-    /// A sender that always sends all it may is never seen as limited by its data, however
-    /// irregularly reports come.
+    /// A sender that always sends all it may never counts as data-limited, however irregular the reports are.
     #[test]
     fn a_greedy_sender_is_not_limited() {
         let mut limited = DataLimited::new();
@@ -70,8 +69,7 @@ mod tests {
         }
     }
 
-    /// A sender that never uses its allowance is; one moment of use clears the intervals that
-    /// contain it and no other.
+    /// A sender that never uses its allowance is data-limited. One use clears only the intervals that contain it.
     #[test]
     fn one_moment_clears_its_interval() {
         let mut limited = DataLimited::new();

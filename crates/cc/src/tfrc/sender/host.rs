@@ -1,30 +1,30 @@
-//! What becomes of the rate when the peer's host, not the network, cannot keep up (RFC 4342,
-//! section 5.2; RFC 4340, section 11.7.1).
+//! Response of the rate when the peer's host, not the network, is the bottleneck.
 //!
-//! RFC 4342 lowers the receive rate that was reported to half of `X_drop`, so that TFRC of RFC 3448
-//! sends no more than `X_drop` in the next round trip. RFC 5348 goes by the largest receive rate of
-//! two round trips, which would undo that; so here `X_drop` is a limit of its own for one round trip.
+//! RFC 4342, section 5.2, and RFC 4340, section 11.7.1, apply. RFC 4342 lowers the reported receive rate to half of
+//! `X_drop`, so that TFRC of RFC 3448 sends no more than `X_drop` in the next round trip. RFC 5348 uses the largest
+//! receive rate of two round trips, which would undo this. So here `X_drop` is a separate limit for one round trip.
 
 use fairwire_units::{Duration, Instant};
 
 use crate::HostLimits;
 
-/// A limit that ends by itself.
+/// A limit that expires.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct HostLimit {
-    /// `X_drop`, bytes per second, and until when it holds.
+    /// `X_drop`, bytes per second, and the end of its validity.
     asked: Option<(f64, Instant)>,
 }
 
 impl HostLimit {
-    /// The limit that is in force, bytes per second.
+    /// Returns the present limit, bytes per second.
     pub(super) fn at(self, now: Instant) -> Option<f64> {
         let (rate, _) = self.asked.filter(|&(_, until)| now < until)?;
         Some(rate)
     }
 
-    /// Takes in what the host says of itself, for a round trip `rtt`. It receives `received` bytes per second, of which a
-    /// packet per round trip is `packet`.
+    /// Lowers the limit to what the host asked for, for one round trip `rtt`.
+    ///
+    /// The host receives `received` bytes per second; `packet` is the rate of one packet per round trip.
     pub(super) fn lower(
         &mut self,
         now: Instant,
@@ -33,7 +33,7 @@ impl HostLimit {
         (received, packet): (f64, f64),
     ) {
         let received = received.min(self.at(now).unwrap_or(f64::INFINITY));
-        // RFC 4342, 5.2: a packet per round trip less for each one dropped, down to one.
+        // RFC 4342, 5.2: each dropped packet takes one packet per round trip, down to one.
         let less = received - f64::from(host.buffer_drops) * packet;
         self.asked = Some((less.max(received.min(packet)), now + rtt));
     }
@@ -74,8 +74,8 @@ mod tests {
         }
     }
 
-    /// A sender of packets of 1,000 bytes with a round trip of 100 ms, which was told at 1,000 ms
-    /// that 100,000 bytes a second arrive.
+    /// Returns a sender of packets of 1,000 bytes with a round trip of 100 ms; the report at 1,000 ms said that 100,000
+    /// bytes per second arrive.
     fn sender(p: f64) -> Sender {
         let mut sender = Sender::new(TfrcConfig {
             segment: SegmentSize::Fixed(SEGMENT),
@@ -91,9 +91,8 @@ mod tests {
         sender
     }
 
-    /// RFC 4342, 5.2: three packets dropped take three packets per round trip off what was
-    /// received: 100,000 - 3 x 1,000 / 0.1 s; never below one packet per round trip; for one
-    /// round trip.
+    /// RFC 4342, 5.2: three dropped packets take three packets per round trip from the receive rate, 100,000 - 3 x
+    /// 1,000 / 0.1 s. The rate stays at one packet per round trip or more, and the limit holds for one round trip.
     #[test]
     fn drops_take_a_packet_per_round_trip_each() {
         for (drops, rate) in [(1, 90_000.0), (3, 70_000.0), (9, 10_000.0), (50, 10_000.0)] {
@@ -122,8 +121,8 @@ mod tests {
         }
     }
 
-    /// RFC 4340, 11.6, and RFC 4342, 5.2: a slow receiver gets for a round trip no more than it
-    /// reported to receive, whether or not there were losses before.
+    /// RFC 4340, 11.6, and RFC 4342, 5.2: for a round trip a slow receiver gets no more than its reported receive rate,
+    /// with or without earlier losses.
     #[test]
     fn a_slow_receiver_gets_what_it_received() {
         for p in [0.0, 0.0001] {
@@ -142,7 +141,7 @@ mod tests {
         }
     }
 
-    /// The first report says zero, which is no rate to hold to: the initial rate stays.
+    /// The receive rate of the first report is zero, which is not taken for a limit: the initial rate stays.
     #[test]
     fn a_first_report_of_zero_stops_nothing() {
         let mut sender = Sender::new(TfrcConfig {

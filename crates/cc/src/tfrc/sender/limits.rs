@@ -1,13 +1,13 @@
-//! `X_recv_set`: what the peer received lately limits what may be sent (RFC 5348, section 4.3).
+//! `X_recv_set`: the recent receive rates that limit the sending rate (RFC 5348, section 4.3).
 
 use fairwire_units::{Duration, Instant};
 
-/// Values kept. RFC 5348, 8.2.2, finds three sufficient; with a few more, reports that come early
-/// do not push out what is younger than two round trips. Where a receiver gives feedback more often
-/// than these hold, the ones that are left are spread over the two round trips.
+/// The number of values kept. RFC 5348, 8.2.2, finds three sufficient. With a few more, early reports do not drop
+/// values younger than two round trips. If a receiver reports more often than this, the values kept are spread over the
+/// two round trips.
 const VALUES: usize = 8;
 
-/// Receive rates of the last two round trips, bytes per second, newest first.
+/// The receive rates of the last two round trips, bytes per second, newest first.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RecvSet {
     values: [Value; VALUES],
@@ -21,7 +21,7 @@ struct Value {
 }
 
 impl RecvSet {
-    /// The set holds infinity alone: the first two round trips are not limited.
+    /// Creates a set with the single value infinity: the first two round trips are not limited.
     pub(super) fn new() -> Self {
         let mut set = Self {
             values: [Value::default(); VALUES],
@@ -31,25 +31,25 @@ impl RecvSet {
         set
     }
 
-    /// The first packet leaves: the two round trips begin.
+    /// Begins the first two round trips when the first packet leaves.
     pub(super) fn start(&mut self, now: Instant) {
         self.replace(now, f64::INFINITY);
     }
 
-    /// The largest value.
+    /// Returns the largest value.
     pub(super) fn max(&self) -> f64 {
         self.values[..self.len]
             .iter()
             .fold(0.0, |max, value| value.rate.max(max))
     }
 
-    /// `Replace X_recv_set contents with a single item`.
+    /// Makes `rate` the only value (`Replace X_recv_set contents with a single item`).
     pub(super) fn replace(&mut self, now: Instant, rate: f64) {
         self.values[0] = Value { rate, at: now };
         self.len = 1;
     }
 
-    /// `Update X_recv_set()`.
+    /// Adds a value and drops those older than two round trips (`Update X_recv_set()`).
     pub(super) fn update(&mut self, now: Instant, x_recv: f64, rtt: Duration) {
         self.make_room(now, x_recv, rtt);
         self.values.rotate_right(1);
@@ -58,7 +58,7 @@ impl RecvSet {
             at: now,
         };
         let len = (self.len + 1).min(VALUES);
-        // Newest first: what is older than two round trips stands last.
+        // Newest first, so values older than two round trips are last.
         self.len = self.values[..len]
             .iter()
             .take_while(|value| now.saturating_since(value.at) <= rtt * 2)
@@ -66,9 +66,11 @@ impl RecvSet {
             .max(1);
     }
 
-    /// Forgets a value if all places hold young ones: one that can never be the largest, because
-    /// `x_recv` or a value after it is as large and stays longer; else one that stands closest
-    /// between its neighbours, so that for a moment the limit may be lower, never higher.
+    /// Drops one value if the set is full of young ones.
+    ///
+    /// It drops a value that can never be the largest, because `x_recv` or a later value is as large and stays longer.
+    /// If there is none, it drops the one whose neighbours are closest. The limit may then be lower for a short time,
+    /// but never higher.
     fn make_room(&mut self, now: Instant, x_recv: f64, rtt: Duration) {
         let is_full = self.len == VALUES;
         if !is_full || now.saturating_since(self.values[VALUES - 1].at) > rtt * 2 {
@@ -80,7 +82,7 @@ impl RecvSet {
             largest = largest.max(value.rate);
             is_covered
         });
-        // The oldest of the inner ones where several stand equally close.
+        // The oldest of the inner values if several are equally close.
         let gap = |i: usize| {
             self.values[i - 1]
                 .at
@@ -91,8 +93,8 @@ impl RecvSet {
         self.len = VALUES - 1;
     }
 
-    /// The limit after an interval in which the application was the limit: what was once
-    /// received stays allowed, less where losses were reported.
+    /// Returns the limit after an interval in which the application was the limit: earlier receive rates remain valid,
+    /// reduced if losses were reported.
     pub(super) fn limit_of_pause(&mut self, now: Instant, x_recv: f64, worse: bool) -> f64 {
         if worse {
             for value in &mut self.values[..self.len] {
@@ -106,7 +108,7 @@ impl RecvSet {
         }
     }
 
-    /// `Maximize X_recv_set()`.
+    /// Keeps only the largest value (`Maximize X_recv_set()`).
     fn maximize(&mut self, now: Instant, x_recv: f64) {
         let finite = self.values[..self.len]
             .iter()
@@ -127,7 +129,7 @@ mod tests {
         Instant::from_nanos(ms * 1_000_000)
     }
 
-    /// RFC 5348, 4.3: infinity stays for two round trips, then the set goes by what was received.
+    /// RFC 5348, 4.3: infinity stays for two round trips; then the receive rates are the limit.
     #[test]
     fn the_first_two_round_trips_are_unlimited() {
         let mut set = RecvSet::new();
@@ -140,7 +142,7 @@ mod tests {
         assert_eq!(set.max(), 700.0);
     }
 
-    /// RFC 5348, 4.3: the larger value of the last two round trips counts, an older one does not.
+    /// RFC 5348, 4.3: the largest value of the last two round trips counts; an older one does not.
     #[test]
     fn two_round_trips_are_remembered() {
         let mut set = RecvSet::new();
@@ -154,11 +156,11 @@ mod tests {
         assert_eq!(set.max(), 10.0);
     }
 
-    /// RFC 5348, 4.3, and 6: with a hundred reports per round trip the largest value of two round trips
-    /// still counts, and none that is older. Where all values fall, as many are left out as do not fit.
+    /// RFC 5348, 4.3, and 6: with a hundred reports per round trip the largest value of two round trips still counts,
+    /// and no older one. If all values fall, some are dropped because not all fit.
     #[test]
     fn many_reports_do_not_shorten_the_memory() {
-        // One report per millisecond: the rate in it, by the millisecond.
+        // One report per millisecond; the rate is a function of the millisecond.
         let run = |rate: &dyn Fn(u64) -> f64, check: &dyn Fn(u64, f64)| {
             let mut set = RecvSet::new();
             set.replace(at(0), rate(0));
@@ -167,7 +169,7 @@ mod tests {
                 check(ms, set.max());
             }
         };
-        // A peak of one report in a hundred, and ups and downs between.
+        // A peak in one report, and smaller variations otherwise.
         let peak = |ms: u64| match ms {
             300 => 900.0,
             _ => 100.0 + (ms * 37 % 100) as f64,
@@ -179,14 +181,14 @@ mod tests {
         let falling = |ms: u64| 2_000.0 - ms as f64;
         run(&falling, &|ms, max| {
             let oldest = falling(ms.saturating_sub(200));
-            // Seven gaps in 200 ms make six pairs that come to 400 ms at most; the least pair, which
-            // becomes one gap, is no more than a sixth of that.
+            // Seven gaps in 200 ms make six pairs of at most 400 ms in all. The smallest pair, which becomes one gap,
+            // is at most a sixth of that.
             assert!(max <= oldest && max >= oldest - 67.0, "at {ms} ms: {max}");
         });
     }
 
-    /// RFC 5348, 4.3: an application's pause lowers nothing; a loss in it halves what was known
-    /// and takes 15 % off what was received.
+    /// RFC 5348, 4.3: a pause of the application lowers nothing. A loss in a pause halves the earlier values and takes
+    /// 15 % from the receive rate.
     #[test]
     fn pauses_keep_the_largest() {
         let mut set = RecvSet::new();

@@ -1,6 +1,6 @@
-//! Rules that differ between the RFCs, and between the stacks that followed them.
+//! Rules that differ between the RFCs and between the stacks based on them.
 
-/// How the receive rate that is reported limits the rate that is sent.
+/// How the reported receive rate limits the sending rate.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[cfg_attr(
     feature = "settings",
@@ -8,15 +8,15 @@
     serde(rename_all = "kebab-case")
 )]
 pub enum ReceiveLimit {
-    /// Twice the largest of the last two round trips, with a rule for pauses of the application (RFC 5348, sections
-    /// 4.3 and 4.4).
+    /// Twice the largest receive rate of the last two round trips, with a rule for pauses of the application (RFC 5348,
+    /// sections 4.3 and 4.4).
     #[default]
     Rfc5348,
-    /// Twice that of the latest report, whatever the application did (RFC 3448, sections 4.3 and 4.4).
+    /// Twice the receive rate of the latest report, without a rule for pauses (RFC 3448, sections 4.3 and 4.4).
     Rfc3448,
 }
 
-/// The rate until the first report, and the one that the report leads to.
+/// The sending rate until the first report, and after it.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[cfg_attr(
     feature = "settings",
@@ -24,13 +24,12 @@ pub enum ReceiveLimit {
     serde(rename_all = "kebab-case")
 )]
 pub enum FirstRate {
-    /// The initial window in each round trip that the handshake measured, from the first packet on (RFC 5348,
-    /// section 4.2).
+    /// The initial window in each round trip, from the first packet on; the handshake measures the round trip (RFC
+    /// 5348, section 4.2).
     #[default]
     Handshake,
-    /// One packet per second until the first report, and then the initial window in each round trip (RFC 4342,
-    /// section 5).
+    /// One packet per second until the first report, then the initial window in each round trip (RFC 4342, section 5).
     FirstReport,
-    /// One packet per second until the first report, and then one in each round trip (RFC 3448, section 4.3).
+    /// One packet per second until the first report, then one packet in each round trip (RFC 3448, section 4.3).
     OnePacket,
 }

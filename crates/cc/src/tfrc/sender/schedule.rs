@@ -1,24 +1,25 @@
-//! When packets leave (RFC 5348, sections 4.6 and 8.3).
+//! The times at which packets leave (RFC 5348, sections 4.6 and 8.3).
 
 use fairwire_units::{Duration, Instant};
 
-/// The nominal send times, of which unused ones are kept for at most one round trip, and the
-/// burst that is leaving.
+/// The nominal send times and the present burst. Unused send times are kept for at most one round trip.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Schedule {
     /// The nominal send time of the last packet.
     last: Option<Instant>,
-    /// When the burst began, and how many packets it has.
+    /// The start of the burst and the number of its packets.
     burst: Option<(Instant, u64)>,
     granularity: Duration,
-    /// When the last packet really left, where packets keep apart.
+    /// When the last packet really left; set only if there is a least interval.
     left: Option<Instant>,
     min_interval: Duration,
 }
 
 impl Schedule {
-    /// A schedule whose bursts hold what `granularity` may carry, or two packets; zero sets no
-    /// bound but that of the round trip. Packets are `min_interval` apart at least.
+    /// Creates a schedule in which packets are at least `min_interval` apart.
+    ///
+    /// A burst has at most the packets of one `granularity`, or two if that is more. A granularity of zero leaves only
+    /// the bound of one round trip.
     pub(super) const fn new(granularity: Duration, min_interval: Duration) -> Self {
         Self {
             last: None,
@@ -29,31 +30,33 @@ impl Schedule {
         }
     }
 
-    /// Until when the packet that left last keeps the next one back (RFC 5622, section 5). A sender
-    /// whose timers are coarse might send three packets in 30 ms; what was late is not made up for
-    /// here.
+    /// Returns until when the last packet delays the next one (RFC 5622, section 5).
+    ///
+    /// A sender with a coarse timer could otherwise send three packets within 30 ms; here it does not catch up.
     pub(super) fn spaced(&self) -> Option<Instant> {
         self.left.map(|left| left + self.min_interval)
     }
 
-    /// The nominal time of the next packet at one packet per `interval`; `None` for the first.
-    /// Computed anew whenever it is asked for, so that a new rate counts at once.
+    /// Returns the nominal time of the next packet at one packet per `interval`; `None` for the first packet.
+    ///
+    /// It is computed at each call, so that a new rate has effect at once.
     pub(super) fn next(&self, interval: Duration) -> Option<Instant> {
         self.last.map(|last| last + interval)
     }
 
-    /// Until when a full burst keeps the next packet back. Half the granularity later: what a pause
-    /// or a late timer left unused goes at no more than about twice the rate.
+    /// Returns until when a full burst delays the next packet: half the granularity after the burst began.
+    ///
+    /// So packets saved up by a pause or a late timer leave at no more than about twice the rate.
     pub(super) fn burst_until(&self, interval: Duration) -> Option<Instant> {
         let (began, packets) = self.burst?;
         let full = (self.granularity.as_nanos() / interval.as_nanos().max(1)).max(2);
         (packets >= full).then_some(began + self.granularity / 2)
     }
 
-    /// A packet left.
+    /// Records that a packet left.
     pub(super) fn on_sent(&mut self, now: Instant, interval: Duration, rtt: Duration) {
         self.left = (self.min_interval > Duration::ZERO).then_some(now);
-        // RFC 5348, 4.6: a burst is at most what one round trip may carry, this packet included.
+        // RFC 5348, 4.6: a burst is at most one round trip's packets, this packet included.
         let oldest = now.saturating_before(rtt.saturating_sub(interval));
         self.last = Some(
             self.next(interval)
@@ -79,7 +82,7 @@ mod tests {
         Instant::from_nanos(ms * 1_000_000)
     }
 
-    /// Lateness within a round trip is made up for: the mean rate holds.
+    /// A packet that is late by less than a round trip does not delay the next one: the mean rate is kept.
     #[test]
     fn lateness_is_made_up_for() {
         let mut schedule = Schedule::new(Duration::ZERO, Duration::ZERO);
@@ -88,8 +91,8 @@ mod tests {
         assert_eq!(schedule.next(ms(10)), Some(at(20)));
     }
 
-    /// RFC 5348, 4.6: after a long pause, a round trip of 100 ms at one packet per 10 ms lets ten
-    /// packets go at once and no more.
+    /// RFC 5348, 4.6: after a long pause, at one packet per 10 ms and a round trip of 100 ms, ten packets may leave at
+    /// once and no more.
     #[test]
     fn a_burst_is_one_round_trip_at_most() {
         let mut schedule = Schedule::new(Duration::ZERO, Duration::ZERO);
@@ -102,7 +105,7 @@ mod tests {
         assert_eq!(burst, 10);
     }
 
-    /// With less than one packet per round trip nothing is saved up.
+    /// Below one packet per round trip nothing is saved up.
     #[test]
     fn no_credit_below_one_packet_per_round_trip() {
         let mut schedule = Schedule::new(Duration::ZERO, Duration::ZERO);
@@ -111,8 +114,8 @@ mod tests {
         assert_eq!(schedule.next(ms(500)), Some(at(9_500)));
     }
 
-    /// What a pause left unused leaves in bursts of two packets, or of what the granularity may
-    /// carry, whichever is more; a granularity of zero leaves it to the round trip.
+    /// Packets saved up in a pause leave in bursts of two packets, or of one granularity if that is more. A granularity
+    /// of zero leaves only the bound of the round trip.
     #[test]
     fn bursts_are_as_coarse_as_the_granularity() {
         let burst = |interval, granularity| {

@@ -4,32 +4,32 @@ use fairwire_units::Duration;
 
 use crate::tfrc::Equation;
 
-/// Which segment size the throughput equation takes.
+/// The segment size in the throughput equation.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum SegmentSize {
     /// The mean size of the packets sent in the last four loss intervals.
     Mean,
-    /// The largest packet that may be sent: each packet counts as that much.
+    /// The largest packet that may be sent; each packet counts as this size.
     Mps,
-    /// This many bytes: each packet counts as that much.
+    /// This many bytes; each packet counts as this size.
     Fixed(u32),
-    /// This many bytes in the equation and between packets, while bytes received count as they are:
-    /// RFC 5348 word for word, as simulators do it whose packets are not of that size.
+    /// This many bytes in the equation and between packets, while received bytes count as they are. This is RFC 5348
+    /// taken literally, as in simulators whose packets have another size.
     Literal(u32),
-    /// The small-packet variant (RFC 4828): the equation is that of a TCP with segments of
-    /// `nominal` bytes, and of the rate that it gives, headers take their share.
+    /// The small-packet variant (RFC 4828). The equation is that of a TCP with segments of `nominal` bytes, and the
+    /// headers take their share of the resulting rate.
     Small {
         /// The nominal segment size, bytes.
         nominal: u32,
-        /// What a packet's headers count as, `H`, bytes.
+        /// The assumed size of a packet's headers, `H`, bytes.
         header: u32,
     },
 }
 
-/// Loss intervals that the mean is taken over (RFC 5348, section 4.1).
+/// The number of loss intervals in the mean (RFC 5348, section 4.1).
 const INTERVALS: usize = 4;
-/// When an interval holds this many packets its sums are halved, so that a long time without a
-/// loss does not hold the mean for ever.
+/// At this many packets the sums of an interval are halved, so that the mean still follows changes in a long time
+/// without a loss.
 const MANY: u64 = 1 << 16;
 
 /// The sizes of the packets sent.
@@ -37,9 +37,9 @@ const MANY: u64 = 1 << 16;
 pub(super) struct Segments {
     rule: SegmentSize,
     max_segment: u32,
-    /// Newest first.
+    /// The sums of the last intervals, newest first.
     sums: [Sum; INTERVALS],
-    /// The largest packet sent.
+    /// The largest packet sent so far.
     largest: u32,
 }
 
@@ -59,7 +59,7 @@ impl Segments {
         }
     }
 
-    /// A packet left; returns whether it is the largest so far.
+    /// Records that a packet of `size` bytes left; returns whether it is the largest so far.
     pub(super) fn on_sent(&mut self, size: u32) -> bool {
         let sum = &mut self.sums[0];
         if sum.packets >= MANY {
@@ -73,8 +73,10 @@ impl Segments {
         grew
     }
 
-    /// A loss event was reported: a new interval begins. One in which nothing was sent tells no size:
-    /// reports alone, of a peer that makes them up, do not push out what is known.
+    /// Begins a new interval after a loss event was reported.
+    ///
+    /// An interval in which nothing was sent has no size and is reused. So invented reports of a peer do not make the
+    /// sender forget the sizes.
     pub(super) fn on_loss_event(&mut self) {
         if self.sums[0].packets == 0 {
             return;
@@ -83,8 +85,9 @@ impl Segments {
         self.sums[0] = Sum::default();
     }
 
-    /// What one packet counts as, at least 1: an empty packet costs something, too. But for small
-    /// packets this is the `s` of the equation.
+    /// Returns the size of one packet in the computation, at least 1, because an empty packet has a cost as well.
+    ///
+    /// Except for small packets this is the `s` of the equation.
     pub(super) fn size(&self) -> f64 {
         match self.rule {
             SegmentSize::Mean | SegmentSize::Small { .. } => self.mean(),
@@ -93,7 +96,7 @@ impl Segments {
         }
     }
 
-    /// `X_Bps`: what the equation allows, bytes per second as [`Self::size`] counts them.
+    /// Returns `X_Bps`, the rate by the equation in bytes per second, with packets counted as [`Self::size`] says.
     pub(super) fn rate(&self, equation: &Equation, rtt: Duration, p: f64) -> f64 {
         match self.rule {
             SegmentSize::Small { nominal, header } => {
@@ -106,8 +109,9 @@ impl Segments {
         }
     }
 
-    /// What turns a receive rate in bytes into the unit of `s`: where every packet counts as `s`,
-    /// packets received count as that, too.
+    /// Returns the factor that converts a receive rate in bytes to the unit of `s`.
+    ///
+    /// If every packet sent counts as `s`, packets received do so as well.
     pub(super) fn recv_scale(&self) -> f64 {
         match self.rule {
             SegmentSize::Mean | SegmentSize::Small { .. } | SegmentSize::Literal(_) => 1.0,
@@ -115,7 +119,7 @@ impl Segments {
         }
     }
 
-    /// `W_init` in bytes (RFC 5348, section 4.2), for the largest packets known to be sent.
+    /// Returns `W_init` in bytes (RFC 5348, section 4.2), for the largest packets sent so far.
     pub(super) fn initial_window(&self) -> f64 {
         let segment = match self.rule {
             // RFC 5622, 5: slow start is that of CCID 3, so small packets begin with four.
@@ -143,7 +147,7 @@ impl Segments {
 mod tests {
     use super::{Duration, Equation, SegmentSize, Segments};
 
-    /// RFC 5348, 4.1: the mean goes over the last four loss intervals and forgets older packets.
+    /// RFC 5348, 4.1: the mean covers the last four loss intervals and no older packets.
     #[test]
     fn the_mean_spans_four_loss_intervals() {
         let mut segments = Segments::new(SegmentSize::Mean, 1_460);
@@ -159,8 +163,8 @@ mod tests {
         assert_eq!(segments.size(), 350.0, "the interval of 100 is forgotten");
     }
 
-    /// Loss events without a packet between them, as a peer may make up, leave the mean at what was
-    /// sent: with the largest packet in its place, small packets would get many times their rate.
+    /// Loss events without a packet between them, as a peer may invent, do not change the mean size. With the largest
+    /// size instead, small packets would get many times their rate.
     #[test]
     fn intervals_without_packets_tell_nothing() {
         let mut segments = Segments::new(SegmentSize::Mean, 1_460);
@@ -171,7 +175,7 @@ mod tests {
         assert_eq!(segments.size(), 100.0);
     }
 
-    /// RFC 5348, 4.2: four small, two large, or between them 4380 bytes.
+    /// RFC 5348, 4.2: the initial window is four small packets, two large ones, or 4380 bytes in between.
     #[test]
     fn initial_windows() {
         for (size, expected) in [
@@ -186,7 +190,7 @@ mod tests {
         }
     }
 
-    /// Empty packets count as one byte; a fixed size makes the receive rate count in that size.
+    /// Empty packets count as one byte; with a fixed size the receive rate is counted in that size.
     #[test]
     fn sizes_are_never_zero() {
         let mut segments = Segments::new(SegmentSize::Mean, 0);
@@ -201,10 +205,9 @@ mod tests {
         assert_eq!((segments.size(), segments.recv_scale()), (1_460.0, 1.0));
     }
 
-    /// RFC 4828, 3 and 4.2: f(0.01) = sqrt(0.02/3) + 12 sqrt(0.03/8) 0.01 (1 + 0.0032) = 0.089022, so
-    /// segments of 1460 bytes get 14600 / 0.089022 = 164.0 kB/s at R = 100 ms (the RFC's table 1,
-    /// which counts headers, has 168.6). Packets of 14 bytes with headers of 42 may carry a quarter
-    /// of that, whatever size the path would take.
+    /// RFC 4828, 3 and 4.2: f(0.01) = sqrt(0.02/3) + 12 sqrt(0.03/8) 0.01 (1 + 0.0032) = 0.089022, so segments of 1460
+    /// bytes get 14600 / 0.089022 = 164.0 kB/s at R = 100 ms (the RFC's table 1, which counts headers, has 168.6).
+    /// Packets of 14 bytes with headers of 42 may carry a quarter of that, for any maximum packet size.
     #[test]
     fn small_packets_share_the_rate_of_large_ones_with_their_headers() {
         let rule = SegmentSize::Small {
@@ -221,7 +224,7 @@ mod tests {
         assert_eq!(segments.initial_window(), 56.0, "four packets");
     }
 
-    /// A mean over very many packets still follows the application.
+    /// A mean over very many packets still follows a change of the packet size.
     #[test]
     fn a_long_interval_follows() {
         let mut segments = Segments::new(SegmentSize::Mean, 1_460);

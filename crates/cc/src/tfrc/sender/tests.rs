@@ -8,9 +8,9 @@ use crate::{Controller, Feedback, Flight, Permit, TfrcReport};
 mod pipe;
 mod rules;
 
-/// Bytes of every packet: `s`.
+/// The size of every packet, bytes: `s`.
 const S: u32 = 1_000;
-/// `R` in milliseconds.
+/// The round-trip time `R`, milliseconds.
 const R: u64 = 100;
 
 fn ms(ms: u64) -> Duration {
@@ -28,19 +28,19 @@ fn plain() -> TfrcConfig {
     }
 }
 
-/// More waits: the controller is the limit.
+/// More datagrams wait: the controller is the limit.
 const GREEDY: Flight = Flight {
     packets: 0,
     bytes: 0,
     waiting: 1,
 };
-/// Nothing waits: the application is.
+/// Nothing waits: the application is the limit.
 const MODEST: Flight = Flight {
     waiting: 0,
     ..GREEDY
 };
 
-/// A sender that knows R = 100 ms and sent its first packet at one second.
+/// Returns a sender that knows R = 100 ms and sent its first packet at one second.
 fn started() -> Sender {
     let mut sender = Sender::new(plain());
     let rtt = Feedback {
@@ -52,8 +52,8 @@ fn started() -> Sender {
     sender
 }
 
-/// Sends all that is allowed from this moment on, burst after burst, half a grain apart; the
-/// controller is the limit then. Returns how many packets left.
+/// Sends all that is allowed from now on, burst after burst, half a granularity apart, with the controller as the
+/// limit. Returns how many packets left.
 fn fill(sender: &mut Sender, now_ms: u64, size: u32) -> u32 {
     let (mut now, mut packets) = (at(now_ms), 0);
     loop {
@@ -68,8 +68,8 @@ fn fill(sender: &mut Sender, now_ms: u64, size: u32) -> u32 {
     }
 }
 
-/// A report with a sample of 100 ms, about what was sent until 100 ms ago and in the bursts that
-/// began then.
+/// Passes a report with a sample of 100 ms, which covers the packets sent until 100 ms ago and the bursts that began
+/// then.
 fn report(sender: &mut Sender, now_ms: u64, x_recv: f64, p: f64) {
     let feedback = Feedback {
         rtt: Some(ms(R)),
@@ -94,8 +94,8 @@ fn by_equation(p: f64) -> f64 {
     Equation::RFC5348.rate(f64::from(S), ms(R), p)
 }
 
-/// RFC 5348, 4.2: without a round-trip time one packet leaves per second; the nofeedback timer
-/// first expires after two seconds and halves that.
+/// RFC 5348, 4.2: without a round-trip time one packet leaves per second. The nofeedback timer first expires after two
+/// seconds and halves this rate.
 #[test]
 fn one_packet_per_second_on_an_unknown_path() {
     let mut sender = Sender::new(plain());
@@ -106,9 +106,9 @@ fn one_packet_per_second_on_an_unknown_path() {
     sender.on_sent(at(1_005), GREEDY, S);
     sender.handle_timeout(at(2_005), GREEDY);
     assert_rate(&sender, 500.0);
-    // 2s/X is four seconds now.
+    // 2s/X is now four seconds.
     assert_eq!(sender.next_timeout(), Some(at(6_005)));
-    // Nothing left since: an idle sender is not punished before it knows the path.
+    // Nothing was sent since: an idle sender keeps its rate while it does not know the path.
     sender.handle_timeout(at(6_005), MODEST);
     assert_rate(&sender, 500.0);
     assert_eq!(sender.next_timeout(), None, "until the next packet");
@@ -116,7 +116,7 @@ fn one_packet_per_second_on_an_unknown_path() {
     assert!(sender.next_timeout().is_some());
 }
 
-/// RFC 5348, 4.2: the first report brings the round-trip time and with it `W_init / R`.
+/// RFC 5348, 4.2: the first report brings the round-trip time and so the rate `W_init / R`.
 #[test]
 fn the_first_report_gives_the_initial_rate() {
     let mut sender = Sender::new(plain());
@@ -127,8 +127,8 @@ fn the_first_report_gives_the_initial_rate() {
     assert_eq!(sender.next_timeout(), Some(at(500)), "4R");
 }
 
-/// RFC 5348, 4.3: slow start doubles the rate once per round trip, unlimited by the receive rate
-/// for the first two, then to at most twice what was received.
+/// RFC 5348, 4.3: slow start doubles the rate once per round trip. In the first two the receive rate is no limit; then
+/// the limit is twice the receive rate.
 #[test]
 fn slow_start_follows_the_receive_rate() {
     let mut sender = started();
@@ -140,19 +140,19 @@ fn slow_start_follows_the_receive_rate() {
     assert_rate(&sender, 80_000.0);
     report(&mut sender, 1_200, 40_000.0, 0.0);
     assert_rate(&sender, 160_000.0);
-    // Infinity is older than two round trips now; 2 * 60000 is the limit.
+    // Infinity is now older than two round trips; 2 * 60000 is the limit.
     fill(&mut sender, 1_201, S);
     report(&mut sender, 1_301, 60_000.0, 0.0);
     assert_rate(&sender, 120_000.0);
-    // Less than the initial rate is never the limit in slow start.
+    // In slow start the limit is never less than the initial rate.
     fill(&mut sender, 1_450, S);
     report(&mut sender, 1_600, 10.0, 0.0);
     assert_rate(&sender, 40_000.0);
     assert_eq!(sender.gauges().x_recv_bytes_per_s, Some(10.0));
 }
 
-/// RFC 5348, 4.3: with losses the equation gives the rate, at most twice the receive rate, and
-/// never less than one packet in 64 seconds.
+/// RFC 5348, 4.3: with losses the equation gives the rate, limited to twice the receive rate, but at least one packet
+/// in 64 seconds.
 #[test]
 fn congestion_avoidance_follows_the_equation() {
     let mut sender = started();
@@ -170,8 +170,8 @@ fn congestion_avoidance_follows_the_equation() {
     assert_rate(&sender, f64::from(S) / 64.0);
 }
 
-/// RFC 5348, 4.3: reports about an interval in which the application was the limit lower nothing,
-/// unless they tell of a loss.
+/// RFC 5348, 4.3: reports about an interval in which the application was the limit do not lower the rate, unless they
+/// contain a loss.
 #[test]
 fn data_limited_intervals_are_no_limit() {
     let mut sender = started();
@@ -180,19 +180,19 @@ fn data_limited_intervals_are_no_limit() {
     report(&mut sender, 1_250, 100_000.0, 0.0001);
     report(&mut sender, 1_301, 100_000.0, 0.0001);
     assert_rate(&sender, 200_000.0);
-    // The application stops for two seconds and then sends a packet now and then.
+    // The application stops for two seconds and then sends single packets.
     sender.on_sent(at(3_300), MODEST, S);
     report(&mut sender, 3_400, 10_000.0, 0.0001);
     assert_rate(&sender, 200_000.0);
-    // A loss event: entries halve, 50000; the new one counts 0.85 * 10000; no doubling.
+    // A loss event: the entries halve to 50000, the new one counts 0.85 * 10000, and the limit is not doubled.
     sender.on_sent(at(3_450), MODEST, S);
     report(&mut sender, 3_550, 10_000.0, 0.0002);
     assert_rate(&sender, 50_000.0);
     assert_eq!(sender.gauges().cuts, 1);
 }
 
-/// RFC 5348, 4.4: a rate far above the initial one is halved in idle time, too; the instruments show
-/// no timeout then, for nobody was asked anything.
+/// RFC 5348, 4.4: a rate far above the initial one is halved in idle time as well. The gauges show no timeout then,
+/// because there was nothing to answer.
 #[test]
 fn idle_time_shows_no_timeouts() {
     let mut sender = started();
@@ -202,7 +202,7 @@ fn idle_time_shows_no_timeouts() {
     assert_eq!(sender.gauges().timeouts, 0);
 }
 
-/// RFC 5348, 4.4: in slow start the nofeedback timer halves the rate of a sender that sends.
+/// RFC 5348, 4.4: in slow start the nofeedback timer halves the rate of a sender that has sent.
 #[test]
 fn silence_in_slow_start_halves_the_rate() {
     let mut sender = started();
@@ -217,8 +217,8 @@ fn silence_in_slow_start_halves_the_rate() {
     assert_eq!(sender.next_timeout(), Some(at(1_900)));
 }
 
-/// RFC 5348, 4.4: limited by the receive rate, the limit is halved, and the rate can double again
-/// from there; limited by the equation, half of that becomes the limit.
+/// RFC 5348, 4.4: if the receive rate is the limit, it is halved, and the rate can double again from there. If the
+/// equation is the limit, half of its rate becomes the limit.
 #[test]
 fn silence_with_losses_halves_what_was_the_limit() {
     let mut sender = started();
@@ -243,8 +243,8 @@ fn silence_with_losses_halves_what_was_the_limit() {
     assert_rate(&sender, by_equation(0.01) / 2.0);
 }
 
-/// RFC 5348, 4.4, and RFC 4342, 5.1: idle time brings the rate down to no less than the initial
-/// rate, and a sender that was below it stays where it was.
+/// RFC 5348, 4.4, and RFC 4342, 5.1: idle time reduces the rate to no less than the initial rate; a sender below it
+/// keeps its rate.
 #[test]
 fn idle_time_keeps_the_initial_rate() {
     let mut sender = started();
@@ -272,7 +272,7 @@ fn idle_time_keeps_the_initial_rate() {
     assert_eq!(sender.next_timeout(), None);
 }
 
-/// RFC 5348, 4.5: a sample above the average lowers the rate in force by the ratio of the roots.
+/// RFC 5348, 4.5: a sample above the average lowers the present rate by the ratio of the square roots.
 #[test]
 fn a_longer_round_trip_lowers_the_rate_in_force() {
     let mut sender = Sender::new(TfrcConfig::default());
@@ -290,14 +290,14 @@ fn a_longer_round_trip_lowers_the_rate_in_force() {
         ..Feedback::default()
     };
     sender.on_feedback(at(150), GREEDY, &slow);
-    // R = 110 ms: too early to double. sqrt(0.1) weighs 0.9, sqrt(0.2) 0.1.
+    // R = 110 ms: too early to double. sqrt(0.1) has the weight 0.9, sqrt(0.2) has 0.1.
     let ratio = 0.9 * f64::sqrt(0.5) + 0.1;
     assert_rate(&sender, 40_000.0 * ratio);
     assert_eq!(sender.rtt(), Some(ms(110)));
 }
 
-/// RFC 5348, 4.3: the receive rate of the first report is no limit, however late it comes; it
-/// would hold a sender whose first packets were lost at one packet in 64 seconds.
+/// RFC 5348, 4.3: the receive rate of the first report is no limit, however late it arrives. Otherwise a sender whose
+/// first packets were lost would stay at one packet in 64 seconds.
 #[test]
 fn a_first_report_after_losses_is_no_limit() {
     let mut sender = Sender::new(plain());
@@ -305,13 +305,13 @@ fn a_first_report_after_losses_is_no_limit() {
     sender.on_sent(at(0), GREEDY, S);
     report(&mut sender, 5_000, 0.0, 0.2);
     assert_rate(&sender, by_equation(0.2));
-    // Of a later one it is.
+    // The receive rate of a later report is a limit.
     report(&mut sender, 6_000, 0.0, 0.2);
     assert_rate(&sender, f64::from(S) / 64.0);
 }
 
-/// RFC 5348, 4.6 and 8.3: packets leave one interval apart, at most half a grain early; a rate
-/// that rises counts for the packet that waits already.
+/// RFC 5348, 4.6 and 8.3: packets leave one interval apart, at most half a granularity early. A higher rate has effect
+/// for a packet that already waits.
 #[test]
 fn packets_are_paced() {
     let mut sender = started();
@@ -323,8 +323,7 @@ fn packets_are_paced() {
     report(&mut sender, 1_010, 0.0, 0.0);
     report(&mut sender, 1_100, 0.0, 0.0);
     assert_rate(&sender, 80_000.0);
-    // 12.5 ms apart now; a round trip is eight packets, and the first left at 1000 ms. Two of them
-    // leave at once.
+    // Now 12.5 ms apart. A round trip is eight packets, and the first left at 1000 ms. Two of them leave at once.
     sender.on_sent(at(1_100), GREEDY, S);
     sender.on_sent(at(1_100), GREEDY, S);
     let next = Instant::from_nanos(1_100_500_000);
@@ -332,8 +331,8 @@ fn packets_are_paced() {
     assert_eq!(fill(&mut sender, 1_100, S), 6);
 }
 
-/// RFC 5348, 4.3: a first report that nothing was received, because the first round trips were
-/// lost, is no limit for two round trips more.
+/// RFC 5348, 4.3: if the first report says that nothing was received, because the first round trips were lost, there is
+/// no limit for two more round trips.
 #[test]
 fn a_first_report_of_nothing_is_no_limit() {
     let mut sender = started();
@@ -348,8 +347,8 @@ fn a_first_report_of_nothing_is_no_limit() {
     assert_rate(&sender, 2_000.0);
 }
 
-/// RFC 5348, 4.2: the initial rate goes by the largest packet of the first round trip, whichever
-/// that is.
+/// RFC 5348, 4.2: the initial rate follows the largest packet of the first round trip, even if it is not the first
+/// packet.
 #[test]
 fn a_larger_packet_raises_the_initial_rate() {
     let mut sender = Sender::new(plain());
@@ -365,8 +364,8 @@ fn a_larger_packet_raises_the_initial_rate() {
     assert_rate(&sender, 40_000.0);
 }
 
-/// RFC 5348, 4.2: the initial rate is four packets per round trip for small ones, even where the
-/// path would take larger ones.
+/// RFC 5348, 4.2: the initial rate is four packets per round trip for small packets, even if the path allows larger
+/// ones.
 #[test]
 fn small_packets_start_with_four_per_round_trip() {
     let mut sender = Sender::new(plain());
@@ -383,8 +382,7 @@ fn small_packets_start_with_four_per_round_trip() {
     assert_eq!(sender.segment_size(), 80.0);
 }
 
-/// With a fixed segment size the equation counts packets, so small packets are not held back by a
-/// receive rate that is counted in bytes.
+/// With a fixed segment size the equation counts packets, so a receive rate in bytes does not hold small packets back.
 #[test]
 fn a_fixed_segment_size_counts_packets() {
     let mut sender = Sender::new(TfrcConfig {
@@ -399,8 +397,8 @@ fn a_fixed_segment_size_counts_packets() {
     assert_rate(&sender, 200.0 * 1_460.0);
 }
 
-/// Taken word for word, the same receive rate allows twice 14600 B/s, and packets that count as 1460
-/// bytes there: 20 a second, a fifth of those that came.
+/// Taken literally, the same receive rate allows twice 14600 B/s in packets that count as 1460 bytes. That is 20
+/// packets per second, a fifth of those received.
 #[test]
 fn a_literal_segment_size_holds_small_packets_back() {
     let mut sender = Sender::new(TfrcConfig {
@@ -415,7 +413,7 @@ fn a_literal_segment_size_holds_small_packets_back() {
     assert_eq!(sender.segment_size(), 1_460.0);
 }
 
-/// CCID 4's parameters: packets of 80 bytes with headers of 36, 10 ms apart at least.
+/// Returns the parameters of CCID 4: packets of 80 bytes with headers of 36, at least 10 ms apart.
 fn small_packets() -> TfrcConfig {
     TfrcConfig {
         segment: SegmentSize::Small {
@@ -427,8 +425,8 @@ fn small_packets() -> TfrcConfig {
     }
 }
 
-/// RFC 5622, 5, and RFC 4828, 3: the equation speaks of segments of 1460 bytes; 80 of the 116
-/// bytes that each packet takes are data. Twice the receive rate is the limit in the same unit.
+/// RFC 5622, 5, and RFC 4828, 3: the equation applies to segments of 1460 bytes; 80 of the 116 bytes of each packet are
+/// data. Twice the receive rate is the limit in the same unit.
 #[test]
 fn small_packets_get_the_rate_of_large_ones() {
     let mut sender = Sender::new(small_packets());
@@ -455,8 +453,8 @@ fn small_packets_get_the_rate_of_large_ones() {
     assert_rate(&sender, 1_800.0);
 }
 
-/// RFC 5348, 4.1, and RFC 4828, 3: the mean size goes over the last four loss intervals, and a rise of
-/// p within one, as more of its packets are found lost, begins no other: (80 + 5 * 200) / 6 = 180.
+/// RFC 5348, 4.1, and RFC 4828, 3: the mean size covers the last four loss intervals. A rise of p within an interval,
+/// by more lost packets, begins no new one: (80 + 5 * 200) / 6 = 180.
 #[test]
 fn a_rise_within_a_loss_event_begins_no_interval() {
     let mut sender = Sender::new(small_packets());
@@ -480,7 +478,7 @@ fn a_rise_within_a_loss_event_begins_no_interval() {
     assert_eq!(sender.segment_size(), 180.0);
 }
 
-/// RFC 4828, 4.3: packets keep 10 ms apart, however much is allowed and however long nothing left.
+/// RFC 4828, 4.3: packets are at least 10 ms apart, for any rate and after any pause.
 #[test]
 fn small_packets_keep_ten_milliseconds_apart() {
     let mut sender = Sender::new(small_packets());
@@ -547,8 +545,8 @@ fn wild_rtt() -> impl Strategy<Value = Option<Duration>> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Whatever a peer reports, the rate stays finite, at most the cap and at least a packet in 64
-    /// seconds, and there is always a moment at which the next packet may leave.
+    /// For any reports of a peer, the rate stays finite, at or below the maximum, and at least one packet in 64
+    /// seconds. There is always a time at which the next packet may leave.
     #[test]
     fn item_27_hostile_reports_leave_the_rate_sane(
         steps in prop::collection::vec(

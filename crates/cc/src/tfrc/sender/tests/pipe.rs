@@ -1,4 +1,4 @@
-//! A sender, a receiver and a lossy pipe between them: the long-run rate against the equation.
+//! A sender, a receiver and a lossy path between them: the long-run rate compared with the equation.
 
 use std::collections::VecDeque;
 
@@ -12,7 +12,7 @@ use crate::{Controller, Feedback, Flight, Permit, TfrcReport};
 const RTT: Duration = Duration::from_millis(100);
 const SIZE: u32 = 1_000;
 
-/// A 64-bit generator (xorshift64*), for losses.
+/// A 64-bit generator (xorshift64*) for losses.
 struct Losses(u64);
 
 impl Losses {
@@ -32,8 +32,8 @@ struct Outcome {
     bytes_per_s: f64,
 }
 
-/// A greedy sender for `seconds` through a pipe with a fixed round trip and random losses;
-/// measures the last four fifths.
+/// Runs a greedy sender for `seconds` over a path with a fixed round trip and random losses; measures the last four
+/// fifths.
 fn run(loss: f64, seconds: u64, seed: u64) -> Outcome {
     let greedy = Flight {
         waiting: 1,
@@ -112,11 +112,10 @@ fn run(loss: f64, seconds: u64, seed: u64) -> Outcome {
     }
 }
 
-/// The long-run rate is that of the equation at the loss event rate met.
+/// The long-run rate is that of the equation at the measured loss event rate, within 10 %.
 ///
-/// A tenth: the rate is the mean of a function of the estimated p, not the function of its mean, and
-/// with eight intervals the two differ by some percent; the statistical error over the thousand
-/// loss events of each run is of the same size.
+/// The rate is the mean of a function of the estimated p, not the function of its mean; with eight intervals the two
+/// differ by some per cent. The statistical error over the thousand loss events of each run has the same size.
 #[test]
 fn the_long_run_rate_is_that_of_the_equation() {
     for (loss, seconds) in [(0.002, 600), (0.01, 600), (0.05, 1_200)] {
@@ -131,7 +130,7 @@ fn the_long_run_rate_is_that_of_the_equation() {
             outcome.p,
             outcome.bytes_per_s,
         );
-        // Each loss event is at least one loss; at these rates few events hold two.
+        // Each loss event has at least one loss; at these rates few events have two.
         assert!(
             outcome.p <= loss * 1.2 && outcome.p > loss * 0.5,
             "p {}",

@@ -1,10 +1,10 @@
-//! The rules of RFC 3448, and of stacks that began otherwise.
+//! The rules of RFC 3448, and of stacks with another first rate.
 
 use super::{GREEDY, MODEST, R, S, assert_rate, at, by_equation, ms, plain, report};
 use crate::tfrc::{FirstRate, ReceiveLimit, Sender, TfrcConfig};
 use crate::{Controller, Feedback};
 
-/// A sender that was told the round trip of the handshake and then sent its first packet.
+/// Returns a sender that got the round trip of the handshake and then sent its first packet.
 fn started(config: TfrcConfig) -> Sender {
     let mut sender = Sender::new(config);
     let rtt = Feedback {
@@ -16,7 +16,7 @@ fn started(config: TfrcConfig) -> Sender {
     sender
 }
 
-/// RFC 3448, 4.3: the latest report alone is the limit, and slow start keeps one packet per round trip.
+/// RFC 3448, 4.3: only the latest report is the limit, and slow start keeps one packet per round trip.
 #[test]
 fn the_latest_report_is_the_limit() {
     let mut sender = started(TfrcConfig {
@@ -27,7 +27,7 @@ fn the_latest_report_is_the_limit() {
     report(&mut sender, 1_200, 30_000.0, 0.0);
     assert_rate(&sender, 60_000.0);
     report(&mut sender, 1_301, 4_000.0, 0.0);
-    // s/R, where RFC 5348 would keep W_init/R.
+    // s/R; RFC 5348 would keep W_init/R.
     assert_rate(&sender, 10_000.0);
     report(&mut sender, 1_500, 100_000.0, 0.01);
     assert_rate(&sender, by_equation(0.01));
@@ -35,8 +35,8 @@ fn the_latest_report_is_the_limit() {
     assert_rate(&sender, 40_000.0);
 }
 
-/// The first report says that nothing was received (RFC 3448, 6.3), which is no limit: the rate of the handshake stays, and
-/// doubles with the next report.
+/// RFC 3448, 6.3: a receive rate of zero in the first report is no limit. The rate of the handshake stays and doubles
+/// with the next report.
 #[test]
 fn a_first_report_of_zero_is_no_limit() {
     let mut sender = started(TfrcConfig {
@@ -49,8 +49,8 @@ fn a_first_report_of_zero_is_no_limit() {
     assert_rate(&sender, 80_000.0);
 }
 
-/// RFC 3448, 4.4: without feedback half of what was received counts, or a quarter of what the equation allows if that
-/// is the limit; an idle sender below four packets per round trip keeps its rate.
+/// RFC 3448, 4.4: without feedback the limit is half of the receive rate, or a quarter of the equation's rate if that
+/// is lower. An idle sender below four packets per round trip keeps its rate.
 #[test]
 fn silence_halves_what_was_received() {
     let config = TfrcConfig {
@@ -74,8 +74,8 @@ fn silence_halves_what_was_received() {
     assert_rate(&idle, 78_000.0);
 }
 
-/// RFC 3448, 4.2 and 4.3, and RFC 4342, 5: what the handshake measured can be left out of account. Then one packet leaves per second until the first
-/// report, which leads to one packet per round trip, or to the initial window.
+/// RFC 3448, 4.2 and 4.3, and RFC 4342, 5: the round trip of the handshake can be ignored. Then one packet leaves per
+/// second until the first report, which gives one packet per round trip, or the initial window.
 #[test]
 fn the_first_rate_is_a_setting() {
     for (start, before, after) in [
@@ -90,8 +90,8 @@ fn the_first_rate_is_a_setting() {
     }
 }
 
-/// A first rate can be stated, whatever the round trip says: it holds until the first report, which doubles it, or measures the round trip
-/// first and leaves it.
+/// A stated first rate holds until the first report, for any round trip. That report doubles it, or only measures the
+/// round trip and leaves the rate.
 #[test]
 fn the_first_rate_can_be_stated() {
     for (start, after) in [
@@ -110,7 +110,7 @@ fn the_first_rate_can_be_stated() {
     }
 }
 
-/// The nofeedback timer has a floor, beside 4R and 2s/X.
+/// The nofeedback timer has a configured minimum, in addition to 4R and 2s/X.
 #[test]
 fn the_nofeedback_timer_can_have_a_floor() {
     for (least, expires) in [(0, 1_500), (200, 1_500), (900, 2_000)] {
