@@ -1,4 +1,4 @@
-//! What a simulated TCP may be told.
+//! The settings of a simulated TCP.
 
 use fairwire_cc::{CutFrom, Growth, RtoConfig, WindowLaw, Windowed, rfc3390_window};
 use fairwire_units::{Duration, Instant};
@@ -9,15 +9,14 @@ use crate::segment::{IPV4_HEADER, TCP_HEADER, TIMESTAMPS};
 /// The largest window that a header can announce: a full field, scaled by 14 bits (RFC 7323, 2.3).
 const LARGEST_WINDOW: u32 = 65_535 << 14;
 
-/// How acknowledgements are delayed (RFC 5681, section 4.2).
+/// How the receiver delays acknowledgements (RFC 5681, section 4.2).
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct DelayedAcks {
-    /// One acknowledgement for so many segments in order; the RFC asks for two.
+    /// The number of in-order segments for one acknowledgement; the RFC recommends two.
     pub every: u32,
-    /// The longest wait for the next of them; the RFC allows 500 ms.
+    /// The longest delay of an acknowledgement; the RFC allows 500 ms.
     pub wait: Duration,
-    /// So many segments at the beginning are acknowledged one by one, as Linux does so that slow start
-    /// is not slowed down.
+    /// The number of segments at the beginning that are acknowledged one by one. Linux does so to keep slow start fast.
     pub quick: u32,
 }
 
@@ -31,7 +30,7 @@ impl Default for DelayedAcks {
     }
 }
 
-/// What becomes of selective acknowledgements when the retransmission timer expires.
+/// What happens to selective acknowledgements when the retransmission timer expires.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[cfg_attr(
     feature = "settings",
@@ -39,92 +38,93 @@ impl Default for DelayedAcks {
     serde(rename_all = "kebab-case")
 )]
 pub enum SackAfterTimeout {
-    /// They are forgotten, as the receiver may have thrown away what it had selected (RFC 2018, section 8): what
+    /// They are forgotten, because the receiver may have discarded the selected data (RFC 2018, section 8). Data that
     /// arrived is sent again.
     #[default]
     Forget,
-    /// They count until the oldest segment outstanding is a selected one, which shows a receiver that has thrown
-    /// something away (RFC 6675, section 5.1, allows it with such a test). Linux does so.
+    /// They stay valid until the oldest outstanding segment is a selected one, which shows that the receiver has
+    /// discarded data. RFC 6675, section 5.1, allows this with such a test, and Linux does so.
     Keep,
 }
 
 /// How a connection uses ECN.
 ///
-/// Where there is a handshake, both sides have to offer it (RFC 3168, section 6.1.1); without one, both are
-/// taken to have agreed.
+/// With a handshake, both sides have to offer ECN (RFC 3168, section 6.1.1). Without a handshake, it is in use if the
+/// setting is not `Off`.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum EcnMode {
-    /// Not at all.
+    /// ECN is not used.
     #[default]
     Off,
-    /// As in RFC 3168, section 6.1: after a mark every acknowledgement has ECE set until the sender says that it
-    /// has reduced its window.
+    /// After a mark every acknowledgement has ECE set until the sender signals that it has reduced its window (RFC
+    /// 3168, section 6.1).
     Classic,
-    /// As in RFC 8257, section 3.2: ECE says whether the segments that are acknowledged were marked, each of them.
-    /// For laws that count marks. Nothing negotiates it: both sides have to be told.
+    /// ECE says of each acknowledgement whether the segments that it covers were marked (RFC 8257, section 3.2). This
+    /// is for laws that count marks. It is not negotiated: both sides need this setting.
     Dctcp,
 }
 
 /// Where the data comes from.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Source {
-    /// There is always more.
+    /// An endless supply of data.
     Greedy,
-    /// So many bytes, all there from the start.
+    /// This many bytes, all available from the start.
     Finite(u64),
-    /// What the application hands to [`Sender::write`](crate::Sender::write).
+    /// The data that the application passes to [`Sender::write`](crate::Sender::write).
     Written,
 }
 
-/// One connection's parameters; both sides get the same.
+/// The parameters of one connection, the same for both sides.
 #[expect(
     clippy::struct_excessive_bools,
     reason = "independent yes-or-no settings of one connection"
 )]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Config {
-    /// A full segment's length as an IPv4 packet, bytes (at least 41).
+    /// The length of a full segment as an IPv4 packet, bytes (at least 41).
     pub wire_size: u32,
-    /// The initial window, full segments; `None` is RFC 3390's for the segment size.
+    /// The initial window, full segments; `None` means that of RFC 3390 for the segment size.
     pub initial_window: Option<f64>,
-    /// The receiver's window, full segments; `None` is the largest there is.
+    /// The receiver's window, full segments; `None` means the largest possible.
     ///
-    /// Simulators of the ns-2 family have a window of 20 packets that papers seldom mention.
+    /// Simulators of the ns-2 family have a window of 20 packets, which papers seldom mention.
     pub receive_window: Option<u32>,
     /// How the receiver delays acknowledgements; `None` acknowledges each segment.
     pub delayed_acks: Option<DelayedAcks>,
-    /// Open with SYN, SYN-ACK and ACK, which also gives the first round-trip sample. Without it
-    /// data leaves at once, as one-way simulated agents do.
+    /// Whether the connection opens with SYN, SYN-ACK and ACK, which also give the first round-trip sample. Without a
+    /// handshake data leaves at once, as in one-way simulated agents.
     pub handshake: bool,
-    /// What to send again and when.
+    /// The loss recovery: what to retransmit and when.
     pub recovery: RecoveryKind,
-    /// What becomes of selective acknowledgements when the retransmission timer expires.
+    /// What happens to selective acknowledgements when the retransmission timer expires.
     pub sack_after_timeout: SackAfterTimeout,
-    /// Send a new segment on each of the first two duplicate acknowledgements (RFC 3042)?
+    /// Whether each of the first two duplicate acknowledgements sends a new segment (RFC 3042).
     pub limited_transmit: bool,
-    /// How many segments may leave on the acknowledgement that ends a recovery (RFC 6582,
-    /// section 6); at least one.
+    /// The most segments that may leave on the acknowledgement that ends a recovery (RFC 6582, section 6); at least
+    /// one.
     pub max_burst: u32,
-    /// What an acknowledgement counts for.
+    /// What an acknowledgement counts for when the window grows.
     pub growth: Growth,
-    /// The retransmission timeout's parameters.
+    /// The parameters of the retransmission timeout.
     pub rto: RtoConfig,
-    /// Does a fast retransmission start the retransmission timer afresh, as ns-2 and Linux have it? RFC
-    /// 6298 lets acknowledgements alone do so; RFC 6675, section 6, allows both.
+    /// Whether a fast retransmission restarts the retransmission timer, as in ns-2 and Linux. With RFC 6298 only
+    /// acknowledgements restart it; RFC 6675, section 6, allows both.
     pub fast_retransmit_restarts_timer: bool,
-    /// Does the controller get a round-trip sample with each acknowledgement of segments that were sent once?
-    /// For laws that live on delays; the timeout is computed from one sample per round trip as ever.
+    /// Whether the controller gets a round-trip sample with each acknowledgement of segments that were sent only once.
+    /// Laws based on delays need it. The timeout does not use these samples.
     pub sample_every_ack: bool,
     /// How ECN is used.
     pub ecn: EcnMode,
-    /// Timestamps on every segment (RFC 7323, section 3)? They take 12 bytes of each, and an acknowledgement of anything new is a
-    /// round-trip sample for the timeout.
+    /// Whether every segment has a timestamp option (RFC 7323, section 3). It takes 12 bytes of each segment, and each
+    /// acknowledgement of new data is then a round-trip sample for the timeout.
     pub timestamps: bool,
-    /// The time between two ticks of the clock by which both hosts measure the round trip for the timeout; exact without one.
+    /// The time between two ticks of the clock with which both hosts measure round trips for the timeout. `None`
+    /// measures exactly.
     pub tick: Option<Duration>,
-    /// Does the first slow start end where the round trip grows (`HyStart++`, RFC 9406)?
+    /// Whether `HyStart++` (RFC 9406) may end the first slow start when the round trip grows.
     pub hystart: bool,
-    /// Keep [`Traced`](crate::Traced) events for [`Sender::poll_event`](crate::Sender::poll_event)?
+    /// Whether [`Traced`](crate::Traced) events are kept for [`Sender::poll_event`](crate::Sender::poll_event).
     pub trace: bool,
 }
 
@@ -154,8 +154,10 @@ impl Default for Config {
 }
 
 impl Config {
-    /// The setting of the ns-2 family's one-way agents: no handshake, every segment acknowledged,
-    /// an initial window of two packets and a receive window of 20.
+    /// Returns the settings of the one-way agents of the ns-2 family.
+    ///
+    /// They have no handshake, an acknowledgement for every segment, an initial window of two packets and a receive
+    /// window of 20.
     pub fn one_way(wire_size: u32) -> Self {
         Self {
             wire_size,
@@ -167,26 +169,29 @@ impl Config {
         }
     }
 
-    /// A full segment's payload, bytes.
+    /// Returns the payload of a full segment, bytes.
     pub fn mss(&self) -> u32 {
         self.wire_size
             .saturating_sub(IPV4_HEADER + TCP_HEADER + self.options_on_data())
             .max(1)
     }
 
-    /// The options of a data segment, bytes.
+    /// Returns the length of the options of a data segment, bytes.
     pub(crate) fn options_on_data(&self) -> u32 {
         if self.timestamps { TIMESTAMPS } else { 0 }
     }
 
-    /// The time between two ticks of a timestamp's clock, which is no finer than a millisecond here (RFC 7323, section
-    /// 5.4, asks for 1 ms to 1 s).
+    /// Returns the time between two ticks of the timestamp clock.
+    ///
+    /// It is at least a millisecond (RFC 7323, section 5.4, asks for 1 ms to 1 s).
     pub(crate) fn stamp_tick(&self) -> Duration {
         let millisecond = Duration::from_millis(1);
         self.tick.unwrap_or(millisecond).max(millisecond)
     }
 
-    /// What a timestamp says at `now`, milliseconds. No connection here begins with zero, which says nothing in an echo.
+    /// Returns the timestamp value at `now`, milliseconds.
+    ///
+    /// It does not begin with zero, because an echo of zero has no meaning.
     #[expect(
         clippy::cast_possible_truncation,
         reason = "the clock wraps, as in the option"
@@ -197,8 +202,8 @@ impl Config {
         (tick * (ticks + 1)).as_millis() as u32
     }
 
-    /// `law` in TCP's setting: this configuration's growth, cuts from what is outstanding
-    /// (RFC 5681, section 3.1), this configuration's initial window and timeout.
+    /// Returns `law` in the environment of TCP: with this configuration's growth, initial window and timeout, and with
+    /// cuts computed from the packets outstanding (RFC 5681, section 3.1).
     pub fn window<L: WindowLaw>(&self, law: L) -> Windowed<L> {
         let initial = self
             .initial_window
@@ -210,7 +215,7 @@ impl Config {
             .with_first_timeout(self.rto.initial.max(self.rto.min).min(self.rto.max))
     }
 
-    /// The receiver's window, bytes.
+    /// Returns the receiver's window, bytes.
     pub(crate) fn window_bytes(&self) -> u32 {
         self.receive_window.map_or(LARGEST_WINDOW, |packets| {
             packets
@@ -220,14 +225,14 @@ impl Config {
         })
     }
 
-    /// The scale with which the window fits its field.
+    /// Returns the scale, bits, with which the window fits into its field.
     pub(crate) fn window_shift(&self) -> u8 {
         (0..14)
             .find(|shift| u16::try_from(self.window_bytes() >> shift).is_ok())
             .unwrap_or(14)
     }
 
-    /// The segment size as a SYN announces it, which counts no options (RFC 6691, section 2).
+    /// Returns the segment size that a SYN announces, which does not count options (RFC 6691, section 2).
     pub(crate) fn mss_field(&self) -> u16 {
         u16::try_from(self.mss() + self.options_on_data()).unwrap_or(u16::MAX)
     }
@@ -237,7 +242,7 @@ impl Config {
 mod tests {
     use super::Config;
 
-    /// The window of 20 packets of 1,000 bytes needs no scale; the largest one needs 14 bits.
+    /// A window of 20 packets of 1,000 bytes needs no scale; the largest window needs 14 bits.
     #[test]
     fn windows_fit_their_field() {
         let one_way = Config::one_way(1_040);

@@ -1,31 +1,31 @@
-//! What happened in a sender, for traces and tests.
+//! Events of a sender, for traces and tests.
 
 use std::collections::VecDeque;
 
 use fairwire_units::{Duration, Instant};
 
-/// One thing that happened.
+/// An event of a sender.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Event {
-    /// The handshake is over.
+    /// The handshake is complete.
     Established,
     /// A data segment left.
     Sent {
-        /// Its first byte's number.
+        /// The number of its first byte.
         seq: u64,
-        /// Its payload, bytes.
+        /// The length of its payload, bytes.
         len: u32,
-        /// Had it been sent before?
+        /// Whether it is a retransmission.
         again: bool,
     },
-    /// An acknowledgement moved forward.
+    /// An acknowledgement of new data arrived.
     Acked {
-        /// To this number.
+        /// The acknowledgement number.
         ack: u64,
     },
-    /// An acknowledgement said the same again.
+    /// A duplicate acknowledgement arrived.
     DuplicateAck {
-        /// How often in a row.
+        /// The number of duplicates in a row.
         count: u32,
     },
     /// Duplicate acknowledgements began a recovery.
@@ -33,16 +33,16 @@ pub enum Event {
         /// The recovery ends when this number is acknowledged.
         recover: u64,
     },
-    /// An acknowledgement within the recovery moved forward, but not to its end.
+    /// An acknowledgement within a recovery covered new data, but did not reach the end of the recovery.
     PartialAck {
-        /// To this number.
+        /// The acknowledgement number.
         ack: u64,
     },
-    /// The recovery is over.
+    /// The recovery has ended.
     RecoveryEnded,
     /// The retransmission timer expired.
     TimedOut {
-        /// The next timeout.
+        /// The new timeout.
         rto: Duration,
     },
 }
@@ -54,16 +54,16 @@ pub struct Traced {
     pub at: Instant,
     /// What happened.
     pub event: Event,
-    /// Congestion window after it, packets.
+    /// The congestion window after it, packets.
     pub cwnd_packets: Option<f64>,
-    /// Segments outstanding after it.
+    /// The segments outstanding after it.
     pub outstanding: u32,
 }
 
-/// How many events wait for a reader; older ones are forgotten.
+/// The number of events kept for a reader; older ones are dropped.
 const KEPT: usize = 4_096;
 
-/// A bounded queue of events, or nothing at all when tracing is off.
+/// A bounded queue of events, or nothing if tracing is off.
 #[derive(Debug)]
 pub(crate) struct Trace(Option<VecDeque<Traced>>);
 

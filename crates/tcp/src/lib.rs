@@ -1,21 +1,24 @@
 //! TCP as a simulated peer for DCCP.
 //!
-//! A [`Sender`] and a [`Receiver`] move data one way. Neither does any I/O or reads a clock: both
-//! take the time as an argument and hand out [`TcpSegment`]s, which are values with the sizes of
-//! real headers (IPv4 and TCP) and all that is needed to build them; payloads are lengths.
+//! A [`Sender`] and a [`Receiver`] transfer data in one direction. Neither does I/O or reads a clock: both take the
+//! time as an argument and return [`TcpSegment`]s. A segment is a value with the sizes of real headers (IPv4 and TCP)
+//! and all the data needed to build them; its payload is a length.
 //!
-//! The calls have the shape of a network agent: after `handle_segment` or `handle_timeout`, drain
-//! `poll_transmit` until it returns `None`, then ask `next_timeout`.
+//! The calls are those of a network agent: after `handle_segment` or `handle_timeout`, call `poll_transmit` until it
+//! returns `None`, then call `next_timeout`.
 //!
-//! The congestion window is a [`Controller`](fairwire_cc::Controller)'s; what to send again and
-//! when is [`RecoveryKind`]'s. [`Config::window`] puts a window law into TCP's setting.
+//! A [`Controller`](fairwire_cc::Controller) owns the congestion window. [`RecoveryKind`] decides what to retransmit
+//! and when. [`Config::window`] puts a window law into the environment of TCP.
 //!
 //! # What is left out
 //!
-//! There is no FIN (a connection whose data is acknowledged falls silent), no D-SACK, no proportional rate reduction, no Nagle delay, no protection against wrapped sequence numbers by timestamps, no zero
-//! window (the receiving application reads at once) and no giving up. With ECN, SYNs, acknowledgements and
-//! retransmissions are not ECN-capable, as RFC 3168 has it (RFC 8257, section 3.6, would have SYNs capable), and
-//! a lost SYN is repeated with the same offer.
+//! - FIN: a connection whose data is acknowledged just stops sending.
+//! - D-SACK, proportional rate reduction, the Nagle algorithm, and giving up after many timeouts.
+//! - Protection against wrapped sequence numbers by timestamps.
+//! - A zero window: the receiving application reads at once.
+//!
+//! With ECN, SYNs, acknowledgements and retransmissions are not ECN-capable (RFC 3168); RFC 8257, section 3.6, would
+//! make SYNs capable. A lost SYN is repeated with the same offer.
 
 mod config;
 mod event;

@@ -1,4 +1,4 @@
-//! The side that takes data and acknowledges it.
+//! The receiver of a connection.
 
 mod echo;
 mod reassembly;
@@ -24,24 +24,24 @@ pub struct Receiver {
     open: bool,
     syn_ack_due: bool,
     echo: Echo,
-    /// The time that acknowledgements echo (`TS.Recent` of RFC 7323, section 4.3).
+    /// The timestamp that acknowledgements echo (`TS.Recent` of RFC 7323, section 4.3).
     recent: u32,
-    /// The number that the newest acknowledgement had (`Last.ACK.sent`).
+    /// The number of the newest acknowledgement (`Last.ACK.sent`).
     last_ack: u64,
-    /// Acknowledgements as of an earlier moment, which leave before those that are due.
+    /// Acknowledgements of an earlier state, which leave before those that are due.
     earlier: VecDeque<TcpSegment>,
-    /// Acknowledgements that have to leave now, one each.
+    /// The number of acknowledgements that have to leave now.
     due: u32,
-    /// Segments in order that share a delayed acknowledgement so far.
+    /// The in-order segments that share a delayed acknowledgement so far.
     unacknowledged: u32,
     delayed_until: Option<Instant>,
-    /// Segments that may still be acknowledged one by one.
+    /// The number of segments that may still be acknowledged one by one.
     quick_left: u32,
     stats: ReceiverStats,
 }
 
 impl Receiver {
-    /// A receiver that waits for a SYN, or for data if the configuration has no handshake.
+    /// Creates a receiver that waits for a SYN, or for data if the configuration has no handshake.
     pub fn new(config: Config) -> Self {
         Self {
             config,
@@ -60,11 +60,11 @@ impl Receiver {
         }
     }
 
-    /// A segment arrived.
+    /// Processes a segment from the peer.
     pub fn handle_segment(&mut self, now: Instant, segment: &TcpSegment) {
         self.hear_stamp(segment);
         if segment.flags.syn {
-            // A repeated SYN says that our answer was lost.
+            // A repeated SYN means that our answer was lost.
             self.open = true;
             self.syn_ack_due = true;
             self.echo.on_syn(segment.flags);
@@ -78,7 +78,7 @@ impl Receiver {
         let turned = self.hear_mark(segment);
         match self.reassembly.insert(segment.seq, segment.end()) {
             Arrival::InOrder { filled_gap } => self.acknowledge_in_order(now, filled_gap || turned),
-            // RFC 5681, 4.2: what is not in order is acknowledged at once.
+            // RFC 5681, 4.2: an out-of-order segment is acknowledged at once.
             Arrival::OutOfOrder => {
                 self.stats.out_of_order += 1;
                 self.acknowledge_at_once();
@@ -95,7 +95,7 @@ impl Receiver {
         self.stats.bytes_delivered = self.reassembly.next() - Reassembly::FIRST;
     }
 
-    /// The next acknowledgement to send, if there is one now.
+    /// Returns the next acknowledgement to send now, if there is one.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<TcpSegment> {
         let mut segment = self.next_to_send()?;
         if let Some(timestamps) = &mut segment.timestamps {
@@ -119,8 +119,10 @@ impl Receiver {
         Some(self.acknowledgement(false))
     }
 
-    /// RFC 7323, 4.3: what is echoed is the time of the segment that the next acknowledgement is the first to cover, so that
-    /// neither a delayed acknowledgement nor a hole shortens what the sender measures.
+    /// Records the timestamp to echo (RFC 7323, 4.3).
+    ///
+    /// It is that of the first segment that the next acknowledgement covers. So the sender's sample includes the delay
+    /// of an acknowledgement and the time until a gap is filled.
     fn hear_stamp(&mut self, segment: &TcpSegment) {
         let Some(timestamps) = segment.timestamps else {
             return;
@@ -131,33 +133,33 @@ impl Receiver {
         }
     }
 
-    /// When to call [`handle_timeout`](Self::handle_timeout), if ever.
+    /// Returns when to call [`handle_timeout`](Self::handle_timeout), if ever.
     pub fn next_timeout(&self) -> Option<Instant> {
         self.delayed_until
     }
 
-    /// The moment of [`next_timeout`](Self::next_timeout) has come.
+    /// Handles the delayed-acknowledgement timer if it has expired at `now`.
     pub fn handle_timeout(&mut self, now: Instant) {
         if self.delayed_until.is_some_and(|until| until <= now) {
             self.acknowledge_at_once();
         }
     }
 
-    /// The counters.
+    /// Returns the counters.
     pub fn stats(&self) -> ReceiverStats {
         self.stats
     }
 
-    /// Reads the ECN field and CWR of a data segment, before the segment itself. Must it be acknowledged at once?
+    /// Records the ECN field and CWR of a data segment; returns whether the segment must be acknowledged at once.
     fn hear_mark(&mut self, segment: &TcpSegment) -> bool {
-        // RFC 3168, 6.1.5: what lies outside the window says nothing.
+        // RFC 3168, 6.1.5: a segment outside the window does not count.
         if !self.reassembly.window_holds(segment.seq, segment.end()) {
             return false;
         }
         let marked = segment.ecn == Ecn::Ce;
         let turns = self.echo.is_about_to_turn(marked);
         if turns && self.unacknowledged > 0 {
-            // RFC 8257, 3.2: of the two acknowledgements that it allows, the one for what came before.
+            // RFC 8257, 3.2, permits two acknowledgements here; this is the one for the earlier segments.
             let earlier = self.acknowledgement(false);
             self.earlier.push_back(earlier);
             self.unacknowledged = 0;

@@ -1,9 +1,9 @@
-//! Loss recovery: what an acknowledgement asks to be sent again.
+//! Loss recovery: what to retransmit after an acknowledgement.
 //!
-//! A recovery looks at acknowledgements alone and answers with an [`Answer`]; the sender
-//! carries it out. It never touches the congestion window: the segments that duplicate
-//! acknowledgements show to have left the network are its [`inflation`](Recovery::inflation),
-//! which the sender subtracts from what is outstanding. A further variant is one file and one arm.
+//! A recovery examines only acknowledgements and returns an [`Answer`], which the sender carries out. It never changes
+//! the congestion window. Duplicate acknowledgements show that segments have left the network: the sender subtracts
+//! their number, the [`inflation`](Recovery::inflation), from the outstanding segments. A new variant is one file and
+//! one arm.
 
 mod answer;
 mod newreno;
@@ -22,7 +22,7 @@ use sack::Sack;
 use tahoe::Tahoe;
 use vegas::Vegas;
 
-/// The way in which lost segments are found and sent again.
+/// How lost segments are detected and retransmitted.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[cfg_attr(
     feature = "settings",
@@ -30,35 +30,36 @@ use vegas::Vegas;
     serde(rename_all = "kebab-case")
 )]
 pub enum RecoveryKind {
-    /// Slow start from the first segment outstanding (Jacobson 1988).
+    /// Slow start from the first outstanding segment (Jacobson 1988).
     Tahoe,
-    /// Fast recovery that ends with the first acknowledgement of something new (RFC 2581, section 3.2).
+    /// Fast recovery that ends with the first acknowledgement of new data (RFC 2581, section 3.2).
     Reno,
-    /// The same, once per window: a second loss waits for the timeout, as in ns-2 (its `bugFix_`).
+    /// As `reno`, but once per window: a second loss waits for the timeout, as in ns-2 (its `bugFix_`).
     RenoOnce,
-    /// Fast recovery that ends when all that was outstanding is acknowledged (RFC 6582). Of partial acknowledgements the first alone
-    /// starts the retransmission timer afresh, so that many losses in one window end in slow start.
+    /// Fast recovery that ends when all data outstanding at its start is acknowledged (RFC 6582). Only the first
+    /// partial acknowledgement restarts the retransmission timer, so that many losses in one window end in slow start.
     #[default]
     #[cfg_attr(feature = "settings", serde(rename = "newreno", alias = "new-reno"))]
     NewReno,
-    /// The same with the timer started afresh by each, so that one loss after another is repaired.
+    /// As `newreno`, but each partial acknowledgement restarts the timer, so that losses are repaired one after
+    /// another.
     #[cfg_attr(feature = "settings", serde(rename = "newreno-steady"))]
     NewRenoSteady,
     /// Fast recovery by selective acknowledgements (RFC 6675).
     Sack,
-    /// Reno's, with Vegas's clock: a segment that is older than the fine-grained timeout goes again on the
+    /// As `reno`, with the fine-grained timeout of Vegas. A segment older than this timeout is retransmitted on the
     /// first duplicate, and on the first two acknowledgements after a retransmission.
     Vegas,
 }
 
 impl RecoveryKind {
-    /// Do acknowledgements carry SACK blocks?
+    /// Returns whether acknowledgements have SACK blocks.
     pub fn uses_sack(self) -> bool {
         self == Self::Sack
     }
 }
 
-/// The state of a connection's recovery.
+/// The recovery state of a connection.
 #[derive(Debug)]
 pub(crate) enum Recovery {
     Tahoe(Tahoe),
@@ -83,7 +84,7 @@ impl Recovery {
         }
     }
 
-    /// The `count`th duplicate acknowledgement in a row.
+    /// Processes the `count`th duplicate acknowledgement in a row.
     pub(crate) fn on_duplicate(&mut self, at: Sequence, count: u32) -> Answer {
         match self {
             Self::Tahoe(tahoe) => tahoe.on_duplicate(at, count),
@@ -94,7 +95,7 @@ impl Recovery {
         }
     }
 
-    /// An acknowledgement moved `at.una` forward by `segments`.
+    /// Processes an acknowledgement that moved `at.una` forward by `segments` segments.
     pub(crate) fn on_new_ack(&mut self, at: Sequence, segments: u32) -> Answer {
         match self {
             Self::Tahoe(_) => Answer::Continue,
@@ -105,7 +106,7 @@ impl Recovery {
         }
     }
 
-    /// The retransmission timer expired.
+    /// Handles an expiry of the retransmission timer.
     pub(crate) fn on_timeout(&mut self, at: Sequence) {
         match self {
             Self::Tahoe(tahoe) => tahoe.on_timeout(at),
@@ -116,7 +117,7 @@ impl Recovery {
         }
     }
 
-    /// Is a recovery under way?
+    /// Returns whether a recovery is in progress.
     pub(crate) fn is_active(&self) -> bool {
         match self {
             Self::Tahoe(_) => false,
@@ -127,13 +128,14 @@ impl Recovery {
         }
     }
 
-    /// How many of the outstanding segments are known to have left the network; negative where
-    /// the protocol holds back more than that.
+    /// Returns how many of the outstanding segments are known to have left the network.
+    ///
+    /// It is negative if the protocol holds back more segments than that.
     pub(crate) fn inflation(&self) -> i64 {
         match self {
             Self::Reno(reno) => reno.inflation(),
             Self::NewReno(newreno) => newreno.inflation(),
-            // Tahoe gives all of it up, and SACK's scoreboard knows what has left.
+            // Tahoe gives up all outstanding segments, and the scoreboard of SACK knows which have left.
             Self::Tahoe(_) | Self::Sack(_) => 0,
             Self::Vegas(vegas) => vegas.inflation(),
         }

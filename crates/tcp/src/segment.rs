@@ -1,87 +1,88 @@
-//! A TCP segment as a value: what its headers would say and how long it would be.
+//! A TCP segment as a value: the fields of its headers and its length.
 
 use fairwire_units::Ecn;
 
 use crate::sack::SackBlocks;
 
-/// An IPv4 header without options, bytes.
+/// The length of an IPv4 header without options, bytes.
 pub const IPV4_HEADER: u32 = 20;
-/// A TCP header without options, bytes.
+/// The length of a TCP header without options, bytes.
 pub const TCP_HEADER: u32 = 20;
 
-/// Maximum segment size (4 bytes), window scale (3) and a no-operation to align them.
+/// The options of a SYN, bytes: maximum segment size (4), window scale (3) and a no-operation for alignment.
 const SYN_OPTIONS: u32 = 8;
 /// SACK-Permitted (2 bytes; RFC 2018, section 2) and two no-operations.
 const SACK_PERMITTED: u32 = 4;
-/// A timestamp option (10 bytes; RFC 7323, section 3.2) and two no-operations before it.
+/// The timestamp option (10 bytes; RFC 7323, section 3.2) and two no-operations before it.
 pub const TIMESTAMPS: u32 = 12;
 /// Kind and length of the SACK option (RFC 2018, section 3) and two no-operations before it.
 const SACK_HEAD: u32 = 4;
-/// A block of it: two sequence numbers.
+/// A block of the SACK option, bytes: two sequence numbers.
 const SACK_BLOCK: u32 = 8;
 
-/// A timestamp option (RFC 7323, section 3): times of the two sides' clocks, which count milliseconds.
+/// A timestamp option (RFC 7323, section 3) with times of both sides' clocks, in milliseconds.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Timestamps {
     /// When this segment left (`TSval`).
     pub value: u32,
-    /// The other side's time that is echoed (`TSecr`); zero on a SYN without ACK.
+    /// The echo of the other side's time (`TSecr`); zero on a SYN without ACK.
     pub echo: u32,
 }
 
-/// The header bits that are used here.
+/// The header flags used here.
 #[expect(
     clippy::struct_excessive_bools,
     reason = "one bit each, as in the header"
 )]
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Flags {
-    /// Opens a connection.
+    /// The segment opens a connection.
     pub syn: bool,
-    /// The acknowledgement number counts.
+    /// The acknowledgement number is valid.
     pub ack: bool,
-    /// The sender has no more data at hand.
+    /// The sender has no more data now.
     pub psh: bool,
-    /// Congestion was met on the way here; on a SYN, that this side uses ECN (RFC 3168, section 6.1).
+    /// A segment arrived with a congestion mark. On a SYN: this side uses ECN (RFC 3168, section 6.1).
     pub ece: bool,
-    /// The window was reduced; on a SYN, that this side uses ECN (RFC 3168, section 6.1).
+    /// The window was reduced. On a SYN: this side uses ECN (RFC 3168, section 6.1).
     pub cwr: bool,
 }
 
-/// One segment; every number as in its header, the payload as a length.
+/// One segment, with all numbers as in its header and the payload as a length.
 ///
-/// Sequence numbers count from an initial sequence number of zero and do not wrap: the header's
-/// is the low 32 bits ([`seq_field`](Self::seq_field)). A SYN takes number 0, the first byte of data 1.
+/// Sequence numbers begin at zero and do not wrap; the header field has the low 32 bits
+/// ([`seq_field`](Self::seq_field)). A SYN has number 0, the first byte of data number 1.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct TcpSegment {
-    /// The first byte's number (the SYN's, if it is one).
+    /// The number of the first byte, or of the SYN.
     pub seq: u64,
-    /// The number expected next from the other side, if the ACK flag is set.
+    /// The next number expected from the other side; valid if the ACK flag is set.
     pub ack: u64,
-    /// Header bits.
+    /// The header flags.
     pub flags: Flags,
-    /// Bytes that this side takes beyond `ack`.
+    /// The receive window: the bytes that this side accepts beyond `ack`.
     pub window: u32,
-    /// By how many bits this side scales the window field (RFC 7323, section 2); a SYN's is not scaled.
+    /// The scale of this side's window field, bits (RFC 7323, section 2); the field of a SYN is not scaled.
     pub window_shift: u8,
-    /// The largest payload this side takes, as a SYN announces it.
+    /// The largest payload that this side accepts, as a SYN announces it, bytes.
     pub mss: u16,
-    /// Bytes of payload.
+    /// The length of the payload, bytes.
     pub len: u32,
-    /// A SYN's SACK-Permitted option (RFC 2018, section 2).
+    /// Whether a SYN has the SACK-Permitted option (RFC 2018, section 2).
     pub sack_permitted: bool,
-    /// What has arrived beyond `ack` (RFC 2018, section 3); not on a SYN.
+    /// The data that has arrived beyond `ack` (RFC 2018, section 3); not on a SYN.
     pub sack: SackBlocks,
-    /// The timestamp option, if the connection has them (RFC 7323, section 3).
+    /// The timestamp option, if the connection uses it (RFC 7323, section 3).
     pub timestamps: Option<Timestamps>,
-    /// The ECN field of the IP header around it: what the sender sets, and what the network left of it.
+    /// The ECN field of the IP header: set by the sender and possibly changed by the network.
     pub ecn: Ecn,
 }
 
 impl TcpSegment {
-    /// The length of its options, bytes: a SYN carries its segment size and window scale, and perhaps
-    /// permits SACK; other segments carry SACK blocks, if there are any; and all of them timestamps, if the connection has
-    /// them.
+    /// Returns the length of the options, bytes.
+    ///
+    /// A SYN has its segment size and window scale, and possibly SACK-Permitted. Other segments have SACK blocks, if
+    /// there are any. All segments have timestamps if the connection uses them.
     pub const fn options_len(&self) -> u32 {
         let stamped = if self.timestamps.is_some() {
             TIMESTAMPS
@@ -89,7 +90,7 @@ impl TcpSegment {
             0
         };
         match (self.flags.syn, self.sack_permitted, self.sack.len()) {
-            // The two bytes that permit SACK stand where a timestamp has no-operations (RFC 7323, appendix A).
+            // SACK-Permitted takes the place of the two no-operations of the timestamps (RFC 7323, appendix A).
             (true, true, _) if stamped > 0 => SYN_OPTIONS + stamped,
             (true, false, _) => SYN_OPTIONS + stamped,
             (true, true, _) => SYN_OPTIONS + SACK_PERMITTED,
@@ -98,31 +99,31 @@ impl TcpSegment {
         }
     }
 
-    /// Its length as an IPv4 packet, bytes.
+    /// Returns the length of the segment as an IPv4 packet, bytes.
     pub const fn wire_len(&self) -> u32 {
         (IPV4_HEADER + TCP_HEADER + self.options_len()).saturating_add(self.len)
     }
 
-    /// The number after its last byte.
+    /// Returns the number after the last byte.
     pub const fn end(&self) -> u64 {
         self.seq
             .saturating_add(self.len as u64)
             .saturating_add(self.flags.syn as u64)
     }
 
-    /// The SACK blocks as the option has them.
+    /// Returns the SACK blocks as they are in the option.
     pub fn sack_fields(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
         self.sack
             .iter()
             .map(|(start, end)| (low_bits(start), low_bits(end)))
     }
 
-    /// The header's sequence number.
+    /// Returns the sequence number field.
     pub const fn seq_field(&self) -> u32 {
         low_bits(self.seq)
     }
 
-    /// The header's acknowledgement number: zero without the ACK flag.
+    /// Returns the acknowledgement number field: zero without the ACK flag.
     pub const fn ack_field(&self) -> u32 {
         if self.flags.ack {
             low_bits(self.ack)
@@ -131,7 +132,7 @@ impl TcpSegment {
         }
     }
 
-    /// The header's window.
+    /// Returns the window field.
     pub fn window_field(&self) -> u16 {
         let shift = if self.flags.syn { 0 } else { self.window_shift };
         let field = self.window.checked_shr(u32::from(shift)).unwrap_or(0);
@@ -139,7 +140,7 @@ impl TcpSegment {
     }
 }
 
-/// The low half, as numbers wrap on the wire (RFC 9293, section 3.4).
+/// Returns the low half, because numbers wrap on the wire (RFC 9293, section 3.4).
 #[expect(
     clippy::cast_possible_truncation,
     reason = "the low half is what is wanted"
@@ -152,7 +153,8 @@ const fn low_bits(number: u64) -> u32 {
 mod tests {
     use super::{Flags, TcpSegment, Timestamps};
 
-    /// A full segment of 1,000 bytes is the 1,040-byte packet of the simulators; a SYN has options.
+    /// A full segment of 1,000 bytes is a 1,040-byte packet as in simulators; SYN, SACK and timestamp options add to
+    /// it.
     #[test]
     fn sizes_on_the_wire() {
         let data = TcpSegment {
@@ -184,7 +186,7 @@ mod tests {
             };
             assert_eq!(ack.wire_len(), wire_len, "{blocks} blocks");
         }
-        // RFC 7323, 3.2 and appendix A: twelve bytes on each segment; beside SACK-Permitted its no-operations are saved.
+        // RFC 7323, 3.2 and appendix A: twelve bytes on each segment; with SACK-Permitted its no-operations are saved.
         let stamped = |segment: TcpSegment| {
             let timestamps = Some(Timestamps::default());
             let segment = TcpSegment {

@@ -1,8 +1,8 @@
-//! The side that has data.
+//! The sender of a connection.
 //!
-//! [`input`] reads acknowledgements, [`ecn`] their marks, [`output`] decides what leaves, [`timeout`] answers silence,
-//! [`outstanding`] remembers what was sent, and the [`scoreboard`] what of it the peer selected. [`round_trip`] owns the
-//! estimate of the round-trip time; who needs it asks there.
+//! [`input`] processes acknowledgements, [`ecn`] their marks, [`output`] decides what leaves, and [`timeout`] handles
+//! the retransmission timer. [`outstanding`] holds the segments that were sent, and its [`scoreboard`] what the peer
+//! has selected of them. [`round_trip`] owns the estimate of the round-trip time.
 
 mod ecn;
 mod fine;
@@ -28,7 +28,7 @@ use marks::Marks;
 use outstanding::Outstanding;
 use round_trip::RoundTrips;
 
-/// The number of the first byte of data; the SYN has the one before.
+/// The number of the first byte of data; the SYN has the number before it.
 const FIRST: u64 = 1;
 
 /// A TCP sender.
@@ -38,29 +38,29 @@ pub struct Sender {
     controller: Box<dyn Controller>,
     start: Instant,
     phase: Phase,
-    /// A full segment's payload, as both sides agreed.
+    /// The payload of a full segment as agreed by both sides, bytes.
     mss: u32,
 
     una: u64,
     outstanding: Outstanding,
-    /// The number after the last byte that the application has handed over.
+    /// The number after the last byte that the application has passed on.
     stream_end: u64,
     peer_window: u32,
-    /// The newest time of the peer's clock, which is echoed.
+    /// The newest time of the peer's clock, for the echo.
     peer_stamp: u32,
 
     recovery: Recovery,
     marks: Marks,
     duplicates: u32,
-    /// The first outstanding segment has to leave again, whatever the window says.
+    /// Whether the first outstanding segment has to leave again, regardless of the window.
     again: bool,
-    /// Segments that left on the first duplicate acknowledgements (RFC 3042).
+    /// The segments sent on the first duplicate acknowledgements (RFC 3042).
     limited_sent: u32,
-    /// What may still leave on the acknowledgement that ended a recovery.
+    /// The segments that may still leave on the acknowledgement that ended a recovery.
     burst_left: Option<u32>,
-    /// The connection request was lost: so many segments outstanding until the first acknowledgement.
+    /// The limit of segments outstanding until the first acknowledgement, set if the SYN was lost.
     flight_limit: Option<u32>,
-    /// Did something wait for the controller when `poll_transmit` was last drained?
+    /// Whether a segment had to wait for the controller when `poll_transmit` was last drained.
     held: bool,
     paced_until: Option<Instant>,
     ack_due: bool,
@@ -81,9 +81,9 @@ enum Phase {
 }
 
 impl Sender {
-    /// A sender that opens its connection at `start` and sends what `source` has.
+    /// Creates a sender that opens its connection at `start` and sends the data of `source`.
     ///
-    /// `controller` is usually [`Config::window`] around a law.
+    /// `controller` is usually made by [`Config::window`] from a law.
     pub fn new(
         config: Config,
         controller: Box<dyn Controller>,
@@ -123,17 +123,17 @@ impl Sender {
         }
     }
 
-    /// The application has `bytes` more to send.
+    /// Adds `bytes` bytes of data from the application.
     pub fn write(&mut self, bytes: u64) {
         self.stream_end = self.stream_end.saturating_add(bytes);
     }
 
-    /// Is everything acknowledged that the application has handed over?
+    /// Returns whether all data that the application has passed on is acknowledged.
     pub fn is_done(&self) -> bool {
         self.una == self.stream_end
     }
 
-    /// A segment arrived.
+    /// Processes a segment from the peer.
     pub fn handle_segment(&mut self, now: Instant, segment: &TcpSegment) {
         if let Some(timestamps) = segment.timestamps {
             self.peer_stamp = timestamps.value;
@@ -149,7 +149,7 @@ impl Sender {
         }
     }
 
-    /// The next segment to send, if there is one now.
+    /// Returns the next segment to send now, if there is one.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<TcpSegment> {
         if self.phase == Phase::Closed && now >= self.start {
             self.phase = if self.config.handshake {
@@ -165,7 +165,7 @@ impl Sender {
         }
     }
 
-    /// When to call [`handle_timeout`](Self::handle_timeout), if ever.
+    /// Returns when to call [`handle_timeout`](Self::handle_timeout), if ever.
     pub fn next_timeout(&self) -> Option<Instant> {
         if self.phase == Phase::Closed {
             return Some(self.start);
@@ -180,7 +180,7 @@ impl Sender {
         .min()
     }
 
-    /// The moment of [`next_timeout`](Self::next_timeout) has come.
+    /// Handles the timers that have expired at `now`.
     pub fn handle_timeout(&mut self, now: Instant) {
         if self.retransmit_at.is_some_and(|at| at <= now) {
             self.time_out(now);
@@ -194,12 +194,12 @@ impl Sender {
         }
     }
 
-    /// The oldest event not yet read, if the configuration asks for events.
+    /// Returns the oldest event that was not read yet, if the configuration asks for events.
     pub fn poll_event(&mut self) -> Option<Traced> {
         self.trace.pop()
     }
 
-    /// Counters and instruments.
+    /// Returns the counters and the present state.
     pub fn stats(&self) -> SenderStats {
         let gauges = self.controller.gauges();
         SenderStats {
@@ -212,12 +212,12 @@ impl Sender {
         }
     }
 
-    /// What the window counts: outstanding segments, less those that acknowledgements show to have left
-    /// the network.
+    /// Returns what counts against the window: outstanding segments, less those known from acknowledgements to have
+    /// left the network.
     fn flight(&self) -> Flight {
         let careful = !self.config.limited_transmit && self.outstanding.nothing_to_repeat();
         let in_network = if self.config.recovery.uses_sack() {
-            // Without RFC 3042 what is selected makes no room before a recovery begins.
+            // Without RFC 3042 selected segments make no room before a recovery begins.
             if careful && !self.recovery.is_active() {
                 self.outstanding.in_flight()
             } else {
@@ -229,10 +229,10 @@ impl Sender {
         let left = if self.recovery.is_active() {
             self.recovery.inflation()
         } else if self.config.recovery.uses_sack() {
-            // RFC 6675, 5, step 3: the pipe governs limited transmit.
+            // RFC 6675, 5, step 3: the pipe controls limited transmit.
             0
         } else if self.config.limited_transmit && self.outstanding.nothing_to_repeat() {
-            // RFC 3042: the first two let a new segment leave each.
+            // RFC 3042: each of the first two duplicates lets a new segment leave.
             i64::from(self.duplicates.min(2))
         } else {
             0
@@ -245,7 +245,7 @@ impl Sender {
         }
     }
 
-    /// All that is outstanding (`FlightSize` in RFC 5681), without what left on duplicates (RFC 3042).
+    /// Returns all outstanding data (`FlightSize` in RFC 5681), without segments sent on duplicates (RFC 3042).
     fn flight_size(&self) -> Flight {
         Flight {
             packets: self
@@ -256,7 +256,7 @@ impl Sender {
         }
     }
 
-    /// Segments that could leave if the window allowed, at least one.
+    /// Returns how many segments could leave if the window allowed it, at least one.
     fn waiting(&self) -> u32 {
         let sendable = self.send_limit().saturating_sub(self.outstanding.max());
         u32::try_from(sendable / u64::from(self.mss))
@@ -264,7 +264,7 @@ impl Sender {
             .max(1)
     }
 
-    /// The number up to which application and receiver let data leave.
+    /// Returns the number up to which the application and the receiver let data leave.
     fn send_limit(&self) -> u64 {
         let window = self.una.saturating_add(u64::from(self.peer_window));
         window.min(self.stream_end)

@@ -1,56 +1,56 @@
-//! Counters and instruments.
+//! Counters and gauges.
 
 use fairwire_units::Duration;
 
-/// What a sender has done and where it stands.
+/// The counters and the present state of a sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SenderStats {
-    /// Data segments sent, repeated ones included.
+    /// Data segments sent, retransmissions included.
     pub segments_sent: u64,
-    /// Of these, repeated ones.
+    /// Data segments retransmitted.
     pub segments_retransmitted: u64,
-    /// Payload bytes sent, repeated ones included.
+    /// Payload bytes sent, retransmissions included.
     pub bytes_sent: u64,
     /// Payload bytes acknowledged.
     pub bytes_acked: u64,
-    /// Acknowledgements that moved forward.
+    /// Acknowledgements of new data.
     pub acks: u64,
-    /// Acknowledgements that said the same again.
+    /// Duplicate acknowledgements.
     pub duplicate_acks: u64,
     /// Recoveries begun by duplicate acknowledgements.
     pub fast_recoveries: u64,
-    /// Expired retransmission timers, the handshake's included.
+    /// Expirations of the retransmission timer, during the handshake included.
     pub timeouts: u64,
-    /// Acknowledgements that told of congestion marks (ECE).
+    /// Acknowledgements that echoed congestion marks (ECE).
     pub echoes: u64,
-    /// Segments that made no sense: acknowledgements of what was never sent.
+    /// Segments that were not valid, such as acknowledgements of data that was never sent.
     pub discarded: u64,
-    /// Congestion window, packets.
+    /// The congestion window, packets.
     pub cwnd_packets: Option<f64>,
-    /// Slow-start threshold, packets.
+    /// The slow-start threshold, packets.
     pub ssthresh_packets: Option<f64>,
     /// Segments sent and neither acknowledged nor given up by a timeout.
     pub outstanding: u32,
-    /// Smoothed round-trip time.
+    /// The smoothed round-trip time.
     pub srtt: Option<Duration>,
-    /// The retransmission timeout in force.
+    /// The present retransmission timeout.
     pub rto: Duration,
 }
 
-/// What a receiver has done.
+/// The counters of a receiver.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct ReceiverStats {
     /// Data segments that arrived.
     pub segments: u64,
-    /// Of these, ones that held nothing new.
+    /// Of these, segments without new data.
     pub duplicates: u64,
-    /// Of these, ones that came before their turn.
+    /// Of these, segments that arrived out of order.
     pub out_of_order: u64,
-    /// Of these, ones beyond the window, dropped.
+    /// Of these, segments beyond the window, which were dropped.
     pub beyond_window: u64,
-    /// Payload bytes handed to the application, in order: the goodput.
+    /// Payload bytes passed to the application, in order: the goodput.
     pub bytes_delivered: u64,
-    /// Of these, ones with a congestion mark.
+    /// Data segments with a congestion mark.
     pub marked: u64,
     /// Acknowledgements sent.
     pub acks_sent: u64,

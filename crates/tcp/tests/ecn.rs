@@ -4,8 +4,8 @@ use fairwire_cc::{Dctcp, NewReno, Signal, Window, WindowLaw};
 use fairwire_tcp::{Config, DelayedAcks, EcnMode, Flags, Receiver, Sender, Source, TcpSegment};
 use fairwire_units::{Duration, Ecn, Instant};
 
-/// RFC 3168, 6.1.1: an offer has ECE and CWR, its acceptance ECE alone; neither is ECN-capable itself. Where one
-/// side does not want it, or an old host reflects the reserved bits, no data is ECN-capable.
+/// RFC 3168, 6.1.1: an offer has ECE and CWR, its acceptance only ECE, and neither is ECN-capable itself. If one side
+/// does not use ECN, or an old host reflects the reserved bits, no data is ECN-capable.
 #[test]
 fn both_sides_have_to_agree() {
     let on = EcnMode::Classic;
@@ -45,8 +45,8 @@ fn both_sides_have_to_agree() {
     assert!(capable.iter().all(|segment| segment.ecn == Ecn::NotEct));
 }
 
-/// RFC 3168, 6.1.3: every acknowledgement from a mark on has ECE, until a segment says that the window was
-/// reduced; that segment may be marked itself. 6.1.5: a mark on what the window does not hold says nothing.
+/// RFC 3168, 6.1.3: after a mark every acknowledgement has ECE until a segment says that the window was reduced; that
+/// segment may itself be marked. RFC 3168, 6.1.5: a mark on a segment outside the window does not count.
 #[test]
 fn a_mark_is_echoed_until_the_window_is_reduced() {
     let mut receiver = Receiver::new(one_way(EcnMode::Classic));
@@ -74,8 +74,9 @@ fn a_mark_is_echoed_until_the_window_is_reduced() {
     assert_eq!(drain_acks(&mut off), [(101, false)]);
 }
 
-/// RFC 8257, 3.2: where marks begin or end, what came before is acknowledged as it was and the newest at once, so
-/// that no acknowledgement speaks of both; in between they are delayed as ever. CWR changes nothing.
+/// RFC 8257, 3.2: when marks begin or end, the earlier segments are acknowledged with the old value and the newest at
+/// once, so that no acknowledgement covers both kinds. Otherwise acknowledgements are delayed as usual. CWR changes
+/// nothing.
 #[test]
 fn dctcp_echoes_exactly_what_was_marked() {
     let mut receiver = Receiver::new(Config {
@@ -108,8 +109,8 @@ fn dctcp_echoes_exactly_what_was_marked() {
     );
 }
 
-/// RFC 3168, 6.1.2: one cut for all the marks of a window, half of it; the next new segment says so, once;
-/// acknowledgements with ECE add nothing.
+/// RFC 3168, 6.1.2: all marks of a window cause one cut by half. The next new segment has CWR, once. Acknowledgements
+/// with ECE do not increase the window.
 #[test]
 fn one_cut_and_one_cwr_for_a_window() {
     let mut sender = sender(Config {
@@ -125,14 +126,14 @@ fn one_cut_and_one_cwr_for_a_window() {
     }
     let cwrs: Vec<bool> = sent.iter().map(|segment| segment.flags.cwr).collect();
     assert_eq!(cwrs, [true, false, false, false]);
-    // The first of the next window: the mark is new.
+    // The first segment of the next window: its mark is new.
     sender.handle_segment(ms(200), &echo(901));
     assert_eq!(sender.stats().cwnd_packets, Some(2.0));
     assert_eq!(sender.stats().echoes, 9);
 }
 
-/// RFC 3168, 6.1.2 and 6.1.5: a loss of the same window cuts no more, its repetition is not ECN-capable and has no
-/// CWR; the first new segment after it has.
+/// RFC 3168, 6.1.2 and 6.1.5: a loss in the same window causes no further cut. Its retransmission is not ECN-capable
+/// and has no CWR; the first new segment after it has.
 #[test]
 fn repetitions_are_not_capable() {
     let mut sender = sender(Config {
@@ -154,8 +155,8 @@ fn repetitions_are_not_capable() {
     assert!(!new[1].flags.cwr);
 }
 
-/// RFC 3168, 6.1.2: a window of one segment cannot be reduced, so the next segment waits for the timeout; a
-/// timeout is a reduction that is told of, too.
+/// RFC 3168, 6.1.2: a window of one segment cannot be reduced, so the next segment waits for the timeout. A timeout is
+/// a reduction and is signalled as well.
 #[test]
 fn a_window_of_one_waits_for_the_timeout() {
     let mut sender = sender(Config {
@@ -179,7 +180,7 @@ fn a_window_of_one_waits_for_the_timeout() {
     assert!(new[0].flags.cwr);
 }
 
-/// A law that answers marks as L4S has it.
+/// A law that answers marks as L4S requires.
 #[derive(Debug, Default)]
 struct Scalable(Dctcp);
 
@@ -197,7 +198,7 @@ impl WindowLaw for Scalable {
     }
 }
 
-/// RFC 9331, 4.1: data of a law that answers marks as L4S has it carries ECT(1).
+/// RFC 9331, 4.1: the data packets of a law that answers marks as L4S requires have ECT(1).
 #[test]
 fn a_law_chooses_the_codepoint_of_data() {
     let config = one_way(EcnMode::Dctcp);
@@ -211,7 +212,7 @@ fn ms(ms: u64) -> Instant {
     Instant::START + Duration::from_millis(ms)
 }
 
-/// Segments of 100 bytes and no handshake.
+/// Returns a configuration with segments of 100 bytes and no handshake.
 fn one_way(ecn: EcnMode) -> Config {
     Config {
         ecn,
@@ -235,7 +236,7 @@ fn drain(sender: &mut Sender, now: Instant) -> Vec<TcpSegment> {
     std::iter::from_fn(|| sender.poll_transmit(now)).collect()
 }
 
-/// Number and ECE of each acknowledgement.
+/// Returns the number and the ECE flag of each acknowledgement.
 fn drain_acks(receiver: &mut Receiver) -> Vec<(u64, bool)> {
     std::iter::from_fn(|| receiver.poll_transmit(ms(0)))
         .inspect(|ack| assert_eq!((ack.ecn, ack.flags.cwr), (Ecn::NotEct, false)))

@@ -31,7 +31,7 @@ pub struct Vegas {
     rounds: Rounds,
     /// Whether the window may grow in the present round trip.
     grows: bool,
-    /// Whether slow start may grow in the present round trip.
+    /// Whether this is a round trip of slow start in which the window may double.
     doubling: bool,
 }
 

@@ -9,7 +9,7 @@ const WEIGHTS: [f64; INTERVALS] = [1.0, 1.0, 1.0, 1.0, 0.8, 0.6, 0.4, 0.2];
 /// The weights of Linux 2.6.20, newest first.
 const CLOSED_WEIGHTS: [f64; INTERVALS] = [4.0, 4.0, 4.0, 4.0, 3.0, 2.0, 1.0, 1.0];
 
-/// The least discount of older intervals in a long time without losses (RFC 5348, section 5.5).
+/// The least discount factor of older intervals in a long time without losses (RFC 5348, section 5.5).
 const THRESHOLD: f64 = 0.25;
 
 /// The divisor of the weighted sum of loss intervals while fewer than eight intervals are closed.

@@ -34,7 +34,7 @@ pub enum EquationForm {
     /// The formula.
     #[default]
     Exact,
-    /// In steps of 0.01 % up to a loss event rate of 5 %, and of 0.2 % above.
+    /// A table with steps of 0.01 % up to a loss event rate of 5 %, and of 0.2 % above it, as in Linux.
     Table,
     /// The table with the mistake of Linux before 2.6.26. The inverse of a rate beyond the table is 0.8172 % instead of
     /// 0.01 %, so the first loss of a fast connection counts as one in 122 packets.

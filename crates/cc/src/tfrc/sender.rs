@@ -452,8 +452,9 @@ impl Sender {
 
     /// Handles the nofeedback timer by RFC 3448, 4.4. Returns whether anything changed.
     ///
-    /// The rate becomes half of the receive rate, or a quarter of the rate by the equation. An idle sender below four
-    /// packets per round trip keeps its rate; `packet` is one packet per round trip.
+    /// The recorded receive rate is halved, or becomes a quarter of the rate by the equation if that is the limit. The
+    /// new rate is at most twice this. An idle sender below four packets per round trip keeps its rate; `packet` is the
+    /// rate of one packet per round trip.
     fn on_nofeedback_of_rfc3448(&mut self, now: Instant, x_recv: f64, packet: f64) -> bool {
         if self.idle && x_recv < 4.0 * packet {
             return false;

@@ -1,15 +1,15 @@
-//! What acknowledgements say of congestion marks: the ECE flag.
+//! The echo of congestion marks in acknowledgements: the ECE flag.
 
 use crate::config::EcnMode;
 use crate::segment::Flags;
 
-/// The receiver's part of ECN.
+/// The receiver's ECN state.
 #[derive(Debug)]
 pub(super) struct Echo {
     mode: EcnMode,
-    /// Have both sides agreed to use it?
+    /// Whether both sides have agreed to use ECN.
     agreed: bool,
-    /// Does the next acknowledgement have ECE set (`DCTCP.CE` in RFC 8257, section 3.2)?
+    /// Whether the next acknowledgement has ECE set (`DCTCP.CE` in RFC 8257, section 3.2).
     echoes: bool,
 }
 
@@ -22,28 +22,27 @@ impl Echo {
         }
     }
 
-    /// RFC 3168, 6.1.1: an ECN-setup SYN has both flags set.
+    /// Reads the flags of a SYN: an ECN-setup SYN has both set (RFC 3168, 6.1.1).
     pub(super) fn on_syn(&mut self, flags: Flags) {
         self.agreed = self.mode != EcnMode::Off && flags.ece && flags.cwr;
     }
 
-    /// The ECE flag of an acknowledgement, or of a SYN-ACK: there it takes the offer (RFC 3168, section 6.1.1).
+    /// Returns the ECE flag of an acknowledgement. On a SYN-ACK it accepts the offer (RFC 3168, section 6.1.1).
     pub(super) fn flag(&self, syn: bool) -> bool {
         self.agreed && (syn || self.echoes)
     }
 
-    /// Will a segment with this mark make acknowledgements say something else, where each of them speaks of
-    /// certain segments?
+    /// Returns whether a segment with this mark changes the echo, if acknowledgements report marks exactly.
     pub(super) fn is_about_to_turn(&self, marked: bool) -> bool {
         self.agreed && self.mode == EcnMode::Dctcp && marked != self.echoes
     }
 
-    /// A data segment arrived within the window, marked or not, with CWR set or not.
+    /// Records a data segment within the window, with its mark and its CWR flag.
     pub(super) fn on_data(&mut self, marked: bool, cwr: bool) {
         match self.mode {
             EcnMode::Off => {}
-            // RFC 3168, 6.1.3: from a mark on until the sender says that it reduced its window. The segment
-            // that says so may be marked itself, which begins it anew.
+            // RFC 3168, 6.1.3: from a mark until the sender signals that it has reduced its window. The segment with
+            // this signal may itself be marked, which begins a new echo.
             EcnMode::Classic => self.echoes = marked || (self.echoes && !cwr),
             EcnMode::Dctcp => self.echoes = marked,
         }

@@ -1,20 +1,20 @@
-//! What has arrived before its turn, as ranges; bounded by the window.
+//! The data that arrived out of order, as ranges; bounded by the window.
 
 use crate::sack::{MAX_SACK_BLOCKS, SackBlocks};
 
-/// What a segment brought.
+/// The effect of an arriving segment.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Arrival {
-    /// The next data, perhaps with a gap that it filled or shortened.
+    /// The next data; it may fill or shorten a gap.
     InOrder {
-        /// Is there, or was there, data waiting behind a gap?
+        /// Whether data waits, or waited, behind a gap.
         filled_gap: bool,
     },
     /// Data behind a gap.
     OutOfOrder,
-    /// Nothing new.
+    /// No new data.
     Duplicate,
-    /// Data that the window did not allow.
+    /// Data beyond the window.
     BeyondWindow,
 }
 
@@ -23,10 +23,9 @@ pub(super) enum Arrival {
 pub(super) struct Reassembly {
     next: u64,
     window: u64,
-    /// Ascending, disjoint, not touching, all beyond `next`.
+    /// Ranges that wait: ascending, disjoint, not adjacent, all beyond `next`.
     waiting: Vec<(u64, u64)>,
-    /// Where the newest arrivals of the ranges that were touched last began, the newest first, one for
-    /// each range.
+    /// The starts of the newest arrivals in the ranges that changed last, the newest first, one for each range.
     newest: Vec<u64>,
 }
 
@@ -43,14 +42,15 @@ impl Reassembly {
         }
     }
 
-    /// The ranges that wait, those touched last first: RFC 2018, section 4, asks for the one of the newest
-    /// arrival first and for those reported before it next.
+    /// Returns the ranges that wait, those that changed last first.
+    ///
+    /// RFC 2018, section 4, asks for the range of the newest arrival first, followed by those reported most recently.
     pub(super) fn sack_blocks(&self) -> SackBlocks {
         let range = |&number: &u64| self.range_of(number);
         self.newest.iter().filter_map(range).collect()
     }
 
-    /// The range that waits and holds `number`.
+    /// Returns the waiting range that contains `number`.
     fn range_of(&self, number: u64) -> Option<(u64, u64)> {
         let at = self.waiting.partition_point(|range| range.1 <= number);
         self.waiting
@@ -59,7 +59,7 @@ impl Reassembly {
             .filter(|range| range.0 <= number)
     }
 
-    /// Data that waits arrived from `start` on: its range comes first.
+    /// Records that out-of-order data arrived at `start`: its range is reported first.
     fn touch(&mut self, start: u64) {
         let touched = self.range_of(start);
         let mut newest = std::mem::take(&mut self.newest);
@@ -72,18 +72,18 @@ impl Reassembly {
         self.newest = newest;
     }
 
-    /// The number expected next.
+    /// Returns the number expected next.
     pub(super) fn next(&self) -> u64 {
         self.next
     }
 
-    /// Does the window hold some of the bytes from `start` up to, not including, `end`, and all of the others lie
-    /// before it?
+    /// Returns whether the window contains some of the bytes from `start` up to, not including, `end`, and the others
+    /// are before it.
     pub(super) fn window_holds(&self, start: u64, end: u64) -> bool {
         start < end && end > self.next && end <= self.next.saturating_add(self.window)
     }
 
-    /// Takes the bytes from `start` up to, not including, `end`.
+    /// Inserts the bytes from `start` up to, not including, `end`.
     pub(super) fn insert(&mut self, start: u64, end: u64) -> Arrival {
         if end > self.next.saturating_add(self.window) {
             return Arrival::BeyondWindow;
@@ -100,7 +100,7 @@ impl Reassembly {
                 count += 1;
                 last = last.max(range.1);
             }
-            // Ranges do not touch, so whatever reaches the last of these is beyond it.
+            // Ranges are not adjacent, so whatever reaches the last of these is beyond it.
             self.waiting.drain(..count);
             self.next = last;
             return Arrival::InOrder { filled_gap };
@@ -135,7 +135,7 @@ mod tests {
     const FILLED: Arrival = Arrival::InOrder { filled_gap: true };
     const PLAIN: Arrival = Arrival::InOrder { filled_gap: false };
 
-    /// Gaps are kept, joined and filled; nothing is taken twice.
+    /// Gaps are kept, joined and filled; no data is counted twice.
     #[test]
     fn gaps_are_joined_and_filled() {
         let mut space = Reassembly::new(1_000);
@@ -159,8 +159,8 @@ mod tests {
         assert!(space.waiting.is_empty());
     }
 
-    /// RFC 2018, 4: the block of the newest arrival first, then those that came first before, each once,
-    /// three in all; joined ones are one, filled ones are none.
+    /// RFC 2018, 4: the block of the newest arrival is first, then the earlier ones, each once, three in all. Joined
+    /// blocks are one; a filled gap leaves no block.
     #[test]
     fn blocks_are_reported_newest_first() {
         let mut space = Reassembly::new(10_000);
@@ -184,7 +184,7 @@ mod tests {
         assert_eq!(blocks(&space), [(801, 901)]);
     }
 
-    /// The last byte of the window is taken, the one beyond it is not; absurd numbers are refused.
+    /// The last byte of the window is accepted, the next one is not; absurd numbers are refused.
     #[test]
     fn the_window_bounds_what_is_kept() {
         let mut space = Reassembly::new(1_000);

@@ -1,4 +1,4 @@
-//! When acknowledgements leave.
+//! Tests of when acknowledgements leave.
 
 use fairwire_units::{Duration, Instant};
 
@@ -7,7 +7,7 @@ use crate::config::{Config, DelayedAcks};
 use crate::recovery::RecoveryKind;
 use crate::segment::{Flags, TcpSegment, Timestamps};
 
-/// Without delay every segment has its acknowledgement.
+/// Without delay every segment is acknowledged.
 #[test]
 fn each_segment_is_acknowledged() {
     let mut receiver = Receiver::new(Config::one_way(140));
@@ -17,7 +17,7 @@ fn each_segment_is_acknowledged() {
     assert_eq!(receiver.stats().bytes_delivered, 200);
 }
 
-/// RFC 5681, 4.2: every second segment, or after the wait.
+/// RFC 5681, 4.2: every second segment is acknowledged at once, a single one after the delay.
 #[test]
 fn delayed_acknowledgements_pair_or_wait() {
     let mut receiver = delaying();
@@ -32,7 +32,7 @@ fn delayed_acknowledgements_pair_or_wait() {
     assert_eq!(drain(&mut receiver), [301]);
 }
 
-/// The first segments are acknowledged one by one if so many are to be quick.
+/// The first segments are acknowledged one by one if the configuration says so.
 #[test]
 fn quick_acknowledgements_come_first() {
     let mut receiver = Receiver::new(Config {
@@ -47,8 +47,8 @@ fn quick_acknowledgements_come_first() {
     }
 }
 
-/// RFC 7323, 4.3: a delayed acknowledgement echoes the first segment that it covers, one of a segment beyond a hole the last that
-/// was in order, and one that fills the hole the segment that did.
+/// RFC 7323, 4.3: a delayed acknowledgement echoes the first segment that it covers. One for a segment behind a gap
+/// echoes the last segment in order, and one that fills the gap echoes the segment that filled it.
 #[test]
 fn echoes_measure_what_the_sender_waited_for() {
     let mut receiver = Receiver::new(Config {
@@ -78,7 +78,7 @@ fn echoes_measure_what_the_sender_waited_for() {
     assert_eq!(echo(40, 5), Some((601, 30)), "an older time is not echoed");
 }
 
-/// RFC 2018, 3 and 4: with SACK every acknowledgement says what waits, and a SYN-ACK permits it.
+/// RFC 2018, 3 and 4: with SACK every acknowledgement reports the waiting ranges, and a SYN-ACK permits SACK.
 #[test]
 fn what_waits_is_selected() {
     let mut receiver = Receiver::new(Config {
@@ -113,7 +113,7 @@ fn what_waits_is_selected() {
     assert_eq!(answer.wire_len(), 52);
 }
 
-/// RFC 5681, 4.2: what is out of order, fills a gap or was there already is acknowledged at once.
+/// RFC 5681, 4.2: a segment that is out of order, fills a gap or is a copy is acknowledged at once.
 #[test]
 fn disorder_is_acknowledged_at_once() {
     let mut receiver = delaying();
@@ -139,7 +139,7 @@ fn disorder_is_acknowledged_at_once() {
     assert_eq!(stats.bytes_delivered, 500);
 }
 
-/// A SYN is answered each time it comes, and data before it is not taken.
+/// A SYN is answered each time it arrives, and data before it is not accepted.
 #[test]
 fn a_syn_is_answered() {
     let mut receiver = Receiver::new(Config {
@@ -177,7 +177,7 @@ fn delaying() -> Receiver {
     })
 }
 
-/// The `index`th segment of 100 bytes arrives; which numbers are acknowledged?
+/// Passes the `index`th segment of 100 bytes and returns the numbers that are acknowledged.
 fn acks_after(receiver: &mut Receiver, now: Instant, index: u64) -> Vec<u64> {
     let segment = TcpSegment {
         seq: 1 + index * 100,

@@ -1,37 +1,37 @@
-//! What a recovery is asked, and what it answers.
+//! The input and the answer of a recovery.
 
-/// Duplicate acknowledgements in a row that show a loss (RFC 5681, section 3.2).
+/// The number of duplicate acknowledgements in a row that show a loss (RFC 5681, section 3.2).
 pub(crate) const DUPLICATES: u32 = 3;
 
-/// Where the sender stands.
+/// The present state of the sender.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Sequence {
-    /// The oldest number not acknowledged.
+    /// The oldest unacknowledged number.
     pub(crate) una: u64,
     /// The number after the last one ever sent.
     pub(crate) max: u64,
-    /// Does the scoreboard show that the oldest is lost (RFC 6675's `IsLost`)?
+    /// Whether the scoreboard shows that the oldest segment is lost (`IsLost` in RFC 6675).
     pub(crate) is_lost: bool,
-    /// Has the oldest been out for longer than the fine-grained timeout?
+    /// Whether the oldest segment is older than the fine-grained timeout.
     pub(crate) has_expired: bool,
 }
 
-/// What an acknowledgement asks for.
+/// What the sender has to do after an acknowledgement.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Answer {
-    /// Nothing special: the window may grow on news.
+    /// Nothing special: the window may grow by newly acknowledged data.
     Continue,
-    /// A loss: cut the window, send the first outstanding segment again.
+    /// A loss: cut the window and retransmit the first outstanding segment.
     Begin,
-    /// Another loss of the same round: send the first outstanding segment again.
+    /// Another loss of the same window: retransmit the first outstanding segment.
     Again {
-        /// Start the retransmission timer afresh?
+        /// Whether to restart the retransmission timer.
         restart_timer: bool,
     },
     /// A loss: cut the window to one segment and send everything outstanding again.
     StartOver,
-    /// Within a recovery; nothing to send again.
+    /// A recovery is in progress; nothing to retransmit.
     Stay,
-    /// The recovery is over; the window stays as the cut left it.
+    /// The recovery has ended; the window stays as the cut left it.
     End,
 }

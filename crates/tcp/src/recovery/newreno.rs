@@ -1,26 +1,25 @@
-//! NewReno (RFC 6582): one retransmission per round trip until all that was outstanding when the
-//! loss was found is acknowledged.
+//! NewReno (RFC 6582): one retransmission per round trip until all data outstanding at the loss is acknowledged.
 //!
-//! RFC 6582 inflates the window by the duplicate acknowledgements and deflates it by what a partial
-//! one covers, less one. Here the same number is taken off what is outstanding instead. At the end the
-//! window is the threshold (option 2 of its step 3), and the sender limits the burst. The check
-//! of `recover` is the plain one of section 3.2, without the heuristics of section 4.
+//! RFC 6582 inflates the window by the duplicate acknowledgements. It deflates the window by the segments that a
+//! partial acknowledgement covers, less one. Here the same number is subtracted from the outstanding segments instead.
+//! At the end the window is the threshold (option 2 of its step 3), and the sender limits the burst. The check of
+//! `recover` is the simple one of section 3.2, without the heuristics of section 4.
 
 use super::{Answer, DUPLICATES, Sequence};
 
-/// Does each partial acknowledgement start the retransmission timer afresh?
+/// Whether each partial acknowledgement restarts the retransmission timer.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum PartialAckTimer {
-    /// Only the first: many losses in one window end in a timeout and slow start (RFC 6582, 3.2).
+    /// Only the first one restarts it: many losses in one window end in a timeout and slow start (RFC 6582, 3.2).
     Impatient,
-    /// Each: one loss after another is repaired, one per round trip.
+    /// Each one restarts it: losses are repaired one after another, one per round trip.
     SlowButSteady,
 }
 
 #[derive(Debug)]
 pub(crate) struct NewReno {
     timer: PartialAckTimer,
-    /// A recovery begins only once this number has been passed, and ends when it is acknowledged.
+    /// The number that must be passed before a recovery begins, and acknowledged before it ends.
     recover: u64,
     phase: Phase,
 }
@@ -35,7 +34,7 @@ impl NewReno {
     pub(super) fn new(timer: PartialAckTimer) -> Self {
         Self {
             timer,
-            // The SYN's number: data that begins right after it may be recovered, too.
+            // The number of the SYN, so that the first data can be recovered as well.
             recover: 0,
             phase: Phase::Open,
         }
@@ -43,11 +42,11 @@ impl NewReno {
 
     pub(super) fn on_duplicate(&mut self, at: Sequence, count: u32) -> Answer {
         if let Phase::Recovery { inflation, .. } = &mut self.phase {
-            // RFC 5681, 3.2, step 4: each one shows that a segment has left the network.
+            // RFC 5681, 3.2, step 4: each duplicate shows that a segment has left the network.
             *inflation = inflation.saturating_add(1);
             return Answer::Stay;
         }
-        // RFC 6582, 3.2, step 2: duplicates of what was sent again before are no new loss.
+        // RFC 6582, 3.2, step 2: duplicates caused by earlier retransmissions are no new loss.
         if count != DUPLICATES || at.una <= self.recover {
             return Answer::Continue;
         }
@@ -71,7 +70,7 @@ impl NewReno {
             self.phase = Phase::Open;
             return Answer::End;
         }
-        // RFC 6582, 3.2, step 3: deflate by what is acknowledged, add back one segment.
+        // RFC 6582, 3.2, step 3: deflate by the acknowledged segments, add back one.
         self.phase = Phase::Recovery {
             inflation: inflation
                 .saturating_sub(i64::from(segments))
@@ -105,8 +104,8 @@ impl NewReno {
 mod tests {
     use super::{Answer, NewReno, PartialAckTimer, Sequence};
 
-    /// RFC 6582, 3.2, step 2: after a timeout, duplicates of what was outstanding then begin nothing;
-    /// one number further they do.
+    /// RFC 6582, 3.2, step 2: after a timeout, duplicates for data outstanding at that time begin no recovery; one
+    /// number further they do.
     #[test]
     fn duplicates_after_a_timeout_begin_no_recovery() {
         let mut newreno = NewReno::new(PartialAckTimer::Impatient);
@@ -119,8 +118,8 @@ mod tests {
         }
     }
 
-    /// RFC 6582, 3.2, step 3: partial acknowledgements deflate and repeat, the timer restarts on the
-    /// first (or on each), and the recovery ends exactly at `recover`.
+    /// RFC 6582, 3.2, step 3: partial acknowledgements deflate and retransmit. The timer restarts on the first one (or
+    /// on each), and the recovery ends exactly at `recover`.
     #[test]
     fn partial_acknowledgements_deflate() {
         for (timer, second) in [

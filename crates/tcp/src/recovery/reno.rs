@@ -1,16 +1,15 @@
-//! Reno (RFC 2581, section 3.2): fast recovery up to the first acknowledgement of something new.
+//! Reno (RFC 2581, section 3.2): fast recovery until the first acknowledgement of new data.
 //!
-//! One loss in a window is repaired in a round trip. A second one begins a second recovery, if
-//! three more duplicates come, and cuts the window again; or waits for the timeout, where the
-//! recovery is told to begin once per window.
+//! One loss in a window is repaired in a round trip. If three more duplicates arrive, a second loss begins a second
+//! recovery and cuts the window again. With `once_per_window` the second loss waits for the timeout.
 
 use super::{Answer, DUPLICATES, Sequence};
 
 #[derive(Debug)]
 pub(crate) struct Reno {
     once_per_window: bool,
-    /// A recovery begins only once this number has been passed: the end of what was outstanding at the
-    /// last timeout or, once per window, at the last recovery.
+    /// The number that must be passed before a recovery begins: the end of the data outstanding at the last timeout or,
+    /// with `once_per_window`, at the last recovery.
     recover: u64,
     inflation: Option<i64>,
 }
@@ -47,7 +46,7 @@ impl Reno {
     }
 
     pub(super) fn on_timeout(&mut self, at: Sequence) {
-        // Duplicates of what the timeout sends again show no new loss.
+        // Duplicates caused by the retransmissions after a timeout show no new loss.
         self.recover = at.max;
         self.inflation = None;
     }

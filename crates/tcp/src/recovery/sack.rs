@@ -1,23 +1,23 @@
-//! When a recovery with selective acknowledgements begins and ends (RFC 6675, section 5).
+//! The beginning and the end of a recovery with selective acknowledgements (RFC 6675, section 5).
 //!
-//! What is lost, what to send next and how much is in the network is the scoreboard's answer.
+//! The scoreboard decides what is lost, what to send next and how much is in the network.
 
 use super::{Answer, DUPLICATES, Sequence};
 
 #[derive(Debug, Default)]
 pub(crate) struct Sack {
-    /// `RecoveryPoint`: a recovery ends when this number is acknowledged, and none begins before.
+    /// `RecoveryPoint`: a recovery ends when this number is acknowledged, and none begins before that.
     recover: u64,
     active: bool,
 }
 
 impl Sack {
-    /// The `count`th acknowledgement in a row that selects something new.
+    /// Processes the `count`th acknowledgement in a row that selects new data.
     pub(super) fn on_duplicate(&mut self, at: Sequence, count: u32) -> Answer {
         if self.active {
             return Answer::Stay;
         }
-        // RFC 6675, 5, steps 1 and 2; 5.1 for what was outstanding at a timeout.
+        // RFC 6675, 5, steps 1 and 2; 5.1 for data outstanding at a timeout.
         if at.una < self.recover || (count < DUPLICATES && !at.is_lost) {
             return Answer::Continue;
         }

@@ -1,8 +1,8 @@
-//! Tahoe (Jacobson, "Congestion Avoidance and Control", SIGCOMM 1988): three duplicates mean a loss, and
-//! each loss means slow start from the first segment outstanding.
+//! Tahoe (Jacobson, "Congestion Avoidance and Control", SIGCOMM 1988).
 //!
-//! What is sent again may have arrived before, and the duplicates that it brings begin nothing: only
-//! those of segments sent since do (ns-2's `bugFix_`; the original had no such care).
+//! Three duplicates mean a loss, and each loss means slow start from the first outstanding segment. Retransmitted
+//! segments may have arrived before and cause duplicates, which begin nothing. Only duplicates for segments sent later
+//! do (ns-2's `bugFix_`); the original Tahoe had no such check.
 
 use super::{Answer, DUPLICATES, Sequence};
 

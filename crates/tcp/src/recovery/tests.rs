@@ -1,9 +1,9 @@
-//! What the other recoveries answer; `newreno` has its own tests.
+//! Tests of the other recoveries; `newreno` has its own tests.
 
 use super::{Answer, Recovery, RecoveryKind, Sequence};
 
-/// RFC 5681, 3.2: three duplicates begin Reno's recovery, the first new acknowledgement ends it; three more begin
-/// the next one at once, unless it is told to begin once per window.
+/// RFC 5681, 3.2: three duplicates begin the recovery of Reno, and the first new acknowledgement ends it. Three more
+/// duplicates begin the next one at once, unless recovery is limited to once per window.
 #[test]
 fn reno_ends_with_the_first_new_acknowledgement() {
     for (kind, second) in [
@@ -20,7 +20,7 @@ fn reno_ends_with_the_first_new_acknowledgement() {
     }
 }
 
-/// Tahoe starts over, never inflates, and ignores the duplicates that its own repetitions bring.
+/// Tahoe starts over, never inflates, and ignores the duplicates that its own retransmissions cause.
 #[test]
 fn tahoe_starts_over() {
     let mut tahoe = Recovery::new(RecoveryKind::Tahoe);
@@ -31,8 +31,8 @@ fn tahoe_starts_over() {
     duplicates(&mut tahoe, at(12, 20), Answer::StartOver);
 }
 
-/// RFC 6675, 5: three duplicates, or fewer if the scoreboard shows the loss; a recovery lasts until all of it
-/// is acknowledged; 5.1: after a timeout none begins before.
+/// RFC 6675, 5: three duplicates begin a recovery, or fewer if the scoreboard shows the loss. It lasts until all its
+/// data is acknowledged. RFC 6675, 5.1: after a timeout none begins before that.
 #[test]
 fn sack_begins_with_what_is_lost() {
     let lost = |una, max| Sequence {
@@ -50,8 +50,8 @@ fn sack_begins_with_what_is_lost() {
     assert_eq!(sack.on_duplicate(lost(14, 20), 3), Answer::Begin);
 }
 
-/// Brakmo and Peterson 1995, III.A: one duplicate is enough for a segment that is too old; so is the
-/// first or second acknowledgement after a retransmission, but not the third.
+/// Brakmo and Peterson 1995, III.A: one duplicate is enough for a segment that is too old. So is the first or second
+/// acknowledgement after a retransmission, but not the third.
 #[test]
 fn vegas_looks_at_the_clock() {
     let old = |una, max| Sequence {
@@ -75,7 +75,7 @@ fn vegas_looks_at_the_clock() {
     duplicates(&mut vegas, old(12, 14), Answer::Continue);
 }
 
-/// Two duplicates that begin nothing, and the answer to the third.
+/// Passes two duplicates, which begin nothing, and checks the answer to the third.
 fn duplicates(recovery: &mut Recovery, at: Sequence, third: Answer) {
     for count in 1..=2 {
         assert_eq!(recovery.on_duplicate(at, count), Answer::Continue, "{at:?}");

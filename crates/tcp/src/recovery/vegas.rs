@@ -1,18 +1,18 @@
-//! Vegas's recovery (Brakmo and Peterson 1995, section III.A): Reno's, with a finer clock.
+//! The recovery of Vegas (Brakmo and Peterson 1995, section III.A): that of Reno, with a finer clock.
 //!
-//! A duplicate that finds the oldest segment older than the fine-grained timeout has it sent again
-//! without waiting for two more; so do the first and second acknowledgement after a retransmission, which
-//! finds further losses of the window. The window is cut at the beginning only, and only if the lost
-//! segment was sent since the last cut, which is the controller's rule.
+//! If the oldest segment is older than the fine-grained timeout, the first duplicate retransmits it, without waiting
+//! for two more. The first and second acknowledgement after a retransmission make the same check, which finds further
+//! losses of the window. The window is cut only at the beginning, and only if the lost segment was sent since the last
+//! cut; the controller checks this.
 
 use super::{Answer, DUPLICATES, Sequence};
 
-/// How many acknowledgements after a retransmission look at the clock.
+/// The number of acknowledgements after a retransmission that check the clock.
 const CHECKS: u32 = 2;
 
 #[derive(Debug, Default)]
 pub(crate) struct Vegas {
-    /// Duplicates of what a timeout sent again show no new loss.
+    /// The end of the data outstanding at the last timeout: duplicates for it show no new loss.
     recover: u64,
     inflation: Option<i64>,
     checks: u32,

@@ -1,4 +1,4 @@
-//! ECN, the side that has data (RFC 3168, section 6.1.2; RFC 8257, section 3.3).
+//! ECN at the sender of data (RFC 3168, section 6.1.2; RFC 8257, section 3.3).
 
 use fairwire_cc::{Congestion, Delivery, Feedback, Signal};
 use fairwire_units::{Ecn, Instant};
@@ -9,7 +9,7 @@ use crate::config::EcnMode;
 use crate::segment::Flags;
 
 impl Sender {
-    /// Adds to `feedback` what arrived, and the marks that an acknowledgement of it, up to `ack`, tells of.
+    /// Adds to `feedback` what arrived, and the marks that the acknowledgement up to `ack` reports.
     pub(super) fn tell_marks(
         &mut self,
         now: Instant,
@@ -25,8 +25,8 @@ impl Sender {
         if ack > self.marks.reduced_at {
             self.marks.on_reduced(self.outstanding.max());
             let window = self.controller.limit().window();
-            // RFC 3168, 6.1.2: a window of one segment cannot be reduced, so the next one waits for a timeout.
-            // With RFC 8257's accurate marks most of such windows have none.
+            // RFC 3168, 6.1.2: a window of one segment cannot be reduced, so the next segment waits for a timeout. The
+            // accurate marks of RFC 8257 mostly have no such windows.
             if self.marks.mode == EcnMode::Classic && window.is_some_and(|window| window < 2.0) {
                 self.paced_until = Some(now + self.rtt.rto());
             }
@@ -34,18 +34,18 @@ impl Sender {
         feedback.delivery.marked = delivery.packets;
         feedback.congestion = Some(Congestion {
             signal: Signal::Marked,
-            // What was sent twice was not ECN-capable; whatever was marked was sent before.
+            // What was sent twice was not ECN-capable, so any marked packet was sent earlier.
             newest_sent: delivery.newest_sent.unwrap_or(Instant::START),
             packets: delivery.packets.max(1),
         });
     }
 
-    /// Tells the controller what a duplicate acknowledgement says beside being one: what it selects, and marks.
+    /// Reports to the controller what else a duplicate acknowledgement contains: selected segments and marks.
     pub(super) fn tell_selected(&mut self, now: Instant, flags: Flags, selected: Selected) {
         if selected.segments == 0 && !flags.ece {
             return;
         }
-        // Without SACK no more is known of what was marked than that it is not older than the oldest.
+        // Without SACK it is only known that the marked segment is not older than the oldest outstanding one.
         let oldest = self.outstanding.first().map(|first| first.left_at);
         let delivery = Delivery {
             packets: selected.segments,
@@ -63,9 +63,9 @@ impl Sender {
         self.controller.on_feedback(now, flight, &feedback);
     }
 
-    /// The ECN field and the CWR flag of a data segment; `again` says whether it was sent before.
+    /// Returns the ECN field and the CWR flag of a data segment; `again` means that it is a retransmission.
     pub(super) fn data_ecn(&mut self, again: bool) -> (Ecn, bool) {
-        // RFC 3168, 6.1.2 and 6.1.5: neither on what is sent again.
+        // RFC 3168, 6.1.2 and 6.1.5: neither on retransmissions.
         if !self.marks.agreed || again {
             return (Ecn::NotEct, false);
         }

@@ -1,7 +1,7 @@
-//! Vegas's fine-grained timeout: how old the oldest segment may be before a duplicate is enough.
+//! The fine-grained timeout of Vegas: the age of the oldest segment at which one duplicate is enough.
 //!
-//! Mean and deviation of all samples, with Jacobson's weights; the timeout is the mean, twice the
-//! deviation, and a sixteenth of both, as in ns-2.35's agent.
+//! It uses mean and deviation of all samples, with Jacobson's weights. The timeout is the mean plus twice the
+//! deviation, plus a sixteenth of this sum, as in the agent of ns-2.35.
 
 use fairwire_units::Duration;
 
@@ -13,7 +13,7 @@ pub(super) struct FineTimeout {
 impl FineTimeout {
     pub(super) fn on_sample(&mut self, rtt: Duration) {
         self.smoothed = Some(match self.smoothed {
-            // Its agent starts with a mean of one sample and an error of a quarter of it.
+            // The agent begins with a mean of one sample and a deviation of a quarter of it.
             None => (rtt, rtt / 4),
             Some((mean, deviation)) => {
                 let error = mean.max(rtt) - mean.min(rtt);
@@ -22,7 +22,7 @@ impl FineTimeout {
         });
     }
 
-    /// The timeout, once there is a sample.
+    /// Returns the timeout; `None` before the first sample.
     pub(super) fn timeout(&self) -> Option<Duration> {
         let (mean, deviation) = self.smoothed?;
         let timeout = mean + deviation * 2;

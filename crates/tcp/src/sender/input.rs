@@ -1,4 +1,4 @@
-//! Acknowledgements.
+//! The processing of acknowledgements.
 
 use fairwire_cc::{Congestion, Delivery, Feedback, Flight, Signal};
 use fairwire_units::{Duration, Instant};
@@ -11,7 +11,7 @@ use crate::recovery::{Answer, RecoveryKind};
 use crate::segment::TcpSegment;
 
 impl Sender {
-    /// The SYN-ACK came; `sent_at` is when the SYN left, if it left once.
+    /// Completes the handshake by a SYN-ACK; `sent_at` is when the SYN left, if it left only once.
     pub(super) fn establish(
         &mut self,
         now: Instant,
@@ -38,7 +38,7 @@ impl Sender {
             self.controller.on_feedback(now, flight, &feedback);
         } else {
             self.rtt.on_handshake_repeated();
-            // RFC 5681, 3.1: and with one segment.
+            // RFC 5681, 3.1: and the initial window is one segment.
             self.flight_limit = Some(1);
         }
         self.record(now, Event::Established);
@@ -66,13 +66,13 @@ impl Sender {
         }
     }
 
-    /// RFC 6675, section 5: a duplicate is what selects something new, whatever else it says.
+    /// Processes an acknowledgement with SACK: a duplicate is one that selects new data (RFC 6675, section 5).
     fn handle_sack(&mut self, now: Instant, segment: &TcpSegment) {
         if segment.ack < self.una {
             return;
         }
         self.peer_window = segment.window;
-        // What is acknowledged goes first: then all blocks lie above it.
+        // Process the cumulative acknowledgement first: then all blocks are above it.
         if segment.ack > self.una {
             self.handle_new_ack(now, segment);
         } else {
@@ -86,7 +86,7 @@ impl Sender {
 
     fn handle_new_ack(&mut self, now: Instant, segment: &TcpSegment) {
         let ack = segment.ack;
-        // Whether data waited for the window is a question about the time before this.
+        // Whether data waited for the window has to be determined before this acknowledgement changes it.
         let was_waiting = self.flight().waiting;
         let in_order = self.duplicates == 0 && !self.recovery.is_active();
         let stamped = self.stamped(now, segment);
@@ -99,7 +99,7 @@ impl Sender {
         self.flight_limit = None;
         self.stats.acks += 1;
         self.stats.bytes_acked = self.stats.bytes_acked.saturating_add(covered.bytes);
-        // What waited behind a hole measures the hole.
+        // A segment that waited behind a hole would measure the repair of the hole.
         let newest = covered.newest_left.filter(|_| in_order);
         let mut feedback = Feedback {
             rtt: self.rtt.on_ack(now, ack, newest, stamped),
@@ -113,7 +113,7 @@ impl Sender {
         };
         self.tell_marks(now, (segment.flags, ack), delivery, &mut feedback);
         if let Some(marks) = &mut feedback.congestion {
-            // RFC 3168, 6.1.2: such an acknowledgement adds nothing to the window, whatever it covers.
+            // RFC 3168, 6.1.2: such an acknowledgement never increases the window.
             marks.packets = marks.packets.max(covered.segments);
         }
         match self
@@ -128,7 +128,7 @@ impl Sender {
                 self.record(now, Event::PartialAck { ack });
             }
             Answer::End => {
-                // RFC 6582, 3.2, step 3: the window stays at the threshold until further news.
+                // RFC 6582, 3.2, step 3: the window stays at the threshold until the next acknowledgement.
                 self.burst_left = Some(self.config.max_burst.max(1));
                 self.outstanding.end_repair();
                 self.restart_timer(now);
@@ -154,14 +154,16 @@ impl Sender {
         }
     }
 
-    /// What an acknowledgement of something new measures by the time that it echoes (RFC 7323, section 4.1), and how many samples
-    /// a round trip brings: one for every second segment outstanding (section 4.2).
+    /// Returns the sample that an echoed timestamp gives, and the number of samples in a round trip.
+    ///
+    /// Only an acknowledgement of new data gives a sample (RFC 7323, section 4.1). There is one sample for every second
+    /// outstanding segment (section 4.2).
     fn stamped(&self, now: Instant, segment: &TcpSegment) -> Option<(Duration, u32)> {
         let timestamps = segment.timestamps.filter(|it| it.echo != 0)?;
         let passed = self.config.stamp(now).wrapping_sub(timestamps.echo);
         let rtt = Duration::from_millis(u64::from(passed));
         let samples = self.outstanding.in_flight().div_ceil(2);
-        // A sample of no tick at all is one that the clock could not tell.
+        // A round trip shorter than a tick counts as one tick.
         Some((rtt.max(self.config.stamp_tick()), samples))
     }
 
@@ -182,13 +184,13 @@ impl Sender {
         self.record(now, Event::DuplicateAck { count });
     }
 
-    /// Fast retransmit (RFC 5681, section 3.2), or Tahoe's new beginning.
+    /// Begins a fast retransmit (RFC 5681, section 3.2), or Tahoe's new slow start.
     fn begin_recovery(&mut self, now: Instant, flight: Flight, start_over: bool) {
         let Some(lost) = self.outstanding.first() else {
             return;
         };
         let newest_sent = match self.config.recovery {
-            // They have no memory of the window's other losses: each is news.
+            // These variants do not remember other losses of the window, so each loss is a new one.
             RecoveryKind::Reno | RecoveryKind::RenoOnce | RecoveryKind::Tahoe => now,
             _ => lost.left_at,
         };
@@ -223,7 +225,7 @@ impl Sender {
         self.record(now, Event::RecoveryBegan { recover });
     }
 
-    /// RFC 6298, 5.2 and 5.3: off when nothing is outstanding, else a whole timeout from now.
+    /// Restarts the timer with a full timeout, or stops it if nothing is outstanding (RFC 6298, 5.2 and 5.3).
     fn restart_timer(&mut self, now: Instant) {
         self.retransmit_at = (!self.outstanding.is_empty()).then(|| now + self.rtt.rto());
     }

@@ -1,17 +1,17 @@
-//! Where the sender stands with ECN.
+//! The sender's ECN state.
 
 use crate::config::EcnMode;
 use crate::segment::Flags;
 
-/// Where the sender stands with ECN.
+/// The sender's ECN state.
 #[derive(Debug)]
 pub(super) struct Marks {
     pub(super) mode: EcnMode,
-    /// Have both sides agreed to use it?
+    /// Whether both sides have agreed to use ECN.
     pub(super) agreed: bool,
-    /// The next new data has CWR set.
+    /// Whether the next new data has CWR set.
     pub(super) cwr_due: bool,
-    /// The end of what had been sent when the window was last reduced.
+    /// The end of the data sent when the window was last reduced.
     pub(super) reduced_at: u64,
 }
 
@@ -25,7 +25,7 @@ impl Marks {
         }
     }
 
-    /// RFC 3168, 6.1.1: an ECN-setup SYN has both flags set.
+    /// Returns the flags of a SYN: an ECN-setup SYN has both set (RFC 3168, 6.1.1).
     pub(super) fn offer(&self) -> Flags {
         let offers = self.mode != EcnMode::Off;
         Flags {
@@ -35,12 +35,14 @@ impl Marks {
         }
     }
 
-    /// RFC 3168, 6.1.1: an ECN-setup SYN-ACK has ECE alone; one that reflects both flags is not one.
+    /// Reads the flags of a SYN-ACK. An ECN-setup SYN-ACK has only ECE; one that reflects both flags is not ECN-setup
+    /// (RFC 3168, 6.1.1).
     pub(super) fn on_answer(&mut self, flags: Flags) {
         self.agreed = self.mode != EcnMode::Off && flags.ece && !flags.cwr;
     }
 
-    /// The window was reduced, with data sent up to `max`: RFC 3168, 6.1.2, has the next new data say so.
+    /// Records that the window was reduced with data sent up to `max`; the next new data has to say so (RFC 3168,
+    /// 6.1.2).
     pub(super) fn on_reduced(&mut self, max: u64) {
         self.cwr_due = self.agreed;
         self.reduced_at = max;

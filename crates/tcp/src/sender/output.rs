@@ -1,4 +1,4 @@
-//! What leaves, and when.
+//! The segments that leave, and when.
 
 use fairwire_cc::Permit;
 use fairwire_units::Instant;
@@ -8,15 +8,15 @@ use super::{Phase, Sender};
 use crate::event::Event;
 use crate::segment::{Flags, IPV4_HEADER, TCP_HEADER, TcpSegment, Timestamps};
 
-/// What would leave next.
+/// The segment that would leave next.
 enum Next {
     /// Data that was never sent.
     New(Sent),
-    /// What a timeout gave up on.
+    /// Data that a timeout gave up.
     GivenUp(Sent),
-    /// What a recovery repairs.
+    /// Lost data, retransmitted in a recovery.
     Hole(Sent),
-    /// What keeps acknowledgements coming at its end.
+    /// A rescue retransmission, which causes further acknowledgements at the end of a recovery.
     Rescue(Sent),
 }
 
@@ -87,7 +87,7 @@ impl Sender {
         }
     }
 
-    /// What would leave next, new or repeated.
+    /// Returns the segment that would leave next, new or retransmitted.
     fn next_segment(&mut self, now: Instant) -> Option<Next> {
         if let Some(repeat) = self.outstanding.next_to_repeat() {
             return Some(Next::GivenUp(repeat));
@@ -96,7 +96,7 @@ impl Sender {
         if !repairs {
             return self.next_new(now).map(Next::New);
         }
-        // RFC 6675, 4, NextSeg: what is lost, what is new, what may be lost, and once the newest.
+        // RFC 6675, 4, NextSeg: lost data, new data, data that may be lost, and once the newest segment.
         if let Some(hole) = self.outstanding.next_hole(false) {
             return Some(Next::Hole(hole));
         }
@@ -172,7 +172,7 @@ impl Sender {
         TcpSegment { seq, len, ..header }
     }
 
-    /// What all our segments have in common.
+    /// Returns the header fields common to all our segments.
     fn header(&self, now: Instant) -> TcpSegment {
         TcpSegment {
             seq: 0,

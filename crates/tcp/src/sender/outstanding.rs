@@ -1,4 +1,4 @@
-//! What was sent and is not acknowledged, in order.
+//! The segments that were sent and are not acknowledged, in order.
 
 use std::collections::VecDeque;
 
@@ -8,7 +8,7 @@ use super::scoreboard::Scoreboard;
 use crate::config::SackAfterTimeout;
 use crate::sack::SackBlocks;
 
-/// A segment as it was cut; it is sent again with the same bounds.
+/// A segment as it was first sent; a retransmission has the same bounds.
 #[expect(
     clippy::struct_excessive_bools,
     reason = "marks of the scoreboard, each by itself"
@@ -18,13 +18,13 @@ pub(super) struct Sent {
     pub(super) seq: u64,
     pub(super) len: u32,
     pub(super) left_at: Instant,
-    /// Was it ever sent again? Then its acknowledgement measures nothing.
+    /// Whether it was ever retransmitted; if so its acknowledgement is no round-trip sample.
     resent: bool,
-    /// The peer has selected it.
+    /// Whether the peer has selected it.
     sacked: bool,
-    /// It is not selected, and enough above it is (RFC 6675's `IsLost`).
+    /// Whether it is not selected and enough is selected above it (`IsLost` in RFC 6675).
     lost: bool,
-    /// It is not selected and was sent again in this recovery.
+    /// Whether it is not selected and was retransmitted in this recovery.
     repaired: bool,
 }
 
@@ -50,40 +50,40 @@ impl Sent {
     }
 }
 
-/// What an acknowledgement covered.
+/// The segments that an acknowledgement covered.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(super) struct Covered {
     pub(super) segments: u32,
     pub(super) bytes: u64,
-    /// Of the segments, ones that had been selected before.
+    /// The number of these segments that had been selected before.
     pub(super) selected: u32,
-    /// When the newest of the segments left, if it left once.
+    /// When the newest of the segments left, if it was sent only once.
     pub(super) newest_left: Option<Instant>,
 }
 
-/// What an acknowledgement selected that it had not selected before.
+/// The segments that an acknowledgement selected and no earlier one had.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(super) struct Selected {
     pub(super) segments: u32,
-    /// When the newest of them that left once did so.
+    /// When the newest of them left that was sent only once.
     pub(super) newest_left: Option<Instant>,
 }
 
-/// The segments between the oldest unacknowledged number and the newest sent.
+/// The segments between the oldest unacknowledged number and the newest one sent.
 ///
-/// The first `in_flight` of them count as outstanding; a timeout gives up on all, and they have to be
-/// sent again from the front. With SACK the scoreboard says which of them have arrived or are lost.
+/// The first `in_flight` of them count as outstanding. A timeout gives up all of them, and they have to be sent again
+/// from the front. With SACK the scoreboard says which of them have arrived or are lost.
 #[derive(Debug)]
 pub(super) struct Outstanding {
     segments: VecDeque<Sent>,
     in_flight: usize,
     max: u64,
     scoreboard: Scoreboard,
-    /// Of those in flight, selected ones.
+    /// The number of selected segments in flight.
     sacked: u32,
-    /// Of those in flight, lost ones.
+    /// The number of lost segments in flight.
     lost: u32,
-    /// Of those in flight, ones that were sent again in this recovery.
+    /// The number of segments in flight that were retransmitted in this recovery.
     repaired: u32,
 }
 
@@ -100,13 +100,13 @@ impl Outstanding {
         }
     }
 
-    /// Segments in the network (RFC 6675's `SetPipe`): all that are in flight, less those selected, less
-    /// those lost, and the repeated ones once more.
+    /// Returns the number of segments in the network (`SetPipe` in RFC 6675): all in flight, less the selected and the
+    /// lost ones, plus the retransmitted ones.
     pub(super) fn pipe(&self) -> u32 {
         (self.in_flight() + self.repaired).saturating_sub(self.sacked + self.lost)
     }
 
-    /// The number after the last one ever sent.
+    /// Returns the number after the last one ever sent.
     pub(super) fn max(&self) -> u64 {
         self.max
     }
@@ -134,17 +134,17 @@ impl Outstanding {
         self.in_flight == self.segments.len()
     }
 
-    /// The oldest segment.
+    /// Returns the oldest segment.
     pub(super) fn first(&self) -> Option<Sent> {
         self.segments.front().copied()
     }
 
-    /// The oldest segment that a timeout gave up on.
+    /// Returns the oldest segment that a timeout gave up.
     pub(super) fn next_to_repeat(&self) -> Option<Sent> {
         self.segments.get(self.in_flight).copied()
     }
 
-    /// A new segment leaves; all before it are in flight.
+    /// Adds a new segment; all before it are in flight.
     pub(super) fn push(&mut self, sent: Sent) {
         debug_assert!(self.nothing_to_repeat(), "repeat before sending new data");
         debug_assert_eq!(sent.seq, self.max, "no gaps");
@@ -153,7 +153,7 @@ impl Outstanding {
         self.in_flight += 1;
     }
 
-    /// The oldest segment leaves again out of turn.
+    /// Retransmits the oldest segment out of turn.
     pub(super) fn repeat_first(&mut self, now: Instant) -> Option<Sent> {
         let first = self.segments.front_mut()?;
         first.left_at = now;
@@ -162,7 +162,7 @@ impl Outstanding {
         Some(*first)
     }
 
-    /// The segment of [`next_to_repeat`](Self::next_to_repeat) leaves again.
+    /// Retransmits the segment of [`next_to_repeat`](Self::next_to_repeat).
     pub(super) fn repeat_next(&mut self, now: Instant) -> Option<Sent> {
         let next = self.segments.get_mut(self.in_flight)?;
         next.left_at = now;
@@ -173,12 +173,12 @@ impl Outstanding {
         Some(next)
     }
 
-    /// Everything below `ack` has arrived.
+    /// Removes everything below `ack`, which has arrived.
     pub(super) fn acknowledge(&mut self, ack: u64) -> Covered {
         let mut covered = Covered::default();
         while let Some(first) = self.segments.front_mut() {
             if first.end() > ack {
-                // Segments keep their bounds, so this is a peer that acknowledges parts of them.
+                // Segments keep their bounds, so this peer acknowledges parts of them.
                 let part = ack.saturating_sub(first.seq);
                 first.seq += part;
                 first.len -= u32::try_from(part).unwrap_or(first.len);
@@ -202,12 +202,13 @@ impl Outstanding {
         covered
     }
 
-    /// A timeout: nothing counts as outstanding any more. What the peer selected is forgotten, too, or kept until
-    /// it has thrown it away for certain.
+    /// Gives up all segments after a timeout: none counts as outstanding any more.
+    ///
+    /// What the peer has selected is forgotten, or kept unless the peer has certainly discarded it.
     pub(super) fn give_up(&mut self, selected: SackAfterTimeout) {
         self.in_flight = 0;
-        // RFC 6675, 5.1: a selected segment at the left edge should have been acknowledged, so that the peer has
-        // reneged; and the left edge is sent again in any case.
+        // RFC 6675, 5.1: a selected segment at the left edge should have been acknowledged, so the peer has reneged.
+        // The left edge is sent again in any case.
         let has_reneged = self.first().is_some_and(|first| first.sacked);
         let keeps = selected == SackAfterTimeout::Keep && !has_reneged;
         for segment in &mut self.segments {
@@ -222,12 +223,12 @@ impl Outstanding {
     }
 }
 
-/// What selective acknowledgements say (RFC 6675, section 4).
+/// The processing of selective acknowledgements (RFC 6675, section 4).
 impl Outstanding {
-    /// Takes note of `blocks`; what did they select that is new?
+    /// Records `blocks` and returns which segments they select that were not selected before.
     pub(super) fn select(&mut self, blocks: &SackBlocks) -> Selected {
         let mut news = Selected::default();
-        // A block that holds the oldest segment contradicts the acknowledgement beside it.
+        // A block with the oldest segment contradicts the acknowledgement number.
         let least = self.first().map_or(self.max, |first| first.end());
         for (start, end) in blocks.iter() {
             let (segments, max) = (&mut self.segments, self.max);
@@ -260,13 +261,13 @@ impl Outstanding {
         news
     }
 
-    /// Has the oldest segment been lost, by what is selected above it (`IsLost`)?
+    /// Returns whether the oldest segment is lost, because of what is selected above it (`IsLost`).
     pub(super) fn is_first_lost(&self, mss: u32) -> bool {
         let edge = self.scoreboard.edge(mss);
         self.first().is_some_and(|first| first.seq < edge)
     }
 
-    /// A recovery begins: the oldest segment is about to leave again.
+    /// Begins a recovery, just before the oldest segment is retransmitted.
     pub(super) fn begin_repair(&mut self, mss: u32) {
         let Some(first) = self.segments.front_mut() else {
             return;
@@ -277,7 +278,7 @@ impl Outstanding {
         self.find_losses(mss);
     }
 
-    /// Marks what the scoreboard shows to be lost.
+    /// Marks the segments that are lost by the scoreboard.
     pub(super) fn find_losses(&mut self, mss: u32) {
         let edge = self.scoreboard.edge(mss);
         let from = self.scoreboard.searched_up_to(edge);
@@ -293,7 +294,7 @@ impl Outstanding {
         }
     }
 
-    /// The recovery is over: what was sent since is judged anew.
+    /// Ends the recovery and clears its marks on the segments still outstanding.
     pub(super) fn end_repair(&mut self) {
         let searched = self.scoreboard.searched();
         for segment in &mut self.segments {
@@ -306,19 +307,19 @@ impl Outstanding {
         }
     }
 
-    /// The next lost segment to send again (`NextSeg`, rule 1); if there is none, and `any`, the next one with
-    /// something selected above it (rule 3).
+    /// Returns the next lost segment to retransmit (`NextSeg`, rule 1). If there is none and `any` is set, returns the
+    /// next one with selected data above it (rule 3).
     pub(super) fn next_hole(&mut self, any: bool) -> Option<Sent> {
         let highest = self.scoreboard.highest()?;
         let from = self.scoreboard.repeated();
         let at = self.segments.partition_point(|segment| segment.seq < from);
         let hole = self.segments.range(at..).find(|segment| !segment.sacked)?;
-        // Everything below it is selected or was repeated: do not look at it again.
+        // Everything below it is selected or was retransmitted, so it need not be searched again.
         self.scoreboard.repeated_up_to(hole.seq);
         (hole.seq < highest && (hole.lost || any)).then_some(*hole)
     }
 
-    /// The newest segment that is not selected, once in a recovery (`NextSeg`, rule 4).
+    /// Returns the newest segment that is not selected, once in a recovery (`NextSeg`, rule 4).
     pub(super) fn next_rescue(&self) -> Option<Sent> {
         let first = self.segments.front()?;
         if !self.scoreboard.may_rescue(first.seq) {
@@ -328,14 +329,14 @@ impl Outstanding {
         Some(*newest)
     }
 
-    /// The segment at `seq`, which [`next_hole`](Self::next_hole) gave, leaves again.
+    /// Records the retransmission of the segment at `seq`, which [`next_hole`](Self::next_hole) returned.
     pub(super) fn repair(&mut self, seq: u64, now: Instant) {
         if let Some(end) = self.repeat(seq, now) {
             self.scoreboard.repeated_up_to(end);
         }
     }
 
-    /// The segment at `seq`, which [`next_rescue`](Self::next_rescue) gave, leaves again.
+    /// Records the retransmission of the segment at `seq`, which [`next_rescue`](Self::next_rescue) returned.
     pub(super) fn rescue(&mut self, seq: u64, now: Instant) {
         self.repeat(seq, now);
         self.scoreboard.rescued();
@@ -351,7 +352,7 @@ impl Outstanding {
         Some(segment.end())
     }
 
-    /// What has arrived need not be sent again after a timeout (RFC 6675, 5.1).
+    /// Skips segments that have arrived: they need not be sent again after a timeout (RFC 6675, 5.1).
     fn skip_selected(&mut self) {
         while let Some(next) = self.segments.get(self.in_flight).filter(|next| next.sacked) {
             debug_assert!(!next.lost && !next.repaired);
@@ -366,7 +367,8 @@ mod tests {
     use super::{Covered, Outstanding, SackAfterTimeout, Sent};
     use fairwire_units::Instant;
 
-    /// Three segments, a timeout, one repeated, an acknowledgement that covers more than that.
+    /// After a timeout of three segments and one retransmission, an acknowledgement may cover more than was
+    /// retransmitted.
     #[test]
     fn a_timeout_starts_again_from_the_front() {
         let mut outstanding = Outstanding::new(1);
@@ -392,8 +394,9 @@ mod tests {
         assert_eq!(outstanding.next_to_repeat(), Some(segment(201)));
     }
 
-    /// What was selected before a timeout is sent again if it is forgotten (RFC 2018, section 8), and left out if it is kept, but
-    /// for the left edge; a selected left edge shows that the peer has thrown it away (RFC 6675, section 5.1).
+    /// Segments selected before a timeout are sent again if selections are forgotten (RFC 2018, section 8). If they are
+    /// kept, only the left edge and unselected segments are. A selected left edge shows that the peer has discarded
+    /// data (RFC 6675, section 5.1).
     #[test]
     fn selections_outlive_a_timeout_or_do_not() {
         let again = |kept, acked: u64| {
@@ -411,7 +414,7 @@ mod tests {
         assert_eq!(again(SackAfterTimeout::Keep, 101), [101, 201, 301, 401]);
     }
 
-    /// An acknowledgement in the middle of a segment leaves the rest of it.
+    /// An acknowledgement in the middle of a segment leaves the rest of the segment outstanding.
     #[test]
     fn a_segment_may_be_acknowledged_in_parts() {
         let mut outstanding = Outstanding::new(1);
@@ -441,14 +444,14 @@ mod tests {
         Sent::new(seq, 100, Instant::START)
     }
 
-    /// RFC 6675, 4, `IsLost` and `SetPipe`, segment by segment as the RFC has them: after any blocks,
-    /// repetitions and acknowledgements the counters say the same.
+    /// RFC 6675, 4, `IsLost` and `SetPipe`: after any blocks, retransmissions and acknowledgements, the counters agree
+    /// with a count segment by segment.
     #[test]
     fn the_pipe_is_what_the_rfc_counts() {
         for seed in 0..200_u64 {
             let mut random = seed;
             let mut below = |bound: u64| {
-                // Knuth's MMIX generator; its high bits are good enough for a test.
+                // Knuth's MMIX generator; its high bits are random enough for a test.
                 random = random
                     .wrapping_mul(6_364_136_223_846_793_005)
                     .wrapping_add(1_442_695_040_888_963_407);

@@ -1,8 +1,8 @@
-//! The round-trip time: the one place that measures it, and that knows it.
+//! The measurement of the round-trip time.
 //!
-//! The timeout follows from one segment that is timed per round trip (RFC 6298), or from what timestamps echo (RFC
-//! 7323). A law that lives on delays needs one
-//! sample per acknowledgement: then there is a second mean of these, and Vegas's fine-grained timeout.
+//! The timeout is computed from one timed segment per round trip (RFC 6298), or from echoed timestamps (RFC 7323). A
+//! law based on delays needs one sample per acknowledgement. For it there is a second mean of these samples, and the
+//! fine-grained timeout of Vegas.
 
 use fairwire_cc::{RoundTrip, RttEstimator};
 use fairwire_units::{Duration, Instant};
@@ -10,11 +10,11 @@ use fairwire_units::{Duration, Instant};
 use super::fine::FineTimeout;
 use crate::config::Config;
 
-/// What a sender knows of its round-trip time.
+/// The round-trip measurements of a sender.
 #[derive(Debug)]
 pub(super) struct RoundTrips {
     timer: RttEstimator,
-    /// The clock that measures for the timeout.
+    /// The tick of the clock that measures for the timeout; `None` is exact.
     tick: Option<Duration>,
     timed: Option<Timed>,
     every_ack: Option<EveryAck>,
@@ -23,12 +23,12 @@ pub(super) struct RoundTrips {
 /// The segment whose round trip is being measured.
 #[derive(Clone, Copy, Debug)]
 struct Timed {
-    /// Measured when this number is acknowledged.
+    /// The measurement ends when this number is acknowledged.
     end: u64,
     sent_at: Instant,
 }
 
-/// What follows from one sample per acknowledgement.
+/// The means of one sample per acknowledgement.
 #[derive(Debug)]
 struct EveryAck {
     mean: RttEstimator,
@@ -49,29 +49,30 @@ impl RoundTrips {
         }
     }
 
-    /// The SYN took `rtt` to be answered. Returns the sample for the law: one that compares round trips is not given
-    /// that of a packet without data, which a slow link sends sooner.
+    /// Records the round trip of the handshake and returns the sample for the law.
+    ///
+    /// A law that compares round trips does not get it, because a slow link sends a packet without data faster.
     pub(super) fn on_handshake(&mut self, rtt: Duration) -> Option<Duration> {
         self.timer.on_sample(rtt);
         self.every_ack.is_none().then_some(rtt)
     }
 
-    /// RFC 6298, 5.7: a lost SYN makes data start with three seconds.
+    /// Sets the first timeout to at least three seconds, because a SYN was lost (RFC 6298, 5.7).
     pub(super) fn on_handshake_repeated(&mut self) {
         self.timer.raise_initial(Duration::from_secs(3));
     }
 
-    /// Times the segment that ends at `end` and leaves now, unless one is being timed.
+    /// Times the segment that ends at `end` and leaves now, unless another one is being timed.
     pub(super) fn begin(&mut self, now: Instant, end: u64) {
         self.timed.get_or_insert(Timed { end, sent_at: now });
     }
 
-    /// RFC 6298, 3: what was sent twice, or waits behind it, measures nothing (Karn's rule).
+    /// Stops the measurement, because a segment was retransmitted (Karn's algorithm, RFC 6298, 3).
     pub(super) fn stop(&mut self) {
         self.timed = None;
     }
 
-    /// Ticks of the clock between two moments, as a time: what a host measures that reads its clock at both, one at least.
+    /// Returns the time between two clock readings at `then` and `now`: whole ticks, at least one.
     fn between(&self, then: Instant, now: Instant) -> Duration {
         match self.tick {
             None => now.saturating_since(then),
@@ -82,9 +83,10 @@ impl RoundTrips {
         }
     }
 
-    /// Data up to `ack` was acknowledged. `left_at` is when the newest segment of it left, if that was sent once and did
-    /// not wait behind a hole; `stamped` is what an echoed timestamp measures, and of how many samples in a round trip this is one.
-    /// Returns the sample for the law, if there is one.
+    /// Records that data up to `ack` was acknowledged, and returns the sample for the law, if there is one.
+    ///
+    /// `left_at` is when the newest acknowledged segment left, if it was sent only once and did not wait behind a hole.
+    /// `stamped` is the sample of an echoed timestamp, with the number of such samples in a round trip.
     pub(super) fn on_ack(
         &mut self,
         now: Instant,
@@ -107,28 +109,28 @@ impl RoundTrips {
         Some(rtt)
     }
 
-    /// The retransmission timer expired.
+    /// Doubles the timeout, because the retransmission timer expired.
     pub(super) fn back_off(&mut self) {
         self.timer.back_off();
     }
 
-    /// The retransmission timeout, backed off.
+    /// Returns the retransmission timeout, with back-off.
     pub(super) fn rto(&self) -> Duration {
         self.timer.rto()
     }
 
-    /// The smoothed round-trip time that the timeout follows from.
+    /// Returns the smoothed round-trip time from which the timeout is computed.
     pub(super) fn srtt(&self) -> Option<Duration> {
         self.timer.srtt()
     }
 
-    /// What the controller is told.
+    /// Returns the round-trip values for the controller.
     pub(super) fn known(&self) -> RoundTrip {
         let every_ack = self.every_ack.as_ref().map(|every_ack| &every_ack.mean);
         every_ack.unwrap_or(&self.timer).round_trip()
     }
 
-    /// Is a segment that left so long ago older than Vegas's fine-grained timeout?
+    /// Returns whether a segment of this age is older than the fine-grained timeout of Vegas.
     pub(super) fn has_expired(&self, age: Duration) -> bool {
         let timeout = self.every_ack.as_ref().and_then(|it| it.fine.timeout());
         timeout.is_some_and(|timeout| age >= timeout)

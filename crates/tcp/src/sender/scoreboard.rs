@@ -1,29 +1,28 @@
-//! What the peer has selected, as ranges, and how far the recovery has got (RFC 6675, sections 2
-//! and 4).
+//! The scoreboard: the ranges that the peer has selected, and the progress of a recovery (RFC 6675, sections 2 and 4).
 //!
-//! Work per acknowledgement is bounded by what is new in it: ranges are joined as they come, and the marks below
-//! which nothing has to be looked at again only move up.
+//! The work for an acknowledgement is bounded by what is new in it. Ranges are joined as they arrive, and the marks
+//! below which nothing has to be searched again only increase.
 
 use crate::recovery::DUPLICATES;
 
 /// The selected ranges and the marks of a recovery.
 #[derive(Debug, Default)]
 pub(super) struct Scoreboard {
-    /// Ascending, disjoint, not touching.
+    /// The selected ranges: ascending, disjoint and not adjacent.
     ranges: Vec<(u64, u64)>,
-    /// Below this every loss has been marked.
+    /// Below this number every loss has been marked.
     searched: u64,
-    /// Below this every hole has been sent again, or filled (`HighRxt`).
+    /// Below this number every hole has been retransmitted or filled (`HighRxt`).
     repeated: u64,
-    /// A rescue retransmission waits until more than this is acknowledged (`RescueRxt`).
+    /// A rescue retransmission needs more than this to be acknowledged (`RescueRxt`).
     rescued: u64,
-    /// Where the recovery ends (`RecoveryPoint`).
+    /// The end of the recovery (`RecoveryPoint`).
     recover: u64,
 }
 
 impl Scoreboard {
-    /// Takes the numbers from `start` up to, not including, `end`, and calls `new` with each part of them that
-    /// was not there before.
+    /// Inserts the numbers from `start` up to, not including, `end`, and calls `new` with each part that was not
+    /// selected before.
     pub(super) fn insert(&mut self, start: u64, end: u64, mut new: impl FnMut(u64, u64)) {
         if start >= end {
             return;
@@ -50,7 +49,7 @@ impl Scoreboard {
         }
     }
 
-    /// Everything below `ack` has arrived.
+    /// Removes everything below `ack`, which has arrived.
     pub(super) fn acknowledge(&mut self, ack: u64) {
         let done = self.ranges.partition_point(|range| range.1 <= ack);
         self.ranges.drain(..done);
@@ -59,13 +58,14 @@ impl Scoreboard {
         }
     }
 
-    /// The number after the highest one selected.
+    /// Returns the number after the highest selected one.
     pub(super) fn highest(&self) -> Option<u64> {
         self.ranges.last().map(|range| range.1)
     }
 
-    /// What is not selected below this is lost: above it are three ranges, or more than two segments'
-    /// bytes (`IsLost`). Zero if nothing is.
+    /// Returns the number below which everything that is not selected is lost (`IsLost`); zero if nothing is lost.
+    ///
+    /// Above it there are three ranges, or more than the bytes of two segments.
     pub(super) fn edge(&self, mss: u32) -> u64 {
         let enough = u64::from(mss) * u64::from(DUPLICATES - 1);
         let mut bytes = 0;
@@ -78,8 +78,9 @@ impl Scoreboard {
         0
     }
 
-    /// A recovery begins that ends at `recover`: nothing is marked, and what is below `first` is sent again
-    /// (RFC 6675, 5, step 4.3).
+    /// Begins a recovery that ends at `recover`: no loss is marked yet.
+    ///
+    /// Everything below `first` counts as retransmitted (RFC 6675, 5, step 4.3).
     pub(super) fn begin(&mut self, first: u64, recover: u64) {
         self.searched = 0;
         self.repeated = first;
@@ -87,7 +88,7 @@ impl Scoreboard {
         self.recover = recover;
     }
 
-    /// Moves the mark of searched numbers up to `edge`; where it was before.
+    /// Moves the mark of searched numbers up to `edge`; returns the mark before.
     pub(super) fn searched_up_to(&mut self, edge: u64) -> u64 {
         let before = self.searched;
         self.searched = before.max(edge);
@@ -106,12 +107,12 @@ impl Scoreboard {
         self.repeated = self.repeated.max(seq);
     }
 
-    /// Is a rescue allowed while `una` is the oldest number not acknowledged?
+    /// Returns whether a rescue is allowed while `una` is the oldest unacknowledged number.
     pub(super) fn may_rescue(&self, una: u64) -> bool {
         una > self.rescued
     }
 
-    /// A rescue left: no other in this recovery.
+    /// Records that a rescue left: there is no other one in this recovery.
     pub(super) fn rescued(&mut self) {
         self.rescued = self.recover;
     }
@@ -127,7 +128,7 @@ mod tests {
         news
     }
 
-    /// Only what was not there before is news, however blocks overlap.
+    /// Only parts that were not selected before are reported as new, for any overlap of blocks.
     #[test]
     fn only_new_parts_are_news() {
         let mut board = Scoreboard::default();
@@ -148,8 +149,8 @@ mod tests {
         assert_eq!(board.highest(), None);
     }
 
-    /// RFC 6675, 4, `IsLost`: three separate ranges above, or more than two segments' bytes; two
-    /// whole segments are not more.
+    /// RFC 6675, 4, `IsLost`: a segment is lost if three separate ranges are above it, or more than the bytes of two
+    /// segments. Exactly two full segments are not enough.
     #[test]
     fn losses_lie_below_the_edge() {
         let mut board = Scoreboard::default();

@@ -1,4 +1,4 @@
-//! The sender against hand-made acknowledgements.
+//! Tests of the sender with artificial acknowledgements.
 
 use fairwire_cc::NewReno;
 use fairwire_units::{Duration, Instant};
@@ -8,7 +8,7 @@ use crate::config::{Config, Source};
 use crate::event::Event;
 use crate::segment::{Flags, TcpSegment, Timestamps};
 
-/// SYN, SYN-ACK, ACK, data; the handshake is the first round-trip sample.
+/// The connection opens with SYN, SYN-ACK, ACK and data; the handshake is the first round-trip sample.
 #[test]
 fn the_handshake_measures_the_first_round_trip() {
     let mut sender = sender(handshaking(), Source::Finite(150));
@@ -29,8 +29,8 @@ fn the_handshake_measures_the_first_round_trip() {
     assert_eq!(sender.stats().bytes_acked, 150);
 }
 
-/// A SYN is repeated with back-off; after that data starts with one segment and three seconds
-/// (RFC 5681, 3.1; RFC 6298, 5.7), and a repeated SYN is no sample.
+/// A lost SYN is repeated with back-off. Then data starts with one segment and a timeout of three seconds (RFC 5681,
+/// 3.1; RFC 6298, 5.7), and a repeated SYN gives no sample.
 #[test]
 fn a_lost_syn_makes_the_start_careful() {
     let mut sender = sender(handshaking(), Source::Greedy);
@@ -52,7 +52,7 @@ fn a_lost_syn_makes_the_start_careful() {
     );
 }
 
-/// A repeated SYN-ACK says that our acknowledgement was lost.
+/// A repeated SYN-ACK means that our acknowledgement was lost, and is acknowledged again.
 #[test]
 fn a_repeated_syn_ack_is_answered() {
     let mut sender = sender(handshaking(), Source::Written);
@@ -65,8 +65,8 @@ fn a_repeated_syn_ack_is_answered() {
     assert_eq!(drain(&mut sender, ms(2_000)), [(1, 100)]);
 }
 
-/// RFC 6298, 5.4 to 5.6: the first outstanding segment again, the timeout doubled, until a
-/// segment that was sent once is acknowledged; all of it within slow start (RFC 5681, 3.1).
+/// RFC 6298, 5.4 to 5.6: a timeout retransmits the first outstanding segment and doubles, until a segment that was sent
+/// only once is acknowledged. The window is in slow start meanwhile (RFC 5681, 3.1).
 #[test]
 fn timeouts_back_off_until_a_sample() {
     let mut sender = sender(plain(), Source::Greedy);
@@ -86,7 +86,7 @@ fn timeouts_back_off_until_a_sample() {
     assert_eq!(sender.stats().rto, Duration::from_secs(1));
 }
 
-/// An acknowledgement that jumps over what a timeout had given up on spares its repetition.
+/// Segments that a timeout gave up are not sent again if an acknowledgement covers them.
 #[test]
 fn what_had_arrived_is_not_repeated() {
     let mut sender = sender(plain(), Source::Greedy);
@@ -98,8 +98,7 @@ fn what_had_arrived_is_not_repeated() {
     assert_eq!(sender.stats().segments_retransmitted, 1);
 }
 
-/// Not a byte leaves beyond the window that the receiver announced, and what the window holds back is
-/// no reason to grow.
+/// No byte leaves beyond the receiver's window, and a window that the receiver limits does not grow.
 #[test]
 fn the_receivers_window_is_the_limit() {
     let mut sender = sender(plain(), Source::Greedy);
@@ -116,12 +115,12 @@ fn the_receivers_window_is_the_limit() {
         assert!(end <= acknowledged + 2_000, "20 segments of 100 bytes");
     }
     let stats = sender.stats();
-    // The round trip in which it was last full still counts, and slow start doubles in one.
+    // The round trip in which the window was last full still counts, and slow start doubles it once.
     assert!(stats.cwnd_packets.unwrap() <= 40.0, "{stats:?}");
     assert_eq!(stats.outstanding, 20, "and all of it is used");
 }
 
-/// RFC 5681, section 2: a changed window, data, or nothing outstanding make no duplicate.
+/// RFC 5681, section 2: an acknowledgement with a changed window or data, or with nothing outstanding, is no duplicate.
 #[test]
 fn only_true_duplicates_count() {
     let mut sender = sender(plain(), Source::Finite(200));
@@ -162,8 +161,8 @@ fn only_true_duplicates_count() {
     assert_eq!(sender.stats().duplicate_acks, 1, "all is acknowledged");
 }
 
-/// RFC 7323, 4.1: with timestamps the acknowledgement of a segment that was sent twice is a sample, which tells the two apart, and ends the
-/// back-off; without them it is none (Karn's rule). An acknowledgement of nothing new is none either way.
+/// RFC 7323, 4.1: with timestamps the acknowledgement of a retransmitted segment is a sample and ends the back-off.
+/// Without them it is none (Karn's algorithm). An acknowledgement without new data is never a sample.
 #[test]
 fn timestamps_measure_what_was_sent_twice() {
     for (timestamps, wire_size, rto) in [(false, 140, 2_000), (true, 152, 1_000)] {
@@ -196,7 +195,8 @@ fn timestamps_measure_what_was_sent_twice() {
     }
 }
 
-/// RFC 7323, 3.2: the option's bytes are taken from a full segment's data, and RFC 6691, 2: what a SYN announces does not count them.
+/// RFC 7323, 3.2: the option's bytes reduce the data of a full segment. RFC 6691, 2: the size in a SYN does not count
+/// them.
 #[test]
 fn timestamps_take_their_room() {
     let config = Config {
@@ -213,7 +213,7 @@ fn timestamps_take_their_room() {
     assert_eq!(sizes, [(0, 52), (88, 140), (88, 140)]);
 }
 
-/// ns-2 counts the ticks of a clock between a segment and its acknowledgement; the RFC's `G` is a tick (RFC 6298, 2.3).
+/// ns-2 counts the ticks of a clock between a segment and its acknowledgement; a tick is the `G` of RFC 6298, 2.3.
 #[test]
 fn a_host_measures_in_ticks() {
     for (left, came, srtt) in [(10, 59, 40), (10, 60, 50), (19, 60, 50), (10, 18, 10)] {
@@ -238,7 +238,7 @@ fn a_host_measures_in_ticks() {
     }
 }
 
-/// Acknowledgements of what was never sent, data and stray flags change nothing.
+/// Acknowledgements of data that was never sent, and segments without valid flags, change nothing.
 #[test]
 fn nonsense_is_counted_and_ignored() {
     let mut sender = sender(plain(), Source::Greedy);
@@ -251,8 +251,8 @@ fn nonsense_is_counted_and_ignored() {
     assert_eq!(drain(&mut sender, ms(20)), []);
 }
 
-/// RFC 6582, section 6: the acknowledgement that ends a recovery lets at most `max_burst` segments
-/// leave, even if the window has room for more.
+/// RFC 6582, section 6: the acknowledgement that ends a recovery lets at most `max_burst` segments leave, even if the
+/// window has room for more.
 #[test]
 fn the_end_of_a_recovery_is_no_burst() {
     let config = Config {
@@ -298,7 +298,8 @@ fn ms(ms: u64) -> Instant {
     Instant::START + Duration::from_millis(ms)
 }
 
-/// Segments of 100 bytes, no handshake, two at first, a receive window of 20.
+/// Returns a configuration with segments of 100 bytes, no handshake, an initial window of two and a receive window of
+/// 20.
 fn plain() -> Config {
     Config::one_way(140)
 }
@@ -310,12 +311,12 @@ fn handshaking() -> Config {
     }
 }
 
-/// A sender that starts at 10 ms.
+/// Returns a sender that starts at 10 ms.
 fn sender(config: Config, source: Source) -> Sender {
     Sender::new(config, Box::new(config.window(NewReno)), source, ms(10))
 }
 
-/// Number and length of all that leaves now.
+/// Returns the number and the length of all segments that leave now.
 fn drain(sender: &mut Sender, now: Instant) -> Vec<(u64, u32)> {
     std::iter::from_fn(|| sender.poll_transmit(now))
         .map(|segment| (segment.seq, segment.len))

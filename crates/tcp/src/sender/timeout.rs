@@ -1,4 +1,4 @@
-//! The retransmission timer expired (RFC 6298, section 5; RFC 5681, section 3.1).
+//! The retransmission timeout (RFC 6298, section 5; RFC 5681, section 3.1).
 
 use fairwire_cc::Feedback;
 use fairwire_units::Instant;
@@ -22,7 +22,7 @@ impl Sender {
         }
     }
 
-    /// All that is outstanding counts as lost and is sent again from the front, window by window.
+    /// Counts all outstanding data as lost, to be sent again from the front, window by window.
     fn time_out_data(&mut self, now: Instant) {
         let flight = self.flight_size();
         self.recovery.on_timeout(self.sequence(now));

@@ -1,4 +1,4 @@
-//! CUBIC's window after a loss against the curve of RFC 9438, equation 1.
+//! The window of CUBIC after a loss compared with the curve of RFC 9438, equation 1.
 
 use fairwire_cc::{Cubic, CubicVersion, Growth};
 use fairwire_tcp::{Config, Event, Receiver, RecoveryKind, Sender, Source};
@@ -8,11 +8,11 @@ use crate::path::{Path, Run};
 
 const RTT: Duration = Duration::from_millis(100);
 
-/// W(t) = 0.4 (t - K)^3 + 1000 with K = cbrt(300 / 0.4) = 9.09 s: down to 700, concave to 1,000, convex
-/// after it.
+/// The window follows W(t) = 0.4 (t - K)^3 + 1000 with K = cbrt(300 / 0.4) = 9.09 s.
 ///
-/// Acknowledgements come in one burst per round trip here, and each goes a `cwnd`th of the way to where the curve
-/// will be in a round trip: the window is within half a round trip of the curve, and a packet.
+/// It goes down to 700, then up to 1,000 along the concave part, and then along the convex part. Acknowledgements
+/// arrive here in one burst per round trip. Each moves the window by a `cwnd`th of the distance to the curve one round
+/// trip later. So the window is within half a round trip of the curve, and a packet.
 #[test]
 fn the_window_follows_the_cubic_curve() {
     for version in [CubicVersion::Rfc9438, CubicVersion::Rfc8312] {

@@ -1,4 +1,4 @@
-//! DCTCP (RFC 8257) before a queue that marks all above a threshold.
+//! DCTCP (RFC 8257) at a queue that marks all packets above a threshold.
 
 use fairwire_cc::{Dctcp, NewReno, WindowLaw};
 use fairwire_tcp::{Config, EcnMode, Receiver, RecoveryKind, Sender, Source};
@@ -6,30 +6,31 @@ use fairwire_units::{Duration, Instant, Rate};
 
 use crate::path::{Path, Run};
 
-/// 100 Mbit/s, and 10 ms there and back with a segment's own 120 us: 83.3 packets of 1,500 bytes, and one.
+/// 100 Mbit/s and 10 ms there and back, plus a segment's own 120 us: 83.3 packets of 1,500 bytes, and one.
 const RATE: Rate = Rate::from_bits_per_s(100_000_000);
 const DELAY: Duration = Duration::from_millis(5);
 const PRODUCT: f64 = 10.12 / 0.12;
 
-/// What a run showed once it was steady.
+/// The results of a run in its steady state.
 #[derive(Debug)]
 struct Steady {
-    /// The part of the window that a cut takes, on average.
+    /// The mean part of the window that a cut takes.
     taken: f64,
     /// The least and the most packets in the queue.
     queue: (f64, f64),
-    /// Of what the link can carry.
+    /// The part of the link's capacity that is used.
     share: f64,
 }
 
-/// The fluid model of Alizadeh and others (SIGCOMM 2010, section 3.3) for one flow: the window swings between
-/// W* = product + K and W* less alpha/2 of it, and the estimate is steady where a cycle's one marked round trip
-/// is what it says: alpha^2 (1 - alpha/4) = (2 W* + 1) / (W* + 1)^2. The queue is at most K + 1, as the flow
-/// learns of a mark a round trip later, and at least that less (W* + 1) alpha/2.
+/// One flow oscillates as in the fluid model of Alizadeh and others (SIGCOMM 2010, section 3.3).
 ///
-/// Tolerances: a fifth for the estimate, whose memory of 16 round trips spans two cycles or three, so that it is
-/// not the same at each cut; four packets for the queue: whole segments, a part of a round trip in which a cycle
-/// ends, and the growth by acknowledgements that come in the same round trip as the cut.
+/// The window varies between W* = product + K and W* less alpha/2 of it. The estimate is steady if it agrees with the
+/// one marked round trip of a cycle: alpha^2 (1 - alpha/4) = (2 W* + 1) / (W* + 1)^2. The queue is at most K + 1,
+/// because the flow learns of a mark a round trip later, and at least that less (W* + 1) alpha/2.
+///
+/// The tolerance of the estimate is a fifth: its memory of 16 round trips covers two or three cycles, so that it
+/// differs from cut to cut. The tolerance of the queue is four packets, for whole segments, the part of a round trip in
+/// which a cycle ends, and the growth in the round trip of a cut.
 #[test]
 fn one_flow_swings_as_the_fluid_model_says() {
     for k in [20.0, 40.0, 65.0] {
@@ -54,21 +55,21 @@ fn one_flow_swings_as_the_fluid_model_says() {
     }
 }
 
-/// What it is for: before the same queue NewReno with classic ECN takes half at each mark, so the queue runs
-/// empty and the link with it.
+/// At the same queue NewReno with classic ECN takes half at each mark, so that the queue becomes empty and the link
+/// idle.
 #[test]
 fn a_law_that_halves_leaves_the_link_idle() {
     let halves = run(NewReno, EcnMode::Classic, 20.0);
     assert!((halves.taken - 0.5).abs() < 0.03, "{halves:?}");
     assert_eq!(halves.queue.0, 0.0, "{halves:?}");
-    // From (product + K)/2 = 52 of the 84 packets that fill the link: of the climb to 104, 62 % is below 84,
-    // short by 16 of 84 on average: 12 % are missing.
+    // From (product + K)/2 = 52 of the 84 packets that fill the link: of the growth to 104, 62 % is below 84, by 16 of
+    // 84 on average. So 12 % are missing.
     assert!((0.85..0.91).contains(&halves.share), "{halves:?}");
     let cuts_by_marks = run(Dctcp::default(), EcnMode::Dctcp, 20.0);
     assert!(cuts_by_marks.share > 0.999, "{cuts_by_marks:?}");
 }
 
-/// The root of alpha^2 (1 - alpha/4) = (2w + 1) / (w + 1)^2, by bisection.
+/// Returns the root of alpha^2 (1 - alpha/4) = (2w + 1) / (w + 1)^2, by bisection.
 fn alpha(w: f64) -> f64 {
     let target = (2.0 * w + 1.0) / ((w + 1.0) * (w + 1.0));
     let (mut low, mut high) = (0.0, 1.0);
@@ -83,13 +84,13 @@ fn alpha(w: f64) -> f64 {
     low
 }
 
-/// Eight seconds of a greedy flow after two to settle, looked at every 100 us.
+/// Runs a greedy flow for two seconds to settle and then eight seconds, with a measurement every 100 us.
 fn run(law: impl WindowLaw + 'static, ecn: EcnMode, k: f64) -> Steady {
     let config = Config {
         ecn,
         recovery: RecoveryKind::Sack,
         initial_window: Some(10.0),
-        // Each acknowledgement speaks of one segment and the window grows by a packet per round trip.
+        // Each acknowledgement covers one segment, and the window grows by a packet per round trip.
         delayed_acks: None,
         ..Config::default()
     };

@@ -1,4 +1,4 @@
-//! Everything arrives, whatever is lost.
+//! Complete delivery under heavy loss.
 
 use fairwire_cc::NewReno;
 use fairwire_tcp::{Config, Receiver, RecoveryKind, SackAfterTimeout, Sender, Source};
@@ -18,8 +18,8 @@ const RECOVERIES: [RecoveryKind; 7] = [
     RecoveryKind::Vegas,
 ];
 
-/// A transfer of 150 kB ends with each byte delivered once, though a quarter of all segments is lost: SYN,
-/// data and acknowledgements alike; whatever the recovery.
+/// A transfer of 150 kB delivers each byte once, with any recovery, although a quarter of all segments is lost: SYNs,
+/// data and acknowledgements.
 #[test]
 fn every_byte_arrives_through_heavy_loss() {
     for (seed, recovery) in (0..150).zip(RECOVERIES.into_iter().cycle()) {

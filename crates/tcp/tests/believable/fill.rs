@@ -6,12 +6,12 @@ use fairwire_units::{Duration, Instant, Rate};
 
 use crate::path::{Path, Run};
 
-/// A lone flow fills at least 95 % of a link whose buffer holds one bandwidth-delay product, with
-/// delayed acknowledgements and without.
+/// A single flow fills at least 95 % of a link whose buffer holds one bandwidth-delay product, with or without delayed
+/// acknowledgements.
 ///
-/// Half of (product + buffer) is the product, so after a cut the link is just kept busy; 5 %
-/// are left for the recovery's pause and whole packets. The first 30 s are the end of slow
-/// start, which overflows the buffer by a window at once and is not what this is about.
+/// Half of (product + buffer) is the product, so after a cut the link is only just kept busy. The tolerance of 5 % is
+/// for the pause of a recovery and for whole packets. The first 30 s are not measured: they include the end of slow
+/// start, which overflows the buffer by a window at once.
 #[test]
 fn a_lone_flow_fills_its_link() {
     for config in [
@@ -46,10 +46,12 @@ fn a_lone_flow_fills_its_link() {
     }
 }
 
-/// A slow start that overflows the buffer loses some eighty packets at once, and the timer expires while they are repaired. Where what was
-/// selected before is forgotten, as RFC 2018 has it, each acknowledgement of a hole covers what had arrived behind it, and the window that
-/// becomes free sends more of what had arrived, in bursts that overflow the buffer again; the timer expires twice. Where it is
-/// kept, nothing is sent twice but what was lost and what is still on its way.
+/// Keeping selections after a timeout spares retransmissions when slow start loses about eighty packets at once.
+///
+/// The timer expires while these packets are repaired. If selections are forgotten (RFC 2018), each acknowledgement of
+/// a hole covers data that had arrived behind it. The window then sends more data that had arrived, in bursts that
+/// overflow the buffer again, and the timer expires twice. If selections are kept, only lost packets and packets still
+/// on their way are sent twice.
 #[test]
 fn a_mass_loss_is_repaired_twice_without_memory() {
     let of = |sack_after_timeout| {
@@ -64,15 +66,18 @@ fn a_mass_loss_is_repaired_twice_without_memory() {
     };
     let (forgotten, kept) = (of(SackAfterTimeout::Forget), of(SackAfterTimeout::Keep));
     assert_eq!((forgotten.0, kept.0), (2, 1), "timeouts");
-    // The recovery sends some 85 again, and the timeout once more what of them, and of the new segments of the recovery, is not
-    // selected by then: three times 85 at most.
+    // The recovery retransmits about 85 packets. After the timeout, those and the new segments of the recovery that are
+    // not selected by then are sent again: at most three times 85.
     assert!(kept.1 <= 255, "{} sent again", kept.1);
     assert!(forgotten.1 > 255, "{} sent again", forgotten.1);
 }
 
-/// `HyStart++` leaves slow start with a window that fills the link, 83 packets, and that a buffer of four bandwidth-delay products holds; the
-/// standard slow start overflows it. (Samples are a round trip old: the window is 187 packets when they show a queue, and five rounds at a
-/// quarter of the pace with delayed acknowledgements make 337 of that.)
+/// `HyStart++` leaves slow start with a window that fills the link and does not overflow the buffer; standard slow
+/// start overflows it.
+///
+/// The link needs 83 packets, and the buffer has four bandwidth-delay products. Samples are a round trip old: the
+/// window is 187 packets when they show a queue. Five rounds at a quarter of the pace, with delayed acknowledgements,
+/// increase it to 337.
 #[test]
 fn slow_start_by_delay_spares_the_buffer() {
     for hystart in [false, true] {
@@ -88,7 +93,7 @@ fn slow_start_by_delay_spares_the_buffer() {
     }
 }
 
-/// So many seconds over 10 Mbit/s and 100 ms with room for `buffer` packets.
+/// Runs a flow for `seconds` over 10 Mbit/s and 100 ms, with room for `buffer` packets.
 fn overflow(config: Config, buffer: usize, seconds: u64) -> SenderStats {
     let path = Path {
         rate: Some(Rate::from_bits_per_s(10_000_000)),
@@ -103,8 +108,8 @@ fn overflow(config: Config, buffer: usize, seconds: u64) -> SenderStats {
     run.sender.stats()
 }
 
-/// The hidden window of 20 packets is the limit where the path could carry more: 20 packets of
-/// 1,040 bytes per 604 ms and what their own transmission takes.
+/// If the path could carry more, the receive window of 20 packets is the limit: 20 packets of 1,040 bytes in 604 ms
+/// plus the time of their own transmission.
 #[test]
 fn a_receive_window_is_a_rate_limit() {
     let config = Config::one_way(1_040);
@@ -132,7 +137,7 @@ fn a_receive_window_is_a_rate_limit() {
     );
     let stats = run.sender.stats();
     assert_eq!(stats.segments_retransmitted, 0);
-    // It grows by one packet per round trip up to the one after it was last full.
+    // The window grows by one packet per round trip until one round trip after it was last full.
     let cwnd = stats.cwnd_packets.unwrap();
     assert!(
         (20.0..=22.0).contains(&cwnd),

@@ -1,14 +1,13 @@
-//! One, two, three and four losses in a window, variant by variant.
+//! One, two, three and four losses in a window, for each variant.
 //!
-//! Fall and Floyd, "Simulation-based Comparisons of Tahoe, Reno, and SACK TCP", ACM CCR 26(3), 1996,
-//! is the comparison that the variants are held against: a single loss costs Reno and its successors half the
-//! window and no timeout; several cost Tahoe a slow start, Reno a second cut or a timeout,
-//! NewReno a round trip each, and SACK about one round trip in all.
+//! The reference is Fall and Floyd, "Simulation-based Comparisons of Tahoe, Reno, and SACK TCP", ACM CCR 26(3), 1996. A
+//! single loss costs Reno and its successors half the window and no timeout. Several losses cost Tahoe a slow start,
+//! Reno a second cut or a timeout, NewReno a round trip each, and SACK about one round trip in all.
 //!
-//! Their conditions for Reno follow from counting. With W segments out and two of them lost, W - 2 duplicates
-//! come, and W/2 - 2 new segments leave; they are all that can bring duplicates for the second loss. With three lost
-//! W/2 - 3 leave, the second recovery has a quarter of W and sends k - 3W/4 more, where k is how far the
-//! second loss is behind the first.
+//! Their conditions for Reno follow from counting. If W segments are outstanding and two of them are lost, W - 2
+//! duplicates arrive and W/2 - 2 new segments leave. Only these can cause duplicates for the second loss. With three
+//! losses W/2 - 3 leave. The second recovery has a quarter of W and sends k - 3W/4 more, where k is the distance of the
+//! second loss from the first.
 
 use fairwire_cc::NewReno;
 use fairwire_tcp::{Config, Event, Receiver, RecoveryKind, Sender, Source, Traced};
@@ -20,20 +19,20 @@ const RENO: RecoveryKind = RecoveryKind::Reno;
 const NEW_RENO: RecoveryKind = RecoveryKind::NewRenoSteady;
 const RTT: Duration = Duration::from_millis(100);
 
-/// What a recovery came to.
+/// The results of a recovery.
 #[derive(Debug)]
 struct Outcome {
     timeouts: u64,
     recoveries: u64,
     repeated: u64,
-    /// From the first recovery's beginning until all of the first window was acknowledged, round trips.
+    /// The time from the beginning of the first recovery until the whole first window was acknowledged, round trips.
     round_trips: f64,
-    /// The smallest window.
+    /// The smallest window, packets.
     least: f64,
 }
 
-/// One loss: no timeout for anybody; Tahoe slow-starts from one segment, the others keep half the window and
-/// send one segment again.
+/// One loss causes no timeout in any variant. Tahoe begins slow start from one segment; the others keep half the window
+/// and retransmit one segment.
 #[test]
 fn one_loss() {
     for recovery in [RENO, NEW_RENO, RecoveryKind::Sack] {
@@ -47,8 +46,8 @@ fn one_loss() {
     assert_eq!(tahoe.least, 1.0);
 }
 
-/// Two losses: Reno halves twice from ten segments on, and waits for the timeout below; the others need no
-/// timeout and one cut, NewReno two round trips, SACK one.
+/// After two losses Reno halves twice with ten segments or more, and waits for the timeout with fewer. The others need
+/// one cut and no timeout: NewReno takes two round trips, SACK one.
 #[test]
 fn two_losses() {
     for (window, timeouts, recoveries) in [(8, 1, 1), (9, 1, 1), (10, 0, 2), (16, 0, 2), (30, 0, 2)]
@@ -72,8 +71,8 @@ fn two_losses() {
     }
 }
 
-/// Three losses: Reno escapes the timeout only if at least 2 + 3W/4 segments lie between the first and the
-/// second: of 24, twenty do and nineteen do not.
+/// After three losses Reno avoids the timeout only if at least 2 + 3W/4 segments are between the first and the second.
+/// With 24 segments, twenty between them are enough and nineteen are not.
 #[test]
 fn three_losses() {
     for (lost, timeouts) in [([0, 21, 23], 0), ([0, 20, 22], 1), ([0, 3, 6], 1)] {
@@ -88,7 +87,7 @@ fn three_losses() {
     }
 }
 
-/// Four losses: Reno always waits for the timeout.
+/// After four losses Reno always waits for the timeout.
 #[test]
 fn four_losses() {
     for lost in [[0, 3, 6, 9], [0, 28, 29, 30], [0, 10, 20, 28]] {
@@ -100,7 +99,7 @@ fn four_losses() {
     }
 }
 
-/// Tahoe needs no timeout for any of them, always starts from one segment, and sends again what had
+/// Tahoe needs no timeout for any of these losses. It always starts from one segment and sends data again that had
 /// arrived.
 #[test]
 fn tahoe_starts_over() {
@@ -112,7 +111,7 @@ fn tahoe_starts_over() {
     }
 }
 
-/// ns-2's Reno, which is told to recover once per window, waits for the timeout with the second loss.
+/// The Reno of ns-2, which recovers once per window, waits for the timeout after the second loss.
 #[test]
 fn reno_once_per_window_times_out_with_two() {
     let careful = RecoveryKind::RenoOnce;
@@ -125,8 +124,8 @@ fn reno_once_per_window_times_out_with_two() {
     );
 }
 
-/// Half of a window lost at random places: SACK sends again exactly what was lost, without a timeout, as long
-/// as the pipe lets it: a half is lost and a half may be out (RFC 6675, section 5).
+/// SACK retransmits exactly the lost segments, without a timeout, even if half of a window is lost. The pipe allows
+/// this because half is lost and half may be outstanding (RFC 6675, section 5).
 #[test]
 fn sack_repeats_what_was_lost_and_nothing_else() {
     for lost in [
@@ -145,8 +144,8 @@ fn sack_repeats_what_was_lost_and_nothing_else() {
     }
 }
 
-/// The last segments of a window have nobody behind them: a rescue spares the timeout (RFC 6675, 4, rule 4), when
-/// there is nothing new to send.
+/// No segments follow the last ones of a window, so a rescue retransmission avoids the timeout if there is no new data
+/// (RFC 6675, 4, rule 4).
 #[test]
 fn sack_rescues_the_tail() {
     let config = Config {
@@ -157,13 +156,15 @@ fn sack_rescues_the_tail() {
     run.until(Instant::START + Duration::from_secs(5));
     let stats = run.sender.stats();
     assert!(run.sender.is_done());
-    // 15 is the rescue, whose acknowledgement selects it; 14 is repeated by rule 3 of the same section.
+    // 15 is the rescue, whose acknowledgement selects it; 14 is retransmitted by rule 3 of the same section.
     assert_eq!((stats.timeouts, stats.fast_recoveries), (0, 1), "{stats:?}");
     assert_eq!(stats.segments_retransmitted, 3, "{stats:?}");
 }
 
-/// How many round trips SACK takes: one, or two if a loss has fewer than three survivors of the window above
-/// it and so shows only when new segments are selected.
+/// Returns how many round trips SACK takes: one, or two.
+///
+/// It takes two if a loss has fewer than three surviving segments of the window above it, so that it is detected only
+/// when new segments are selected.
 fn with_sack(window: u64, lost: &[u64]) -> f64 {
     let above = |from: u64| (from..window).filter(|at| !lost.contains(at)).count();
     if lost.iter().all(|&at| above(at) >= 3) {
@@ -177,7 +178,7 @@ fn counts(outcome: &Outcome) -> (u64, u64, u64) {
     (outcome.timeouts, outcome.recoveries, outcome.repeated)
 }
 
-/// A window of `window` segments leaves at once and loses `lost`.
+/// Runs a flow that sends a window of `window` segments at once and loses those in `lost`.
 fn lose(recovery: RecoveryKind, window: u32, lost: &[u64]) -> Outcome {
     let config = Config {
         recovery,
@@ -209,7 +210,7 @@ fn lose(recovery: RecoveryKind, window: u32, lost: &[u64]) -> Outcome {
     }
 }
 
-/// Segments of 1,000 bytes, each acknowledged, and nothing but the recovery.
+/// Returns a configuration with segments of 1,000 bytes, each acknowledged, and only the recovery to test.
 fn plain(window: u32) -> Config {
     Config {
         initial_window: Some(f64::from(window)),
@@ -221,7 +222,7 @@ fn plain(window: u32) -> Config {
     }
 }
 
-/// A path that takes no time but its delay and loses the first copies of `lost`.
+/// Returns a run over a path with a delay only, which loses the first copies of `lost`.
 fn start<'a>(config: Config, source: Source, lost: &[u64]) -> Run<'a> {
     let mut lost = lost.to_vec();
     let path = Path {

@@ -1,5 +1,6 @@
-//! Is this TCP believable? It is checked against theory and against its RFC, over a path whose
-//! every property is set by the test.
+//! Tests of the simulated TCP against theory and its RFCs.
+//!
+//! The tests set every property of the path.
 
 mod cubic;
 mod dctcp;

@@ -1,19 +1,19 @@
-//! A connection over a bottleneck: a rate, a delay, a buffer and a rule that drops.
+//! A connection over a bottleneck with a rate, a delay, a buffer and a rule for drops.
 
 use std::collections::VecDeque;
 
 use fairwire_tcp::{Receiver, Sender, TcpSegment};
 use fairwire_units::{Duration, Ecn, Instant, Rate, Size};
 
-/// A bottleneck one way and a delay each way.
+/// A path with a bottleneck in one direction and a delay in each.
 pub(crate) struct Path<'a> {
-    /// The bottleneck; `None` takes no time at all.
+    /// The rate of the bottleneck; `None` means that sending takes no time.
     pub(crate) rate: Option<Rate>,
-    /// Propagation delay, each way.
+    /// The propagation delay in each direction.
     pub(crate) delay: Duration,
-    /// Packets that fit in front of the bottleneck, the one being sent included.
+    /// The buffer of the bottleneck, packets, including the one being sent.
     pub(crate) buffer: usize,
-    /// Is this segment lost, data or acknowledgement?
+    /// Returns whether a segment, data or acknowledgement, is lost.
     pub(crate) drop: Box<dyn FnMut(&TcpSegment) -> bool + 'a>,
 }
 
@@ -21,13 +21,13 @@ pub(crate) struct Path<'a> {
 pub(crate) struct Run<'a> {
     pub(crate) sender: Sender,
     pub(crate) receiver: Receiver,
-    /// Every data segment the sender let go, with its time.
+    /// Every data segment that the sender sent, with its time.
     pub(crate) log: Option<Vec<(Instant, TcpSegment)>>,
-    /// With more packets before it, a segment that can be is marked.
+    /// The number of packets in the buffer above which ECN-capable segments are marked.
     pub(crate) mark_above: Option<f64>,
     path: Path<'a>,
     now: Instant,
-    /// When the packets in the buffer will have left it.
+    /// The times at which the packets in the buffer will have left it.
     departures: VecDeque<Instant>,
     forward: VecDeque<(Instant, TcpSegment)>,
     backward: VecDeque<(Instant, TcpSegment)>,
@@ -48,12 +48,12 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// The present.
+    /// Returns the present time.
     pub(crate) fn now(&self) -> Instant {
         self.now
     }
 
-    /// Lets everything happen that is due at or before `end`.
+    /// Handles everything that is due at or before `end`.
     pub(crate) fn until(&mut self, end: Instant) {
         while let Some(at) = self.next_event().filter(|at| *at <= end) {
             self.now = self.now.max(at);
@@ -62,13 +62,13 @@ impl<'a> Run<'a> {
         self.now = end;
     }
 
-    /// Packets in the buffer, the one being sent included.
+    /// Returns the number of packets in the buffer, including the one being sent.
     pub(crate) fn waiting(&self) -> f64 {
         let left = self.departures.iter().filter(|at| **at > self.now);
         left.count() as f64
     }
 
-    /// The sender's window, packets.
+    /// Returns the sender's congestion window, packets.
     pub(crate) fn window(&self) -> f64 {
         self.sender.stats().cwnd_packets.unwrap_or(0.0)
     }
@@ -80,7 +80,7 @@ impl<'a> Run<'a> {
         arrivals.chain(timers.into_iter().flatten()).min()
     }
 
-    /// One arrival, or the timers that are due.
+    /// Handles one arrival, or the timers that are due.
     fn step(&mut self) {
         let now = self.now;
         if let Some(segment) = due(&mut self.backward, now) {
@@ -133,7 +133,7 @@ impl<'a> Run<'a> {
     }
 }
 
-/// The first segment that arrives at or before `now`.
+/// Removes and returns the first segment if it arrives at or before `now`.
 fn due(queue: &mut VecDeque<(Instant, TcpSegment)>, now: Instant) -> Option<TcpSegment> {
     queue.front().filter(|(at, _)| *at <= now)?;
     queue.pop_front().map(|(_, segment)| segment)

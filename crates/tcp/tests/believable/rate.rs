@@ -1,4 +1,4 @@
-//! A controller without a window over this TCP: what delivery rates, round trips and pacing are for.
+//! A controller without a window over this TCP: a test of delivery rates, round-trip values and pacing.
 
 use std::collections::VecDeque;
 
@@ -11,9 +11,10 @@ use fairwire_units::{Duration, Ecn, Instant, Rate};
 
 use crate::path::{Path, Run};
 
-/// The largest delivery rate of the last ten round trips paces packets; two products of rate and shortest round
-/// trip are in the network at most. A small model after BBR (Cardwell and others, CACM 60(2), 2017), for this
-/// test: it has no phase that looks for a new shortest round trip.
+/// A small model of BBR (Cardwell and others, CACM 60(2), 2017) for this test.
+///
+/// The largest delivery rate of the last ten round trips paces packets. At most twice the product of this rate and the
+/// shortest round trip is in the network. The model has no phase that searches for a new shortest round trip.
 #[derive(Debug)]
 struct Model {
     delivery: DeliveryRate,
@@ -28,10 +29,11 @@ struct Model {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Phase {
-    /// Doubling, until three round trips in a row are no faster: the best rate, and how many were not.
+    /// Doubling until three round trips in a row are no faster: the best rate, and the number of such round trips so
+    /// far.
     Startup(f64, u32),
     Drain,
-    /// Eight round trips: one faster, one slower, six at the rate.
+    /// A cycle of eight round trips: one faster, one slower, six at the measured rate.
     Cruise(usize),
 }
 
@@ -52,7 +54,7 @@ impl Model {
         }
     }
 
-    /// Packets per second, once there is a sample.
+    /// Returns the packets per second, once there is a sample.
     fn rate(&self) -> Option<f64> {
         self.rates.iter().copied().reduce(f64::max)
     }
@@ -143,7 +145,7 @@ impl Controller for Model {
     }
 
     fn ecn(&self) -> Ecn {
-        // It has no answer to marks.
+        // This controller has no answer to marks.
         Ecn::NotEct
     }
 
@@ -159,15 +161,16 @@ impl Controller for Model {
     }
 }
 
-/// 10 Mbit/s and 100 ms: 83 packets of 1,500 bytes fill the path. The buffer holds three times that.
+/// 10 Mbit/s and 100 ms: 83 packets of 1,500 bytes fill the path. The buffer holds three times as many.
 const RATE: Rate = Rate::from_bits_per_s(10_000_000);
 
-/// The rate is found, and the queue stays far below what a window would fill. With 1 % of the segments lost, where
-/// NewReno has sqrt(1.5/0.01) = 12 packets of the 83, the rate is what it was.
+/// The controller finds the rate, and the queue stays far shorter than with a window.
 ///
-/// 0.95: six eighths of a cycle at the rate that was found lose nothing, what is sent faster in one eighth waits in
-/// the queue for the next; with losses repetitions are a hundredth. The queue holds a quarter of a product at the
-/// end of the faster round trip, on average less than that.
+/// With 1 % of the segments lost, where NewReno has sqrt(1.5/0.01) = 12 packets of the 83, the rate is nearly the same.
+///
+/// The bounds: six eighths of a cycle are sent at the measured rate, and the packets sent faster in one eighth wait in
+/// the queue for the next. With losses, retransmissions are 1 %. The queue holds a quarter of a product at the end of
+/// the faster round trip, and less on average.
 #[test]
 fn a_controller_without_a_window_fills_the_path_and_no_queue() {
     let (share, queue) = run(Box::new(Model::new()), 0);
@@ -179,8 +182,9 @@ fn a_controller_without_a_window_fills_the_path_and_no_queue() {
     assert!(reno < 0.25, "{reno}");
 }
 
-/// A window law that lives on delivery rates, after Westwood (Mascolo and others, `MobiCom` 2001): a loss leaves
-/// what the path delivers in its shortest round trip.
+/// A window law based on delivery rates, after Westwood (Mascolo and others, `MobiCom` 2001).
+///
+/// A loss leaves as many packets as the path delivers in its shortest round trip.
 #[derive(Debug, Default)]
 struct Westwood {
     packets_per_s: f64,
@@ -208,8 +212,8 @@ impl WindowLaw for Westwood {
     }
 }
 
-/// A window law is told of the delivery rate, too. With 1 % of the segments lost, a loss that leaves what the path
-/// delivered takes the pause of a recovery and not half the window: more than twice NewReno's share.
+/// A window law gets the delivery rate as well. With 1 % of the segments lost, a cut to what the path delivered costs
+/// only the pause of a recovery: the share is more than twice that of NewReno.
 #[test]
 fn a_window_law_may_live_on_the_delivery_rate() {
     let (share, _) = run(Box::new(config().window(Westwood::default())), 100);
@@ -225,8 +229,10 @@ fn config() -> Config {
     }
 }
 
-/// The share of the link and the mean queue of 30 s, after five; one new segment in `lost` is lost, if any. What
-/// is sent again is not, as that takes a timeout of a second whatever the controller.
+/// Returns the share of the link and the mean queue of 30 s, after five seconds.
+///
+/// One new segment in `lost` is lost, unless `lost` is zero. Retransmissions are not lost, because that would take a
+/// timeout of a second with any controller.
 fn run(controller: Box<dyn Controller>, lost: u64) -> (f64, f64) {
     let (mut sent, mut end) = (0_u64, 0);
     let path = Path {

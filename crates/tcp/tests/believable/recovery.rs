@@ -6,14 +6,15 @@ use fairwire_units::{Duration, Instant};
 
 use crate::path::{Path, Run};
 
-/// One round trip: which segments leave, in order, and the window after it (in a recovery the
-/// threshold that the cut left, without the RFC's inflation).
+/// One round trip: the segments that leave, in order, and the window after it.
+///
+/// In a recovery the window is the threshold that the cut left, without the RFC's inflation.
 type Round = (&'static [u64], f64);
 
-/// Segment 2 of a window of ten is lost. Acknowledgements of 0 and 1 let 10 and 11 leave; the third
-/// duplicate halves the ten outstanding and repeats 2; of the four further duplicates the first two pay
-/// for the halving and the others let 12 and 13 leave. Two more duplicates (from 10 and 11),
-/// then all is acknowledged and the window is five.
+/// Segment 2 of a window of ten is lost. Acknowledgements of 0 and 1 let 10 and 11 leave. The third duplicate halves
+/// the ten outstanding segments and retransmits 2. Of the four further duplicates the first two make up for the
+/// halving, and the others let 12 and 13 leave. Two more duplicates (from 10 and 11) follow; then all is acknowledged
+/// and the window is five.
 const ONE_LOSS: &[Round] = &[
     (&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9], 10.0),
     (&[10, 11, 2, 12, 13], 5.0),
@@ -22,9 +23,9 @@ const ONE_LOSS: &[Round] = &[
     (&[25, 26, 27, 28, 29, 30, 31], 7.17),
 ];
 
-/// Segments 2 and 5: one duplicate less, so 13 waits. In the next round trip 10 and 11 let 13 and 14
-/// leave, the repeated 2 brings a partial acknowledgement of three segments, which repeats 5
-/// and takes the window back by two, and one more leaves for it; 12 lets another one leave.
+/// Segments 2 and 5 are lost: there is one duplicate less, so 13 waits. In the next round trip 10 and 11 let 13 and 14
+/// leave. The retransmitted 2 gives a partial acknowledgement of three segments, which retransmits 5 and reduces the
+/// window by two; one more segment leaves for it. 12 lets another one leave.
 const TWO_LOSSES: &[Round] = &[
     (&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9], 10.0),
     (&[10, 11, 2, 12], 5.0),
@@ -33,7 +34,7 @@ const TWO_LOSSES: &[Round] = &[
     (&[22, 23, 24, 25, 26, 27], 6.26),
 ];
 
-/// Segments 2, 5 and 8: one round trip for each.
+/// Segments 2, 5 and 8 are lost: one round trip for each.
 const THREE_LOSSES: &[Round] = &[
     (&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9], 10.0),
     (&[10, 11, 2], 5.0),
@@ -43,8 +44,8 @@ const THREE_LOSSES: &[Round] = &[
     (&[24, 25, 26, 27, 28, 29], 6.26),
 ];
 
-/// RFC 6582, section 3.2, after one, two and three losses in a window of ten: each round trip repeats
-/// one segment, new ones keep the flight at half the window, and there is one cut.
+/// RFC 6582, section 3.2, after one, two and three losses in a window of ten: each round trip retransmits one segment,
+/// new segments keep the flight at half the window, and there is one cut.
 #[test]
 fn one_two_and_three_losses_in_a_window() {
     for (lost, expected) in [
@@ -70,8 +71,8 @@ fn one_two_and_three_losses_in_a_window() {
     }
 }
 
-/// RFC 3042: the first two duplicates let 12 and 13 leave, which do not count in the halving; they
-/// keep the duplicates coming, and the recovery ends as without them.
+/// RFC 3042: the first two duplicates let 12 and 13 leave, which do not count in the halving. They cause further
+/// duplicates, and the recovery ends as without them.
 #[test]
 fn limited_transmit_sends_on_the_first_duplicates() {
     let config = Config {
@@ -80,15 +81,15 @@ fn limited_transmit_sends_on_the_first_duplicates() {
     };
     let mut run = start(config, &[2]);
     assert_eq!(round_trip(&mut run, 0).len(), 10);
-    // Twelve outstanding less seven duplicates are five, the window: nothing more leaves.
+    // Twelve outstanding less seven duplicates are five, which is the window: nothing more leaves.
     assert_eq!(round_trip(&mut run, 1), [10, 11, 12, 13, 2]);
     assert_eq!(run.sender.stats().ssthresh_packets, Some(5.0));
     assert_eq!(round_trip(&mut run, 2)[..4], [14, 15, 16, 17]);
     assert_eq!(run.sender.stats().timeouts, 0);
 }
 
-/// RFC 6582, section 4: the impatient timer gives up on many losses and repeats a window in slow start;
-/// the slow but steady one repairs one per round trip.
+/// RFC 6582, section 4: with the impatient timer, many losses end in a timeout and slow start. The slow-but-steady
+/// timer repairs one loss per round trip.
 #[test]
 fn many_losses_time_out_or_take_their_round_trips() {
     let lost: Vec<u64> = (2..60).step_by(3).collect();
@@ -113,14 +114,14 @@ fn many_losses_time_out_or_take_their_round_trips() {
     }
 }
 
-/// The repeated segment is lost, too: only the timeout helps (RFC 6582, section 4), then slow start.
+/// If the retransmission is lost as well, only the timeout repairs it (RFC 6582, section 4); then slow start follows.
 #[test]
 fn a_lost_retransmission_waits_for_the_timeout() {
     let mut run = start(plain(), &[2, 2]);
     assert_eq!(round_trip(&mut run, 0).len(), 10);
     assert_eq!(round_trip(&mut run, 1)[2], 2);
     let last_ack = Instant::START + RTT;
-    // RFC 6298: one second, the minimum, after the last acknowledgement of something new.
+    // RFC 6298: one second, the minimum, after the last acknowledgement of new data.
     run.until(last_ack + Duration::from_millis(999));
     assert_eq!(run.sender.stats().timeouts, 0);
     run.until(last_ack + Duration::from_secs(1));
@@ -138,7 +139,7 @@ fn a_lost_retransmission_waits_for_the_timeout() {
 
 const RTT: Duration = Duration::from_millis(100);
 
-/// One-way data of 1,000 bytes, a window of ten in congestion avoidance, nothing but RFC 6582.
+/// Returns a configuration of RFC 6582 alone: one-way data of 1,000 bytes and a window of ten in congestion avoidance.
 fn plain() -> Config {
     Config {
         initial_window: Some(10.0),
@@ -148,7 +149,7 @@ fn plain() -> Config {
     }
 }
 
-/// A path that takes no time but its delay and loses `lost`: as often as a number stands there.
+/// Returns a run over a path with a delay only, which loses each segment as often as its number is in `lost`.
 fn start<'a>(config: Config, lost: &[u64]) -> Run<'a> {
     let mut lost = lost.to_vec();
     let path = Path {
@@ -168,7 +169,7 @@ fn start<'a>(config: Config, lost: &[u64]) -> Run<'a> {
     run
 }
 
-/// The segments that leave in the `round`th round trip, which begins with the acknowledgements.
+/// Returns the segments that leave in the `round`th round trip, which begins with the acknowledgements.
 fn round_trip(run: &mut Run<'_>, round: usize) -> Vec<u64> {
     let begins = Instant::START + RTT * round as u64;
     run.until(begins + RTT / 4);

@@ -1,4 +1,4 @@
-//! Long-run windows where every n-th segment is lost, so that nothing is random and the loss rate is known.
+//! Long-run windows if every n-th segment is lost, so that nothing is random and the loss rate is known.
 
 use fairwire_cc::{Cubic, CubicVersion, Growth, NewReno, Veno, WindowLaw};
 use fairwire_tcp::{Config, Receiver, RecoveryKind, Sender, Source};
@@ -8,13 +8,17 @@ use crate::path::{Path, Run};
 
 const RTT: Duration = Duration::from_millis(100);
 
-/// The Reno family follows the square-root law (Mathis, Semke, Mahdavi and Ott 1997): a window that climbs
-/// from half its height by a packet per round trip and is halved once in n packets is sqrt(3n/2) on average.
+/// The Reno family follows the square-root law (Mathis, Semke, Mahdavi and Ott 1997).
 ///
-/// What the law leaves out takes up to three packets, and adds none: a window sends whole segments (half a
-/// packet on average), and whole ones are left of a cut (up to another); for the round trip of a recovery it stays at
-/// half (in W/2 + 1 round trips at W/2 in place of 3/4 W, half a packet); and as each acknowledgement adds
-/// a part of a window that has grown meanwhile, a round trip adds a little less than a packet.
+/// A window that grows from half its maximum by a packet per round trip and is halved once in n packets is sqrt(3n/2)
+/// on average. Four effects outside the law reduce this by up to three packets, and none increases it:
+///
+/// - A window sends whole segments: half a packet on average.
+/// - A cut leaves whole segments: up to another packet.
+/// - The window stays at half for the round trip of a recovery: half a packet (W/2 + 1 round trips, one at W/2 instead
+///   of 3/4 W).
+/// - Each acknowledgement adds a part of a window that has grown meanwhile: a round trip adds slightly less than a
+///   packet.
 #[test]
 fn the_reno_family_follows_the_square_root_law() {
     for recovery in [
@@ -34,9 +38,11 @@ fn the_reno_family_follows_the_square_root_law() {
     }
 }
 
-/// Tahoe's cycle is a slow start from one segment to W/2, in log2(W/2) round trips and about W segments, the
-/// climb from W/2 to W, and the round trip in which it waits: 3/8 W^2 + W = n segments in
-/// W/2 + log2(W/2) + 1 round trips. A cycle takes whole round trips, so one more or less.
+/// Tahoe follows the law of its cycle, within one round trip.
+///
+/// A cycle is a slow start from one segment to W/2, in log2(W/2) round trips and about W segments, the growth from W/2
+/// to W, and the round trip in which it waits. So 3/8 W^2 + W = n segments take W/2 + log2(W/2) + 1 round trips. A
+/// cycle takes whole round trips, hence the tolerance.
 #[test]
 fn tahoe_pays_for_its_slow_start() {
     for n in [1_000, 300, 100] {
@@ -54,9 +60,11 @@ fn tahoe_pays_for_its_slow_start() {
     }
 }
 
-/// Random losses to Veno take a fifth. A cycle is a recovery at 0.8 W, for a round trip, and a climb of
-/// W/5 round trips at 0.9 W on average: 0.18 W^2 + 0.8 W = n segments in W/5 + 1 round trips. Whole segments and what
-/// whole ones are left of a cut take up to a packet and a half of that, growth within a round trip another.
+/// Veno reduces its window by a fifth after a random loss.
+///
+/// A cycle is a recovery at 0.8 W for a round trip, and a growth of W/5 round trips at 0.9 W on average. So 0.18 W^2 +
+/// 0.8 W = n segments take W/5 + 1 round trips. Whole segments and cuts to whole segments reduce this by up to a packet
+/// and a half, the growth within a round trip by another packet.
 #[test]
 fn veno_keeps_four_fifths_of_a_random_loss() {
     for n in [1_000, 300, 100] {
@@ -76,15 +84,17 @@ fn veno_keeps_four_fifths_of_a_random_loss() {
     }
 }
 
-/// CUBIC follows the response function of RFC 9438, section 5.1, for a round trip of 100 ms: 12 and 38 packets at
-/// loss rates of 1 % and 0.1 %, as Reno (equation 3), 187 and 1,054 at 0.01 % and 0.001 % (equation 6).
-/// The older version has the same function (RFC 8312, section 5.1).
+/// CUBIC follows the response function of RFC 9438, section 5.1, for a round trip of 100 ms.
 ///
-/// The function is for the cycle in which each loss meets the window at its old maximum. That cycle is
-/// the same wherever it begins within a flat stretch, so the flow begins at the maximum that the function has (the mean
-/// over 0.925, or over 0.85 in Reno's region); a curve that were steeper or flatter would leave it at
-/// once. Tolerances: 5 % for the table's whole numbers, the curve's place within a round trip and a loss just
-/// before or after the maximum; with windows of a dozen packets what Reno misses, too, three packets.
+/// That is 12 and 38 packets at loss rates of 1 % and 0.1 %, as Reno (equation 3), and 187 and 1,054 packets at 0.01 %
+/// and 0.001 % (equation 6). The older version has the same function (RFC 8312, section 5.1).
+///
+/// The function describes the cycle in which each loss meets the window at its old maximum. Within a flat part of the
+/// curve that cycle does not depend on where it begins. So the flow begins at the maximum of the function: the mean
+/// divided by 0.925, or by 0.85 in Reno's region. A steeper or flatter curve would leave this cycle at once.
+///
+/// The tolerance is 5 %, for the whole numbers of the table, the position of the curve within a round trip and a loss
+/// just before or after the maximum. For windows of a dozen packets it is three packets, as for Reno.
 #[test]
 fn cubic_follows_its_response_function() {
     for version in [CubicVersion::Rfc9438, CubicVersion::Rfc8312] {
@@ -114,8 +124,9 @@ fn config(recovery: RecoveryKind, growth: Growth) -> Config {
     }
 }
 
-/// Segments sent per round trip over twenty cycles of a window that begins with a loss at `maximum`; the first
-/// three are not counted.
+/// Returns the segments sent per round trip over twenty cycles.
+///
+/// The window begins with a loss at `maximum`; three cycles before the twenty are not counted.
 fn mean_window(config: Config, law: impl WindowLaw + 'static, n: u32, maximum: f64) -> f64 {
     let config = Config {
         initial_window: Some(maximum),

@@ -1,9 +1,8 @@
-//! Throughput under random loss against the square-root law.
+//! Throughput under random loss compared with the square-root law.
 //!
-//! Mathis, Semke, Mahdavi and Ott (1997): a window that gains 1/b packets per round trip and loses
-//! half per loss event carries sqrt(3 / (2 b p)) packets per round trip, b = 1 when every
-//! segment is acknowledged and b = 2 when every second one is. Packets are those sent, lost ones
-//! included, as in their derivation.
+//! Mathis, Semke, Mahdavi and Ott (1997): a window that gains 1/b packets per round trip and loses half per loss event
+//! carries sqrt(3 / (2 b p)) packets per round trip. b = 1 if every segment is acknowledged, and b = 2 if every second
+//! one is. As in their derivation, packets are those sent, lost ones included.
 
 use fairwire_cc::NewReno;
 use fairwire_tcp::{Config, DelayedAcks, Receiver, Sender, Source};
@@ -13,12 +12,12 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 
 use crate::path::{Path, Run};
 
-/// The law holds within 10 % at 0.1 %, 0.3 % and 1 % random loss, every segment acknowledged.
+/// The law holds within 10 % at 0.1 %, 0.3 % and 1 % random loss, with every segment acknowledged.
 ///
-/// Four seeds of about a thousand loss events each leave a sampling error near 1 %. The rest of the
-/// tolerance is for what the law leaves out: random instead of periodic loss carries up to
-/// 7 % more (the same authors give 1.31 for 1.22); whole segments, second losses in a
-/// recovery and timeouts carry less, which shows when the window is 12 packets (p = 1 %).
+/// Four seeds of about a thousand loss events each leave a sampling error near 1 %. The rest of the tolerance is for
+/// effects outside the law. Random instead of periodic loss carries up to 7 % more (the same authors give 1.31 for
+/// 1.22). Whole segments, second losses in a recovery and timeouts carry less, which matters at a window of 12 packets
+/// (p = 1 %).
 #[test]
 fn the_law_holds_with_an_acknowledgement_per_segment() {
     for p in [0.001, 0.003, 0.01] {
@@ -26,8 +25,8 @@ fn the_law_holds_with_an_acknowledgement_per_segment() {
     }
 }
 
-/// With delayed acknowledgements it holds with b = 2 as long as windows are large: at 1 % they
-/// average eight packets, and what the law leaves out (above) is more than 10 %.
+/// With delayed acknowledgements the law holds with b = 2 as long as windows are large. At 1 % loss they average eight
+/// packets, and the effects outside the law are more than 10 %.
 #[test]
 fn the_law_holds_with_delayed_acknowledgements() {
     for p in [0.001, 0.003] {
@@ -35,7 +34,7 @@ fn the_law_holds_with_delayed_acknowledgements() {
     }
 }
 
-/// Long enough that the one-second minimum of the timeout, unknown to the law, is but a few of it.
+/// Long enough that the minimum timeout of one second, which the law does not include, is only a few round trips.
 const RTT: Duration = Duration::from_millis(250);
 
 fn assert_within_a_tenth(p: f64, delayed_acks: Option<DelayedAcks>) {

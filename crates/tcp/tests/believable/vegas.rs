@@ -10,10 +10,10 @@ use crate::path::{Path, Run};
 const RATE: Rate = Rate::from_bits_per_s(250_000);
 const DELAY: Duration = Duration::from_millis(70);
 
-/// Between `alpha` and `beta` packets wait, and nothing is ever lost, whether the path holds four packets or forty.
+/// Between `alpha` and `beta` packets wait, and nothing is ever lost, on a path of four packets or forty.
 ///
-/// What waits is what is outstanding less what an empty path holds. The thresholds are compared with whole
-/// packets, so half of one more on both sides is the law's own tolerance; nothing is added to it.
+/// The waiting packets are the outstanding ones less those that an empty path holds. The law compares whole packets
+/// with its thresholds, so half a packet on both sides is its own tolerance; the test adds nothing to it.
 #[test]
 fn the_queue_stays_between_alpha_and_beta() {
     for (rate, alpha, beta) in [
@@ -41,7 +41,7 @@ fn the_queue_stays_between_alpha_and_beta() {
     }
 }
 
-/// Slow start doubles every other round trip, and stops before it has filled a queue.
+/// Slow start doubles every other round trip and stops before it has filled a queue.
 #[test]
 fn slow_start_doubles_every_other_round_trip() {
     let config = vegas();
@@ -58,18 +58,18 @@ fn slow_start_doubles_every_other_round_trip() {
         run.until(Instant::START + Duration::from_millis(150 * round + 149));
         windows.push(run.sender.stats().cwnd_packets.unwrap());
     }
-    // Two at first; the first round trip measures, the second doubles.
+    // Initially two packets; the first round trip measures, the second doubles.
     assert_eq!(windows[..5], [2.0, 4.0, 4.0, 8.0, 8.0], "{windows:?}");
     let most = windows.iter().copied().fold(0.0, f64::max);
-    // 140 ms and the service of a segment hold 30 of them.
+    // 140 ms and the transmission of a segment hold 30 of them.
     assert!(most <= 30.0, "{windows:?}");
     let stats = run.sender.stats();
     assert_eq!(stats.ssthresh_packets, Some(2.0), "slow start is over");
     assert_eq!(stats.segments_retransmitted, 0);
 }
 
-/// A window of three loses its first segment: two duplicates come, which is one too few for Reno. Vegas sees with
-/// the first that the segment is late, since each takes a third of the round trip to send.
+/// If a window of three loses its first segment, two duplicates arrive, one too few for Reno. Vegas sees with the first
+/// one that the segment is late, because each takes a third of the round trip to send.
 #[test]
 fn a_late_segment_goes_again_at_once() {
     for (recovery, timeouts) in [(RecoveryKind::Reno, 1), (RecoveryKind::Vegas, 0)] {

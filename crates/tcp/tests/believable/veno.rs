@@ -1,4 +1,4 @@
-//! Veno's two regimes (Fu and Liew 2003): a fifth for a random loss, half for a full queue.
+//! The two kinds of cuts of Veno (Fu and Liew 2003): a fifth for a random loss, half for a full queue.
 
 use fairwire_cc::Veno;
 use fairwire_tcp::{Config, Event, Receiver, RecoveryKind, Sender, Source, TcpSegment};
@@ -6,7 +6,7 @@ use fairwire_units::{Duration, Instant, Rate};
 
 use crate::path::{Path, Run};
 
-/// On a path that is never full each loss of every thousandth segment leaves four fifths of what was outstanding.
+/// On a path that is never full, each loss of a thousandth segment leaves four fifths of the window.
 #[test]
 fn a_random_loss_takes_a_fifth() {
     let mut sent = 0_u32;
@@ -16,13 +16,13 @@ fn a_random_loss_takes_a_fifth() {
     };
     let cuts = cuts(None, usize::MAX, drop);
     assert!(cuts.len() > 20, "{cuts:?}");
-    // The first ones come from slow start.
+    // The first ones are from slow start.
     for cut in &cuts[2..] {
         assert!((cut - 0.8).abs() < 0.02, "{cuts:?}");
     }
 }
 
-/// Where only the queue of 20 packets loses, it is full when it does: half is left.
+/// If only the queue of 20 packets causes losses, it is full at each loss: half is left.
 #[test]
 fn a_full_queue_takes_half() {
     let cuts = cuts(Some(Rate::from_bits_per_s(4_000_000)), 20, |_| false);
@@ -32,12 +32,12 @@ fn a_full_queue_takes_half() {
     }
 }
 
-/// While three packets or more wait in the queue the window takes twice as long for a packet.
+/// While three packets or more wait in the queue, the window takes twice as long to grow by a packet.
 #[test]
 fn a_queue_slows_the_growth() {
     let rate = Rate::from_bits_per_s(4_000_000);
     let mut run = start(Some(rate), 1_000, |_| false);
-    // The path holds 36 segments of 1,040 bytes; the queue is without bound.
+    // The path holds 36 segments of 1,040 bytes; the queue never overflows here.
     let mut at = Instant::START;
     let mut climb = |from: f64, to: f64| {
         let mut began = None;
@@ -55,9 +55,10 @@ fn a_queue_slows_the_growth() {
         }
     };
     let (empty, full) = (climb(20.0, 30.0), climb(60.0, 70.0));
-    // A packet per round trip, and a little less as the window grows within it.
+    // A packet per round trip, and slightly less because the window grows within it.
     assert!((10.0..=11.0).contains(&empty), "{empty} round trips");
-    // A packet for two. The round trip itself grows by a seventh and is taken at the end: 7 % fewer of them.
+    // One packet in two round trips. The round trip grows by a seventh and is measured at the end: 7 % fewer round
+    // trips.
     assert!((18.6..=21.0).contains(&full), "{full} round trips");
 }
 
@@ -88,7 +89,7 @@ fn start<'a>(
     Run::new(sender, Receiver::new(config), path)
 }
 
-/// What is left of what was outstanding, cut by cut.
+/// Returns the window after each cut divided by the window before it.
 fn cuts(rate: Option<Rate>, buffer: usize, drop: impl FnMut(&TcpSegment) -> bool) -> Vec<f64> {
     let mut run = start(rate, buffer, drop);
     let mut cuts = Vec::new();

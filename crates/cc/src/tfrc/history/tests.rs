@@ -123,7 +123,7 @@ fn events_are_a_round_trip_apart() {
     // Packets come every 10 ms, R is 100 ms: 20 and 30 are one event, 31 begins the next.
     let lost = [20, 25, 30, 31];
     let found = feed_all(&mut history, (1..=60).filter(|seq| !lost.contains(seq)));
-    // 31 is decided together with 30: 32, 33 and 34 are the three packets after the hole.
+    // 31 is decided together with 30: 32, 33 and 34 are the three packets after the gap.
     assert_eq!(found, [23, 34]);
     let told: Vec<_> = history
         .intervals()
@@ -493,7 +493,7 @@ fn finding_9_numbers_end_without_a_panic() {
             history.receive(packet, |_| f64::from(FIRST));
             history.receive(packet, |_| f64::from(FIRST));
         }
-        // Without marks the last hole waits for a third packet.
+        // Without marks the last gap waits for a third packet.
         let edge = if marked { u64::MAX } else { u64::MAX - 3 };
         assert_eq!(history.edge(), edge);
         assert!(history.p() > 0.0);

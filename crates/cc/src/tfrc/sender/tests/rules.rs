@@ -49,8 +49,8 @@ fn a_first_report_of_zero_is_no_limit() {
     assert_rate(&sender, 80_000.0);
 }
 
-/// RFC 3448, 4.4: without feedback the limit is half of the receive rate, or a quarter of the equation's rate if that
-/// is lower. An idle sender below four packets per round trip keeps its rate.
+/// RFC 3448, 4.4: without feedback the recorded receive rate is halved, or becomes a quarter of the equation's rate if
+/// that is the limit; the rate is at most twice this. An idle sender below four packets per round trip keeps its rate.
 #[test]
 fn silence_halves_what_was_received() {
     let config = TfrcConfig {
