@@ -1,5 +1,5 @@
-//! Handshakes on loopback, both ends in this process: how many a second, one after the other and 64 at
-//! a time, and what an idle connection holds at both ends together.
+//! Measures handshakes on loopback, with both ends in this process: handshakes per second, one after the other and 64
+//! at a time, and the memory of an idle connection at both ends together.
 
 use std::time::Instant;
 
@@ -19,7 +19,7 @@ fn endpoint() -> Endpoint {
     Endpoint::bind(([127, 0, 0, 1], 0).into()).expect("a free port")
 }
 
-/// Accepts them all.
+/// Accepts all connections.
 async fn accept(listener: &Listener) -> Vec<Connection> {
     let mut accepted = Vec::with_capacity(CONNECTIONS);
     while accepted.len() < CONNECTIONS {
@@ -28,7 +28,7 @@ async fn accept(listener: &Listener) -> Vec<Connection> {
     accepted
 }
 
-/// Connects `abreast` at a time from one endpoint.
+/// Opens all connections from one endpoint, `abreast` at a time.
 async fn connect(client: Endpoint, remote: DccpAddr, abreast: usize) -> Vec<Connection> {
     let mut begun = tokio::task::JoinSet::new();
     for _ in 0..abreast {
@@ -72,7 +72,7 @@ async fn measure(abreast: usize) {
 
 fn main() {
     for abreast in [1, 64] {
-        // Of its own, so that nothing of the one before is still being freed.
+        // A new runtime each time, so that nothing of the previous measurement is still being freed.
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()

@@ -1,4 +1,4 @@
-//! A window law of one's own, by its name over sockets and in a scenario: `cargo run -p fairwire --example own_law`.
+//! Uses its own window law over sockets and in a scenario: `cargo run -p fairwire --example own_law`.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use fairwire_lab::results::{Metric, Subject, WHOLE};
 use fairwire_lab::scenario::{Adjust, ScenarioFile};
 use fairwire_lab::sim::{RunOptions, run};
 
-/// Half a packet more per round trip, an eighth of the window less at congestion.
+/// A law that adds half a packet per round trip and removes an eighth of the window at congestion.
 #[derive(Clone, Debug)]
 struct Gentle;
 
@@ -32,7 +32,7 @@ async fn main() -> Result<(), Failure> {
     in_a_scenario()
 }
 
-/// A client sends by the law.
+/// Sends datagrams from a client under the law.
 async fn over_sockets() -> Result<(), Failure> {
     let service = ServiceCode::from_bytes(*b"?law");
     let listener = fairwire::listen("127.0.0.1:0".parse()?, &[service])?;
@@ -60,7 +60,7 @@ flows.gentle = { sender = "s", receiver = "a", wire = "1000 B", traffic = "greed
 flows.newreno = { sender = "s", receiver = "b", wire = "1000 B", traffic = "greedy", dccp = { ccid = 2 } }
 "#;
 
-/// The simulator knows it by the same name.
+/// Runs a scenario that names the same law.
 fn in_a_scenario() -> Result<(), Failure> {
     let cells = ScenarioFile::parse("own_law", SCENARIO)?.cells(&Adjust::default())?;
     let result = run(&cells[0].scenario, (1, false), RunOptions::default())?;

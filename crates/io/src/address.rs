@@ -1,13 +1,13 @@
-//! Addresses of both ends.
+//! The address of one end of a connection.
 
 use std::fmt;
 use std::net::SocketAddr;
 
-/// Where one end of a connection is: an address with a UDP port, and a DCCP port.
+/// The address of one end of a connection: an IP address with a UDP port, and a DCCP port.
 ///
-/// DCCP has ports of its own. In UDP (RFC 6773) a packet so has two port numbers on each side: UDP's, which
-/// leads to an endpoint, and DCCP's, which leads to one of its listeners. Servers usually give both
-/// the same number, and then one `SocketAddr` says it all: `addr.into()`.
+/// DCCP has its own ports. In UDP (RFC 6773) a packet has two port numbers on each side. The UDP port leads to an
+/// endpoint; the DCCP port leads to one of its listeners. Servers usually use the same number for both, so one
+/// `SocketAddr` is enough: `addr.into()`.
 ///
 /// ```
 /// use std::net::SocketAddr;
@@ -17,21 +17,22 @@ use std::net::SocketAddr;
 /// let addr: SocketAddr = "192.0.2.1:7001".parse()?;
 /// assert_eq!(DccpAddr::from(addr), DccpAddr { addr, dccp_port: 7_001 });
 /// assert_eq!(DccpAddr::from(addr).to_string(), "192.0.2.1:7001");
-/// // Several services behind one UDP port.
+/// // One of several services behind one UDP port.
 /// assert_eq!(DccpAddr { addr, dccp_port: 5 }.to_string(), "192.0.2.1:7001 (DCCP port 5)");
 /// # Ok::<(), std::net::AddrParseError>(())
 /// ```
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct DccpAddr {
-    /// Address and UDP port; the port is zero where DCCP travels directly in IP.
+    /// The IP address and the UDP port; the port is zero where DCCP travels directly in IP.
     pub addr: SocketAddr,
-    /// DCCP port.
+    /// The DCCP port.
     pub dccp_port: u16,
 }
 
 impl DccpAddr {
-    /// The same number for both ports. A native endpoint has no use for the UDP port and takes
-    /// the DCCP port, so that a program may say this whatever carries its packets.
+    /// Uses the port of `addr` as both the UDP port and the DCCP port.
+    ///
+    /// A native endpoint ignores the UDP port and uses the DCCP port, so this works for both kinds of endpoint.
     pub const fn same_ports(addr: SocketAddr) -> Self {
         Self {
             addr,
@@ -39,12 +40,12 @@ impl DccpAddr {
         }
     }
 
-    /// Directly in IP; the port of `addr` is the DCCP port.
+    /// Makes an address for DCCP directly in IP; the port of `addr` is the DCCP port.
     pub fn native(addr: SocketAddr) -> Self {
         Self::same_ports(addr).without_udp()
     }
 
-    /// The address with the port that people name: UDP's, or natively DCCP's.
+    /// Returns the IP address with the port that users know: the UDP port, or natively the DCCP port.
     pub fn named(&self) -> SocketAddr {
         let mut addr = self.addr;
         if addr.port() == 0 {
@@ -59,7 +60,7 @@ impl DccpAddr {
     }
 }
 
-/// The same number for both ports.
+/// Uses the same number for both ports.
 impl From<SocketAddr> for DccpAddr {
     fn from(addr: SocketAddr) -> Self {
         Self::same_ports(addr)
@@ -81,7 +82,7 @@ impl fmt::Display for DccpAddr {
 mod tests {
     use super::DccpAddr;
 
-    /// A native address has one port, DCCP's, and it is the one that messages show.
+    /// A native address has one port, the DCCP port, and messages show it.
     #[test]
     fn a_native_address_has_one_port() {
         let addr = "[fe80::1%2]:7001".parse().expect("an address");

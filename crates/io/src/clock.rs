@@ -1,17 +1,17 @@
-//! The one clock of an endpoint: nanoseconds since it was made.
+//! The clock of an endpoint: nanoseconds since the endpoint was created.
 
 use std::time;
 
 use fairwire_units::Instant;
 
-/// Turns the system's monotonic clock into the protocol's [`Instant`].
+/// Converts the system's monotonic clock to the protocol's [`Instant`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Clock {
     start: time::Instant,
 }
 
 impl Clock {
-    /// A clock that starts now, at zero.
+    /// Starts a clock at zero.
     #[expect(
         clippy::disallowed_methods,
         reason = "the one place of this crate that reads the system clock"
@@ -22,7 +22,7 @@ impl Clock {
         }
     }
 
-    /// The time since the start.
+    /// Returns the time since the start.
     pub(crate) fn now(&self) -> Instant {
         let ns = self.start.elapsed().as_nanos();
         Instant::from_nanos(u64::try_from(ns).unwrap_or(u64::MAX))

@@ -1,4 +1,4 @@
-//! Connections: datagrams in, datagrams out.
+//! Connections, which send and receive datagrams.
 
 mod events;
 mod receive;
@@ -19,12 +19,11 @@ use crate::socket::Route;
 use crate::state::{Handle, Link, State};
 use crate::waiting::Place;
 
-/// A DCCP connection. Clones are the same connection; every method works from several tasks at
-/// once.
+/// A DCCP connection. Clones refer to the same connection; every method may be called from several tasks at once.
 ///
-/// **[`close`](Self::close) it.** When the last clone is dropped without that, as by a panic or an
-/// early return, the connection is reset (Reset 2, Aborted) and what is queued is gone: the peer
-/// sees an end that is not [orderly](ConnectionClosed::is_orderly), and does not take half the data for all.
+/// **[`close`](Self::close) it.** If the last clone is dropped without a close, for example by a panic or an early
+/// return, the connection is reset (Reset 2, Aborted) and queued datagrams are discarded. The peer then sees an end
+/// that is not [orderly](ConnectionClosed::is_orderly), so it knows that data may be missing.
 #[derive(Clone, Debug)]
 pub struct Connection {
     inner: Arc<Inner>,
@@ -43,8 +42,9 @@ impl Connection {
         }
     }
 
-    /// Begins with datagrams no larger than the way to the peer takes, where the system tells. Who
-    /// connects asks before; who accepts learns only now where the peer is.
+    /// Limits the path MTU to the MTU of the route to the peer, where the system tells it.
+    ///
+    /// A client learns the MTU before it connects; a server learns it here, when it accepts.
     pub(crate) fn fit_route(&self) {
         let Inner { handle, id } = &*self.inner;
         let Some((_, _, path)) = handle.lock().proto.addresses(*id) else {
@@ -58,7 +58,7 @@ impl Connection {
         }
     }
 
-    /// Waits for the handshake to end.
+    /// Waits until the handshake succeeds or fails.
     pub(crate) async fn established(&self) -> Result<(), CloseReason> {
         self.wait(|link| match &link.closed {
             Some(reason) => Some(Err(reason.clone())),
@@ -67,30 +67,33 @@ impl Connection {
         .await
     }
 
-    /// Reads no more, for good: what waits is thrown away, and the peer is told that nobody listens,
-    /// so that it stops sending (RFC 4340, section 11.7.2). [`recv`](Self::recv) then waits for the
-    /// end of the connection. Sending goes on.
+    /// Stops reading, for good. Sending goes on.
+    ///
+    /// Datagrams in the receive queue are discarded. The peer is told that nobody reads, so that it stops sending (RFC
+    /// 4340, section 11.7.2). [`recv`](Self::recv) then waits for the end of the connection.
     pub fn stop_reading(&self) {
         self.tell(fairwire_proto::Endpoint::stop_reading);
     }
 
-    /// Tells the peer with every acknowledgement, until it is taken back, that this application can
-    /// hardly keep up: the peer then sends no faster (Slow Receiver, RFC 4340, section 11.6). A
-    /// receive queue that is nearly full says so by itself.
+    /// Sets whether this application tells the peer that it can hardly keep up (Slow Receiver, RFC 4340, section 11.6).
+    ///
+    /// While it is set, every acknowledgement carries the option, and the peer does not increase its rate. A receive
+    /// queue that is nearly full sends it without this call.
     pub fn set_slow(&self, slow: bool) {
         self.tell(|proto, now, id| proto.set_slow(now, id, slow));
     }
 
-    /// Tells the peer that this application dropped a datagram that it had read, and why; `datagram`
-    /// is [`Received::id`](crate::Received::id). It slows down as if it had been dropped from the receive queue
-    /// ([`DropCode::ReceiveBuffer`]) or marked (any other code but
-    /// [`DropCode::ProtocolConstraints`]). False if too many came since, or if the datagram has
-    /// a Drop Code already.
+    /// Tells the peer that this application dropped a datagram after reading it, and why.
+    ///
+    /// `datagram` is [`Received::id`](crate::Received::id). With [`DropCode::ReceiveBuffer`] the peer slows down as if
+    /// the datagram had been dropped from the receive queue; with any other code except
+    /// [`DropCode::ProtocolConstraints`], as if it had been marked. Returns false if too many datagrams have arrived
+    /// since, or if the datagram already has a Drop Code.
     pub fn report_dropped(&self, datagram: ReceivedId, code: DropCode) -> bool {
         self.tell(|proto, now, id| proto.report_dropped(now, id, datagram.0, code))
     }
 
-    /// Has the peer said within the last round trip that it can hardly keep up?
+    /// Returns whether the peer said within the last round trip that it can hardly keep up.
     pub fn is_receiver_slow(&self) -> bool {
         let Inner { handle, id } = &*self.inner;
         handle
@@ -99,7 +102,7 @@ impl Connection {
             .is_receiver_slow(handle.clock.now(), *id)
     }
 
-    /// Tells the protocol something.
+    /// Calls a method of the protocol endpoint and wakes the driver.
     fn tell<T>(
         &self,
         what: impl FnOnce(&mut fairwire_proto::Endpoint, Instant, ConnectionId) -> T,
@@ -111,12 +114,13 @@ impl Connection {
         answer
     }
 
-    /// What became of the next datagram whose fate is known; only if `Config::report_fates` asked
-    /// for it. The newest 65,536 fates are kept for an application that does not read them.
-    /// Cancelling loses none.
+    /// Waits for the next datagram whose fate is known, and returns its id and fate.
+    ///
+    /// Fates are reported only with `Config::report_fates`. At most the newest 65,536 are kept until the application
+    /// reads them. Cancelling loses none.
     ///
     /// # Errors
-    /// [`ConnectionClosed`] once the connection is over and all fates are told.
+    /// [`ConnectionClosed`] once the connection is over and all fates have been read.
     pub async fn fate(&self) -> Result<(DatagramId, Fate), ConnectionClosed> {
         self.wait(|link| match link.fates.pop_front() {
             Some(fate) => Some(Ok(fate)),
@@ -125,19 +129,22 @@ impl Connection {
         .await
     }
 
-    /// Sends what is queued, for at most [`Config::drain_timeout`](crate::Config::drain_timeout), closes, and waits until
-    /// that is done. What has not left by then is discarded, and the end is orderly all the same: an
-    /// application that must know asks for [`fate`](Self::fate)s. A peer that does not answer holds it for
+    /// Sends what is queued, closes the connection, and waits until it is closed.
+    ///
+    /// Sending lasts at most [`Config::drain_timeout`](crate::Config::drain_timeout). Datagrams that are still queued
+    /// then are discarded, and the close is still orderly. An application that must know reads the
+    /// [`fate`](Self::fate)s. If the peer does not answer the Close, the wait ends after
     /// [`Config::close_timeout`](crate::Config::close_timeout).
     ///
-    /// A close carries neither code nor reason: RFC 4340 has the peer ignore all that comes with it (section 5.5). An
-    /// application says why in its last datagram, which may be lost, or ends with [`abort_with`](Self::abort_with).
+    /// A close carries no code and no reason: RFC 4340 tells the peer to ignore application data that comes with it
+    /// (section 5.5). To give a reason, send it in a last datagram, which may be lost, or use
+    /// [`abort_with`](Self::abort_with).
     ///
-    /// Cancelling stops the waiting only: once polled, the close goes on, even if the connection is
-    /// then dropped. A runtime that shuts down ends it.
+    /// Cancelling stops only the wait. Once this future was polled, the close goes on, even if the connection is then
+    /// dropped. A runtime that shuts down ends it.
     ///
     /// # Errors
-    /// [`ConnectionClosed`] if the connection ended in any other way than an orderly close.
+    /// [`ConnectionClosed`] if the connection did not end with an orderly close.
     pub async fn close(&self) -> Result<(), ConnectionClosed> {
         self.begin_close();
         match self.closed().await {
@@ -150,29 +157,29 @@ impl Connection {
         self.tell(fairwire_proto::Endpoint::close);
     }
 
-    /// Waits until the connection is over, whoever ends it.
+    /// Waits until the connection is over, whichever side ends it, and returns why.
     pub async fn closed(&self) -> CloseReason {
         self.wait(|link| link.closed.clone()).await
     }
 
-    /// Resets the connection at once; what is queued is gone.
+    /// Resets the connection at once; queued datagrams are discarded.
     pub fn abort(&self) {
         self.tell(fairwire_proto::Endpoint::abort);
     }
 
-    /// Resets the connection at once and tells the peer's application why: `text` becomes
-    /// [`CloseReason::Reset`]'s there.
+    /// Resets the connection at once and sends a reason: the peer finds `text` in [`CloseReason::Reset`].
     ///
-    /// The Reset is sent once, so it may be lost. The first [`ErrorText::MAX`](crate::ErrorText::MAX) bytes of the text
-    /// go with it, for a person to read (RFC 4340, section 5.6). DCCP has no place for an application's number: one that
-    /// programs are to act on is part of the text. Other stacks may ignore it.
+    /// The Reset is sent once, so it may be lost. It carries the first [`ErrorText::MAX`](crate::ErrorText::MAX) bytes
+    /// of the text, for a person to read (RFC 4340, section 5.6). DCCP has no field for an application's error number:
+    /// put a number that programs need into the text. Other implementations may ignore the text.
     pub fn abort_with(&self, text: &str) {
         self.tell(|proto, now, id| proto.abort_with(now, id, text));
     }
 
-    /// Asks for another CCID for the data of one direction: these would do, best first. Data goes on
-    /// under the old one until the peer agrees; [`Connection::stats`] shows which is in force. A peer is
-    /// granted what the configuration names.
+    /// Negotiates another CCID for the data of one direction. `ccids` lists the acceptable ones, best first.
+    ///
+    /// Data continues under the old CCID until the peer agrees; [`Connection::stats`] shows which one is in use. When
+    /// the peer asks for a change, it can get the CCIDs that the configuration lists.
     ///
     /// # Errors
     /// See [`ChangeCcidError`].
@@ -180,47 +187,52 @@ impl Connection {
         self.tell(|proto, now, id| proto.change_ccid(now, id, direction, ccids))
     }
 
-    /// The path has changed below the addresses, as in a handover: congestion control begins again
-    /// in both directions (RFC 4340, section 10.5).
+    /// Restarts congestion control in both directions, because the path changed while the addresses did not, as in a
+    /// handover (RFC 4340, section 10.5).
     pub fn path_changed(&self) {
         self.tell(fairwire_proto::Endpoint::path_changed);
     }
 
-    /// Estimates what the application may send now: bits per second of datagrams alone, without headers. It is
-    /// the rate that TFRC allows, or the congestion window over the round-trip time. `None` until there is a
-    /// round-trip time.
+    /// Estimates the rate at which the application may send now, in bits per second of its data, without headers.
+    ///
+    /// It is the rate that TFRC allows, or the congestion window divided by the round-trip time. `None` until a
+    /// round-trip time is known.
     pub fn allowed_rate(&self) -> Option<Rate> {
         self.stats().allowed_rate
     }
 
-    /// Counters and gauges: round-trip time, window or rate, loss event rate, queues.
+    /// Returns counters and gauges: round-trip time, window or rate, loss event rate, queues.
     pub fn stats(&self) -> Stats {
         let Inner { handle, id } = &*self.inner;
         handle.lock().proto.stats(*id).unwrap_or_default()
     }
 
-    /// The largest datagram that can be sent now, bytes; an accepted one never fails later for
-    /// its size.
+    /// Returns the size of the largest datagram that can be sent now, in bytes.
+    ///
+    /// A datagram that was accepted never fails later because of its size.
     pub fn max_datagram_size(&self) -> usize {
         let Inner { handle, id } = &*self.inner;
         handle.lock().proto.max_datagram_size(*id).unwrap_or(0)
     }
 
-    /// Looks for the path MTU anew, as after a change of network. False, and nothing done, within
-    /// two seconds of the last time, or where `Config::path_mtu_discovery` is off.
+    /// Starts path MTU discovery again, for example after a change of network.
+    ///
+    /// Returns false and does nothing within two seconds of the last call, or if `Config::path_mtu_discovery` is off.
     pub fn rediscover_path_mtu(&self) -> bool {
         self.tell(fairwire_proto::Endpoint::rediscover_path_mtu)
     }
 
-    /// The service that it is for: at a server, the one that the client asked for among those that
-    /// the listener offers (RFC 5595, section 3.3).
+    /// Returns the service of this connection.
+    ///
+    /// At a server it is the one that the client asked for, among those that the listener offers (RFC 5595, section
+    /// 3.3).
     pub fn service(&self) -> ServiceCode {
         let Inner { handle, id } = &*self.inner;
         let service = handle.lock().proto.service(*id);
         service.unwrap_or(ServiceCode::NONE)
     }
 
-    /// The peer, after the end too; `None` only if it was never known.
+    /// Returns the peer's address, also after the end; `None` only if it was never known.
     pub fn remote(&self) -> Option<DccpAddr> {
         let Inner { handle, id } = &*self.inner;
         let (_, dccp_port, path) = handle.lock().proto.addresses(*id)?;
@@ -230,8 +242,9 @@ impl Connection {
         })
     }
 
-    /// Ourselves as the peer sees us if no NAT is between, after the end too; `None` only if it was
-    /// never known.
+    /// Returns the local address, also after the end; `None` only if it was never known.
+    ///
+    /// The peer sees this address unless a NAT is in between.
     pub fn local(&self) -> Option<DccpAddr> {
         let Inner { handle, id } = &*self.inner;
         let (dccp_port, _, path) = handle.lock().proto.addresses(*id)?;
@@ -241,7 +254,7 @@ impl Connection {
         })
     }
 
-    /// Waits until `look` sees what it waits for.
+    /// Waits until `look` returns a value.
     async fn wait<T>(&self, mut look: impl FnMut(&mut Link) -> Option<T>) -> T
     where
         T: Ended,
@@ -265,7 +278,7 @@ impl Connection {
     }
 }
 
-/// An answer that can say that the connection is over.
+/// A result that can say that the connection is over.
 trait Ended {
     fn ended(reason: CloseReason) -> Self;
 }

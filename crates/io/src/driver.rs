@@ -1,8 +1,8 @@
-//! The one task of an endpoint: it alone touches the socket.
+//! The task of an endpoint. Only this task uses the socket.
 //!
-//! Each turn it lets out what the controllers permit, wakes those who wait, and sleeps until a
-//! datagram, a timer or a change by the application. It holds the lock only
-//! while it talks to the protocol, never during a system call.
+//! In each turn it sends what the congestion controllers permit, wakes the tasks that wait, and then sleeps until a
+//! datagram arrives, a timer fires or the application changes something. It holds the lock only while it calls the
+//! protocol, never during a system call.
 
 use std::io;
 use std::sync::Arc;
@@ -19,24 +19,25 @@ use crate::socket::{Batch, Inbox, Route, Sockets, arrived_at};
 use crate::state::Shared;
 use crate::timer::Timer;
 
-/// Datagrams received after which the application gets its turn, so that on a runtime with one
-/// thread its queues do not overflow while it is kept from them.
+/// Datagrams received after which the application gets its turn. Without this the application's queues overflow on a
+/// runtime with one thread.
 const YIELD_AFTER: usize = 128;
 
-/// Datagrams handled under one lock, so that the application's calls do not wait for the entire inbox, which
-/// may hold 2,048.
+/// Datagrams handled under one lock. The application's calls then need not wait for the entire inbox, which may hold
+/// 2,048.
 const AT_ONCE: usize = 128;
 
-/// Batches sent in one turn, each of 64 packets at most. Many connections may have more to send.
+/// Batches sent in one turn, each of at most 64 packets. Many connections may have more to send.
 const BATCHES: usize = 64;
 
-/// How long to wait for room in the socket: far less than its buffer takes to drain.
+/// The wait until the next attempt when the socket has no room. It is far less than the time that its buffer takes to
+/// drain.
 const RETRY: Duration = Duration::from_micros(200);
 
-/// What a datagram has apart from its head, if that is all of it.
+/// The payload argument for a datagram that is passed in one piece.
 const NO_PAYLOAD: &[u8] = &[];
 
-/// Runs one endpoint.
+/// The driver of one endpoint.
 #[derive(Debug)]
 pub(crate) struct Driver {
     shared: Arc<Shared>,
@@ -46,11 +47,11 @@ pub(crate) struct Driver {
     batch: Batch,
     head: HeadBuf,
     wakes: Vec<Waker>,
-    /// The socket had no room for `batch`: when to try again.
+    /// When to send `batch` again, if the socket had no room for it.
     blocked: Option<Instant>,
     /// Datagrams received since the application had its turn.
     received: usize,
-    /// Is it its turn now, whatever was received?
+    /// Whether the application gets its turn now, however few datagrams were received.
     is_its_turn: bool,
 }
 
@@ -85,7 +86,7 @@ impl Driver {
             self.timer.set(now, deadline);
             self.timer.set(now, self.blocked);
             tokio::select! {
-                biased; // Every turn serves all three; only the waiting is in this order.
+                biased; // Every turn serves all three; the order matters only here.
                 ready = self.socket.ready() => match ready {
                     Ok(ready) => self.on_ready(ready),
                     Err(_) => return, // The runtime shuts down.
@@ -97,9 +98,9 @@ impl Driver {
         }
     }
 
-    /// Sends all that may leave now. Returns the time and when to wake, or `None` at the end.
+    /// Sends everything that may leave now. Returns the time and when to wake, or `None` at the end.
     fn flush(&mut self) -> Option<(Instant, Option<Instant>)> {
-        // Whatever woke us: a socket that always has something to read must not keep it shut.
+        // Done whatever woke us, so that a socket with a constant stream to read does not block sending.
         let now = self.shared.clock.now();
         self.blocked = self.blocked.filter(|&until| until > now);
         let mut batches = 0;
@@ -141,7 +142,7 @@ impl Driver {
         }
     }
 
-    /// Sends what is gathered, until the socket has no more room.
+    /// Sends the gathered packets until the socket has no more room.
     fn send(&mut self) {
         while self.blocked.is_none() && !self.batch.is_empty() {
             match self.socket.send(&self.batch) {
@@ -156,31 +157,31 @@ impl Driver {
         self.blocked = Some(self.shared.clock.now() + RETRY);
     }
 
-    /// A call failed: perhaps only because it reported an ICMP error about an earlier datagram.
+    /// Handles a failed send call. The call may only have reported an ICMP error about an earlier datagram.
     fn send_again(&mut self) {
         self.drain_errors();
         match self.socket.send(&self.batch) {
             Ok(()) => self.batch.advance(),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.block(),
             Err(error) => {
-                // One by one, in case the system cannot cut batches after all.
+                // Send one by one, in case the system cannot split batches after all.
                 self.batch.set_max_segments(self.socket.max_segments());
                 let cut = self.batch.segment_size().is_some();
                 if !cut || self.socket.send_singly(&self.batch) == 0 {
                     self.report_failure(&error);
                 }
-                self.batch.advance(); // What could not leave is lost, as datagrams are.
+                self.batch.advance(); // A packet that cannot leave is lost, like any lost datagram.
             }
         }
     }
 
-    /// Tells the protocol what the system said of a packet that it would not send.
+    /// Tells the protocol the system's error about a packet that it refused to send.
     fn report_failure(&mut self, error: &io::Error) {
         let path = self.batch.path();
         let unreachable = |why| IcmpError::Unreachable { why };
         let icmp = match error.kind() {
-            // All soft: the system may have meant an earlier datagram, to somebody else. A refusal
-            // certainly is about one, and comes with the error queue.
+            // These are all soft errors: the system may mean an earlier datagram to another peer. A port or protocol
+            // error always concerns an earlier datagram, and comes through the error queue.
             io::ErrorKind::NetworkUnreachable => unreachable(Unreachable::Network),
             io::ErrorKind::HostUnreachable => unreachable(Unreachable::Host),
             io::ErrorKind::PermissionDenied => unreachable(Unreachable::NotPermitted),
@@ -201,7 +202,7 @@ impl Driver {
         self.shared.lock().proto.handle_icmp(now, path, quote);
     }
 
-    /// Serves what woke us.
+    /// Handles the readiness that ended the wait.
     fn on_ready(&mut self, ready: Ready) {
         if ready.is_error() {
             self.drain_errors();
@@ -212,12 +213,12 @@ impl Driver {
         match self.socket.receive(&mut self.inbox) {
             Ok(()) => self.deliver(),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-            // Most likely the report of an ICMP error; the next call will do.
+            // Most likely this reports an ICMP error; the next call will succeed.
             Err(_) => self.drain_errors(),
         }
     }
 
-    /// Hands what arrived to the protocol, or as much of it as may go under one lock.
+    /// Passes received datagrams to the protocol, as many as one lock may cover.
     fn deliver(&mut self) {
         let bound = self.socket.local();
         let mut state = self.shared.lock();
@@ -235,15 +236,16 @@ impl Driver {
                 },
                 ecn: arrived.ecn,
             };
-            // In one piece: the protocol finds where the head ends, and copies only what it keeps.
+            // In one piece: the protocol finds where the header ends, and copies only what it keeps.
             state
                 .proto
                 .handle_datagram(now, meta, arrived.bytes, NO_PAYLOAD);
         });
     }
 
-    /// Resets the connections that are left, and sends what can be sent at once. So a program that
-    /// ends without closing them, or panics, leaves peers that know of it.
+    /// Resets the remaining connections and sends what can be sent at once.
+    ///
+    /// The peers then know that this program ended, even if it did not close its connections or panicked.
     fn take_leave(&mut self) {
         let mut state = self.shared.lock();
         state.gone = true;
@@ -256,7 +258,7 @@ impl Driver {
         let _ = self.flush();
     }
 
-    /// Tells the protocol of ICMP errors.
+    /// Passes ICMP errors to the protocol.
     fn drain_errors(&mut self) {
         let bound = self.socket.local();
         let encapsulation = self.socket.encapsulation();
@@ -278,7 +280,7 @@ impl Driver {
 }
 
 impl Drop for Driver {
-    /// The runtime shut down, or all is done.
+    /// Runs when the runtime shuts down or when the endpoint is finished.
     fn drop(&mut self) {
         if self.shared.is_sound() {
             self.take_leave();

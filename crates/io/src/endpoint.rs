@@ -1,4 +1,4 @@
-//! Endpoints: where connections begin.
+//! Endpoints: sockets that carry connections and listeners.
 
 use std::io;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
@@ -21,7 +21,7 @@ use crate::socket::{Claim, Route, Sockets, canonical};
 use crate::state::{Backlog, Handle, Link, Shared, State};
 use crate::waiting::Place;
 
-/// Can an endpoint at `local` connect to it at all? What only the system knows is not asked here.
+/// Checks that an endpoint at `local` can connect to this address. What only the system knows is not checked here.
 fn check(local: IpAddr, to: DccpAddr) -> Result<(), ConnectError> {
     let remote = to.named();
     let kind = match remote.ip() {
@@ -49,25 +49,24 @@ fn check(local: IpAddr, to: DccpAddr) -> Result<(), ConnectError> {
     Ok(())
 }
 
-/// The ports that are given to whoever asks for none (RFC 6335, section 6).
+/// The ports that are assigned when none was asked for (RFC 6335, section 6).
 const DYNAMIC: RangeInclusive<u16> = 49_152..=u16::MAX;
 
-/// A socket that speaks DCCP: any number of listeners and connections behind one UDP port, or
-/// directly in IP.
+/// A socket that speaks DCCP: any number of listeners and connections behind one UDP port, or directly in IP.
 ///
-/// [`bind`](Self::bind) takes a UDP port (RFC 6773): it works through NATs and needs no privileges.
-/// [`bind_native`](Self::bind_native) takes IP protocol 33 itself (RFC 4340), which the DCCP of the
-/// Linux kernel speaks too; everything else is the same.
+/// [`bind`](Self::bind) uses a UDP port (RFC 6773). It works through NATs and needs no privileges.
+/// [`bind_native`](Self::bind_native) uses IP protocol 33 (RFC 4340), which interoperates with the DCCP of the Linux
+/// kernel. Everything else is the same.
 ///
-/// It owns all its state and shares nothing with other endpoints: to use several threads, make
-/// several. Clones are the same endpoint. Connections and listeners keep it running, so it may
-/// be dropped before them.
+/// An endpoint owns all its state and shares nothing with other endpoints. To use several threads, bind several
+/// endpoints. Clones refer to the same endpoint. Connections and listeners keep it running, so it may be dropped before
+/// them.
 #[derive(Clone, Debug)]
 pub struct Endpoint {
     handle: Handle,
 }
 
-/// Makes an [`Endpoint`] with other than the default limits.
+/// A builder that makes an [`Endpoint`] with options.
 #[derive(Clone, Debug)]
 #[must_use = "call `bind`"]
 pub struct EndpointBuilder {
@@ -77,22 +76,24 @@ pub struct EndpointBuilder {
 }
 
 impl EndpointBuilder {
-    /// With these limits.
+    /// Sets the limits of the endpoint.
     pub fn config(mut self, config: EndpointConfig) -> Self {
         self.config = config;
         self
     }
 
-    /// With this much room in the kernel, each way, bytes; the system may give less. 4 MiB by default.
+    /// Sets the size of the kernel's send and receive buffers, bytes each; the system may give less. Default: 4 MiB.
     pub fn socket_buffer(mut self, bytes: usize) -> Self {
         self.socket_buffer = bytes;
         self
     }
 
-    /// Natively: answer for every DCCP port of the address, those that nobody here has bound
-    /// included, with a Reset. Not by default, for a native endpoint sees the packets of all
-    /// programs of its host, and this would end the connections of the others; it is for hosts
-    /// with one endpoint. A UDP endpoint has its port to itself and needs no such word.
+    /// Answers packets for every unbound DCCP port of the address with a Reset. For native endpoints only; off by
+    /// default.
+    ///
+    /// A native endpoint sees the packets of all programs of its host, so this would end the connections of the other
+    /// programs. Set it only on a host with one endpoint. A UDP endpoint has its port to itself and does not need this
+    /// option.
     pub fn exclusive(mut self, exclusive: bool) -> Self {
         self.exclusive = exclusive;
         self
@@ -107,17 +108,18 @@ impl EndpointBuilder {
         self.start(|| Sockets::udp(udp, buffer))
     }
 
-    /// Binds to IP protocol 33 at an address of this host and starts the endpoint's driver on the
-    /// current tokio runtime. `::` is every address, of IPv4 too, `0.0.0.0` every one of IPv4.
+    /// Binds to IP protocol 33 at an address of this host and starts the endpoint's driver on the current tokio
+    /// runtime.
     ///
-    /// Linux only, with the right to open raw sockets (`CAP_NET_RAW`).
+    /// `::` means every address, of IPv4 too; `0.0.0.0` means every IPv4 address. Works on Linux only, and needs the
+    /// right to open raw sockets (`CAP_NET_RAW`).
     ///
     /// # Errors
     /// See [`BindError`].
     pub fn bind_native(mut self, ip: IpAddr) -> Result<Endpoint, BindError> {
         let buffer = self.socket_buffer;
-        // RFC 4340, 8.3.1, wants a Reset for a packet without a connection; but what is none of
-        // ours may be another program's.
+        // RFC 4340, 8.3.1, wants a Reset for a packet without a connection. But a packet that is not ours may belong
+        // to another program.
         self.config.answer_unbound_ports = self.exclusive;
         self.start(|| Sockets::native(ip.to_canonical(), buffer))
     }
@@ -127,8 +129,8 @@ impl EndpointBuilder {
         open: impl FnOnce() -> Result<Sockets, BindError>,
     ) -> Result<Endpoint, BindError> {
         let runtime = tokio::runtime::Handle::try_current().map_err(|_| BindError::NoRuntime)?;
-        // RFC 4340, 7.2: initial sequence numbers must not be guessable, so the secret must not be.
-        // It is overwritten when it is dropped, on each way out.
+        // RFC 4340, 7.2: initial sequence numbers must not be guessable, so the secret must not be either. It is
+        // overwritten when it is dropped, on every return.
         let mut secret = zeroize::Zeroizing::new([0; 32]);
         getrandom::fill(secret.as_mut_slice()).map_err(|_| BindError::NoRandomness)?;
         let socket = open()?;
@@ -141,12 +143,12 @@ impl EndpointBuilder {
 }
 
 impl Endpoint {
-    /// The endpoint of a handle, whose driver somebody runs.
+    /// Makes an endpoint from a handle whose driver is run by the caller.
     pub(crate) fn new(handle: Handle) -> Self {
         Self { handle }
     }
 
-    /// Binds to a UDP address, with the defaults.
+    /// Binds to a UDP address with the default options.
     ///
     /// # Errors
     /// See [`BindError`].
@@ -154,7 +156,7 @@ impl Endpoint {
         Self::builder().bind(udp)
     }
 
-    /// Binds to IP protocol 33, with the defaults; see [`EndpointBuilder::bind_native`].
+    /// Binds to IP protocol 33 with the default options; see [`EndpointBuilder::bind_native`].
     ///
     /// # Errors
     /// See [`BindError`].
@@ -162,7 +164,7 @@ impl Endpoint {
         Self::builder().bind_native(ip)
     }
 
-    /// Changes the defaults first.
+    /// Returns a builder, to set options before binding.
     pub fn builder() -> EndpointBuilder {
         EndpointBuilder {
             config: EndpointConfig::default(),
@@ -171,22 +173,22 @@ impl Endpoint {
         }
     }
 
-    /// The UDP address bound to; natively the address, and port zero.
+    /// Returns the UDP address that the endpoint is bound to; natively, the IP address and port zero.
     pub fn local_addr(&self) -> SocketAddr {
         self.handle.local
     }
 
-    /// Does it send directly in IP?
+    /// Returns whether this endpoint sends directly in IP.
     pub fn is_native(&self) -> bool {
         self.handle.encapsulation == Encapsulation::Native
     }
 
-    /// Listens on a DCCP port for these services.
+    /// Listens on a DCCP port for the given services.
     ///
-    /// The port belongs to this endpoint's address: several listeners share one UDP port. Clients that know one
-    /// number only ([`connect`](crate::connect)) expect both ports to be the same:
-    /// `endpoint.listen(endpoint.local_addr().port(), ..)`, or [`listen`](crate::listen), which also binds.
-    /// Zero takes a free DCCP port ([`Listener::dccp_port`]), which clients must be told beside the address.
+    /// The port belongs to this endpoint's address, so several listeners can share one UDP port. Clients that know only
+    /// one number ([`connect`](crate::connect)) expect both ports to be the same. For these, use
+    /// `endpoint.listen(endpoint.local_addr().port(), ..)`, or [`listen`](crate::listen), which also binds. Port zero
+    /// takes a free DCCP port ([`Listener::dccp_port`]); clients must then learn it together with the address.
     ///
     /// # Errors
     /// See [`ListenError`].
@@ -198,7 +200,7 @@ impl Endpoint {
         self.listen_with(dccp_port, services, ListenOptions::default())
     }
 
-    /// Listens with options. Zero is a free port here too.
+    /// Listens with options; otherwise like [`listen`](Self::listen).
     ///
     /// # Errors
     /// See [`ListenError`].
@@ -232,11 +234,11 @@ impl Endpoint {
         Ok(Listener::new(self.handle.clone(), dccp_port))
     }
 
-    /// A port that nobody listens on. Not one after the other from the first: a port that was let go a moment ago
-    /// may still be meant by somebody (RFC 6056, section 3).
+    /// Takes a DCCP port that has no listener. The search starts at a random port, because clients may still send to a
+    /// port that was released a moment ago (RFC 6056, section 3).
     fn claim_any(&self, state: &State) -> Result<(u16, Option<Claim>), ListenError> {
         let mut start = [0; 2];
-        // Where to begin need not be a secret: without randomness the first will do.
+        // The start need not be secret: without random numbers, the search begins at the first port.
         let _ = getrandom::fill(&mut start);
         let (first, count) = (*DYNAMIC.start(), DYNAMIC.end() - DYNAMIC.start() + 1);
         for turn in 0..count {
@@ -252,7 +254,7 @@ impl Endpoint {
         Err(ListenError::NoPort)
     }
 
-    /// Keeps other programs from a native port.
+    /// Reserves a native port among the programs of this host.
     fn claim(&self, dccp_port: u16) -> Result<Option<Claim>, ListenError> {
         if !self.is_native() {
             return Ok(None);
@@ -262,11 +264,11 @@ impl Endpoint {
             Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
                 Err(ListenError::PortInUse { port: dccp_port })
             }
-            Err(_) => Ok(None), // The port can be used all the same.
+            Err(_) => Ok(None), // The port can be used without the claim.
         }
     }
 
-    /// Connects to a service. Cancelling gives up.
+    /// Connects to a service. Cancelling the future ends the attempt.
     ///
     /// # Errors
     /// See [`ConnectError`].
@@ -279,7 +281,7 @@ impl Endpoint {
             .await
     }
 
-    /// Connects with options. Cancelling gives up.
+    /// Connects with options. Cancelling the future ends the attempt.
     ///
     /// # Errors
     /// See [`ConnectError`].
@@ -292,8 +294,10 @@ impl Endpoint {
         self.open(None, remote.into(), service, options).await
     }
 
-    /// Connects to whichever of several remotes answers first, which are taken for addresses of one
-    /// server (Happy Eyeballs, RFC 8305): see [`connect_any`](crate::connect_any). Cancelling gives up.
+    /// Connects to the first of several remotes that answers (Happy Eyeballs, RFC 8305).
+    ///
+    /// The remotes are taken as addresses of one server; see [`connect_any`](crate::connect_any). Cancelling the future
+    /// ends all attempts.
     ///
     /// # Errors
     /// See [`ConnectError`]; [`ConnectError::All`] if there was more than one to try.
@@ -310,14 +314,15 @@ impl Endpoint {
         .await
     }
 
-    /// Waits on a DCCP port for one client, which it invites (simultaneous open, RFC 5596): then its
-    /// Request passes NATs and firewalls on this side too. `remote` is where the client's packets
-    /// will come from, which both must have told each other by other means, such as SDP; the
-    /// client gives its [`local_port`](ConnectOptions::local_port) and calls
-    /// [`connect_with`](Self::connect_with) at about the same time.
+    /// Waits on a DCCP port for one client and invites it (simultaneous open, RFC 5596).
     ///
-    /// It gives up after `connect_timeout`. Cancelling gives up too. Listeners on the same port
-    /// serve everybody else. `options.local_port` is not looked at.
+    /// The invitation lets the client's Request pass NATs and firewalls on this side too. `remote` is the address that
+    /// the client's packets will come from. Both sides must learn each other's address by other means, such as SDP. The
+    /// client sets its [`local_port`](ConnectOptions::local_port) and calls [`connect_with`](Self::connect_with) at
+    /// about the same time.
+    ///
+    /// The wait ends after `connect_timeout`, or when the future is cancelled. Other clients are served by listeners on
+    /// the same port, if there are any. `options.local_port` is ignored.
     ///
     /// # Errors
     /// See [`ConnectError`].
@@ -332,7 +337,7 @@ impl Endpoint {
             .await
     }
 
-    /// Connects, or waits on `invited` for who connects.
+    /// Connects, or, if `invited` is a port, waits there for the client.
     async fn open(
         &self,
         invited: Option<u16>,
@@ -370,7 +375,7 @@ impl Endpoint {
         })
     }
 
-    /// The remote as this endpoint reaches it.
+    /// Returns the remote as this endpoint addresses it.
     fn reach(&self, mut remote: DccpAddr) -> Result<DccpAddr, ConnectError> {
         remote.addr = canonical(remote.addr);
         check(self.handle.local.ip(), remote)?;
@@ -409,7 +414,7 @@ impl Endpoint {
         };
         let id = id.map_err(ConnectError::Start)?;
         if let Some(mtu) = route.mtu {
-            // RFC 4340, 14.1: the path MTU begins with that of the interface.
+            // RFC 4340, 14.1: the path MTU starts at the MTU of the interface.
             let mtu = u16::try_from(mtu).unwrap_or(u16::MAX);
             state.proto.limit_path_mtu(now, id, mtu);
         }
@@ -418,11 +423,11 @@ impl Endpoint {
         Ok(id)
     }
 
-    /// Closes the endpoint: stops every listener, refuses new connections, closes every connection as
-    /// [`Connection::close`] does, and waits until all of them are over and their last packets have left.
+    /// Closes the endpoint: stops every listener, refuses new connections and closes every connection.
     ///
-    /// What was received can still be read. The address stays bound until the last handle is dropped. Cancelling
-    /// stops the waiting only.
+    /// Connections are closed as by [`Connection::close`]. Waits until all of them are over and their last packets have
+    /// left. Received datagrams can still be read. The address stays bound until the last handle is dropped. Cancelling
+    /// stops only the wait.
     pub async fn close(&self) {
         self.begin_close();
         let over = |state: &mut State| (state.is_over() || state.gone).then_some(());
@@ -441,13 +446,14 @@ impl Endpoint {
     }
 
     /// Waits until every connection whose handles were dropped is over, and its last packet has left.
-    /// Connections with a live handle are waited for too. Cancelling changes nothing.
+    ///
+    /// It also waits for connections that still have a handle. Cancelling changes nothing.
     pub async fn wait_idle(&self) {
         let idle = |state: &mut State| (state.is_idle() || state.gone).then_some(());
         self.handle.wait(Place::Idle, idle).await;
     }
 
-    /// Counters of what belongs to no connection.
+    /// Returns the counters of the endpoint that belong to no connection.
     pub fn stats(&self) -> EndpointStats {
         self.handle.lock().proto.endpoint_stats()
     }

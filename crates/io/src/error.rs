@@ -1,4 +1,4 @@
-//! What can go wrong, one enum per operation, each message with what to do about it.
+//! Errors, one enum per operation. Each message says what to do.
 
 mod connect;
 
@@ -12,16 +12,16 @@ use fairwire_wire::ResetCode;
 
 pub use connect::{AddressKind, ConnectError};
 
-/// Why no endpoint could be made.
+/// Why an endpoint could not be made.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum BindError {
-    /// Somebody has that UDP port already.
+    /// Another socket already uses this UDP port.
     PortInUse {
         /// The address asked for.
         addr: SocketAddr,
     },
-    /// The address is not one of this host's.
+    /// The address is not an address of this host.
     NoSuchAddress {
         /// The address asked for.
         addr: SocketAddr,
@@ -30,28 +30,28 @@ pub enum BindError {
     Socket {
         /// The address asked for.
         addr: SocketAddr,
-        /// What it said.
+        /// The system's error.
         source: io::Error,
     },
     /// A native endpoint needs a raw socket, and this program may not open one.
     NotPrivileged {
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// The system refused the raw socket of a native endpoint for another reason.
     NativeSocket {
         /// The address asked for.
         ip: IpAddr,
-        /// What it said.
+        /// The system's error.
         source: io::Error,
     },
-    /// Native endpoints are for Linux.
+    /// Native endpoints work on Linux only.
     NativeUnsupported,
-    /// The endpoint is bound, and cannot [listen](crate::listen).
+    /// The endpoint was bound but could not [listen](crate::listen).
     Listen(ListenError),
-    /// There is no tokio runtime here to run the endpoint's driver.
+    /// There is no tokio runtime to run the endpoint's driver.
     NoRuntime,
-    /// The system gives no random numbers, and without them sequence numbers could be guessed.
+    /// The system gives no random numbers; without them sequence numbers could be guessed.
     NoRandomness,
 }
 
@@ -104,7 +104,7 @@ impl Error for BindError {
     }
 }
 
-/// Why nothing more can be accepted: the endpoint was [closed](crate::Endpoint::close), or its runtime ended.
+/// The error of accepting: the endpoint was [closed](crate::Endpoint::close), or its runtime ended.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct AcceptError;
@@ -117,15 +117,15 @@ impl fmt::Display for AcceptError {
 
 impl Error for AcceptError {}
 
-/// Why a datagram was not taken.
+/// Why a datagram could not be queued.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum SendError {
-    /// Larger than [`max_datagram_size`](crate::Connection::max_datagram_size).
+    /// The datagram is larger than [`max_datagram_size`](crate::Connection::max_datagram_size).
     TooLarge {
-        /// Bytes given.
+        /// The size of the datagram, bytes.
         size: usize,
-        /// Bytes that fit.
+        /// The largest size that fits, bytes.
         max: usize,
     },
     /// This side is closing the connection.
@@ -151,13 +151,13 @@ impl fmt::Display for SendError {
 
 impl Error for SendError {}
 
-/// Why a datagram was not taken at once.
+/// Why a datagram could not be queued at once.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum TrySendError {
     /// The send queue is full: wait with [`send`](crate::Connection::send), or drop the datagram.
     Full,
-    /// It will never be taken.
+    /// The datagram can never be queued.
     Send(SendError),
 }
 
@@ -178,13 +178,13 @@ impl fmt::Display for TrySendError {
 
 impl Error for TrySendError {}
 
-/// Why there is no datagram now.
+/// Why no datagram can be returned now.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum TryRecvError {
     /// None has arrived: wait with [`recv`](crate::Connection::recv).
     Empty,
-    /// There will be none.
+    /// No more datagrams will come.
     Closed(ConnectionClosed),
 }
 
@@ -199,7 +199,7 @@ impl fmt::Display for TryRecvError {
 
 impl Error for TryRecvError {}
 
-/// The connection is over, and all that it had to tell was told.
+/// The error that says that the connection is over and that everything it had for the caller was read.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct ConnectionClosed {
@@ -208,9 +208,10 @@ pub struct ConnectionClosed {
 }
 
 impl ConnectionClosed {
-    /// Was it closed, by either side? False if it was reset, given up, or dropped without
-    /// [`close`](crate::Connection::close). Datagrams may be missing at the end in either case: a close
-    /// discards what could not leave within `Config::drain_timeout`.
+    /// Returns whether the connection was closed, by either side.
+    ///
+    /// False if it was reset, timed out, or was dropped without [`close`](crate::Connection::close). In either case the
+    /// last datagrams may be missing: a close discards what could not leave within `Config::drain_timeout`.
     pub fn is_orderly(&self) -> bool {
         self.reason == CloseReason::Closed
     }
@@ -224,7 +225,7 @@ impl fmt::Display for ConnectionClosed {
 
 impl Error for ConnectionClosed {}
 
-/// A [`CloseReason`] in words.
+/// Displays a [`CloseReason`] in words.
 struct Reason<'a>(&'a CloseReason);
 
 impl fmt::Display for Reason<'_> {
@@ -300,7 +301,7 @@ mod tests {
         };
         assert!(silent(false, 0).to_string().contains("10s"));
         assert!(silent(false, 3).to_string().contains("not in DCCP"));
-        // A raw socket hears what is not for it, too: that tells nothing about the peer.
+        // A raw socket also receives packets for other programs, so they say nothing about the peer.
         let text = silent(true, 3).to_string();
         assert!(
             text.contains("protocol 33") && !text.contains("foreign"),

@@ -1,38 +1,40 @@
-//! What an application is told of its connections.
+//! Events that a connection reports to its application.
 
 use fairwire_proto::{Direction, Event};
 use fairwire_wire::Ccid;
 
-/// Something that changed and that an application may want to act on.
+/// A change of a connection that an application may want to react to.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum ConnectionEvent {
-    /// The path takes larger or smaller packets than before. Queued datagrams that no longer fit get the
-    /// fate [`Fate::TooLarge`](crate::Fate::TooLarge).
+    /// The largest datagram changed, because the path takes larger or smaller packets than before. Queued datagrams
+    /// that no longer fit get the fate [`Fate::TooLarge`](crate::Fate::TooLarge).
     MaxDatagramSize {
-        /// The largest datagram from now on, bytes.
+        /// The size of the largest datagram from now on, bytes.
         bytes: usize,
     },
-    /// The CCID of one direction was negotiated in mid-connection, at our wish
-    /// ([`change_ccid`](crate::Connection::change_ccid)) or the peer's. It is the old one if the peer would not have
-    /// another.
+    /// The CCID of one direction was negotiated during the connection.
+    ///
+    /// This side ([`change_ccid`](crate::Connection::change_ccid)) or the peer asked for it. If the peer refused a
+    /// change, `ccid` is the old one.
     Ccid {
-        /// Of which data.
+        /// The direction of the data that it applies to.
         direction: Direction,
-        /// The CCID in force.
+        /// The CCID in use.
         ccid: Ccid,
     },
-    /// The peer can hardly keep up: it should not get more than it gets now (Slow Receiver, RFC 4340, section
-    /// 11.6). Told once until a round trip has passed without such a word;
-    /// [`is_receiver_slow`](crate::Connection::is_receiver_slow) says whether it still holds.
+    /// The peer can hardly keep up and should not get a higher rate (Slow Receiver, RFC 4340, section 11.6).
+    ///
+    /// Reported once, and again only after a round trip without this option.
+    /// [`is_receiver_slow`](crate::Connection::is_receiver_slow) returns whether it still holds.
     SlowReceiver,
-    /// The peer's application stopped reading, for good: nothing more can be sent (RFC 4340, section 11.7.2).
-    /// Its data may still come.
+    /// The peer's application stopped reading, for good. Nothing more can be sent (RFC 4340, section 11.7.2), but its
+    /// data may still arrive.
     NotListening,
 }
 
 impl ConnectionEvent {
-    /// What the application is told of `event`, where it does not see it in another way.
+    /// Converts a protocol event, unless the application learns of it in another way.
     pub(crate) fn of(event: &Event) -> Option<Self> {
         match *event {
             Event::PathMtu { max_datagram, .. } => Some(Self::MaxDatagramSize {

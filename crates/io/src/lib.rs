@@ -1,8 +1,8 @@
 //! DCCP in user space: congestion-controlled datagram sockets over UDP, or directly over IP.
 //!
-//! DCCP (RFC 4340) sends datagrams that may be lost and are never retransmitted, at a rate that
-//! is fair to the rest of the network. Here it travels in UDP (RFC 6773), over IPv4 and IPv6,
-//! through NATs, without privileges; or natively, as IP protocol 33 on Linux. Datagrams are **not encrypted**.
+//! DCCP (RFC 4340) sends datagrams at a rate that is fair to the rest of the network. A datagram may be lost, and is
+//! never retransmitted. This crate carries DCCP in UDP (RFC 6773), over IPv4 and IPv6, through NATs and without
+//! privileges. On Linux it can also carry it natively, as IP protocol 33. Datagrams are **not encrypted**.
 //!
 //! ```no_run
 //! use fairwire::{ServiceCode, connect, listen};
@@ -10,7 +10,7 @@
 //! const CAMERA: ServiceCode = ServiceCode::from_bytes(*b"?cam");
 //!
 //! # async fn server() -> Result<(), Box<dyn std::error::Error>> {
-//! // Here.
+//! // The server.
 //! let listener = listen("0.0.0.0:7001".parse()?, &[CAMERA])?;
 //! let connection = listener.accept().await?;
 //! while let Ok(frame) = connection.recv().await {
@@ -20,7 +20,7 @@
 //! # }
 //! # async fn client() -> Result<(), Box<dyn std::error::Error>> {
 //!
-//! // And there.
+//! // The client.
 //! let connection = connect("example.org:7001", CAMERA).await?;
 //! connection.send("one frame").await?; // waits while the send queue is full
 //! connection.close().await?;
@@ -28,7 +28,7 @@
 //! # }
 //! ```
 //!
-//! # A connection's life
+//! # The life of a connection
 //!
 //! ```text
 //!  client                                                server
@@ -38,31 +38,33 @@
 //!              -------- Ack ---------------------------->  accept(), or incoming() to look first
 //!
 //!  send()      -------- Data, Data, Data --------------->  recv()
-//!              <------- Ack: what came, what was marked -
+//!              <------- Ack: what arrived or was marked -
 //!  fate()      the window or the rate follows             stats()
 //!
 //!  close()     -------- Close -------------------------->  recv() gives ConnectionClosed, orderly
 //!              <------- Reset (Closed) ------------------
 //! ```
 //!
-//! Both ends send and receive alike; each direction has a congestion control of its own. Where the server closes first,
-//! it asks the client to send the Close (`CloseReq`). [`Connection::abort`], and dropping a connection, send a Reset instead, and
-//! the other end's [`ConnectionClosed`] is not orderly; [`Connection::abort_with`] says why. A peer that vanished is given up after
-//! [`Config::keep_alive`] and [`Config::idle_timeout`].
+//! Both ends send and receive in the same way. Each direction has its own congestion control. If the server closes
+//! first, it asks the client to send the Close (`CloseReq`).
+//!
+//! [`Connection::abort`] sends a Reset instead of a Close, and so does dropping a connection. The other end's
+//! [`ConnectionClosed`] is then not orderly. [`Connection::abort_with`] also sends a reason. A peer that has vanished
+//! is detected with [`Config::keep_alive`] and [`Config::idle_timeout`].
 //!
 //! # The parts
 //!
-//! - [`Endpoint`] is a socket, of UDP or ([`Endpoint::bind_native`]) of IP; [`Endpoint::listen`] (or [`listen`] alone) gives a
-//!   [`Listener`], and [`Endpoint::connect`] (or [`connect`] alone) a [`Connection`].
-//! - [`Connection::event`] tells what changes: the largest datagram, the CCID, a peer that cannot keep up.
-//! - [`Endpoint::close`] ends everything in order.
-//! - [`Endpoint::listen_towards`] waits for one client through NATs and firewalls on either side.
-//! - [`Connection::stats`] and [`Connection::allowed_rate`] show what congestion control does;
-//!   [`Connection::fate`] tells what became of each datagram.
-//! - [`Config`] and [`EndpointConfig`] are the protocol's parameters, [`ConnectOptions`] and
-//!   [`ListenOptions`] carry them.
+//! - [`Endpoint`] is a socket: of UDP, or of IP ([`Endpoint::bind_native`]). [`Endpoint::listen`] (or [`listen`] alone)
+//!   returns a [`Listener`], and [`Endpoint::connect`] (or [`connect`] alone) returns a [`Connection`].
+//! - [`Connection::event`] reports changes: the largest datagram, the CCID, a peer that cannot keep up.
+//! - [`Endpoint::close`] closes all connections and waits for their end.
+//! - [`Endpoint::listen_towards`] waits for one client, through NATs and firewalls on either side.
+//! - [`Connection::stats`] and [`Connection::allowed_rate`] show what congestion control does. [`Connection::fate`]
+//!   reports whether each datagram arrived.
+//! - [`Config`] and [`EndpointConfig`] hold the parameters of the protocol. [`ConnectOptions`] and [`ListenOptions`]
+//!   pass them on.
 //!
-//! Parameters are the defaults, changed; both sides have their own:
+//! To change parameters, start from the defaults. Each side has its own:
 //!
 //! ```
 //! use fairwire::{Ccid, Config, ConnectOptions, DataChecksum, IdleRule, QueuePolicy, Segment};
@@ -70,11 +72,11 @@
 //!
 //! # fn main() -> Result<(), fairwire::laws::ChooseError> {
 //! let mut config = Config::default();
-//! config.send_ccids = vec![Ccid::TFRC, Ccid::TCP_LIKE]; // TFRC for what we send, else TCP-like
+//! config.send_ccids = vec![Ccid::TFRC, Ccid::TCP_LIKE]; // what we send: TFRC preferred, then TCP-like
 //! config.report_fates = true;
 //! config.data_checksum = DataChecksum::On;
 //! config.send_queue.policy = QueuePolicy::DropOldest;
-//! config.ccid2.law = law("cubic")?; // or a law of your own: `laws::register_law`
+//! config.ccid2.law = law("cubic")?; // or your own law: `laws::register_law`
 //! config.ccid2.idle = IdleRule::Halve;
 //! config.ccid3.segment = Segment::Fixed(1_000);
 //! let options = ConnectOptions::new().config(config); // for `connect_with`
@@ -82,16 +84,17 @@
 //! # }
 //! ```
 //!
-//! Each endpoint is one tokio task; it and the handles share a lock that is never held across
-//! a wait. There is no channel and no task per datagram. Everything runs on any tokio runtime,
-//! one thread is enough.
+//! Each endpoint is one tokio task. The task and the handles share a lock, which is never held across an await. There
+//! is no channel and no task per datagram. Every tokio runtime works; one thread is enough.
 //!
-//! What the operating system limits: the UDP checksum that RFC 6773 wants non-zero is checked
-//! by the kernel and cannot be seen here; datagrams always carry Don't Fragment where the system
-//! can; ICMP errors are read on Linux, elsewhere a dead port shows as a timeout.
+//! Limits of the operating system:
 //!
-//! End a connection with [`Connection::close`]. One that is dropped without it is reset, and its peer
-//! sees that.
+//! - RFC 6773 requires a non-zero UDP checksum. The kernel checks it; this crate cannot see it.
+//! - Datagrams always carry Don't Fragment, where the system supports it.
+//! - ICMP errors are read on Linux. On other systems a closed port is found by a timeout.
+//!
+//! End a connection with [`Connection::close`]. A connection that is dropped without it is reset, and the peer sees the
+//! reset.
 
 mod address;
 mod clock;
@@ -139,17 +142,18 @@ pub use listener::{Incoming, Listener};
 pub use options::{ConnectOptions, ListenOptions};
 pub use received::{Received, ReceivedId, ReceivedInto};
 
-/// Connects to a service at `host:port`, the number being both the UDP and the DCCP port, from a
-/// fresh UDP port (RFC 6773, section 3.8). Of several addresses that the name has, the one that
-/// answers first is taken; see [`connect_any`]. Cancelling gives up.
+/// Connects to a service at `host:port`, from a new UDP port (RFC 6773, section 3.8).
+///
+/// The port number is both the UDP port and the DCCP port. If the name has several addresses, the first one that
+/// answers is used; see [`connect_any`]. Cancelling the future ends the attempt.
 ///
 /// # Errors
-/// See [`ConnectError`]; [`ConnectError::All`] tells what became of each address.
+/// See [`ConnectError`]; [`ConnectError::All`] lists the error of each address.
 pub async fn connect(host: &str, service: ServiceCode) -> Result<Connection, ConnectError> {
     connect_with(host, service, ConnectOptions::default()).await
 }
 
-/// Connects with options, as [`connect`] does.
+/// Connects with options; otherwise like [`connect`].
 ///
 /// # Errors
 /// As for [`connect`].
@@ -163,8 +167,10 @@ pub async fn connect_with(
     connected.map_err(|error| of_host(host, error))
 }
 
-/// As [`connect_with`], directly in IP (protocol 33) instead of UDP; the number is the DCCP port. Linux
-/// only, with the right to open raw sockets; see [`Endpoint::bind_native`].
+/// Connects directly in IP (protocol 33) instead of UDP; otherwise like [`connect_with`].
+///
+/// The port number is the DCCP port. Works on Linux only, and needs the right to open raw sockets; see
+/// [`Endpoint::bind_native`].
 ///
 /// # Errors
 /// As for [`connect`].
@@ -187,16 +193,18 @@ pub async fn connect_native(
     connected.map_err(|error| of_host(host, error))
 }
 
-/// Connects to whichever of a server's addresses answers first (Happy Eyeballs, RFC 8305), each from a
-/// fresh UDP port; the number is both the UDP and the DCCP port.
+/// Connects to the first of a server's addresses that answers (Happy Eyeballs, RFC 8305).
 ///
-/// The addresses are best first. The families take turns; each attempt has 250 ms before the next
-/// one begins beside it, which begins at once when one fails; when one succeeds, the others are
-/// reset. Each lasts `Config::connect_timeout` at most. Sixteen addresses are tried, more are left out.
-/// A server may so see a connection that is reset as soon as it is open. Cancelling gives up.
+/// Each attempt uses a new UDP port. The port number of an address is both the UDP port and the DCCP port. Put the
+/// preferred address first. IPv4 and IPv6 addresses take turns. The next attempt starts 250 ms after the previous one,
+/// or at once when one fails; earlier attempts go on. When one succeeds, the others are reset, so a server may see a
+/// connection that is reset as soon as it is open.
+///
+/// Each attempt lasts at most `Config::connect_timeout`. At most 16 addresses are tried; the rest are ignored.
+/// Cancelling the future ends all attempts.
 ///
 /// # Errors
-/// See [`ConnectError`]; of one address its own error, of several [`ConnectError::All`].
+/// See [`ConnectError`]. For one address this is its own error, for several it is [`ConnectError::All`].
 pub async fn connect_any(
     addrs: &[SocketAddr],
     service: ServiceCode,
@@ -213,9 +221,10 @@ pub async fn connect_any(
     .await
 }
 
-/// Listens on a UDP port of an address of this host (or `0.0.0.0`, or `[::]` for both families) and on the DCCP port of
-/// the same number, as [`connect`] expects it. Port zero takes a free one, which [`Listener::local_addr`] tells.
-/// For more than one listener, or other than the default options, bind an [`Endpoint`].
+/// Listens on a UDP port of this host, and on the DCCP port of the same number, as [`connect`] expects.
+///
+/// The address is one of this host, or `0.0.0.0`, or `[::]` for both families. Port 0 takes a free port;
+/// [`Listener::local_addr`] returns it. For several listeners, or for options, bind an [`Endpoint`].
 ///
 /// # Errors
 /// See [`BindError`].
@@ -237,7 +246,7 @@ async fn resolve(host: &str) -> Result<Vec<SocketAddr>, ConnectError> {
     Ok(addrs)
 }
 
-/// The error with the name of which the addresses are.
+/// Adds the host name to an error about several addresses.
 fn of_host(host: &str, error: ConnectError) -> ConnectError {
     match error {
         ConnectError::All { tried, .. } => ConnectError::All {

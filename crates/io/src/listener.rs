@@ -1,4 +1,4 @@
-//! Listeners: where connections arrive.
+//! Listeners, which accept connections.
 
 use std::net::SocketAddr;
 use std::task::{Context, Poll};
@@ -12,49 +12,51 @@ use crate::error::AcceptError;
 use crate::state::{Handle, State};
 use crate::waiting::Place;
 
-/// A DCCP port that accepts connections; dropping it stops that and resets those not yet accepted
-/// (Reset 2, Aborted), for nobody will ever serve them.
+/// A DCCP port that accepts connections.
+///
+/// Dropping it stops listening and resets the connections that are not yet accepted (Reset 2, Aborted).
 #[derive(Debug)]
 pub struct Listener {
     handle: Handle,
     port: u16,
 }
 
-/// A connection, its handshake done, that waits for the application's decision. Dropping it refuses it.
+/// A connection whose handshake is complete and that the application has not yet accepted. Dropping it refuses it.
 ///
-/// A client that should not even get an answer is turned away before:
-/// [`ListenOptions::admit`](crate::ListenOptions::admit).
+/// To turn a client away before any answer, use [`ListenOptions::admit`](crate::ListenOptions::admit).
 #[derive(Debug)]
 #[must_use = "a connection that is not accepted is refused"]
 pub struct Incoming(Connection);
 
 impl Incoming {
-    /// Where the client is.
+    /// Returns the client's address.
     pub fn remote(&self) -> Option<DccpAddr> {
         self.0.remote()
     }
 
-    /// Ourselves as the client sees us if no NAT is between.
+    /// Returns the local address, as the client sees it unless a NAT is in between.
     pub fn local(&self) -> Option<DccpAddr> {
         self.0.local()
     }
 
-    /// The service that the client asks for, among those that the listener offers.
+    /// Returns the service that the client asks for, among those that the listener offers.
     pub fn service(&self) -> ServiceCode {
         self.0.service()
     }
 
-    /// Takes the connection.
+    /// Accepts the connection.
     pub fn accept(self) -> Connection {
         self.0
     }
 
-    /// Resets the connection (Reset 2, Aborted), as dropping does.
+    /// Resets the connection (Reset 2, Aborted), as dropping it does.
     pub fn refuse(self) {
         self.0.abort();
     }
 
-    /// The same, and tells the client why, as [`Connection::abort_with`] does. The client's connection is open by now.
+    /// Resets the connection and sends the client a reason, as [`Connection::abort_with`] does.
+    ///
+    /// At this point the connection is already open at the client.
     pub fn refuse_with(self, text: &str) {
         self.0.abort_with(text);
     }
@@ -73,7 +75,7 @@ impl Listener {
         self.incoming().await.map(Incoming::accept)
     }
 
-    /// Waits for the next connection, to look at it before it is accepted. Cancelling loses none.
+    /// Waits for the next connection and returns it before it is accepted. Cancelling loses none.
     ///
     /// # Errors
     /// As for [`accept`](Self::accept).
@@ -83,8 +85,9 @@ impl Listener {
         taken.map(|id| self.connection(id))
     }
 
-    /// Returns the next connection, or wakes the task of `context` when there is one:
-    /// [`incoming`](Self::incoming) for futures written by hand. Only the task of the last call is woken.
+    /// Returns the next connection, or registers the task of `context` to be woken when there is one.
+    ///
+    /// This is [`incoming`](Self::incoming) for futures written by hand. Only the task of the last call is woken.
     ///
     /// # Errors
     /// As for [`accept`](Self::accept).
@@ -102,7 +105,7 @@ impl Listener {
         Incoming(connection)
     }
 
-    /// The connection that has waited longest, if one waits.
+    /// Takes the connection that has waited longest, if there is one.
     fn take_over(&self, state: &mut State) -> Option<Result<ConnectionId, AcceptError>> {
         if state.closing {
             return Some(Err(AcceptError));
@@ -120,8 +123,9 @@ impl Listener {
         Some(Ok(id))
     }
 
-    /// The address that clients connect to: the endpoint's, with the UDP port, or natively the DCCP port. Where
-    /// [`dccp_port`](Self::dccp_port) is another number, they need that too.
+    /// Returns the address that clients connect to: the endpoint's, with the UDP port, or natively the DCCP port.
+    ///
+    /// If [`dccp_port`](Self::dccp_port) is a different number, clients need it too.
     pub fn local_addr(&self) -> SocketAddr {
         let local = DccpAddr {
             addr: self.handle.local,
@@ -130,7 +134,7 @@ impl Listener {
         local.named()
     }
 
-    /// The DCCP port: the one asked for, or the one that was free.
+    /// Returns the DCCP port: the one that was asked for, or the free one that was taken.
     pub fn dccp_port(&self) -> u16 {
         self.port
     }

@@ -1,54 +1,56 @@
-//! What can be asked of a connection and a listener beyond the plain calls.
+//! Options for connecting and listening.
 //!
-//! Each is made with `new` (or `default`) and changed by methods, so that later options,
-//! deadlines and priorities among them, break nobody.
+//! Make one with `new` (or `default`) and change it with its methods. New options can then be added without breaking
+//! callers.
 
 use fairwire_proto::{Admit, AdmitHook, Attempt, Config};
 
-/// How to connect. Whether packets travel in UDP or directly in IP is not asked here: the endpoint
-/// decides it when it is bound, and [`connect_native`](crate::connect_native) binds a native one.
+/// Options for connecting.
+///
+/// They do not choose between UDP and IP. The endpoint decides that when it is bound;
+/// [`connect_native`](crate::connect_native) binds a native one.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct ConnectOptions {
-    /// The connection's parameters.
+    /// The parameters of the connection.
     pub config: Config,
-    /// Our DCCP port; any free one if `None`.
+    /// The local DCCP port; `None` takes any free one.
     pub local_port: Option<u16>,
 }
 
 impl ConnectOptions {
-    /// The defaults.
+    /// Returns the default options.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// With these parameters.
+    /// Sets the parameters of the connection.
     pub fn config(mut self, config: Config) -> Self {
         self.config = config;
         self
     }
 
-    /// From this DCCP port.
+    /// Sets the local DCCP port.
     pub fn local_port(mut self, port: u16) -> Self {
         self.local_port = Some(port);
         self
     }
 }
 
-/// How to listen.
+/// Options for listening.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ListenOptions {
-    /// The parameters of each connection accepted.
+    /// The parameters of each accepted connection.
     pub config: Config,
-    /// Connections that may be open and not yet accepted, 1,024 by default. Each holds about 10 kB, and what
-    /// it has received.
+    /// The largest number of connections that may be open and not yet accepted. Default: 1,024.
     ///
-    /// While there are as many, new clients are told "too busy" (Reset 9). Clients that were
-    /// answered before wait, and are served when there is room, for as long as they keep asking: a client
-    /// that knows its connection to be open is not reset for want of room.
+    /// Each one takes about 10 kB of memory, plus the data it has received. While the backlog is full, new clients are
+    /// refused with "too busy" (Reset 9). Clients whose Request was already answered wait, and are served when there is
+    /// room, as long as they keep asking. A client that knows its connection to be open is never reset for lack of
+    /// room.
     pub backlog: usize,
-    /// Who may connect; everybody if `None`. See [`admit`](Self::admit).
+    /// The hook that decides who may connect; `None` admits everybody. See [`admit`](Self::admit).
     pub admit: Option<AdmitHook>,
 }
 
@@ -63,25 +65,26 @@ impl Default for ListenOptions {
 }
 
 impl ListenOptions {
-    /// The defaults: a backlog of 1,024.
+    /// Returns the default options; the backlog is 1,024.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// With these parameters for each connection.
+    /// Sets the parameters of each connection.
     pub fn config(mut self, config: Config) -> Self {
         self.config = config;
         self
     }
 
-    /// Asks `hook` about everybody who wants to connect, before the endpoint keeps or answers anything:
-    /// whether to go on, to refuse (Reset 9, Too Busy), or not to answer at all.
+    /// Calls `hook` for every client that wants to connect, before the endpoint keeps or answers anything.
     ///
-    /// The endpoint calls it while it works, for every Request for a service that is offered, forged ones
-    /// included, and again for clients that come back with an Init Cookie: it must be quick, and must
-    /// not call this endpoint, its listeners or its connections, which would wait for each other
-    /// for ever. A panic in it refuses the client. A client that is refused is told that the server is
-    /// busy. Packets other than Requests are answered as for anybody, with a Reset.
+    /// The hook decides whether to go on, to refuse the client (Reset 9, Too Busy), or not to answer at all. A refused
+    /// client is told that the server is busy.
+    ///
+    /// The endpoint calls the hook for every Request for an offered service, forged Requests included. It calls it
+    /// again for clients that return with an Init Cookie. The hook runs on the endpoint's task, so it must be quick. It
+    /// must not call this endpoint, its listeners or its connections: that would deadlock. If it panics, the client is
+    /// refused. Packets other than Requests are answered with a Reset, as for any client.
     ///
     /// ```
     /// use fairwire::{Admit, Attempt, ListenOptions};
@@ -98,7 +101,7 @@ impl ListenOptions {
         self
     }
 
-    /// With this backlog, at least one.
+    /// Sets the backlog, at least one connection.
     pub fn backlog(mut self, connections: usize) -> Self {
         self.backlog = connections.max(1);
         self

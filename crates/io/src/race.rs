@@ -1,6 +1,6 @@
-//! One connection to a server that has several addresses (Happy Eyeballs, RFC 8305).
+//! Connecting to a server that has several addresses (Happy Eyeballs, RFC 8305).
 //!
-//! Knows nothing of names: the addresses are given, in the order in which the system prefers them.
+//! This module resolves no names: it gets the addresses, in the order in which the system prefers them.
 
 use std::future::{Future, poll_fn};
 use std::net::SocketAddr;
@@ -14,15 +14,16 @@ use crate::clock::Clock;
 use crate::error::ConnectError;
 use crate::timer::Timer;
 
-/// RFC 8305, 5: how long an attempt has before the next one begins beside it.
+/// The time until the next attempt starts, while this one goes on (RFC 8305, 5).
 const HEAD_START: Duration = Duration::from_millis(250);
 
-/// Addresses tried at most: a name may have thousands, and each attempt costs a socket and sends
-/// packets to somebody.
+/// The largest number of addresses tried. A name may have thousands, and each attempt costs a socket and sends packets
+/// to a host.
 pub(crate) const MOST: usize = 16;
 
-/// Connects to each of `remotes` with `attempt` until one succeeds; the others are dropped, which
-/// ends them. The next attempt begins when one fails or has had its head start.
+/// Connects to each of `remotes` with `attempt` until one succeeds; the others are dropped, which ends them.
+///
+/// The next attempt starts when one fails or when the head start has passed.
 pub(crate) async fn race<T, F>(
     remotes: &[DccpAddr],
     attempt: impl Fn(DccpAddr) -> F,
@@ -63,7 +64,7 @@ where
     }
 }
 
-/// What to say when nothing more can be tried: of one address its own error.
+/// Returns the error when every attempt has failed: for one address its own error.
 fn failure(mut tried: Vec<(SocketAddr, ConnectError)>) -> ConnectError {
     match (tried.pop(), tried.is_empty()) {
         (None, _) => ConnectError::NoAddress,
@@ -75,8 +76,9 @@ fn failure(mut tried: Vec<(SocketAddr, ConnectError)>) -> ConnectError {
     }
 }
 
-/// The remotes, each once and [`MOST`] at most, the families in turn (RFC 8305, 4): that of the
-/// first goes first, so that a family that does not work costs one head start.
+/// Returns each remote once, at most [`MOST`], with the families in turn (RFC 8305, 4).
+///
+/// The family of the first remote goes first. A family that does not work then costs only one head start.
 fn interleaved(remotes: &[DccpAddr]) -> Vec<DccpAddr> {
     let first_is_ipv4 = remotes.first().is_some_and(|remote| remote.addr.is_ipv4());
     let of = |is_ipv4| {
@@ -117,7 +119,7 @@ mod tests {
         addrs.iter().map(parse).collect()
     }
 
-    /// RFC 8305, 4: the families take turns, the preferred one first, in the order given.
+    /// RFC 8305, 4: the families take turns, the preferred one first, each in the given order.
     #[test]
     fn families_take_turns() {
         for (given, expected) in [
@@ -135,7 +137,7 @@ mod tests {
         }
     }
 
-    /// A name with thousands of addresses makes us send to sixteen.
+    /// If a name has thousands of addresses, only 16 of them are tried.
     #[tokio::test]
     async fn finding_23_a_hostile_name_has_sixteen_addresses() {
         let many: Vec<_> = (0..5_000_u32)
@@ -154,7 +156,7 @@ mod tests {
         assert_eq!((tried.len(), count.into_inner()), (MOST, MOST));
     }
 
-    /// A failure starts the next attempt at once, and an error whose cause is here ends the race.
+    /// A failure starts the next attempt at once; an error whose cause is on this side ends the race.
     #[tokio::test]
     async fn failures_are_told_apart() {
         let both = remotes(&["[::1]:1", "1.0.0.1:1"]);

@@ -1,45 +1,46 @@
-//! Datagrams as an application gets them.
+//! Received datagrams, as an application gets them.
 
 use bytes::Bytes;
 use fairwire_proto::Payload;
 use fairwire_units::Ecn;
 use fairwire_wire::Seq;
 
-/// A datagram received.
+/// A received datagram.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Received {
-    /// Its data; may be empty.
+    /// The data; it may be empty.
     pub data: Bytes,
-    /// The ECN field it arrived with: [`Ecn::Ce`] if a router met congestion.
+    /// The ECN field of the packet: [`Ecn::Ce`] if a router signalled congestion.
     pub ecn: Ecn,
-    /// Datagrams of the peer that are missing between the one read before and this one. A peer that checks
-    /// our reports ([`Config::check_feedback`](crate::Config::check_feedback)) passes a number over now and
-    /// then, one in some hundreds or thousands; that counts as a missing datagram here.
+    /// The number of the peer's datagrams that are missing between the previous datagram read and this one. A peer that
+    /// checks our reports ([`Config::check_feedback`](crate::Config::check_feedback)) skips a sequence number now and
+    /// then, one in some hundreds or thousands. Each skipped number counts as a missing datagram here.
     pub lost_before: u64,
-    /// Its name in [`Connection::report_dropped`](crate::Connection::report_dropped).
+    /// The id for [`Connection::report_dropped`](crate::Connection::report_dropped).
     pub id: ReceivedId,
-    /// Does its Data Checksum contradict the data? Only with [`DamagedData::Deliver`](crate::DamagedData::Deliver).
+    /// Whether the Data Checksum does not match the data. True only with
+    /// [`DamagedData::Deliver`](crate::DamagedData::Deliver).
     pub corrupt: bool,
 }
 
-/// A datagram received into the caller's buffer.
+/// A datagram that was received into the caller's buffer.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct ReceivedInto {
-    /// The datagram's length; if it is larger than the buffer, the rest of the data is gone.
+    /// The length of the datagram, bytes. If it is larger than the buffer, the rest of the data is lost.
     pub len: usize,
-    /// As [`Received::ecn`].
+    /// The same as [`Received::ecn`].
     pub ecn: Ecn,
-    /// As [`Received::lost_before`].
+    /// The same as [`Received::lost_before`].
     pub lost_before: u64,
-    /// As [`Received::id`].
+    /// The same as [`Received::id`].
     pub id: ReceivedId,
-    /// As [`Received::corrupt`].
+    /// The same as [`Received::corrupt`].
     pub corrupt: bool,
 }
 
-/// Names a datagram received, within its connection.
+/// The id of a received datagram, unique within its connection.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct ReceivedId(pub(crate) Seq);
 

@@ -1,13 +1,13 @@
-//! The sockets below an endpoint: batches in, batches out, ECN marks and ICMP errors.
+//! The sockets of an endpoint: they send and receive batches, with ECN marks and ICMP errors.
 //!
-//! Each is a UDP socket, or natively a raw socket ([`native`]), which takes the same calls and
-//! options; [`Sockets`] is what an endpoint has of them. Knows datagrams and addresses, nothing of DCCP. Addresses are unmapped here: an IPv4 peer of
-//! a dual-stack socket is an IPv4 address to everybody above.
+//! Each one is a UDP socket, or natively a raw socket ([`native`]), which takes the same calls and options. [`Sockets`]
+//! holds the sockets of one endpoint. This module knows datagrams and addresses, but nothing of DCCP. It unmaps
+//! addresses: the layers above see an IPv4 peer of a dual-stack socket as an IPv4 address.
 //!
 //! ECN marks are set and read (RFC 4340, section 12.1; RFC 6773, section 3.5).
 //!
-//! RFC 6773, 3.3 forbids UDP checksums of zero. We always send one (the system's default). A
-//! received zero cannot be seen by a user's socket on IPv4; on IPv6 the system drops it.
+//! RFC 6773, 3.3 forbids UDP checksums of zero. We always send a checksum, which is the system's default. On IPv4 a
+//! user's socket cannot see that a received checksum was zero; on IPv6 the system drops such packets.
 
 mod address;
 mod batch;
@@ -40,13 +40,13 @@ pub(crate) use route::{Route, wildcard_for};
 pub(crate) use set::Sockets;
 use watched::Watched;
 
-/// Errors taken from a queue in one go: whoever can make the network send them must not keep us from
-/// everything else.
+/// Errors taken from a queue in one go. A host that makes the network send many errors must not keep us from other
+/// work.
 #[cfg(target_os = "linux")]
 const MAX_ERRORS: usize = 64;
 
-/// A bound socket, never blocking. A raw one goes by the standard library's type for UDP too:
-/// nothing is asked of that which a raw socket would not do.
+/// A bound socket that never blocks. A raw socket is held in the standard library's UDP type too: only calls that work
+/// on raw sockets are made.
 #[derive(Debug)]
 pub(crate) struct Socket {
     udp: Watched,
@@ -56,13 +56,13 @@ pub(crate) struct Socket {
 }
 
 impl Socket {
-    /// Binds to `addr`, with kernel buffers of `buffer` bytes each way if the system lets us.
+    /// Binds to `addr`, with kernel buffers of `buffer` bytes each, if the system allows it.
     pub(crate) fn bind(addr: SocketAddr, buffer: usize) -> Result<Self, BindError> {
         let socket =
             socket2::Socket::new(Domain::for_address(addr), Type::DGRAM, Some(Protocol::UDP));
         let opened = socket.and_then(|socket| {
             if addr.is_ipv6() && addr.ip().is_unspecified() {
-                // One socket for both families, where the system can.
+                // One socket for both families, where the system supports it.
                 let _ = socket.set_only_v6(false);
             }
             Self::open(socket, addr, buffer)
@@ -74,11 +74,11 @@ impl Socket {
         })
     }
 
-    /// A raw socket for DCCP at `ip`.
+    /// Opens a raw socket for DCCP at `ip`.
     pub(crate) fn native(ip: IpAddr, buffer: usize) -> io::Result<Self> {
         let opened = Self::open(native::socket(ip)?, SocketAddr::new(ip, 0), buffer)?;
         Ok(Self {
-            local: SocketAddr::new(opened.local.ip(), 0), // Linux says 33 where a port would be.
+            local: SocketAddr::new(opened.local.ip(), 0), // Linux returns 33 in place of the port.
             max_segments: 1,
             ..opened
         })
@@ -92,8 +92,8 @@ impl Socket {
         socket.bind(&addr.into())?;
         let udp = Watched::new(socket.into())?;
         let state = UdpSocketState::new(UdpSockRef::from(udp.get()))?;
-        // Without it a dead port is only found by waiting; nothing else depends on it. Raw sockets of
-        // IPv6 refuse this call and have set their own option.
+        // Without this option a closed port is only found by a timeout; nothing else depends on it. IPv6 raw sockets
+        // refuse this call and have set their own option.
         let _ = state.enable_transport_errors(UdpSockRef::from(udp.get()));
         let local = udp.get().local_addr()?;
         Ok(Self {
@@ -104,17 +104,17 @@ impl Socket {
         })
     }
 
-    /// The address bound to.
+    /// Returns the address that the socket is bound to.
     pub(crate) fn local(&self) -> SocketAddr {
         self.local
     }
 
-    /// Datagrams that one system call can send.
+    /// Returns how many datagrams one system call can send.
     pub(crate) fn max_segments(&self) -> usize {
         self.max_segments.min(self.state.max_gso_segments())
     }
 
-    /// Waits until something arrived or an error is queued.
+    /// Waits until a datagram has arrived or an error is queued.
     pub(crate) async fn ready(&self) -> io::Result<Ready> {
         self.udp.ready().await
     }
@@ -122,14 +122,14 @@ impl Socket {
     /// Sends one batch.
     ///
     /// # Errors
-    /// `WouldBlock` if there is no room: nothing was sent. Others say that this batch cannot be
-    /// sent, or that an earlier datagram met an error, which clears it.
+    /// `WouldBlock` if there is no room: nothing was sent. Any other error means that this batch cannot be sent, or
+    /// that an earlier datagram met an error, which this call clears.
     pub(crate) fn send(&self, batch: &Batch) -> io::Result<()> {
         self.transmit(batch, batch.bytes(), batch.segment_size())
     }
 
-    /// Sends the packets of a batch one by one, those that can be sent, for systems that refuse
-    /// to cut it; says how many left.
+    /// Sends the packets of a batch one by one, for systems that refuse to split it. Packets that fail are skipped.
+    /// Returns how many were sent.
     pub(crate) fn send_singly(&self, batch: &Batch) -> usize {
         let packets = batch.bytes().chunks(batch.first().len().max(1));
         packets
@@ -152,7 +152,7 @@ impl Socket {
         }
     }
 
-    /// Receives a batch into `inbox`; `WouldBlock` if there is nothing.
+    /// Receives a batch into `inbox`; `WouldBlock` if nothing has arrived.
     pub(crate) fn receive(&self, inbox: &mut Inbox) -> io::Result<()> {
         self.udp.try_io(Interest::READABLE, |socket| {
             let socket = UdpSockRef::from(socket);
@@ -160,18 +160,18 @@ impl Socket {
         })
     }
 
-    /// Hands queued ICMP errors to `each`. If there are many, those that are left wake us at once.
+    /// Passes queued ICMP errors to `each`. If there are many, the rest wake the driver again at once.
     pub(crate) fn drain_errors(&self, mut each: impl FnMut(NetworkError<'_>)) {
         if self.take_errors(&mut each) {
             return;
         }
-        // Clears the readiness, so that the next error wakes us; one may have come just before.
+        // Clears the readiness, so that the next error wakes us. An error may have arrived just before.
         let clear = |_: &_| Err(io::ErrorKind::WouldBlock.into());
         let _ = self.udp.try_io::<()>(Interest::ERROR, clear);
         self.take_errors(&mut each);
     }
 
-    /// True if there were as many as are taken at once.
+    /// Returns true if [`MAX_ERRORS`] errors were taken, so that more may be queued.
     #[cfg(target_os = "linux")]
     fn take_errors(&self, each: &mut impl FnMut(NetworkError<'_>)) -> bool {
         (0..MAX_ERRORS).all(|_| errors::next(self.udp.get(), each).is_some())
@@ -182,7 +182,7 @@ impl Socket {
         false
     }
 
-    /// `addr` as this socket's family writes it.
+    /// Returns `addr` in the form of this socket's address family.
     fn mapped(&self, addr: SocketAddr) -> SocketAddr {
         match (self.local, addr) {
             (SocketAddr::V6(_), SocketAddr::V4(v4)) => {
@@ -192,15 +192,16 @@ impl Socket {
         }
     }
 
-    /// The source address to ask for: only a wildcard socket needs to be told.
+    /// Returns the source address to set on a packet: only a wildcard socket needs one.
     fn source(&self, ip: IpAddr) -> Option<IpAddr> {
         (self.local.ip().is_unspecified() && !ip.is_unspecified()).then_some(ip)
     }
 }
 
-/// Did a queue of this host drop the datagram? Then it is lost as on any other hop, and the peer
-/// will say so; sending it again at once would only feed the queue that is full. Linux tells it
-/// to those who asked for errors.
+/// Returns whether a queue of this host dropped the datagram.
+///
+/// Such a datagram is lost as on any other hop, and the peer will report the loss. Sending it again at once would only
+/// fill the full queue further. Linux reports this error to sockets that ask for errors.
 fn is_local_drop(error: &io::Error) -> bool {
     #[cfg(target_os = "linux")]
     return error.raw_os_error() == Some(rustix::io::Errno::NOBUFS.raw_os_error());
@@ -218,8 +219,8 @@ mod tests {
     use std::net::{IpAddr, Ipv4Addr, UdpSocket};
     use std::time::Duration;
 
-    /// A queue full of ICMP errors is emptied in parts, and the rest wakes at once. Each error tells
-    /// which of our addresses the datagram left from, without asking the system about a route.
+    /// A queue full of ICMP errors is emptied in parts, and the rest wakes the driver at once. Each error tells which
+    /// of our addresses the datagram left from, without a route lookup.
     #[tokio::test]
     async fn errors_come_in_parts() {
         let dead = UdpSocket::bind("127.0.0.2:0").expect("a free port");
@@ -229,8 +230,8 @@ mod tests {
         let all = MAX_ERRORS + 10;
         let mut sent = 0;
         while sent < all {
-            // Fails where it reports the error of the one before. Linux sends 1,000 ICMP errors a
-            // second at most.
+            // Fails when it reports the error of the previous datagram. Linux sends at most 1,000 ICMP errors per
+            // second.
             sent += usize::from(socket.udp.get().send_to(&[0; 40], there).is_ok());
             tokio::time::sleep(Duration::from_millis(2)).await;
         }

@@ -1,7 +1,7 @@
-//! What the handles and the driver of one endpoint share.
+//! The state that the handles and the driver of one endpoint share.
 //!
-//! One lock guards the protocol's endpoint and the lists of who waits for what. Nobody keeps it
-//! across a wait or a system call. Endpoints share nothing with each other.
+//! One lock guards the protocol's endpoint and the lists of waiting tasks. It is never held across an await or a system
+//! call. Endpoints share nothing with each other.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
@@ -19,10 +19,10 @@ use crate::socket::Claim;
 use crate::sync::{Mutex, MutexGuard, Notify};
 use crate::wakers::Wakers;
 
-/// Fates kept for an application that asked for them and does not read; the oldest go first.
+/// The number of fates kept for an application that asked for them and does not read them; the oldest are dropped.
 const MAX_FATES: usize = 65_536;
 
-/// Events kept for an application that does not ask for them; the oldest go first.
+/// The number of events kept for an application that does not read them; the oldest are dropped.
 const MAX_EVENTS: usize = 64;
 
 /// Everything that an endpoint's handles share with its driver.
@@ -30,11 +30,11 @@ pub(crate) struct Shared {
     state: Mutex<State>,
     /// Wakes the driver.
     pub notify: Notify,
-    /// The endpoint's time.
+    /// The endpoint's clock.
     pub clock: Clock,
-    /// Where its socket is bound.
+    /// The address that its socket is bound to.
     pub local: SocketAddr,
-    /// How its packets travel.
+    /// How its packets are carried.
     pub encapsulation: Encapsulation,
 }
 
@@ -68,17 +68,17 @@ impl Shared {
         }
     }
 
-    /// The state. A panic elsewhere while it was held left it consistent enough to go on.
+    /// Locks the state. A panic elsewhere while the lock was held left the state consistent enough to continue.
     pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// False if somebody panicked in the middle of a change.
+    /// Returns false if a thread panicked while it held the lock.
     pub(crate) fn is_sound(&self) -> bool {
         !self.state.is_poisoned()
     }
 
-    /// Makes the driver look, because the application changed something.
+    /// Wakes the driver, because the application changed something.
     pub(crate) fn poke(&self, state: &mut State) {
         if !state.dirty {
             state.dirty = true;
@@ -87,7 +87,7 @@ impl Shared {
     }
 }
 
-/// The protocol, and who waits for it.
+/// The protocol, and the tasks that wait for it.
 #[expect(
     clippy::struct_excessive_bools,
     reason = "independent facts, each for one reader"
@@ -96,39 +96,39 @@ pub(crate) struct State {
     pub proto: Endpoint,
     pub links: BTreeMap<ConnectionId, Link>,
     pub backlogs: BTreeMap<u16, Backlog>,
-    /// Who waits until no connection is left.
+    /// Tasks that wait until no connection is left.
     pub idlers: Wakers,
-    /// Handles of all kinds that are alive.
+    /// The number of live handles of all kinds.
     handles: usize,
-    /// Has the application changed something since the driver looked?
+    /// Whether the application has changed something since the driver last looked.
     pub dirty: bool,
-    /// Have packets been taken from the protocol, or do they wait there, that did not leave yet?
+    /// Whether packets that may leave have not yet been given to the system.
     pub sending: bool,
-    /// Has an accept queue become full since the driver looked?
+    /// Whether an accept queue has become full since the driver last looked.
     pub is_crowded: bool,
-    /// Has the application closed the endpoint?
+    /// Whether the application has closed the endpoint.
     pub closing: bool,
-    /// Has the driver ended?
+    /// Whether the driver has ended.
     pub gone: bool,
 }
 
-/// A connection as its handles see it.
+/// The state of a connection for its handles.
 #[derive(Default)]
 pub(crate) struct Link {
     pub open: bool,
     pub closed: Option<CloseReason>,
-    /// Has the last handle been dropped?
+    /// Whether the last handle has been dropped.
     pub orphan: bool,
     pub fates: VecDeque<(DatagramId, Fate)>,
     pub events: VecDeque<ConnectionEvent>,
     pub readers: Wakers,
     pub writers: Wakers,
-    /// Who waits for the handshake, the end, a fate or an event.
+    /// Tasks that wait for the handshake, the end, a fate or an event.
     pub watchers: Wakers,
 }
 
 impl Link {
-    /// The end, if it has come.
+    /// Returns the end of the connection, if it is over.
     pub(crate) fn end(&self) -> Option<ConnectionClosed> {
         let reason = self.closed.clone()?;
         Some(ConnectionClosed { reason })
@@ -140,7 +140,7 @@ pub(crate) struct Backlog {
     pub waiting: VecDeque<ConnectionId>,
     pub limit: usize,
     pub acceptors: Wakers,
-    /// Keeps other programs from a native port.
+    /// Reserves a native port among the programs of this host.
     pub _claim: Option<Claim>,
 }
 
@@ -153,13 +153,13 @@ impl Link {
 }
 
 impl State {
-    /// Can the driver end: is nobody left who could want anything?
+    /// Returns whether the driver can end, because no handle and no connection is left.
     pub(crate) fn is_finished(&self) -> bool {
         self.handles == 0 && self.is_idle()
     }
 
-    /// Takes the protocol's events to those who wait for them, whom the caller wakes after
-    /// letting go of the lock. Says whether the protocol was told something in turn.
+    /// Processes the protocol's events and collects the tasks to wake. The caller wakes them after it has released the
+    /// lock. Returns whether a connection was aborted, so that there is more to send.
     pub(crate) fn take_events(&mut self, now: Instant, wakes: &mut Vec<Waker>) -> bool {
         let mut acted = false;
         while let Some((id, event)) = self.proto.poll_event() {
@@ -205,7 +205,7 @@ impl State {
         acted
     }
 
-    /// A connection came to `port`. Says whether it had to be aborted, because nobody listens any more.
+    /// Queues a new connection at `port`. Returns whether it was aborted, because the listener is gone.
     fn accepted(
         &mut self,
         now: Instant,
@@ -220,7 +220,7 @@ impl State {
         let backlog = self.backlogs.get_mut(&port);
         link.orphan = backlog.is_none();
         match backlog {
-            // The protocol completes no more handshakes than there are places.
+            // The protocol completes no more handshakes than the backlog has places.
             Some(backlog) => {
                 backlog.waiting.push_back(id);
                 backlog.acceptors.take(wakes);
@@ -233,8 +233,8 @@ impl State {
         orphan
     }
 
-    /// The last handle of a connection was dropped: resets it unless it is closing, or forgets
-    /// it if it is over already.
+    /// Handles the drop of a connection's last handle: resets the connection unless it is closing, or forgets it if it
+    /// is over.
     pub(crate) fn abandon(&mut self, now: Instant, id: ConnectionId) {
         let Some(link) = self.links.get_mut(&id) else {
             return;
@@ -250,16 +250,16 @@ impl State {
     fn remove(&mut self, id: ConnectionId) {
         self.proto.release(id);
         self.links.remove(&id);
-        // The driver wakes who waits until nothing is left: the last packets have not left yet.
+        // The driver wakes the tasks that wait until nothing is left: the last packets have not left yet.
     }
 
-    /// Is no connection left, and has the last packet of each been given to the system?
+    /// Returns whether no connection is left and all last packets have been given to the system.
     pub(crate) fn is_idle(&self) -> bool {
         self.links.is_empty() && !self.sending
     }
 
-    /// Is every connection over, those included that the application still holds, and has the last packet of each
-    /// been given to the system?
+    /// Returns whether every connection is over, including those that the application still holds, and all last packets
+    /// have been given to the system.
     pub(crate) fn is_over(&self) -> bool {
         !self.sending && self.links.values().all(|link| link.closed.is_some())
     }
@@ -278,14 +278,14 @@ impl State {
         }
     }
 
-    /// Wakes those who wait until nothing is left, if nothing is.
+    /// Collects the tasks that wait until nothing is left, if nothing is left.
     pub(crate) fn wake_idlers(&mut self, wakes: &mut Vec<Waker>) {
         if self.is_idle() || (self.closing && self.is_over()) {
             self.idlers.take(wakes);
         }
     }
 
-    /// The driver ends: nobody must wait for it any more.
+    /// Ends every wait, because the driver ends.
     pub(crate) fn shut_down(&mut self, wakes: &mut Vec<Waker>) {
         self.gone = true;
         for link in self.links.values_mut() {
@@ -299,7 +299,7 @@ impl State {
     }
 }
 
-/// Keeps the driver running.
+/// A reference to the shared state that keeps the driver running.
 #[derive(Debug)]
 pub(crate) struct Handle(Arc<Shared>);
 

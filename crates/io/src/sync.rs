@@ -1,7 +1,7 @@
-//! Where threads meet: the lock and the signal that handles and driver share.
+//! The lock and the signal that handles and driver share.
 //!
-//! Under names of this crate, because the models of `crates/threads` compile the same sources with a lock
-//! and a signal that let threads take turns in every order.
+//! They have names in this crate because the models in `crates/threads` compile the same sources with their own lock
+//! and signal. Those let threads run in every order.
 
 pub(crate) use std::sync::{Mutex, MutexGuard};
 

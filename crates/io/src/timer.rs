@@ -1,8 +1,8 @@
-//! Waiting, finer than tokio's millisecond where the system can.
+//! A timer that is finer than tokio's millisecond where the system supports it.
 //!
-//! On Linux a timerfd fires within microseconds; elsewhere, or where none can be had, tokio's
-//! own timer serves. A timer that fires early is re-armed by its owner, so one that is
-//! pushed back, as a retransmission timer is by every acknowledgement, costs no system call.
+//! On Linux a timerfd fires within microseconds. Elsewhere, or if no timerfd can be opened, tokio's own timer is used.
+//! The timer may fire early, and its owner then sets it again. So a deadline that moves later, as a retransmission
+//! timer does with every acknowledgement, costs no system call.
 
 use std::pin::Pin;
 use std::time;
@@ -11,9 +11,8 @@ use tokio::time::Sleep;
 
 use fairwire_units::{Duration, Instant};
 
-/// The shortest wait. Timers closer than this fire together: at high rates a paced sender then
-/// wakes at most ten thousand times a second, and a burst stays below the millisecond that
-/// RFC 5348, 4.6 expects of a scheduler.
+/// The shortest wait. Timers closer together than this fire together. At high rates a paced sender then wakes at most
+/// 10,000 times a second, and a burst stays below the millisecond that RFC 5348, 4.6 expects of a scheduler.
 const GRAIN: Duration = Duration::from_micros(100);
 
 /// One timer, set and awaited by the driver.
@@ -31,7 +30,7 @@ enum Kind {
 }
 
 impl Timer {
-    /// A timer that is not set. Needs a tokio runtime.
+    /// Makes a timer that is not set. Needs a tokio runtime.
     pub(crate) fn new() -> Self {
         #[cfg(target_os = "linux")]
         if let Ok(fd) = fd::TimerFd::new() {
@@ -46,12 +45,12 @@ impl Timer {
         }
     }
 
-    /// Fires at `deadline` or earlier; `None` leaves it alone.
+    /// Makes the timer fire at `deadline` or earlier; `None` changes nothing.
     pub(crate) fn set(&mut self, now: Instant, deadline: Option<Instant>) {
         let Some(deadline) = deadline else { return };
         let deadline = deadline.max(now + GRAIN);
         if self.fires.is_some_and(|fires| fires <= deadline) {
-            return; // Fires early enough; it may already have.
+            return; // It fires early enough, or has already fired.
         }
         self.fires = Some(deadline);
         let wait = deadline.saturating_since(now).into();
@@ -65,7 +64,7 @@ impl Timer {
         }
     }
 
-    /// Waits until it fires; for ever if it is not set. Cancelling keeps it set.
+    /// Waits until the timer fires; forever if it is not set. Cancelling keeps it set.
     pub(crate) async fn fired(&mut self) {
         if self.fires.is_none() {
             std::future::pending::<()>().await;
@@ -92,7 +91,7 @@ mod fd {
     use tokio::io::Interest;
     use tokio::io::unix::AsyncFd;
 
-    /// A Linux timer behind a file descriptor.
+    /// A Linux timer with a file descriptor.
     #[derive(Debug)]
     pub(super) struct TimerFd(AsyncFd<OwnedFd>);
 
@@ -101,13 +100,14 @@ mod fd {
             let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
             let fd = timerfd_create(TimerfdClockId::Monotonic, flags)?;
             #[expect(unsafe_code, reason = "tokio asks for a promise about the descriptor")]
-            // SAFETY: an `OwnedFd` is a valid, open descriptor, always the same one, until it is
-            // dropped; the `AsyncFd` owns it and nobody takes it out.
+            // SAFETY: until it is dropped, an `OwnedFd` is one valid, open descriptor, which does not change. The
+            // `AsyncFd` owns it and nobody takes it out.
             let registered = unsafe { AsyncFd::register_with_interest(fd, Interest::READABLE) };
             Ok(Self(registered?))
         }
 
-        /// Fires once, `wait` from now. Setting forgets an expiry nobody read, so it is never read.
+        /// Makes the timer fire once, `wait` from now. This also clears an earlier expiry, so the descriptor is never
+        /// read.
         pub(super) fn arm(&self, wait: Duration) {
             let zero = Timespec {
                 tv_sec: 0,
@@ -138,8 +138,8 @@ mod tests {
     use crate::clock::Clock;
     use fairwire_units::Duration;
 
-    /// Waits of 300 us and of 5 ms end no earlier, and soon after: the bound is loose because
-    /// test machines are busy.
+    /// Waits of 300 us and of 5 ms do not end early, and end soon after. The bound is loose because test machines are
+    /// busy.
     #[tokio::test]
     async fn waits_are_kept() {
         let clock = Clock::start();

@@ -1,8 +1,8 @@
-//! Tasks that wait for something, and how they stop.
+//! Tasks that wait for something, and the end of their waits.
 //!
-//! A task that waits has a slot of its own and leaves it when its future is dropped, so what is held
-//! is bounded by the tasks that wait at one time. An event wakes all who wait for it: none of them
-//! depends on another one that was woken and then cancelled.
+//! Each waiting task has its own slot and releases it when its future is dropped. So the memory is bounded by the
+//! number of tasks that wait at one time. An event wakes all tasks that wait for it. So no task depends on another one
+//! that was woken and then cancelled.
 
 use std::future::poll_fn;
 use std::task::{Context, Poll, Waker, ready};
@@ -20,11 +20,11 @@ pub(crate) enum Place {
     Readable(ConnectionId),
     /// Room to send.
     Writable(ConnectionId),
-    /// The handshake, the end, a fate or another path MTU.
+    /// The handshake, the end, a fate or an event.
     Changed(ConnectionId),
     /// A connection on this port.
     Acceptable(u16),
-    /// That no connection is left.
+    /// No connection is left.
     Idle,
 }
 
@@ -43,8 +43,8 @@ impl Place {
     }
 }
 
-/// A task's stay at a place. Wakers are dropped without the lock: the last one of a task takes the
-/// task along, and whatever that owns.
+/// The registration of a waiting task. Wakers are dropped without the lock: the last waker of a task may drop the task,
+/// and everything that the task owns.
 struct Stay<'a> {
     shared: &'a Shared,
     place: Place,
@@ -79,8 +79,9 @@ impl Drop for Stay<'_> {
 }
 
 impl Shared {
-    /// Looks once, and has the task of `context` woken if `look` sees nothing; only the last task that asked so at
-    /// this place is woken.
+    /// Calls `look` once, and registers the task of `context` to be woken if it returns nothing.
+    ///
+    /// Only the last task that was registered this way at `place` is woken.
     pub(crate) fn poll<T>(
         &self,
         place: Place,
@@ -108,11 +109,10 @@ impl Shared {
         }
     }
 
-    /// Waits at `place` until `look` sees what it waits for. `look` has to see something if the place
-    /// does not exist. Cancelling leaves nothing behind.
+    /// Waits at `place` until `look` returns a value.
     ///
-    /// Takes part in tokio's cooperative budget: a task that always finds what it waits for lets
-    /// others run all the same, the driver among them.
+    /// If the place does not exist, `look` must return a value. Cancelling leaves nothing behind. The wait takes part
+    /// in tokio's cooperative budget: a task that never has to wait still lets other tasks run, the driver included.
     pub(crate) async fn wait<T>(
         &self,
         place: Place,

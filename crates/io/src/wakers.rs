@@ -1,23 +1,23 @@
-//! Lists of the tasks that wait for one thing.
+//! Lists of tasks that wait for the same thing.
 
 use std::task::{Context, Waker};
 
 use slab::Slab;
 
-/// A list that was emptied keeps memory for this many tasks at most.
+/// The largest capacity that a list keeps when it is emptied.
 const KEPT: usize = 16;
 
-/// Tasks that wait for one thing.
+/// The tasks that wait for one thing.
 #[derive(Default)]
 pub(crate) struct Wakers {
     slots: Slab<Waker>,
-    /// The task that polled last, by hand: it cannot say when it stops.
+    /// The task that polled last by hand. It cannot say when it stops waiting.
     polled: Option<Waker>,
-    /// How often all of them were taken.
+    /// How often the list was emptied.
     turn: u64,
 }
 
-/// A slot among the [`Wakers`] of one turn.
+/// A task's slot in the [`Wakers`], valid for one turn.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ticket {
     slot: usize,
@@ -25,7 +25,7 @@ pub(crate) struct Ticket {
 }
 
 impl Wakers {
-    /// Takes all, to be woken by the caller after it let go of the lock.
+    /// Moves all wakers to `into`. The caller wakes them after it has released the lock.
     pub(crate) fn take(&mut self, into: &mut Vec<Waker>) {
         into.extend(self.polled.take());
         if self.slots.is_empty() {
@@ -38,7 +38,7 @@ impl Wakers {
         }
     }
 
-    /// Wakes this task too, next time. Gives the waker that it replaces.
+    /// Registers this task for the next event. Returns the waker that it replaces.
     pub(crate) fn enter(
         &mut self,
         ticket: &mut Option<Ticket>,
@@ -57,12 +57,13 @@ impl Wakers {
         None
     }
 
-    /// Wakes this task too, next time, in place of the one that polled before. Gives the waker that it replaces.
+    /// Registers this task for the next event, in place of the one that polled before. Returns the waker that it
+    /// replaces.
     pub(crate) fn enter_polled(&mut self, context: &Context<'_>) -> Option<Waker> {
         self.polled.replace(context.waker().clone())
     }
 
-    /// Wakes this task no more. Gives its waker, unless it was taken before.
+    /// Removes the registration of this task. Returns its waker, unless it was already taken.
     pub(crate) fn leave(&mut self, ticket: Ticket) -> Option<Waker> {
         if ticket.turn != self.turn {
             return None;
@@ -70,7 +71,7 @@ impl Wakers {
         self.slots.try_remove(ticket.slot)
     }
 
-    /// How many wait.
+    /// Returns how many tasks wait.
     #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
         self.slots.len()

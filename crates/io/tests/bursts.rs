@@ -1,4 +1,4 @@
-//! Many clients at one moment, on a runtime with one thread. Every wait is bounded.
+//! Many clients at the same moment, on a runtime with one thread. Every wait is bounded.
 
 use std::future::Future;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use tokio::time::{sleep, timeout};
 
 const SERVICE: ServiceCode = ServiceCode::from_bytes(*b"?tst");
 
-/// A hung test ends; far more than anything here takes.
+/// Ends a test that hangs; the limit is far more than any test here takes.
 async fn in_time<T>(what: impl Future<Output = T>) -> T {
     timeout(Duration::from_secs(30), what)
         .await
@@ -32,7 +32,7 @@ fn listen(options: ListenOptions) -> (Endpoint, Listener, DccpAddr) {
     (server, listener.expect("a free port"), remote)
 }
 
-/// Accepts for ever, with a pause after each, and sends back what comes.
+/// Accepts forever, with a pause after each connection, and echoes datagrams.
 async fn serve(listener: Listener, pause: Duration) {
     let mut connections = JoinSet::new();
     while let Ok(connection) = listener.accept().await {
@@ -49,8 +49,8 @@ async fn serve(listener: Listener, pause: Duration) {
     }
 }
 
-/// Sends a datagram until one comes back: the network may lose some, and a server that has not
-/// accepted yet takes none. Fails if the connection is over.
+/// Sends a datagram until its echo arrives. The network may lose some, and a server that has not accepted yet drops
+/// them. Fails if the connection is over.
 async fn exchange(connection: &Connection, name: u32) {
     let data = name.to_be_bytes().to_vec();
     loop {
@@ -64,8 +64,8 @@ async fn exchange(connection: &Connection, name: u32) {
     }
 }
 
-/// Finding 15: 2,000 clients at once, with the default options and one thread for all: each connects
-/// and exchanges a datagram, as the server can serve them all.
+/// Finding 15: with default options and one thread for all, 2,000 clients connect at once. Each of them connects and
+/// exchanges a datagram.
 #[tokio::test]
 async fn finding_15_a_burst_of_clients_is_served() {
     let (server, listener, remote) = listen(ListenOptions::new());
@@ -86,8 +86,8 @@ async fn finding_15_a_burst_of_clients_is_served() {
     serving.abort();
 }
 
-/// Finding 15: 200 clients at once for a backlog of eight that is drained slowly: some are told that
-/// the server is too busy, and whoever learns that its connection is open can use it.
+/// Finding 15: 200 clients connect at once to a backlog of eight that is emptied slowly. Some are told that the server
+/// is too busy. Every client that learns that its connection is open can use it.
 #[tokio::test]
 async fn finding_15_no_open_connection_is_dead() {
     let (server, listener, remote) = listen(ListenOptions::new().backlog(8));

@@ -17,10 +17,10 @@ const PORT: u16 = 5_001;
 /// How long tasks come and go.
 const BUSY: Duration = Duration::from_millis(2_500);
 
-/// Far more than the idle timeout of two seconds and the times of a close below it.
+/// The longest wait: far more than the idle timeout of two seconds and the shorter timeouts of a close.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Tasks that connect.
+/// The number of tasks that connect.
 const CLIENTS: u64 = 8;
 
 struct Dice(u64);
@@ -37,7 +37,7 @@ impl Dice {
         (self.0 >> 16) % bound
     }
 
-    /// A short time; often so short that what is cancelled after it has not begun.
+    /// Returns a short time; often so short that a call cancelled after it has not begun.
     fn moment(&mut self) -> Duration {
         let bound = [50, 1_000, 20_000][usize::try_from(self.below(3)).expect("small")];
         Duration::from_micros(self.below(bound))
@@ -55,7 +55,7 @@ fn config() -> Config {
     config
 }
 
-/// One call on a connection, dropped before it ends if it takes longer than a moment.
+/// Makes one call on a connection and cancels it if it takes longer than a moment.
 async fn call(connection: &Connection, dice: &mut Dice) {
     let patience = dice.moment();
     match dice.below(13) {
@@ -67,7 +67,7 @@ async fn call(connection: &Connection, dice: &mut Dice) {
         9 => drop(timeout(patience, connection.close()).await),
         10 => drop(timeout(patience, connection.closed()).await),
         11 => {
-            // The peer may not want it, or the connection may be over.
+            // The peer may refuse it, or the connection may be over.
             let _refused = connection.change_ccid(Direction::Send, &[Ccid::TFRC]);
             connection.set_slow(dice.below(2) == 0);
             connection.path_changed();
@@ -75,7 +75,7 @@ async fn call(connection: &Connection, dice: &mut Dice) {
             let _full = connection.try_send("now");
         }
         _ => {
-            // What only looks works at any time.
+            // Calls that only read state work at any time.
             let _ = connection.stats();
             let _ = (
                 connection.remote(),
@@ -87,7 +87,7 @@ async fn call(connection: &Connection, dice: &mut Dice) {
     }
 }
 
-/// Uses a connection for a while, from two tasks at times, one of which is cancelled.
+/// Uses a connection for a while, sometimes from two tasks, one of which is cancelled.
 async fn use_it(connection: Connection, mut dice: Dice) {
     let calls = dice.below(30);
     if dice.below(3) == 0 {
@@ -111,7 +111,7 @@ async fn use_it(connection: Connection, mut dice: Dice) {
     }
 }
 
-/// Connects again and again, and gives up at any point of it.
+/// Connects again and again, and cancels at any point.
 async fn connect_for_ever(endpoint: Endpoint, remote: DccpAddr, seed: u64, made: Arc<AtomicU64>) {
     let mut dice = Dice::new(seed);
     loop {
@@ -127,7 +127,7 @@ async fn connect_for_ever(endpoint: Endpoint, remote: DccpAddr, seed: u64, made:
     }
 }
 
-/// Accepts, and is cancelled again and again; each connection is used by a task of its own.
+/// Accepts and is cancelled again and again; each connection is used by its own task.
 async fn accept_for_ever(listener: Arc<Listener>, seed: u64) {
     let mut dice = Dice::new(seed);
     let mut tasks = JoinSet::new();
@@ -142,8 +142,8 @@ async fn accept_for_ever(listener: Arc<Listener>, seed: u64) {
     }
 }
 
-/// No connection is left within the patience of this test, but for half-open ones: where the Reset of
-/// a client that gave up was lost, or was one too many for its share, these stay for 4 MSL (item 33).
+/// Checks that no connection is left within [`PATIENCE`], except half-open ones. When the Reset of a client that gave
+/// up was lost or exceeded its limit, these stay for 4 MSL (item 33).
 async fn comes_to_rest(endpoint: &Endpoint, name: &str) {
     let open = || {
         let stats = endpoint.stats();
@@ -158,9 +158,9 @@ async fn comes_to_rest(endpoint: &Endpoint, name: &str) {
     assert_eq!(open(), 0, "{name}: {:?}", endpoint.stats());
 }
 
-/// Item 32: tasks that connect, accept, send, read, wait and close are cancelled at any point for some
-/// seconds, a listener goes and comes back meanwhile, and then all are. Both endpoints come to rest with no connection
-/// left, and serve the next one as ever.
+/// Item 32: tasks that connect, accept, send, receive, wait and close are cancelled at any point for some seconds. The
+/// listener is dropped and made again meanwhile. Afterwards no connection is left at either endpoint, and a new
+/// connection works.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn item_32_tasks_cancelled_at_any_point_leave_nothing() {
     let bind = || Endpoint::bind(([127, 0, 0, 1], 0).into()).expect("a free port");

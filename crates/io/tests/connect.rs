@@ -1,4 +1,4 @@
-//! Connecting to what is not there, to several addresses at once, and what errors say. On loopback,
+//! Connecting to addresses without a server and to several addresses at once, and the texts of the errors. On loopback,
 //! without names.
 
 use std::future::Future;
@@ -12,7 +12,8 @@ use fairwire::{
 
 const SERVICE: ServiceCode = ServiceCode::from_bytes(*b"?tst");
 
-/// Less than the connect timeout, which no test here waits for unless it sets its own.
+/// Ends a test that hangs. The limit is less than the connect timeout; tests that wait for a connect timeout set their
+/// own.
 async fn soon<T>(what: impl Future<Output = T>) -> T {
     tokio::time::timeout(Duration::from_secs(5), what)
         .await
@@ -27,7 +28,7 @@ fn endpoint(at: &str) -> Endpoint {
     Endpoint::bind(addr(at)).expect("a free port")
 }
 
-/// A listener at `ip`, and its address, the number of which is both ports.
+/// Makes a listener at `ip`. The port of the returned address is both the UDP port and the DCCP port.
 fn server(ip: &str) -> (Listener, SocketAddr) {
     let endpoint = endpoint(&format!("{ip}:0"));
     let at = endpoint.local_addr();
@@ -35,19 +36,19 @@ fn server(ip: &str) -> (Listener, SocketAddr) {
     (listener.expect("a free port"), at)
 }
 
-/// An address that takes everything and answers nothing.
+/// Makes an address that accepts everything and answers nothing.
 fn black_hole(ip: &str) -> (UdpSocket, SocketAddr) {
     let socket = UdpSocket::bind(addr(&format!("{ip}:0"))).expect("a free port");
     let at = socket.local_addr().expect("bound");
     (socket, at)
 }
 
-/// An address where nobody is.
+/// Returns an address without a listener.
 fn closed(ip: &str) -> SocketAddr {
     black_hole(ip).1
 }
 
-/// The types of all packets that arrived at a black hole.
+/// Returns the types of all packets that arrived at a black hole.
 fn types(hole: &UdpSocket) -> Vec<u8> {
     hole.set_nonblocking(true).expect("it can");
     let mut buffer = [0; 2_048];
@@ -58,7 +59,7 @@ fn types(hole: &UdpSocket) -> Vec<u8> {
     types
 }
 
-/// Has this host IPv6? Without, a test of both families is skipped, aloud.
+/// Returns whether this host has IPv6. If not, tests of both families print that they are skipped.
 fn has_ipv6() -> bool {
     let has = UdpSocket::bind("[::1]:0").is_ok();
     if !has {
@@ -67,8 +68,8 @@ fn has_ipv6() -> bool {
     has
 }
 
-/// Remotes that cannot be connected to are refused before anything is sent, each with its own error,
-/// which says what was wrong and what to do.
+/// Remotes that cannot be connected to are refused before anything is sent. Each has its own error, which says what was
+/// wrong and what to do.
 #[tokio::test]
 async fn finding_22_remotes_that_cannot_be() {
     let (v4, any4, v6) = ("127.0.0.1:0", "0.0.0.0:0", "[::1]:0");
@@ -109,8 +110,7 @@ async fn finding_22_remotes_that_cannot_be() {
     assert!(matches!(error, ConnectError::NotOneHost { kind, .. } if kind == multicast));
 }
 
-/// An echo service is named: it is no refusal, and nothing more is sent to it than the two Requests
-/// that show what it is.
+/// An echo service is named in the error, and gets only the two Requests that are needed to recognize it.
 #[tokio::test]
 async fn finding_22_an_echo_service_is_named() {
     let echo = tokio::net::UdpSocket::bind("127.0.0.1:0").await;
@@ -134,7 +134,7 @@ async fn finding_22_an_echo_service_is_named() {
     assert_eq!(soon(echoing).await.expect("it ends"), 2);
 }
 
-/// Who connects to its own endpoint hears its own Requests, and is connected.
+/// An endpoint that connects to itself receives its own Requests, and is connected.
 #[tokio::test]
 async fn finding_22_connecting_to_oneself_is_no_echo() {
     for bound in ["127.0.0.1:0", "0.0.0.0:0"] {
@@ -153,8 +153,8 @@ async fn finding_22_connecting_to_oneself_is_no_echo() {
     }
 }
 
-/// An address of each family where nobody is, before and behind the one that listens, cost no
-/// timeout: the next is tried when one fails.
+/// Closed addresses of each family, before and after the open one, cost no timeout: the next address is tried when one
+/// fails.
 #[tokio::test]
 async fn finding_23_closed_addresses_are_passed_over() {
     if !has_ipv6() {
@@ -176,8 +176,8 @@ async fn finding_23_closed_addresses_are_passed_over() {
     }
 }
 
-/// Addresses that swallow everything cost a head start each, not a timeout; their attempts end with
-/// a Reset when another one wins.
+/// Addresses that answer nothing cost one head start each, not a timeout. Their attempts end with a Reset when another
+/// one wins.
 #[tokio::test]
 async fn finding_23_black_holes_cost_a_head_start() {
     let holes = [black_hole("127.0.0.1"), black_hole("127.0.0.2")];
@@ -194,8 +194,7 @@ async fn finding_23_black_holes_cost_a_head_start() {
     }
 }
 
-/// The first address is not left for the second as long as it answers: a server that has two sees one
-/// connection.
+/// If the first address answers, the second one is not tried: a server with two addresses sees one connection.
 #[tokio::test]
 async fn finding_23_the_preferred_address_is_taken() {
     let (listener, preferred) = server("127.0.0.1");
@@ -211,8 +210,8 @@ async fn finding_23_the_preferred_address_is_taken() {
     assert!(sent.is_empty(), "{sent:?}");
 }
 
-/// When all fail, each is told with its own error; the message names them all, and one address alone
-/// has its own error. A race that is cancelled takes back all that it began.
+/// When all attempts fail, the error holds the error of each, and its message names them all. With one address the
+/// error is its own. A cancelled race ends every attempt that it began.
 #[tokio::test]
 async fn finding_23_all_errors_are_told() {
     let (hole, silent) = black_hole("127.0.0.1");

@@ -1,9 +1,9 @@
-//! The two examples of the README talk to each other.
+//! Tests of the examples that the README shows.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 
-/// Cargo builds examples beside the directory that tests run from.
+/// Returns the command of an example. Cargo builds examples beside the directory that tests run from.
 fn example(name: &str) -> Command {
     let test = std::env::current_exe().expect("a test has a path");
     let target = test
@@ -13,7 +13,7 @@ fn example(name: &str) -> Command {
     Command::new(target.join("examples").join(name))
 }
 
-/// Ends the child when the test does, however it does.
+/// A child process that is killed when the test ends.
 struct Ended(Child);
 
 impl Drop for Ended {
@@ -23,7 +23,7 @@ impl Drop for Ended {
     }
 }
 
-/// `send` sends two words, `receive` prints them in order and ends, and both have less than 30 lines.
+/// `send` sends two words, and `receive` prints them in order and ends. Both have fewer than 30 lines.
 #[test]
 fn send_and_receive() {
     let child = example("receive")
@@ -55,10 +55,12 @@ fn send_and_receive() {
     }
 }
 
-/// A law from outside is in force on a socket and in a scenario. Where losses come at random, with probability p each, a law
-/// that adds `a` packets per round trip and takes the part `b` at a loss stands at sqrt(a / (b p)) packets, where what it
-/// gains and loses balances: this one at 1.41 times NewReno's. Some 200 losses spread the ratio by a few percent, and cuts
-/// that round down to whole packets lower it by as much. It has less than 80 lines.
+/// A registered law works on a socket and in a scenario, and the example has fewer than 80 lines.
+///
+/// Let a law add `a` packets per round trip and reduce the window by the factor `b` at a loss. With random losses of
+/// probability p, its window settles at sqrt(a / (b p)) packets, where gain and loss balance. This law settles at 1.41
+/// times the window of NewReno. About 200 losses spread the ratio by a few percent. Cuts that round down to whole
+/// packets lower it by as much.
 #[test]
 fn own_law() {
     let ran = example("own_law").output().expect("runs");

@@ -1,4 +1,4 @@
-//! A task that always finds what it wants lets others run, on a runtime with one thread.
+//! A task that never has to wait still lets other tasks run, on a runtime with one thread.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -10,7 +10,7 @@ use tokio::time::timeout;
 
 const SERVICE: ServiceCode = ServiceCode::from_bytes(*b"?tst");
 
-/// A connection whose client's send queue is never full, because it drops its oldest datagram.
+/// Makes a connection whose client's send queue is never full, because it drops its oldest datagram.
 async fn pair() -> (Connection, Connection) {
     let any = "127.0.0.1:0".parse().expect("an address");
     let server = Endpoint::bind(any).expect("a free port");
@@ -30,9 +30,8 @@ async fn pair() -> (Connection, Connection) {
     (here.expect("connected"), there.expect("accepted"))
 }
 
-/// Finding 19: a task that sends for ever into a queue that is never full does not keep the driver
-/// from delivering, nor another task from running: each turn of the others comes after a bounded
-/// number of datagrams.
+/// Finding 19: a task sends forever into a queue that is never full. The driver still delivers, and other tasks still
+/// run: each gets its turn after a bounded number of datagrams.
 #[tokio::test]
 async fn finding_19_a_sender_lets_others_run() {
     const TURNS: u64 = 200;

@@ -1,4 +1,4 @@
-//! Endpoints on loopback: what an application sees. Every wait is bounded.
+//! Endpoints on loopback, as an application uses them. Every wait is bounded.
 
 use std::future::Future;
 use std::net::{SocketAddr, UdpSocket};
@@ -13,7 +13,7 @@ use fairwire::{
 const SERVICE: ServiceCode = ServiceCode::from_bytes(*b"?tst");
 const ANY: &str = "127.0.0.1:0";
 
-/// Nothing on loopback takes this long.
+/// Ends a test that hangs; nothing on loopback takes this long.
 async fn soon<T>(what: impl Future<Output = T>) -> T {
     tokio::time::timeout(Duration::from_secs(5), what)
         .await
@@ -35,7 +35,7 @@ fn listen(config: Config) -> (Endpoint, Listener, DccpAddr) {
     (server, listener.expect("a free port"), remote)
 }
 
-/// A connection and its two ends.
+/// Makes a connection and returns its two ends.
 async fn pair(config: Config) -> (Connection, Connection) {
     let (_, listener, remote) = listen(config.clone());
     let client = endpoint(ANY);
@@ -50,8 +50,8 @@ async fn pair(config: Config) -> (Connection, Connection) {
     (here.expect("connected"), there.expect("accepted"))
 }
 
-/// Datagrams cross in both directions with every CCID, none is lost or changed, and closing one
-/// end lets the other read to the end.
+/// Datagrams cross in both directions with every CCID, and none is lost or changed. After one end closes, the other can
+/// still read all data.
 #[tokio::test]
 async fn datagrams_cross_both_ways() {
     for ccid in [2, 3, 4] {
@@ -78,7 +78,7 @@ async fn datagrams_cross_both_ways() {
     }
 }
 
-/// Port zero is a free one, and the listener tells which: clients reach it there. Two listeners get two.
+/// Port zero takes a free port, which the listener returns, and clients can connect to it. Two listeners get two ports.
 #[tokio::test]
 async fn port_zero_is_a_free_one() {
     let server = endpoint(ANY);
@@ -99,7 +99,8 @@ async fn port_zero_is_a_free_one() {
     assert_eq!(received.data, "hello");
 }
 
-/// Where each of the ports that can be given has a listener, it is said that none is free; one that goes is.
+/// If every port that can be assigned has a listener, `listen` reports that none is free. A port that is released is
+/// free again.
 #[tokio::test]
 async fn no_port_is_free() {
     let server = endpoint(ANY);
@@ -116,8 +117,8 @@ async fn no_port_is_free() {
     assert_eq!(given.dccp_port(), gone);
 }
 
-/// RFC 5596: between two NATs, each of which lets packets in only after one has gone out, a client
-/// does not reach a server that only listens, and reaches one that invites it.
+/// RFC 5596: two NATs each let packets in only after one has gone out. Between them a client does not reach a server
+/// that only listens, but reaches one that invites it.
 #[tokio::test]
 async fn simultaneous_open_passes_two_nats() {
     const CLIENT_PORT: u16 = 6_001;
@@ -157,8 +158,8 @@ async fn simultaneous_open_passes_two_nats() {
     drop(listener);
 }
 
-/// Two NATs with the network between them: what the client sends to `front` leaves for the server
-/// from `back`, and the other way round, once something has come the other way.
+/// Two NATs with the network between them. What the client sends to `front` is sent to the server from `back`, and vice
+/// versa, once a packet has gone the other way.
 struct Nats {
     sockets: [tokio::net::UdpSocket; 2],
     front: SocketAddr,
@@ -205,7 +206,7 @@ impl Nats {
     }
 }
 
-/// Data arrives as ECT(0) (RFC 8311, section 6): the ECN field crosses the system both ways.
+/// Data arrives as ECT(0) (RFC 8311, section 6): the ECN field is sent and received in both directions.
 #[tokio::test]
 async fn data_carries_ect0() {
     let (here, there) = pair(Config::default()).await;
@@ -214,7 +215,7 @@ async fn data_carries_ect0() {
     assert_eq!(received.ecn, fairwire::Ecn::Ect0);
 }
 
-/// `recv_into` copies what fits and tells the whole length; empty datagrams are datagrams.
+/// `recv_into` copies what fits and returns the full length. An empty datagram is received as a datagram.
 #[tokio::test]
 async fn receiving_into_a_buffer() {
     let (here, there) = pair(Config::default()).await;
@@ -228,7 +229,7 @@ async fn receiving_into_a_buffer() {
     assert_eq!(received.len, 0);
 }
 
-/// A receive that is cancelled takes nothing with it.
+/// A cancelled receive loses no datagram.
 #[tokio::test]
 async fn cancelled_receives_lose_nothing() {
     let (here, there) = pair(Config::default()).await;
@@ -240,8 +241,8 @@ async fn cancelled_receives_lose_nothing() {
     }
 }
 
-/// A full queue says so at once, `send` waits for room, and every datagram taken arrives or has a
-/// fate; what is too large is refused with the size that fits.
+/// A full queue is reported at once, and `send` waits for room. Every accepted datagram has a fate. A datagram that is
+/// too large is refused, with the size that fits.
 #[tokio::test]
 async fn a_full_queue_pushes_back() {
     let mut config = Config::default();
@@ -280,7 +281,7 @@ async fn a_full_queue_pushes_back() {
     }
 }
 
-/// A port where nothing listens is told by ICMP, long before the connect timeout.
+/// ICMP reports a port without a listener, long before the connect timeout.
 #[tokio::test]
 async fn a_dead_port_is_found_at_once() {
     let dead = UdpSocket::bind(ANY).expect("a free port");
@@ -294,7 +295,7 @@ async fn a_dead_port_is_found_at_once() {
     }
 }
 
-/// A DCCP port without a listener and a service that is not offered are refused by name.
+/// A DCCP port without a listener and a service that is not offered give different errors.
 #[tokio::test]
 async fn refusals_are_told_apart() {
     let (_server, _listener, remote) = listen(Config::default());
@@ -314,8 +315,8 @@ async fn refusals_are_told_apart() {
     }
 }
 
-/// Who comes while the backlog is full is told that the server is busy; once one was accepted there is
-/// room again.
+/// A client that connects while the backlog is full is told that the server is busy. After one connection was accepted,
+/// there is room again.
 #[tokio::test]
 async fn a_full_backlog_says_so() {
     let server = endpoint(ANY);
@@ -327,7 +328,7 @@ async fn a_full_backlog_says_so() {
     let first = soon(client.connect(remote, SERVICE)).await;
     let _first = first.expect("connected");
     let probing = async {
-        // The server counts a connection when the last Ack of its handshake has come.
+        // The server counts a connection when the last Ack of its handshake has arrived.
         loop {
             if let Err(error) = client.connect(remote, SERVICE).await {
                 break error;
@@ -341,7 +342,7 @@ async fn a_full_backlog_says_so() {
     again.expect("room again");
 }
 
-/// A peer that answers in another language is a timeout that says so.
+/// A peer that does not answer in DCCP gives a timeout error that says so.
 #[tokio::test]
 async fn a_peer_that_is_not_dccp() {
     let other = tokio::net::UdpSocket::bind(ANY).await.expect("a free port");
@@ -363,7 +364,7 @@ async fn a_peer_that_is_not_dccp() {
     assert!(error.to_string().contains("not in DCCP"), "{error}");
 }
 
-/// Aborting resets: the peer learns it at once and it is no orderly end.
+/// An abort resets the connection: the peer learns of it at once, and its end is not orderly.
 #[tokio::test]
 async fn aborting_resets() {
     let (here, there) = pair(Config::default()).await;
@@ -372,8 +373,8 @@ async fn aborting_resets() {
     assert!(!end.is_orderly(), "{end}");
 }
 
-/// Dropping the last handle resets the connection, and the peer is told that it was not closed; the
-/// endpoint is idle afterwards.
+/// Dropping the last handle resets the connection, and the peer is told that it was not closed. Afterwards the endpoint
+/// is idle.
 #[tokio::test]
 async fn finding_21_dropping_is_no_close() {
     let (server, listener, remote) = listen(Config::default());
@@ -395,8 +396,7 @@ async fn finding_21_dropping_is_no_close() {
     soon(server.wait_idle()).await;
 }
 
-/// Wildcard sockets answer from the address they were asked at, over IPv4 and, where there is
-/// one, IPv6.
+/// Wildcard sockets answer from the address that the client used, over IPv4 and, if the host has it, IPv6.
 #[tokio::test]
 async fn wildcard_sockets_and_ipv6() {
     let mut ways = vec![("0.0.0.0:0", "127.0.0.1"), ("0.0.0.0:0", "127.0.0.2")];
@@ -427,7 +427,7 @@ async fn wildcard_sockets_and_ipv6() {
     }
 }
 
-/// A UDP port that is taken is refused with advice.
+/// A UDP port that is in use gives an error that says so.
 #[tokio::test]
 async fn a_port_in_use() {
     let first = endpoint(ANY);
@@ -435,8 +435,7 @@ async fn a_port_in_use() {
     assert!(error.to_string().contains("in use"), "{error}");
 }
 
-/// When its runtime is gone nobody sends any more, and a connection says so instead of taking
-/// datagrams that nobody will ever ask for.
+/// After its runtime has ended, a connection refuses datagrams with an error instead of queueing them forever.
 #[test]
 fn a_runtime_that_ends() {
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -449,8 +448,8 @@ fn a_runtime_that_ends() {
     assert!(matches!(error, TrySendError::Send(_)), "{error}");
 }
 
-/// A program that ends without closing, by a panic too, resets its connections while its runtime shuts
-/// down: those that it had in hand, dropped or still held elsewhere, and those not yet accepted.
+/// A program that ends without closing, or panics, resets its connections while its runtime shuts down: those in use,
+/// those whose handle is never dropped, and those not yet accepted.
 #[tokio::test]
 async fn finding_21_a_program_that_ends_says_so() {
     for panics in [false, true] {
@@ -478,7 +477,7 @@ async fn finding_21_a_program_that_ends_says_so() {
             let connected = soon(client.connect(remote, SERVICE)).await;
             connections.push(connected.expect("connected"));
         }
-        // The third is complete when its last Ack has arrived.
+        // The third connection is complete when its last Ack has arrived.
         tokio::time::sleep(Duration::from_millis(100)).await;
         end.send(()).expect("alive until now");
         assert_eq!(life.join().is_err(), panics);
@@ -489,8 +488,8 @@ async fn finding_21_a_program_that_ends_says_so() {
     }
 }
 
-/// A close that was begun goes on when its future and then the connection are dropped: all that was
-/// queued arrives, and the end is orderly. One that was never polled is none.
+/// A close that was polled goes on when its future and then the connection are dropped: all queued data arrives, and
+/// the end is orderly. A close that was never polled has no effect.
 #[tokio::test]
 async fn finding_21_a_cancelled_close_goes_on() {
     for polled in [true, false] {
@@ -517,8 +516,7 @@ async fn finding_21_a_cancelled_close_goes_on() {
     }
 }
 
-/// Connecting that is cancelled ends the attempt: the server has no half-open connection left, and
-/// the endpoint none at all.
+/// Cancelling a connect ends the attempt: the endpoint keeps no connection, and the server gets a Reset.
 #[tokio::test]
 async fn finding_21_a_cancelled_connect_ends_its_attempt() {
     let silent = UdpSocket::bind(ANY).expect("a free port");

@@ -1,7 +1,7 @@
-//! DCCP directly in IP on this host: two endpoints on loopback, and what a third one sees of them.
+//! DCCP directly in IP on this host: two endpoints on loopback, and what a third one receives.
 //!
-//! A raw socket gets every DCCP packet of its host, so these tests, which run side by side, are
-//! also each other's strangers. Every test has DCCP ports of its own.
+//! A raw socket receives every DCCP packet of its host, so these tests, which run in parallel, also receive each
+//! other's packets. Every test has its own DCCP ports.
 
 #![cfg(target_os = "linux")]
 
@@ -17,17 +17,17 @@ use fairwire::{
 
 const SERVICE: ServiceCode = ServiceCode::from_bytes(*b"?tst");
 
-/// Set in the child that must not have the right to open raw sockets.
+/// The variable that is set in the child that must not have the right to open raw sockets.
 const CHILD: &str = "FAIRWIRE_TEST_WITHOUT_RIGHT";
 
-/// Nothing on loopback takes this long.
+/// Ends a test that hangs; nothing on loopback takes this long.
 async fn soon<T>(what: impl Future<Output = T>) -> T {
     tokio::time::timeout(Duration::from_secs(5), what)
         .await
         .expect("an answer within 5 s")
 }
 
-/// May this test open raw sockets? Without the right it is skipped, aloud.
+/// Returns whether this test may open raw sockets. If not, prints that the test is skipped.
 fn may() -> bool {
     let Err(error) = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -44,7 +44,7 @@ fn may() -> bool {
     false
 }
 
-/// Runs a test that needs the right.
+/// Runs a test that needs the right to open raw sockets.
 fn native(test: impl Future<Output = ()>) {
     if may() {
         tokio::runtime::Builder::new_current_thread()
@@ -90,9 +90,8 @@ async fn pair(bound: &str, dialled: &str, port: u16, config: Config) -> Pair {
     }
 }
 
-/// IPv4 and IPv6, bound to one address and to all, CCID 2 and 3, whole and partial checksums
-/// (RFC 4340, section 9.2): datagrams cross both ways whole and as ECT(0), both ends agree on
-/// where they are, and the close is orderly.
+/// IPv4 and IPv6, one bound address and all, CCID 2 and 3, whole and partial checksums (RFC 4340, section 9.2):
+/// datagrams cross both ways unchanged and as ECT(0), both ends report the same addresses, and the close is orderly.
 #[test]
 fn datagrams_cross_both_ways() {
     native(async {
@@ -135,14 +134,13 @@ fn datagrams_cross_both_ways() {
     });
 }
 
-/// A native datagram is 8 bytes larger than one in UDP on the same path (RFC 6773, section 3.7),
-/// and the largest really arrives.
+/// The largest native datagram is 8 bytes larger than in UDP on the same path (RFC 6773, section 3.7), and it arrives.
 #[test]
 fn the_largest_datagram_fits() {
     native(async {
         let pair = pair("127.0.0.1", "127.0.0.1", 5_111, Config::default()).await;
         let max = pair.here.max_datagram_size();
-        // 1,500 less IPv4's 20, a DataAck header's 24, and 40 for options.
+        // 1,500 minus 20 for the IPv4 header, 24 for a DataAck header, and 40 for options.
         assert_eq!(max, 1_500 - 20 - 24 - 40);
         soon(pair.here.send(vec![1; max])).await.expect("sent");
         let received = soon(pair.there.recv()).await.expect("open");
@@ -150,8 +148,8 @@ fn the_largest_datagram_fits() {
     });
 }
 
-/// What an endpoint has not bound is none of its business: a Request to such a port is met with
-/// silence, and the Resets that RFC 4340 would have (7 here) come from an exclusive one only.
+/// A native endpoint does not answer a Request to a port that it has not bound. Only an exclusive endpoint sends the
+/// Reset (code 7) that RFC 4340 describes.
 #[test]
 fn unbound_ports_are_not_answered() {
     native(async {
@@ -173,8 +171,8 @@ fn unbound_ports_are_not_answered() {
     });
 }
 
-/// Two pairs of endpoints and an idle one, all on 127.0.0.1, hear each other's packets and leave
-/// them alone: nothing is lost, nobody sends a Reset, and what is not theirs is counted.
+/// Two pairs of endpoints and an idle one, all on 127.0.0.1, receive each other's packets and ignore them: nothing is
+/// lost, no Reset is sent, and the packets are counted as unmatched.
 #[test]
 fn endpoints_of_one_host_do_not_disturb_each_other() {
     native(async {
@@ -198,8 +196,8 @@ fn endpoints_of_one_host_do_not_disturb_each_other() {
     });
 }
 
-/// A DCCP port has one listener on the host, whatever endpoint it is at; it is free again when
-/// that is gone.
+/// A DCCP port has at most one listener on the host, whichever endpoint it belongs to. It is free again when that
+/// listener is dropped.
 #[test]
 fn a_port_in_use() {
     native(async {
@@ -213,7 +211,7 @@ fn a_port_in_use() {
     });
 }
 
-/// A wrong service is refused by name; one that is closed in between too.
+/// A wrong service is refused, and the error says so.
 #[test]
 fn refusals_are_told_apart() {
     native(async {
@@ -232,7 +230,7 @@ fn refusals_are_told_apart() {
     });
 }
 
-/// An endpoint on UDP needs a UDP port to send to, and says so.
+/// An endpoint on UDP cannot connect to an address without a UDP port, and the error says so.
 #[tokio::test]
 async fn a_udp_endpoint_needs_a_udp_port() {
     let endpoint = Endpoint::bind(([127, 0, 0, 1], 0).into()).expect("a free port");
@@ -242,7 +240,7 @@ async fn a_udp_endpoint_needs_a_udp_port() {
     assert!(matches!(error, ConnectError::NoUdpPort { .. }), "{error}");
 }
 
-/// An address of somebody else is named.
+/// An address that is not one of this host gives an error that names it.
 #[test]
 fn a_foreign_address_is_named() {
     native(async {
@@ -257,8 +255,8 @@ fn a_foreign_address_is_named() {
     });
 }
 
-/// A program without `CAP_NET_RAW` is told so, and what would give it the right: a child of this
-/// test that gave it up.
+/// A program without `CAP_NET_RAW` gets an error that says how to grant it. A child of this test, which gave the
+/// capability up, checks this.
 #[test]
 fn a_missing_right_is_named() {
     let refused = || {

@@ -1,7 +1,7 @@
-//! DCCP directly in IP between two hosts: network namespaces joined by `scripts/two-hosts`.
+//! DCCP directly in IP between two hosts: network namespaces connected by `scripts/two-hosts`.
 //!
-//! The two ends are this test's own program, asked for by name: `first` and `second` do nothing
-//! when the test runner finds them.
+//! Both ends are this test program, called with a test name. `first` and `second` do nothing when the test runner runs
+//! them.
 
 #![cfg(target_os = "linux")]
 
@@ -19,7 +19,7 @@ use fairwire::{
 const SERVICE: ServiceCode = ServiceCode::from_bytes(*b"?tst");
 const PORT: u16 = 5_001;
 
-/// Set in the programs on the two hosts.
+/// The variable that is set in the programs on the two hosts.
 const INSIDE: &str = "FAIRWIRE_TEST_TWO_HOSTS";
 
 /// The two addresses of the first host.
@@ -41,9 +41,9 @@ fn inside(test: impl Future<Output = ()>) {
     }
 }
 
-/// Over a cable, IPv4 and IPv6: a connection carries data both ways as ECT(0); a port that nobody
-/// has bound is not answered; and once the server's raw sockets are closed, the host's ICMP says
-/// that it has no DCCP, which ends an attempt at once.
+/// Over a cable, with IPv4 and IPv6, a connection carries data both ways as ECT(0), and an unbound port is not
+/// answered. After the server's raw sockets are closed, the host's ICMP error says that it has no DCCP, which ends an
+/// attempt at once.
 #[test]
 fn two_hosts() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
@@ -69,7 +69,7 @@ fn two_hosts() {
     assert!(out.contains("all seen"), "{out}{err}");
 }
 
-/// The first host: echoes each of two connections, then ends.
+/// The first host: echoes the data of two connections, then ends.
 #[test]
 fn first() {
     inside(async {
@@ -89,7 +89,7 @@ fn first() {
     });
 }
 
-/// The second host.
+/// The second host: connects to both addresses of the first one, then waits for its ICMP errors.
 #[test]
 fn second() {
     inside(async {
@@ -115,7 +115,7 @@ fn second() {
             last = Some(connection);
         }
         drop(last);
-        // The first host is done; its sockets go with its program.
+        // The first host has finished; its sockets close with its program.
         for ip in FIRST {
             let begun = tokio::time::Instant::now();
             let error = loop {
@@ -134,7 +134,7 @@ fn second() {
     });
 }
 
-/// Connects within half a second, or not.
+/// Connects within half a second, or fails.
 async fn hurried(endpoint: &Endpoint, remote: DccpAddr) -> Result<Connection, ConnectError> {
     let mut config = Config::default();
     config.connect_timeout = Duration::from_millis(500);

@@ -1,6 +1,6 @@
-//! What waits to be read holds its own bytes and no more, whatever strangers send.
+//! Unread datagrams hold only their own bytes, whatever other hosts send.
 //!
-//! A binary of its own, because the allocator counts for the entire process.
+//! This is a separate test binary, because the allocator counts for the entire process.
 
 use std::net::UdpSocket;
 use std::time::Duration;
@@ -13,11 +13,11 @@ static ALLOCATOR: Counting = Counting;
 
 const SERVICE: ServiceCode = ServiceCode::from_bytes(*b"?tst");
 
-/// Unread datagrams; fewer than make the receiver ask for a slower sender.
+/// Unread datagrams; too few to make the receiver slow the sender down.
 const UNREAD: u64 = 3_000;
 
-/// Finding 3: 3,000 unread datagrams of one byte hold at most 1 MiB while strangers send a datagram
-/// of 60 kB beside each of them, and all of it is free again when they are read.
+/// Finding 3: 3,000 unread datagrams of one byte hold at most 1 MiB, while a stranger sends a datagram of 60 kB beside
+/// each of them. All of it is freed when they are read.
 #[tokio::test]
 async fn finding_3_unread_datagrams_pin_little() {
     let any = "127.0.0.1:0".parse().expect("an address");
@@ -31,7 +31,7 @@ async fn finding_3_unread_datagrams_pin_little() {
     let (here, there) = tokio::join!(client.connect(remote, SERVICE), listener.accept());
     let (here, there) = (here.expect("connected"), there.expect("accepted"));
     let stranger = UdpSocket::bind("127.0.0.1:0").expect("a free port");
-    // A Data packet for a port that nobody has: a header of four words, 48-bit numbers, and data.
+    // A Data packet for a port without a listener: a header of four words, 48-bit numbers, and data.
     let mut noise = vec![0; 60_000];
     noise[..9].copy_from_slice(&[1, 1, 2, 2, 4, 0, 0, 0, 0b101]);
     here.send(vec![1]).await.expect("sent");
@@ -40,7 +40,7 @@ async fn finding_3_unread_datagrams_pin_little() {
     let before = fairwire_held::bytes();
     let mut strange = 0;
     while there.stats().data_received < UNREAD {
-        // Loopback loses nothing but what overflows a buffer.
+        // Loopback loses only what overflows a buffer.
         strange += u32::from(stranger.send_to(&noise, remote.addr).is_ok());
         here.send(vec![1]).await.expect("sent");
         tokio::task::yield_now().await;

@@ -1,14 +1,14 @@
-//! The soak that `make soak` runs for minutes, for seconds: so it always works.
+//! Runs the soak example for seconds, so that `make soak`, which runs it for minutes, always works.
 
 #![cfg(target_os = "linux")]
 
 use std::process::Command;
 
-/// Its arguments, with their tests: cargo runs none that stand in an example.
+/// The arguments of the example, with their tests: cargo does not run tests inside an example.
 #[path = "../examples/soak/args.rs"]
 mod args;
 
-/// A hundred connections at a time for three seconds: nothing of them is left, and no kind of end is missing.
+/// A hundred connections at a time for three seconds leave nothing behind, and every kind of end occurs.
 #[test]
 fn a_short_soak_leaves_nothing() {
     let test = std::env::current_exe().expect("a test has a path");

@@ -1,4 +1,4 @@
-//! Peers that vanish without a word: a child of the test is killed, and its socket closes with it.
+//! Peers that vanish silently: a child process is killed, and its socket closes with it.
 
 #![cfg(target_os = "linux")]
 
@@ -14,17 +14,17 @@ use fairwire::{
 const SERVICE: ServiceCode = ServiceCode::from_bytes(*b"?tst");
 const PORT: u16 = 5_001;
 
-/// Set in the child, which accepts one connection and waits to be killed.
+/// The variable that is set in the child, which accepts one connection and waits to be killed.
 const CHILD: &str = "FAIRWIRE_TEST_VANISHES";
 
-/// Far less than any timeout of the connections here.
+/// Ends a test that hangs. The limit is far less than any timeout of the connections here.
 async fn soon<T>(what: impl Future<Output = T>) -> T {
     tokio::time::timeout(Duration::from_secs(5), what)
         .await
         .expect("an answer within 5 s")
 }
 
-/// The child's part; nothing when the test runner finds it.
+/// The child process; it does nothing when the test runner runs it as a test.
 #[test]
 fn the_child_that_vanishes() {
     if std::env::var_os(CHILD).is_none() {
@@ -45,7 +45,7 @@ fn the_child_that_vanishes() {
     });
 }
 
-/// A peer that can be killed; it is in any case when the test ends.
+/// A peer that can be killed. It is killed when the test ends, at the latest.
 struct Peer {
     child: Child,
     lines: std::io::Lines<BufReader<std::process::ChildStdout>>,
@@ -70,7 +70,7 @@ impl Peer {
         (peer, remote)
     }
 
-    /// The rest of the next line that begins with `what`.
+    /// Returns the rest of the next line that begins with `what`.
     fn hear(&mut self, what: &str) -> String {
         loop {
             let line = self.lines.next().expect("it lives").expect("text");
@@ -93,7 +93,7 @@ impl Drop for Peer {
     }
 }
 
-/// A connection to a peer that has accepted it and then been killed.
+/// Returns a connection to a peer that accepted it and was then killed.
 async fn with_a_dead_peer(change: impl FnOnce(&mut Config)) -> Connection {
     let (mut peer, remote) = Peer::start();
     let client = Endpoint::bind(([127, 0, 0, 1], 0).into()).expect("a free port");
@@ -114,8 +114,7 @@ const GONE: CloseReason = CloseReason::Unreachable {
     why: Unreachable::Port,
 };
 
-/// A program that sends to a peer whose program was killed learns it at once, not after the idle
-/// timeout, and is told what said so.
+/// A program that sends to a killed peer learns of it at once, not after the idle timeout. The error names the cause.
 #[tokio::test]
 async fn finding_20_a_sender_learns_of_a_killed_peer() {
     let connection = with_a_dead_peer(|_| {}).await;
@@ -126,7 +125,7 @@ async fn finding_20_a_sender_learns_of_a_killed_peer() {
     assert!(!end.is_orderly() && text.contains("no program"), "{text}");
 }
 
-/// A program that only receives learns it too, if keep-alive is on.
+/// A program that only receives learns of a killed peer too, if keep-alive is on.
 #[tokio::test]
 async fn finding_20_a_receiver_learns_of_a_killed_peer() {
     let every = Duration::from_millis(200);
@@ -143,8 +142,8 @@ async fn finding_20_closing_learns_of_a_killed_peer() {
     assert_eq!(end.reason, GONE);
 }
 
-/// A server that vanishes without a word and comes back on its port resets what it no longer
-/// knows; the client does not hang.
+/// A server that vanishes and returns on the same port resets connections that it no longer knows, so the client does
+/// not hang.
 #[tokio::test]
 async fn a_restarted_server_resets() {
     let connection = with_a_dead_peer(|_| {}).await;

@@ -1,4 +1,4 @@
-//! The same datagrams and connections in other ways: at once, in batches, by hand, all of an endpoint together.
+//! Other ways to send, receive, accept and close: without waiting, in batches, by polling, and for a whole endpoint.
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
@@ -14,7 +14,7 @@ use tokio::time::timeout;
 
 const SERVICE: ServiceCode = ServiceCode::from_bytes(*b"test");
 
-/// Nothing here takes long.
+/// Ends a test that hangs; nothing here takes long.
 async fn soon<F: Future>(future: F) -> F::Output {
     timeout(Duration::from_secs(20), future)
         .await
@@ -25,7 +25,7 @@ fn any() -> SocketAddr {
     SocketAddr::from(([127, 0, 0, 1], 0))
 }
 
-/// A listener at one number for both ports, and a client that is connected to it.
+/// Makes a listener whose UDP and DCCP ports have the same number, and a client that is connected to it.
 async fn pair() -> (Endpoint, Listener, Connection, Connection) {
     let listener = fairwire::listen(any(), &[SERVICE]).expect("bound");
     let client = Endpoint::bind(any()).expect("bound");
@@ -35,7 +35,7 @@ async fn pair() -> (Endpoint, Listener, Connection, Connection) {
     (client, listener, here, there)
 }
 
-/// One number leads to a listener, for UDP and DCCP.
+/// `listen` uses one number for the UDP port and the DCCP port.
 #[tokio::test]
 async fn one_number_is_both_ports() {
     let listener = fairwire::listen(any(), &[SERVICE]).expect("bound");
@@ -52,7 +52,7 @@ async fn one_number_is_both_ports() {
         .expect("closed");
 }
 
-/// What has arrived is there at once; before, and after the end, that is said.
+/// `try_recv` returns a datagram that has arrived. Before that, and after the end, it returns the matching error.
 #[tokio::test]
 async fn datagrams_are_tried_for() {
     let (_client, _listener, here, there) = pair().await;
@@ -111,7 +111,7 @@ async fn batches_keep_the_order() {
     assert_eq!(data, all);
     assert_eq!(there.recv_many(&mut Vec::new(), 0).await, Ok(0));
     assert_eq!(here.send_many(&mut VecDeque::new()).await, Ok(Vec::new()));
-    // What does not fit is still there, behind what did.
+    // A datagram that does not fit remains in `mixed`; those before it are sent.
     let large = Bytes::from(vec![0; here.max_datagram_size() + 1]);
     let mut mixed = VecDeque::from([Bytes::from("fits"), large]);
     assert_eq!(
@@ -159,8 +159,8 @@ async fn futures_are_polled_by_hand() {
     assert!(end.expect_err("the end").is_orderly());
 }
 
-/// A connection is looked at before it is accepted; one that is refused, or dropped, is reset. The client reads
-/// why, if the server says it.
+/// A connection can be inspected before it is accepted. A connection that is refused or dropped is reset, and the
+/// client reads the reason if the server gives one.
 #[tokio::test]
 async fn incoming_connections_are_inspected() {
     let listener = fairwire::listen(any(), &[SERVICE]).expect("bound");
@@ -184,7 +184,7 @@ async fn incoming_connections_are_inspected() {
         let expected = (way == "say why").then_some("no seat is free");
         assert_eq!(code, ResetCode::Aborted, "{way}");
         assert_eq!(text.as_ref().map(ErrorText::as_str), expected, "{way}");
-        // The same answer to a Request is the error of `connect`.
+        // A Reset in answer to the Request gives the same text as an error of `connect`.
         let remote = listener.local_addr();
         let shown = ConnectError::Refused { remote, code, text }.to_string();
         let saying = expected.map_or(String::new(), |text| format!(", saying {text:?}"));
@@ -195,8 +195,8 @@ async fn incoming_connections_are_inspected() {
     }
 }
 
-/// An application that aborts says why; the peer's reads it as it was written, and its error message shows it without
-/// what a terminal would obey.
+/// An application that aborts can give a reason. The peer's application reads it unchanged; its error message escapes
+/// control characters, which could affect a terminal.
 #[tokio::test]
 async fn an_abort_says_why() {
     let listener = fairwire::listen(any(), &[SERVICE]).expect("bound");
@@ -217,7 +217,7 @@ async fn an_abort_says_why() {
     assert_eq!(soon(here.closed()).await, CloseReason::Aborted);
 }
 
-/// Closing an endpoint closes all its connections in order, ends its listeners, and takes no more.
+/// Closing an endpoint closes all its connections properly, ends its listeners, and refuses new connections.
 #[tokio::test]
 async fn an_endpoint_closes_as_a_whole() {
     let server = Endpoint::bind(any()).expect("bound");
@@ -244,7 +244,7 @@ async fn an_endpoint_closes_as_a_whole() {
     for (here, there) in &pairs {
         assert_eq!(soon(there.closed()).await, CloseReason::Closed);
         assert_eq!(soon(here.closed()).await, CloseReason::Closed);
-        // What had arrived is read after the end.
+        // Datagrams that had arrived can be read after the end.
         assert_eq!(soon(here.recv()).await.expect("data").data, "before");
         assert_eq!(soon(there.recv()).await.expect("data").data, "before");
     }
@@ -255,11 +255,11 @@ async fn an_endpoint_closes_as_a_whole() {
         matches!(error, Err(ConnectError::EndpointClosed)),
         "{error:?}"
     );
-    // Again, with nothing left, it returns at once.
+    // With nothing left, a second close returns at once.
     soon(server.close()).await;
 }
 
-/// Each event of the protocol reaches the application: a change of CCID, a slow peer, one that reads no more.
+/// Each event of the protocol reaches the application: a change of CCID, a slow peer, a peer that stopped reading.
 #[tokio::test]
 async fn events_are_told() {
     let (_client, _listener, here, there) = pair().await;
@@ -291,7 +291,7 @@ async fn events_are_told() {
     there.set_slow(false);
     there.stop_reading();
     here.send("for nobody").await.expect("open");
-    // It is told again, once a round trip has passed: how often is up to the machine.
+    // The event may be reported again after a round trip; how often depends on the machine.
     let last = loop {
         match next().await {
             ConnectionEvent::SlowReceiver => {}

@@ -1,17 +1,17 @@
-//! What the command line says.
+//! The command-line arguments.
 
 use std::time::Duration;
 
-/// Clients at most: each sixteenth has a socket of its own, and processes may open a thousand files or so.
+/// The largest number of clients: one in 16 has its own socket, and a process may open about 1,000 files.
 const MOST_CONNECTIONS: usize = 5_000;
 
-/// A week.
+/// The longest run: one week.
 const MOST_MINUTES: f64 = 10_080.0;
 
-/// How it is called.
+/// The usage line.
 const USAGE: &str = "usage: soak [minutes [connections [seed]]]";
 
-/// How long, how many and which.
+/// The duration, the number of clients and the seed.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Plan {
     pub(crate) churn: Duration,
@@ -20,10 +20,10 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    /// Reads the arguments behind the program's name. What is not given is five minutes, 3,000 and 4,340.
+    /// Reads the arguments after the program's name. The defaults are 5 minutes, 3,000 connections and seed 4340.
     ///
     /// # Errors
-    /// What is wrong, and what is expected.
+    /// A message that says what is wrong and what is expected.
     pub(crate) fn read(given: &[String]) -> Result<Self, String> {
         if given.len() > 3 {
             return Err(format!("too many arguments; {USAGE}"));
@@ -78,7 +78,7 @@ mod tests {
         Plan::read(&given)
     }
 
-    /// All three are read, and have a default.
+    /// All three arguments are read, and each has a default.
     #[test]
     fn arguments_are_read() {
         let plan = |secs, connections, seed| {
@@ -97,7 +97,7 @@ mod tests {
         );
     }
 
-    /// What cannot be is refused, with the argument's name and what is expected.
+    /// Invalid arguments are refused, with the argument's name and the expected value.
     #[test]
     fn senseless_arguments_are_refused() {
         for minutes in [

@@ -1,4 +1,5 @@
-//! Clients that live one life after another: open, talk, rest, and end in one way or another.
+//! Clients. Each one opens one connection after another, exchanges data, rests, and ends the connection in one of
+//! several ways.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -18,12 +19,12 @@ use crate::dice::Dice;
 use crate::hostile::Relay;
 use crate::server::{ABORT, CLOSE, ECHO, PORT, SERVICE, config};
 
-/// Clients that share an endpoint; each sixteenth life has one of its own.
+/// The number of clients that share an endpoint. One connection in 16 has its own endpoint.
 const SHARING: usize = 50;
 
-/// A client, whose lives follow each other.
+/// A client, which opens one connection after another.
 struct Client {
-    /// Decides the kind of its first life, so that even a short run has all of them.
+    /// Selects the kind of its first connection, so that even a short run has all kinds.
     number: u64,
     endpoint: Endpoint,
     server: DccpAddr,
@@ -32,7 +33,7 @@ struct Client {
     stop: watch::Receiver<bool>,
 }
 
-/// Starts as many clients. They end some time after `stop` says so.
+/// Starts `clients` clients. They end some time after `stop` becomes true.
 pub(crate) fn start(
     clients: usize,
     seed: u64,
@@ -68,7 +69,7 @@ fn bind() -> Endpoint {
 
 impl Client {
     async fn run(mut self) {
-        // Not all at once.
+        // Clients do not all start at once.
         sleep(self.dice.millis(1_000)).await;
         let mut kind = self.number % 20;
         while !*self.stop.borrow() {
@@ -109,7 +110,7 @@ impl Client {
         }
     }
 
-    /// A service or a port that the server does not have.
+    /// Connects to a service or a port that the server does not have.
     async fn refused(&mut self, endpoint: &Endpoint) -> End {
         let (service, dccp_port) = if self.dice.below(2) == 0 {
             (ServiceCode(7), PORT)
@@ -129,12 +130,12 @@ impl Client {
         }
     }
 
-    /// A handshake that is given up at once or some turns of the task later, unless it is done by then.
+    /// Cancels a handshake at once or after some turns of the task, unless it is complete by then.
     async fn cancelled(&mut self, endpoint: &Endpoint) -> End {
         let turns = self.dice.below(8);
         let options = self.options();
         let connecting = endpoint.connect_with(self.server, SERVICE, options);
-        // Far shorter than a timer could be.
+        // Far shorter than any timer.
         let patience = async {
             for _ in 0..turns {
                 tokio::task::yield_now().await;
@@ -150,7 +151,7 @@ impl Client {
         }
     }
 
-    /// The client's socket is gone without a word, or its path takes no packet any more.
+    /// Ends without a close: the client's socket disappears, or its path no longer carries packets.
     async fn vanish(&mut self, endpoint: &Endpoint) -> End {
         let Ok(relay) = Relay::start(self.server).await else {
             return End::Failed;
@@ -175,7 +176,7 @@ impl Client {
         }
     }
 
-    /// A connection that works, and ends in one of four ways.
+    /// Uses a connection that works, and ends it in one of four ways.
     async fn live(&mut self, endpoint: &Endpoint) -> End {
         let Some(connection) = self.connect(endpoint, self.server).await else {
             return End::Failed;
@@ -207,7 +208,7 @@ impl Client {
         }
     }
 
-    /// Sends datagrams of many sizes and reads what comes back.
+    /// Sends datagrams of many sizes and reads the echoes.
     async fn talk(&mut self, connection: &Connection, datagrams: u64) {
         let _sending = self.counts.during(Doing::Sending);
         for _ in 0..datagrams {
@@ -226,17 +227,18 @@ impl Client {
         }
     }
 
-    /// Does nothing for a while, or until all is over.
+    /// Does nothing for a while, or until all clients must stop.
     async fn rest(&self, pause: Duration) {
         let mut stop = self.stop.clone();
         let _either_way = timeout(pause, stop.wait_for(|&stopped| stopped)).await;
     }
 
-    /// Asks the server to end the connection, until it does or the client has had enough: after losses a
-    /// retransmission timer may have backed off to a minute.
+    /// Asks the server to end the connection, up to ten times.
+    ///
+    /// After losses a retransmission timer may have backed off to a minute.
     async fn wish(&self, connection: &Connection, wish: u8, end: End) -> End {
         for _ in 0..10 {
-            // The datagram may be lost, or the queue full.
+            // The datagram may be lost, or the queue may be full.
             let _gone_or_full = connection.try_send(vec![wish]);
             let ended = timeout(Duration::from_secs(2), connection.closed());
             match (ended.await, end) {

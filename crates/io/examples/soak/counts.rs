@@ -1,4 +1,4 @@
-//! How many clients are doing what, and how they ended.
+//! Counts of what clients are doing, and of how their connections ended.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -12,7 +12,7 @@ pub(crate) enum Doing {
     Closing,
 }
 
-/// How a client's connection ended, or did not begin.
+/// How a client's connection ended, or why it never opened.
 #[derive(Clone, Copy)]
 pub(crate) enum End {
     ClosedByClient,
@@ -50,7 +50,7 @@ pub(crate) struct Counts {
     told: AtomicU64,
 }
 
-/// A client does something while this lives.
+/// A guard that counts one client as doing something while it lives.
 pub(crate) struct While<'a>(&'a AtomicUsize);
 
 impl Drop for While<'_> {
@@ -74,7 +74,7 @@ impl Counts {
         self.ends[end as usize].fetch_add(1, Ordering::Relaxed);
     }
 
-    /// What clients are doing.
+    /// Describes what clients are doing now.
     pub(crate) fn now(&self) -> String {
         let counts = DOING.iter().zip(&self.doing);
         let mut text: Vec<_> = counts
@@ -94,7 +94,7 @@ impl Counts {
         text.join(", ")
     }
 
-    /// How they ended.
+    /// Describes how connections ended.
     pub(crate) fn totals(&self) -> String {
         let counts = ENDS.iter().zip(&self.ends);
         let lines =
@@ -102,7 +102,7 @@ impl Counts {
         lines.collect::<Vec<_>>().join("\n")
     }
 
-    /// A connection failed in a way that nobody caused; the first few say how.
+    /// Records a connection that failed for no planned reason; prints the first ten.
     pub(crate) fn failed(&self, how: &str) -> End {
         if self.told.fetch_add(1, Ordering::Relaxed) < 10 {
             eprintln!("note: a client's connection: {how}");
@@ -110,7 +110,7 @@ impl Counts {
         End::Failed
     }
 
-    /// What to make of connections that failed, if some did.
+    /// Returns a note about failed connections, if there are any.
     pub(crate) fn note(&self) -> Option<String> {
         let count = self.ends[End::Failed as usize].load(Ordering::Relaxed);
         (count > 0).then(|| {
@@ -121,8 +121,8 @@ impl Counts {
         })
     }
 
-    /// What should have come about and did not. Connections that failed are shown and not held: on a
-    /// machine that is busy with other things peers time out, and nothing may be left of those either.
+    /// Returns the planned ways to end that never occurred. Failed connections are shown but are no complaint: on a
+    /// busy machine peers time out. They must leave nothing behind either.
     pub(crate) fn missing(&self) -> Vec<String> {
         let mut complaints = Vec::new();
         for (i, (name, count)) in ENDS.iter().zip(&self.ends).enumerate() {

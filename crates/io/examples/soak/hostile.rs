@@ -1,4 +1,4 @@
-//! Paths that fail, and senders of junk.
+//! Paths that fail, and a sender of junk.
 
 use std::io;
 use std::net::SocketAddr;
@@ -17,10 +17,10 @@ use crate::counts::Counts;
 use crate::dice::Dice;
 use crate::server::PORT;
 
-/// Datagrams of junk a second.
+/// Junk datagrams per second.
 const JUNK_PER_S: u64 = 500;
 
-/// A socket between a client and the server: to the server it is the client's.
+/// A relay between a client and the server. To the server, its socket is the client's.
 pub(crate) struct Relay {
     task: JoinHandle<()>,
     addr: SocketAddr,
@@ -38,7 +38,7 @@ impl Relay {
             let mut client = None;
             loop {
                 let Ok((len, from)) = here.recv_from(&mut buffer).await else {
-                    continue; // An ICMP error about what was relayed.
+                    continue; // An ICMP error about a relayed datagram.
                 };
                 if muted.load(Ordering::Relaxed) {
                     continue;
@@ -64,12 +64,12 @@ impl Relay {
         }
     }
 
-    /// Relays nothing more.
+    /// Stops relaying packets.
     pub(crate) fn mute(&self) {
         self.mute.store(true, Ordering::Relaxed);
     }
 
-    /// Closes the socket, so that who sends to it gets ICMP errors.
+    /// Closes the socket, so that peers that send to it get ICMP errors.
     pub(crate) async fn close(mut self) {
         self.task.abort();
         let _cancelled = (&mut self.task).await;
@@ -82,7 +82,7 @@ impl Drop for Relay {
     }
 }
 
-/// Sends junk to the server: noise, and heads that are right but for some bytes.
+/// Starts a task that sends junk to the server: noise, and headers that are valid except for some bytes.
 pub(crate) fn start(
     tasks: &mut JoinSet<()>,
     seed: u64,
@@ -108,12 +108,12 @@ pub(crate) fn start(
     });
 }
 
-/// A datagram of at most 100 bytes.
+/// Returns a datagram of at most 100 bytes.
 fn junk(dice: &mut Dice) -> Vec<u8> {
     let len = usize::try_from(dice.below(100)).expect("small");
     let mut datagram: Vec<u8> = (0..len).map(|_| dice.byte()).collect();
     if dice.below(2) == 0 && len >= 24 {
-        // Long sequence numbers, a port that is served, and a type of packet that exists.
+        // Long sequence numbers, a port with a listener, and an existing packet type.
         datagram[2..4].copy_from_slice(&PORT.to_be_bytes());
         datagram[4] = 6;
         datagram[5] = 0;

@@ -1,11 +1,13 @@
-//! Thousands of connections open, talk, rest and end in every way for minutes; then nothing of them is left.
+//! A soak test: thousands of connections open, exchange data, rest and end in every way, and leave nothing behind.
 //!
-//! `soak [minutes [connections [seed]]]`, by default five minutes and 3,000 connections at a time. Server and
-//! clients are in this process and talk over loopback, under CCID 2 and CCID 3. It prints what there is every few
-//! seconds. A short round comes first, so that what a process allocates once is there when its start is
-//! measured. It fails if heap, file descriptors or tasks do not return to the start, if the server keeps a
-//! connection, or if a kind of connection never came about: the last line says "passed" or "FAILED". Clients whose
-//! connections time out are noted and do not fail it.
+//! Usage: `soak [minutes [connections [seed]]]`; the defaults are 5 minutes and 3,000 connections at a time. Server and
+//! clients run in this process and communicate over loopback, under CCID 2 and CCID 3. The program prints its state
+//! every 5 s.
+//!
+//! A short round runs first, so that memory that a process allocates only once is part of the measured start. The test
+//! fails if heap, file descriptors or tasks do not return to the start, if the server keeps a connection, or if a kind
+//! of end never occurred. The last line says "passed" or "FAILED". Connections that time out are noted, but do not fail
+//! the test.
 
 mod args;
 mod clients;
@@ -32,16 +34,16 @@ use server::Server;
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Heap that may be held in the end beyond the start, bytes: the runtime keeps lists that grew with the number
-/// of its tasks and timers. One forgotten connection takes 10,000 bytes, and some tens of thousands come and go.
+/// The heap that may be in use at the end beyond the start, bytes. The runtime keeps lists that grew with the number of
+/// its tasks and timers. One forgotten connection takes 10,000 bytes, and tens of thousands come and go.
 const HEAP_SLACK: isize = 256 << 10;
 
-/// The same for a server that still runs, for each flow in TIMEWAIT (16 bytes, which a B-tree at its emptiest
-/// triples) and for each half-open connection; these last for minutes, as RFC 4340 wants.
+/// The same for a server that still runs: per flow in TIMEWAIT (16 bytes, which a B-tree may triple), and per half-open
+/// connection. These last for minutes, as RFC 4340 requires.
 const TIME_WAIT_BYTES: isize = 64;
 const HALF_OPEN_BYTES: isize = 1_024;
 
-/// Longer than any peer that vanished is waited for.
+/// The longest wait for clients to end: longer than it takes to detect any peer that vanished.
 const DRAIN: Duration = Duration::from_secs(60);
 
 fn main() -> ExitCode {
@@ -70,7 +72,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Runs the short round and the long one. Says what was left over.
+/// Runs the short round and the long one. Returns what was left over as an error.
 async fn soak(plan: &Plan) -> Result<(), Vec<String>> {
     let mut complaints = Vec::new();
     println!(
@@ -121,14 +123,14 @@ async fn soak(plan: &Plan) -> Result<(), Vec<String>> {
     complaints.is_empty().then_some(()).ok_or(complaints)
 }
 
-/// What a server at rest holds, all its connections over.
+/// What a server at rest holds when all its connections are over.
 struct Idle {
     heap: isize,
     time_wait: isize,
     half_open: isize,
 }
 
-/// One server, and clients that come and go until the time is over; then all of them end.
+/// Runs one server, and clients that come and go until the time is over; then all clients end.
 async fn round(plan: &Plan, counts: &Arc<Counts>, complaints: &mut Vec<String>) -> Idle {
     let server = Server::start();
     let (stop, stopped) = watch::channel(false);
@@ -144,7 +146,7 @@ async fn round(plan: &Plan, counts: &Arc<Counts>, complaints: &mut Vec<String>) 
     let mut every = interval(Duration::from_secs(5));
     while begun.elapsed() < plan.churn {
         let left = plan.churn.saturating_sub(begun.elapsed());
-        // The last report comes before the end, while everything is there.
+        // The last report comes before the end, while all clients are still active.
         if timeout(left, every.tick()).await.is_ok() {
             report(begun, counts, &server);
         }

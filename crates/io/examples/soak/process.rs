@@ -1,9 +1,9 @@
-//! What the process holds of the machine.
+//! The resources of the process.
 
 use std::fmt;
 use std::time::Duration;
 
-/// Heap and memory in bytes, and how many of the rest.
+/// Heap and resident memory in bytes, and the numbers of file descriptors and tasks.
 #[derive(Clone, Copy)]
 pub(crate) struct Figures {
     pub(crate) heap: isize,
@@ -13,7 +13,7 @@ pub(crate) struct Figures {
 }
 
 impl Figures {
-    /// What is held now.
+    /// Returns the resources in use now.
     pub(crate) fn now() -> Self {
         let statm = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
         let pages = statm.split(' ').nth(1).and_then(|text| text.parse().ok());
@@ -29,7 +29,7 @@ impl Figures {
         }
     }
 
-    /// What is held once nothing more is given back, but for a driver that is about to end.
+    /// Returns the resources in use once they no longer shrink and no task is left, or after 5 s.
     pub(crate) async fn settled() -> Self {
         let mut last = Self::now();
         for _ in 0..50 {

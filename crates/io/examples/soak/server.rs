@@ -1,4 +1,4 @@
-//! The server: each client's first datagram says how it wants to be served.
+//! The server: the first byte of each datagram says what the client wants.
 
 use std::time::Duration;
 
@@ -13,12 +13,12 @@ use fairwire::{
 pub(crate) const SERVICE: ServiceCode = ServiceCode::from_bytes(*b"soak");
 pub(crate) const PORT: u16 = 5_001;
 
-/// Wishes of clients.
+/// The requests of clients.
 pub(crate) const ECHO: u8 = 0;
 pub(crate) const CLOSE: u8 = 1;
 pub(crate) const ABORT: u8 = 2;
 
-/// The parameters of both sides: peers that vanish are found out within 13 seconds.
+/// Returns the parameters of both sides: a peer that vanishes is detected within 13 seconds.
 pub(crate) fn config() -> Config {
     let mut config = Config::default();
     config.send_ccids = vec![Ccid::TCP_LIKE, Ccid::TFRC];
@@ -30,7 +30,7 @@ pub(crate) fn config() -> Config {
     config
 }
 
-/// An endpoint that serves.
+/// An endpoint with a listener and the task that accepts.
 pub(crate) struct Server {
     endpoint: Endpoint,
     accepting: JoinHandle<()>,
@@ -44,7 +44,7 @@ pub(crate) struct Rested {
 
 impl Server {
     pub(crate) fn start() -> Self {
-        // All clients are behind one address here, which is not what the defaults are for.
+        // All clients have one address here; the default limits are not meant for that.
         let mut limits = EndpointConfig::default();
         limits.max_connections_per_source = 20_000;
         limits.max_answers_per_source_per_s = 100_000;
@@ -75,7 +75,7 @@ impl Server {
         self.endpoint.stats()
     }
 
-    /// Waits for the end of all connections, looks what is left, and goes away.
+    /// Waits until all connections are over, records what is left, and shuts down.
     pub(crate) async fn rest(self, complaints: &mut Vec<String>) -> Rested {
         let stats = loop {
             let stats = self.stats();
@@ -95,7 +95,7 @@ impl Server {
         };
         self.accepting.abort();
         let _cancelled = self.accepting.await;
-        // The tasks that served are gone with their connections.
+        // The serving tasks end with their connections.
         tokio::time::sleep(Duration::from_millis(200)).await;
         let heap = fairwire_held::bytes();
         Rested { stats, heap }
@@ -128,7 +128,7 @@ async fn serve(connection: Connection) {
                 return;
             }
             _ => {
-                // A client may be gone by now, or not read.
+                // The client may have gone, or may not read.
                 let _ = connection.try_send(received.data);
             }
         }

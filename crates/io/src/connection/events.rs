@@ -1,15 +1,16 @@
-//! What a connection tells its application unasked.
+//! The events of a connection.
 
 use super::Connection;
 use crate::error::ConnectionClosed;
 use crate::event::ConnectionEvent;
 
 impl Connection {
-    /// Waits for the next event. The newest 64 are kept for an application that does not ask. Cancelling
-    /// loses none; with several tasks that wait, each event goes to one of them.
+    /// Waits for the next event. At most the newest 64 are kept until the application reads them.
+    ///
+    /// Cancelling loses none. If several tasks wait, each event goes to one of them.
     ///
     /// # Errors
-    /// [`ConnectionClosed`] once the connection is over and all events are told.
+    /// [`ConnectionClosed`] once the connection is over and all events have been read.
     pub async fn event(&self) -> Result<ConnectionEvent, ConnectionClosed> {
         self.wait(|link| match link.events.pop_front() {
             Some(event) => Some(Ok(event)),

@@ -1,4 +1,4 @@
-//! Datagrams that arrived.
+//! Receiving datagrams.
 
 use std::task::{Context, Poll};
 
@@ -10,13 +10,13 @@ use crate::received::{Received, ReceivedId, ReceivedInto};
 use crate::state::State;
 use crate::waiting::Place;
 
-/// Receiving. What arrived before the end of the connection is still read after it.
+/// Receiving. Datagrams that arrived before the end of the connection can still be read after it.
 impl Connection {
     /// Waits for the next datagram. Cancelling loses none.
     ///
     /// # Errors
-    /// [`ConnectionClosed`] once the connection is over and all is read;
-    /// [`is_orderly`](ConnectionClosed::is_orderly) tells whether the peer meant it.
+    /// [`ConnectionClosed`] once the connection is over and every datagram was read;
+    /// [`is_orderly`](ConnectionClosed::is_orderly) returns whether it was closed properly.
     pub async fn recv(&self) -> Result<Received, ConnectionClosed> {
         self.receive().await.map(Received::of)
     }
@@ -26,7 +26,7 @@ impl Connection {
     /// # Errors
     /// As for [`recv`](Self::recv).
     pub async fn recv_into(&self, buffer: &mut [u8]) -> Result<ReceivedInto, ConnectionClosed> {
-        // Copied without the lock.
+        // Copied after the lock was released.
         let received = self.receive().await?;
         let data = received.payload.as_slice();
         let fits = data.len().min(buffer.len());
@@ -40,8 +40,9 @@ impl Connection {
         })
     }
 
-    /// Waits for a datagram and appends it to `into`, with those that have arrived behind it, `limit` of them
-    /// at most: one lock and one wake-up for all. Returns how many there are. Cancelling loses none.
+    /// Waits for a datagram and appends it to `into`, with those that arrived after it, at most `limit` in all.
+    ///
+    /// Takes one lock and one wake-up for all of them. Returns how many were appended. Cancelling loses none.
     ///
     /// # Errors
     /// As for [`recv`](Self::recv).
@@ -79,8 +80,9 @@ impl Connection {
         }
     }
 
-    /// Returns the next datagram, or wakes the task of `context` when there is one: [`recv`](Self::recv) for
-    /// futures written by hand. Only the task of the last call is woken.
+    /// Returns the next datagram, or registers the task of `context` to be woken when one arrives.
+    ///
+    /// This is [`recv`](Self::recv) for futures written by hand. Only the task of the last call is woken.
     ///
     /// # Errors
     /// As for [`recv`](Self::recv).
@@ -97,7 +99,7 @@ impl Connection {
             .await
     }
 
-    /// The next datagram, or the end behind the last one.
+    /// Returns the next datagram, or the end of the connection after the last one.
     fn next(
         &self,
         state: &mut State,

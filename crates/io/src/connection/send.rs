@@ -1,4 +1,4 @@
-//! Datagrams to be sent.
+//! Sending datagrams.
 
 use std::collections::VecDeque;
 use std::task::{Context, Poll};
@@ -11,10 +11,10 @@ use crate::error::{SendError, TrySendError};
 use crate::state::{Link, State};
 use crate::waiting::Place;
 
-/// Sending. A datagram that is taken waits in the send queue until congestion control lets it leave; its id names it
-/// in [`fate`](Connection::fate).
+/// Sending. A datagram that is accepted waits in the send queue until congestion control lets it leave. Its id
+/// identifies it in [`fate`](Connection::fate).
 impl Connection {
-    /// Queues a datagram, waiting until the send queue has room. Cancelling sends nothing.
+    /// Queues a datagram, waiting until the send queue has room. If the future is cancelled, nothing is sent.
     ///
     /// # Errors
     /// See [`SendError`].
@@ -25,11 +25,13 @@ impl Connection {
         handle.wait(Place::Writable(*id), queue).await
     }
 
-    /// Queues as many of `datagrams` as there is room for, from the front, waiting until there is room for one.
-    /// Returns their ids; `datagrams` keeps what was not taken. Cancelling sends nothing.
+    /// Queues as many of `datagrams` as there is room for, from the front.
+    ///
+    /// Waits until there is room for one. Returns the ids of those that were queued; `datagrams` keeps the rest. If the
+    /// future is cancelled, nothing is sent.
     ///
     /// # Errors
-    /// See [`SendError`], of the first datagram. It then is still there, and none was taken.
+    /// See [`SendError`]: it concerns the first datagram. No datagram was queued then, and `datagrams` is unchanged.
     pub async fn send_many(
         &self,
         datagrams: &mut VecDeque<Bytes>,
@@ -62,8 +64,9 @@ impl Connection {
         self.queue(&mut self.inner.handle.lock(), &data.into())
     }
 
-    /// Queues a datagram, or wakes the task of `context` when there is room: [`send`](Self::send) for futures
-    /// written by hand. Only the task of the last call is woken.
+    /// Queues a datagram, or registers the task of `context` to be woken when there is room.
+    ///
+    /// This is [`send`](Self::send) for futures written by hand. Only the task of the last call is woken.
     ///
     /// # Errors
     /// See [`SendError`].
@@ -95,7 +98,7 @@ impl Connection {
         let end = |state: &State| state.links.get(id).and_then(Link::end);
         let closed = |state: &State| end(state).map_or(SendError::Closing, SendError::Closed);
         if state.gone {
-            // Nobody is left who would send it.
+            // The driver, which would send it, has ended.
             return Err(closed(state).into());
         }
         let payload = Payload::Bytes(data.clone());

@@ -1,4 +1,4 @@
-//! Why there is no connection, and what to do about it.
+//! Why a connection could not be made, and what to do about it.
 
 use std::error::Error;
 use std::fmt;
@@ -11,125 +11,125 @@ use fairwire_wire::ResetCode;
 
 use super::{BindError, Reason};
 
-/// Why there is no connection.
+/// Why a connection could not be made.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ConnectError {
     /// The name could not be looked up, or is not `host:port`.
     Resolve {
-        /// The name.
+        /// The name as given.
         host: String,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// No endpoint for it.
+    /// No endpoint could be bound for the connection.
     Bind(BindError),
     /// The endpoint could not start a connection.
     Start(StartError),
     /// The peer answered with a Reset.
     Refused {
-        /// Where it is.
+        /// The peer's address.
         remote: SocketAddr,
-        /// Why.
+        /// The Reset Code.
         code: ResetCode,
-        /// Why, in its words, if it has any.
+        /// The peer's reason in words, if it sent one.
         text: Option<ErrorText>,
     },
-    /// The network, or the peer's host, says that packets do not get there: at once if the
-    /// error is hard ([`Unreachable::is_hard`]), else nobody answered in time either.
+    /// The network or the peer's host reported that packets do not arrive. A hard error ([`Unreachable::is_hard`]) ends
+    /// the attempt at once. A soft error is reported if nobody answered in time either.
     Unreachable {
-        /// Where they do not get.
+        /// The address that packets do not reach.
         remote: SocketAddr,
-        /// Was it asked directly in IP?
+        /// Whether the endpoint is native.
         native: bool,
-        /// What the network says.
+        /// The network's report.
         why: Unreachable,
-        /// The time given.
+        /// How long the attempt could last.
         after: Duration,
     },
     /// Nobody answered in time.
     Timeout {
-        /// Who did not.
+        /// The address that did not answer.
         remote: SocketAddr,
-        /// Was it asked directly in IP?
+        /// Whether the endpoint is native.
         native: bool,
-        /// The time given.
+        /// How long the attempt lasted.
         after: Duration,
-        /// Datagrams that came meanwhile and were not DCCP: something else listens there.
+        /// Datagrams received meanwhile that were not DCCP: another program uses that port.
         not_dccp: u64,
     },
-    /// The system names no way from the endpoint to the remote, so nothing was sent.
+    /// The system has no route from the endpoint to the remote, so nothing was sent.
     NoRoute {
-        /// Where the endpoint is bound.
+        /// The address that the endpoint is bound to.
         local: IpAddr,
-        /// Where to.
+        /// The address to connect to.
         remote: SocketAddr,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
     /// Something at the remote sends our own packets back: an echo service.
     Echoed {
-        /// Where it is.
+        /// The remote's address.
         remote: SocketAddr,
-        /// Was it asked directly in IP?
+        /// Whether the endpoint is native.
         native: bool,
     },
-    /// The remote is of another address family than the endpoint.
+    /// The remote and the endpoint have different address families.
     WrongFamily {
-        /// Where the endpoint is bound.
+        /// The address that the endpoint is bound to.
         local: IpAddr,
-        /// Where to.
+        /// The address to connect to.
         remote: SocketAddr,
     },
-    /// The remote is no single host, and a connection has two ends.
+    /// The remote address is not a single host; a connection has exactly two ends.
     NotOneHost {
         /// The address.
         remote: SocketAddr,
-        /// What it is.
+        /// What kind of address it is.
         kind: AddressKind,
     },
-    /// A link-local address of IPv6 does not say on which interface.
+    /// The remote is an IPv6 link-local address without an interface.
     NoInterface {
         /// The address.
         remote: SocketAddr,
     },
-    /// The remote's DCCP port is zero, which nobody listens on.
+    /// The remote's DCCP port is zero, on which nobody can listen.
     NoDccpPort {
         /// The address.
         remote: SocketAddr,
     },
-    /// No address of several could be connected to.
+    /// None of several addresses could be connected to.
     All {
-        /// The name that they belong to, if it was one.
+        /// The host name that the addresses belong to, if there was one.
         host: Option<String>,
-        /// Each that was tried, in the order in which they failed, and why.
+        /// Each address that was tried and its error, in the order in which they failed.
         tried: Vec<(SocketAddr, ConnectError)>,
     },
     /// There was no address to connect to.
     NoAddress,
-    /// The remote has no UDP port, and the endpoint sends in UDP.
+    /// The remote has no UDP port, but the endpoint sends in UDP.
     NoUdpPort {
         /// The address, with the DCCP port.
         remote: SocketAddr,
     },
-    /// The handshake ended in another way.
+    /// The handshake ended for another reason.
     Ended {
-        /// How.
+        /// The reason.
         reason: CloseReason,
     },
     /// The endpoint was [closed](crate::Endpoint::close), or its runtime has shut down.
     EndpointClosed,
 }
 
-/// An address that is not one host's.
+/// The kind of an address that is not a single host.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum AddressKind {
     /// `0.0.0.0` or `::`, which means "any".
     Unspecified,
-    /// A group (224.0.0.0/4, `ff00::/8`).
+    /// A multicast group (224.0.0.0/4, `ff00::/8`).
     Multicast,
-    /// 255.255.255.255, every host of the network.
+    /// 255.255.255.255, which means every host of the network.
     Broadcast,
 }
 
@@ -148,7 +148,7 @@ impl AddressKind {
 }
 
 impl ConnectError {
-    /// Would every other address fail in the same way, because the cause is here?
+    /// Returns whether the cause is on this side, so that every other address would fail in the same way.
     pub(crate) fn is_ours(&self) -> bool {
         match self {
             Self::Bind(error) => matches!(
@@ -158,7 +158,7 @@ impl ConnectError {
                     | BindError::NoRuntime
                     | BindError::NoRandomness
             ),
-            // A local port is taken towards one peer, not towards every one.
+            // A local port is taken for one peer only, not for all.
             Self::Start(error) => !matches!(error, StartError::NoPort),
             Self::EndpointClosed => true,
             _ => false,
@@ -252,7 +252,7 @@ impl fmt::Display for ConnectError {
     }
 }
 
-/// Why a peer refused, and what to do about it.
+/// Writes why a peer refused, and what to do about it.
 fn refused(
     f: &mut fmt::Formatter<'_>,
     remote: SocketAddr,
@@ -280,7 +280,7 @@ fn refused(
     })
 }
 
-/// What it means that nobody answered.
+/// Writes what a timeout may mean.
 fn timeout(
     f: &mut fmt::Formatter<'_>,
     remote: SocketAddr,
@@ -312,7 +312,7 @@ fn family(ip: IpAddr) -> &'static str {
     }
 }
 
-/// Why each of several addresses failed.
+/// Writes why each of several addresses failed.
 fn all(
     f: &mut fmt::Formatter<'_>,
     host: Option<&str>,
@@ -334,7 +334,7 @@ fn all(
     Ok(())
 }
 
-/// Why nothing can be sent from here to there, and what to do about it.
+/// Writes why the remote has no route, and what to do about it.
 fn no_route(
     f: &mut fmt::Formatter<'_>,
     local: IpAddr,
@@ -359,7 +359,7 @@ fn no_route(
     })
 }
 
-/// What the network said of a remote, and what to do about it.
+/// Writes the network's report about a remote, and what to do about it.
 fn unreachable(
     f: &mut fmt::Formatter<'_>,
     remote: SocketAddr,

@@ -1,8 +1,8 @@
-//! Addresses as sockets write them, and as the layers above see them.
+//! Conversion of addresses between sockets and the layers above.
 
 use std::net::{IpAddr, SocketAddr, SocketAddrV6};
 
-/// `addr` as the layers above see it: IPv4 where it is a mapped one, without a flow label.
+/// Returns `addr` as the layers above see it: unmapped to IPv4 where possible, without a flow label.
 pub(crate) fn canonical(addr: SocketAddr) -> SocketAddr {
     match (addr.ip().to_canonical(), addr) {
         (IpAddr::V6(ip), SocketAddr::V6(v6)) => {
@@ -12,7 +12,7 @@ pub(crate) fn canonical(addr: SocketAddr) -> SocketAddr {
     }
 }
 
-/// The local address of a datagram that arrived for `ip`, or left from there.
+/// Returns the local address of a datagram that arrived for `ip`, or was sent from it.
 pub(crate) fn arrived_at(local: SocketAddr, ip: Option<IpAddr>) -> SocketAddr {
     match ip {
         Some(ip) if local.ip().is_unspecified() => SocketAddr::new(ip.to_canonical(), local.port()),

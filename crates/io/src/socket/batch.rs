@@ -1,18 +1,18 @@
-//! Packets that leave in one system call.
+//! Packets that are sent in one system call.
 //!
-//! The system can cut one large buffer into datagrams of equal size (GSO), so consecutive
-//! packets of one path, ECN field and size are gathered; the first that differs waits as the
-//! beginning of the next batch. Buffers are kept, so a steady stream allocates nothing.
+//! The system can split one large buffer into datagrams of equal size (GSO). So consecutive packets with the same path,
+//! ECN field and size are gathered. The first packet that differs is held and starts the next batch. Buffers are
+//! reused, so a steady stream allocates nothing.
 
 use std::net::SocketAddr;
 
 use fairwire_proto::{Encapsulation, Path, Payload};
 use fairwire_units::Ecn;
 
-/// The most bytes that one call takes: an IP packet's 65,535 less headers, with room to spare.
+/// The largest number of bytes in one call: the 65,535 bytes of an IP packet minus headers, with room to spare.
 const MAX_BYTES: usize = 61_440;
 
-/// What leaves next, and at most one packet behind it.
+/// The packets to send next, and at most one packet after them.
 #[derive(Debug)]
 pub(crate) struct Batch {
     current: Run,
@@ -20,7 +20,7 @@ pub(crate) struct Batch {
     max_segments: usize,
 }
 
-/// Packets of one path, ECN field and size; the last may be shorter.
+/// Packets with the same path, ECN field and size; the last one may be shorter.
 #[derive(Debug)]
 struct Run {
     bytes: Vec<u8>,
@@ -65,14 +65,14 @@ impl Run {
         self.count += 1;
     }
 
-    /// Does every packet so far have the full size?
+    /// Returns whether every packet so far has the full size.
     fn is_even(&self) -> bool {
         self.bytes.len() == self.segment * self.count
     }
 }
 
 impl Batch {
-    /// An empty batch of at most `max_segments` packets.
+    /// Makes an empty batch of at most `max_segments` packets.
     pub(crate) fn new(max_segments: usize) -> Self {
         Self {
             current: Run::new(),
@@ -81,17 +81,17 @@ impl Batch {
         }
     }
 
-    /// Is there nothing to send?
+    /// Returns whether there is nothing to send.
     pub(crate) fn is_empty(&self) -> bool {
         self.current.count == 0
     }
 
-    /// Can another packet be pushed?
+    /// Returns whether another packet can be pushed.
     pub(crate) fn has_room(&self) -> bool {
         self.held.count == 0
     }
 
-    /// Adds a packet; ask [`has_room`](Self::has_room) first.
+    /// Adds a packet; call [`has_room`](Self::has_room) first.
     pub(crate) fn push(&mut self, path: Path, ecn: Ecn, head: &[u8], payload: &Payload) {
         debug_assert!(self.has_room(), "a second packet would be held");
         let size = head.len() + payload.len();
@@ -111,38 +111,38 @@ impl Batch {
         }
     }
 
-    /// The batch was sent or given up: what was held comes next.
+    /// Removes the batch that was sent or given up; the held packet comes next.
     pub(crate) fn advance(&mut self) {
         std::mem::swap(&mut self.current, &mut self.held);
         self.held.count = 0;
     }
 
-    /// The system changed its mind about how many packets it cuts.
+    /// Changes how many packets the system can split from one buffer.
     pub(crate) fn set_max_segments(&mut self, max_segments: usize) {
         self.max_segments = max_segments.max(1);
     }
 
-    /// From where to where.
+    /// Returns the local and remote addresses of the packets.
     pub(crate) fn path(&self) -> Path {
         self.current.path
     }
 
-    /// The ECN field of each packet.
+    /// Returns the ECN field of each packet.
     pub(crate) fn ecn(&self) -> Ecn {
         self.current.ecn
     }
 
-    /// The packets, one behind the other.
+    /// Returns the bytes of the packets, one after the other.
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.current.bytes
     }
 
-    /// Where to cut them, if there is more than one.
+    /// Returns the size at which the system splits the bytes, if there is more than one packet.
     pub(crate) fn segment_size(&self) -> Option<usize> {
         (self.current.count > 1).then_some(self.current.segment)
     }
 
-    /// The first packet.
+    /// Returns the first packet.
     pub(crate) fn first(&self) -> &[u8] {
         let end = self.current.segment.min(self.current.bytes.len());
         &self.current.bytes[..end]
@@ -168,7 +168,7 @@ mod tests {
         batch.push(path(port), ecn, &[0; 12], &payload);
     }
 
-    /// Equal packets go together; a shorter one may end the batch, and nothing follows it.
+    /// Packets of equal size go together; a shorter one may end the batch, and no packet follows it.
     #[test]
     fn a_short_packet_ends_a_batch() {
         let mut batch = Batch::new(64);
@@ -188,7 +188,7 @@ mod tests {
         assert!(batch.is_empty());
     }
 
-    /// Another peer, another mark, a longer packet or a full batch begin a new one.
+    /// A packet to another peer, with another ECN mark, or longer starts a new batch; so does a full batch.
     #[test]
     fn what_differs_waits() {
         for (port, ecn, len) in [
@@ -210,7 +210,7 @@ mod tests {
         assert_eq!(batch.bytes().len(), 200);
     }
 
-    /// A batch stays below what one call can take.
+    /// A batch stays below the size that one call accepts.
     #[test]
     fn a_batch_is_bounded_in_bytes() {
         let mut batch = Batch::new(64);

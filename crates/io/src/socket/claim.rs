@@ -1,13 +1,13 @@
-//! A native port belongs to one listener of the host.
+//! Claims: a native DCCP port belongs to at most one listener of the host.
 //!
-//! The kernel knows nothing of DCCP ports, so two programs could listen on the same one and both
-//! answer. Each takes a name among the host's abstract Unix sockets (unix(7)), which are one set
-//! per network namespace, as ports are, and go away with the program.
+//! The kernel does not know DCCP ports, so two programs could listen on the same one and both answer. To prevent this,
+//! each listener binds a name among the host's abstract Unix sockets (unix(7)). These names form one set per network
+//! namespace, like ports, and disappear when the program ends.
 
 use std::io;
 use std::net::IpAddr;
 
-/// Holds a port of one address (or of every address) while it lives.
+/// A claim of a port at one address (or at every address), held while this value lives.
 #[derive(Debug)]
 pub(crate) struct Claim {
     #[cfg(target_os = "linux")]
@@ -15,7 +15,7 @@ pub(crate) struct Claim {
 }
 
 impl Claim {
-    /// Takes the port.
+    /// Claims the port.
     ///
     /// # Errors
     /// `AddrInUse` if another listener of this host has it.
@@ -30,7 +30,7 @@ impl Claim {
         })
     }
 
-    /// Without Linux there are no native endpoints.
+    /// Always fails: native endpoints exist on Linux only.
     #[cfg(not(target_os = "linux"))]
     pub(crate) fn take(_ip: IpAddr, _port: u16) -> io::Result<Self> {
         Err(io::ErrorKind::Unsupported.into())

@@ -1,12 +1,12 @@
 //! ICMP errors, from the socket's error queue (Linux).
 //!
-//! An unconnected socket learns of a dead port, or of a host without DCCP, only through this queue. An entry has the
-//! address that the datagram was sent to, the bytes that the ICMP message quotes of it, and, in
-//! control messages, the kind of error and the address that the ICMP message was sent to, which is the one that
-//! the datagram came from.
+//! An unconnected socket learns of a closed port, or of a host without DCCP, only through this queue. An entry holds
+//! the address that the datagram was sent to and the bytes of it that the ICMP message quotes. Its control messages
+//! hold the kind of error and the address that the ICMP message was sent to, which is the one that the datagram was
+//! sent from.
 //!
-//! Which error means what (soft ones may pass, RFC 1122, 4.2.3.9, and RFC 5461; hard ones end an
-//! attempt to connect; those of the peer's own host, port and protocol, may end an open connection):
+//! The table shows the meaning of each error. Soft errors may pass (RFC 1122, 4.2.3.9, and RFC 5461). Hard errors end
+//! an attempt to connect. Those of the peer's own host, protocol and port, may end an open connection:
 //!
 //! | ICMP type, code (RFC 792, RFC 1812) | `ICMPv6` (RFC 4443) | meaning | |
 //! |---|---|---|---|
@@ -31,19 +31,18 @@ use fairwire_proto::{IcmpError, Unreachable};
 use super::address::canonical;
 use super::network_error::NetworkError;
 
-/// Room for the control messages of one entry.
+/// Room for the control messages of one entry, bytes.
 const CONTROL: usize = 256;
 
-/// `ee_origin`: the error came as ICMP, as `ICMPv6`.
+/// Values of `ee_origin`: the error came as ICMP or as `ICMPv6`.
 const ORIGIN_ICMP: u8 = 2;
 const ORIGIN_ICMP6: u8 = 3;
 
-/// Control messages as the system writes them: aligned for their headers.
+/// A buffer for control messages, aligned for their headers.
 #[repr(C, align(16))]
 struct Control([u8; CONTROL]);
 
-/// Takes one entry off the queue and hands it to `each` if it is an ICMP error. `None` when the
-/// queue is empty.
+/// Takes one entry off the queue and passes it to `each` if it is an ICMP error. Returns `None` if the queue is empty.
 pub(super) fn next(udp: &UdpSocket, each: &mut impl FnMut(NetworkError<'_>)) -> Option<()> {
     let mut control = Control([0; CONTROL]);
     let mut quote = [0; 576];
@@ -73,12 +72,12 @@ fn socket_addr(addr: &SockaddrStorage) -> Option<SocketAddr> {
     v4.map(SocketAddr::V4).or(v6.map(SocketAddr::V6))
 }
 
-/// What control messages say.
+/// The contents of the control messages of one entry.
 #[derive(Debug, Default, Eq, PartialEq)]
 struct Told {
     /// The ICMP error, if it is one that we act on.
     error: Option<IcmpError>,
-    /// Which address of ours it came to.
+    /// The local address that the ICMP message was sent to.
     local: Option<IpAddr>,
 }
 
@@ -91,7 +90,7 @@ fn told(messages: impl IntoIterator<Item = ControlMessageOwned>) -> Told {
                 told.error = told.error.or(icmp_error(&error));
             }
             ControlMessageOwned::Ipv4PacketInfo(info) => {
-                // Of the header; `ipi_spec_dst` is the route's.
+                // `ipi_addr` is from the packet's header; `ipi_spec_dst` is from the route.
                 let ip = Ipv4Addr::from(u32::from_be(info.ipi_addr.s_addr));
                 told.local = told.local.or(Some(ip.into()));
             }
@@ -105,7 +104,7 @@ fn told(messages: impl IntoIterator<Item = ControlMessageOwned>) -> Told {
     told
 }
 
-/// What an entry says that is an ICMP error.
+/// Returns the meaning of an entry that is an ICMP error; `None` for an error that is ignored.
 fn icmp_error(error: &sock_extended_err) -> Option<IcmpError> {
     let (origin, kind, code) = (error.ee_origin, error.ee_type, error.ee_code);
     let mtu = error.ee_info;
@@ -116,7 +115,7 @@ fn icmp_error(error: &sock_extended_err) -> Option<IcmpError> {
         (ORIGIN_ICMP, 3, 2) | (ORIGIN_ICMP6, 4, 1) => Unreachable::Protocol,
         (ORIGIN_ICMP, 3, 3) | (ORIGIN_ICMP6, 1, 4) => Unreachable::Port,
         (ORIGIN_ICMP, 11, 0) | (ORIGIN_ICMP6, 3, 0) => Unreachable::HopLimit,
-        // A code that is not known ends nothing.
+        // An unknown code is treated as a soft error.
         (ORIGIN_ICMP, 3, _) | (ORIGIN_ICMP6, 1, _) => Unreachable::Host,
         _ => return None,
     };
@@ -146,7 +145,7 @@ mod tests {
         }
     }
 
-    /// Kinds of errors are told apart, in both families.
+    /// Kinds of errors are distinguished, in both families.
     #[test]
     fn errors_are_named() {
         let unreachable = |why| Some(IcmpError::Unreachable { why });
@@ -170,8 +169,8 @@ mod tests {
         }
     }
 
-    /// RFC 1122, 4.2.3.9, and RFC 5461: whatever type and code a router sends, only port, protocol and
-    /// prohibition are hard, in both families; a code that nobody has defined yet is soft.
+    /// RFC 1122, 4.2.3.9, and RFC 5461: of all types and codes, only port, protocol and prohibition are hard, in both
+    /// families. An undefined code is soft.
     #[test]
     fn finding_12_soft_and_hard_are_told_apart() {
         let hard = [
@@ -198,8 +197,8 @@ mod tests {
         }
     }
 
-    /// The error, and the address of ours that it came to, are found in any order and behind other messages,
-    /// in either family and in the form that the layers above know.
+    /// The error and the local address are found in any order and after other messages, in both families. The address
+    /// has the form that the layers above use.
     #[test]
     fn our_own_address_is_found() {
         let v4 = in_pktinfo {

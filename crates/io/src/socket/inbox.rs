@@ -1,10 +1,10 @@
 //! Datagrams that arrived in one system call.
 //!
-//! The system may deliver a train of datagrams in one buffer (GRO); it is cut here. Nothing is
-//! copied: the protocol sees slices of these buffers, and copies what it keeps.
+//! The system may deliver several datagrams in one buffer (GRO); they are split here. Nothing is copied: the protocol
+//! sees slices of these buffers, and copies what it keeps.
 //!
-//! Bounded: `BATCH_SIZE` buffers of 64 KiB, 2 MiB on Linux, for each endpoint and for its life.
-//! The system commits a page of them when a message first reaches it.
+//! The memory is bounded: `BATCH_SIZE` buffers of 64 KiB, 2 MiB on Linux, for each endpoint and for its life. The
+//! system commits a page of them when a message first reaches it.
 
 use std::io::{self, IoSliceMut};
 use std::net::SocketAddr;
@@ -16,22 +16,22 @@ use fairwire_units::Ecn;
 use super::address::{arrived_at, canonical};
 use super::limits::BUFFER;
 
-/// Receive buffers and what is in them. Memory that no message reached is never touched.
+/// The receive buffers and their contents. Memory that no message has reached is never touched.
 #[derive(Debug)]
 pub(crate) struct Inbox {
     buffers: Vec<u8>,
     meta: [RecvMeta; BATCH_SIZE],
     filled: usize,
-    /// The first message that was not handed out entirely, and how much of it was.
+    /// The first message that was not passed on completely: its index, and how many of its bytes were passed on.
     next: (usize, usize),
 }
 
-/// One datagram.
+/// A received datagram.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arrived<'a> {
-    /// Which of our addresses it came to.
+    /// The local address that it was sent to.
     pub local: SocketAddr,
-    /// Who sent it.
+    /// The address of its sender.
     pub remote: SocketAddr,
     /// Its ECN field.
     pub ecn: Ecn,
@@ -40,7 +40,7 @@ pub(crate) struct Arrived<'a> {
 }
 
 impl Inbox {
-    /// Empty buffers.
+    /// Makes empty buffers.
     pub(crate) fn new() -> Self {
         Self {
             buffers: vec![0; BUFFER * BATCH_SIZE],
@@ -50,12 +50,12 @@ impl Inbox {
         }
     }
 
-    /// Was everything handed out?
+    /// Returns whether everything was passed on.
     pub(crate) fn is_empty(&self) -> bool {
         self.next.0 >= self.filled
     }
 
-    /// Lets `receive` fill the buffers; says how many it filled.
+    /// Lets `receive` fill the buffers; it returns how many it filled.
     pub(crate) fn fill(
         &mut self,
         receive: impl FnOnce(&mut [IoSliceMut<'_>], &mut [RecvMeta]) -> io::Result<usize>,
@@ -69,7 +69,7 @@ impl Inbox {
         Ok(())
     }
 
-    /// Hands the next datagrams to `each`, in order and `most` at most; says how many there were.
+    /// Passes the next datagrams to `each`, in order and at most `most`. Returns how many there were.
     pub(crate) fn drain(
         &mut self,
         bound: SocketAddr,
@@ -106,7 +106,7 @@ impl Inbox {
     }
 }
 
-/// The ECN field that arrived.
+/// Converts the ECN field of a received message.
 fn ecn(mark: Option<EcnCodepoint>) -> Ecn {
     mark.map_or(Ecn::NotEct, |mark| Ecn::from_bits(mark as u8))
 }
@@ -115,7 +115,7 @@ fn ecn(mark: Option<EcnCodepoint>) -> Ecn {
 mod tests {
     use super::{Arrived, Inbox};
 
-    /// A train of datagrams is cut at its stride; the last may be shorter.
+    /// A buffer with several datagrams is split at its stride; the last datagram may be shorter.
     #[test]
     fn trains_are_cut() {
         let bound = ([0, 0, 0, 0], 7).into();

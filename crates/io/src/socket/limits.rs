@@ -1,4 +1,5 @@
-//! What the system gives at most.
+//! Limits of the operating system.
 
-/// Receive buffer per message: the largest UDP datagram, and with GRO the largest train.
+/// The size of the receive buffer of one message, bytes: the largest UDP datagram, and with GRO the largest buffer of
+/// several.
 pub(super) const BUFFER: usize = 65_536;

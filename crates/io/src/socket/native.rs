@@ -1,9 +1,8 @@
 //! DCCP directly in IP, protocol 33, on raw sockets.
 //!
-//! A raw socket gets every DCCP packet of the host that its address allows: IPv4 packets with
-//! their header, IPv6 packets without. The kernel computes no DCCP checksum and looks at none
-//! (RFC 4340, section 9.1).
-//! While one is open, the kernel does not answer "protocol unreachable".
+//! A raw socket receives every DCCP packet of the host that its address allows: IPv4 packets with their header, IPv6
+//! packets without. The kernel neither computes nor checks DCCP checksums (RFC 4340, section 9.1). While such a socket
+//! is open, the kernel does not answer "protocol unreachable".
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -21,7 +20,7 @@ const DCCP: i32 = 33;
 /// The shortest IPv4 header, bytes (RFC 791, section 3.1).
 const IPV4_HEADER: usize = 20;
 
-/// A raw socket of `ip`'s family, not bound yet.
+/// Opens a raw socket of `ip`'s family, not yet bound.
 pub(super) fn socket(ip: IpAddr) -> io::Result<socket2::Socket> {
     if !cfg!(target_os = "linux") {
         return Err(io::ErrorKind::Unsupported.into());
@@ -31,23 +30,22 @@ pub(super) fn socket(ip: IpAddr) -> io::Result<socket2::Socket> {
     #[cfg(target_os = "linux")]
     if ip.is_ipv6() {
         use libc::{IPPROTO_IPV6, IPV6_CHECKSUM, IPV6_RECVERR};
-        // The checksum is ours to compute and, as it may cover only a part, ours to check: with
-        // -1, the default of RFC 3542, section 3.1, the kernel keeps its hands off. IPv4 has no
-        // such option and never does.
+        // We compute the checksum, and check it too, since it may cover only a part of the packet. With -1, the default
+        // of RFC 3542, section 3.1, the kernel leaves it alone. IPv4 has no such option and always leaves it alone.
         set(&socket, IPPROTO_IPV6, IPV6_CHECKSUM, -1)?;
-        // Without it a host without DCCP is only found by waiting; nothing else depends on it.
+        // Without this option a host without DCCP is only found by a timeout; nothing else depends on it.
         let _ = set(&socket, IPPROTO_IPV6, IPV6_RECVERR, 1);
     }
     Ok(socket)
 }
 
-/// Sets a socket option that is an integer.
+/// Sets a socket option that has an integer value.
 #[cfg(target_os = "linux")]
 fn set(socket: &socket2::Socket, level: i32, name: i32, value: i32) -> io::Result<()> {
     use std::os::fd::AsRawFd;
     #[expect(unsafe_code, reason = "no safe wrapper knows these options")]
-    // SAFETY: the descriptor is open, for `socket` is borrowed; the pointer is to an integer that
-    // outlives the call, with its true length, and the kernel only reads it.
+    // SAFETY: the descriptor is open, because `socket` is borrowed. The pointer is to an integer that outlives the
+    // call, with its true length, and the kernel only reads it.
     let status = unsafe {
         libc::setsockopt(
             socket.as_raw_fd(),
@@ -64,7 +62,7 @@ fn set(socket: &socket2::Socket, level: i32, name: i32, value: i32) -> io::Resul
     }
 }
 
-/// Names what the system says when it refuses the socket.
+/// Converts the system's error when it refuses the socket.
 pub(super) fn refusal(ip: IpAddr, source: io::Error) -> BindError {
     match source.kind() {
         io::ErrorKind::PermissionDenied => BindError::NotPrivileged { source },
@@ -76,13 +74,15 @@ pub(super) fn refusal(ip: IpAddr, source: io::Error) -> BindError {
     }
 }
 
-/// The DCCP packet in what a raw socket received; `None` if nobody can have meant us alone.
+/// Returns the DCCP packet in what a raw socket received.
+///
+/// `None` if the IPv4 header is malformed, or if an address is not that of a single host.
 pub(super) fn unwrap(arrived: Arrived<'_>) -> Option<Arrived<'_>> {
     let inner = match arrived.remote {
         SocketAddr::V4(_) => ipv4(arrived.bytes)?,
         SocketAddr::V6(_) => arrived,
     };
-    // Connections have two ends: an answer could not even leave from such an address.
+    // A connection has two ends: an answer could not even be sent from such an address.
     let local = inner.local.ip();
     let remote = inner.remote.ip();
     let broadcast = local == Ipv4Addr::BROADCAST;
@@ -90,7 +90,7 @@ pub(super) fn unwrap(arrived: Arrived<'_>) -> Option<Arrived<'_>> {
     (!broadcast && !groups).then_some(inner)
 }
 
-/// Takes the IPv4 header off (RFC 791, section 3.1).
+/// Removes the IPv4 header (RFC 791, section 3.1).
 fn ipv4(packet: &[u8]) -> Option<Arrived<'_>> {
     let &[version_ihl, tos, t0, t1, .., s0, s1, s2, s3, d0, d1, d2, d3] =
         packet.first_chunk::<IPV4_HEADER>()?;
@@ -115,7 +115,7 @@ mod tests {
     use fairwire_units::Ecn;
     use std::io;
 
-    /// 192.0.2.1 to 192.0.2.2, ECT(0) beside a DSCP, one option word, 12 bytes of data.
+    /// A packet from 192.0.2.1 to 192.0.2.2: ECT(0) beside a DSCP, one option word, 12 bytes of data.
     fn packet() -> Vec<u8> {
         let mut packet = vec![0x46, 0xBA, 0, 36, 0, 1, 0x40, 0, 64, 33, 0, 0];
         packet.extend([192, 0, 2, 1, 192, 0, 2, 2]);
@@ -133,8 +133,8 @@ mod tests {
         }
     }
 
-    /// Addresses, the ECN field and the data come out of the header, its options and whatever
-    /// follows the packet do not.
+    /// The addresses, the ECN field and the data are read from the packet. Header options and bytes after the packet
+    /// are removed.
     #[test]
     fn the_header_is_read_and_removed() {
         let mut bytes = packet();
@@ -146,7 +146,7 @@ mod tests {
         assert_eq!(arrived.bytes, (1..=12).collect::<Vec<u8>>());
     }
 
-    /// Headers that are cut short or lie about their lengths give nothing, and do not panic.
+    /// Headers that are truncated or have wrong lengths are refused, without a panic.
     #[test]
     fn lying_headers_give_nothing() {
         let bytes = packet();
@@ -164,7 +164,7 @@ mod tests {
         assert!(ipv4(&bytes).is_none(), "a total shorter than the header");
     }
 
-    /// Packets for many receivers begin no connection.
+    /// Packets to a multicast group or to the broadcast address are ignored.
     #[test]
     fn groups_are_left_alone() {
         for destination in [[224, 0, 0, 1], [255, 255, 255, 255]] {
@@ -174,7 +174,7 @@ mod tests {
         }
     }
 
-    /// A missing right is named, with what gives it.
+    /// A missing privilege is named in the error, with the way to grant it.
     #[test]
     fn a_missing_right_is_named() {
         let source = io::ErrorKind::PermissionDenied.into();

@@ -1,16 +1,16 @@
-//! What the network says of datagrams that did not get through.
+//! Errors that the network reports about datagrams that did not arrive.
 
 use std::net::{IpAddr, SocketAddr};
 
-/// What an ICMP error said about a datagram of ours.
+/// An ICMP error about a datagram that we sent.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct NetworkError<'a> {
-    /// The address that it left from, where the system tells.
+    /// The address that the datagram was sent from, where the system tells.
     pub local: Option<IpAddr>,
-    /// Where it was going.
+    /// The address that the datagram was sent to.
     pub remote: SocketAddr,
-    /// What happened to it.
+    /// The error.
     pub error: fairwire_proto::IcmpError,
-    /// As much of it as the error quotes.
+    /// The part of the datagram that the error quotes.
     pub quote: &'a [u8],
 }

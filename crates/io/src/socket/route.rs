@@ -1,28 +1,28 @@
-//! Which way the system would send a datagram.
+//! Routes: which local address and MTU the system would use for a datagram.
 //!
-//! A socket bound to the wildcard address does not know its address towards a peer before it
-//! sent something, but a connection's six-tuple (RFC 6773, section 3.8) needs it at once. A
-//! second socket, connected and never written to, tells it.
+//! A socket that is bound to the wildcard address does not know its local address for a peer before it has sent a
+//! packet. But a connection's six-tuple (RFC 6773, section 3.8) needs it at once. A second socket is therefore
+//! connected to the peer, and tells the address without sending anything.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 
 use super::address::canonical;
 
-/// The way to a peer.
+/// The route to a peer.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct Route {
-    /// The address that datagrams leave from, with the port of the socket that sends them.
+    /// The address that datagrams are sent from, with the port of the socket that sends them.
     pub local: SocketAddr,
-    /// The largest IP packet of the first hop, bytes, where the system tells.
+    /// The MTU of the first hop, bytes of IP packet, where the system tells.
     pub mtu: Option<u32>,
 }
 
 impl Route {
-    /// The way from a socket bound to `bound` to `remote`.
+    /// Finds the route from a socket bound to `bound` to `remote`.
     ///
     /// # Errors
-    /// What the system says of a remote that it knows no way to.
+    /// The system's error for a remote without a route.
     pub(crate) fn find(bound: SocketAddr, remote: SocketAddr) -> io::Result<Self> {
         let from = if bound.ip().is_unspecified() {
             wildcard_for(remote)
@@ -54,7 +54,7 @@ fn mtu(_probe: &UdpSocket, _remote: SocketAddr) -> Option<u32> {
     None
 }
 
-/// The wildcard address of `remote`'s family, any port.
+/// Returns the wildcard address of `remote`'s family, with port zero.
 pub(crate) fn wildcard_for(remote: SocketAddr) -> SocketAddr {
     let ip = match remote {
         SocketAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
@@ -67,7 +67,7 @@ pub(crate) fn wildcard_for(remote: SocketAddr) -> SocketAddr {
 mod tests {
     use super::Route;
 
-    /// A wildcard socket's address towards loopback is loopback's, with the socket's own port.
+    /// A wildcard socket's local address for a loopback peer is loopback, with the socket's own port.
     #[test]
     fn loopback_is_reached_from_loopback() {
         let route = Route::find(([0, 0, 0, 0], 4_000).into(), ([127, 0, 0, 1], 9).into())

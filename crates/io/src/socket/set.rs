@@ -1,4 +1,4 @@
-//! The sockets of one endpoint: one of UDP, or natively one per family.
+//! The sockets of one endpoint: one UDP socket, or natively one raw socket per family.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -10,19 +10,19 @@ use fairwire_proto::Encapsulation;
 use super::{Arrived, Batch, Inbox, NetworkError, Socket, native};
 use crate::error::BindError;
 
-/// One socket or two that look like one.
+/// One or two sockets that behave as one.
 #[derive(Debug)]
 pub(crate) struct Sockets {
     encapsulation: Encapsulation,
     first: Socket,
-    /// The IPv4 half of a native endpoint that is bound to every address.
+    /// The IPv4 socket of a native endpoint that is bound to every address.
     second: Option<Socket>,
-    /// Which one is read first, in turn, so that neither starves the other.
+    /// Whether the second socket is read first. It alternates, so that neither socket starves the other.
     second_first: bool,
 }
 
 impl Sockets {
-    /// A UDP socket; kernel buffers have `buffer` bytes each way if the system lets us.
+    /// Opens a UDP socket with kernel buffers of `buffer` bytes each, if the system allows it.
     pub(crate) fn udp(addr: SocketAddr, buffer: usize) -> Result<Self, BindError> {
         Ok(Self {
             encapsulation: Encapsulation::Udp,
@@ -32,7 +32,7 @@ impl Sockets {
         })
     }
 
-    /// Raw sockets: `::` is every address of both families, as far as the host has them.
+    /// Opens raw sockets: `::` means every address of both families, if the host has both.
     pub(crate) fn native(ip: IpAddr, buffer: usize) -> Result<Self, BindError> {
         let refusal = |source| native::refusal(ip, source);
         let open = |ip| Socket::native(ip, buffer);
@@ -40,7 +40,7 @@ impl Sockets {
         let (first, second) = if ip == Ipv6Addr::UNSPECIFIED {
             match (open(ip), open(any4)) {
                 (Ok(first), second) => (first, second.ok()),
-                // A host without IPv6.
+                // The host has no IPv6.
                 (Err(_), Ok(second)) => (second, None),
                 (Err(error), Err(_)) => return Err(refusal(error)),
             }
@@ -55,22 +55,22 @@ impl Sockets {
         })
     }
 
-    /// How packets travel.
+    /// Returns how packets are carried.
     pub(crate) fn encapsulation(&self) -> Encapsulation {
         self.encapsulation
     }
 
-    /// The address bound to; natively its port is zero.
+    /// Returns the address that the endpoint is bound to; natively its port is zero.
     pub(crate) fn local(&self) -> SocketAddr {
         self.first.local()
     }
 
-    /// Datagrams that one system call can send.
+    /// Returns how many datagrams one system call can send.
     pub(crate) fn max_segments(&self) -> usize {
         self.first.max_segments()
     }
 
-    /// Waits until something arrived or an error is queued, at either.
+    /// Waits until a datagram has arrived or an error is queued, at either socket.
     pub(crate) async fn ready(&self) -> io::Result<Ready> {
         match &self.second {
             None => self.first.ready().await,
@@ -91,7 +91,7 @@ impl Sockets {
         self.towards(batch).send_singly(batch)
     }
 
-    /// The socket that reaches where the batch goes.
+    /// Returns the socket for the batch's destination.
     fn towards(&self, batch: &Batch) -> &Socket {
         match &self.second {
             Some(second) if batch.path().remote.is_ipv4() => second,
@@ -99,7 +99,7 @@ impl Sockets {
         }
     }
 
-    /// Receives a batch into `inbox`; `WouldBlock` if there is nothing.
+    /// Receives a batch into `inbox`; `WouldBlock` if nothing has arrived.
     pub(crate) fn receive(&mut self, inbox: &mut Inbox) -> io::Result<()> {
         let Some(second) = &self.second else {
             return self.first.receive(inbox);
@@ -115,7 +115,7 @@ impl Sockets {
         }
     }
 
-    /// The DCCP packet in what arrived; `None` if it is nobody's.
+    /// Returns the DCCP packet in what arrived; `None` if it must be ignored.
     pub(crate) fn unwrap<'a>(&self, arrived: Arrived<'a>) -> Option<Arrived<'a>> {
         match self.encapsulation {
             Encapsulation::Udp => Some(arrived),
@@ -123,7 +123,7 @@ impl Sockets {
         }
     }
 
-    /// Hands queued ICMP errors to `each`; see [`Socket::drain_errors`].
+    /// Passes queued ICMP errors to `each`; see [`Socket::drain_errors`].
     pub(crate) fn drain_errors(&self, mut each: impl FnMut(NetworkError<'_>)) {
         for socket in [Some(&self.first), self.second.as_ref()]
             .into_iter()

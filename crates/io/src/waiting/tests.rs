@@ -19,7 +19,7 @@ use crate::options::ConnectOptions;
 
 const SERVICE: ServiceCode = ServiceCode(42);
 
-/// A task of its own, which knows whether it was woken.
+/// A task's waker, which records whether it was woken.
 #[derive(Default)]
 struct Task(AtomicBool);
 
@@ -42,7 +42,7 @@ impl Task {
     }
 }
 
-/// Begins to wait in a task of its own, and gives up.
+/// Starts a wait in a new task, and cancels it.
 fn cancel<T>(future: impl Future<Output = T>) {
     let polled = Arc::new(Task::default()).poll(pin!(future));
     assert!(polled.is_pending());
@@ -55,7 +55,7 @@ struct Ends {
     there: Connection,
 }
 
-/// Two ends of a connection, whose client may queue one datagram.
+/// Makes both ends of a connection; the client can queue one datagram.
 async fn ends() -> Ends {
     let any = "127.0.0.1:0".parse().expect("an address");
     let server = Endpoint::bind(any).expect("a free port");
@@ -80,7 +80,7 @@ async fn ends() -> Ends {
     }
 }
 
-/// How many tasks wait for anything on a connection.
+/// Returns how many tasks wait for anything on a connection: readers, writers and watchers.
 fn waiting(connection: &Connection) -> [usize; 3] {
     let mut state = connection.handle().lock();
     let link = state
@@ -90,7 +90,7 @@ fn waiting(connection: &Connection) -> [usize; 3] {
     [link.readers.len(), link.writers.len(), link.watchers.len()]
 }
 
-/// How many tasks wait for its endpoint to be idle, and how many accept.
+/// Returns how many tasks wait for the server's endpoint to be idle, and how many wait to accept.
 fn waiting_at_server(connection: &Connection) -> [usize; 2] {
     let mut state = connection.handle().lock();
     let idlers = state.idlers.len();
@@ -98,8 +98,8 @@ fn waiting_at_server(connection: &Connection) -> [usize; 2] {
     [idlers, backlog.acceptors.len()]
 }
 
-/// Finding 16: 100,000 waits of each kind, each of its own task and cancelled, leave nobody behind
-/// in any list, and what they waited for still reaches who waits then.
+/// Finding 16: 100,000 cancelled waits of each kind, each in its own task, leave no waker in any list. A later wait
+/// still works.
 #[tokio::test]
 async fn finding_16_cancelled_waits_leave_nothing() {
     let ends = ends().await;
@@ -123,8 +123,8 @@ async fn finding_16_cancelled_waits_leave_nothing() {
     assert!(!first.data.is_empty());
 }
 
-/// Finding 16: of two tasks that wait for one datagram, the one that was woken first and is then
-/// cancelled takes nothing from the other. The same with two that accept.
+/// Finding 16: two tasks wait for one datagram, and one is cancelled after it was woken. The other still gets the
+/// datagram. The same holds for two tasks that accept.
 #[tokio::test]
 async fn finding_16_no_wake_up_is_lost() {
     let ends = ends().await;
@@ -162,8 +162,8 @@ async fn finding_16_no_wake_up_is_lost() {
     assert!(second.poll(other.as_mut()).is_ready());
 }
 
-/// A task that is polled again keeps its slot, with its newest waker; and a slot that another task
-/// got since is left alone.
+/// A task that is polled again keeps its slot, with its newest waker. Dropping a wait does not free a slot that another
+/// task got since.
 #[tokio::test]
 async fn a_slot_is_its_task_s_own() {
     let ends = ends().await;
