@@ -2,7 +2,7 @@
 
 use fairwire_lab::campaign;
 
-/// As many as are stated, or one for each processor.
+/// Returns the stated number of jobs, or one for each processor.
 pub(crate) fn jobs(stated: Option<u32>) -> usize {
     let stated = stated.and_then(|jobs| usize::try_from(jobs).ok());
     stated.unwrap_or_else(campaign::threads)

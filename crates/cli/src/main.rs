@@ -1,7 +1,8 @@
-//! The command `fairwire`: parses, calls, prints. Computes nothing.
+//! The command `fairwire`: parses arguments, calls the libraries, prints. It computes nothing.
 //!
-//! One file per subcommand, each with its `Args` and a `run` that gives the exit status: 0 done,
-//! 1 failed or interrupted, 2 what was asked makes no sense (the command line, or a scenario file). Results go to standard output, everything else to standard error.
+//! Each subcommand has one file, with its `Args` and a `run` that returns the exit status: 0 done, 1 failed or
+//! interrupted, 2 wrong usage (of the command line or in a scenario file). Results go to standard output, everything
+//! else to standard error.
 
 mod jobs;
 mod out;
@@ -35,7 +36,7 @@ enum Command {
     Perf(Box<perf::Args>),
 }
 
-/// What somebody who types `fairwire` alone would want to type next.
+/// The examples that help shows, and that `fairwire` alone prints.
 const EXAMPLES: &str = "\
 Examples:
   fairwire paper                              list the papers that can be run
@@ -62,8 +63,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// `error` with the option that an unknown one may have been meant to be, where clap suggests none: it asks for more
-/// likeness than `--ouput` has to `--out`.
+/// Adds to an error about an unknown option the most similar option, where clap suggests none. Clap requires more
+/// similarity than `--ouput` has to `--out`.
 fn with_nearest(mut error: clap::Error) -> clap::Error {
     if error.kind() != ErrorKind::UnknownArgument || error.get(ContextKind::SuggestedArg).is_some()
     {
@@ -82,7 +83,7 @@ fn with_nearest(mut error: clap::Error) -> clap::Error {
     };
     let options = command.get_arguments().filter_map(clap::Arg::get_long);
     let options: Vec<&str> = options.collect();
-    // A few wrong letters, or else the same beginning.
+    // An option with a few other letters, or else one with the same beginning.
     let nearest = nearest(word, options.iter().copied()).or_else(|| {
         let shared = |option: &&str| {
             let pairs = option.chars().zip(word.chars());
@@ -98,14 +99,13 @@ fn with_nearest(mut error: clap::Error) -> clap::Error {
     error
 }
 
-/// Says what clap found wrong, as JSON where the command line asks for JSON; help and version are
-/// no errors.
+/// Prints clap's error, as JSON if the command line asks for JSON. Help and version are not errors.
 fn refuse(error: &clap::Error) -> ExitCode {
     let wants_json = std::env::args_os().any(|argument| argument == "--json");
     if error.use_stderr() && wants_json {
         let text = error.render().to_string();
         let message = text.strip_prefix("error: ").unwrap_or(&text).trim_end();
-        // Nothing can be done where even this cannot be printed: the exit status says the rest.
+        // If even this cannot be printed, the exit status is all that is left.
         let _ = print::text(&print::error_json(print::USAGE, message));
     } else {
         let _ = error.print();

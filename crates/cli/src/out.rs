@@ -1,4 +1,4 @@
-//! `--out`: a directory for this run alone, and where its results came to lie.
+//! `--out`: claims the directory of a run, and publishes its results.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -8,7 +8,7 @@ use fairwire_lab::results::{OutputDirectory, Published};
 
 use crate::print;
 
-/// Takes `directory` for `files`, paths in it.
+/// Claims `directory` for writing `files`, which are paths relative to it.
 pub(crate) fn claim(
     directory: &Path,
     files: BTreeSet<String>,
@@ -29,7 +29,7 @@ pub(crate) fn claim(
     OutputDirectory::claim(directory, files, scenario, &who)
 }
 
-/// Publishes what was written; gives where it is. That old results were kept is told.
+/// Publishes the written files and returns where they are. Prints a note if earlier results were kept.
 pub(crate) fn publish(directory: OutputDirectory, partial: bool) -> io::Result<Published> {
     let published = directory.publish(partial)?;
     if let Published::Beside(path) = &published {

@@ -1,4 +1,4 @@
-//! `fairwire paper`: the papers that are built in, and what running them says.
+//! `fairwire paper`: runs the built-in papers, or a paper in a directory, and reports on them.
 
 mod digests;
 mod running;
@@ -18,44 +18,44 @@ use crate::print::{self, FAILED, USAGE, fail};
 use crate::{out, stop};
 use running::{Finished, run};
 
-/// What stands for every paper of the list.
+/// The name that means every built-in paper.
 const ALL: &str = "all";
 
-/// Rerun a paper, or all: tables beside ours, and a verdict on each claim.
+/// Reproduce a paper, or all: its tables beside ours, and a verdict on each claim.
 ///
-/// Without a name it lists the papers; with the name 'all' it runs every one of them, all processors at
-/// work until the last run. The report goes to standard output, or with --out into the directory and
-/// what became of the claims to standard output; progress to the terminal.
-/// Exit status: 0 done, 1 failed or interrupted, 2 wrong usage.
+/// Without a name, lists the papers. The name 'all' runs every paper, on all processors. The report goes to standard
+/// output. With --out the report goes into the directory, and a line for each claim to standard output. Progress goes
+/// to the terminal. Exit status: 0 done, 1 failed or interrupted, 2 wrong usage.
 #[derive(Debug, Parser)]
 #[expect(
     clippy::struct_excessive_bools,
     reason = "each is a flag of the command line"
 )]
 pub(crate) struct Args {
-    /// The paper, 'all', or a directory with the files of one, as ./mine (papers/README.md).
+    /// Name of the paper, 'all', or a directory that holds a paper, as ./mine (see papers/README.md).
     #[arg(value_name = "NAME|DIR")]
     name: Option<String>,
-    /// Three seeds instead of ten or more; every cell is run.
+    /// Run three seeds instead of ten or more; every cell is still run.
     #[arg(long, conflicts_with = "seeds", requires = "name")]
     quick: bool,
-    /// Run exactly so many seeds.
+    /// Number of seeds to run, 1 to 10000.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     #[arg(requires = "name")]
     seeds: Option<u32>,
-    /// Run so many runs at the same time, in place of one for each processor. Results are the same.
+    /// Number of runs at the same time [default: one for each processor]. Results do not depend on it.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_024))]
     #[arg(requires = "name")]
     jobs: Option<u32>,
-    /// Only this table and the cells that it needs, without verdicts; may be repeated.
+    /// Run only this table and the cells that it needs, without verdicts. May be repeated.
     #[arg(long, value_name = "TABLE", requires = "name")]
     table: Vec<String>,
-    /// Write report.html, report.txt, and everything as CSV and JSON, into this directory. What an earlier
-    /// run wrote there is replaced once this one is at its end; other files are left alone.
+    /// Write report.html, report.txt, and all numbers as CSV and JSON into this directory. Results of an earlier run
+    /// there are replaced when this run ends; other files are kept.
     #[arg(long, value_name = "DIR", requires = "name")]
     out: Option<PathBuf>,
-    /// Which time series --out writes into series.csv.gz. With 'all' results.json.gz has them, too, and every
-    /// other number: nearly three times the room. `fairwire run DIR/CELL.toml --out DIR2` gives those of a cell alone.
+    /// Time series that --out writes into series.csv.gz. With 'all', results.json.gz also holds the series and every
+    /// other number, and the files take nearly three times the space. `fairwire run DIR/CELL.toml --out DIR2` writes
+    /// the series of one cell.
     #[arg(
         long,
         value_name = "WHICH",
@@ -66,32 +66,32 @@ pub(crate) struct Args {
     /// Print JSON instead of text.
     #[arg(long, requires = "name")]
     json: bool,
-    /// Print one kind of numbers as CSV instead of text.
+    /// Print CSV instead of text: one kind of numbers.
     #[arg(long, value_name = "WHAT", requires = "name", conflicts_with = "json")]
     csv: Option<Csv>,
-    /// Compare the quick run with the golden digests, and do nothing else.
+    /// Run with --quick and compare the results with the golden digests; print nothing else.
     #[arg(long, conflicts_with_all = ["seeds", "out", "json", "csv", "table", "update_digests"])]
     #[arg(requires = "name")]
     check_digests: bool,
-    /// Write the quick run's digests into the source tree, and do nothing else.
+    /// Run with --quick and write its digests into the source tree; print nothing else.
     #[arg(long, conflicts_with_all = ["seeds", "out", "json", "csv", "table"])]
     #[arg(requires = "name")]
     update_digests: bool,
 }
 
-/// Which time series are written.
+/// The time series that are written.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 enum Series {
     /// No series.
     None,
-    /// Those that a figure shows.
+    /// The series that the paper's figures show.
     Figures,
-    /// Those of every run.
+    /// Every series of the cells that record series.
     All,
 }
 
 impl Series {
-    /// How the results of `paper` are written.
+    /// Returns the form in which the results of `paper` are written.
     fn form_of(self, paper: &Paper) -> Form {
         let series = match self {
             Self::None => SeriesChoice::None,
@@ -107,7 +107,7 @@ impl Series {
     }
 }
 
-/// What can be printed as CSV.
+/// The kinds of numbers that can be printed as CSV.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 enum Csv {
     /// Every number of every table.
@@ -140,7 +140,7 @@ impl Args {
         let papers = match self.load(name) {
             Ok(papers) => papers,
             Err(error) => {
-                // A paper that is built in is not the user's to mend.
+                // The user cannot correct a built-in paper.
                 let own = paper_directory(name).is_some();
                 let status = if own || error.is_usage() {
                     USAGE
@@ -164,7 +164,7 @@ impl Args {
         self.report(&papers, name == ALL)
     }
 
-    /// The paper called `name`, or all of them.
+    /// Loads the paper with this name, or all papers.
     fn load(&self, name: &str) -> Result<Vec<(Bundle, Paper)>, PaperError> {
         let quick = self.quick || self.check_digests || self.update_digests;
         let adjust = Paper::adjust(quick, self.seeds);
@@ -183,7 +183,7 @@ impl Args {
         Ok(vec![(bundle, paper)])
     }
 
-    /// Where each paper's files go: the directory itself, or a folder of it for each.
+    /// Claims the output directory. Each paper's files go into it, or with all papers into one folder each.
     fn outputs(
         &self,
         papers: &[Paper],
@@ -210,7 +210,7 @@ impl Args {
     }
 
     fn report(&self, papers: &[Paper], all: bool) -> ExitCode {
-        // Before anything is made that an interrupt would leave behind.
+        // Before anything is created that an interrupt would leave behind.
         let stop = stop::on_interrupt();
         let (directory, outputs) = match self.outputs(papers, all) {
             Ok(outputs) => outputs.unzip(),
@@ -241,7 +241,7 @@ impl Args {
             let results = results.iter().zip(outputs);
             write(&reported, results, directory, all).map_err(|error| error.to_string())
         });
-        // What cannot be read in a file is printed whole.
+        // Everything is printed if it is not in a file.
         let brief = matches!(written, Some(Ok(_)));
         let shown = print::try_text(&self.text(&reported, all, brief));
         let mut failures: Vec<String> = Vec::new();
@@ -262,7 +262,7 @@ impl Args {
         print::end(&failures)
     }
 
-    /// What is printed: all of it, or what became of the claims where that is enough.
+    /// Returns the text to print: the whole report, or only the verdicts if `brief`.
     fn text(&self, papers: &[Reported<'_>], all: bool, brief: bool) -> String {
         if let Some(csv) = self.csv {
             let bytes = match csv {
@@ -288,7 +288,7 @@ impl Args {
     }
 }
 
-/// Writes the reports and publishes them with the results; gives the directory where they are.
+/// Writes the reports and publishes them with the results. Returns the directory where they are.
 fn write<'a>(
     reported: &[Reported<'_>],
     results: impl Iterator<Item = (&'a Results, Output)>,
@@ -306,19 +306,19 @@ fn write<'a>(
     Ok(published.directory().to_owned())
 }
 
-/// The folder of the directory that the files of `paper` go into, if it is not the directory itself.
+/// Returns the folder for the files of `paper`; `None` if they go into the directory itself.
 fn folder(paper: &Paper, all: bool) -> Option<&str> {
     all.then_some(paper.name.as_str())
 }
 
-/// Are both the same directory, which is there?
+/// Returns whether both paths are the same existing directory.
 fn is_same(one: &Path, other: &Path) -> bool {
     let whole = |path: &Path| path.canonicalize().ok();
     whole(one).is_some_and(|one| whole(other) == Some(one))
 }
 
-/// The directory that `name` stands for, if it is not the name of a paper: a path, or a directory with
-/// a paper in it.
+/// Returns the directory that `name` means, if it is not the name of a paper: a path, or a directory that holds a
+/// paper.
 fn paper_directory(name: &str) -> Option<&Path> {
     let path = Path::new(name);
     let is_path = name.contains(std::path::is_separator) || [".", ".."].contains(&name);

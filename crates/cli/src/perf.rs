@@ -1,4 +1,4 @@
-//! `fairwire perf`: the options of iperf3, where they mean the same.
+//! `fairwire perf`: the options of iperf3, where they have the same meaning.
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -11,13 +11,13 @@ use fairwire_tools::perf::{
     PerfError, Protocol, ServerOptions, ServiceCode, parse_bit_rate, parse_byte_count, parse_law,
 };
 
-/// Measure a path, or send a file over it, as iperf3 does but over DCCP.
+/// Measure a path, or send a file over it, like iperf3 but over DCCP.
 ///
-/// Start `fairwire perf -s` on one host and `fairwire perf -c HOST` on another. Rates are in bits
-/// per second (200M, powers of ten), sizes in bytes (128K, powers of 1,024). Lines count what has left:
-/// over DCCP a sender ends when its queue of up to 256 datagrams is empty. At the end the time of each
-/// side runs from its first datagram to its last. Results go to standard output, progress to the
-/// terminal. Exit status: 0 done, 1 failed, 2 wrong usage.
+/// Start `fairwire perf -s` on one host and `fairwire perf -c HOST` on another. Rates are in bits per second (200M,
+/// powers of ten), sizes in bytes (128K, powers of 1,024). A sender's lines count data that has left its queue. Over
+/// DCCP it ends when this queue, of up to 256 datagrams, is empty. In the summary, each side's time runs from its first
+/// datagram to its last. Results go to standard output, progress to the terminal. Exit status: 0 done, 1 failed, 2
+/// wrong usage.
 #[derive(Debug, Parser)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -25,86 +25,86 @@ use fairwire_tools::perf::{
 )]
 #[command(group = ArgGroup::new("side").required(true).args(["server", "client"]))]
 pub(crate) struct Args {
-    /// Wait for clients.
+    /// Run as a server and wait for clients.
     #[arg(short, long)]
     server: bool,
-    /// Measure the path to the server HOST.
+    /// Run as a client and measure the path to the server HOST.
     #[arg(short, long, value_name = "HOST")]
     client: Option<String>,
-    /// The server's port, of UDP and DCCP alike; natively of DCCP.
+    /// Port of the server: the UDP port and the DCCP port; with --native the DCCP port.
     #[arg(short, long, default_value_t = DEFAULT_PORT)]
     port: u16,
-    /// What carries the datagrams; both sides must say the same.
+    /// Protocol that carries the data; both sides must use the same.
     #[arg(long, value_enum, default_value = "dccp", value_name = "PROTOCOL")]
     proto: Proto,
-    /// Send DCCP directly in IP (protocol 33), not in UDP; both sides must say so. Linux, with root
-    /// or the right `CAP_NET_RAW`. Speaks with the DCCP of Linux kernels too.
+    /// Send DCCP directly in IP (protocol 33) instead of in UDP; both sides must use it. Linux only, as root or with
+    /// `CAP_NET_RAW`. Works with the DCCP of Linux kernels too.
     #[arg(long)]
     native: bool,
-    /// The DCCP service that the server offers and the client asks for, as SC:name, SC=number or
-    /// SC=xhex [default: SC:?FwP].
+    /// DCCP service that the server offers and the client asks for: SC:name, SC=number or SC=xhex [default: SC:?FwP].
     #[arg(long, value_name = "CODE")]
     service: Option<ServiceCode>,
-    /// Send IP packets of at most so many bytes over DCCP, 576 to 65535; less where the interface or
-    /// the path takes less [default: 1500].
+    /// Largest IP packet to send over DCCP, in bytes, 576 to 65535. The interface or the path may require less
+    /// [default: 1500].
     #[arg(long, value_parser = clap::value_parser!(u16).range(576..), value_name = "BYTES")]
     mtu: Option<u16>,
-    /// How DCCP finds out whether such packets pass: by probes, by ICMP errors alone, or not at all.
+    /// How DCCP finds the largest packet that the path carries.
     #[arg(long, value_enum, default_value = "probe", value_name = "HOW")]
     pmtud: Pmtud,
-    /// The window law of what this side sends over DCCP. A client then insists on CCID 2; with -R it is
-    /// the server that sends, so the law is to be given there.
+    /// Window law of the data that this side sends over DCCP. A client then requires CCID 2. With -R the server sends,
+    /// so give it there.
     #[arg(long, value_parser = parse_law, value_name = "NAME", help = law_help())]
     cc: Option<Chosen<dyn Law>>,
-    /// Seconds between two lines, 0.1 or more; 0 prints the summary only.
+    /// Seconds between two lines, at least 0.1; 0 prints only the summary.
     #[arg(short, long, default_value = "1", value_parser = seconds, value_name = "SECONDS")]
-    #[arg(allow_negative_numbers = true)] // As below: read, to be refused with what would do.
+    #[arg(allow_negative_numbers = true)]
+    // As below: accepted here, to be refused with a message.
     interval: Duration,
     /// Print one JSON object at the end instead of text.
     #[arg(long)]
     json: bool,
 
-    /// Stop after this long; 0 only connects and reports [default: 10 s, or the end of the file].
+    /// Stop after this time; 0 only connects and reports [default: 10 s, or the end of the file].
     #[arg(short, long, value_parser = seconds, value_name = "SECONDS", help_heading = CLIENT)]
     #[arg(conflicts_with = "server", allow_negative_numbers = true)]
     time: Option<Duration>,
-    /// Stop after this many bytes.
+    /// Stop after this many bytes, for example 10M.
     #[arg(short = 'n', long, value_parser = parse_byte_count, help_heading = CLIENT)]
     #[arg(conflicts_with_all = ["server", "time"], allow_negative_numbers = true)]
     bytes: Option<u64>,
-    /// Send at most so many bits per second and flow, 0 for unlimited [default: unlimited, udp 1M].
+    /// Highest rate of each flow, in bits per second; 0 means unlimited [default: unlimited; udp: 1M].
     #[arg(short, long, value_parser = parse_bit_rate, value_name = "RATE", help_heading = CLIENT)]
     #[arg(conflicts_with = "server", allow_negative_numbers = true)]
     bitrate: Option<u64>,
-    /// Bytes per datagram [default: 1200 or what fits, tcp 128K].
+    /// Size of each datagram in bytes [default: 1200, or what the path carries; tcp: 128K].
     #[arg(short, long, value_parser = parse_byte_count, value_name = "BYTES", help_heading = CLIENT)]
     #[arg(conflicts_with = "server", allow_negative_numbers = true)]
     length: Option<u64>,
-    /// Flows side by side.
+    /// Number of flows at the same time.
     #[arg(short = 'P', long, default_value_t = 1, value_name = "FLOWS", help_heading = CLIENT)]
     #[arg(conflicts_with = "server")]
     parallel: u32,
-    /// Let the server send.
+    /// Reverse the direction: the server sends.
     #[arg(short = 'R', long, conflicts_with = "server", help_heading = CLIENT)]
     reverse: bool,
-    /// Insist on this congestion control: 2 is TCP-like, 3 is smooth (TFRC), 4 is
-    /// smooth for small packets, 100 a second at most (experimental).
+    /// Require this congestion control: 2 is TCP-like, 3 is TFRC, 4 is TFRC for small packets, at most 100 per second
+    /// (experimental).
     #[arg(long, value_parser = clap::value_parser!(u8).range(2..=4), help_heading = CLIENT)]
     #[arg(conflicts_with = "server")]
     ccid: Option<u8>,
-    /// Send this file; what is lost is listed, never sent again, and does not change the exit
-    /// status: read the list, or compare the two SHA-256 of the results.
+    /// Send this file. Lost parts are listed and never sent again, and do not change the exit status: read the list, or
+    /// compare the two SHA-256 values in the results.
     #[arg(short = 'F', long, value_name = "PATH", conflicts_with = "server", help_heading = CLIENT)]
     file: Option<PathBuf>,
 
-    /// Serve one client, then end.
+    /// Serve one client, then exit.
     #[arg(short = '1', long, conflicts_with = "client", help_heading = SERVER)]
     one_off: bool,
-    /// Listen on this address only.
+    /// Listen only on this address.
     #[arg(short = 'B', long, value_name = "ADDRESS", help_heading = SERVER)]
     #[arg(conflicts_with = "client")]
     bind: Option<IpAddr>,
-    /// Write the file that a client sends here, each piece where it belongs.
+    /// Write the file that a client sends to this path, each part at its offset.
     #[arg(long, value_name = "PATH", conflicts_with = "client", help_heading = SERVER)]
     save: Option<PathBuf>,
 }
@@ -114,15 +114,21 @@ const SERVER: &str = "Server";
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Proto {
+    /// DCCP, in UDP or, with --native, directly in IP.
     Dccp,
+    /// UDP, without congestion control.
     Udp,
+    /// TCP of the operating system.
     Tcp,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Pmtud {
+    /// By probes and by ICMP errors.
     Probe,
+    /// By ICMP errors only.
     Icmp,
+    /// Not at all.
     Off,
 }
 
@@ -150,7 +156,7 @@ impl Args {
     fn path_mtu(&self) -> PathMtu {
         PathMtu {
             largest: self.mtu,
-            // What is the default anyway is no wish, and fits every protocol.
+            // The default needs no setting, so that it is valid for every protocol.
             discovery: match self.pmtud {
                 Pmtud::Probe => None,
                 Pmtud::Icmp => Some(PathMtuDiscovery::Icmp),
@@ -174,7 +180,7 @@ impl Args {
         };
         options.interval = self.interval;
         options.rate = self.bitrate;
-        // What is too long for 32 bits is too long for a datagram, which is said later.
+        // A value above 32 bits is too large for a datagram; this is reported later.
         options.length = self.length.map(|l| u32::try_from(l).unwrap_or(u32::MAX));
         options.parallel = self.parallel;
         options.reverse = self.reverse;
@@ -197,7 +203,7 @@ impl Args {
     }
 }
 
-/// What `--cc` is, with the names that it takes.
+/// Returns the help text of `--cc`, with the names of the laws.
 fn law_help() -> String {
     format!(
         "Send by this window law over DCCP, which takes CCID 2: {}. With -R the server sends: give it there [default: {}]",

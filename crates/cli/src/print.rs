@@ -6,12 +6,12 @@ use std::process::ExitCode;
 
 use serde_json::json;
 
-/// The command could not do what was asked.
+/// The command could not do its work.
 pub(crate) const FAILED: u8 = 1;
-/// What was asked makes no sense: the command line is wrong, or the scenario file.
+/// Wrong usage: the command line or the scenario file is wrong.
 pub(crate) const USAGE: u8 = 2;
 
-/// Prints `text` to standard output and gives the exit status.
+/// Prints `text` to standard output and returns the exit status.
 pub(crate) fn text(text: &str) -> ExitCode {
     match try_text(text) {
         Ok(()) => ExitCode::SUCCESS,
@@ -19,7 +19,7 @@ pub(crate) fn text(text: &str) -> ExitCode {
     }
 }
 
-/// Prints `text` to standard output. Somebody who closes the pipe has seen enough: no failure.
+/// Prints `text` to standard output. A closed pipe is not an error: the reader needs no more.
 pub(crate) fn try_text(text: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
@@ -31,8 +31,7 @@ pub(crate) fn try_text(text: &str) -> io::Result<()> {
     }
 }
 
-/// As [`fail`] where nothing was printed yet: as a JSON object on standard output if `json` is
-/// asked for.
+/// Reports an error before anything was printed: like [`fail`], or with `json` as a JSON object on standard output.
 pub(crate) fn refuse(json: bool, status: u8, what: &dyn Display) -> ExitCode {
     if !json {
         return fail(status, what);
@@ -43,20 +42,20 @@ pub(crate) fn refuse(json: bool, status: u8, what: &dyn Display) -> ExitCode {
     }
 }
 
-/// An error as a line of JSON, with the exit status that goes with it.
+/// Returns an error as a line of JSON, with its exit status.
 pub(crate) fn error_json(status: u8, message: &str) -> String {
     let kind = if status == USAGE { "usage" } else { "failed" };
     let report = json!({ "error": { "kind": kind, "exit": status, "message": message } });
     format!("{report}\n")
 }
 
-/// Says what went wrong and gives the exit status.
+/// Prints an error and returns the exit status.
 pub(crate) fn fail(status: u8, what: &dyn Display) -> ExitCode {
     note(&format!("error: {what}"));
     ExitCode::from(status)
 }
 
-/// Says every failure; the status of a command that had these and still gave what it could.
+/// Prints every failure. Returns the exit status of a command that printed what results it had.
 pub(crate) fn end(failures: &[String]) -> ExitCode {
     for failure in failures {
         fail(FAILED, failure);
@@ -68,7 +67,7 @@ pub(crate) fn end(failures: &[String]) -> ExitCode {
     }
 }
 
-/// A line for people, to standard error; that it cannot be written is nobody's concern.
+/// Prints a line for people to standard error. A failure to write it is ignored.
 pub(crate) fn note(what: &dyn Display) {
     let _ = writeln!(io::stderr().lock(), "{what}");
 }

@@ -1,4 +1,4 @@
-//! A bar that says what runs and how long it will take.
+//! A progress bar that shows what runs and how long it will take.
 
 use std::fmt::Write;
 use std::time::Duration;
@@ -7,16 +7,16 @@ use console::Term;
 use fairwire_lab::campaign::Progress;
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
-/// What fills any width that holds all of it: name, bar, numbers.
+/// The template for a terminal that is wide enough: name, bar, numbers.
 const WIDE: &str = "{msg:36!} {wide_bar} {percent:>3} %  {elapsed} gone{left}";
-/// Without a bar where there is no room for one; the name is cut where the line ends.
+/// The template without a bar, for a narrow terminal; the name is cut at the end of the line.
 const NARROW: &str = "{percent:>3} %  {elapsed} gone{left}  {wide_msg}";
-/// Columns below which a bar has no room.
+/// The smallest width with room for a bar, in columns.
 const ROOM_FOR_A_BAR: u16 = 76;
-/// Columns of a terminal that does not tell.
+/// The width that is assumed if the terminal does not report one, in columns.
 const USUAL: u16 = 80;
 
-/// A bar on the terminal; nothing where there is none.
+/// Makes a progress bar on the terminal; without a terminal it shows nothing.
 pub(crate) fn bar() -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr());
     let columns = Term::stderr()
@@ -33,7 +33,7 @@ pub(crate) fn bar() -> ProgressBar {
     bar
 }
 
-/// Shows how far things are.
+/// Updates the bar.
 pub(crate) fn show(bar: &ProgressBar, progress: Progress<'_>) {
     match progress {
         Progress::Cell { batch, cell } => bar.set_message(format!("{batch}: {cell}")),
@@ -42,9 +42,9 @@ pub(crate) fn show(bar: &ProgressBar, progress: Progress<'_>) {
     }
 }
 
-/// The line for a terminal of so many columns.
+/// Returns the template for a terminal of this width.
 fn template(columns: u16) -> &'static str {
-    // Where it tells nonsense (a width of zero), indicatif takes the usual one as well.
+    // For a width of zero, indicatif assumes the usual width as well.
     if (1..ROOM_FOR_A_BAR).contains(&columns) {
         NARROW
     } else {
@@ -52,8 +52,8 @@ fn template(columns: u16) -> &'static str {
     }
 }
 
-/// How long the rest takes if it goes on as it went. The first cells of a run are no measure of all of
-/// it: nothing is said before some seconds and a share of the work are behind it.
+/// Estimates the remaining time from the progress so far. The first cells do not represent the whole run, so there is
+/// no estimate before 3 s and 2 % of the work.
 fn left(gone: Duration, done: u64, all: u64) -> Option<Duration> {
     if gone < Duration::from_secs(3) || done < all.div_ceil(50).max(1) {
         return None;
@@ -68,8 +68,7 @@ mod tests {
 
     use super::{NARROW, WIDE, left, template};
 
-    /// Three seconds and two hundredths of the work are the least to judge by; from there on the rest
-    /// takes as long as what is done did, in proportion.
+    /// There is no estimate before 3 s and 2 % of the work. After that, the rest is taken to need time in proportion.
     #[test]
     fn no_guess_in_the_first_seconds() {
         let second = Duration::from_secs(1);
@@ -79,11 +78,11 @@ mod tests {
         assert_eq!(left(second * 30, 500, 1_000), Some(second * 30));
         assert_eq!(left(second * 60, 1_000, 1_000), Some(Duration::ZERO));
         assert_eq!(left(second * 60, 0, 0), None, "nothing is planned yet");
-        // More than was planned, until the plan is told to be longer.
+        // More work was done than planned, before the plan grew.
         assert_eq!(left(second * 60, 1_010, 1_000), Some(Duration::ZERO));
     }
 
-    /// Where the bar has no room the line is without it; a terminal that says nothing is an ordinary one.
+    /// A narrow terminal gets a line without a bar. A terminal that reports no width gets the usual line.
     #[test]
     fn the_line_fits_the_terminal() {
         for (columns, line) in [

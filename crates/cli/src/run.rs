@@ -1,4 +1,4 @@
-//! `fairwire run`: a scenario file, its cells, their seeds.
+//! `fairwire run`: runs the cells of a scenario file, each with its seeds.
 
 mod explain;
 
@@ -25,75 +25,76 @@ use crate::jobs::jobs;
 use crate::print::{self, FAILED, USAGE, fail, note};
 use crate::{out, progress, stop};
 
-/// Seeds with `--quick`.
+/// The number of seeds with `--quick`.
 const QUICK_SEEDS: u32 = 3;
 
-/// Run a scenario file: every cell, every seed. With --axes and no file, a dumbbell with a DCCP flow beside TCPs.
+/// Run a scenario file: every cell, with every seed. With --axes and no file, run a dumbbell with DCCP and TCP flows.
 ///
-/// Tables go to standard output, with 95 % intervals over the seeds; progress goes to the terminal.
-/// docs/scenario.md describes the files. Exit status: 0 done, 1 failed or interrupted, 2 the command
-/// line or the scenario is wrong.
+/// Tables go to standard output, with 95 % confidence intervals over the seeds; progress goes to the terminal.
+/// docs/scenario.md describes the files. Exit status: 0 done, 1 failed or interrupted, 2 wrong usage or a wrong
+/// scenario.
 #[derive(Debug, Parser)]
 #[expect(
     clippy::struct_excessive_bools,
     reason = "each is a flag of the command line, and they do not exclude each other"
 )]
 pub(crate) struct Args {
-    /// The scenario file.
+    /// Scenario file to run.
     #[arg(value_name = "FILE", required_unless_present = "axes")]
     scenario: Option<PathBuf>,
-    /// Run each cell with each of these values: of an axis of the file, or of a key by its path, as in --axes
-    /// flows.dccp.start=0s,5s. Without FILE axes are ccid, law, queue, rate, delay, loss and tcps, as in --axes ccid=2,3.
-    /// May be repeated.
+    /// Run each cell with each of these values of an axis of the file, or of a key by its path, as in --axes
+    /// flows.dccp.start=0s,5s. Without FILE the axes are ccid, law, queue, rate, delay, loss and tcps, as in --axes
+    /// ccid=2,3. May be repeated.
     #[arg(long, value_name = "NAME=VALUE,...")]
     axes: Vec<String>,
-    /// Change a value in every cell, as in --set flows.dccp.start=5s, or take a key or a table away, as
-    /// in --set topology.bottleneck.loss=; may be repeated.
+    /// Change a value in every cell, as in --set flows.dccp.start=5s. An empty value removes a key or a table, as in
+    /// --set topology.bottleneck.loss=. May be repeated.
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
-    /// Run these cells only: names, groups of the file, or patterns as in --only '96k-*'; may be repeated.
+    /// Run only these cells: names, groups of the file, or patterns, as in --only '96k-*'. May be repeated.
     #[arg(long, value_name = "CELL,...", value_delimiter = ',')]
     only: Vec<String>,
-    /// Simulate so long, as in 20s.
+    /// Simulated time of each run, as in 20s, instead of the file's.
     #[arg(long, value_name = "TIME")]
-    #[arg(allow_hyphen_values = true)] // To be refused with what would do.
+    #[arg(allow_hyphen_values = true)]
+    // Accepted here, to be refused with a message that says what is allowed.
     duration: Option<Duration>,
-    /// Run exactly so many seeds.
+    /// Number of seeds, 1 to 10000, instead of the file's.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     #[arg(allow_hyphen_values = true)] // As above.
     seeds: Option<u32>,
-    /// The first seed; the others follow it.
+    /// First seed; the others follow it.
     #[arg(long, value_name = "S")]
     #[arg(allow_hyphen_values = true)] // As above.
     seed: Option<u64>,
-    /// Three seeds.
+    /// Run three seeds.
     #[arg(long, conflicts_with = "seeds")]
     quick: bool,
-    /// Write whole packets of the first seed as pcapng, each link an interface; one cell only.
+    /// Write the whole packets of the first seed's run as pcapng, with one interface per link; for one cell only.
     #[arg(long, value_name = "FILE")]
     pcap: Option<PathBuf>,
-    /// Capture this link and its way back only, as in --tap bottleneck; may be repeated.
+    /// Capture only this link, in both directions, as in --tap bottleneck. May be repeated.
     #[arg(long, value_name = "LINK", requires = "pcap")]
     tap: Vec<String>,
-    /// Run so many runs at the same time, in place of one for each processor. Results are the same.
+    /// Number of runs at the same time [default: one for each processor]. Results do not depend on it.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_024))]
     #[arg(allow_hyphen_values = true)] // As above.
     jobs: Option<u32>,
-    /// Say what would run, every value with its source and meaning, and run nothing.
+    /// Print what would run, with the source and meaning of every value, and run nothing.
     #[arg(long)]
     explain: bool,
-    /// Write a page with plots, CSV, JSON and the resolved scenarios into this directory. What an earlier run wrote there is
-    /// replaced once this one is at its end; other files are left alone.
+    /// Write a page with plots, CSV, JSON and the resolved scenarios into this directory. Results of an earlier run
+    /// there are replaced when this run ends; other files are kept.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Print JSON instead of tables.
     #[arg(long, conflicts_with = "explain")]
     json: bool,
-    /// Compare with the golden digests beside the file, and do nothing else.
+    /// Compare the digests of the runs with the golden digests beside the file; print nothing else.
     #[arg(long, conflicts_with_all = ["update_digests", "pcap", "out", "explain"])]
     #[arg(requires = "scenario", conflicts_with_all = ["set", "axes", "only", "duration", "seeds", "seed", "quick"])]
     check_digests: bool,
-    /// Write the golden digests beside the file, and do nothing else.
+    /// Write the golden digests beside the file; print nothing else.
     #[arg(long, conflicts_with_all = ["pcap", "out", "explain"])]
     #[arg(requires = "scenario", conflicts_with_all = ["set", "axes", "only", "duration", "seeds", "seed", "quick"])]
     update_digests: bool,
@@ -151,14 +152,14 @@ impl Args {
         file?.cells(&adjust)
     }
 
-    /// What the results are called.
+    /// Returns the name of the results.
     fn name(&self) -> String {
         let path = self.scenario.as_ref();
         path.map_or(DUMBBELL.to_owned(), |path| path.display().to_string())
     }
 
     fn campaign(&self, cells: &[Cell]) -> ExitCode {
-        // Before anything is made that an interrupt would leave behind.
+        // Before anything is created that an interrupt would leave behind.
         let stop = stop::on_interrupt();
         let mut output = match self.output(cells) {
             Ok(output) => output,
@@ -180,8 +181,7 @@ impl Args {
             progress: &progress,
             capture,
         };
-        // What cannot be printed is still written, and the other way round; what can be neither is
-        // not worth computing.
+        // Results that cannot be printed are still written, and vice versa. If neither works, the run stops.
         let (mut unprinted, mut unwritten) = (None, None);
         let mut on_cell = |cell: &CellResult| {
             if !self.json && unprinted.is_none() {
@@ -203,7 +203,7 @@ impl Args {
             Ok(mut results) => {
                 results.partial |= unwritten.is_some();
                 results.notes = notes(cells);
-                // A directory that could not take a cell gets no list of all of them either.
+                // After a directory failed to take a cell, it gets no list of all cells either.
                 let output = output.filter(|_| unwritten.is_none());
                 let failures: Vec<io::Error> = unprinted.into_iter().chain(unwritten).collect();
                 self.finish(&results, output, &failures)
@@ -214,7 +214,7 @@ impl Args {
         }
     }
 
-    /// Where the results are written to, if anywhere.
+    /// Claims the output directory, if there is one.
     fn output(&self, cells: &[Cell]) -> io::Result<Option<(OutputDirectory, Output)>> {
         let Some(directory) = &self.out else {
             return Ok(None);
@@ -227,7 +227,7 @@ impl Args {
         Ok(Some((directory, output)))
     }
 
-    /// A cell for people.
+    /// Returns the text about one cell.
     fn report(&self, cell: &CellResult) -> String {
         let seeds = match cell.runs.len() {
             1 => "1 seed".to_owned(),
@@ -273,7 +273,7 @@ impl Args {
         text
     }
 
-    /// The end: JSON is printed whatever else failed, and each failure is told.
+    /// Writes and prints the rest. JSON is printed whatever else failed, and each failure is reported.
     fn finish(
         &self,
         results: &Results,
@@ -342,7 +342,7 @@ impl Args {
     }
 }
 
-/// Is any DCCP in UDP?
+/// Returns whether any flow carries DCCP in UDP.
 fn in_udp(scenario: &Scenario) -> bool {
     let mut dccp = scenario
         .enabled_flows()

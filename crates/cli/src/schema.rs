@@ -1,4 +1,4 @@
-//! `fairwire schema`: the format of scenario files, for editors.
+//! `fairwire schema`: the JSON Schema of scenario files, for editors.
 
 use std::process::ExitCode;
 
@@ -9,8 +9,8 @@ use crate::print;
 
 /// Print the JSON Schema of scenario files.
 ///
-/// An editor that knows it completes keys, shows what they mean and marks what is wrong. With Taplo, the
-/// language server behind most editors' TOML, write it to a file and begin a scenario with `#:schema FILE`.
+/// An editor that has the schema completes keys, shows their meaning and marks errors. For Taplo, the language server
+/// behind most editors' TOML support, write the schema to a file and begin a scenario with `#:schema FILE`.
 #[derive(Debug, Parser)]
 pub(crate) struct Args {}
 

@@ -1,21 +1,24 @@
-//! Ctrl-C, or the signal by which `timeout` and batch systems end a process: stop and keep what there is. Ctrl-C after
-//! that ends at once; not the other signal, which `timeout` sends twice, to the process and to its group.
+//! Interrupts: the first Ctrl-C or SIGTERM stops the run and keeps the finished results.
+//!
+//! `timeout` and batch systems send SIGTERM. A second Ctrl-C ends the process at once. A second SIGTERM does not,
+//! because `timeout` sends it twice: to the process and to its group.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
 
 use crate::print::note;
 
-/// The exit status of a process ended by an interrupt, as shells count.
+/// The exit status of a process that an interrupt ended, as shells report it.
 const INTERRUPTED: i32 = 130;
 
-/// A flag that the first Ctrl-C or SIGTERM raises. When this returns, neither ends the process by itself any more.
+/// Returns a flag that the first Ctrl-C or SIGTERM sets. After this call, these signals no longer end the process
+/// directly.
 pub(crate) fn on_interrupt() -> Arc<AtomicBool> {
     let flag = Arc::new(AtomicBool::new(false));
     let raised = Arc::clone(&flag);
     let (ready, is_ready) = mpsc::channel::<()>();
     std::thread::spawn(move || {
-        // Without a handler Ctrl-C just ends the process, which is no worse than before.
+        // Without a handler Ctrl-C ends the process at once, as it does by default.
         let Ok(runtime) = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
@@ -34,12 +37,12 @@ pub(crate) fn on_interrupt() -> Arc<AtomicBool> {
             std::process::exit(INTERRUPTED);
         });
     });
-    // Nothing is sent: the other end goes when the handlers are there, or cannot be.
+    // Nothing is ever sent: this returns when the sender is dropped, after the handlers were installed or failed.
     let _ = is_ready.recv();
     flag
 }
 
-/// The signals that are waited for.
+/// The signals to wait for.
 #[cfg(unix)]
 struct Signals {
     interrupt: tokio::signal::unix::Signal,
@@ -71,7 +74,7 @@ impl Signals {
     }
 }
 
-/// Ctrl-C alone.
+/// Ctrl-C only.
 #[cfg(not(unix))]
 struct Signals(tokio::signal::windows::CtrlC);
 
@@ -87,7 +90,7 @@ impl Signals {
         self.interrupt().await;
     }
 
-    /// The same.
+    /// Waits for Ctrl-C.
     async fn interrupt(&mut self) {
         self.0.recv().await;
     }

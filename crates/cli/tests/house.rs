@@ -1,11 +1,10 @@
-//! The rules of the house that the compiler does not know: which crate may use which, and how
-//! long a file may grow.
+//! Rules that the compiler does not check: which crate may use which, and how long a file may be.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The crates and what each may use (ARCHITECTURE.md, "The house").
+/// The crates and the crates that each may use (ARCHITECTURE.md, "The house").
 const ARROWS: &[(&str, &[&str])] = &[
     ("units", &[]),
     ("wire", &[]),
@@ -21,15 +20,15 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("io", &["units", "wire", "proto"]),
     ("tools", &["units", "wire", "proto", "io", "measure", "net"]),
     ("cli", &["lab", "tools"]),
-    // Development only: nothing uses it.
+    // For development only: no crate uses it.
     ("torture", &["units", "wire", "cc", "proto", "net"]),
-    // For tests and benchmarks, as a dev-dependency, which needs no arrow.
+    // For tests and benchmarks, as a dev-dependency, which this rule does not restrict.
     ("held", &[]),
-    // Models of the threads of `io`, whose sources it compiles.
+    // Models of the threads of `io`; it compiles the sources of `io`.
     ("threads", &["units", "wire", "proto"]),
 ];
 
-/// Every arrow between crates is one of the house, and every crate has its place in it.
+/// Every crate is listed, and uses only crates that it may use.
 #[test]
 fn crates_use_only_what_they_may() {
     let allowed: BTreeMap<&str, BTreeSet<&str>> = ARROWS
@@ -57,7 +56,7 @@ fn crates_use_only_what_they_may() {
     assert_eq!(seen.len(), ARROWS.len(), "every crate of the house exists");
 }
 
-/// A hand-written file stays below 600 lines: one idea each.
+/// A source file has at most 600 lines.
 #[test]
 fn files_stay_small() {
     let mut long = Vec::new();
@@ -75,7 +74,8 @@ fn files_stay_small() {
     assert!(long.is_empty(), "{}", long.join("\n"));
 }
 
-/// The five papers together have at most 7,000 hand-written lines, of 120 columns at most: what repeats is a family.
+/// The five papers together have at most 7,000 hand-written lines of at most 120 columns. Repeated cells belong into a
+/// family.
 #[test]
 fn papers_are_short() {
     let mut lines = 0;
@@ -125,7 +125,7 @@ fn crate_folders() -> Vec<PathBuf> {
     folders
 }
 
-/// Folders of the workspace's crates in `[dependencies]`; dev-dependencies are free.
+/// Returns the folders of the workspace's crates in `[dependencies]`; dev-dependencies are not restricted.
 fn dependencies(manifest: &Path) -> Vec<String> {
     let text = fs::read_to_string(manifest).expect("every crate has a manifest");
     let manifest: toml::Table = text.parse().expect("a manifest is TOML");

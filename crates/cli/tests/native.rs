@@ -1,5 +1,5 @@
-//! `fairwire perf --native` as people run it: the command on two hosts joined by a cable, which
-//! are network namespaces (`scripts/two-hosts`).
+//! `fairwire perf --native` as people run it: on two hosts connected by a cable. The hosts are network namespaces
+//! (`scripts/two-hosts`).
 
 #![cfg(target_os = "linux")]
 
@@ -8,8 +8,8 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 
-/// Runs `perf` with these arguments on the first host, then on the second. `None` where there
-/// can be no network namespaces; with `FAIRWIRE_NO_SKIP=1` that is a failure.
+/// Runs `perf` with these arguments on the first host, then on the second. Returns `None` where network namespaces are
+/// not possible; with `FAIRWIRE_NO_SKIP=1` the test then fails.
 fn two_hosts(first: &str, second: &str) -> Option<Output> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let fairwire = env!("CARGO_BIN_EXE_fairwire");
@@ -28,7 +28,7 @@ fn two_hosts(first: &str, second: &str) -> Option<Output> {
     Some(ran)
 }
 
-/// IPv4 and IPv6, every CCID, both directions: 5 Mbit/s for half a second arrive whole.
+/// With IPv4 and IPv6, every CCID and both directions, 5 Mbit/s for half a second arrive without loss.
 #[test]
 fn perf_over_a_cable() {
     for (ccid, ip, reverse) in [
@@ -56,11 +56,11 @@ fn perf_over_a_cable() {
     }
 }
 
-/// A host where no program speaks DCCP says so by ICMP: the client ends at once, with advice.
+/// A host without a DCCP program sends an ICMP error: the client ends at once, with advice.
 #[test]
 fn a_host_without_dccp() {
     for ip in ["10.77.0.1", "[fd77::1]"] {
-        // A server of TCP: the host is up, and has no raw socket.
+        // A TCP server: the host is up, but has no raw socket.
         let client = format!("-c {ip} --native");
         let Some(ran) = two_hosts("-s --proto tcp", &client) else {
             return;
@@ -72,7 +72,7 @@ fn a_host_without_dccp() {
     }
 }
 
-/// What has no native form is refused as wrong usage, on either side.
+/// `--native` with a protocol other than DCCP is refused as wrong usage, on either side.
 #[test]
 fn native_is_for_dccp() {
     for side in ["-s", "-c127.0.0.1"] {

@@ -1,5 +1,5 @@
-//! Path MTU discovery as people meet it: `fairwire perf` between two hosts, which are network
-//! namespaces (`scripts/two-hosts`), past a router with a smaller link and into a black hole.
+//! Path MTU discovery: `fairwire perf` between two hosts, past a router with a smaller link and into a black hole. The
+//! hosts are network namespaces (`scripts/two-hosts`).
 
 #![cfg(target_os = "linux")]
 
@@ -9,8 +9,8 @@ use std::thread;
 
 use serde_json::Value;
 
-/// A client's report from the second host; the way to the first takes 1,400 bytes. `None` where
-/// there can be no network namespaces; with `FAIRWIRE_NO_SKIP=1` that is a failure.
+/// Returns the report of a client on the second host; the path to the first carries 1,400 bytes. Returns `None` where
+/// network namespaces are not possible; with `FAIRWIRE_NO_SKIP=1` the test then fails.
 fn measure(how: &str, server: &str, client: &str) -> Option<Value> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let fairwire = env!("CARGO_BIN_EXE_fairwire");
@@ -34,9 +34,9 @@ fn measure(how: &str, server: &str, client: &str) -> Option<Value> {
     Some(report.unwrap_or_else(|error| panic!("{how} {client}: {error}: {text}{errors}")))
 }
 
-/// RFC 4340, 14.1: with datagrams that fill 1,500 bytes each CCID gets through to a host behind
-/// 1,400, whether a router says so (the size is then exact, at once) or nobody does (three seconds
-/// to notice, and the search goes by common sizes); over IPv4 and IPv6, in UDP and natively.
+/// RFC 4340, 14.1: with datagrams that fill packets of 1,500 bytes, each CCID reaches a host behind a link of 1,400
+/// bytes. This holds over IPv4 and IPv6, in UDP and natively. If a router reports the MTU, the size is exact at once.
+/// If nobody reports it, detection takes three seconds and the search tries common sizes.
 #[test]
 fn data_gets_through() {
     let cells = [
@@ -77,7 +77,7 @@ fn data_gets_through() {
     });
 }
 
-/// Without discovery nothing large gets out of a black hole, and smaller datagrams do.
+/// Without discovery large datagrams do not pass a black hole, but smaller ones do.
 #[test]
 fn without_discovery() {
     for (length, arrive) in [(1_400, false), (1_300, true)] {
@@ -92,7 +92,7 @@ fn without_discovery() {
     }
 }
 
-/// `--mtu` bounds the packets, and is DCCP's alone.
+/// `--mtu` limits the packets, and is valid for DCCP only.
 #[test]
 fn a_bound_on_the_packets() {
     let client = "-c 10.77.0.1 --mtu 1000 -b 1M -t 0.2";

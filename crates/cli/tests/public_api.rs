@@ -1,10 +1,10 @@
-//! What the libraries promise: the listings under `docs/api/` name every public item.
+//! Checks that the listings under `docs/api/` name every public item of the libraries.
 //!
-//! A change of the public API is a change of a listing, so that nobody makes one without noticing. To accept it, run
-//! `UPDATE_DOCS=1 cargo test -p fairwire-cli --test public_api` and say in CHANGELOG.md what users have to do.
+//! A change of the public API changes a listing, so it cannot go unnoticed. To accept a change, run `UPDATE_DOCS=1
+//! cargo test -p fairwire-cli --test public_api` and say in CHANGELOG.md what users have to do.
 //!
-//! The listings come from rustdoc's JSON, whose format belongs to a version of Rust. With another version that
-//! writes another format the test says so and compares nothing; with `FAIRWIRE_NO_SKIP=1` it fails then.
+//! The listings come from rustdoc's JSON, whose format depends on the version of Rust. If the compiler writes another
+//! format, the test is skipped with a message; with `FAIRWIRE_NO_SKIP=1` it fails instead.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -13,7 +13,7 @@ use std::process::Command;
 
 use public_api::Builder;
 
-/// The library crates that others build on, by package and by name in the code.
+/// The library crates that others build on: the package, and the name in code.
 const LIBRARIES: [(&str, &str); 7] = [
     ("fairwire", "fairwire"),
     ("fairwire-units", "fairwire_units"),
@@ -24,10 +24,10 @@ const LIBRARIES: [(&str, &str); 7] = [
     ("fairwire-net", "fairwire_net"),
 ];
 
-/// The format that the crate `public-api` reads: rustdoc's of Rust 1.93 to 1.95.
+/// The format that the crate `public-api` reads: that of rustdoc in Rust 1.93 to 1.95.
 const FORMAT: u64 = 57;
 
-/// Every public item of the libraries is listed, and what is listed is there.
+/// Every public item of the libraries is listed, and every listed item exists.
 #[test]
 fn the_public_api_is_the_one_listed() {
     let json = document();
@@ -63,7 +63,7 @@ fn the_public_api_is_the_one_listed() {
     );
 }
 
-/// Documents the libraries as JSON; the folder in which it is.
+/// Writes the documentation of the libraries as JSON, and returns its folder.
 fn document() -> PathBuf {
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("public-api");
     let mut cargo = Command::new(env!("CARGO"));
@@ -72,7 +72,7 @@ fn document() -> PathBuf {
         .args(["doc", "--no-deps", "--lib", "--locked", "--quiet"])
         .arg("--target-dir")
         .arg(&target)
-        // JSON is not stable yet; this lets a stable compiler write it.
+        // JSON is not stable yet; this allows a stable compiler to write it.
         .env("RUSTC_BOOTSTRAP", "1")
         .env(
             "RUSTDOCFLAGS",
@@ -87,14 +87,14 @@ fn document() -> PathBuf {
     target.join("doc")
 }
 
-/// The version of the format.
+/// Returns the version of the JSON format.
 fn format(json: &Path) -> u64 {
     let text = fs::read_to_string(json.join("fairwire_units.json")).expect("cargo wrote it");
     let value: serde_json::Value = serde_json::from_str(&text).expect("JSON");
     value["format_version"].as_u64().unwrap_or(0)
 }
 
-/// Lines that are in one alone.
+/// Lists the lines that are in only one of the two.
 fn differences(package: &str, listed: &str, found: &[String]) -> String {
     let listed: BTreeSet<&str> = listed.lines().collect();
     let found: BTreeSet<&str> = found.iter().map(String::as_str).collect();

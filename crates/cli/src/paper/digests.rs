@@ -13,7 +13,7 @@ use crate::stop;
 /// A paper with the bundle that it was read from.
 type Loaded = (Bundle, Paper);
 
-/// The results of the quick run of each paper.
+/// Runs each paper with its quick seeds and returns the results.
 fn golden_run(papers: &[Loaded], jobs: usize) -> Result<Vec<Results>, ExitCode> {
     let papers: Vec<Paper> = papers.iter().map(|(_, paper)| paper.clone()).collect();
     let Finished {
@@ -28,7 +28,7 @@ fn golden_run(papers: &[Loaded], jobs: usize) -> Result<Vec<Results>, ExitCode> 
     Ok(results)
 }
 
-/// Compares with what is built in.
+/// Compares the digests with the golden ones.
 pub(super) fn check(papers: &[Loaded], jobs: usize) -> ExitCode {
     let mut golden = Vec::new();
     for (bundle, _) in papers {
@@ -69,7 +69,7 @@ pub(super) fn check(papers: &[Loaded], jobs: usize) -> ExitCode {
     fail(FAILED, &message)
 }
 
-/// Writes them into the source tree.
+/// Writes the digests into the source tree.
 pub(super) fn update(papers: &[Loaded], jobs: usize) -> ExitCode {
     let mut files = Vec::new();
     for (bundle, paper) in papers {

@@ -1,5 +1,4 @@
-//! Papers run: one pool of runs over all of them, with a bar that says what runs and how long it
-//! will take.
+//! Runs papers: one pool of runs for all of them, with a progress bar.
 
 use std::io;
 use std::sync::Arc;
@@ -11,17 +10,17 @@ use fairwire_lab::results::{CellResult, Output, Results};
 
 use crate::progress;
 
-/// What came of it.
+/// The outcome of running papers.
 pub(super) struct Finished {
-    /// By paper, as far as they go.
+    /// The results of each paper, as far as they were computed.
     pub(super) results: Vec<Results>,
-    /// An output that failed; it stopped the run.
+    /// The error of an output, which stopped the run.
     pub(super) unwritten: Option<io::Error>,
-    /// A run that failed; it stopped the others.
+    /// The error of a run, which stopped the others.
     pub(super) failure: Option<CampaignError>,
 }
 
-/// Runs all cells of all papers, `jobs` runs at the same time. `outputs` are as many as papers, or none.
+/// Runs all cells of all papers, `jobs` runs at the same time. `outputs` has one entry for each paper, or none.
 pub(super) fn run(
     papers: &[Paper],
     (stop, jobs): (&Arc<AtomicBool>, usize),
@@ -45,7 +44,7 @@ pub(super) fn run(
         .collect();
     let mut unwritten = None;
     let mut on_cell = |paper: usize, cell: &CellResult| {
-        // A directory that could not take a cell gets no others either.
+        // After a directory failed to take a cell, no more cells are written.
         let output = outputs.get_mut(paper).filter(|_| unwritten.is_none());
         if let Some(Err(error)) = output.map(|output| output.cell(cell)) {
             unwritten = Some(error);

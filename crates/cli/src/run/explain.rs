@@ -1,10 +1,10 @@
-//! What `--explain` prints, and notes on cells.
+//! The output of `--explain`, and notes on cells.
 
 use std::fmt::Write as _;
 
 use fairwire_lab::scenario::{Cell, explain, notes};
 
-/// What would run. Of a family only its axes are told, unless its cells were asked for by name.
+/// Describes what would run. Of a family it shows only the axes, unless its cells were selected by name.
 pub(super) fn explanation(cells: &[Cell], by_name: bool) -> String {
     let mut text = String::new();
     let mut families: Vec<&str> = Vec::new();
@@ -23,13 +23,13 @@ pub(super) fn explanation(cells: &[Cell], by_name: bool) -> String {
     text
 }
 
-/// Notes, a line each.
+/// Returns the notes, one per line.
 pub(super) fn told(notes: &[String]) -> String {
     let lines = notes.iter().map(|note| format!("note: {note}\n"));
     lines.collect()
 }
 
-/// A family: how many cells, along which axes.
+/// Describes a family: the number of its cells, and its axes.
 fn of_family(cells: &[Cell], family: &str) -> String {
     let all = cells
         .iter()
@@ -70,7 +70,7 @@ fn of_cell(cell: &Cell) -> String {
     if !cell.over.is_empty() {
         let _ = writeln!(text, "  extends {}", cell.over.join(", "));
     }
-    // What the file states is shown even where it does nothing; a default that does nothing is no news.
+    // A value in the file is shown even if it has no effect; a default without effect is not.
     let lines = explain(cell);
     for line in lines.iter().filter(|it| it.has_effect || it.is_stated()) {
         let _ = writeln!(text, "  {line}");

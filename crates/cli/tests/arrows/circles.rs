@@ -1,11 +1,11 @@
-//! Arrows between the files of a crate, and the circles that they form.
+//! Dependencies between the files of a crate, called arrows, and the circles that they form.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use super::tree::Tree;
 
-/// For each file, the files that it takes names from, and the names.
+/// For each file, the files whose names it uses, and these names.
 #[derive(Debug, Default)]
 pub(crate) struct Arrows(BTreeMap<String, BTreeMap<String, BTreeSet<String>>>);
 
@@ -36,7 +36,7 @@ impl Arrows {
             .insert(name);
     }
 
-    /// Groups of files each of which stands above all the others of its group.
+    /// Returns the groups of files in which each file depends on all others of its group.
     pub(crate) fn circles(&self) -> Vec<Vec<String>> {
         let below: BTreeMap<&str, BTreeSet<&str>> = self
             .0
@@ -57,7 +57,7 @@ impl Arrows {
         circles.into_iter().collect()
     }
 
-    /// The files that stand below `file`; itself too, if it does.
+    /// Returns the files that `file` depends on, directly or not; also itself, if it is in a circle.
     fn below(&self, file: &str) -> BTreeSet<&str> {
         let mut below = BTreeSet::new();
         let mut open = vec![file];
@@ -71,8 +71,8 @@ impl Arrows {
         below
     }
 
-    /// The arrows that do not go from a floor to the same one or a lower one, a line each. `floors` are
-    /// modules of the root, from the ground up.
+    /// Lists the arrows that lead from a floor to a higher one or to a file on no floor, one per line. `floors` are
+    /// modules of the root, lowest first.
     pub(crate) fn upwards(&self, floors: &[&str]) -> String {
         let floor = |file: &str| {
             let module = file.split(['/', '.']).next();
@@ -94,7 +94,7 @@ impl Arrows {
         text
     }
 
-    /// The arrows that tie a circle, with their names.
+    /// Describes the arrows that form a circle, with their names.
     pub(crate) fn describe(&self, circle: &[String]) -> String {
         let mut text = format!("{} files form a circle", circle.len());
         for from in circle {

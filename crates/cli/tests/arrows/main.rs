@@ -1,18 +1,16 @@
-//! The rule of the house that holds inside each crate: files take names from each other in one
-//! direction only.
+//! The rule for the files of each crate: dependencies between files must not form a circle.
 //!
-//! A file that takes a name from another stands above it. Where two files take names from each
-//! other, directly or through more files, neither can be understood, tested or moved without the
-//! other: what both need has to move into a file below them.
+//! A file that uses a name from another file is above it. If two files use names from each other, directly or through
+//! more files, neither can be understood, tested or moved without the other. What both need must then move into a file
+//! below them.
 //!
-//! - [`tree`]: a crate's modules, what each defines and what each gives another name.
-//! - [`resolve`]: from a path in the code to the files that define what it names.
-//! - [`circles`]: files that stand above and below each other.
+//! - [`tree`]: the modules of a crate, and the definitions and aliases of each.
+//! - [`resolve`]: finds the files that define what a path in the code names.
+//! - [`circles`]: finds files that are above and below each other.
 //!
-//! An arrow goes from a file to the file that *defines* the name, whatever re-exports lie between. A
-//! `pub use` is no arrow of its own: it hands a name on. Methods are found by the compiler and
-//! not by a path, so calls of them are no arrows either: a struct may have methods in files
-//! above it. Tests are left out.
+//! An arrow leads from a file to the file that *defines* the name, whatever re-exports are between. A `pub use` is not
+//! an arrow: it only re-exports a name. Methods are found by the compiler and not by a path, so their calls are not
+//! arrows either: a struct may have methods in files above it. Tests are left out.
 
 mod circles;
 mod resolve;
@@ -25,8 +23,9 @@ use std::path::{Path, PathBuf};
 use circles::Arrows;
 use tree::Tree;
 
-/// The floors of `lab`, from the ground up: what applications send, what carries it, what a scenario says, what a run comes to, how one runs, how
-/// many do, what a paper makes of them, how that is shown. A floor takes names from those below it only.
+/// The floors of `lab`, lowest first: what applications send, how it is carried, what a scenario says, the results of a
+/// run, how one run works, how many runs work, what a paper makes of them, and how it is shown. A floor may use names
+/// only from the floors below it.
 const FLOORS_OF_LAB: [&str; 10] = [
     "traffic",
     "quantity",
@@ -40,7 +39,7 @@ const FLOORS_OF_LAB: [&str; 10] = [
     "report",
 ];
 
-/// No file of a crate stands above and below another one.
+/// No file of a crate is both above and below another one.
 #[test]
 fn files_take_names_in_one_direction() {
     let mut complaints = String::new();
@@ -58,14 +57,14 @@ fn files_take_names_in_one_direction() {
     );
 }
 
-/// The simulator knows no paper, a scenario knows no run, and nothing but the report knows how it looks.
+/// The simulator does not use papers, a scenario does not use runs, and only the report knows how it looks.
 #[test]
 fn floors_of_lab_stand_on_those_below() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../lab");
     assert_eq!(arrows_of(&folder).upwards(&FLOORS_OF_LAB), "");
 }
 
-/// An arrow to a higher floor is told with its names; one to a file on no floor is, too.
+/// An arrow to a higher floor, or to a file on no floor, is reported with its names.
 #[test]
 fn arrows_upwards_are_told() {
     let arrows = arrows_between(&[
@@ -84,7 +83,7 @@ fn arrows_upwards_are_told() {
     );
 }
 
-/// The arrows of a crate that is written out here.
+/// Makes the arrows of a crate that is given here as text.
 fn arrows_between(files: &[(&str, &str)]) -> Arrows {
     let read = |path: &Path| {
         let found = files.iter().find(|(name, _)| Path::new(name) == path);
@@ -93,7 +92,7 @@ fn arrows_between(files: &[(&str, &str)]) -> Arrows {
     Arrows::of(&[Tree::read(Path::new("lib.rs"), &read)])
 }
 
-/// A child that names what its parent defines, and a parent that names what the child defines.
+/// A child that uses a definition of its parent, and a parent that uses one of the child, form a circle.
 #[test]
 fn parent_and_child_may_form_a_circle() {
     let arrows = arrows_between(&[
@@ -110,8 +109,7 @@ fn parent_and_child_may_form_a_circle() {
     );
 }
 
-/// A name is followed through re-exports, other names and globs to where it is defined; handing
-/// it on is no arrow.
+/// A name is followed through re-exports, aliases and globs to its definition; a re-export is not an arrow.
 #[test]
 fn names_are_followed_to_their_definition() {
     let arrows = arrows_between(&[
@@ -135,8 +133,8 @@ fn names_are_followed_to_their_definition() {
     );
 }
 
-/// Test modules, and what other crates define, are no arrows; nor is what a module inside a file
-/// takes from the same file.
+/// Test modules and definitions of other crates give no arrows. An inline module that uses its own file gives none
+/// either.
 #[test]
 fn tests_and_other_crates_are_left_out() {
     let arrows = arrows_between(&[
@@ -156,7 +154,7 @@ fn tests_and_other_crates_are_left_out() {
     assert_eq!(arrows.circles(), Vec::<Vec<String>>::new());
 }
 
-/// The arrows of a crate, of its library and its programs together.
+/// Returns the arrows of a crate, of its library and its programs together.
 fn arrows_of(folder: &Path) -> Arrows {
     let sources = folder.join("src");
     let read = |path: &Path| fs::read_to_string(sources.join(path)).ok();

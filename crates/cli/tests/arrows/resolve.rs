@@ -1,25 +1,25 @@
-//! From a path in the code to the files that define what it names.
+//! Finds the files that define what a path in the code names.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::tree::{Meaning, ModuleId, Tree};
 
-/// What a path leads to.
+/// What a path names.
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
 enum Place {
     /// A module.
     Module(ModuleId),
-    /// Something that this module defines, by its name there.
+    /// An item that this module defines, with its name there.
     Item(ModuleId, String),
 }
 
-/// Re-exports in a row at most; more are a circle of aliases.
+/// The longest chain of re-exports; more means a circle of aliases.
 const DEEPEST: usize = 16;
 
 impl Tree {
-    /// The files that define what `path`, in `module`, names, with the names. What is defined in
-    /// another crate, or is a local variable, has none.
+    /// Returns the files that define what `path`, in `module`, names, with the names. Definitions of other crates and
+    /// local variables have none.
     pub(crate) fn defining(&self, module: ModuleId, path: &[String]) -> Vec<(&Path, String)> {
         self.follow(module, path, DEEPEST)
             .into_iter()
@@ -30,7 +30,7 @@ impl Tree {
             .collect()
     }
 
-    /// All that a path may lead to: a name can stand for a module and for an item.
+    /// Returns everything that a path may name: a name can mean a module and an item.
     fn follow(&self, module: ModuleId, path: &[String], deepest: usize) -> BTreeSet<Place> {
         let Some((first, rest)) = path.split_first() else {
             return BTreeSet::from([Place::Module(module)]);
@@ -51,14 +51,14 @@ impl Tree {
         for place in self.look_up(module, first, deepest) {
             match place {
                 Place::Module(inner) => places.extend(self.follow(inner, rest, deepest)),
-                // What follows is a variant, or an associated item of the type.
+                // The rest of the path is a variant, or an associated item of the type.
                 item @ Place::Item(..) => places.extend([item]),
             }
         }
         places
     }
 
-    /// What a name stands for in a module.
+    /// Returns what a name means in a module.
     fn look_up(&self, module: ModuleId, name: &str, deepest: usize) -> BTreeSet<Place> {
         let here = &self.modules[module];
         let mut places = BTreeSet::new();

@@ -1,4 +1,4 @@
-//! A crate as a tree of modules, and what each of them knows by name.
+//! A crate as a tree of modules, with the names that each of them knows.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -9,28 +9,28 @@ use syn::{Attribute, Item, ItemMod, ItemUse, Meta, UseTree, Visibility};
 /// The number of a module in its [`Tree`]; the root is the first.
 pub(crate) type ModuleId = usize;
 
-/// What a name in a module stands for.
+/// What a name in a module means.
 #[derive(Clone, Debug)]
 pub(crate) enum Meaning {
-    /// A module below it.
+    /// A child module.
     Module(ModuleId),
-    /// Something that the module defines itself.
+    /// An item that the module itself defines.
     Defined,
-    /// What this path leads to, from the module.
+    /// An alias of this path, relative to the module.
     Alias(Vec<String>),
 }
 
-/// A module, in a file of its own or not.
+/// A module, in its own file or inline.
 #[derive(Debug, Default)]
 pub(crate) struct Module {
     pub(crate) parent: Option<ModuleId>,
-    /// Its file, from the crate's `src`.
+    /// Its file, relative to the crate's `src`.
     pub(crate) file: PathBuf,
-    /// A name may stand for a module and for a function.
+    /// The names that it knows. A name may mean a module and a function.
     pub(crate) names: BTreeMap<String, Vec<Meaning>>,
-    /// Paths of which it takes all names.
+    /// Paths from which it imports all names.
     pub(crate) globs: Vec<Vec<String>>,
-    /// Paths that its code uses, imports that are not handed on included.
+    /// Paths that its code uses, including imports that are not re-exported.
     pub(crate) uses: Vec<Vec<String>>,
 }
 
@@ -40,11 +40,11 @@ pub(crate) struct Tree {
     pub(crate) modules: Vec<Module>,
 }
 
-/// Returns what a file holds, if there is one.
+/// Returns the text of a file, if the file exists.
 type Read<'a> = &'a dyn Fn(&Path) -> Option<String>;
 
 impl Tree {
-    /// Reads the module in `root` and all below it.
+    /// Reads the module in `root` and all modules below it.
     pub(crate) fn read(root: &Path, read: Read<'_>) -> Self {
         let mut tree = Self::default();
         let items = parse(root, read).expect("a crate has a root");
@@ -52,7 +52,7 @@ impl Tree {
         tree
     }
 
-    /// Adds a module of `file` whose children have their files in `folder`.
+    /// Adds a module of `file`; its children have their files in `folder`.
     fn add(
         &mut self,
         parent: Option<ModuleId>,
@@ -87,7 +87,7 @@ impl Tree {
         read: Read<'_>,
     ) {
         let name = child.ident.to_string();
-        // Sources of another crate, which are held to the rule there.
+        // This is the source of another crate, which is checked there.
         if child.attrs.iter().any(|a| a.path().is_ident("path")) {
             return;
         }
@@ -113,7 +113,7 @@ impl Module {
         self.names.entry(name).or_default().push(meaning);
     }
 
-    /// Takes in an item: the name that it defines, and the paths that it uses.
+    /// Records an item: the name that it defines, and the paths that it uses.
     fn define(&mut self, item: &Item) {
         let name = match item {
             Item::Const(item) => Some(&item.ident),
@@ -133,9 +133,9 @@ impl Module {
         self.visit_item(item);
     }
 
-    /// Takes in an import.
+    /// Records an import.
     fn import(&mut self, import: &ItemUse) {
-        // A `pub use` hands names on; whoever takes one of them uses the file that defines it.
+        // A `pub use` only re-exports names. A user of such a name depends on the file that defines it.
         let is_handed_on = !matches!(import.vis, Visibility::Inherited);
         for (name, path) in leaves(&import.tree) {
             if !is_handed_on {
@@ -159,7 +159,7 @@ impl<'ast> Visit<'ast> for Module {
     }
 
     fn visit_item_use(&mut self, import: &'ast ItemUse) {
-        // Within a function.
+        // An import within a function.
         self.uses
             .extend(leaves(&import.tree).into_iter().map(|(_, path)| path));
     }
@@ -179,7 +179,7 @@ impl<'ast> Visit<'ast> for Module {
     }
 }
 
-/// The names that an import brings, and the path of each; of a glob there is no name.
+/// Returns the names that an import brings, with the path of each. A glob has no name.
 fn leaves(tree: &UseTree) -> Vec<(Option<String>, Vec<String>)> {
     fn walk(tree: &UseTree, at: &[String], found: &mut Vec<(Option<String>, Vec<String>)>) {
         let behind = |name: String| [at, &[name]].concat();
@@ -213,7 +213,7 @@ fn parse(file: &Path, read: Read<'_>) -> Option<Vec<Item>> {
     }
 }
 
-/// Is it there in tests only?
+/// Returns whether an item exists in tests only.
 fn is_test(attributes: &[Attribute]) -> bool {
     attributes.iter().any(|attribute| match &attribute.meta {
         Meta::Path(path) => path.is_ident("test"),

@@ -1,4 +1,4 @@
-//! `fairwire run` and `fairwire paper` as people and scripts meet them: one program, and what its parts share.
+//! Tests of `fairwire run` and `fairwire paper` as people and scripts use them, and the helpers that they share.
 
 mod out_directory;
 mod own_paper;
@@ -9,7 +9,7 @@ use std::io::Read as _;
 use std::path::Path;
 use std::process::{Command, Output};
 
-/// The command, called at the root of the project.
+/// Returns the command, to be run at the root of the project.
 fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_fairwire"));
     command
@@ -30,7 +30,7 @@ fn err(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// The text of a compressed file.
+/// Returns the text of a gzip file.
 fn unzipped(path: &Path) -> String {
     let file = std::fs::File::open(path);
     let file = file.unwrap_or_else(|error| panic!("{}: {error}", path.display()));

@@ -1,5 +1,4 @@
-//! `--out` as people meet it: a directory that is in use, that an earlier run was killed in, or that holds
-//! files of their own.
+//! `--out` with a directory that is in use, that a killed run left behind, or that holds the user's own files.
 
 use std::path::PathBuf;
 use std::process::{Child, Output, Stdio};
@@ -7,7 +6,7 @@ use std::time::Duration;
 
 use crate::{command, err, fairwire};
 
-/// A directory of the test's own, which goes with it.
+/// A directory for one test, which is removed at its end.
 struct Scratch(PathBuf);
 
 impl Scratch {
@@ -24,7 +23,7 @@ impl Scratch {
         self.0.join(name).exists()
     }
 
-    /// The folders of runs that did not come to their end.
+    /// Returns the folders of runs that did not finish.
     fn unfinished(&self) -> impl Iterator<Item = PathBuf> {
         let entries = std::fs::read_dir(&self.0).into_iter().flatten().flatten();
         let paths = entries.map(|entry| entry.path());
@@ -56,7 +55,7 @@ fn short(place: &Scratch, more: &[&str]) -> Output {
     fairwire(&[&SHORT[..], &["--out", &directory], more].concat())
 }
 
-/// A run that takes longer than any test, with `--out` at its work.
+/// Starts a run that takes longer than any test, and waits until it writes to `--out`.
 fn long(place: &Scratch) -> Child {
     let directory = place.path();
     let mut running = command(&["run", "scenarios/dumbbell.toml", "--duration", "20000s"])
@@ -76,7 +75,7 @@ fn long(place: &Scratch) -> Child {
     running
 }
 
-/// A file in the place of the directory is named as what it is.
+/// A file in place of the directory is refused, and the error says that it is a file.
 #[test]
 fn a_file_is_no_directory() {
     let place = Scratch::new("file");
@@ -96,8 +95,8 @@ fn a_file_is_no_directory() {
     assert_eq!(place.read("results.csv"), "mine");
 }
 
-/// The second run into a directory is refused with the process that has it; after that one was killed,
-/// however hard, the directory is free, and nothing of the killed run stays.
+/// A second run into a directory is refused, and the error names the process that uses it. After that process was
+/// killed, the directory is free, and nothing of the killed run stays.
 #[test]
 fn one_run_at_a_time_even_after_a_kill() {
     let place = Scratch::new("two");
@@ -132,13 +131,13 @@ fn one_run_at_a_time_even_after_a_kill() {
     assert_eq!(place.unfinished().count(), 0);
 }
 
-/// A file of somebody's own is refused before a run is begun, with its name and what to do.
+/// A user's own file is refused before a run begins, with its name and what to do.
 #[test]
 fn files_of_ones_own_are_left_alone() {
     let place = Scratch::new("mine");
     std::fs::create_dir_all(&place.0).expect("a directory");
     std::fs::write(place.0.join("report.txt"), "mine").expect("written");
-    // Days of simulation would not end: it is refused before.
+    // This simulation would take days, so it must be refused before it starts.
     let directory = place.path();
     let refused = fairwire(&[
         "paper",
@@ -166,7 +165,7 @@ fn files_of_ones_own_are_left_alone() {
     assert_eq!(place.read("report.txt"), "mine");
 }
 
-/// An interrupted run replaces no complete results, and says where its own are.
+/// An interrupted run does not replace complete results, and says where its own are.
 #[cfg(unix)]
 #[test]
 fn an_interrupted_run_replaces_nothing_complete() {
@@ -189,7 +188,7 @@ fn an_interrupted_run_replaces_nothing_complete() {
     assert!(told.contains("keeps the results"), "{told}");
 }
 
-/// Another run into the directory: only its files are there, and its own scenario is never one of them.
+/// A new run replaces the files of the previous one. Its own scenario must not be among them.
 #[test]
 fn the_run_before_is_replaced() {
     let place = Scratch::new("again");

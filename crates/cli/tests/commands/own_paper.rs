@@ -1,4 +1,4 @@
-//! `fairwire paper ./DIR`: a paper of one's own, with nothing built anew.
+//! `fairwire paper ./DIR`: a user's own paper, without building anything.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -59,7 +59,7 @@ not_testable = "no colours here"
 
 const TABLE: &str = "cell,flow,metric,value,unit,note\nslow,dccp,throughput,950,kbit/s,\n";
 
-/// A directory with the paper in it, which goes with the test.
+/// A directory that holds the paper and is removed at the end of the test.
 struct Mine(PathBuf);
 
 impl Mine {
@@ -86,7 +86,7 @@ impl Mine {
         std::fs::read_to_string(self.0.join(file)).unwrap_or_else(|error| panic!("{file}: {error}"))
     }
 
-    /// Runs the command beside the paper's directory.
+    /// Runs the command next to the paper's directory.
     fn fairwire(&self, arguments: &[&str]) -> Output {
         Command::new(env!("CARGO_BIN_EXE_fairwire"))
             .args(arguments)
@@ -102,8 +102,8 @@ impl Drop for Mine {
     }
 }
 
-/// A directory is run as a paper that is built in is: its table beside what was printed, a verdict for
-/// each claim, golden digests. A path names it, and its name alone where no paper has that.
+/// A directory is run like a built-in paper: its table beside the published one, a verdict for each claim, golden
+/// digests. It is selected by a path, or by its name alone if no built-in paper has that name.
 #[test]
 fn a_directory_is_a_paper() {
     let mine = Mine::new("runs");
@@ -132,11 +132,11 @@ fn a_directory_is_a_paper() {
     assert!(inside.status.success(), "{}", err(&inside));
     assert!(!out(&inside).contains("build again"), "{}", out(&inside));
     let hold = mine.fairwire(&["paper", "mine/", "--check-digests"]);
-    // Two cells, three seeds and the unperturbed run.
+    // Two cells, with three seeds and the unperturbed run each.
     assert_eq!(out(&hold), "all 8 digests of mine hold\n", "{}", err(&hold));
 }
 
-/// A report has those time series that a figure shows, of each seed, and no others.
+/// A report has only the time series that a figure shows, for each seed.
 #[test]
 fn the_series_of_figures_are_written() {
     let mine = Mine::new("figures");
@@ -165,7 +165,7 @@ lines = [{ label = "fast", cell = "fast", link = "one" }]
     };
     let rows = series(&[]);
     let has = |start: &str| rows.iter().filter(|row| row.starts_with(start)).count();
-    // Five seconds, a period of one.
+    // The run lasts five seconds, with one sample per second.
     assert_eq!(has("fast,1,link,one,queue,"), 5, "{rows:?}");
     assert_eq!(has("fast,2,link,one,queue,"), 5, "{rows:?}");
     assert_eq!(has("fast,"), rows.len(), "{rows:?}");
@@ -173,8 +173,8 @@ lines = [{ label = "fast", cell = "fast", link = "one" }]
     assert!(series(&["--series", "none"]).is_empty());
 }
 
-/// With a directory to write to, the terminal gets a line for each claim and where the report is, and
-/// the directory what is printed without one.
+/// With an output directory, the terminal shows one line for each claim and where the report is. The directory holds
+/// what is printed without one.
 #[test]
 fn with_a_directory_little_is_printed() {
     let mine = Mine::new("brief");
@@ -195,8 +195,8 @@ fn with_a_directory_little_is_printed() {
     assert_eq!(out(&mine.fairwire(&csv)), mine.read("out/tables.csv"));
 }
 
-/// What is wrong in a file is told with the file and the line, before anything is run, and the status
-/// is that of wrong usage: it is the user's to mend.
+/// An error in a file is reported with the file and the line before anything runs. The exit status is that of wrong
+/// usage, because the user can correct it.
 #[test]
 fn what_is_wrong_is_told_with_its_line() {
     let cases = [
@@ -261,8 +261,8 @@ fn what_is_wrong_is_told_with_its_line() {
     }
 }
 
-/// A directory without a paper is told as such; a name that is neither paper nor path is told with
-/// both. What is built in is not hidden by a directory of its name, and 'all' stays what is built in.
+/// A directory without a paper is reported as such. For a name that is neither a paper nor a path, the error mentions
+/// both. A directory does not hide a built-in paper of the same name, and 'all' means the built-in papers.
 #[test]
 fn directories_and_names() {
     let mine = Mine::new("names");
@@ -301,7 +301,7 @@ fn directories_and_names() {
     );
 }
 
-/// The results do not go among the files that the paper is read from.
+/// Results cannot be written into the directory that the paper is read from.
 #[test]
 fn a_paper_is_no_place_for_its_results() {
     let mine = Mine::new("place");

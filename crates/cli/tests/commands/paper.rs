@@ -1,4 +1,4 @@
-//! `fairwire paper` as people and scripts meet it: reports, wrong names, and Ctrl-C in the middle.
+//! `fairwire paper` as people and scripts use it: reports, wrong names, and Ctrl-C during a run.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -15,8 +15,8 @@ fn read(path: &Path) -> String {
     std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// A paper or table that does not exist is wrong usage, told in one line with the names that do; so
-/// is a table of all papers.
+/// A paper or table that does not exist is wrong usage; one line lists the names that exist. A table together with
+/// 'all' is refused too.
 #[test]
 fn wrong_names_are_told() {
     let cases: [(&[&str], &str); 7] = [
@@ -62,8 +62,8 @@ fn wrong_names_are_told() {
     }
 }
 
-/// One table takes the cells that it needs. The directory gets the page, and text, JSON and CSV beside
-/// it; what is printed as CSV is what is written.
+/// One table runs only the cells that it needs. The directory gets the page, with text, JSON and CSV files. Printed CSV
+/// is the same as the file.
 #[test]
 fn a_table_is_run_and_written() {
     let place = scratch("table");
@@ -82,7 +82,7 @@ fn a_table_is_run_and_written() {
     ]);
     assert!(output.status.success(), "{}", err(&output));
     let csv = out(&output);
-    // A line of names; six cells and the same with the DCCP of today's RFCs, five metrics, one window.
+    // A line of names; six cells, and the same six with the DCCP of today's RFCs; five metrics; one window.
     assert_eq!(csv.lines().count(), 1 + 2 * 6 * 5, "{csv}");
     assert!(csv.contains("\nlong-delay,ssthresh,ssthresh-20,20 packets,dccp,t_max,s,whole,,2,"));
     assert_eq!(csv, read(&place.join("tables.csv")));
@@ -96,15 +96,15 @@ fn a_table_is_run_and_written() {
     for file in ["report.txt", "results.json.gz", "ssthresh-20.toml"] {
         assert!(place.join(file).is_file(), "{file}");
     }
-    // Nothing of these was run: a file of column names alone would look as if nothing had come of it.
+    // Figures and verdicts were not computed: a file with column names only would suggest empty results.
     for file in ["figures.csv", "verdicts.csv"] {
         assert!(!place.join(file).exists(), "{file}");
     }
     std::fs::remove_dir_all(&place).expect("removed");
 }
 
-/// A report has the series of its figures: a table alone has none. `--series all` writes the others, and all numbers as
-/// JSON as well. The resolved scenario of a cell gives its series again: it is the same run to the last packet.
+/// A report has the series of its figures; a table alone has none. `--series all` writes the others, and also all
+/// numbers as JSON. The resolved scenario of a cell reproduces its series: it is the same run.
 #[test]
 fn series_can_be_left_out_and_had_again() {
     let (without, with) = (scratch("no-series"), scratch("series"));
@@ -146,7 +146,7 @@ fn series_can_be_left_out_and_had_again() {
     let directory = again.display().to_string();
     let output = fairwire(&["run", &cell, "--seeds", "1", "--out", &directory]);
     assert!(output.status.success(), "{}", err(&output));
-    // The cell is called by its name in the paper and 'base' in a file of its own, where it has no axes.
+    // The cell has its own name in the paper. In its own file it is called 'base' and has no axes.
     let series_of = |text: String, cell: &str| -> Vec<String> {
         let lines = text.lines().filter_map(|line| line.strip_prefix(cell));
         let plain = lines.map(|line| line.split(',').take(6).collect::<Vec<_>>().join(","));
@@ -161,15 +161,14 @@ fn series_can_be_left_out_and_had_again() {
     }
 }
 
-/// Ctrl-C in the middle of all papers: what is finished is printed and written, and everything
-/// says that it is partial.
+/// After Ctrl-C during all papers, finished results are printed and written, and all output says that it is partial.
 #[cfg(unix)]
 #[test]
 fn an_interrupt_keeps_what_is_finished() {
     keeps_what_is_finished("-INT", 1);
 }
 
-/// So does what `timeout` and batch systems send, even twice.
+/// SIGTERM, which `timeout` and batch systems send, does the same, even if it is sent twice.
 #[cfg(unix)]
 #[test]
 fn a_request_to_end_keeps_what_is_finished() {
@@ -188,7 +187,7 @@ fn keeps_what_is_finished(signal: &str, times: u32) {
     .spawn()
     .expect("the command starts");
     let pid = running.id().to_string();
-    // A second thread reads, so that a report longer than a pipe holds does not stop it.
+    // A second thread reads, so that a report longer than the pipe's buffer does not block the command.
     let ended = std::thread::spawn(move || running.wait_with_output().expect("it ends"));
     let has_finished_cell = || {
         let entries = |place: &Path| std::fs::read_dir(place).into_iter().flatten().flatten();
@@ -243,7 +242,7 @@ fn keeps_what_is_finished(signal: &str, times: u32) {
     std::fs::remove_dir_all(&place).expect("removed");
 }
 
-/// What would take days is refused at once, with an estimate; so is a link that carries nothing.
+/// A run that would take days is refused at once, with an estimate. A link that carries nothing is refused too.
 #[test]
 fn the_impossible_is_refused() {
     let scenario = "scenarios/dumbbell.toml";

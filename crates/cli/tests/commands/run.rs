@@ -1,4 +1,4 @@
-//! `fairwire run` as people and scripts meet it.
+//! `fairwire run` as people and scripts use it.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -13,7 +13,7 @@ fn scratch(name: &str) -> PathBuf {
 
 const DUMBBELL: &str = "scenarios/dumbbell.toml";
 
-/// Alone, the command shows five examples and is content.
+/// Without arguments the command prints five examples and succeeds.
 #[test]
 fn alone_it_shows_five_examples() {
     let output = fairwire(&[]);
@@ -22,7 +22,7 @@ fn alone_it_shows_five_examples() {
     assert_eq!(examples.matches("\n  fairwire ").count(), 5, "{examples}");
 }
 
-/// A run prints a table with every flow, writes its files and its capture, and ends with 0.
+/// A run prints a table with every flow, writes its files and its capture, and exits with status 0.
 #[test]
 fn a_run_prints_and_writes() {
     let place = scratch("files");
@@ -84,8 +84,8 @@ fn json_is_json() {
     );
 }
 
-/// `--only` takes several cells and patterns. A family is explained by its axes; one cell by itself, with what it
-/// extends and the values of its axes.
+/// `--only` takes several cells and patterns. `--explain` shows a family by its axes. It shows one cell by itself, with
+/// what it extends and the values of its axes.
 #[test]
 fn families_are_chosen_and_explained() {
     let queues = "scenarios/queues.toml";
@@ -151,8 +151,8 @@ fn families_are_chosen_and_explained() {
     std::fs::remove_dir_all(&place).expect("removed");
 }
 
-/// Without a file `--axes` runs a dumbbell; its results have columns and a page with plots. The number of runs at the
-/// same time changes nothing.
+/// Without a file `--axes` runs a dumbbell; its results have columns for the axes and a page with plots. The number of
+/// parallel runs changes nothing.
 #[test]
 fn axes_need_no_file() {
     let place = scratch("axes");
@@ -211,7 +211,7 @@ fn axes_need_no_file() {
     );
 }
 
-/// A misspelt option is met with the one that may have been meant, and a setting below a default with what would do.
+/// For a misspelt option the error suggests the similar one; for a setting below a default it says what works.
 #[test]
 fn slips_are_met_with_what_would_do() {
     for (wrong, meant) in [
@@ -235,7 +235,7 @@ fn slips_are_met_with_what_would_do() {
     assert!(told.contains(advice), "{told}");
 }
 
-/// `--explain` says what would run and runs nothing.
+/// `--explain` prints what would run and runs nothing.
 #[test]
 fn explaining_runs_nothing() {
     let output = fairwire(&[
@@ -251,7 +251,7 @@ fn explaining_runs_nothing() {
     assert!(text.contains("seeds from 1 on"), "{text}");
 }
 
-/// Runs with standard output on a device that is full, where there is one.
+/// Runs the command with standard output to a full device; `None` where there is no such device.
 fn into_full_disk(arguments: &[&str]) -> Option<Output> {
     let full = std::fs::File::options()
         .write(true)
@@ -263,7 +263,7 @@ fn into_full_disk(arguments: &[&str]) -> Option<Output> {
 
 const SHORT: [&str; 6] = ["run", DUMBBELL, "--duration", "1s", "--seeds", "1"];
 
-/// What cannot be printed is an error, not a success.
+/// Results that cannot be printed are an error.
 #[test]
 fn a_full_standard_output_is_a_failure() {
     for more in [&[][..], &["--json"]] {
@@ -275,7 +275,7 @@ fn a_full_standard_output_is_a_failure() {
     }
 }
 
-/// A capture that cannot be written is told at the end; the results are there all the same.
+/// A capture that cannot be written is reported at the end; the results are printed.
 #[test]
 fn a_full_capture_keeps_the_results() {
     if !Path::new("/dev/full").exists() {
@@ -291,13 +291,13 @@ fn a_full_capture_keeps_the_results() {
     );
 }
 
-/// With `--json` an output that cannot be written does not take away what was computed.
+/// With `--json`, results are printed even if an output file cannot be written.
 #[cfg(unix)]
 #[test]
 fn a_full_disk_keeps_what_was_computed() {
     let place = scratch("taken");
     let directory = place.display().to_string();
-    // A limit on the size of files stands for a full disk: some kilobytes pass, the values of a run do not.
+    // A limit on the size of files simulates a full disk: some kilobytes can be written, the values of a run cannot.
     let limited = "trap '' XFSZ; ulimit -f 4; exec \"$@\"";
     let output = Command::new("sh")
         .args(["-c", limited, "sh", env!("CARGO_BIN_EXE_fairwire")])
@@ -315,7 +315,7 @@ fn a_full_disk_keeps_what_was_computed() {
     std::fs::remove_dir_all(&place).expect("removed");
 }
 
-/// A link that does not exist is refused before the capture's file is touched.
+/// A link that does not exist is refused before the capture file is opened.
 #[test]
 fn a_wrong_tap_leaves_the_file_alone() {
     let place = scratch("tap");
@@ -330,7 +330,7 @@ fn a_wrong_tap_leaves_the_file_alone() {
     std::fs::remove_dir_all(&place).expect("removed");
 }
 
-/// A key of absurd depth is refused in a few lines, and so is an absurdly long one.
+/// A key that is far too deep or too long is refused with a short message.
 #[test]
 fn absurd_keys_are_refused_in_a_few_words() {
     let deep = format!("{}=1", vec!["a"; 20_000].join("."));
@@ -345,7 +345,7 @@ fn absurd_keys_are_refused_in_a_few_words() {
     }
 }
 
-/// What cannot be begun is one JSON object where JSON is asked for; the status stays.
+/// With `--json`, a refusal is one JSON object; the exit status does not change.
 #[test]
 fn refusals_are_json_where_asked_for() {
     let cases: [(&[&str], i32, &str); 6] = [
@@ -367,13 +367,13 @@ fn refusals_are_json_where_asked_for() {
         assert_eq!(json["error"]["kind"], kind, "{arguments:?}");
         assert_eq!(json["error"]["exit"], status, "{arguments:?}");
         let message = json["error"]["message"].as_str();
-        // `error` is the key: the words need not say it again.
+        // The key is already `error`, so the message does not begin with that word.
         assert!(message.is_some_and(|text| !text.is_empty() && !text.starts_with("error")));
     }
 }
 
-/// What the command line or the scenario gets wrong ends with 2, what the disk gets wrong with 1,
-/// each with words about it.
+/// An error in the command line or the scenario exits with 2, an error of the disk with 1. Each has a message about its
+/// cause.
 #[test]
 fn failures_have_words_and_numbers() {
     let place = scratch("bad");
@@ -411,7 +411,7 @@ fn failures_have_words_and_numbers() {
         (&["run", DUMBBELL, "--duration", "5"], 2, "unit"),
         (&["run", DUMBBELL, "--duration", "-5 s"], 2, "is negative"),
         (&["run", DUMBBELL, "--seeds", "-1"], 2, "-1 is not in 1.."),
-        // What is wrong with an option's value points at that option.
+        // An error in an option's value points at that option.
         (
             &["run", DUMBBELL, "--duration", "0 s"],
             2,
@@ -446,8 +446,7 @@ fn failures_have_words_and_numbers() {
     std::fs::remove_dir_all(&place).expect("removed");
 }
 
-/// A first seed that leaves no room for the others is wrong usage: the option is named, and the
-/// most it may be.
+/// A first seed that leaves no room for the others is wrong usage; the error names the option and its largest value.
 #[test]
 fn a_seed_too_large() {
     let seed = u64::MAX.to_string();

@@ -1,4 +1,4 @@
-//! `docs/adversarial.md` names tests that exist and are named for what they send.
+//! Checks that the tests that `docs/adversarial.md` names exist, and that their names have the right numbers.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -8,14 +8,14 @@ use std::ops::RangeInclusive;
 use super::is_test;
 use super::table::{Files, names, root};
 
-/// The kinds of hostile input, each a row or more.
+/// The numbers of the kinds of hostile input; each has one row or more.
 const ITEMS: RangeInclusive<u8> = 1..=35;
 
-/// The findings of the security reading.
+/// The numbers of the findings of the security review.
 const FINDINGS: RangeInclusive<u8> = 1..=23;
 
-/// Every item and every finding has a row; every test of it exists, and its name begins with the
-/// number. A row without tests says that it is not built.
+/// Every item and every finding has a row. Every test of a row exists, and its name begins with the number. A row
+/// without tests says that it is not built.
 #[test]
 fn every_item_has_its_tests() {
     let text = fs::read_to_string(root().join("docs/adversarial.md"))
@@ -63,7 +63,7 @@ fn every_item_has_its_tests() {
     assert!(wrong.is_empty(), "{wrong}");
 }
 
-/// `item_4_...` or `finding_4_...`, or `items_4_and_9_...` for both items.
+/// Returns whether a test has the name `item_4_...` or `finding_4_...`, or `items_4_and_9_...` for both items.
 fn is_named_for(name: &str, kind: &str, number: u8) -> bool {
     let item = number.to_string();
     let mut words = name.split('_');
@@ -77,7 +77,7 @@ fn is_named_for(name: &str, kind: &str, number: u8) -> bool {
     }
 }
 
-/// The rule of the names refuses what does not follow it.
+/// Names that do not follow the rule are refused.
 #[test]
 fn names_are_told_apart() {
     assert!(is_named_for("item_4_lengths", "item", 4));

@@ -1,8 +1,8 @@
-//! Every citation in the code has its row, and every row its citation.
+//! Checks that every citation in the code has a row in the table, and every row a citation.
 //!
-//! A citation is `RFC N, S` or `RFC N, section S` in a comment of the crates in [`CRATES`], outside
-//! of tests, where N is one of [`RFCS`] or [`ALSO`]. S is a section's number, or several joined by commas, "and"
-//! or "to"; an appendix is `appendix A.2`. The end of a line within a comment is a blank.
+//! A citation is `RFC N, S` or `RFC N, section S` in a comment of the crates in [`CRATES`], outside of tests, where N
+//! is one of [`RFCS`] or [`ALSO`]. S is the number of a section, or several numbers joined by commas, "and" or "to". An
+//! appendix is `appendix A.2`. A line break within a comment counts as a space.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -11,19 +11,19 @@ use std::path::Path;
 
 use crate::table::{Row, root, rows};
 
-/// The RFCs that the table is about.
+/// The RFCs that the table covers completely.
 pub(crate) const RFCS: [&str; 10] = [
     "4340", "4341", "4342", "5348", "5595", "5596", "5622", "6323", "6773", "8311",
 ];
-/// RFCs that some rows are about, whose words are not counted: we follow them where we chose to.
+/// RFCs with rows for the parts that we follow; their requirement words are not counted.
 const ALSO: [&str; 1] = ["8899"];
-/// Where citations count: the protocol, not those who use it.
+/// The crates whose citations count: those of the protocol.
 const CRATES: [&str; 4] = ["wire", "proto", "cc", "io"];
 
-/// RFC and section, with the places that cite it: file and line.
+/// The places that cite each section: RFC and section, with file and line.
 type Citations = BTreeMap<(String, String), BTreeSet<(String, usize)>>;
 
-/// Where the code cites a section, the table has a row for it.
+/// Every section that the code cites has a row in the table.
 #[test]
 fn every_citation_has_its_row() {
     let rows = rows();
@@ -43,7 +43,7 @@ fn every_citation_has_its_row() {
     );
 }
 
-/// What the table calls met, or partly met, is cited in a file that the row names.
+/// Every row that is met, or partly met, is cited in a file that it names.
 #[test]
 fn every_row_has_its_citation() {
     let citations = citations();
@@ -76,7 +76,7 @@ fn every_row_has_its_citation() {
     );
 }
 
-/// The rule finds what it should, and nothing else.
+/// The parser finds citations and nothing else.
 #[test]
 fn citations_are_told_apart() {
     let source = "//! One (RFC 4340, sections 7.5, 8.1 and\n//! 8.5; RFC 9999, section 1).\n\
@@ -107,7 +107,7 @@ fn is_about(row: &Row, rfc: &str, section: &str) -> bool {
     row.rfc == rfc && row.sections().any(|s| s == section)
 }
 
-/// All citations of the crates.
+/// Returns all citations of the crates.
 fn citations() -> Citations {
     let mut citations = Citations::new();
     for name in CRATES {
@@ -133,7 +133,7 @@ fn read_folder(root: &Path, folder: &str, citations: &mut Citations) {
     }
 }
 
-/// The citations of one source, up to its tests.
+/// Reads the citations of one source file, up to its tests.
 fn read_source(file: &str, source: &str, citations: &mut Citations) {
     let source = source
         .split("#[cfg(test)]\nmod tests {")
@@ -155,7 +155,7 @@ fn read_source(file: &str, source: &str, citations: &mut Citations) {
     read_comment(file, begins, &comment, citations);
 }
 
-/// The citations of one comment.
+/// Reads the citations of one comment.
 fn read_comment(file: &str, line: usize, comment: &str, citations: &mut Citations) {
     for cited in comment.split("RFC ").skip(1) {
         let Some((rfc, rest)) = cited.split_once(", ") else {
@@ -173,7 +173,7 @@ fn read_comment(file: &str, line: usize, comment: &str, citations: &mut Citation
     }
 }
 
-/// The sections that a text begins with.
+/// Returns the sections at the beginning of a text.
 fn sections(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut rest = text

@@ -1,8 +1,8 @@
-//! `docs/conformance-counts.csv`: how often each RFC says MUST and SHOULD in each section, as
-//! `scripts/conformance-counts` counts them.
+//! Checks `docs/conformance-counts.csv`: how often each RFC uses MUST and SHOULD in each section, as counted by
+//! `scripts/conformance-counts`.
 //!
-//! There are as many rows as words, or the column `reason` says how many words have no row of their
-//! own and why: `MUST 2: the same as ...; SHOULD 1: ...`.
+//! The table has as many rows as there are words, or the column `reason` says how many words have no row and why: `MUST
+//! 2: the same as ...; SHOULD 1: ...`.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -13,16 +13,16 @@ use crate::table::{root, rows};
 
 const LEVELS: [&str; 4] = ["MUST", "MUST NOT", "SHOULD", "SHOULD NOT"];
 
-/// The words of one section.
+/// The number of requirement words in one section.
 struct Section {
     rfc: String,
     name: String,
-    /// As in [`LEVELS`].
+    /// The number of words at each level of [`LEVELS`].
     words: [usize; 4],
     reason: String,
 }
 
-/// Each word of each section has a row of its level, or a reason.
+/// Each word of each section has a row of its level, or a reason for having none.
 #[test]
 fn every_word_has_its_row() {
     let mut rows_of: BTreeMap<(String, String, String), usize> = BTreeMap::new();
@@ -76,7 +76,7 @@ fn every_word_has_its_row() {
     }
 }
 
-/// Reasons are read as they are meant, and others refused.
+/// A valid reason is parsed, and an invalid one is refused.
 #[test]
 fn reasons_have_a_form() {
     let read = reasons("MUST NOT 2: said before; and again; SHOULD 1: on routers").expect("fine");
@@ -88,7 +88,7 @@ fn reasons_have_a_form() {
     }
 }
 
-/// How many words of each level a reason excuses.
+/// Returns how many words of each level a reason covers.
 fn reasons(text: &str) -> Result<BTreeMap<&str, usize>, String> {
     let mut found = BTreeMap::new();
     if text.is_empty() {
@@ -110,7 +110,7 @@ fn reasons(text: &str) -> Result<BTreeMap<&str, usize>, String> {
     Ok(found)
 }
 
-/// The lines of the table.
+/// Reads the lines of the table.
 fn sections() -> Vec<Section> {
     let text = fs::read_to_string(root().join("docs/conformance-counts.csv"))
         .expect("docs/conformance-counts.csv is there");

@@ -1,7 +1,8 @@
-//! `docs/conformance.md` and the code say the same: the table is well formed, everything it names
-//! is there, [`counts`] finds a row for each word of the RFCs, and [`citations`] a row for each
-//! citation in the code and a citation for each row. [`adversarial`] does the like for
-//! `docs/adversarial.md`, [`security`] for `docs/security.md`.
+//! Checks that `docs/conformance.md` and the code agree.
+//!
+//! The table must be well formed, and everything that it names must exist. [`counts`] finds a row for each requirement
+//! word of the RFCs. [`citations`] finds a row for each citation in the code, and a citation for each row.
+//! [`adversarial`] checks `docs/adversarial.md` in the same way, and [`security`] checks `docs/security.md`.
 
 mod adversarial;
 mod citations;
@@ -15,12 +16,12 @@ use std::fmt::Write as _;
 use table::{Files, Row, rows};
 
 const LEVELS: [&str; 5] = ["MUST", "MUST NOT", "SHOULD", "SHOULD NOT", "MAY"];
-/// Rows that may lean on one test: more, and nobody sees what a failure means.
+/// The largest number of rows that may name the same test: with more, a failure would not show its cause.
 const ROWS_PER_TEST: usize = 5;
-/// What an item may be declared as; `pub` and the like stand before it.
+/// The keywords of a declaration; `pub` and the like may come before them.
 const KINDS: [&str; 6] = ["fn", "struct", "enum", "const", "type", "trait"];
 
-/// Every row has its seven columns, each in its form, and says what no other says.
+/// Every row has seven valid columns, and no two rows are the same.
 #[test]
 fn rows_are_well_formed() {
     let mut wrong = String::new();
@@ -55,8 +56,7 @@ fn items_exist() {
     assert!(missing.is_empty(), "{missing}");
 }
 
-/// Every test that a row names is a test in the file that the row names, and no test carries more
-/// rows than one can keep apart.
+/// Every test that a row names is a test in the file that the row names, and no test has too many rows.
 #[test]
 fn tests_exist() {
     let mut files = Files::default();
@@ -81,7 +81,7 @@ fn tests_exist() {
     assert!(wrong.is_empty(), "{wrong}");
 }
 
-/// The rules of the forms refuse what is not in them.
+/// Names and sections that do not have the right form are refused.
 #[test]
 fn forms_are_told_apart() {
     let source = "impl A {\n    pub(crate) const fn begin(&self) {}\n}\npub enum B {\n    First,\n}\n\
@@ -138,7 +138,8 @@ fn problems(row: &Row) -> Vec<String> {
     problems
 }
 
-/// Numbers with points between them; of an appendix the first is a letter.
+/// Returns whether this is a section number: numbers with points between them. The first part of an appendix is a
+/// letter.
 fn is_section(section: &str) -> bool {
     let mut parts = section.split('.');
     let number = |part: &str| !part.is_empty() && part.chars().all(|c| c.is_ascii_digit());
@@ -156,7 +157,7 @@ fn status_problem(status: &str) -> Option<String> {
     (status != "met" && !explained).then(|| format!("'{status}' is no status"))
 }
 
-/// Is `item` declared in `source`, as a variant too?
+/// Returns whether `item` is declared in `source`; a variant counts too.
 fn declares(source: Option<&str>, item: &str) -> bool {
     let is_name = |name: &str| {
         name.strip_prefix(item)
@@ -168,7 +169,7 @@ fn declares(source: Option<&str>, item: &str) -> bool {
             if KINDS.contains(&word) && words.clone().next().is_some_and(is_name) {
                 return true;
             }
-            // What stands before a declaration, `const fn` among it.
+            // Words that may come before a declaration, as in `const fn`.
             let before = word.starts_with("pub") || ["const", "async", "unsafe"].contains(&word);
             if !before {
                 return false;
@@ -185,7 +186,7 @@ fn declares(source: Option<&str>, item: &str) -> bool {
         && source.is_some_and(|source| source.lines().any(|line| declared(line) || variant(line)))
 }
 
-/// Is there a function `name` with a test attribute just above it?
+/// Returns whether a function `name` has a test attribute just above it.
 fn is_test(source: Option<&str>, name: &str) -> bool {
     let mut marked = false;
     for line in source.unwrap_or_default().lines().map(str::trim) {

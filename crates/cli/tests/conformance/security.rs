@@ -1,4 +1,4 @@
-//! Each bound in the tables of `docs/security.md` names tests that exist.
+//! Checks that each bound in the tables of `docs/security.md` names tests that exist.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -7,7 +7,7 @@ use std::path::Path;
 use super::is_test;
 use super::table::{names, root};
 
-/// Every row of the tables of costs and states ends with tests that are somewhere in the code.
+/// Every row of the tables of costs and states ends with tests that exist in the code.
 #[test]
 fn every_bound_has_its_test() {
     let text = fs::read_to_string(root().join("docs/security.md")).expect("docs/security.md");
@@ -37,7 +37,7 @@ fn every_bound_has_its_test() {
     assert!(wrong.is_empty(), "{wrong}");
 }
 
-/// The Rust files below `folder`.
+/// Reads the Rust files below `folder`.
 fn read_sources(folder: &Path, sources: &mut Vec<String>) {
     for entry in fs::read_dir(folder).expect("a folder of the project") {
         let path = entry.expect("readable").path();

@@ -1,4 +1,4 @@
-//! The table of `docs/conformance.md`, read.
+//! Reads the table of `docs/conformance.md`.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,7 +15,7 @@ const HEADER: [&str; 7] = [
     "Status",
 ];
 
-/// One requirement.
+/// A row of the table: one requirement.
 pub(crate) struct Row {
     pub(crate) line: usize,
     pub(crate) rfc: String,
@@ -28,25 +28,25 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    /// The sections that the row is about, errata apart.
+    /// Returns the sections that the row is about, without errata.
     pub(crate) fn sections(&self) -> impl Iterator<Item = &str> {
         self.section
             .split(", ")
             .filter(|part| !part.starts_with("erratum "))
     }
 
-    /// Is the requirement met, if only in part?
+    /// Returns whether the requirement is met, at least in part.
     pub(crate) fn is_met(&self) -> bool {
         self.status == "met" || self.status.starts_with("partly: ")
     }
 }
 
-/// The root of the workspace.
+/// Returns the root of the workspace.
 pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// The rows of all tables, in order.
+/// Returns the rows of all tables, in order.
 pub(crate) fn rows() -> Vec<Row> {
     let text = fs::read_to_string(root().join("docs/conformance.md"))
         .expect("docs/conformance.md is there");
@@ -81,7 +81,7 @@ pub(crate) fn rows() -> Vec<Row> {
     rows
 }
 
-/// The names in a cell; `-` is none.
+/// Returns the names in a cell; `-` means none.
 pub(crate) fn names(cell: &str) -> Vec<String> {
     if cell == "-" {
         return Vec::new();
@@ -96,7 +96,7 @@ pub(crate) fn names(cell: &str) -> Vec<String> {
 pub(crate) struct Files(BTreeMap<String, Option<String>>);
 
 impl Files {
-    /// The text of a file, if it is there.
+    /// Returns the text of a file, if it exists.
     pub(crate) fn read(&mut self, file: &str) -> Option<&str> {
         let read = || fs::read_to_string(root().join(file)).ok();
         self.0
