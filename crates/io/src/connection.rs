@@ -117,7 +117,7 @@ impl Connection {
     /// Waits for the next datagram whose fate is known, and returns its id and fate.
     ///
     /// Fates are reported only with `Config::report_fates`. At most the newest 65,536 are kept until the application
-    /// reads them. Cancelling loses none.
+    /// reads them. Cancelling loses no fate.
     ///
     /// # Errors
     /// [`ConnectionClosed`] once the connection is over and all fates have been read.

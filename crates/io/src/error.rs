@@ -18,17 +18,17 @@ pub use connect::{AddressKind, ConnectError};
 pub enum BindError {
     /// Another socket already uses this UDP port.
     PortInUse {
-        /// The address asked for.
+        /// The requested address.
         addr: SocketAddr,
     },
     /// The address is not an address of this host.
     NoSuchAddress {
-        /// The address asked for.
+        /// The requested address.
         addr: SocketAddr,
     },
     /// The system refused the socket.
     Socket {
-        /// The address asked for.
+        /// The requested address.
         addr: SocketAddr,
         /// The system's error.
         source: io::Error,
@@ -40,7 +40,7 @@ pub enum BindError {
     },
     /// The system refused the raw socket of a native endpoint for another reason.
     NativeSocket {
-        /// The address asked for.
+        /// The requested address.
         ip: IpAddr,
         /// The system's error.
         source: io::Error,

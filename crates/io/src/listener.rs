@@ -67,7 +67,7 @@ impl Listener {
         Self { handle, port }
     }
 
-    /// Waits for the next connection. Cancelling loses none.
+    /// Waits for the next connection. Cancelling loses no connection.
     ///
     /// # Errors
     /// [`AcceptError`] once the endpoint is closed.
@@ -75,7 +75,7 @@ impl Listener {
         self.incoming().await.map(Incoming::accept)
     }
 
-    /// Waits for the next connection and returns it before it is accepted. Cancelling loses none.
+    /// Waits for the next connection and returns it before it is accepted. Cancelling loses no connection.
     ///
     /// # Errors
     /// As for [`accept`](Self::accept).

@@ -1,23 +1,23 @@
-//! A clock that the models move.
+//! The clock of a model, which the model moves.
 
 use std::cell::Cell;
 
 use fairwire_units::{Duration, Instant};
 
 thread_local! {
-    /// The time of the model that runs; all tasks of a model are on one thread of the system.
+    /// The time of the running model; all tasks of a model run on one system thread.
     static NOW: Cell<Instant> = const { Cell::new(Instant::START) };
 }
 
-/// The time that passes between two looks at the clock.
+/// The time that passes between two reads of the clock.
 const TICK: Duration = Duration::from_nanos(100);
 
-/// Begins a new model at time zero.
+/// Starts a new model at time zero.
 pub(crate) fn reset() {
     NOW.set(Instant::START);
 }
 
-/// Moves the time on to `instant`, never back.
+/// Moves the time forward to `instant`, never back.
 pub(crate) fn advance_to(instant: Instant) {
     NOW.set(NOW.get().max(instant));
 }
@@ -27,7 +27,7 @@ pub(crate) fn peek() -> Instant {
     NOW.get()
 }
 
-/// Stands where `crates/io` has the system's clock.
+/// The replacement for the clock of `crates/io`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Clock;
 
@@ -36,7 +36,7 @@ impl Clock {
         Self
     }
 
-    /// The model's time, which every look moves on a little.
+    /// Returns the model's time, and moves it forward a little.
     #[expect(
         clippy::unused_self,
         clippy::trivially_copy_pass_by_ref,

@@ -1,4 +1,4 @@
-//! One model under many schedules.
+//! Runs one model under many schedules.
 
 use std::env;
 
@@ -8,31 +8,30 @@ use shuttle::{Config, Runner, thread};
 
 use crate::{clock, timer};
 
-/// Schedules of each kind, unless `FAIRWIRE_SCHEDULES` says otherwise.
+/// The default number of schedules of each kind; `FAIRWIRE_SCHEDULES` changes it.
 const SCHEDULES: u64 = 1_000;
 
-/// Changes of priority in a schedule of the second kind.
+/// The number of priority changes in a PCT schedule.
 const CHANGES: usize = 3;
 
-/// Times that a timer may fire in one run. Far more than a model needs: a connection that waits for
-/// what never comes has no end of timers.
+/// The largest number of times that timers may fire in one run. It is far more than a model needs: without it, a
+/// connection that waits forever would fire timers without end.
 const FIRES: usize = 2_000;
 
-/// Runs `model` under many schedules: at random, and with few changes of priority (PCT), which finds
-/// what needs a thread to rest for long. `time` says whether timers fire, which they do when nothing
-/// else can run.
+/// Runs `model` under many schedules: random ones, and ones with few changes of priority (PCT). PCT finds errors that
+/// need a thread to pause for long. With `time`, timers fire, but only when nothing else can run.
 ///
-/// A failure prints its schedule and its seed; `FAIRWIRE_SCHEDULE=<text>` runs that schedule alone, and
-/// `PROPTEST_RNG_SEED=<number>` gives the seed, which is drawn otherwise.
+/// A failure prints its schedule and its seed. `FAIRWIRE_SCHEDULE=<text>` runs only that schedule.
+/// `PROPTEST_RNG_SEED=<number>` sets the seed, which is random otherwise.
 ///
 /// # Panics
-/// If the model fails under one of them.
+/// If the model fails under any schedule.
 pub fn explore(time: bool, model: impl Fn() + Clone + Send + Sync + 'static) {
     let start = move || {
         clock::reset();
         timer::reset();
         if time {
-            // The second task of every run: `Patient` knows it by that.
+            // The second task of every run; `Patient` identifies it by its number.
             thread::spawn(|| {
                 for _ in 0..FIRES {
                     if !timer::fire_next() {

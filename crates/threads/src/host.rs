@@ -1,4 +1,4 @@
-//! The hosts of a model, and what must hold of each when all is over.
+//! The hosts of a model, and the checks that nothing of them is left at the end.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Weak};
@@ -17,29 +17,29 @@ use crate::options::{ConnectOptions, ListenOptions};
 use crate::socket::Network;
 use crate::state::{Handle, Shared};
 
-/// The service that the models' servers offer.
+/// The service that the servers of the models offer.
 pub const SERVICE: ServiceCode = ServiceCode(42);
 
-/// The DCCP port at which they do.
+/// The DCCP port that the servers of the models listen on.
 pub const PORT: u16 = 5_001;
 
 /// An endpoint whose driver runs.
 pub struct Host {
     /// The endpoint.
     pub endpoint: Endpoint,
-    /// Its driver, and what is left of it.
+    /// Observes its driver and the state that the driver shares.
     pub watch: Watch,
-    /// Where it listens, if it does.
+    /// The address to connect to, if it listens.
     pub remote: DccpAddr,
 }
 
-/// Looks at a driver and at what it shares with handles, and keeps neither alive.
+/// Observes a driver and the state that it shares with handles; keeps neither alive.
 pub struct Watch {
     driver: JoinHandle<()>,
     shared: Weak<Shared>,
 }
 
-/// A host at the address `number` of the network.
+/// Makes a host with address `number` on the network.
 pub fn host(network: &Network, number: u8) -> Host {
     let local = SocketAddr::from(([192, 0, 2, number], 6_511));
     let socket = network.socket(local);
@@ -65,15 +65,15 @@ impl Host {
     /// Listens at [`PORT`].
     ///
     /// # Panics
-    /// If somebody does so already.
+    /// If the port already has a listener.
     pub fn listen(&self) -> Listener {
         self.listen_with(ListenOptions::new())
     }
 
-    /// The same with options.
+    /// Listens at [`PORT`] with options.
     ///
     /// # Panics
-    /// If somebody listens there already.
+    /// If the port already has a listener.
     pub fn listen_with(&self, options: ListenOptions) -> Listener {
         let listening = self.endpoint.listen_with(PORT, &[SERVICE], options);
         listening.expect("the port is free")
@@ -81,12 +81,12 @@ impl Host {
 }
 
 impl Watch {
-    /// Ends the driver wherever it waits, as a runtime does that shuts down.
+    /// Ends the driver wherever it waits, as a runtime does when it shuts down.
     pub fn shut_down(&self) {
         self.driver.abort();
     }
 
-    /// Waits until the driver ends by itself, which it does when no handle and no connection is left.
+    /// Waits until the driver ends by itself, when no handle and no connection is left.
     ///
     /// # Panics
     /// If something is left.
@@ -97,28 +97,28 @@ impl Watch {
         assert!(shared.upgrade().is_none(), "somebody still holds the state");
     }
 
-    /// Waits until the driver that was shut down is gone.
+    /// Waits until a driver that was shut down is gone.
     ///
     /// # Panics
     /// If something is left.
     pub fn is_gone(self) {
         let Self { driver, shared } = self;
-        // It may have ended by itself before.
+        // The driver may have ended by itself before.
         let _ended = block_on(driver);
         assert!(shared.upgrade().is_none(), "somebody still holds the state");
     }
 }
 
-/// A client's host and a server's.
+/// A client's host and a server's host.
 pub struct Pair {
-    /// Has address 1.
+    /// The host with address 1.
     pub client: Host,
-    /// Has address 2.
+    /// The host with address 2.
     pub server: Host,
 }
 
 impl Pair {
-    /// Two hosts on a network of their own.
+    /// Makes two hosts on a new network.
     #[expect(
         clippy::new_without_default,
         reason = "a model says that it begins two hosts"
@@ -127,7 +127,7 @@ impl Pair {
         Self::on(&Network::new())
     }
 
-    /// Two hosts on `network`.
+    /// Makes two hosts on `network`.
     pub fn on(network: &Network) -> Self {
         Self {
             client: host(network, 1),
@@ -135,7 +135,7 @@ impl Pair {
         }
     }
 
-    /// Connects: the client's end, and the server's. Nobody listens afterwards.
+    /// Connects, and returns the client's end and the server's end. The listener is dropped afterwards.
     ///
     /// # Panics
     /// If they do not connect.

@@ -1,15 +1,14 @@
-//! The handles and the driver of `crates/io` in models whose threads take turns in every order.
+//! Models of the handles and the driver of `crates/io`, whose threads run in every order.
 //!
-//! This crate compiles the sources of `crates/io` themselves: the driver's loop, the waits, connections,
-//! listeners and endpoints. Only what touches the operating system is replaced: the lock and the signal
-//! are such that a model decides at each of them who goes on ([`shuttle`]), sockets are queues in memory,
-//! and time passes when the model says so. The protocol is the real one too.
+//! This crate compiles the sources of `crates/io` themselves: the driver's loop, the waits, connections, listeners and
+//! endpoints. It replaces only what uses the operating system. At each use of the lock and the signal, the model
+//! decides which thread runs next ([`shuttle`]). Sockets are queues in memory, and the model moves the time. The
+//! protocol is the real one.
 //!
-//! [`explore`] runs a model under many schedules and prints the one that fails; a model stands in `tests/`.
-//! In all of them a deadlock fails, and so does a task that nobody wakes, because then nothing is left
-//! that could run.
+//! [`explore`] runs a model under many schedules and prints the one that fails. The models are in `tests/`. In every
+//! model a deadlock fails, and so does a task that is never woken, because then nothing is left that could run.
 
-// The unit tests of these sources need real sockets, and run in `crates/io`. `cargo test --lib` would build them here.
+// The unit tests of these sources need real sockets and run in `crates/io`. `cargo test --lib` would build them here.
 #![cfg(not(test))]
 
 mod clock;
@@ -36,7 +35,7 @@ mod io {
     pub(crate) mod wakers;
 }
 
-// The sources name each other as they stand in crates/io.
+// The sources use these module names in crates/io.
 use io::{
     address, connection, driver, endpoint, error, event, listener, options, race, received, state,
     waiting, wakers,

@@ -28,9 +28,9 @@ mod io_socket {
     pub(crate) mod batch;
     pub(crate) mod inbox;
 
-    /// In place of the system's limits.
+    /// The replacement for the system's limits.
     pub(crate) mod limits {
-        /// Receive buffer per message: no model sends more in a datagram, and none gets a train of them.
+        /// The receive buffer of one message, bytes: models send only small datagrams, one in a message.
         pub(crate) const BUFFER: usize = 2_048;
     }
 }
@@ -39,21 +39,21 @@ pub(crate) use io_socket::address::{arrived_at, canonical};
 pub(crate) use io_socket::batch::Batch;
 pub(crate) use io_socket::inbox::{Arrived, Inbox};
 
-/// Datagrams that one call sends at most, so that batches of several are cut too.
+/// The largest number of datagrams in one send call, so that batches of several are split too.
 const SEGMENTS: usize = 4;
 
-/// Datagrams that one call receives at most, so that a queue takes several turns.
+/// The largest number of datagrams in one receive call, so that a queue takes several calls.
 const RECEIVED: usize = 2;
 
-/// A network between the sockets of a model.
+/// The network between the sockets of a model.
 #[derive(Clone)]
 pub struct Network {
     ports: Arc<Mutex<BTreeMap<SocketAddr, Arc<Port>>>>,
-    /// Datagrams that wait at one address at most; there is no room to send more.
+    /// The number of waiting datagrams at one address from which on a send finds no room.
     room: usize,
 }
 
-/// What waits to be received at one address.
+/// The datagrams that wait at one address.
 #[derive(Default)]
 struct Port(Mutex<Queue>);
 
@@ -70,13 +70,13 @@ struct Datagram {
     bytes: Vec<u8>,
 }
 
-/// A panic elsewhere has failed the model already.
+/// Locks a mutex. A panic elsewhere has already failed the model, so poison is ignored.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Network {
-    /// A network without sockets, which always has room.
+    /// Makes a network without sockets, which always has room.
     #[expect(
         clippy::new_without_default,
         reason = "a model says that it begins a network"
@@ -85,14 +85,14 @@ impl Network {
         Self::narrow(usize::MAX)
     }
 
-    /// A network where at most `room` datagrams and those of one batch wait at an address; a sender that
-    /// meets more has to wait, so that time must pass.
+    /// Makes a network where a send finds no room while `room` datagrams wait at the address. One batch may exceed
+    /// this. The sender then has to wait, so time must pass.
     pub fn narrow(room: usize) -> Self {
         let ports = Arc::new(Mutex::new(BTreeMap::new()));
         Self { ports, room }
     }
 
-    /// A socket at `local`.
+    /// Makes a socket at `local`.
     pub(crate) fn socket(&self, local: SocketAddr) -> Sockets {
         let port = Arc::<Port>::default();
         locked(&self.ports).insert(local, Arc::clone(&port));
@@ -104,7 +104,7 @@ impl Network {
     }
 }
 
-/// Stands where `crates/io` has sockets of the system.
+/// The replacement for the sockets of `crates/io`.
 pub(crate) struct Sockets {
     network: Network,
     local: SocketAddr,
@@ -125,7 +125,7 @@ impl Drop for Sockets {
 
 impl Sockets {
     pub(crate) fn udp(addr: SocketAddr, _buffer: usize) -> Result<Self, BindError> {
-        Err(BindError::NoSuchAddress { addr }) // Models take theirs from a `Network`.
+        Err(BindError::NoSuchAddress { addr }) // Models get their sockets from a `Network`.
     }
 
     pub(crate) fn native(_ip: IpAddr, _buffer: usize) -> Result<Self, BindError> {
@@ -161,7 +161,7 @@ impl Sockets {
         let to = batch.path().remote;
         let port = locked(&self.network.ports).get(&to).cloned();
         let Some(port) = port else {
-            return Ok(()); // To nobody.
+            return Ok(()); // No socket has this address.
         };
         let segment = batch.segment_size().unwrap_or(usize::MAX);
         let datagrams = batch.bytes().chunks(segment).map(|bytes| Datagram {
@@ -212,7 +212,7 @@ impl Sockets {
     pub(crate) fn drain_errors(&self, _each: impl FnMut(NetworkError<'_>)) {}
 }
 
-/// What an ICMP error said; none is ever sent here.
+/// An ICMP error; none is ever sent here.
 pub(crate) struct NetworkError<'a> {
     pub local: Option<IpAddr>,
     pub remote: SocketAddr,
@@ -220,7 +220,7 @@ pub(crate) struct NetworkError<'a> {
     pub quote: &'a [u8],
 }
 
-/// The way to a peer: from the socket's own address, as far as its packets fit.
+/// The route to a peer: from the socket's own address, with a fixed MTU.
 pub(crate) struct Route {
     pub local: SocketAddr,
     pub mtu: Option<u32>,
@@ -233,7 +233,7 @@ impl Route {
     }
 }
 
-/// A native port; models have none.
+/// The claim of a native port; models have none.
 #[derive(Debug)]
 pub(crate) struct Claim;
 

@@ -1,4 +1,4 @@
-//! The lock and the signal at which a model decides who goes on.
+//! The lock and the signal at which a model decides which thread runs next.
 
 use std::sync::{LockResult, PoisonError};
 
@@ -6,7 +6,7 @@ use shuttle::thread;
 
 pub(crate) use shuttle::sync::MutexGuard;
 
-/// A lock; other threads may go on before it is taken and after it is let go.
+/// A lock; other threads may run before it is taken and after it is released.
 pub(crate) struct Mutex<T>(shuttle::sync::Mutex<T>);
 
 impl<T> Mutex<T> {
@@ -18,13 +18,13 @@ impl<T> Mutex<T> {
         self.0.lock()
     }
 
-    /// Has a thread panicked while it held the lock?
+    /// Returns whether a thread panicked while it held the lock.
     pub(crate) fn is_poisoned(&self) -> bool {
         self.0.lock().map_err(PoisonError::into_inner).is_err()
     }
 }
 
-/// Tokio's own signal, which works on any executor; other threads may go on before each use of it.
+/// Tokio's own signal, which works on any executor; other threads may run before each use of it.
 #[derive(Debug)]
 pub(crate) struct Notify(tokio::sync::Notify);
 

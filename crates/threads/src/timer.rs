@@ -9,16 +9,16 @@ use fairwire_units::Instant;
 use crate::clock;
 
 thread_local! {
-    /// Who waits for which time. All tasks of a model are on one thread of the system.
+    /// The waiting tasks, each with its time. All tasks of a model run on one system thread.
     static WAITING: RefCell<Vec<(Instant, Waker)>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Begins a new model with no timer.
+/// Starts a new model without timers.
 pub(crate) fn reset() {
     WAITING.take();
 }
 
-/// Moves the time on to the next timer and fires it. False if none is set.
+/// Moves the time forward to the next timer and fires it. Returns false if none is set.
 pub(crate) fn fire_next() -> bool {
     let mut waiting = WAITING.take();
     let Some(next) = waiting.iter().map(|(at, _)| *at).min() else {
@@ -32,7 +32,7 @@ pub(crate) fn fire_next() -> bool {
     true
 }
 
-/// Stands where `crates/io` has a timer of the system.
+/// The replacement for the timer of `crates/io`.
 #[derive(Debug)]
 pub(crate) struct Timer {
     fires: Option<Instant>,
@@ -43,7 +43,7 @@ impl Timer {
         Self { fires: None }
     }
 
-    /// Fires at `deadline` or earlier; `None` leaves it alone.
+    /// Makes the timer fire at `deadline` or earlier; `None` changes nothing.
     pub(crate) fn set(&mut self, _now: Instant, deadline: Option<Instant>) {
         let Some(deadline) = deadline else { return };
         if self.fires.is_none_or(|fires| deadline < fires) {
@@ -51,7 +51,7 @@ impl Timer {
         }
     }
 
-    /// Waits until it fires; for ever if it is not set.
+    /// Waits until the timer fires; forever if it is not set.
     pub(crate) async fn fired(&mut self) {
         poll_fn(|context| match self.fires {
             Some(at) if at <= clock::peek() => Poll::Ready(()),

@@ -1,5 +1,5 @@
-//! Ends: in every order of threads a connection ends with its last handle, and a driver with the last
-//! connection; who waits learns of it.
+//! Ends: in every order of threads, a connection ends with its last handle and a driver with its last connection, and
+//! tasks that wait learn of it.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use fairwire_threads::{
 use shuttle::future::{block_on, spawn};
 use shuttle::thread;
 
-/// Three clones are dropped on three threads while the peer reads: the peer sees that it was reset.
+/// When three threads drop three clones while the peer reads, the peer sees a reset.
 #[test]
 fn the_last_handle_ends_the_connection() {
     explore(false, || {
@@ -28,7 +28,7 @@ fn the_last_handle_ends_the_connection() {
     });
 }
 
-/// Both ends close at the same time, each from two tasks, one of which stops waiting: both are over.
+/// Both ends close at the same time, each from two tasks, one of which is cancelled: both connections end.
 #[test]
 fn both_ends_close_at_once() {
     explore(true, || {
@@ -48,7 +48,7 @@ fn both_ends_close_at_once() {
     });
 }
 
-/// One end closes, the other one aborts and drops, from three threads: everything ends, whichever is first.
+/// One end closes, the other aborts and drops, from three threads: everything ends, whichever comes first.
 #[test]
 fn close_abort_and_drop_meet() {
     explore(true, || {
@@ -69,7 +69,7 @@ fn close_abort_and_drop_meet() {
     });
 }
 
-/// A client gives up at any moment of its handshake: neither side keeps anything.
+/// A client that cancels its handshake at any point leaves nothing on either side.
 #[test]
 fn a_cancelled_handshake_leaves_nothing() {
     explore(false, || {
@@ -90,8 +90,8 @@ fn a_cancelled_handshake_leaves_nothing() {
     });
 }
 
-/// A listener is dropped at any moment while a client connects: the client is refused, or its connection
-/// is reset, or it was accepted before.
+/// A listener is dropped at any point while a client connects: the client is refused, or its connection is reset, or it
+/// was accepted before.
 #[test]
 fn a_dropped_listener_leaves_nobody_waiting() {
     explore(false, || {
@@ -117,8 +117,8 @@ fn a_dropped_listener_leaves_nobody_waiting() {
     });
 }
 
-/// A listener that nobody accepts from is dropped at any moment: no client is left with a connection that
-/// will never be served.
+/// A listener without a task that accepts is dropped at any point: no client keeps a connection that will never be
+/// served.
 #[test]
 fn an_unaccepted_connection_is_reset() {
     explore(false, || {
@@ -135,9 +135,9 @@ fn an_unaccepted_connection_is_reset() {
     });
 }
 
-/// A listener is dropped while a connection comes to it that no task waits for: whether it is still on its way or
-/// in the accept queue, its client sees a reset. A thread that waits by chance alone until a handshake is done
-/// hardly ever does, so this one waits for the client.
+/// A listener is dropped while a connection arrives that no task waits for. Whether the connection is still on its way
+/// or in the accept queue, its client sees a reset. Random timing rarely lets the handshake complete first, so this
+/// model waits for the client.
 #[test]
 fn a_queued_connection_is_reset_with_its_listener() {
     explore(false, || {
@@ -153,8 +153,7 @@ fn a_queued_connection_is_reset_with_its_listener() {
     });
 }
 
-/// The server's runtime shuts down at any moment: whoever waits there, for whatever, goes on, and so does
-/// the peer.
+/// The server's runtime shuts down at any point: every task that waits there goes on, and so does the peer.
 #[test]
 fn a_shutdown_leaves_nobody_waiting() {
     explore(false, || {
@@ -171,7 +170,7 @@ fn a_shutdown_leaves_nobody_waiting() {
             spawn(async move { assert!(reader.recv().await.is_err()) }),
             spawn(async move { assert_ne!(watcher.closed().await, CloseReason::Closed) }),
             spawn(async move {
-                // Fewer than without end, for a schedule may keep this task running until it waits.
+                // A bounded number, because a schedule may run this task until it waits.
                 let mut left = 20;
                 while left > 0 && writer.send(vec![0; 200]).await.is_ok() {
                     left -= 1;
@@ -192,8 +191,8 @@ fn a_shutdown_leaves_nobody_waiting() {
     });
 }
 
-/// Of two servers the one that answers wins a race, and what was begun with the other one ends; one address
-/// is nobody's, so that the head start must pass.
+/// Of two servers, the one that answers wins a race, and the attempt at the other one ends. One address has no host, so
+/// the head start must pass.
 #[test]
 fn a_race_leaves_only_its_winner() {
     explore(true, || {
@@ -215,7 +214,7 @@ fn a_race_leaves_only_its_winner() {
     });
 }
 
-/// An endpoint that closes while others connect, send and accept: everybody learns of it, and nobody waits for ever.
+/// An endpoint closes while other tasks connect, send and accept: all of them learn of it, and none waits forever.
 #[test]
 fn an_endpoint_closes_beside_its_users() {
     explore(true, || {
@@ -242,8 +241,8 @@ fn an_endpoint_closes_beside_its_users() {
     });
 }
 
-/// Two clients, one place in the accept queue, a slow acceptor, and sockets that are often full: each client
-/// is served or told that the server is busy.
+/// Two clients, one place in the accept queue, a slow acceptor, and sockets that are often full: each client is served
+/// or told that the server is busy.
 #[test]
 fn one_place_serves_two_clients() {
     explore(true, || {

@@ -1,5 +1,4 @@
-//! Tasks that wait: each is woken in every order of threads, and one that is cancelled takes nothing
-//! from the others.
+//! Waiting tasks: each is woken in every order of threads, and a cancelled one takes nothing from the others.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -9,12 +8,12 @@ use fairwire_threads::{CloseReason, Config, Connection, Pair, SERVICE, TrySendEr
 use shuttle::future::{JoinHandle, block_on, spawn};
 use shuttle::thread;
 
-/// What a task that may be cancelled came to.
+/// Returns the result of a task, or `None` if it was cancelled.
 fn outcome<T>(task: JoinHandle<T>) -> Option<T> {
     block_on(task).ok()
 }
 
-/// A datagram there and one back, and an orderly end.
+/// A datagram and its echo arrive, and the end is orderly.
 #[test]
 fn both_ends_talk() {
     explore(false, || {
@@ -37,8 +36,8 @@ fn both_ends_talk() {
     });
 }
 
-/// Three tasks read two datagrams, and one of the tasks is cancelled: whatever it did not take reaches
-/// the others, and who is left without one learns of the end.
+/// Three tasks read two datagrams, and one task is cancelled. The others get what it did not take, and a task without a
+/// datagram learns of the end.
 #[test]
 fn a_cancelled_reader_takes_nothing() {
     explore(false, || {
@@ -67,7 +66,7 @@ fn a_cancelled_reader_takes_nothing() {
     });
 }
 
-/// Two tasks accept and one of them is cancelled: the connections that come reach the other, or both.
+/// Two tasks accept and one of them is cancelled: every connection reaches one of them.
 #[test]
 fn a_cancelled_acceptor_takes_nothing() {
     explore(false, || {
@@ -96,8 +95,8 @@ fn a_cancelled_acceptor_takes_nothing() {
     });
 }
 
-/// Four tasks send through a queue of one datagram, two datagrams each, and one task is cancelled: all the
-/// others are let in again and again.
+/// Four tasks send two datagrams each through a queue of one datagram, and one task is cancelled: the others can send
+/// all of theirs.
 #[test]
 fn a_cancelled_writer_leaves_its_turn() {
     explore(true, || {
@@ -134,8 +133,8 @@ fn a_cancelled_writer_leaves_its_turn() {
     });
 }
 
-/// A task that sends through a queue of one datagram learns of the end, whoever brings it: this side or the
-/// other one, by a close or an abort.
+/// A task that sends through a queue of one datagram learns of the end, whichever side causes it, by a close or an
+/// abort.
 #[test]
 fn a_writer_learns_of_the_end() {
     let ways: [fn(&Connection, &Connection); 3] = [
@@ -159,8 +158,7 @@ fn a_writer_learns_of_the_end() {
     }
 }
 
-/// Two threads queue datagrams without ever waiting: the driver hears of each, and all arrive. No timer
-/// is needed.
+/// Two threads queue datagrams without waiting: the driver learns of each, and all arrive. No timer is needed.
 #[test]
 fn the_driver_hears_of_every_datagram() {
     explore(false, || {
@@ -186,8 +184,8 @@ fn the_driver_hears_of_every_datagram() {
     });
 }
 
-/// Tasks that wait for the end, for a fate and for the path MTU, one of each kind cancelled: the rest
-/// learn of the fate and of the end.
+/// Tasks wait for the end, for a fate and for an event, and some of them are cancelled: the rest learn of the fate and
+/// of the end.
 #[test]
 fn watchers_learn_of_fates_and_the_end() {
     explore(true, || {
@@ -225,8 +223,8 @@ fn watchers_learn_of_fates_and_the_end() {
     });
 }
 
-/// Two tasks wait until nothing is left, one of them is cancelled, and the connection is dropped on a third
-/// thread: the other task goes on.
+/// Two tasks wait until nothing is left, one of them is cancelled, and a third thread drops the connection: the other
+/// task goes on.
 #[test]
 fn who_waits_for_the_last_connection_goes_on() {
     explore(false, || {
@@ -247,7 +245,7 @@ fn who_waits_for_the_last_connection_goes_on() {
     });
 }
 
-/// What a task's waker keeps alive: with the last one the task goes, and all that it owns.
+/// What a task's waker keeps alive: when the last waker is dropped, the task and everything that it owns is dropped.
 struct Owner {
     _connection: Connection,
 }
@@ -256,9 +254,8 @@ impl Wake for Owner {
     fn wake(self: Arc<Self>) {}
 }
 
-/// A task that waits at an endpoint owns the last handle of another connection there, and goes with its waker:
-/// one when the waker is replaced, one when the wait is dropped. Nobody waits for a lock that it holds, and both
-/// peers hear of the end.
+/// A waiting task owns the last handle of another connection at the same endpoint, and is dropped with its waker: once
+/// when the waker is replaced, once when the wait is dropped. This causes no deadlock, and both peers learn of the end.
 #[test]
 fn a_waker_may_own_the_last_handle() {
     explore(false, || {

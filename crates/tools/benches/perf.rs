@@ -1,6 +1,8 @@
-//! What a datagram costs on loopback: DCCP with each CCID beside plain UDP and TCP, processor
-//! time on both sides. `cargo bench -p fairwire-tools`; the server is a process of its own, so
-//! that each side's time is its own.
+//! The cost of a datagram on loopback: DCCP with each CCID compared with plain UDP and TCP, as processor time on both
+//! sides.
+//!
+//! Run it with `cargo bench -p fairwire-tools`. The server is a separate process, so that the time of each side can be
+//! told apart.
 
 use std::io::{BufRead, BufReader, Write, sink};
 use std::process::{Command, Stdio};
@@ -13,7 +15,7 @@ use fairwire_tools::perf::{
 const ROWS: [(&str, Protocol, Option<u8>); 5] = [
     ("dccp, CCID 2", Protocol::Dccp, Some(2)),
     ("dccp, CCID 3", Protocol::Dccp, Some(3)),
-    // At most 100 packets a second: what one of them costs, not how many there may be.
+    // At most 100 packets a second: this shows the cost of one, not the highest rate.
     ("dccp, CCID 4", Protocol::Dccp, Some(4)),
     ("udp", Protocol::Udp, None),
     ("tcp", Protocol::Tcp, None),
@@ -42,7 +44,7 @@ fn main() {
     }
 }
 
-/// The server's process: says its port, serves one client.
+/// Runs the server's process: prints its port and serves one client.
 fn serve(protocol: Protocol) {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()

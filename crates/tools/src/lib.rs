@@ -1,6 +1,5 @@
-//! What people run on real networks.
+//! Tools for real networks.
 //!
-//! [`perf`] measures a path as iperf3 does, over DCCP, UDP or TCP, and moves files without ever
-//! retransmitting.
+//! [`perf`] measures a path like iperf3, over DCCP, UDP or TCP, and transfers files without retransmission.
 
 pub mod perf;

@@ -1,14 +1,13 @@
-//! Measuring a path between two hosts: throughput, loss, reordering, jitter and their cost.
+//! Measures a path between two hosts: throughput, loss, reordering, jitter and processor time.
 //!
-//! A client and a server exchange datagrams over DCCP, UDP or TCP. There is no second
-//! connection: the parameters travel ahead of the data and the reports behind it, on the flow
-//! that is measured, each repeated until it is answered. What is lost stays lost, and is
-//! listed.
+//! A client and a server exchange datagrams over DCCP, UDP or TCP. There is no second connection. On the measured flow
+//! itself, the parameters are sent before the data and the reports after it. Each is repeated until it is answered.
+//! Lost data is not sent again; it is listed.
 //!
-//! - [`ClientOptions`] and [`ServerOptions`] say what to measure; [`client`] and [`server`] do
-//!   it and print to a [`Console`]; [`Outcome`] is what came of it.
-//! - `message` is the format on the wire, `link` the three protocols behind one set of calls,
-//!   `sender` and `receiver` the two ends of a flow, `session` how they agree, `flow` who is which.
+//! - [`ClientOptions`] and [`ServerOptions`] say what to measure. [`client`] and [`server`] do it and print to a
+//!   [`Console`]. [`Outcome`] holds the results.
+//! - `message` is the format on the wire, `link` gives the three protocols one set of calls, `sender` and `receiver`
+//!   are the two ends of a flow, `session` is the agreement between them, and `flow` runs one end of a flow.
 
 mod client;
 mod console;
@@ -49,25 +48,25 @@ pub use report::{
 };
 pub use server::{Server, server};
 
-/// The port of a server that was not told another: the one registered for DCCP in UDP.
+/// The default port of a server: the one registered for DCCP in UDP.
 pub const DEFAULT_PORT: u16 = fairwire::DCCP_UDP_PORT;
 
-/// Why a measurement could not be made, or not to its end.
+/// Why a measurement failed or ended early.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum PerfError {
-    /// The options contradict each other.
+    /// The options contradict each other, or one is invalid.
     Usage(String),
-    /// A socket or a file on this side.
+    /// An error on this side: a socket or a file.
     Local(String),
-    /// The other side: not there, not of our kind, busy, or gone.
+    /// An error of the other side: it is missing, not of our kind, busy, or gone.
     Peer(String),
-    /// Somebody pressed Ctrl-C.
+    /// The user pressed Ctrl-C.
     Interrupted,
 }
 
 impl PerfError {
-    /// The kind in one word, for programs that read JSON.
+    /// Returns the kind of the error in one word, for programs that read JSON.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Usage(_) => "usage",
@@ -77,7 +76,7 @@ impl PerfError {
         }
     }
 
-    /// The exit status of a command that ends with this.
+    /// Returns the exit status of a command that ends with this error.
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Usage(_) => 2,
@@ -97,7 +96,7 @@ impl fmt::Display for PerfError {
 
 impl std::error::Error for PerfError {}
 
-/// Builds the runtime of a measurement: one thread, so that its processor time is all there is.
+/// Builds the runtime of a measurement, with one thread, whose processor time is that of the measurement.
 fn runtime() -> Result<tokio::runtime::Runtime, PerfError> {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()

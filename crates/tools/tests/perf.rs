@@ -14,7 +14,7 @@ use fairwire_tools::perf::{
 
 const ALL: [Protocol; 3] = [Protocol::Dccp, Protocol::Udp, Protocol::Tcp];
 
-/// What a console printed.
+/// The captured output of a console.
 #[derive(Clone, Default)]
 struct Paper(Arc<Mutex<Vec<u8>>>);
 
@@ -39,7 +39,7 @@ impl Write for Paper {
     }
 }
 
-/// A server that serves one client, on a thread of its own.
+/// A server that serves one client, on its own thread.
 struct Running {
     port: u16,
     paper: Paper,
@@ -51,7 +51,7 @@ impl Running {
         Self::with(protocol, |options| options.save = save)
     }
 
-    /// A server with other options besides.
+    /// Starts a server with options.
     fn with(protocol: Protocol, set: impl FnOnce(&mut ServerOptions)) -> Self {
         let (tell, told) = std::sync::mpsc::channel();
         let paper = Paper::default();
@@ -82,7 +82,7 @@ impl Running {
         }
     }
 
-    /// The exit status, and what was printed.
+    /// Returns the exit status and the output.
     fn end(self) -> (u8, String) {
         let code = self.thread.join().expect("no panic");
         (code, self.paper.text())
@@ -104,7 +104,7 @@ fn run(options: &ClientOptions) -> (Outcome, String) {
     (outcome, paper.text())
 }
 
-/// A directory that goes away with the test.
+/// A directory that is removed at the end of the test.
 struct Scratch(PathBuf);
 
 impl Scratch {
@@ -122,8 +122,8 @@ impl Drop for Scratch {
     }
 }
 
-/// Every protocol, both directions, at 8 Mbit/s for 0.4 s: both sides know both reports, they
-/// agree, nothing is lost, and the rate is kept. 20 %: a busy machine may stall either end.
+/// Every protocol, both directions, at 8 Mbit/s for 0.4 s: both sides have both reports, and the reports agree. Nothing
+/// is lost, and the rate is kept within 20 %, because a busy machine may delay either end.
 #[test]
 fn a_rate_is_measured_on_both_sides() {
     for protocol in ALL {
@@ -162,7 +162,7 @@ fn a_rate_is_measured_on_both_sides() {
     }
 }
 
-/// `--ccid` is what both sides then use, and the text says so.
+/// With `--ccid` both sides use that CCID, and the text names it.
 #[test]
 fn the_ccid_asked_for_is_agreed() {
     for ccid in [2, 3, 4] {
@@ -178,15 +178,15 @@ fn the_ccid_asked_for_is_agreed() {
             .and_then(|s| s.path.clone());
         let path = path.expect("DCCP knows");
         assert_eq!(path.ccid, Some(ccid), "{text}");
-        // Only CCID 2's sender learns which datagrams are missing.
+        // Only the sender of CCID 2 learns which datagrams are missing.
         assert_eq!(path.lost.is_some(), ccid == 2, "{text}");
         let law = if ccid == 2 { " (newreno)" } else { "" };
         assert!(text.contains(&format!("CCID {ccid}{law}: RTT")), "{text}");
     }
 }
 
-/// `--cc` is what the side that sends goes by, under CCID 2 even where the default would be another one. Both sides name
-/// it, in the text and in the report, whichever of them sent.
+/// With `--cc` the sending side uses that law, under CCID 2 even where another CCID would be the default. Both sides
+/// name it in the text and in the report, whichever of them sent.
 #[test]
 fn the_window_law_asked_for_is_in_force() {
     for reverse in [false, true] {
@@ -210,7 +210,8 @@ fn the_window_law_asked_for_is_in_force() {
     }
 }
 
-/// A server that has a window law says so where it sends by a CCID without a window, for the client asked for that.
+/// A server with a window law prints a note if it sends under a CCID without a window, because the client asked for
+/// that CCID.
 #[test]
 fn a_law_without_a_window_is_noted() {
     for (ccid, noted) in [(2, false), (3, true)] {
@@ -229,8 +230,8 @@ fn a_law_without_a_window_is_noted() {
     }
 }
 
-/// CCID 4 sends at most 100 packets a second (RFC 5622, 5): whatever the queue takes at once, lines and
-/// summary count what has left, and the rate shown is one that can be had.
+/// CCID 4 sends at most 100 packets a second (RFC 5622, 5). Although the queue takes more at once, lines and summary
+/// count only what has left, and the reported rate is possible.
 #[test]
 fn what_waits_is_not_sent() {
     let server = Running::start(Protocol::Dccp, None);
@@ -239,7 +240,7 @@ fn what_waits_is_not_sent() {
     options.length = Some(80);
     let (outcome, text) = run(&options);
     assert_eq!(server.end().0, 0);
-    // One packet more than there are gaps, and one that may be early or be seen late.
+    // One packet more than there are gaps, and one that may be early or counted late.
     let may = |seconds: f64| seconds * 100.0 + 2.0;
     for row in &outcome.intervals {
         assert!(row.datagrams as f64 <= may(row.end - row.start), "{text}");
@@ -255,12 +256,12 @@ fn what_waits_is_not_sent() {
     assert!(sender.datagrams as f64 <= may(sender.seconds), "{text}");
     let last = outcome.intervals.last().and_then(|row| row.path.as_ref());
     let rate = last.and_then(|path| path.rate_bits_per_second);
-    // 80 bytes each 10 ms; the words before them were longer, and count in the mean size for a while.
+    // 80 bytes every 10 ms; the control messages before were longer, and affect the mean size for a while.
     let rate = rate.expect("CCID 4 has a rate");
     assert!((64_000.0..66_000.0).contains(&rate), "{text}");
 }
 
-/// A file of an odd size crosses whole: same bytes, same sums, nothing missing. An empty one too.
+/// A file of an odd size arrives complete: the same bytes, the same hashes, nothing missing. An empty file does too.
 #[test]
 fn a_file_crosses_whole() {
     let scratch = Scratch::new("file");
@@ -289,7 +290,7 @@ fn a_file_crosses_whole() {
     }
 }
 
-/// Flows side by side are counted one by one and together.
+/// Parallel flows are counted one by one and together.
 #[test]
 fn parallel_flows_are_summed() {
     for protocol in ALL {
@@ -314,7 +315,7 @@ fn parallel_flows_are_summed() {
     }
 }
 
-/// Where no server is, the client says so at once, as text or as JSON, and fails with 1.
+/// Without a server, the client reports an error at once, as text or as JSON, and exits with 1.
 #[test]
 fn no_server_is_an_error_with_advice() {
     let free = UdpSocket::bind("127.0.0.1:0").expect("a free port");
@@ -336,7 +337,7 @@ fn no_server_is_an_error_with_advice() {
     }
 }
 
-/// A port that is taken is an error that names it; a second server does not share it.
+/// A port in use gives an error that names it; a second server does not share the port.
 #[test]
 fn a_port_in_use_is_an_error() {
     for protocol in ALL {
@@ -357,9 +358,8 @@ fn a_port_in_use_is_an_error() {
     }
 }
 
-/// Plain UDP's addresses can be forged: whoever only asks to be sent data gets a short question, not
-/// data, and a client that answered it and then falls silent does not hold the server for the hour
-/// that it asked for.
+/// Addresses of plain UDP can be forged: a peer that only asks for data gets a short question, not data. A client that
+/// answers the question and then falls silent does not occupy the server for the hour that it asked for.
 #[test]
 fn a_silent_udp_client_is_not_flooded() {
     const ASK: &str = r#"{"version":1,"test":1,"flow":1,"flows":1,"reverse":true,"length":1000,"rate":500000,"seconds":3600.0,"bytes":null,"file_size":null}"#;
@@ -384,13 +384,13 @@ fn a_silent_udp_client_is_not_flooded() {
         seen.push(buffer[3]);
     }
     assert!(seen.contains(&b'D'), "{seen:?}");
-    // The socket stays open, so that no ICMP error tells that nobody reads.
+    // The socket stays open, so that no ICMP error tells the server that nobody reads.
     let (code, served) = server.end();
     assert_eq!(code, 1, "{served}");
     assert!(served.contains("it is gone"), "{served}");
 }
 
-/// A server that cannot save does not start.
+/// A server that cannot save files does not start.
 #[test]
 fn a_server_that_cannot_save_does_not_start() {
     let mut options = ServerOptions::new(0);
@@ -402,8 +402,7 @@ fn a_server_that_cannot_save_does_not_start() {
     assert!(text.contains("cannot save to /nonexistent/x"), "{text}");
 }
 
-/// A disk that is full ends the measurement on both sides with a reason, and what was measured is
-/// shown.
+/// A full disk ends the measurement on both sides with a reason, and the results so far are shown.
 #[test]
 #[cfg(target_os = "linux")]
 fn a_full_disk_is_an_error_on_both_sides() {
@@ -436,7 +435,7 @@ fn a_full_disk_is_an_error_on_both_sides() {
     }
 }
 
-/// A server that ends without a word fails the client within its patience, results so far shown.
+/// If a server vanishes, the client fails within its patience, and shows the results so far.
 #[test]
 fn a_server_that_vanishes() {
     for protocol in [Protocol::Dccp, Protocol::Tcp] {

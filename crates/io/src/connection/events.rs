@@ -7,7 +7,7 @@ use crate::event::ConnectionEvent;
 impl Connection {
     /// Waits for the next event. At most the newest 64 are kept until the application reads them.
     ///
-    /// Cancelling loses none. If several tasks wait, each event goes to one of them.
+    /// Cancelling loses no event. If several tasks wait, each event goes to one of them.
     ///
     /// # Errors
     /// [`ConnectionClosed`] once the connection is over and all events have been read.

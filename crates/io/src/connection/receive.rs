@@ -12,7 +12,7 @@ use crate::waiting::Place;
 
 /// Receiving. Datagrams that arrived before the end of the connection can still be read after it.
 impl Connection {
-    /// Waits for the next datagram. Cancelling loses none.
+    /// Waits for the next datagram. Cancelling loses no datagram.
     ///
     /// # Errors
     /// [`ConnectionClosed`] once the connection is over and every datagram was read;
@@ -21,7 +21,7 @@ impl Connection {
         self.receive().await.map(Received::of)
     }
 
-    /// Waits for the next datagram and copies it into `buffer`. Cancelling loses none.
+    /// Waits for the next datagram and copies it into `buffer`. Cancelling loses no datagram.
     ///
     /// # Errors
     /// As for [`recv`](Self::recv).
@@ -42,7 +42,7 @@ impl Connection {
 
     /// Waits for a datagram and appends it to `into`, with those that arrived after it, at most `limit` in all.
     ///
-    /// Takes one lock and one wake-up for all of them. Returns how many were appended. Cancelling loses none.
+    /// Takes one lock and one wake-up for all of them. Returns how many were appended. Cancelling loses no datagram.
     ///
     /// # Errors
     /// As for [`recv`](Self::recv).

@@ -12,7 +12,7 @@
 //! |---|---|---|---|
 //! | 3, 4 | 2 | packet too big | path MTU |
 //! | 3, 0 no route, 5 source route, 6 unknown, 11 not for this class | 1, 0 no route, 2 scope, 7 source route | [`Network`](Unreachable::Network) | soft |
-//! | 3, 1 no host, 7 unknown, 8 isolated, 12 not for this class, 14, 15 precedence, and codes to come | 1, 3 no address, and codes to come | [`Host`](Unreachable::Host) | soft |
+//! | 3, 1 no host, 7 unknown, 8 isolated, 12 not for this class, 14, 15 precedence, and undefined codes | 1, 3 no address, and undefined codes | [`Host`](Unreachable::Host) | soft |
 //! | 11, 0 | 3, 0 | [`HopLimit`](Unreachable::HopLimit) | soft |
 //! | 3, 9, 10, 13 | 1, 1, 5 source address, 6 rejected route | [`Prohibited`](Unreachable::Prohibited) | hard for attempts (RFC 5927, 5.2) |
 //! | 3, 2 | 4, 1 next header unknown | [`Protocol`](Unreachable::Protocol) | hard |

@@ -1,4 +1,4 @@
-//! The client: connects, asks, moves its end of each flow, prints.
+//! The client: connects, agrees with the server, runs its end of each flow, and prints.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ use super::text;
 use super::ticker::Ticker;
 use super::{PerfError, runtime};
 
-/// Measures as `options` say and prints to `console`; Ctrl-C ends it early.
+/// Runs a measurement and prints it to `console`; Ctrl-C ends it early.
 pub fn client(options: &ClientOptions, console: &mut Console) -> Outcome {
     let outcome = options
         .check()
@@ -87,8 +87,8 @@ async fn prepare(options: &ClientOptions, source: Option<Source>) -> Result<Vec<
     params.rate = options.rate_in_force();
     params.file_size = source.as_ref().map(|source| source.size);
     let (_, stop) = Stop::new();
-    // Side by side: one after the other, many flows over a long way would take longer than the
-    // server waits for data of the first.
+    // All flows at the same time: one after the other, many flows over a long path would take longer than the server
+    // waits for data of the first.
     let mut agreeing = JoinSet::new();
     let native = options.native.then(native_endpoint).transpose()?;
     for flow in 1..=options.parallel {
@@ -134,7 +134,7 @@ async fn agree(
     Ok((link, params, early))
 }
 
-/// Bytes per message: as asked, or the default if it fits.
+/// Returns the bytes per message: as requested, or the default if it fits.
 fn length(options: &ClientOptions, max: usize) -> Result<u32, PerfError> {
     let max = u32::try_from(max).unwrap_or(u32::MAX);
     match options.length {
@@ -147,7 +147,7 @@ fn length(options: &ClientOptions, max: usize) -> Result<u32, PerfError> {
     }
 }
 
-/// Runs the flows side by side until the last one ends.
+/// Runs the flows at the same time until the last one ends.
 async fn run(
     options: &ClientOptions,
     ready: Vec<Flow>,
@@ -186,7 +186,7 @@ async fn run(
             }
             _ = tokio::signal::ctrl_c() => {
                 if std::mem::replace(&mut interrupted, true) {
-                    break; // Twice: without the other side's report.
+                    break; // The second Ctrl-C: end without the other side's report.
                 }
                 let _ = stop.send(true);
             }
@@ -202,7 +202,7 @@ async fn run(
     outcome.conclude();
 }
 
-/// Prints lines and keeps them.
+/// Prints lines and keeps them in the outcome.
 pub(super) fn show(rows: Vec<Interval>, outcome: &mut Outcome, console: &mut Console) {
     if outcome.intervals.is_empty() && !rows.is_empty() {
         console.heading(&rows);
@@ -211,7 +211,7 @@ pub(super) fn show(rows: Vec<Interval>, outcome: &mut Outcome, console: &mut Con
     outcome.intervals.extend(rows);
 }
 
-/// How far a file has got.
+/// Returns how much of a file was sent.
 fn progress(outcome: &Outcome) -> String {
     let Some(size) = outcome.file_size.filter(|size| *size > 0) else {
         return String::new();

@@ -1,19 +1,19 @@
-//! Where a measurement is shown: results to one stream, progress to the terminal.
+//! The output of a measurement: results to one stream, progress to the terminal.
 
 use std::io::{self, IsTerminal, Write};
 
 use super::report::{ErrorReport, Interval, Outcome};
 use super::text;
 
-/// Prints a measurement as text while it runs, or as one JSON object at its end.
+/// The output of a measurement: text while it runs, or one JSON object at its end.
 pub struct Console {
     out: Box<dyn Write + Send>,
     json: bool,
-    /// Progress goes here, if there is a terminal to see it.
+    /// The stream for progress, if there is a terminal.
     progress: Option<Box<dyn Write + Send>>,
-    /// Is a line of progress on the screen?
+    /// Whether a progress line is on the screen.
     shown: bool,
-    /// Are results lost because the stream took no more, and not because its reader had enough?
+    /// Whether results were lost because the stream failed. A closed pipe does not count.
     failed: bool,
 }
 
@@ -26,7 +26,7 @@ impl std::fmt::Debug for Console {
 }
 
 impl Console {
-    /// Results to standard output; progress to standard error if that is a terminal.
+    /// Makes a console that prints results to standard output, and progress to standard error if that is a terminal.
     pub fn standard(json: bool) -> Self {
         let stderr = io::stderr();
         Self {
@@ -38,7 +38,7 @@ impl Console {
         }
     }
 
-    /// Results to `out`, no progress.
+    /// Makes a console that prints results to `out`, without progress.
     pub fn to(out: Box<dyn Write + Send>, json: bool) -> Self {
         Self {
             out,
@@ -49,20 +49,20 @@ impl Console {
         }
     }
 
-    /// The exit status of a command that would end with `code`: results that could not be printed
-    /// are a failure too.
+    /// Returns the exit status of a command that would end with `code`: results that could not be printed are a failure
+    /// too.
     pub fn exit_code(&self, code: u8) -> u8 {
         code.max(u8::from(self.failed))
     }
 
-    /// What is about to happen; text only.
+    /// Prints what is about to happen; with text output only.
     pub(crate) fn announce(&mut self, line: &str) {
         if !self.json {
             self.print(&format!("{line}\n"));
         }
     }
 
-    /// What happened beside the measurement; where the output is JSON, to standard error.
+    /// Prints an event beside the measurement; with JSON output to standard error.
     pub(crate) fn aside(&mut self, line: &str) {
         if self.json {
             let _ = writeln!(io::stderr(), "{line}");
@@ -71,14 +71,14 @@ impl Console {
         }
     }
 
-    /// The heading of the lines to come.
+    /// Prints the heading of the lines that follow.
     pub(crate) fn heading(&mut self, rows: &[Interval]) {
         if let (false, Some(first)) = (self.json, rows.first()) {
             self.print(&text::heading(first));
         }
     }
 
-    /// One line for each flow.
+    /// Prints one line for each flow.
     pub(crate) fn intervals(&mut self, rows: &[Interval]) {
         if !self.json {
             let lines: String = rows.iter().map(text::interval).collect();
@@ -86,7 +86,7 @@ impl Console {
         }
     }
 
-    /// The end.
+    /// Prints the results at the end.
     pub(crate) fn outcome(&mut self, outcome: &Outcome) {
         if self.json {
             self.print_json(outcome);
@@ -95,24 +95,24 @@ impl Console {
         }
     }
 
-    /// A measurement that never began.
+    /// Prints the error of a measurement that never began.
     pub(crate) fn failure(&mut self, error: &ErrorReport) {
         if self.json {
             self.print_json(&serde_json::json!({ "error": error }));
         } else {
             self.progress("");
-            // Where results are read by a program, errors must not be among them.
+            // Errors go to standard error, because a program may read the results.
             let _ = writeln!(io::stderr(), "error: {}", error.message);
         }
     }
 
-    /// A passing note.
+    /// Shows a progress note that later output replaces.
     pub(crate) fn progress(&mut self, note: &str) {
         let Some(progress) = &mut self.progress else {
             return;
         };
         if self.shown || !note.is_empty() {
-            // Back to the start of the line, note, and erase what is left of the old one.
+            // Return to the start of the line, write the note, and erase the rest of the old one.
             let _ = write!(progress, "\r{note}\x1b[K");
             let _ = progress.flush();
         }
@@ -132,9 +132,9 @@ impl Console {
             return;
         };
         if error.kind() == io::ErrorKind::BrokenPipe {
-            return; // That ends the output, not the measurement: its reader has seen enough.
+            return; // The reader needs no more output; the measurement goes on.
         }
-        // Said once, and at once: a server may run for days.
+        // Reported once, and at once: a server may run for days.
         if !std::mem::replace(&mut self.failed, true) {
             let _ = writeln!(io::stderr(), "error: cannot print: {error}");
         }
@@ -158,7 +158,7 @@ mod tests {
         }
     }
 
-    /// Results that no disk takes make a success a failure; a reader who closed the pipe does not.
+    /// Results that cannot be written make the exit status a failure; a reader that closed the pipe does not.
     #[test]
     fn lost_results_are_a_failure() {
         for (kind, code) in [

@@ -1,8 +1,8 @@
-//! Clocks: the processor's, and the wall's.
+//! The processor's clock and the system's clock.
 
 use std::time::{Duration, Instant};
 
-/// Processor time that this process has used, user and system; `None` where the system does not tell.
+/// Returns the processor time that this process has used, user and system; `None` where the system does not tell.
 pub(crate) fn used() -> Option<Duration> {
     #[cfg(unix)]
     {
@@ -15,7 +15,7 @@ pub(crate) fn used() -> Option<Duration> {
     None
 }
 
-/// Now.
+/// Returns the current time.
 #[expect(
     clippy::disallowed_methods,
     reason = "the one place of this crate that reads the system clock: it measures real networks"
@@ -24,13 +24,13 @@ pub(crate) fn now() -> Instant {
     Instant::now()
 }
 
-/// How long ago `start` was, as the protocol's crates count time.
+/// Returns the time since `start`, in the type of the protocol crates.
 pub(crate) fn since(start: Instant) -> fairwire_units::Instant {
     let ns = start.elapsed().as_nanos();
     fairwire_units::Instant::from_nanos(u64::try_from(ns).unwrap_or(u64::MAX))
 }
 
-/// Processor time used since `before`, seconds.
+/// Returns the processor time used since `before`, in seconds.
 pub(crate) fn used_since(before: Option<Duration>) -> Option<f64> {
     Some(used()?.saturating_sub(before?).as_secs_f64())
 }

@@ -1,4 +1,4 @@
-//! Files: read and summed by the sender, written where each piece belongs by the receiver.
+//! Files: the sender reads and hashes them, the receiver writes each piece at its offset.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read};
@@ -9,15 +9,15 @@ use sha2::{Digest, Sha256};
 use super::PerfError;
 use super::ranges::{Missing, Ranges};
 
-/// A file being sent.
+/// A file that is being sent.
 #[derive(Debug)]
 pub(crate) struct Source {
     path: PathBuf,
     reader: BufReader<File>,
     sum: Sha256,
-    /// Its size when it was opened.
+    /// The size when the file was opened, bytes.
     pub size: u64,
-    /// Where the next piece begins.
+    /// The offset of the next piece.
     pub offset: u64,
 }
 
@@ -39,7 +39,7 @@ impl Source {
         })
     }
 
-    /// Appends the next `most` bytes or fewer to `out`; none at the end.
+    /// Appends the next bytes of the file to `out`, at most `most`, and returns how many; zero at the end.
     pub(crate) fn read(&mut self, most: usize, out: &mut impl io::Write) -> Result<u64, PerfError> {
         let left = self.size - self.offset;
         let most = left.min(most as u64);
@@ -57,7 +57,7 @@ impl Source {
         Ok(read)
     }
 
-    /// SHA-256 of the whole file, what was not sent included.
+    /// Returns the SHA-256 of the whole file, including parts that were not sent.
     pub(crate) fn sha256(mut self) -> Result<String, PerfError> {
         while self.read(1 << 18, &mut io::sink())? > 0 {}
         Ok(hex(&self.sum.finalize()))
@@ -81,15 +81,15 @@ impl<W: io::Write> io::Write for Tee<'_, W> {
     }
 }
 
-/// Pieces that follow each other are written together, so many bytes at a time: a system call
-/// for each would cost more than receiving it.
+/// The number of bytes that are written together when pieces follow each other: a system call for each would cost more
+/// than receiving it.
 const WRITE: usize = 1 << 17;
 
-/// What arrives of a file, written to disk if somebody wants it.
+/// The received parts of a file, written to disk if the user wants it.
 #[derive(Debug)]
 pub(crate) struct Sink {
     saved: Option<(PathBuf, File)>,
-    /// Bytes that belong at `pending_at` and are not written yet.
+    /// Bytes that belong at `pending_at` and are not yet written.
     pending: Vec<u8>,
     pending_at: u64,
     ranges: Ranges,
@@ -99,14 +99,14 @@ pub(crate) struct Sink {
 /// A file that was written.
 #[derive(Debug)]
 pub(crate) struct Saved {
-    /// Where it is.
+    /// The path of the file.
     pub path: String,
-    /// The sum of what is there, holes included; none if too little of it came.
+    /// The SHA-256 of the written file, with zeros for missing parts; `None` if more than half is missing.
     pub sha256: Option<String>,
 }
 
 impl Sink {
-    /// Can a file be saved there? Asked before anybody sends one; what is there stays as it is.
+    /// Checks that a file can be saved at `path`, before a client sends one. An existing file is not changed.
     pub(crate) fn check(path: &Path) -> Result<(), PerfError> {
         let refuse = |why: &str| {
             let path = path.display();
@@ -131,7 +131,7 @@ impl Sink {
         opened.or_else(|error| refuse(&error.to_string()))
     }
 
-    /// For a file of `size` bytes; `path` is emptied first.
+    /// Makes the sink for a file of `size` bytes; a file at `path` is emptied first.
     pub(crate) fn new(size: u64, path: Option<&Path>) -> Result<Self, PerfError> {
         let saved = match path {
             Some(path) => {
@@ -155,9 +155,9 @@ impl Sink {
         })
     }
 
-    /// A piece arrived.
+    /// Stores a piece that arrived.
     pub(crate) fn write(&mut self, offset: u64, data: &[u8]) -> Result<(), PerfError> {
-        // A piece beyond the end is a liar's.
+        // A piece beyond the end is invalid.
         let end = offset.saturating_add(data.len() as u64);
         if end > self.size {
             return Ok(());
@@ -189,11 +189,10 @@ impl Sink {
         self.ranges.missing(self.size, limit)
     }
 
-    /// Writes the rest. Returns where the file was saved and the SHA-256 of what is there, which
-    /// takes as long as reading it does.
+    /// Writes the rest. Returns where the file was saved, and its SHA-256, which takes as long as reading the file.
     ///
-    /// A peer names the size, so the work goes by what it sent: a file of which less than half came
-    /// is neither extended to its size nor summed.
+    /// The peer states the size, so the work must depend on what it sent. If more than half of the file is missing, the
+    /// file is neither extended to its size nor hashed.
     pub(crate) fn finish(&mut self) -> Result<Option<Saved>, PerfError> {
         self.flush()?;
         let Some((path, file)) = self.saved.take() else {
@@ -206,7 +205,7 @@ impl Sink {
                 sha256: None,
             }));
         }
-        // Holes stay zero. A device has no length to set.
+        // Missing parts stay zero. The length of a device cannot be set.
         let _ = file.set_len(self.size);
         let failed = |error: io::Error| local("read", &path, &error);
         let mut reader = BufReader::with_capacity(1 << 18, file);
@@ -256,8 +255,8 @@ fn hex(bytes: &[u8]) -> String {
 mod tests {
     use super::{Sink, Source};
 
-    /// Pieces written in any order give the same file and the same sum; without one of them the
-    /// hole is listed and the sums differ.
+    /// Pieces written in any order give the same file and the same hash. If one is missing, it is listed and the hashes
+    /// differ.
     #[test]
     fn pieces_make_the_file() {
         let dir = std::env::temp_dir().join(format!("fairwire-file-{}", std::process::id()));
@@ -293,8 +292,8 @@ mod tests {
         std::fs::remove_dir_all(&dir).expect("removed");
     }
 
-    /// A sender that announces an enormous file and sends little of it costs no more than what it
-    /// sent: the file keeps the length of what came, and nobody reads its holes.
+    /// A sender that announces an enormous file and sends little of it causes little work: the file has the length of
+    /// what arrived, and it is not hashed.
     #[test]
     fn an_announced_size_costs_nothing() {
         let dir = std::env::temp_dir().join(format!("fairwire-huge-{}", std::process::id()));
@@ -308,7 +307,7 @@ mod tests {
         std::fs::remove_dir_all(&dir).expect("removed");
     }
 
-    /// Where nothing can be saved is known at once; asking neither makes nor empties a file.
+    /// A path where nothing can be saved is found at once; the check neither creates nor empties a file.
     #[test]
     fn a_place_is_checked() {
         let dir = std::env::temp_dir().join(format!("fairwire-place-{}", std::process::id()));

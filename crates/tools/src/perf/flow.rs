@@ -1,4 +1,4 @@
-//! One flow: who sends, who receives, and the reports of both.
+//! One flow: runs this end of it and collects the reports of both ends.
 
 use super::file::{Sink, Source};
 use super::link::{Incoming, Link};
@@ -8,7 +8,7 @@ use super::report::{FlowReport, Role};
 use super::sender::Sender;
 use super::session::{Params, Stop};
 
-/// One flow, from the agreement to the end of the reports.
+/// One flow, from the agreement to the exchange of reports.
 #[derive(Debug)]
 pub(crate) struct Flow {
     pub link: Link,
@@ -16,18 +16,18 @@ pub(crate) struct Flow {
     pub role: Role,
     pub meter: Meter,
     pub stop: Stop,
-    /// The name of our window law, which matters where we send under CCID 2.
+    /// The name of our window law, which is used if we send under CCID 2.
     pub law: &'static str,
-    /// The file that is sent.
+    /// The file to send.
     pub source: Option<Source>,
-    /// Where it goes.
+    /// The file to write.
     pub sink: Option<Sink>,
-    /// What arrived before we were ready.
+    /// A message that arrived before the flow started.
     pub early: Option<Incoming>,
 }
 
 impl Flow {
-    /// Moves the data and exchanges the reports.
+    /// Transfers the data and exchanges the reports.
     pub(crate) async fn run(self) -> FlowReport {
         let Self {
             link,

@@ -1,5 +1,5 @@
-//! What the fuzz targets reach of this crate, for development only: everything that reads bytes
-//! of a peer, without its socket and its clock.
+//! The parts of this crate that fuzz targets use, for development only: the code that reads a peer's bytes, without
+//! socket and clock.
 
 use bytes::{Bytes, BytesMut};
 use fairwire_units::Instant;
@@ -13,31 +13,30 @@ use super::report::{FlowReport, Outcome, ReceiverReport};
 use super::session::{Params, refusal};
 use super::{Missing, file::Sink, text};
 
-/// Reads a message and writes it again.
+/// Decodes a message and encodes it again.
 pub fn message(bytes: &Bytes) -> Option<Bytes> {
     Message::decode(bytes).map(|message| message.encode())
 }
 
-/// Takes the next message off a TCP stream, if it is there; `Err` if the stream makes no sense.
+/// Takes the next message from a TCP stream, if it is complete.
 ///
 /// # Errors
-/// What the user is told.
+/// The error text for the user, if the stream is invalid.
 pub fn frame(stream: &mut BytesMut) -> Result<Option<Bytes>, String> {
     next_frame(stream).map_err(|broken| broken.0)
 }
 
-/// Reads parameters as a server does. Returns them as JSON again, and how long their sender may be
-/// silent.
+/// Decodes parameters as a server does. Returns them as JSON again, with the longest silence that they allow.
 ///
 /// # Errors
-/// What the client is told.
+/// The error text for the client.
 pub fn params(json: &Bytes) -> Result<(Vec<u8>, std::time::Duration), String> {
     let params = Params::decode(json)?;
     let again = serde_json::to_vec(&params).map_err(|error| error.to_string())?;
     Ok((again, params.silence()))
 }
 
-/// A flow that is received: what of it outlives a message.
+/// A flow that is received: the state that outlives a message.
 #[derive(Debug)]
 pub struct Receiving {
     counts: Counts,
@@ -45,13 +44,13 @@ pub struct Receiving {
 }
 
 impl Receiving {
-    /// For a file of that size, which is not saved; `None` if that cannot be.
+    /// Makes the state for a file of that size, which is not saved; `None` if it cannot be made.
     pub fn new(file_size: u64) -> Option<Self> {
         let (counts, sink) = (Counts::default(), Sink::new(file_size, None).ok()?);
         Some(Self { counts, sink })
     }
 
-    /// A message arrives at `now`, nanoseconds.
+    /// Processes a message that arrives at `now`, in nanoseconds.
     pub fn take(&mut self, now: u64, bytes: &Bytes) {
         if let Some(Message::Data(piece)) = Message::decode(bytes) {
             let (now, sent) = (Instant::from_nanos(now), Instant::from_nanos(piece.sent_ns));
@@ -64,7 +63,7 @@ impl Receiving {
         }
     }
 
-    /// The report, in a message of at most `max` bytes if that is possible at all.
+    /// Returns the report, in a message of at most `max` bytes if possible.
     pub fn report(&self, sent: Option<u64>, max: usize) -> Vec<u8> {
         let mut report = ReceiverReport::of(&self.counts, sent, None);
         report.missing = Some(self.sink.missing(20));
@@ -72,7 +71,7 @@ impl Receiving {
     }
 }
 
-/// What is printed at the end of a measurement of two flows whose ends both report this.
+/// Returns the summary of a measurement of two flows whose two ends both sent `report`.
 pub fn printed(report: &[u8], file_size: u64) -> String {
     let flow = FlowReport {
         flow: 1,
@@ -97,17 +96,17 @@ pub fn printed(report: &[u8], file_size: u64) -> String {
     })
 }
 
-/// Byte ranges that arrived.
+/// The byte ranges that have arrived.
 #[derive(Debug, Default)]
 pub struct Arrived(Ranges);
 
 impl Arrived {
-    /// These bytes arrived, the last one excluded.
+    /// Records that the bytes from `start` to `end` arrived, `end` excluded.
     pub fn insert(&mut self, start: u64, end: u64) -> bool {
         self.0.insert(start, end)
     }
 
-    /// What is missing of so many bytes.
+    /// Returns what is missing of `size` bytes.
     pub fn missing(&self, size: u64, limit: usize) -> Missing {
         self.0.missing(size, limit)
     }

@@ -1,6 +1,6 @@
-//! DCCP, UDP and TCP behind one set of calls: whole messages out, whole messages in.
+//! DCCP, UDP and TCP with one set of calls, which send and receive whole messages.
 //!
-//! Every call may be cancelled: no message is lost or cut by that.
+//! Every call may be cancelled: no message is then lost or split.
 
 mod broken;
 mod dccp;
@@ -25,7 +25,7 @@ pub(crate) use tcp::Tcp;
 pub(super) use tcp::next_frame;
 pub(crate) use udp::Udp;
 
-/// One flow's way to the peer.
+/// The connection of one flow to the peer.
 #[derive(Debug)]
 pub(crate) enum Link {
     Dccp(Connection),
@@ -37,7 +37,7 @@ pub(crate) enum Link {
 #[derive(Debug)]
 pub(crate) struct Incoming {
     pub bytes: Bytes,
-    /// Did a router mark it?
+    /// Whether a router marked it (ECN).
     pub marked: bool,
 }
 
@@ -63,7 +63,7 @@ impl Link {
     pub(crate) async fn send(&self, bytes: Bytes) -> Result<(), Broken> {
         match self {
             Self::Dccp(connection) => match connection.send(bytes).await {
-                // The path has just turned out to take less: this one is lost, as it would be on it.
+                // The path has just turned out to carry less. This message is lost, as it would be on the path.
                 Ok(_) | Err(SendError::TooLarge { .. }) => Ok(()),
                 Err(error) => Err(Broken(error.to_string())),
             },
@@ -72,7 +72,7 @@ impl Link {
         }
     }
 
-    /// The next message.
+    /// Receives the next message.
     pub(crate) async fn recv(&self) -> Result<Incoming, Broken> {
         let bytes = match self {
             Self::Dccp(connection) => {
@@ -93,7 +93,7 @@ impl Link {
         })
     }
 
-    /// The longest message that fits, bytes.
+    /// Returns the size of the longest message, bytes.
     pub(crate) fn max_message(&self) -> usize {
         match self {
             Self::Dccp(connection) => connection.max_datagram_size(),
@@ -102,12 +102,13 @@ impl Link {
         }
     }
 
-    /// Is there no handshake, so that an address may be forged and nobody tells that a peer is gone?
+    /// Returns whether the protocol has no handshake: the address may then be forged, and a peer that is gone is not
+    /// reported.
     pub(crate) fn is_forgeable(&self) -> bool {
         matches!(self, Self::Udp(_))
     }
 
-    /// What the protocol knows about the path; DCCP's only.
+    /// Returns what the protocol knows about the path; DCCP only.
     pub(crate) fn stats(&self) -> Option<Stats> {
         match self {
             Self::Dccp(connection) => Some(connection.stats()),
@@ -115,12 +116,12 @@ impl Link {
         }
     }
 
-    /// Messages that wait to be sent.
+    /// Returns the number of messages that wait to be sent.
     pub(crate) fn queued(&self) -> usize {
         self.stats().map_or(0, |stats| stats.queued_packets)
     }
 
-    /// The peer's address.
+    /// Returns the peer's address.
     pub(crate) fn peer(&self) -> Option<SocketAddr> {
         match self {
             Self::Dccp(connection) => Some(connection.remote()?.named()),
@@ -129,7 +130,7 @@ impl Link {
         }
     }
 
-    /// Ends the flow in good order, within two seconds.
+    /// Closes the flow properly, within two seconds.
     pub(crate) async fn close(&self) {
         let closing = async {
             match self {
@@ -138,17 +139,17 @@ impl Link {
                 Self::Tcp(tcp) => tcp.close().await,
             }
         };
-        // A peer that does not answer must not hold the command.
+        // A peer that does not answer must not delay the command.
         let _ = tokio::time::timeout(Duration::from_secs(2), closing).await;
     }
 }
 
-/// The server's UDP socket, which its clients' sockets share the port of.
+/// Binds the server's UDP socket; the sockets of its clients share its port.
 pub(crate) fn bind_udp(addr: SocketAddr) -> std::io::Result<tokio::net::UdpSocket> {
     udp::bind(addr, false)
 }
 
-/// DCCP's parameters for a measurement.
+/// Returns the DCCP parameters of a measurement.
 pub(crate) fn config(ccid: Option<u8>, path_mtu: PathMtu, patience: Duration) -> Config {
     let mut config = Config::default();
     config.path_mtu = path_mtu.largest.unwrap_or(config.path_mtu);
@@ -159,7 +160,7 @@ pub(crate) fn config(ccid: Option<u8>, path_mtu: PathMtu, patience: Duration) ->
         config.send_ccids = vec![Ccid::new(ccid)];
         config.receive_ccids = vec![Ccid::new(ccid)];
     }
-    // A peer that vanished is noticed by both sides, the one that only receives included.
+    // Both sides detect a peer that vanished, also a side that only receives.
     config.keep_alive = Some(patience / 3);
     config.idle_timeout = patience;
     config.connect_timeout = patience;
@@ -170,18 +171,18 @@ pub(crate) fn config(ccid: Option<u8>, path_mtu: PathMtu, patience: Duration) ->
     config
 }
 
-/// The client's parameters.
+/// Returns the client's parameters.
 pub(crate) fn client_config(client: &ClientOptions) -> Config {
     let mut config = config(client.ccid, client.path_mtu, client.patience);
     if let Some(law) = &client.law {
-        // A law is of a window, and so of CCID 2.
+        // A window law needs CCID 2.
         config.send_ccids = vec![Ccid::TCP_LIKE];
         config.ccid2.law = law.clone();
     }
     config
 }
 
-/// The server's parameters: the client says which congestion control it wants.
+/// Returns the server's parameters, which allow the client to choose the CCID.
 pub(crate) fn server_config(path_mtu: PathMtu, law: Option<&Chosen<dyn Law>>) -> Config {
     let mut config = config(None, path_mtu, PATIENCE);
     config.send_ccids = vec![Ccid::TCP_LIKE, Ccid::TFRC, Ccid::TFRC_SP];
@@ -192,7 +193,7 @@ pub(crate) fn server_config(path_mtu: PathMtu, law: Option<&Chosen<dyn Law>>) ->
     config
 }
 
-/// `host:port`, with the brackets that an IPv6 address needs.
+/// Returns `host:port`, with brackets around an IPv6 address.
 fn target(host: &str, port: u16) -> String {
     if host.contains(':') && !host.starts_with('[') {
         format!("[{host}]:{port}")
@@ -205,7 +206,7 @@ fn target(host: &str, port: u16) -> String {
 mod tests {
     use super::target;
 
-    /// IPv6 addresses get brackets, names do not.
+    /// IPv6 addresses get brackets; names do not.
     #[test]
     fn targets_are_written_right() {
         assert_eq!(target("example.org", 7), "example.org:7");

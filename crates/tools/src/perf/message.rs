@@ -1,17 +1,16 @@
-//! What the two sides of a measurement say, in bytes.
+//! The messages between the two sides of a measurement.
 //!
-//! A message is `FwP`, a letter, and what belongs to it: JSON for parameters and reports; for
-//! data a number, the sender's time and, for a file, the offset, eight bytes each in network
-//! order, then the bytes. Over DCCP and UDP a message is a datagram; over TCP its length goes
-//! before it in four bytes.
+//! A message is `FwP`, a letter, and a body. The body is JSON for parameters and reports. For data it is a number, the
+//! sender's time and, for a file, the offset (eight bytes each, in network order), then the bytes. Over DCCP and UDP a
+//! message is a datagram. Over TCP its length comes before it, in four bytes.
 
 use bytes::{BufMut, Bytes, BytesMut};
 
-/// Bytes before the data of a message of no file.
+/// The bytes before the data of a message without a file.
 pub(crate) const DATA_HEADER: u32 = 20;
-/// Bytes before the data of a message of a file.
+/// The bytes before the data of a message with a part of a file.
 pub(crate) const FILE_HEADER: u32 = 28;
-/// The longest message in TCP's stream.
+/// The longest message in a TCP stream, bytes.
 pub(crate) const MAX_FRAME: u32 = 1 << 20;
 
 const MAGIC: &[u8; 3] = b"FwP";
@@ -19,21 +18,21 @@ const MAGIC: &[u8; 3] = b"FwP";
 /// One message.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) enum Message {
-    /// The client says what it wants; JSON. Repeated until answered.
+    /// The client's parameters, JSON. Repeated until answered.
     Params(Bytes),
-    /// Params with this number in them will be believed: plain UDP's server asks it of an address
-    /// that anybody could have written into the packet.
+    /// The server of plain UDP asks the client to repeat its parameters with this number. Anybody could have forged the
+    /// source address of the first packet.
     Prove(u64),
     /// The server is ready.
     Ready,
-    /// This side cannot go on; why, in words.
+    /// This side cannot go on; the reason in words.
     Abort(Bytes),
-    /// A piece of the flow.
+    /// Data of the flow.
     Data(Piece),
-    /// All is sent; the sender's report, JSON. Repeated until answered.
+    /// Everything was sent; the sender's report, JSON. Repeated until answered.
     Finish(Bytes),
-    /// This side is alive: its report takes a moment, for the file is being summed, or data come
-    /// in by a protocol that would not tell if they did not.
+    /// This side is alive. Its report takes a moment because the file is being hashed, or data arrives over a protocol
+    /// that would not report a peer that is gone.
     Wait,
     /// The receiver's report, JSON.
     Report(Bytes),
@@ -41,21 +40,21 @@ pub(crate) enum Message {
     Done,
 }
 
-/// The fixed part of a data message, and what follows it.
+/// A data message: its fixed fields, and the bytes after them.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct Piece {
-    /// Counts up from zero.
+    /// The message number, from zero.
     pub number: u64,
     /// When it was made, ns on the sender's clock.
     pub sent_ns: u64,
-    /// Where its bytes belong in the file.
+    /// The offset of its bytes in the file.
     pub offset: Option<u64>,
     /// The bytes of the file, or padding.
     pub data: Bytes,
 }
 
 impl Message {
-    /// Reads a message; `None` if it is none.
+    /// Decodes a message; `None` if it is not one.
     pub(crate) fn decode(bytes: &Bytes) -> Option<Self> {
         let &[m0, m1, m2, letter] = bytes.first_chunk()?;
         if [m0, m1, m2] != *MAGIC {
@@ -87,7 +86,7 @@ impl Message {
         })
     }
 
-    /// Writes a message that is not data.
+    /// Encodes a message; data messages are usually written with [`data_header`].
     pub(crate) fn encode(&self) -> Bytes {
         let none = Bytes::new();
         let proof;
@@ -118,7 +117,7 @@ impl Message {
     }
 }
 
-/// Writes what comes before the bytes of a data message.
+/// Writes the header of a data message.
 pub(crate) fn data_header(out: &mut BytesMut, number: u64, sent_ns: u64, offset: Option<u64>) {
     out.put_slice(MAGIC);
     out.put_u8(if offset.is_some() { b'O' } else { b'D' });
@@ -139,7 +138,7 @@ mod tests {
     use super::{Message, Piece};
     use bytes::Bytes;
 
-    /// What is written is read back.
+    /// An encoded message is decoded to the same message.
     #[test]
     fn messages_round_trip() {
         let piece = |offset| {
@@ -166,7 +165,7 @@ mod tests {
         }
     }
 
-    /// Foreign and cut datagrams are no messages, and do not panic.
+    /// Foreign and truncated datagrams are not messages, and cause no panic.
     #[test]
     fn foreign_datagrams_are_none() {
         for text in [

@@ -1,4 +1,4 @@
-//! Counting one flow while it runs; what it says is read at every interval and at the end.
+//! Counters of a flow that runs, read at every interval and at the end.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -9,7 +9,7 @@ use fairwire_units::Instant;
 use super::cpu;
 use super::link::Link;
 
-/// A flow's counters, shared by the task that moves the flow and the one that prints.
+/// The counters of a flow, shared by the task that transfers the data and the task that prints.
 #[derive(Clone, Debug)]
 pub(crate) struct Meter(Arc<Shared>);
 
@@ -17,7 +17,7 @@ pub(crate) struct Meter(Arc<Shared>);
 struct Shared {
     /// Time zero of the counters.
     epoch: std::time::Instant,
-    /// Tells what the protocol knows; nothing but DCCP does.
+    /// The connection that has more information; DCCP only.
     connection: Option<Connection>,
     counts: Mutex<Counts>,
 }
@@ -25,21 +25,21 @@ struct Shared {
 /// What was sent or received.
 #[derive(Clone, Debug)]
 pub(crate) struct Counts {
-    /// Messages, each counted once.
+    /// The number of messages, each counted once.
     pub datagrams: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// Messages that a router had marked.
+    /// Messages that a router marked (ECN).
     pub marked: u64,
-    /// Received: what is missing, late or doubled.
+    /// Missing, late and duplicate messages, at the receiver.
     pub account: LossAccount,
-    /// Received: RFC 3550's jitter.
+    /// The jitter of RFC 3550, at the receiver.
     pub jitter: InterarrivalJitter,
-    /// When the first and the last message moved.
+    /// When the first and the last message were sent or received.
     pub span: Option<(Instant, Instant)>,
-    /// What the protocol knows.
+    /// What DCCP knows about the connection.
     pub stats: Option<Stats>,
-    /// Messages, and their bytes, of which it was seen that they had left.
+    /// Messages, and their bytes, that are known to have left the send queue.
     gone: (u64, u64),
 }
 
@@ -59,7 +59,7 @@ impl Default for Counts {
 }
 
 impl Meter {
-    /// Counters at zero, from now on, of what moves over `link`.
+    /// Makes counters at zero, for the messages of `link` from now on.
     pub(crate) fn of(link: &Link) -> Self {
         let connection = match link {
             Link::Dccp(connection) => Some(connection.clone()),
@@ -77,21 +77,21 @@ impl Meter {
         counts.unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The counters now, with what the protocol knows now.
+    /// Returns the current counters, with the current statistics of the protocol.
     pub(crate) fn read(&self) -> Counts {
         let mut counts = self.lock();
-        // In this order: what is counted is in the queue or was there, so nothing is taken to have left before it has.
+        // In this order: every counted message is or was in the queue, so none is counted as sent too early.
         counts.stats = self.0.connection.as_ref().map(Connection::stats);
         counts.look();
         counts.clone()
     }
 
-    /// Time since the counters began.
+    /// Returns the time since the counters began.
     pub(crate) fn now(&self) -> Instant {
         cpu::since(self.0.epoch)
     }
 
-    /// When the last message moved.
+    /// Returns when the last message was sent or received.
     pub(crate) fn last_moved(&self) -> Option<std::time::Instant> {
         let (_, last) = self.lock().span?;
         let after = last.saturating_since(Instant::START);
@@ -100,14 +100,14 @@ impl Meter {
 }
 
 impl Counts {
-    /// A message was handed over: it left, or waits in DCCP's send queue.
+    /// Counts a message that was sent, or that waits in DCCP's send queue.
     pub(crate) fn sent(&mut self, now: Instant, bytes: usize) {
         self.datagrams += 1;
         self.bytes += bytes as u64;
         self.moved(now);
     }
 
-    /// Message `number` arrived; says whether it is the first copy.
+    /// Counts message `number`, which arrived. Returns whether it is the first copy.
     pub(crate) fn received(
         &mut self,
         now: Instant,
@@ -130,8 +130,8 @@ impl Counts {
         first
     }
 
-    /// Takes from what the protocol knows what of the messages has left: neither what waits in DCCP's send
-    /// queue nor what it gave up.
+    /// Updates the messages that have left, from the protocol's statistics: not those that wait in DCCP's send queue,
+    /// nor those that it gave up.
     fn look(&mut self) {
         let (mut datagrams, mut bytes) = (self.datagrams, self.bytes);
         if let Some(stats) = &self.stats {
@@ -140,23 +140,23 @@ impl Counts {
             datagrams = datagrams.min(stats.data_sent);
             bytes = bytes.min(stats.bytes_sent);
         }
-        // Words between the two sides wait in the same queue, and so does what is about to be counted: a
-        // little more may wait than before though nothing came back.
+        // Control messages wait in the same queue, and so does a message that is about to be counted. So the queue may
+        // grow a little although no message came back.
         self.gone = (self.gone.0.max(datagrams), self.gone.1.max(bytes));
     }
 
-    /// Messages, and their bytes, that have left, as far as was [read](Meter::read); it never falls.
+    /// Returns the messages, and their bytes, that have left, as of the last [`read`](Meter::read); it never decreases.
     pub(crate) fn left(&self) -> (u64, u64) {
         self.gone
     }
 
-    /// A message moved.
+    /// Records that a message was sent or received.
     pub(crate) fn moved(&mut self, now: Instant) {
         let first = self.span.map_or(now, |(first, _)| first);
         self.span = Some((first, now));
     }
 
-    /// Seconds from the first message to the last.
+    /// Returns the seconds from the first message to the last.
     pub(crate) fn seconds(&self) -> f64 {
         self.span.map_or(0.0, |(first, last)| {
             last.saturating_since(first).as_secs_f64()
@@ -187,8 +187,8 @@ mod tests {
         counts
     }
 
-    /// A word that waits behind the data, or a datagram that is not counted yet, takes nothing back that has
-    /// left: the line after would count it twice.
+    /// A control message that waits behind the data, or a datagram that is not yet counted, does not reduce what has
+    /// left. Otherwise the next line would count it twice.
     #[test]
     fn what_has_left_stays_so() {
         let mut counts = handed_over(10);
@@ -203,7 +203,8 @@ mod tests {
         assert_eq!(counts.left(), (10, 1_000));
     }
 
-    /// What waits when a flow ends, or was given up with its connection, is not sent in the summary either.
+    /// Messages that still wait when a flow ends, or that were given up with the connection, are not sent in the
+    /// summary either.
     #[test]
     fn a_summary_tells_what_has_left() {
         for (queued, sent) in [(256, 44), (0, 44)] {
@@ -216,7 +217,7 @@ mod tests {
         }
     }
 
-    /// Over UDP and TCP there is nothing to wait in.
+    /// Over UDP and TCP no message waits in a queue.
     #[test]
     fn without_a_queue_all_has_left() {
         let mut counts = handed_over(3);

@@ -1,4 +1,4 @@
-//! What to measure.
+//! The options of client and server.
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use super::PerfError;
 use super::defaults::{PATIENCE, SERVICE};
 use super::message;
 
-/// Lines closer together say nothing that can be read.
+/// The shortest time between two lines: more lines could not be read.
 pub(crate) const LEAST_INTERVAL: Duration = Duration::from_millis(100);
 
 const SERVICE_IS_DCCP: &str = "--service is for --proto dccp: the others know only ports";
@@ -21,19 +21,19 @@ const LAW_IS_DCCP: &str =
 
 const NATIVE_IS_DCCP: &str = "--native is for --proto dccp: the others have no other way";
 
-/// What carries the datagrams.
+/// The protocol that carries the data.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Protocol {
-    /// DCCP in UDP.
+    /// DCCP, in UDP or directly in IP.
     Dccp,
-    /// Plain UDP, which nothing holds back but `-b`.
+    /// Plain UDP, which only `-b` limits.
     Udp,
-    /// TCP, whose stream is cut into messages.
+    /// TCP, with messages in its stream.
     Tcp,
 }
 
 impl Protocol {
-    /// Its name on the command line.
+    /// Returns its name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::Dccp => "dccp",
@@ -42,7 +42,7 @@ impl Protocol {
         }
     }
 
-    /// Bytes per message if nobody says.
+    /// Returns the default size of a message, bytes.
     pub fn default_length(self) -> u32 {
         match self {
             Self::Dccp | Self::Udp => 1_200,
@@ -50,7 +50,7 @@ impl Protocol {
         }
     }
 
-    /// Bits per second if nobody says; zero is unlimited.
+    /// Returns the default rate in bits per second; zero is unlimited.
     pub fn default_rate(self) -> u64 {
         match self {
             Self::Dccp | Self::Tcp => 0,
@@ -59,12 +59,12 @@ impl Protocol {
     }
 }
 
-/// What is known of the path MTU beforehand, and how the rest is found out. DCCP's only.
+/// What is known about the path MTU, and how to discover the rest. DCCP only.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct PathMtu {
-    /// The largest IP packet, bytes; 1,500 if `None`, and never more than the interface takes.
+    /// The largest IP packet, bytes; 1,500 if `None`. It is never larger than the interface allows.
     pub largest: Option<u16>,
-    /// How to find out whether it passes; DCCP's default if `None`.
+    /// How to discover the path MTU; DCCP's default if `None`.
     pub discovery: Option<PathMtuDiscovery>,
 }
 
@@ -78,57 +78,58 @@ impl PathMtu {
     }
 }
 
-/// When a flow has sent enough.
+/// When a flow ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Limit {
-    /// After this long.
+    /// After this time.
     Time(Duration),
-    /// After this many bytes, headers of the measurement included.
+    /// After this many bytes, including the headers of the measurement.
     Bytes(u64),
     /// At the end of the file.
     File,
 }
 
-/// What a client measures.
+/// The options of a client.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ClientOptions {
     /// The server's name or address.
     pub host: String,
-    /// Its port: of UDP and DCCP, of UDP, or of TCP.
+    /// The server's port: of UDP and DCCP, of UDP, or of TCP.
     pub port: u16,
-    /// What carries the datagrams.
+    /// The protocol that carries the data.
     pub protocol: Protocol,
-    /// Does DCCP travel directly in IP, not in UDP?
+    /// Whether DCCP is carried directly in IP, not in UDP.
     pub native: bool,
-    /// What the server must offer, for DCCP.
+    /// The service to ask the server for; DCCP only.
     pub service: ServiceCode,
-    /// How DCCP finds out what the path takes.
+    /// How DCCP discovers the path MTU.
     pub path_mtu: PathMtu,
-    /// The CCID that we insist on, for DCCP.
+    /// The required CCID; DCCP only.
     pub ccid: Option<u8>,
-    /// The window law of what we send, for DCCP; we then insist on CCID 2 for it. The protocol's default if `None`.
+    /// The window law of the data that the client sends, for DCCP; it requires CCID 2. The protocol's default if
+    /// `None`.
     pub law: Option<Chosen<dyn Law>>,
-    /// When to stop; 10 s, or the end of the file, if `None`.
+    /// When to stop; after 10 s, or at the end of the file, if `None`.
     pub limit: Option<Limit>,
-    /// Time between two lines, 100 ms at least; zero prints the summary only.
+    /// The time between two lines, at least 100 ms; zero prints only the summary.
     pub interval: Duration,
-    /// Bits per second and flow at most; zero is unlimited; `None` is the protocol's default.
+    /// The highest rate of each flow, bits per second; zero is unlimited; `None` is the protocol's default.
     pub rate: Option<u64>,
-    /// Bytes per message; `None` is the protocol's default, or what fits if that is less.
+    /// The size of a message, bytes; `None` is the protocol's default, or less if the path requires it.
     pub length: Option<u32>,
-    /// Flows side by side.
+    /// The number of flows at the same time.
     pub parallel: u32,
-    /// Does the server send?
+    /// Whether the server sends.
     pub reverse: bool,
-    /// A file to send.
+    /// The file to send.
     pub file: Option<PathBuf>,
-    /// How long the server may be silent before it is given up; 10 s by default.
+    /// How long the server may be silent before the client gives up; 10 s by default.
     pub patience: Duration,
 }
 
 impl ClientOptions {
-    /// The defaults, towards this server.
+    /// Returns the defaults, for this server.
     pub fn new(host: impl Into<String>, port: u16) -> Self {
         Self {
             host: host.into(),
@@ -150,10 +151,10 @@ impl ClientOptions {
         }
     }
 
-    /// Do the options fit together?
+    /// Checks that the options fit together.
     ///
     /// # Errors
-    /// [`PerfError::Usage`], which says what does not.
+    /// [`PerfError::Usage`], which says what does not fit.
     pub fn check(&self) -> Result<(), PerfError> {
         let usage = |text: &str| Err(PerfError::Usage(text.to_owned()));
         if let Some((host, port)) = split_port(&self.host) {
@@ -222,7 +223,7 @@ impl ClientOptions {
         }
     }
 
-    /// The shortest message that carries what must be in it, and a byte of the file.
+    /// Returns the size of the shortest message that holds the headers, and one byte of the file.
     fn least_length(&self) -> u32 {
         if self.file.is_some() {
             message::FILE_HEADER + 1
@@ -231,12 +232,12 @@ impl ClientOptions {
         }
     }
 
-    /// The rate in force: bits per second, zero for unlimited.
+    /// Returns the rate that applies, bits per second; zero is unlimited.
     pub fn rate_in_force(&self) -> u64 {
         self.rate.unwrap_or_else(|| self.protocol.default_rate())
     }
 
-    /// The limit in force.
+    /// Returns the limit that applies.
     pub fn limit_in_force(&self) -> Limit {
         self.limit.unwrap_or(if self.file.is_some() {
             Limit::File
@@ -246,7 +247,7 @@ impl ClientOptions {
     }
 }
 
-/// The host and the port of `host:port`; an IPv6 address alone has no port.
+/// Splits `host:port` into host and port. An IPv6 address without brackets has no port.
 fn split_port(text: &str) -> Option<(&str, &str)> {
     let (host, port) = text.rsplit_once(':')?;
     let bracketed = host.starts_with('[') && host.ends_with(']');
@@ -254,34 +255,34 @@ fn split_port(text: &str) -> Option<(&str, &str)> {
     (digits && (bracketed || !host.contains(':'))).then_some((host, port))
 }
 
-/// What a server offers.
+/// The options of a server.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ServerOptions {
-    /// The address to listen on; all of them if `None`.
+    /// The address to listen on; all addresses if `None`.
     pub bind: Option<IpAddr>,
     /// The port: of UDP and DCCP, of UDP, or of TCP; zero takes a free one.
     pub port: u16,
-    /// What carries the datagrams.
+    /// The protocol that carries the data.
     pub protocol: Protocol,
-    /// Does DCCP travel directly in IP, not in UDP?
+    /// Whether DCCP is carried directly in IP, not in UDP.
     pub native: bool,
-    /// What it offers, for DCCP.
+    /// The service that the server offers; DCCP only.
     pub service: ServiceCode,
-    /// How DCCP finds out what the path takes, where the server sends.
+    /// How DCCP discovers the path MTU when the server sends.
     pub path_mtu: PathMtu,
-    /// The window law where the server sends under CCID 2, for DCCP; the protocol's default if `None`.
+    /// The window law when the server sends under CCID 2; DCCP only. The protocol's default if `None`.
     pub law: Option<Chosen<dyn Law>>,
-    /// Time between two lines, 100 ms at least; zero prints the summary only.
+    /// The time between two lines, at least 100 ms; zero prints only the summary.
     pub interval: Duration,
-    /// Serve one client, then end?
+    /// Whether to serve one client and then end.
     pub one_off: bool,
-    /// Where to write the file that a client sends.
+    /// The path for the file that a client sends.
     pub save: Option<PathBuf>,
 }
 
 impl ServerOptions {
-    /// The defaults, on this port.
+    /// Returns the defaults, for this port.
     pub fn new(port: u16) -> Self {
         Self {
             bind: None,
@@ -297,10 +298,10 @@ impl ServerOptions {
         }
     }
 
-    /// Do the options fit together?
+    /// Checks that the options fit together.
     ///
     /// # Errors
-    /// [`PerfError::Usage`], which says what does not.
+    /// [`PerfError::Usage`], which says what does not fit.
     pub fn check(&self) -> Result<(), PerfError> {
         check_interval(self.interval)?;
         if self.native && self.protocol != Protocol::Dccp {
@@ -316,7 +317,7 @@ impl ServerOptions {
     }
 }
 
-/// Does that law fit?
+/// Checks that the law can be used with the protocol.
 fn check_law(law: &Chosen<dyn Law>, protocol: Protocol) -> Result<(), PerfError> {
     if protocol != Protocol::Dccp {
         return Err(PerfError::Usage(LAW_IS_DCCP.to_owned()));
@@ -327,7 +328,7 @@ fn check_law(law: &Chosen<dyn Law>, protocol: Protocol) -> Result<(), PerfError>
     }
 }
 
-/// Is that time between two lines zero, for none, or long enough?
+/// Checks that the time between two lines is zero, for no lines, or long enough.
 fn check_interval(interval: Duration) -> Result<(), PerfError> {
     if interval.is_zero() || interval >= LEAST_INTERVAL {
         return Ok(());
@@ -336,10 +337,10 @@ fn check_interval(interval: Duration) -> Result<(), PerfError> {
     Err(PerfError::Usage(text.to_owned()))
 }
 
-/// The window law called `name`, with its default settings.
+/// Returns the window law with this name, with its default settings.
 ///
 /// # Errors
-/// [`PerfError::Usage`] with the names that would do.
+/// [`PerfError::Usage`] with the names that are possible.
 pub fn parse_law(name: &str) -> Result<Chosen<dyn Law>, PerfError> {
     law(name).map_err(|error| {
         let names = law_names();
@@ -348,7 +349,7 @@ pub fn parse_law(name: &str) -> Result<Chosen<dyn Law>, PerfError> {
                 "the window law '{name}' has settings that --cc cannot give: write one of {}",
                 names.join(", ")
             ),
-            // Those that a name alone chooses.
+            // Only the laws that a name alone selects.
             ChooseError::Unknown { what, name, .. } => ChooseError::Unknown {
                 what,
                 name,
@@ -360,21 +361,21 @@ pub fn parse_law(name: &str) -> Result<Chosen<dyn Law>, PerfError> {
     })
 }
 
-/// The law where none is chosen.
+/// Returns the name of the default law.
 pub fn default_law_name() -> &'static str {
     default_law().kind()
 }
 
-/// The names that [`parse_law`] takes: those of all registered laws that need no settings.
+/// Returns the names that [`parse_law`] accepts: those of all registered laws that need no settings.
 pub fn law_names() -> Vec<&'static str> {
     let names = laws().into_iter().map(|kind| kind.name());
     names.filter(|name| law(name).is_ok()).collect()
 }
 
-/// Bits per second as iperf3 writes them: `200M`, `1.5G`, `64k`; powers of ten, zero is unlimited.
+/// Parses bits per second in iperf3's form: `200M`, `1.5G`, `64k`; powers of ten, zero is unlimited.
 ///
 /// # Errors
-/// [`PerfError::Usage`] with the forms that would do.
+/// [`PerfError::Usage`] with the forms that are possible.
 pub fn parse_bit_rate(text: &str) -> Result<u64, PerfError> {
     scaled(text, 1_000).ok_or_else(|| {
         PerfError::Usage(format!(
@@ -383,10 +384,10 @@ pub fn parse_bit_rate(text: &str) -> Result<u64, PerfError> {
     })
 }
 
-/// Bytes as iperf3 writes them: `1200`, `128K`, `10M`; powers of 1,024.
+/// Parses bytes in iperf3's form: `1200`, `128K`, `10M`; powers of 1,024.
 ///
 /// # Errors
-/// [`PerfError::Usage`] with the forms that would do.
+/// [`PerfError::Usage`] with the forms that are possible.
 pub fn parse_byte_count(text: &str) -> Result<u64, PerfError> {
     scaled(text, 1_024).ok_or_else(|| {
         PerfError::Usage(format!(
@@ -423,7 +424,7 @@ mod tests {
         parse_law,
     };
 
-    /// Rates count in thousands, sizes in 1,024, as in iperf3.
+    /// Suffixes of rates are powers of 1,000, those of sizes powers of 1,024, as in iperf3.
     #[test]
     fn suffixes_scale() {
         for (text, bits) in [
@@ -439,7 +440,7 @@ mod tests {
         assert_eq!(parse_byte_count("0.5M"), Ok(524_288));
     }
 
-    /// What is no number is refused with an example, and what is too large does not wrap.
+    /// Text that is not a number is refused with an example, and a number that is too large does not wrap.
     #[test]
     fn nonsense_is_refused() {
         for text in [
@@ -459,8 +460,7 @@ mod tests {
         }
     }
 
-    /// A window law is chosen by its name, by who sends, under the CCID that has a window. Whatever else is asked is
-    /// refused with what would do.
+    /// A window law is selected by name, at the sending side, under CCID 2. Any other use is refused with advice.
     #[test]
     fn window_laws_belong_to_the_sender() {
         assert!(law_names().contains(&"vegas"));

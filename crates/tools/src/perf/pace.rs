@@ -1,12 +1,12 @@
-//! Keeping to a rate.
+//! Pacing: sends at a given rate.
 
 use std::time::{Duration, Instant};
 
-/// When the next message may leave at a rate; what was slept too long is made up for.
+/// The time at which the next message may be sent at a rate. After a sleep that was too long, the sender catches up.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pace {
     start: Instant,
-    /// Bits per second; zero is unlimited.
+    /// The rate, bits per second; zero is unlimited.
     rate: u64,
     sent_bits: u128,
 }
@@ -20,7 +20,7 @@ impl Pace {
         }
     }
 
-    /// The moment before which the next message must wait, if it must.
+    /// Returns the time until which the next message must wait, if it must wait.
     pub(crate) fn wait_until(&self, now: Instant) -> Option<Instant> {
         if self.rate == 0 {
             return None;
@@ -31,7 +31,7 @@ impl Pace {
         (due > now).then_some(due)
     }
 
-    /// A message left.
+    /// Records a message that was sent.
     pub(crate) fn sent(&mut self, bytes: usize) {
         self.sent_bits += bytes as u128 * 8;
     }
@@ -43,7 +43,7 @@ mod tests {
     use crate::perf::cpu::now;
     use std::time::Duration;
 
-    /// At 8,000 bit/s a thousand bytes take a second; unlimited never waits.
+    /// At 8,000 bit/s a message of 1,000 bytes takes a second; at an unlimited rate nothing waits.
     #[test]
     fn a_rate_is_kept() {
         let start = now();

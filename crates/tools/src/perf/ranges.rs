@@ -1,34 +1,34 @@
-//! Which parts of a file have arrived.
+//! The parts of a file that have arrived.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// Ranges kept at most: a file of which a million pieces are missing takes some 40 MB. Who sends
-/// every other byte only must not take more.
+/// The largest number of ranges. A file with a million missing pieces takes about 40 MB. A peer that sends only every
+/// other byte must not use more.
 const MOST: usize = 1 << 20;
 
-/// Byte ranges that arrived, kept merged. Pieces in order cost nothing; each gap costs one entry.
+/// Byte ranges that have arrived, merged. Pieces in order cost no memory; each gap costs one entry.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ranges {
-    /// First byte and the one after the last, disjoint and not touching.
+    /// First byte and the byte after the last of each range; the ranges do not overlap or touch.
     have: BTreeMap<u64, u64>,
 }
 
-/// What of a file did not arrive.
+/// The parts of a file that did not arrive.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 pub struct Missing {
-    /// Bytes that are missing.
+    /// The number of missing bytes.
     pub bytes: u64,
-    /// Ranges that are missing.
+    /// The number of missing ranges.
     pub count: u64,
-    /// The first of them: first byte and the one after the last.
+    /// The first missing ranges: first byte and the byte after the last.
     pub first: Vec<(u64, u64)>,
 }
 
 impl Ranges {
-    /// Bytes `start` to `end`, the last one excluded, arrived. False if there is no room to note
-    /// it: then they count as missing.
+    /// Records that the bytes from `start` to `end` arrived, `end` excluded. Returns false if there is no room for it;
+    /// the bytes then count as missing.
     pub(crate) fn insert(&mut self, mut start: u64, mut end: u64) -> bool {
         if start >= end {
             return true;
@@ -38,7 +38,7 @@ impl Ranges {
         if !touches && self.have.len() >= MOST {
             return false;
         }
-        // The ranges that touch it, from the back; each is swallowed.
+        // Merges all ranges that touch the new one, from the last to the first.
         while let Some((&from, &to)) = self.have.range(..=end).next_back() {
             if to < start {
                 break;
@@ -51,7 +51,7 @@ impl Ranges {
         true
     }
 
-    /// What is missing of a file of `size` bytes; lists `limit` ranges at most.
+    /// Returns what is missing of a file of `size` bytes, with at most `limit` ranges listed.
     pub(crate) fn missing(&self, size: u64, limit: usize) -> Missing {
         let mut missing = Missing::default();
         let mut next = 0;
@@ -75,7 +75,7 @@ impl Ranges {
 mod tests {
     use super::Ranges;
 
-    /// Pieces in any order, twice or overlapping, leave exactly the holes.
+    /// Pieces in any order, twice or overlapping, leave exactly the missing ranges.
     #[test]
     fn holes_are_what_never_came() {
         let mut ranges = Ranges::default();
@@ -103,8 +103,8 @@ mod tests {
         assert_eq!(Ranges::default().missing(0, 3).count, 0);
     }
 
-    /// What a peer sends does not fill the memory: beyond a million holes a piece of its
-    /// own is refused, one that closes or borders a hole is not.
+    /// A peer cannot fill the memory: beyond a million gaps, a separate piece is refused, but a piece that touches a
+    /// range is not.
     #[test]
     fn holes_are_bounded() {
         let mut ranges = Ranges::default();
@@ -119,7 +119,7 @@ mod tests {
         assert!(ranges.insert(2 * most, 2 * most + 1));
     }
 
-    /// A file cut short of what arrived misses nothing behind its end.
+    /// If a file is shorter than what arrived, nothing beyond its end is missing.
     #[test]
     fn beyond_the_end_is_nothing() {
         let mut ranges = Ranges::default();

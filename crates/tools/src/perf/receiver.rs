@@ -1,4 +1,4 @@
-//! The receiving end of a flow: counting, saving, then the report until it is heard.
+//! The receiving end of a flow: counts and saves the data, then repeats its report until it is acknowledged.
 
 use std::time::Duration;
 
@@ -14,16 +14,16 @@ use super::report::{FlowReport, ReceiverReport, SenderReport};
 use super::session::{Params, Stop, abort, refusal};
 use fairwire_units::Instant as Moment;
 
-/// Missing ranges listed at most; fewer where they do not fit into a datagram.
+/// The largest number of missing ranges in a report; fewer if they do not fit into a datagram.
 const LISTED: usize = 20;
 
-/// How often a sender over plain UDP hears that its data arrive.
+/// How often the receiver tells a sender over plain UDP that its data arrives.
 const SIGN_OF_LIFE: fairwire_units::Duration = fairwire_units::Duration::from_secs(1);
 
-/// How long a sender may take to say that it has the report.
+/// How long the receiver waits for the acknowledgement of its report.
 const LINGER: Duration = Duration::from_secs(2);
 
-/// Receives one flow.
+/// The receiving end of one flow.
 pub(crate) struct Receiver<'a> {
     link: &'a Link,
     params: &'a Params,
@@ -31,11 +31,11 @@ pub(crate) struct Receiver<'a> {
     stop: Stop,
     sink: Option<Sink>,
     sender: Option<SenderReport>,
-    /// When to give the next sign of life.
+    /// When to send the next sign of life.
     sign_at: Moment,
 }
 
-/// What a message means for the flow.
+/// What to do after a message.
 enum Next {
     More,
     End,
@@ -60,7 +60,7 @@ impl<'a> Receiver<'a> {
         }
     }
 
-    /// Receives all, then exchanges the reports.
+    /// Receives all data, then exchanges the reports.
     pub(crate) async fn run(mut self, early: Option<Incoming>) -> FlowReport {
         let cpu = cpu::used();
         let mut outcome = self.receive_all(early).await;
@@ -68,7 +68,7 @@ impl<'a> Receiver<'a> {
         let sent = self.sender.as_ref().map(|sender| sender.datagrams);
         let mut report = ReceiverReport::of(&self.meter.read(), sent, cpu);
         if let Err(error) = self.sum(&mut report).await {
-            // What arrived is not what is on the disk, so nothing is said about the former.
+            // The disk does not hold what arrived, so nothing is said about missing parts.
             report.missing = None;
             report.not_saved = Some(error.to_string());
             outcome = outcome.and(Err(error));
@@ -91,7 +91,7 @@ impl<'a> Receiver<'a> {
         }
     }
 
-    /// Receives until the sender says that it was all, or something ends it.
+    /// Receives until the sender reports that everything was sent, or until an error.
     async fn receive_all(&mut self, early: Option<Incoming>) -> Result<(), PerfError> {
         if let Some(incoming) = early
             && matches!(self.take(&incoming).await?, Next::End)
@@ -155,7 +155,7 @@ impl<'a> Receiver<'a> {
         Ok(Next::More)
     }
 
-    /// Sums the file up, telling a sender that asks to wait.
+    /// Finishes and hashes the file. Meanwhile it answers a sender that asks with "wait".
     async fn sum(&mut self, report: &mut ReceiverReport) -> Result<(), PerfError> {
         let Some(mut sink) = self.sink.take() else {
             return Ok(());
@@ -171,7 +171,7 @@ impl<'a> Receiver<'a> {
                 },
                 incoming = self.link.recv(), if heard => match incoming {
                     Ok(_) => drop(self.link.send(Message::Wait.encode()).await),
-                    Err(_) => heard = false, // Gone; what was saved is still worth summing.
+                    Err(_) => heard = false, // The sender is gone; what was saved is still hashed.
                 },
             }
         };
@@ -182,7 +182,7 @@ impl<'a> Receiver<'a> {
         Ok(())
     }
 
-    /// Reports until the sender has heard it or is gone.
+    /// Sends the report until the sender has acknowledged it or is gone.
     async fn tell(&self, report: &ReceiverReport) {
         let message = Message::Report(fitting(report, self.link.max_message()).into()).encode();
         let mut until = Instant::now() + LINGER;
@@ -209,14 +209,14 @@ impl<'a> Receiver<'a> {
     }
 }
 
-/// The report as JSON, with as many missing ranges as fit into `max` bytes.
+/// Returns the report as JSON, with as many missing ranges as fit into `max` bytes.
 pub(super) fn fitting(report: &ReceiverReport, max: usize) -> Vec<u8> {
     let mut report = report.clone();
     loop {
         let json = serde_json::to_vec(&report).unwrap_or_default();
         let ranges = report.missing.as_mut().map(|missing| &mut missing.first);
         match ranges {
-            // Four bytes of ours go before it.
+            // Four bytes of the message header come before it.
             Some(ranges) if json.len() + 4 > max && !ranges.is_empty() => {
                 ranges.pop();
             }
@@ -230,7 +230,7 @@ mod tests {
     use super::fitting;
     use crate::perf::{Missing, ReceiverReport};
 
-    /// A report with a long list is cut until it fits; counts and sums stay.
+    /// A report with a long list is shortened until it fits; counts and hashes stay.
     #[test]
     fn a_long_list_is_cut() {
         let first: Vec<_> = (0..20).map(|i| (i << 40, (i << 40) + 1_172)).collect();

@@ -1,4 +1,4 @@
-//! What came of a measurement, as values; `text` prints them, serde makes JSON of them.
+//! The results of a measurement as values; `text` prints them, serde writes them as JSON.
 
 use fairwire::{Ccid, Stats};
 use serde::{Deserialize, Serialize};
@@ -7,184 +7,184 @@ use super::PerfError;
 use super::meter::Counts;
 use super::ranges::Missing;
 
-/// Which end of a flow.
+/// One end of a flow.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
-    /// It sends the data.
+    /// The end that sends the data.
     Sender,
-    /// It receives them.
+    /// The end that receives the data.
     Receiver,
 }
 
-/// One line: what a flow did between two moments.
+/// One line: what a flow did in one interval.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Interval {
-    /// The flow, from 1; `None` is the sum of all.
+    /// The flow, from 1; `None` is the sum of all flows.
     pub flow: Option<u32>,
-    /// Which end counted.
+    /// The end that counted.
     pub role: Role,
-    /// Seconds since the start.
+    /// The start of the interval, seconds since the start of the measurement.
     pub start: f64,
-    /// Seconds since the start.
+    /// The end of the interval, seconds since the start of the measurement.
     pub end: f64,
-    /// Bytes of messages.
+    /// The bytes of messages in the interval.
     pub bytes: u64,
-    /// Messages.
+    /// The number of messages in the interval.
     pub datagrams: u64,
-    /// Bits per second.
+    /// The rate, bits per second.
     pub bits_per_second: f64,
-    /// Messages missing, as far as the receiver can tell yet.
+    /// The number of missing messages, as far as the receiver knows yet.
     pub lost: Option<u64>,
-    /// RFC 3550's jitter at the end of the interval.
+    /// The jitter of RFC 3550 at the end of the interval, ms.
     pub jitter_ms: Option<f64>,
-    /// What the protocol knows at the end of the interval.
+    /// What DCCP knows at the end of the interval.
     pub path: Option<PathReport>,
 }
 
-/// What DCCP knows about the path of the data that we send.
+/// What DCCP knows about the path of the data that this side sends.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 pub struct PathReport {
-    /// The CCID agreed for our data.
+    /// The CCID that was negotiated for our data.
     pub ccid: Option<u8>,
-    /// Smoothed round-trip time.
+    /// The smoothed round-trip time, ms.
     pub rtt_ms: Option<f64>,
-    /// CCID 2's window.
+    /// The congestion window of CCID 2, packets.
     pub cwnd_packets: Option<f64>,
-    /// The rate that CCID 3 and 4 allow, under CCID 4 that of 100 packets a second at most.
+    /// The rate that CCID 3 or 4 allows, bits per second. Under CCID 4 it is at most 100 packets a second.
     pub rate_bits_per_second: Option<f64>,
-    /// The loss event rate of CCID 3 and 4.
+    /// The loss event rate of CCID 3 or 4.
     pub loss_event_rate: Option<f64>,
-    /// Datagrams that the peer reported missing; `None` under CCID 3 and 4, whose receiver counts loss
-    /// events and does not tell which datagrams are missing.
+    /// Datagrams that the peer reported missing. `None` under CCID 3 and 4: their receiver counts loss events and does
+    /// not report which datagrams are missing.
     pub lost: Option<u64>,
-    /// Datagrams that never left: those that waited when the path turned out to take less, or when
-    /// the connection ended.
+    /// Datagrams that never left: they were in the queue when the path turned out to carry less, or when the connection
+    /// ended.
     #[serde(default)]
     pub never_sent: u64,
-    /// Datagrams acknowledged with a congestion mark.
+    /// Datagrams that were acknowledged with a congestion mark.
     pub marked: u64,
-    /// Window or rate cuts.
+    /// The number of window or rate cuts.
     pub cuts: u64,
-    /// Retransmission or nofeedback timeouts.
+    /// The number of retransmission or nofeedback timeouts.
     pub timeouts: u64,
-    /// Sync packets that we sent.
+    /// The number of Sync packets that this side sent.
     pub syncs: u64,
-    /// The largest IP packet that the path takes, as far as was found out, bytes.
+    /// The largest IP packet that the path is known to carry, bytes.
     pub path_mtu: u16,
-    /// Probes of it that we sent.
+    /// The number of path MTU probes that this side sent.
     pub mtu_probes: u64,
 }
 
-/// What the sender of a flow says at its end.
+/// The report of the sender at the end of a flow.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 pub struct SenderReport {
-    /// Messages sent.
+    /// The number of messages sent.
     pub datagrams: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// Seconds from the first to the last.
+    /// The time from the first message to the last, seconds.
     pub seconds: f64,
-    /// Bits per second over that time.
+    /// The rate over that time, bits per second.
     pub bits_per_second: f64,
-    /// Processor time of the whole process meanwhile.
+    /// The processor time of the whole process in the meantime, seconds.
     pub cpu_seconds: Option<f64>,
     /// What DCCP knows about the path.
     pub path: Option<PathReport>,
-    /// The window law that CCID 2 sent by, as it is called where it is chosen.
+    /// The name of the window law that CCID 2 used.
     #[serde(default)]
     pub law: Option<String>,
-    /// SHA-256 of the file.
+    /// The SHA-256 of the file.
     pub sha256: Option<String>,
 }
 
-/// What the receiver of a flow says at its end.
+/// The report of the receiver at the end of a flow.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 pub struct ReceiverReport {
-    /// Messages received, each counted once.
+    /// The number of messages received, each counted once.
     pub datagrams: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// Seconds from the first to the last.
+    /// The time from the first message to the last, seconds.
     pub seconds: f64,
-    /// Bits per second over that time.
+    /// The rate over that time, bits per second.
     pub bits_per_second: f64,
-    /// Messages that never arrived.
+    /// The number of messages that never arrived.
     pub lost: u64,
-    /// Messages that came after one sent later (RFC 4737).
+    /// The number of messages that arrived after one that was sent later (RFC 4737).
     pub reordered: u64,
-    /// Messages that came more than once.
+    /// The number of messages that arrived more than once.
     pub duplicates: u64,
-    /// Messages with a congestion mark.
+    /// The number of messages with a congestion mark.
     pub marked: u64,
-    /// RFC 3550's jitter.
+    /// The jitter of RFC 3550, ms.
     pub jitter_ms: f64,
-    /// Datagrams that the receiver's own queue had no room for; among the lost.
+    /// Datagrams that the receiver's own queue had no room for; they are also counted as lost.
     pub dropped_here: u64,
-    /// Processor time of the whole process meanwhile.
+    /// The processor time of the whole process in the meantime, seconds.
     pub cpu_seconds: Option<f64>,
-    /// What is missing of the file.
+    /// The missing parts of the file.
     pub missing: Option<Missing>,
-    /// Why the file was not saved, or not whole, though it should have been.
+    /// Why the file was not saved completely, if it should have been saved.
     pub not_saved: Option<String>,
-    /// Where the file was saved.
+    /// The path of the saved file.
     pub saved: Option<String>,
-    /// SHA-256 of what was saved; none if more than half of the file is missing.
+    /// The SHA-256 of the saved file; `None` if more than half of the file is missing.
     pub sha256: Option<String>,
 }
 
-/// Both ends of one flow, as far as they are known here.
+/// The reports of both ends of one flow, as far as they are known here.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct FlowReport {
-    /// The flow, from 1.
+    /// The number of the flow, from 1.
     pub flow: u32,
-    /// The sender's side.
+    /// The sender's report.
     pub sender: Option<SenderReport>,
-    /// The receiver's side.
+    /// The receiver's report.
     pub receiver: Option<ReceiverReport>,
-    /// Why it ended early, if it did.
+    /// Why the flow ended early, if it did.
     pub error: Option<String>,
-    /// The kind of that, as in [`ErrorReport`].
+    /// The kind of this error, as in [`ErrorReport`].
     pub error_kind: Option<&'static str>,
 }
 
-/// A whole measurement.
+/// The results of a whole measurement.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Outcome {
-    /// Fairwire's version.
+    /// The version of Fairwire.
     pub version: String,
-    /// `client` or `server`.
+    /// The side that reports: `client` or `server`.
     pub side: String,
-    /// `dccp`, `udp` or `tcp`.
+    /// The protocol: `dccp`, `udp` or `tcp`.
     pub protocol: String,
-    /// Did DCCP travel directly in IP?
+    /// Whether DCCP was carried directly in IP.
     pub native: bool,
-    /// The other side.
+    /// The other side's address.
     pub peer: String,
-    /// Bytes per message.
+    /// The size of a message, bytes.
     pub length: u32,
-    /// Bits per second and flow at most; zero is unlimited.
+    /// The highest rate of each flow, bits per second; zero is unlimited.
     pub rate_limit: u64,
-    /// Does the server send?
+    /// Whether the server sends.
     pub reverse: bool,
-    /// Size of the file sent.
+    /// The size of the file sent, bytes.
     pub file_size: Option<u64>,
-    /// Line by line.
+    /// The intervals, one for each line.
     pub intervals: Vec<Interval>,
-    /// Flow by flow.
+    /// The reports of the flows.
     pub flows: Vec<FlowReport>,
-    /// Why it ended early, if it did.
+    /// Why the measurement ended early, if it did.
     pub error: Option<ErrorReport>,
 }
 
-/// An error for programs.
+/// An error, for programs that read JSON.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ErrorReport {
-    /// `usage`, `local`, `peer` or `interrupted`.
+    /// The kind: `usage`, `local`, `peer` or `interrupted`.
     pub kind: String,
     /// What happened and what to do.
     pub message: String,
-    /// The command's exit status.
+    /// The exit status of the command.
     pub exit: u8,
 }
 
@@ -204,7 +204,7 @@ impl From<&Stats> for PathReport {
             ccid: stats.send_ccid.map(Ccid::number),
             rtt_ms: stats.srtt.map(|rtt| rtt.as_secs_f64() * 1e3),
             cwnd_packets: stats.gauges.cwnd_packets,
-            // CCID 4 sends no more than 100 packets a second whatever its equation allows.
+            // CCID 4 sends at most 100 packets a second, whatever its equation allows.
             rate_bits_per_second: (stats.gauges.rate_bytes_per_s.and(stats.allowed_rate))
                 .map(|rate| rate.bits_per_s() as f64),
             loss_event_rate: stats.gauges.p,
@@ -222,9 +222,9 @@ impl From<&Stats> for PathReport {
 }
 
 impl PathReport {
-    /// Takes what became of the datagrams from `stats`, which came later, and leaves the rest: once
-    /// the flow is idle, windows and timeouts say nothing about it, and the receiver was told them
-    /// as they are here.
+    /// Updates the counts of datagrams from later statistics, and leaves the rest.
+    ///
+    /// Once the flow is idle, windows and timeouts say nothing about it. They also stay as the receiver was told.
     pub(crate) fn count(&mut self, stats: &Stats) {
         let Self {
             lost,
@@ -239,8 +239,8 @@ impl PathReport {
 }
 
 impl SenderReport {
-    /// The counters of a flow that was sent, all that was handed over: what the receiver is told, for its last
-    /// word comes behind what waits.
+    /// Makes the report from the counters of a flow, with all messages that were handed over. The receiver gets this
+    /// report, because its final message comes after those that wait.
     pub(crate) fn of(counts: &Counts, cpu_seconds: Option<f64>) -> Self {
         Self {
             datagrams: counts.datagrams,
@@ -254,14 +254,14 @@ impl SenderReport {
         }
     }
 
-    /// Names the window law in force, if CCID 2 is.
+    /// Adds the name of the window law, if CCID 2 is in use.
     pub(crate) fn by(mut self, law: &str) -> Self {
         let ccid = self.path.as_ref().and_then(|path| path.ccid);
         self.law = (ccid == Some(2)).then(|| law.to_owned());
         self
     }
 
-    /// Keeps what has left, once the flow is over: where it was cut off, something may have waited.
+    /// Reduces the counts to what has left, once the flow is over: messages may have waited when it was cut off.
     pub(crate) fn settle(&mut self, counts: &Counts) {
         (self.datagrams, self.bytes) = counts.left();
         self.bits_per_second = rate(self.bytes, self.seconds);
@@ -269,7 +269,7 @@ impl SenderReport {
 }
 
 impl ReceiverReport {
-    /// The counters of a flow that was received; `sent` is the number of messages, if it is known.
+    /// Makes the report from the counters of a flow; `sent` is the number of messages sent, if it is known.
     pub(crate) fn of(counts: &Counts, sent: Option<u64>, cpu_seconds: Option<f64>) -> Self {
         let account = &counts.account;
         Self {
@@ -293,7 +293,7 @@ impl ReceiverReport {
 }
 
 impl FlowReport {
-    /// Says why it ended early.
+    /// Adds the reason why the flow ended early.
     pub(crate) fn failed(mut self, error: &PerfError) -> Self {
         self.error = Some(error.to_string());
         self.error_kind = Some(error.kind());
@@ -302,7 +302,7 @@ impl FlowReport {
 }
 
 impl Outcome {
-    /// Makes the first flow's failure that of the measurement, if it has none of its own.
+    /// Takes the first flow's error as that of the measurement, if it has none of its own.
     pub(crate) fn conclude(&mut self) {
         if self.error.is_some() {
             return;
@@ -318,7 +318,7 @@ impl Outcome {
         });
     }
 
-    /// The exit status of a command that measured this.
+    /// Returns the exit status of the command.
     pub fn exit_code(&self) -> u8 {
         match &self.error {
             Some(error) => error.exit,
@@ -327,7 +327,7 @@ impl Outcome {
     }
 }
 
-/// Bits per second; zero over no time.
+/// Returns bits per second; zero if no time passed.
 pub(crate) fn rate(bytes: u64, seconds: f64) -> f64 {
     if seconds > 0.0 {
         bytes as f64 * 8.0 / seconds

@@ -1,4 +1,4 @@
-//! The sending end of a flow: data at a rate, then the report until it is answered.
+//! The sending end of a flow: sends data at a rate, then repeats its report until it is answered.
 
 use std::time::Duration;
 
@@ -15,13 +15,13 @@ use super::pace::Pace;
 use super::report::{FlowReport, ReceiverReport, SenderReport};
 use super::session::{Params, REPEAT, Stop, refusal};
 
-/// Bytes that messages share in one allocation.
+/// The bytes that messages share in one allocation.
 const CHUNK: usize = 1 << 16;
 
-/// How often a sender looks whether its queue is empty.
+/// How often a sender checks whether its queue is empty.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// Sends one flow.
+/// The sending end of one flow.
 pub(crate) struct Sender<'a> {
     link: &'a Link,
     params: &'a Params,
@@ -48,7 +48,7 @@ impl<'a> Sender<'a> {
         }
     }
 
-    /// Sends all, then exchanges the reports.
+    /// Sends all data, then exchanges the reports.
     pub(crate) async fn run(mut self, mut source: Option<Source>) -> FlowReport {
         let cpu = cpu::used();
         let mut outcome = self.send_for_a_time(&mut source).await;
@@ -61,7 +61,7 @@ impl<'a> Sender<'a> {
             Err(error) => outcome = outcome.and(Err(error)),
         }
         let mut receiver = None;
-        // A peer that is gone needs no report; one that we stopped gets it quickly or not at all.
+        // A peer that is gone needs no report. A peer that we stopped gets it quickly or not at all.
         let patience = match &outcome {
             Ok(()) => Some(self.params.patience),
             Err(PerfError::Interrupted | PerfError::Local(_)) => Some(Duration::from_secs(2)),
@@ -77,7 +77,7 @@ impl<'a> Sender<'a> {
             }
         }
         report.settle(&self.meter.read());
-        // What the peer said of the last datagrams is known only now.
+        // The peer's acknowledgements of the last datagrams are known only now.
         if let (Some(path), Some(stats)) = (&mut report.path, self.link.stats()) {
             path.count(&stats);
         }
@@ -92,11 +92,11 @@ impl<'a> Sender<'a> {
         }
     }
 
-    /// Sends until the limit, and until what was queued by then has left; or until Ctrl-C, a word from the
-    /// receiver, or the end of its patience.
+    /// Sends until the limit, and until everything that was queued by then has left. Ends earlier on Ctrl-C, on a
+    /// message from the receiver, or if nothing moves for too long.
     async fn send_for_a_time(&mut self, source: &mut Option<Source>) -> Result<(), PerfError> {
         if self.params.seconds == Some(0.0) {
-            return Ok(()); // The shortest sleep would let hundreds of datagrams through.
+            return Ok(()); // Even the shortest sleep would let hundreds of datagrams through.
         }
         let end = self.params.seconds.map(|seconds| {
             let time = Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
@@ -134,7 +134,7 @@ impl<'a> Sender<'a> {
         }
     }
 
-    /// Says that all is sent until the receiver reports.
+    /// Tells the receiver that everything was sent, until the receiver reports.
     async fn finish(
         &self,
         report: &SenderReport,
@@ -146,7 +146,7 @@ impl<'a> Sender<'a> {
         let mut queued = self.link.queued();
         let mut told = false;
         while Instant::now() < until {
-            // What waits in front of it may take long at a low rate; as long as it moves, so do we.
+            // Messages in the queue before it may take long at a low rate. We wait as long as the queue shrinks.
             match timeout(REPEAT, async {
                 if !told || self.link.queued() == 0 {
                     self.link.send(all_sent.clone()).await?;
@@ -187,7 +187,7 @@ impl<'a> Sender<'a> {
     }
 }
 
-/// Sends message after message until there is no more.
+/// Sends one message after another until there are no more.
 async fn send_all(
     link: &Link,
     params: &Params,
@@ -205,7 +205,7 @@ async fn send_all(
             sleep_until(until.into()).await;
             continue;
         }
-        // What the path takes may change meanwhile.
+        // The largest message may change meanwhile.
         let length = (params.length as usize).min(link.max_message());
         if buffer.capacity() < length {
             buffer.reserve(CHUNK.max(length));
@@ -233,8 +233,8 @@ async fn send_all(
     Ok(())
 }
 
-/// The reason that a receiver gave before it went away, if it gave one: sending may find the flow
-/// closed before what the receiver said is read.
+/// Returns the reason that a receiver gave before it went away, or `error` if it gave none. A send may find the flow
+/// closed before the receiver's message was read.
 async fn last_word(link: &Link, error: PerfError) -> PerfError {
     if !matches!(error, PerfError::Peer(_)) {
         return error;
@@ -248,8 +248,8 @@ async fn last_word(link: &Link, error: PerfError) -> PerfError {
     error
 }
 
-/// Answers what the receiver says while we send; returns when it wants us to stop, or is silent
-/// for `patience` over a protocol that would not tell.
+/// Answers the receiver's messages while we send. Returns when the receiver wants us to stop, or is silent for
+/// `patience` over a protocol that does not report a peer that is gone.
 async fn listen(link: &Link, patience: Duration) -> PerfError {
     loop {
         let heard = if link.is_forgeable() {
@@ -279,7 +279,7 @@ async fn listen(link: &Link, patience: Duration) -> PerfError {
     }
 }
 
-/// Waits until nothing of what was sent is still in the queue: only then has the last of it moved.
+/// Waits until the send queue is empty: only then has the last message left.
 async fn all_left(link: &Link, meter: &Meter) {
     let mut waited = false;
     while link.queued() > 0 {

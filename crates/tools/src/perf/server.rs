@@ -1,4 +1,4 @@
-//! The server: waits for clients, serves one measurement at a time, prints.
+//! The server: waits for clients, serves one measurement at a time, and prints.
 
 use std::collections::VecDeque;
 use std::io;
@@ -24,8 +24,8 @@ use super::session::{Params, Stop, greet, refuse};
 use super::ticker::Ticker;
 use super::{PerfError, runtime};
 
-/// Serves as `options` say, printing to `console`, until Ctrl-C, or after one measurement if it
-/// is to serve one client only. Returns the exit status.
+/// Serves measurements and prints them to `console`, until Ctrl-C, or after one client if the options say so. Returns
+/// the exit status.
 pub fn server(options: &ServerOptions, console: &mut Console) -> u8 {
     let served = runtime().and_then(|runtime| {
         runtime.block_on(async {
@@ -39,8 +39,8 @@ pub fn server(options: &ServerOptions, console: &mut Console) -> u8 {
     })
 }
 
-/// Clients at most that may be telling what they want at one time. The next wait their turn; each
-/// has [`PATIENCE`] to speak.
+/// The largest number of clients whose parameters are awaited at the same time. Further clients wait; each has
+/// [`PATIENCE`] to send its parameters.
 const MOST_GREETED: usize = 4_096;
 
 /// A server that listens.
@@ -57,21 +57,21 @@ enum Socket {
     Tcp(TcpListener),
 }
 
-/// What came of a client that arrived.
+/// The result of greeting a client.
 enum Greeted {
-    /// It said what it wants.
+    /// The client sent valid parameters.
     Welcome(Box<(Link, Params)>),
-    /// It was turned away, and why.
+    /// The client was refused; the reason.
     Refused(String),
-    /// It said nothing.
+    /// The client sent nothing.
     Silent,
 }
 
 impl Server {
-    /// Listens. Needs a tokio runtime.
+    /// Starts to listen. Needs a tokio runtime.
     ///
     /// # Errors
-    /// [`PerfError::Local`] if the port cannot be had, or nothing can be saved where it should be.
+    /// [`PerfError::Local`] if the port is not available, or if files cannot be saved at the given path.
     pub fn bind(options: ServerOptions) -> Result<Self, PerfError> {
         options.check()?;
         if let Some(path) = &options.save {
@@ -81,7 +81,7 @@ impl Server {
         let ip = options.bind.unwrap_or(any6);
         let bound = Socket::bind(&options, SocketAddr::new(ip, options.port));
         let socket = match bound {
-            // A host without IPv6.
+            // The host has no IPv6.
             Err(Unbound::Other(_)) if options.bind.is_none() => {
                 let any4 = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
                 Socket::bind(&options, SocketAddr::new(any4, options.port))
@@ -100,10 +100,10 @@ impl Server {
         Ok(Self { options, socket })
     }
 
-    /// The port.
+    /// Returns the port.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     pub fn port(&self) -> io::Result<u16> {
         Ok(match &self.socket {
             Socket::Dccp(listener) => listener.dccp_port(),
@@ -157,7 +157,7 @@ impl Server {
         }
     }
 
-    /// Serves one measurement, all its flows.
+    /// Serves one measurement with all its flows.
     async fn serve(
         &mut self,
         link: Link,
@@ -214,7 +214,7 @@ impl Server {
                 _ = tokio::signal::ctrl_c() => {
                     test.missing = 0;
                     if std::mem::replace(&mut interrupted, true) {
-                        break; // Twice: without the other side's report.
+                        break; // The second Ctrl-C: end without the other side's report.
                     }
                     let _ = stop.send(true);
                 }
@@ -231,7 +231,7 @@ impl Server {
         outcome
     }
 
-    /// What to say where we sent without the window law that was asked for: it is the client that chooses the CCID.
+    /// Returns a note if we sent without the requested window law: the client chooses the CCID.
     fn without_window(&self, outcome: &Outcome) -> Option<String> {
         let law = self.options.law.as_ref().filter(|_| outcome.reverse)?;
         let senders = outcome.flows.iter().filter_map(|it| it.sender.as_ref());
@@ -262,7 +262,7 @@ impl Server {
         }
     }
 
-    /// Starts one flow more.
+    /// Starts one more flow.
     async fn join(
         &self,
         test: &mut Test,
@@ -313,7 +313,7 @@ impl Server {
     }
 }
 
-/// Which end of the flows the server is.
+/// Returns the end of the flows that the server is.
 fn our_role(params: &Params) -> Role {
     if params.reverse {
         Role::Sender
@@ -325,14 +325,14 @@ fn our_role(params: &Params) -> Role {
 /// A measurement that runs.
 struct Test {
     id: u64,
-    /// Flows that have not come yet.
+    /// The number of flows that have not arrived yet.
     missing: u32,
     running: JoinSet<FlowReport>,
     ticker: Ticker,
 }
 
 impl Test {
-    /// Is that one of the flows that have not come yet?
+    /// Returns whether the parameters are those of a flow that has not arrived yet.
     fn awaits(&self, params: &Params) -> bool {
         params.test == self.id && self.missing > 0
     }
@@ -346,7 +346,7 @@ async fn greeted(link: Link) -> Greeted {
     }
 }
 
-/// Turns a client away that comes while another is served.
+/// Refuses a client that arrives while another is served.
 async fn busy(link: Link) -> Greeted {
     let text = refused(&link, "busy with another client");
     let why = "the server is busy with another client, try again later";
@@ -354,14 +354,14 @@ async fn busy(link: Link) -> Greeted {
     Greeted::Refused(text)
 }
 
-/// A refusal in words for the server's own output.
+/// Returns the text about a refusal for the server's own output.
 fn refused(link: &Link, why: &str) -> String {
     let peer = link.peer();
     let peer = peer.map_or_else(|| "a client".to_owned(), |peer| peer.to_string());
     format!("refused {peer}: {why}")
 }
 
-/// Why a port could not be had.
+/// Why a port could not be bound.
 enum Unbound {
     InUse,
     Other(String),
@@ -402,7 +402,7 @@ impl Socket {
         })
     }
 
-    /// The next client's link. Errors that concern one client only are passed over.
+    /// Returns the next client's link. Errors that concern only one client are ignored.
     async fn accept(&mut self) -> Link {
         loop {
             match self {
@@ -424,8 +424,8 @@ impl Socket {
     }
 }
 
-/// Listens on `port`, or a free one if it is zero: in UDP the one that the system gave to the socket,
-/// natively a dynamic one that nobody has.
+/// Listens on `port`. If it is zero: in UDP on the port that the system gave to the socket, natively on a free dynamic
+/// port.
 fn listen(
     endpoint: &Endpoint,
     port: u16,
@@ -433,7 +433,7 @@ fn listen(
     config: &Config,
 ) -> Result<Listener, Unbound> {
     let port = match port {
-        // Who is told one number should reach us with it.
+        // A client that knows only one port number must be able to connect.
         0 if !endpoint.is_native() => endpoint.local_addr().port(),
         port => port,
     };
@@ -446,7 +446,7 @@ fn listen(
         })
 }
 
-/// UDP has no connections: a client's first parameters make one.
+/// Accepts a client over UDP, which has no connections: its first parameters make one.
 async fn accept_udp(
     socket: &UdpSocket,
     recent: &mut VecDeque<(SocketAddr, Instant)>,
@@ -461,7 +461,7 @@ async fn accept_udp(
     {
         recent.pop_front();
     }
-    // What a client repeated before its own socket was made is not another client.
+    // A message that a client repeated before its own socket was made is not another client.
     let known = recent.iter().any(|(other, _)| *other == peer);
     let is_hello = matches!(Message::decode(&first), Some(Message::Params(_)));
     if known || !is_hello || recent.len() >= 1_024 {

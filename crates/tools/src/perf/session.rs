@@ -1,4 +1,4 @@
-//! How the two sides agree on a flow.
+//! The agreement of the two sides on a flow.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::time::Duration;
@@ -15,42 +15,42 @@ use super::message::Message;
 use super::options::Limit;
 use super::text::printable;
 
-/// The longest pause between two messages that a rate explains. A peer names rate and length, and
-/// without a bound it could keep the server waiting for it for ever.
+/// The longest pause between two messages that is explained by a rate, seconds. A peer states rate and length; without
+/// a bound it could make the server wait forever.
 const LONGEST_GAP_S: u64 = 300;
 
-/// What is unanswered is said again after this long.
+/// The time until an unanswered message is repeated.
 pub(crate) const REPEAT: Duration = Duration::from_millis(200);
 
-/// The version of what is said.
+/// The version of the messages.
 const VERSION: u32 = 1;
 
-/// What the client asks for, one flow of perhaps several.
+/// The parameters that the client requests, for one flow.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub(crate) struct Params {
     pub version: u32,
-    /// Tells the flows of one measurement from those of another.
+    /// The number that distinguishes the flows of one measurement from those of another.
     pub test: u64,
-    /// This flow, from 1.
+    /// The number of this flow, from 1.
     pub flow: u32,
-    /// Of how many.
+    /// The number of flows.
     pub flows: u32,
-    /// Does the server send?
+    /// Whether the server sends.
     pub reverse: bool,
-    /// Bytes per message.
+    /// The size of a message, bytes.
     pub length: u32,
-    /// Bits per second; zero is unlimited.
+    /// The rate, bits per second; zero is unlimited.
     pub rate: u64,
-    /// Stop after so many seconds.
+    /// The time after which to stop, seconds.
     pub seconds: Option<f64>,
-    /// Stop after so many bytes.
+    /// The number of bytes after which to stop.
     pub bytes: Option<u64>,
-    /// The size of the file that is sent.
+    /// The size of the file that is sent, bytes.
     pub file_size: Option<u64>,
-    /// What a server of plain UDP asked to hear, which shows that its answers reach us.
+    /// The number that a server of plain UDP asked for, which shows that its answers reach us.
     #[serde(default)]
     pub proof: Option<u64>,
-    /// How long this side lets the other one be silent.
+    /// How long this side allows the other side to be silent.
     #[serde(skip, default = "patience")]
     pub patience: Duration,
 }
@@ -60,7 +60,7 @@ fn patience() -> Duration {
 }
 
 impl Params {
-    /// The client's wish.
+    /// Makes the parameters of a client with this limit.
     pub(crate) fn new(limit: Limit) -> Self {
         let (seconds, bytes) = match limit {
             Limit::Time(time) => (Some(time.as_secs_f64()), None),
@@ -83,8 +83,7 @@ impl Params {
         }
     }
 
-    /// How long a peer that means well can stay silent at this rate, at most five minutes longer
-    /// than without one.
+    /// Returns how long a correct peer can be silent at this rate: at most five minutes longer than without a rate.
     pub(crate) fn silence(&self) -> Duration {
         let gap_s = u64::from(self.length)
             .saturating_mul(8 * 3)
@@ -116,7 +115,8 @@ impl Params {
     }
 }
 
-/// Tells the server what we want until it is ready. What it may have sent already comes back.
+/// Sends the parameters to the server until it is ready. Returns the first message of the flow if it has already
+/// arrived.
 pub(crate) async fn introduce(link: &Link, params: &Params) -> Result<Option<Incoming>, PerfError> {
     let mut hello = params.hello();
     let until = Instant::now() + params.patience;
@@ -128,7 +128,7 @@ pub(crate) async fn introduce(link: &Link, params: &Params) -> Result<Option<Inc
         let incoming = incoming?;
         match Message::decode(&incoming.bytes) {
             Some(Message::Ready) => return Ok(None),
-            // The answer was lost, but what follows it says the same.
+            // The answer was lost, but data shows that the server is ready.
             Some(Message::Data(_) | Message::Finish(_)) => return Ok(Some(incoming)),
             Some(Message::Abort(why)) => return Err(refusal(&why)),
             Some(Message::Prove(proof)) => {
@@ -145,10 +145,10 @@ pub(crate) async fn introduce(link: &Link, params: &Params) -> Result<Option<Inc
     )))
 }
 
-/// Waits for a client to say what it wants. `None` if it never does; the reason if it is refused.
+/// Waits for a client's parameters. Returns `None` if they never arrive, and the reason if they are refused.
 ///
-/// A source address of plain UDP is easily forged: before it is believed, and perhaps sent data at
-/// any rate, who has it must repeat a number that only its owner hears.
+/// A source address of plain UDP is easily forged. Before the server believes it, and perhaps sends data at any rate,
+/// the client must repeat a number that only the owner of the address receives.
 pub(crate) async fn greet(link: &Link) -> Option<Result<Params, String>> {
     let until = Instant::now() + PATIENCE;
     let asked = link.is_forgeable().then(random);
@@ -172,12 +172,12 @@ pub(crate) async fn greet(link: &Link) -> Option<Result<Params, String>> {
     }
 }
 
-/// A number that nobody guesses: the keys of the system's hasher are random.
+/// Returns a number that nobody can guess: the keys of the system's hasher are random.
 pub(crate) fn random() -> u64 {
     RandomState::new().build_hasher().finish()
 }
 
-/// Says no, and says it again to a client that asks again.
+/// Refuses a client, and repeats it to a client that asks again.
 pub(crate) async fn refuse(link: &Link, why: &str) {
     let no = Message::Abort(Bytes::copy_from_slice(why.as_bytes())).encode();
     let until = Instant::now() + Duration::from_secs(1);
@@ -190,7 +190,7 @@ pub(crate) async fn refuse(link: &Link, why: &str) {
     link.close().await;
 }
 
-/// A peer's refusal, in its words.
+/// Returns the error for a peer's refusal, in the peer's words.
 pub(crate) fn refusal(why: &[u8]) -> PerfError {
     PerfError::Peer(format!(
         "the other side says: {}",
@@ -201,22 +201,22 @@ pub(crate) fn refusal(why: &[u8]) -> PerfError {
 /// Tells the peer that we cannot go on.
 pub(crate) async fn abort(link: &Link, why: &str) {
     let message = Message::Abort(Bytes::copy_from_slice(why.as_bytes())).encode();
-    // A full queue in front of it must not hold us.
+    // A full queue before it must not delay us.
     let _ = timeout(Duration::from_secs(1), link.send(message)).await;
 }
 
-/// Is set when somebody presses Ctrl-C.
+/// A flag that is set when the user presses Ctrl-C.
 #[derive(Clone, Debug)]
 pub(crate) struct Stop(watch::Receiver<bool>);
 
 impl Stop {
-    /// A stop, and the sender that sets it.
+    /// Makes a flag, and the sender that sets it.
     pub(crate) fn new() -> (watch::Sender<bool>, Self) {
         let (sender, receiver) = watch::channel(false);
         (sender, Self(receiver))
     }
 
-    /// Waits until it is set.
+    /// Waits until the flag is set.
     pub(crate) async fn requested(&mut self) {
         if self.0.wait_for(|stop| *stop).await.is_err() {
             std::future::pending::<()>().await;
@@ -234,7 +234,7 @@ mod tests {
         serde_json::to_vec(params).expect("plain values").into()
     }
 
-    /// Parameters survive the trip, and those of another version or of no sense do not pass.
+    /// Encoded parameters are decoded to the same values; those of another version or with invalid values are refused.
     #[test]
     fn parameters_are_checked() {
         let mut params = Params::new(Limit::Time(Duration::from_secs(2)));
@@ -248,7 +248,7 @@ mod tests {
         assert!(Params::decode(&Bytes::from_static(b"{}")).is_err());
     }
 
-    /// A slow flow's silences are no sign of death.
+    /// Pauses of a slow flow are not taken for a peer that is gone.
     #[test]
     fn patience_grows_with_the_gap() {
         let mut params = Params::new(Limit::Bytes(1));

@@ -9,7 +9,7 @@ use super::report::{
 const RULE: &str =
     "- - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - -\n";
 
-/// The names of the columns of [`interval`].
+/// Returns the column names of [`interval`].
 pub(super) fn heading(first: &Interval) -> String {
     let rest = match (first.role, &first.path) {
         (Role::Sender, Some(_)) => "  RTT         Window",
@@ -19,7 +19,7 @@ pub(super) fn heading(first: &Interval) -> String {
     format!("{}  {:>9}{rest}\n", lead_names(), "Datagrams")
 }
 
-/// The names of the columns of [`lead`].
+/// Returns the column names of [`lead`].
 fn lead_names() -> String {
     format!(
         "[ ID] {:>13}      {:>9}  {:>13}",
@@ -27,7 +27,7 @@ fn lead_names() -> String {
     )
 }
 
-/// One line.
+/// Returns one line.
 pub(super) fn interval(row: &Interval) -> String {
     let mut line = lead(row.flow, row.start, row.end, row.bytes, row.bits_per_second);
     let _ = write!(line, "  {:>9}", row.datagrams);
@@ -48,7 +48,7 @@ pub(super) fn interval(row: &Interval) -> String {
     line
 }
 
-/// The end: both sides of each flow, their sum, and what became of a file.
+/// Returns the summary: both ends of each flow, their sum, and the result of a file transfer.
 pub(super) fn summary(outcome: &Outcome) -> String {
     let mut text = String::from(RULE);
     if outcome
@@ -66,7 +66,7 @@ pub(super) fn summary(outcome: &Outcome) -> String {
         );
     }
     let several = outcome.flows.len() > 1;
-    // The processor works for all flows at once: only their sum has a figure that means something.
+    // The processor works for all flows at once, so only the sum has a meaningful cost.
     for flow in &outcome.flows {
         let own = (!several).then_some(());
         both(&mut text, Some(flow.flow), flow, own);
@@ -91,7 +91,7 @@ pub(super) fn summary(outcome: &Outcome) -> String {
     text
 }
 
-/// A sender's line and a receiver's line.
+/// Writes a sender's line and a receiver's line.
 fn both(text: &mut String, id: Option<u32>, flow: &FlowReport, cpu: Option<()>) {
     if let Some(sender) = &flow.sender {
         let mut line = lead(
@@ -128,7 +128,7 @@ fn both(text: &mut String, id: Option<u32>, flow: &FlowReport, cpu: Option<()>) 
     }
 }
 
-/// What does not fit into a line.
+/// Writes what does not fit into a line.
 fn details(text: &mut String, outcome: &Outcome, flow: &FlowReport) {
     let name = match outcome.flows.len() {
         0 | 1 => String::new(),
@@ -173,7 +173,7 @@ fn details(text: &mut String, outcome: &Outcome, flow: &FlowReport) {
     }
 }
 
-/// What became of the file.
+/// Writes the result of a file transfer.
 fn file(text: &mut String, outcome: &Outcome, flow: &FlowReport) {
     let Some(size) = outcome.file_size else {
         return;
@@ -234,12 +234,12 @@ fn file(text: &mut String, outcome: &Outcome, flow: &FlowReport) {
     text.push('\n');
 }
 
-/// A peer's words without what would move the cursor of a terminal.
+/// Replaces control characters in a peer's text, which could affect a terminal.
 pub(super) fn printable(words: &str) -> String {
     words.replace(char::is_control, "\u{FFFD}")
 }
 
-/// All flows as one.
+/// Returns the sum of all flows as one report.
 fn sum(flows: &[FlowReport]) -> FlowReport {
     let senders = flows.iter().filter_map(|flow| flow.sender.as_ref());
     let receivers = flows.iter().filter_map(|flow| flow.receiver.as_ref());
@@ -275,7 +275,7 @@ fn sum(flows: &[FlowReport]) -> FlowReport {
     }
 }
 
-/// Each flow counts the whole process, so the longest of them saw all.
+/// Returns the longer time: each flow counts the whole process, so the longest time covers all flows.
 fn longest(a: Option<f64>, b: Option<f64>) -> Option<f64> {
     match (a, b) {
         (Some(a), Some(b)) => Some(a.max(b)),
@@ -283,7 +283,7 @@ fn longest(a: Option<f64>, b: Option<f64>) -> Option<f64> {
     }
 }
 
-/// The columns that every line begins with.
+/// Returns the columns that every line begins with.
 fn lead(flow: Option<u32>, start: f64, end: f64, bytes: u64, rate: f64) -> String {
     let id = flow.map_or("SUM".to_owned(), |flow| flow.to_string());
     let span = format!("{start:.2}-{end:.2}");
@@ -294,7 +294,7 @@ fn lead(flow: Option<u32>, start: f64, end: f64, bytes: u64, rate: f64) -> Strin
     )
 }
 
-/// A figure with three digits or more, in thousands of `unit`.
+/// Formats a number with a decimal prefix of `unit`: three digits with a prefix, whole numbers without.
 pub(super) fn scaled(value: f64, unit: &str) -> String {
     let mut value = value;
     let mut prefix = "";
@@ -317,7 +317,7 @@ fn millis(ms: Option<f64>) -> String {
     ms.map_or("-".to_owned(), |ms| format!("{ms:.3} ms"))
 }
 
-/// What limits the sender: a window, or a rate with its loss event rate.
+/// Describes what limits the sender: a window, or a rate with its loss event rate.
 fn window(path: &PathReport) -> String {
     match (path.cwnd_packets, path.rate_bits_per_second) {
         (Some(cwnd), _) => format!("cwnd {cwnd:.1}"),
@@ -352,7 +352,7 @@ mod tests {
     use crate::perf::session::refusal;
     use crate::perf::{FlowReport, Interval, Missing, Outcome, ReceiverReport, Role, SenderReport};
 
-    /// Figures keep three digits and change their unit where that saves a digit.
+    /// Numbers have three digits, and the unit's prefix changes where that saves a digit.
     #[test]
     fn figures_are_scaled() {
         for (value, text) in [
@@ -387,7 +387,7 @@ mod tests {
         }
     }
 
-    /// Each figure stands below the beginning of its column's name, to the character.
+    /// Each number starts exactly below the start of its column's name.
     #[test]
     fn columns_align() {
         for (role, last) in [(Role::Sender, "cwnd 96.0"), (Role::Receiver, "7 (0.034 %)")] {
@@ -400,8 +400,8 @@ mod tests {
         }
     }
 
-    /// A peer's report may hold any numbers and any text: the sums stop at the largest number, and no
-    /// text of it reaches the terminal as a command.
+    /// A peer's report may hold any numbers and any text. Sums stop at the largest number, and control characters do
+    /// not reach the terminal.
     #[test]
     fn a_report_of_nonsense_is_printed() {
         let receiver = ReceiverReport {
@@ -448,7 +448,7 @@ mod tests {
         );
     }
 
-    /// The summary shows both sides, says which file bytes are missing, and how many are not listed.
+    /// The summary shows both ends, the missing bytes of a file, and how many ranges are not listed.
     #[test]
     fn losses_of_a_file_are_listed() {
         let outcome = Outcome {

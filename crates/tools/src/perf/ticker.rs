@@ -1,4 +1,4 @@
-//! The lines between start and end: what each flow did since the last one.
+//! The lines between start and end: what each flow did in each interval.
 
 use std::time::{Duration, Instant};
 
@@ -6,7 +6,7 @@ use super::cpu;
 use super::meter::{Counts, Meter};
 use super::report::{Interval, Role, rate};
 
-/// Turns counters into lines.
+/// Makes lines from counters.
 #[derive(Debug)]
 pub(crate) struct Ticker {
     start: Instant,
@@ -34,7 +34,7 @@ impl Ticker {
         }
     }
 
-    /// Watches one flow more.
+    /// Adds a flow.
     pub(crate) fn watch(&mut self, flow: u32, meter: Meter) {
         let before = Counts::default();
         self.flows.push(Watched {
@@ -45,13 +45,13 @@ impl Ticker {
         self.flows.sort_by_key(|watched| watched.flow);
     }
 
-    /// The lines since the last ones, and of their sum if there are several flows; none if
+    /// Returns the lines since the last ones, with a line for the sum if there are several flows. Returns none if
     /// hardly any time has passed.
     pub(crate) fn lines(&mut self) -> Vec<Interval> {
         self.lines_until(self.start.elapsed())
     }
 
-    /// The lines of what moved since the last ones, up to the moment when it stopped.
+    /// Returns the lines since the last ones, up to the time when the last message was sent or received.
     pub(crate) fn last_lines(&mut self) -> Vec<Interval> {
         let moved = self.flows.iter().filter_map(|watched| {
             let last = watched.meter.last_moved()?;
@@ -101,7 +101,7 @@ impl Watched {
         let (before, after) = (moved(&self.before), moved(&counts));
         let datagrams = after.0.saturating_sub(before.0);
         let bytes = after.1.saturating_sub(before.1);
-        // A late datagram takes a loss back.
+        // A late datagram reduces the number of losses.
         let lost = counts
             .account
             .lost()

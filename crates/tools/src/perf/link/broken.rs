@@ -1,8 +1,8 @@
-//! The end of a link.
+//! The error of a link.
 
 use crate::perf::PerfError;
 
-/// The peer is gone, or cannot be reached.
+/// The peer is gone or cannot be reached; the text says why.
 #[derive(Clone, Debug)]
 pub(crate) struct Broken(pub String);
 

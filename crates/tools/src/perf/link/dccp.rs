@@ -1,4 +1,4 @@
-//! DCCP: in UDP a socket per flow, natively one endpoint for all of them.
+//! DCCP: in UDP one socket per flow, natively one endpoint for all flows.
 
 use std::net::{IpAddr, Ipv6Addr};
 
@@ -8,8 +8,8 @@ use tokio::net::lookup_host;
 use crate::perf::PerfError;
 use crate::perf::defaults::SOCKET_BUFFER;
 
-/// The endpoint of a native client. One for all flows: each raw socket more would get a copy of
-/// every packet.
+/// Binds the endpoint of a native client. All flows share it, because each further raw socket would get a copy of every
+/// packet.
 pub(crate) fn native_endpoint() -> Result<Endpoint, PerfError> {
     let builder = Endpoint::builder().socket_buffer(SOCKET_BUFFER);
     builder
@@ -30,7 +30,7 @@ pub(super) async fn connect(
         Some(endpoint) => connect_natively(&endpoint, target, service, options).await?,
     };
     connected.map_err(|error| {
-        // A server of plain UDP answers nothing that is not for it.
+        // A plain UDP server does not answer other packets, so the protocol may differ.
         let advice = if is_silent_udp(&error) {
             " (Was it started with the same --proto?)"
         } else {
@@ -40,7 +40,7 @@ pub(super) async fn connect(
     })
 }
 
-/// Was there no answer from a UDP port, of one address at least?
+/// Returns whether a UDP port did not answer, at one address at least.
 fn is_silent_udp(error: &ConnectError) -> bool {
     match error {
         ConnectError::Timeout { native, .. } => !native,
@@ -49,7 +49,7 @@ fn is_silent_udp(error: &ConnectError) -> bool {
     }
 }
 
-/// Connects to whichever address of the name answers first; natively the port is DCCP's.
+/// Connects to the first address of the name that answers; natively the port is the DCCP port.
 async fn connect_natively(
     endpoint: &Endpoint,
     target: &str,

@@ -1,4 +1,4 @@
-//! TCP: messages in a stream, each behind its length in four bytes.
+//! TCP: messages in a stream, each after its length in four bytes.
 
 use std::io;
 use std::net::SocketAddr;
@@ -18,7 +18,7 @@ use crate::perf::message::MAX_FRAME;
 pub(crate) struct Tcp {
     peer: Option<SocketAddr>,
     read: Mutex<(OwnedReadHalf, BytesMut)>,
-    /// What the system has not taken yet.
+    /// The bytes that the system has not accepted yet.
     write: Mutex<(OwnedWriteHalf, BytesMut)>,
 }
 
@@ -51,13 +51,13 @@ impl Tcp {
         }
     }
 
-    /// Takes a message once the one before it has left. What the system does not take of it at
-    /// once leaves with the next call, so that a call that is cancelled has taken nothing.
+    /// Sends a message once the previous one has left. Bytes that the system does not accept at once are sent by the
+    /// next call. So a cancelled call has sent no part of its message.
     pub(super) async fn send(&self, bytes: &[u8]) -> Result<(), Broken> {
         let mut guard = self.write.lock().await;
         let (stream, pending) = &mut *guard;
         flush(stream, pending).await?;
-        // A frame longer than that is never offered: options and reports are bounded.
+        // A longer message never occurs: the options and the reports are bounded.
         let len = u32::try_from(bytes.len()).unwrap_or(MAX_FRAME);
         pending.put_u32(len);
         pending.put_slice(bytes);
@@ -99,8 +99,7 @@ impl Tcp {
     }
 }
 
-/// Takes the first message off `buffer`. `None` if it is not all there: then there is room for the
-/// rest of it.
+/// Takes the first message from `buffer`. Returns `None` if it is incomplete, and reserves room for the rest.
 pub(in crate::perf) fn next_frame(buffer: &mut BytesMut) -> Result<Option<Bytes>, Broken> {
     let Some(&head) = buffer.first_chunk() else {
         return Ok(None);

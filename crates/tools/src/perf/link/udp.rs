@@ -1,4 +1,4 @@
-//! Plain UDP: one system call per datagram, as iperf3 does.
+//! Plain UDP: one system call per datagram, as in iperf3.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -13,14 +13,14 @@ use super::broken::Broken;
 use crate::perf::PerfError;
 use crate::perf::defaults::SOCKET_BUFFER;
 
-/// Bytes that datagrams share in one allocation.
+/// The bytes that datagrams share in one allocation.
 const CHUNK: usize = 1 << 18;
 
 /// A connected UDP socket.
 #[derive(Debug)]
 pub(crate) struct Udp {
     socket: UdpSocket,
-    /// Is the peer the client?
+    /// Whether the peer is the client.
     accepted: bool,
     buffers: Mutex<Buffers>,
 }
@@ -66,8 +66,8 @@ impl Udp {
         Err(failed(last))
     }
 
-    /// A socket of its own for one client of the server that listens on `local`: the system
-    /// prefers a connected socket to the listening one. `first` is what the client sent there.
+    /// Makes a socket for one client of the server that listens on `local`: the system prefers a connected socket to
+    /// the listening one. `first` is the datagram that the client sent to the listening socket.
     pub(crate) async fn accept(
         local: SocketAddr,
         peer: SocketAddr,
@@ -85,8 +85,8 @@ impl Udp {
     }
 
     pub(super) async fn send(&self, bytes: &[u8]) -> Result<(), Broken> {
-        // Errors that the network reported about earlier datagrams come out here too: a connected
-        // socket has one peer, and that peer is gone.
+        // Errors that the network reported about earlier datagrams are returned here too. A connected socket has one
+        // peer, and that peer is gone.
         let sent = self.socket.send(bytes).await;
         sent.map(drop).map_err(|error| self.broken(&error))
     }
@@ -106,7 +106,7 @@ impl Udp {
                 if let Ok(Some(error)) = self.socket.take_error() {
                     return Err(self.broken(&error));
                 }
-                // Taken by a call to send; the readiness must be cleared all the same.
+                // The error was returned by a call to send; the readiness must still be cleared.
                 let clear = || Err(io::ErrorKind::WouldBlock.into());
                 let _ = self.socket.try_io::<()>(Interest::ERROR, clear);
             }
@@ -146,19 +146,19 @@ impl Udp {
     }
 }
 
-/// A UDP socket; `shared` lets it have a port that another socket of ours has.
+/// Binds a UDP socket; `shared` allows a port that another of our sockets uses.
 pub(super) fn bind(addr: SocketAddr, shared: bool) -> io::Result<UdpSocket> {
     let socket = Socket::new(Domain::for_address(addr), Type::DGRAM, Some(Protocol::UDP))?;
     if addr.is_ipv6() && addr.ip().is_unspecified() {
         let _ = socket.set_only_v6(false);
     }
     socket.set_reuse_address(shared)?;
-    // Best effort: the system clamps these.
+    // Best effort: the system limits these sizes.
     let _ = socket.set_recv_buffer_size(SOCKET_BUFFER);
     let _ = socket.set_send_buffer_size(SOCKET_BUFFER);
     socket.set_nonblocking(true)?;
     socket.bind(&addr.into())?;
-    // Only now, so that a second server on the port is told; our own flows' sockets may join.
+    // Only now, so that a second server on the port gets an error. Our own flows' sockets may share it.
     socket.set_reuse_address(true)?;
     UdpSocket::from_std(socket.into())
 }
